@@ -1,0 +1,3 @@
+"""Reproduces five label-distribution-learning papers, cell by cell."""
+
+__version__ = "0.1.0"
