@@ -1,0 +1,190 @@
+"""Reading and checking the YAML files under ``config/``.
+
+Every file is validated against its schema in ``config/schemas`` before anything runs, and every
+complaint names the file, the key, what is allowed, and the nearest name that exists.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ldlrepro.errors import UserError, nearest, unknown
+
+Tree = dict[str, Any]
+
+
+@cache
+def project_root() -> Path:
+    """The checkout: LDLREPRO_ROOT, else here or a parent with config/schemas, else our own."""
+    named = os.environ.get("LDLREPRO_ROOT")
+    here = Path.cwd()
+    own = Path(__file__).resolve().parents[2]
+    for folder in [Path(named)] if named else [here, *here.parents, own]:
+        if (folder / "config" / "schemas").is_dir():
+            return folder.resolve()
+    raise UserError(
+        f"no ldlrepro checkout at {named or here}: there is no config/schemas folder. "
+        "Go to the checkout, or set LDLREPRO_ROOT to it."
+    )
+
+
+# ---------------------------------------------------------------------- single files
+
+
+def dataset_ids() -> list[str]:
+    return _ids("datasets")
+
+
+def method_ids() -> list[str]:
+    """All methods, each followed by its variants."""
+    names = []
+    for base in _ids("methods"):
+        names.append(base)
+        names += [f"{base}@{variant}" for variant in _file("method", base).get("variants", {})]
+    return names
+
+
+def paper_ids() -> list[str]:
+    return _ids("papers")
+
+
+def load_dataset(dataset: str) -> Tree:
+    if dataset not in dataset_ids():
+        raise unknown("data set", dataset, dataset_ids(), "`ldlrepro datasets` lists them.")
+    return copy.deepcopy(_file("dataset", dataset))
+
+
+def load_paper(paper: str) -> Tree:
+    if paper not in paper_ids():
+        raise unknown("paper", paper, paper_ids(), "`ldlrepro papers` lists them.")
+    return copy.deepcopy(_file("paper", paper))
+
+
+def method_exists(method: str) -> bool:
+    base, _, variant = method.partition("@")
+    return base in _ids("methods") and (
+        not variant or variant in _file("method", base).get("variants", {})
+    )
+
+
+def load_method(method: str) -> Tree:
+    """A method with its variant merged in: parameters one by one, the rest as a whole."""
+    if not method_exists(method):
+        raise unknown("method", method, method_ids(), "`ldlrepro methods` lists them.")
+    base, _, variant = method.partition("@")
+    merged = copy.deepcopy(_file("method", base))
+    variants = merged.pop("variants", {})
+    if variant:
+        changes = copy.deepcopy(variants[variant])
+        merged["title"] = changes.pop("title", f"{merged['title']} ({variant})")
+        for key in ("parameters", "resources"):
+            merged[key] = {**merged.get(key, {}), **changes.pop(key, {})}
+        merged.update(changes)
+        # A variant that fixes a parameter takes it out of the inherited grid.
+        fixed = variants[variant].get("parameters", {})
+        if "grid" not in variants[variant]:
+            merged["grid"] = {k: v for k, v in merged.get("grid", {}).items() if k not in fixed}
+    return merged
+
+
+# ---------------------------------------------------------------------- the run configuration
+
+
+def load_run_config(path: str | Path | None = None, overrides: Mapping[str, Any] = {}) -> Tree:  # noqa: B006
+    """config/config.yaml, then the preset at ``path``, then ``overrides`` on top; checked."""
+    default = project_root() / "config" / "config.yaml"
+    merged = {**_read_yaml(default), **(_read_yaml(Path(path)) if path else {}), **overrides}
+    check(merged, "config", Path(path) if path else default)
+    for paper in merged["papers"]:
+        load_paper(paper)
+    for kind, known in (("datasets", dataset_ids()), ("methods", method_ids())):
+        for name in merged["only"].get(kind, []):
+            if name not in known:
+                raise UserError(
+                    f"{path or default}: only.{kind}: '{name}' does not exist.{nearest(name, known)}"
+                )
+    return merged
+
+
+# ---------------------------------------------------------------------- plumbing
+
+
+def _ids(folder: str) -> list[str]:
+    return sorted(p.stem for p in (project_root() / "config" / folder).glob("*.yaml"))
+
+
+@cache
+def _file(kind: str, name: str) -> Tree:
+    path = project_root() / "config" / f"{kind}s" / f"{name}.yaml"
+    tree = _read_yaml(path)
+    check(tree, kind, path)
+    return tree
+
+
+def _read_yaml(path: Path) -> Tree:
+    import yaml
+
+    try:
+        with open(path, encoding="utf-8") as handle:
+            tree = yaml.load(handle, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"{path}: not valid YAML: {error}") from None
+    if not isinstance(tree, dict):
+        raise UserError(f"{path}: expected keys and values, found {type(tree).__name__}")
+    return tree
+
+
+@cache
+def schema(kind: str) -> Tree:
+    return _read_yaml(project_root() / "config" / "schemas" / f"{kind}.schema.yaml")
+
+
+@cache
+def _validator(kind: str) -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(schema(kind))
+
+
+def check(tree: Tree, kind: str, path: Path) -> None:
+    """Raise UserError with every violation of the schema, each on its own line."""
+    problems = [_explain(error) for error in _validator(kind).iter_errors(tree)]
+    if problems:
+        raise UserError("\n".join(f"{_shown(path)}: {problem}" for problem in sorted(problems)))
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(project_root()))
+    except ValueError:
+        return str(path)
+
+
+def _explain(error: Any) -> str:
+    """One violation in words."""
+    where = ".".join(str(part) for part in error.absolute_path)
+    prefix = f"{where}: " if where else ""
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        known = list(error.schema.get("properties", {}))
+        wrong = [key for key in error.instance if key not in known]
+        return "; ".join(
+            f"{prefix}unknown key '{key}'.{nearest(key, known)} Allowed: {', '.join(known)}"
+            for key in wrong
+        )
+    if error.validator == "enum":
+        allowed = ", ".join(str(value) for value in error.validator_value)
+        hint = nearest(str(error.instance), map(str, error.validator_value))
+        return f"{prefix}'{error.instance}' is not allowed.{hint} Allowed: {allowed}"
+    if error.validator == "required":
+        missing = [key for key in error.validator_value if key not in error.instance]
+        return f"{prefix}missing key {', '.join(missing)}"
+    if error.validator == "type":
+        return f"{prefix}{error.instance!r} should be of type {error.validator_value}"
+    return f"{prefix}{error.message}"
