@@ -123,6 +123,9 @@ def _file(kind: str, name: str) -> Tree:
     path = project_root() / "config" / f"{kind}s" / f"{name}.yaml"
     tree = _read_yaml(path)
     check(tree, kind, path)
+    for key, rule in schema(kind)["properties"].items():
+        if "default" in rule:
+            tree.setdefault(key, rule["default"])
     return tree
 
 
