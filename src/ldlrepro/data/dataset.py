@@ -1,0 +1,81 @@
+"""What a data set is once it has been read, and what can be told from its rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.errors import UserError
+
+
+class DataUnavailable(UserError):
+    """The data cannot be had here; the text says how to get them."""
+
+
+@dataclass
+class Dataset:
+    """Features, label distributions and what belongs to a row."""
+
+    id: str
+    X: Any
+    """Features: float64 array (rows, features), or a SciPy CSR matrix."""
+    D: np.ndarray
+    """Label distributions: float64 array (rows, labels), rows sum to one."""
+    groups: np.ndarray | None = None
+    """Who a row belongs to, where known."""
+    target: np.ndarray | None = None
+    """A number per row, such as the age, where known."""
+    labels: list[str] = field(default_factory=list)
+    """Names of the columns of D, where known."""
+    fingerprint: dict[str, Any] = field(default_factory=dict)
+    """Hashes and counts, see ``fingerprint``."""
+    meta: dict[str, Any] = field(default_factory=dict)
+    """Where the rows come from: source files, recipe of the features."""
+
+
+def fingerprint(X: Any, D: np.ndarray) -> dict[str, Any]:
+    """Hashes of the rows, in their order and free of it, and counts of repeated and empty parts.
+
+    Fold indices carry over to another copy of the data only where ``data_sha256`` is the same;
+    an equal ``unordered_sha256`` says that the other copy holds the same rows in another order.
+    A sparse X has the same hashes as the dense one.
+    """
+    x_rows = [_sha256(row) for row in _dense_rows(X)]
+    d_rows = [_sha256(row) for row in D]
+    rows = [x + d for x, d in zip(x_rows, d_rows, strict=True)]
+    shape = f"{X.shape[0]},{X.shape[1]},{D.shape[1]}".encode()
+    return {
+        "data_sha256": hashlib.sha256(shape + b"".join(rows)).hexdigest(),
+        "unordered_sha256": hashlib.sha256(shape + b"".join(sorted(rows))).hexdigest(),
+        "duplicate_feature_rows": len(rows) - len(set(x_rows)),
+        "duplicate_label_rows": len(rows) - len(set(d_rows)),
+        "duplicate_rows": len(rows) - len(set(rows)),
+        "zeros_in_D": int((D == 0).sum()),
+        **_column_counts(X),
+    }
+
+
+def _sha256(row: np.ndarray) -> bytes:
+    # Adding zero makes -0.0 and 0.0 the same bytes.
+    return hashlib.sha256((np.ascontiguousarray(row, dtype="<f8") + 0.0).tobytes()).digest()
+
+
+def _dense_rows(X: Any, block: int = 256) -> Iterator[np.ndarray]:
+    """The rows one by one, without ever holding a dense copy of a sparse matrix."""
+    for start in range(0, X.shape[0], block):
+        part = X[start : start + block]
+        yield from part.toarray() if hasattr(part, "toarray") else part
+
+
+def _column_counts(X: Any) -> dict[str, int]:
+    columns = X.T.tocsr() if hasattr(X, "tocsr") else X.T
+    hashes = [_sha256(column) for column in _dense_rows(columns)]
+    empty = _sha256(np.zeros(X.shape[0]))
+    return {
+        "zero_columns": hashes.count(empty),
+        "duplicate_columns": len(hashes) - len(set(hashes)),
+    }

@@ -1,0 +1,258 @@
+"""From papers to units: which (protocol, data set, method) must run, and for which cells.
+
+Pure functions of the configuration; the Snakefile, the command line and the verdicts all read the
+same plan.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ldlrepro import config
+from ldlrepro.errors import UserError, nearest
+from ldlrepro.protocols.folds import count_folds
+
+NOT_IMPLEMENTED = "method not implemented"
+
+
+@dataclass(frozen=True, order=True)
+class Unit:
+    """One method on one data set under one protocol."""
+
+    protocol: str
+    dataset: str
+    method: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A printed number and the unit that measures it, or why none does."""
+
+    row: dict[str, str]
+    unit: Unit | None
+    skip: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Folds first..last (positions in the fold file) of a unit: one Snakemake job.
+
+    Without ``last`` all folds, where their number is only known from the data.
+    """
+
+    unit: Unit
+    first: int = 0
+    last: int | None = None
+
+    @property
+    def name(self) -> str:
+        return "all" if self.last is None else f"{self.first}-{self.last}"
+
+    @classmethod
+    def parse(cls, unit: Unit, name: str) -> Chunk:
+        if name == "all":
+            return cls(unit)
+        first, _, last = name.partition("-")
+        return cls(unit, int(first), int(last))
+
+
+# ---------------------------------------------------------------------- protocols
+
+
+@cache
+def protocols() -> dict[str, tuple[str, dict[str, Any]]]:
+    """Protocol id -> (paper id, definition)."""
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    for paper in config.paper_ids():
+        for name, definition in config.load_paper(paper)["protocols"].items():
+            if name in found:
+                raise UserError(
+                    f"config/papers/{paper}.yaml: protocols.{name} is also defined in "
+                    f"config/papers/{found[name][0]}.yaml; choose another name"
+                )
+            found[name] = (paper, definition)
+    return found
+
+
+def protocol(name: str) -> dict[str, Any]:
+    known = protocols()
+    if name not in known:
+        raise UserError(
+            f"unknown protocol '{name}'.{nearest(name, known)} `ldlrepro papers` lists them."
+        )
+    return known[name][1]
+
+
+# ---------------------------------------------------------------------- cells
+
+
+@cache
+def published(paper: str) -> list[dict[str, str]]:
+    """Every printed row of a paper, dashes included, as text."""
+    path = config.project_root() / "config" / "published" / f"{paper}.csv"
+    if not path.is_file():
+        return []
+    with open(path, encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+@cache
+def cells(paper: str) -> list[Cell]:
+    """The printed numbers of a paper in the order of its file."""
+    return [_cell(paper, row) for row in published(paper) if row["mean"]]
+
+
+def _cell(paper: str, row: dict[str, str]) -> Cell:
+    tree = _paper(paper)
+    where = f"config/papers/{paper}.yaml"
+    method = tree["methods"].get(row["method"])
+    if method is None:
+        hint = nearest(row["method"], tree["methods"])
+        raise UserError(f"{where}: methods: nothing for the printed '{row['method']}'.{hint}")
+    if isinstance(method, str):
+        method = {"method": method}
+    note = method.get("note", "")
+    table = tree["tables"].get(row["table"])
+    if table is None:
+        raise UserError(f"{where}: tables: nothing for the printed table '{row['table']}'")
+    setting = table.get("settings", {}).get(row["setting"], {})
+    skip = method.get("skip") or setting.get("skip")
+    if skip:
+        return Cell(row, None, skip, note)
+    kind = table.get("kind", "scores")
+    name = method["method"]
+    if "variant" in setting:
+        name = f"{name.partition('@')[0]}@{setting['variant']}"
+    if not config.method_exists(name):
+        return Cell(row, _unit(tree, table, setting, method, row, name), NOT_IMPLEMENTED, note)
+    if kind in ("times", "deltas", "split_search"):
+        reasons = {
+            "times": "seconds on another machine; to be compared as ratios between methods",
+            "deltas": "a difference between two methods of this table",
+            "split_search": "one split search, not a fit",
+        }
+        return Cell(row, None, f"no measurement of this kind yet: {reasons[kind]}", note)
+    return Cell(row, _unit(tree, table, setting, method, row, name), "", note)
+
+
+def _unit(
+    tree: dict[str, Any],
+    table: dict[str, Any],
+    setting: dict[str, Any],
+    method: dict[str, Any],
+    row: dict[str, str],
+    name: str,
+) -> Unit | None:
+    if table.get("kind", "scores") not in ("scores", "ages"):
+        return None
+    own = next(iter(tree["protocols"]))
+    chosen = setting.get("protocol") or method.get("protocol") or table.get("protocol") or own
+    dataset = tree.get("use_dataset", {}).get(row["dataset"], row["dataset"])
+    return Unit(chosen, dataset, name)
+
+
+@cache
+def _paper(paper: str) -> dict[str, Any]:
+    return config.load_paper(paper)
+
+
+# ---------------------------------------------------------------------- units
+
+
+def paper_units(paper: str, *, extra: bool = True, to_come: bool = False) -> list[Unit]:
+    """Units of a paper, sorted; ``to_come`` also those whose method does not exist yet."""
+    tree = _paper(paper)
+    units = {
+        cell.unit
+        for cell in cells(paper)
+        if cell.unit is not None and (to_come or not cell.skip)
+    }
+    units |= set(_planned_rows(paper, to_come))
+    if extra:
+        main = next(iter(tree["protocols"]))
+        use = tree.get("use_dataset", {})
+        for block in tree.get("extra", []):
+            named = block.get("datasets")
+            datasets = named or [use.get(d, d) for d in tree["datasets"]]
+            units |= {
+                Unit(block.get("protocol", main), dataset, method)
+                for dataset in datasets
+                for method in block["methods"]
+                if to_come or config.method_exists(method)
+            }
+    return sorted(units)
+
+
+def _planned_rows(paper: str, to_come: bool) -> Iterator[Unit]:
+    """Where a paper has no printed numbers (a demo being recorded): every method on every set."""
+    if published(paper):
+        return
+    tree = _paper(paper)
+    main = next(iter(tree["protocols"]))
+    for dataset in tree["datasets"]:
+        for entry in tree["methods"].values():
+            method = entry if isinstance(entry, str) else entry.get("method", "")
+            if method and (to_come or config.method_exists(method)):
+                yield Unit(main, dataset, method)
+
+
+def is_quoted(row: dict[str, str]) -> bool:
+    """Whether the paper itself says that it took the number from elsewhere."""
+    return bool(row["quoted_from"]) and not row["quoted_from"].startswith("inferred")
+
+
+def run_units(run: dict[str, Any]) -> dict[str, list[Unit]]:
+    """Units per paper for a run configuration, with its slice applied."""
+    full = run.get("plan") == "full"
+    datasets, methods = run["only"].get("datasets"), run["only"].get("methods")
+    chosen: dict[str, list[Unit]] = {}
+    for paper in run["papers"]:
+        chosen[paper] = [
+            unit
+            for unit in paper_units(paper, extra=run.get("extra", True), to_come=full)
+            if (not datasets or unit.dataset in datasets)
+            and (not methods or unit.method in methods)
+        ]
+    return chosen
+
+
+# ---------------------------------------------------------------------- jobs
+
+
+DEFAULT_RESOURCES = {"threads": 1, "mem_mb": 1500, "runtime": 60, "folds_per_job": 10, "gpu": 0}
+
+
+def resources(unit: Unit) -> dict[str, int]:
+    """What a job of this unit may use: defaults, then the method's, then for this data set."""
+    if not config.method_exists(unit.method):
+        return dict(DEFAULT_RESOURCES)
+    asked = dict(_method_resources(unit.method))
+    for_dataset = asked.pop("datasets", {}).get(unit.dataset, {})
+    return {**DEFAULT_RESOURCES, **asked, **for_dataset}
+
+
+@cache
+def _method_resources(method: str) -> dict[str, Any]:
+    return config.load_method(method).get("resources", {})
+
+
+def chunks(unit: Unit) -> list[Chunk]:
+    """The unit's folds cut into jobs of equal size."""
+    count = count_folds(protocol(unit.protocol))
+    if count is None:
+        return [Chunk(unit)]
+    jobs = -(-count // resources(unit)["folds_per_job"])
+    edges = [round(i * count / jobs) for i in range(jobs + 1)]
+    return [Chunk(unit, a, b - 1) for a, b in zip(edges, edges[1:], strict=False)]
+
+
+def record_path(results: str | Path, chunk: Chunk) -> Path:
+    unit = chunk.unit
+    folder = Path(results) / "units" / unit.protocol / unit.dataset / unit.method
+    return folder / f"folds_{chunk.name}.parquet"

@@ -1,0 +1,193 @@
+"""What the report shows, as plain data. Nothing here knows of HTML or of files."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ldlrepro.compare.collect import UnitScores
+    from ldlrepro.compare.verdicts import VerdictRow
+
+UnitKey = tuple[str, str, str]
+"""(protocol, dataset, method)."""
+
+
+@dataclass(frozen=True)
+class VerdictSign:
+    """How a verdict looks and what it means; the sign and the word always stand together."""
+
+    name: str
+    sign: str
+    meaning: str
+
+    @property
+    def slug(self) -> str:
+        return self.name.replace(" ", "-")
+
+
+VERDICT_SIGNS = {
+    sign.name: sign
+    for sign in (
+        VerdictSign(
+            "reproduced",
+            "✓",
+            "The measured mean lies within the band around the printed mean. The band is the "
+            "largest of the printed standard deviation, the measured standard deviation and half "
+            "a unit of the last printed digit.",
+        ),
+        VerdictSign(
+            "better",
+            "▲",
+            "Outside the band, on the side that the measure calls better than printed.",
+        ),
+        VerdictSign(
+            "worse",
+            "▼",
+            "Outside the band, on the side that the measure calls worse than printed; also any "
+            "miss of a number that has no better side.",
+        ),
+        VerdictSign("not run", "○", "Nothing was measured here; the note beside it says why."),
+        VerdictSign(
+            "quoted",
+            "“",
+            "The paper itself takes this number from other work; the note says from where.",
+        ),
+        VerdictSign(
+            "misprint", "≠", "The printed value is impossible; the note gives the proof."
+        ),
+    )
+}
+
+CONTROLS = {
+    "uniform": ("Uniform", "floor: the same degree for every label"),
+    "train_mean": ("Training mean", "floor: the mean training distribution, features unseen"),
+    "truth": ("True labels", "ceiling: the test labels themselves"),
+}
+"""Methods that show how low and how high a measure can go."""
+
+MEASURE_TITLES = {
+    "chebyshev": "Chebyshev",
+    "clark": "Clark",
+    "canberra": "Canberra",
+    "kl": "KL",
+    "cosine": "Cosine",
+    "intersection": "Intersection",
+    "euclidean": "Euclidean",
+    "sorensen": "Sørensen",
+    "squared_chi2": "Squared χ²",
+    "fidelity": "Fidelity",
+    "mae": "MAE",
+    "cs5": "CS(5)",
+    "time_s": "Time (s)",
+    "train_time_s": "Training (s)",
+    "test_time_s": "Test (s)",
+}
+
+
+def measure_title(metric: str) -> str:
+    return MEASURE_TITLES.get(metric, metric.replace("_", " "))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing: SVG text or PNG bytes."""
+
+    title: str
+    image: str | bytes
+    caption: str = ""
+
+
+@dataclass
+class PaperPage:
+    """Everything the report says about one paper."""
+
+    id: str
+    title: str
+    authors: str
+    venue: str
+    year: int
+    protocol_text: list[str]
+    """How it was run: one paragraph each."""
+    rows: list[VerdictRow]
+    """In the order in which the paper prints them."""
+    tables: dict[str, str]
+    """Table id -> title."""
+    units: list[UnitScores]
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    """(what, why), for what no single cell stands for: figures, claims, whole data sets."""
+    leaks: list[tuple[str, str, str]] = field(default_factory=list)
+    """(protocol, data set, what the leak check found)."""
+    figures: list[Figure] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    method_titles: Mapping[str, str] = field(default_factory=dict)
+    """Method id -> name for methods that no printed row names."""
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """What one paper's units cost, and the share of it spent outside fit and predict."""
+
+    paper: str
+    units: int
+    compute_s: float
+    overhead_share: float
+
+
+@dataclass
+class ReportContent:
+    pages: list[PaperPage]
+    generated_at: str
+    version: str
+    git_commit: str
+    machine: str
+    overhead: list[Overhead] = field(default_factory=list)
+    logs: Callable[[UnitKey], str] | Mapping[UnitKey, str] = field(default_factory=dict)
+    """Unit -> its log file, relative to the folder of the report; '' where there is none."""
+
+    def log_of(self, key: UnitKey) -> str:
+        return self.logs(key) if callable(self.logs) else self.logs.get(key, "")
+
+    def units(self) -> dict[UnitKey, UnitScores]:
+        """Each unit once, although papers may share it."""
+        found: dict[UnitKey, UnitScores] = {}
+        for page in self.pages:
+            for unit in page.units:
+                found.setdefault(unit.key, unit)
+        return found
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many cells have which verdict, and how far the measured ones are off."""
+
+    counts: dict[str, int]
+    deviations: list[float]
+    """Absolute relative deviations, sorted."""
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def judged(self) -> int:
+        return sum(self.counts[name] for name in ("reproduced", "better", "worse"))
+
+    @property
+    def median_deviation(self) -> float | None:
+        return statistics.median(self.deviations) if self.deviations else None
+
+    def share(self, name: str) -> float:
+        return self.counts[name] / self.total if self.total else 0.0
+
+
+def tally(rows: list[VerdictRow]) -> Tally:
+    counts = dict.fromkeys(VERDICT_SIGNS, 0)
+    for row in rows:
+        counts[row.verdict] += 1
+    judged = [row for row in rows if row.verdict in ("reproduced", "better", "worse")]
+    return Tally(
+        counts, sorted(abs(row.deviation) for row in judged if row.deviation is not None)
+    )

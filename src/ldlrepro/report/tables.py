@@ -1,0 +1,379 @@
+"""Printed and measured side by side: the grids of the HTML report, and the same as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ldlrepro.report.content import (
+    CONTROLS,
+    VERDICT_SIGNS,
+    PaperPage,
+    Tally,
+    UnitKey,
+    VerdictSign,
+    measure_title,
+    tally,
+)
+from ldlrepro.runs.records import OK, atomically
+
+if TYPE_CHECKING:
+    from ldlrepro.compare.collect import UnitScores
+    from ldlrepro.compare.verdicts import VerdictRow
+
+ARROWS = {"lower": "↓", "higher": "↑", "none": ""}
+DEFAULT_DECIMALS = 4
+
+# ---------------------------------------------------------------------- numbers as text
+
+
+def decimals_of(printed: str) -> int:
+    return len(printed.partition(".")[2])
+
+
+def fixed(value: float | None, decimals: int) -> str:
+    """At least ``decimals`` places, and enough of them for three significant digits."""
+    if value is None or not math.isfinite(value):
+        return ""
+    if value and abs(value) < 100:
+        decimals = max(decimals, min(2 - math.floor(math.log10(abs(value))), decimals + 3))
+    return f"{value:.{decimals}f}".replace("-", "−")
+
+
+def percent(share: float | None) -> str:
+    """A signed relative deviation: +3.2 %; a dash of nothing where it is undefined."""
+    if share is None or not math.isfinite(share):
+        return ""
+    size = abs(100 * share)
+    return f"{100 * share:+.{1 if size < 99.95 else 0}f} %".replace("-", "−")
+
+
+def mean_and_std(values: Iterable[float]) -> tuple[float, float] | None:
+    """Over the folds that have a value; None where no fold has one."""
+    from ldlrepro.compare.collect import mean_and_std as over_folds
+
+    return over_folds(values)
+
+
+# ---------------------------------------------------------------------- grids
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One printed number, ready to be shown."""
+
+    row: VerdictRow
+    sign: VerdictSign
+    measured: str
+    measured_std: str
+    deviation: str
+    notes: list[int]
+    key: UnitKey | None
+    """The unit whose record answers this cell."""
+
+    @property
+    def incomplete(self) -> bool:
+        return bool(self.measured) and self.row.n_folds < self.row.expected_folds
+
+
+@dataclass(frozen=True)
+class PrintedLine:
+    """A line of a printed table: a method in a setting, with a list of cells per measure."""
+
+    method: str
+    setting: str
+    cells: list[list[Cell]]
+
+
+@dataclass(frozen=True)
+class MeasuredLine:
+    """A unit that no printed line stands for: a control or a method of one's own."""
+
+    label: str
+    remark: str
+    key: UnitKey
+    cells: list[tuple[str, str]]
+    """(mean, standard deviation) per measure."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """The lines of one data set."""
+
+    dataset: str
+    printed: list[PrintedLine]
+    measured: list[MeasuredLine]
+
+
+@dataclass(frozen=True)
+class Column:
+    metric: str
+    title: str
+    arrow: str
+    decimals: int
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One printed table: measures across, data sets and methods down."""
+
+    id: str
+    title: str
+    columns: list[Column]
+    blocks: list[Block]
+    tally: Tally
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """Units under a protocol and data set that no printed table uses."""
+
+    protocol: str
+    dataset: str
+    lines: list[MeasuredLine]
+
+
+@dataclass
+class PageTables:
+    """All grids of a paper, its numbered notes and what stands in no printed table."""
+
+    grids: list[Grid]
+    notes: dict[str, int]
+    leftover_columns: list[Column] = field(default_factory=list)
+    leftovers: list[Leftover] = field(default_factory=list)
+
+
+def page_tables(page: PaperPage) -> PageTables:
+    notes = numbered_notes(page.rows)
+    order = dict.fromkeys([*page.tables, *(row.table for row in page.rows)])
+    grids = [
+        _grid(page, table, rows, notes)
+        for table in order
+        if (rows := [row for row in page.rows if row.table == table])
+    ]
+    placed = {(row.protocol, row.unit_dataset) for row in page.rows}
+    loose = [unit for unit in page.units if (unit.protocol, unit.dataset) not in placed]
+    metrics = dict.fromkeys(metric for unit in loose for metric in unit.scores)
+    columns = [Column(metric, measure_title(metric), "", DEFAULT_DECIMALS) for metric in metrics]
+    groups = dict.fromkeys((unit.protocol, unit.dataset) for unit in loose)
+    leftovers = [
+        Leftover(protocol, dataset, lines)
+        for protocol, dataset in groups
+        if (lines := _measured_lines(page, {(protocol, dataset)}, columns))
+    ]
+    return PageTables(grids, notes, columns, leftovers)
+
+
+def numbered_notes(rows: Iterable[VerdictRow]) -> dict[str, int]:
+    """Every distinct reason and remark -> its number, in order of appearance."""
+    texts = dict.fromkeys(text for row in rows for text in (row.reason, row.note) if text)
+    return {text: number for number, text in enumerate(texts, start=1)}
+
+
+def _grid(page: PaperPage, table: str, rows: list[VerdictRow], notes: dict[str, int]) -> Grid:
+    columns = _columns(rows)
+    units = {unit.key for unit in page.units}
+    blocks = []
+    for dataset in dict.fromkeys(row.dataset for row in rows):
+        own = [row for row in rows if row.dataset == dataset]
+        lines = [
+            PrintedLine(
+                method,
+                setting,
+                [
+                    [
+                        _cell(row, column, notes, units)
+                        for row in own
+                        if (row.method, row.setting, row.metric) == (method, setting, column.metric)
+                    ]
+                    for column in columns
+                ],
+            )
+            for method, setting in dict.fromkeys((row.method, row.setting) for row in own)
+        ]
+        places = {(row.protocol, row.unit_dataset) for row in own}
+        blocks.append(Block(dataset, lines, _measured_lines(page, places, columns)))
+    return Grid(table, page.tables.get(table, ""), columns, blocks, tally(rows))
+
+
+def _columns(rows: list[VerdictRow]) -> list[Column]:
+    columns = []
+    for metric in dict.fromkeys(row.metric for row in rows):
+        own = [row for row in rows if row.metric == metric]
+        decimals = max(decimals_of(row.printed) for row in own)
+        columns.append(Column(metric, measure_title(metric), ARROWS[own[0].better], decimals))
+    return columns
+
+
+def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[UnitKey]) -> Cell:
+    decimals = decimals_of(row.printed) if row.printed else column.decimals
+    key = (row.protocol, row.unit_dataset, row.method_id)
+    return Cell(
+        row=row,
+        sign=VERDICT_SIGNS[row.verdict],
+        measured=fixed(row.measured, decimals),
+        measured_std=fixed(row.measured_std, decimals),
+        deviation=percent(row.deviation),
+        notes=[notes[text] for text in dict.fromkeys((row.reason, row.note)) if text],
+        key=key if key in units else None,
+    )
+
+
+def _measured_lines(
+    page: PaperPage, places: set[tuple[str, str]], columns: list[Column]
+) -> list[MeasuredLine]:
+    """Units at these (protocol, data set) pairs that no printed cell of the paper names."""
+    named = {(row.protocol, row.unit_dataset, row.method_id) for row in page.rows}
+    lines = []
+    for unit in page.units:
+        if (unit.protocol, unit.dataset) not in places or unit.key in named:
+            continue
+        cells = [_measured_cell(unit, column) for column in columns]
+        if any(mean for mean, _ in cells):
+            lines.append(_measured_line(page, unit, cells, show_protocol=len(places) > 1))
+    return sorted(lines, key=lambda line: line.key[2] in CONTROLS)
+
+
+def _measured_line(
+    page: PaperPage, unit: UnitScores, cells: list[tuple[str, str]], show_protocol: bool
+) -> MeasuredLine:
+    label, remark = CONTROLS.get(
+        unit.method, (page.method_titles.get(unit.method, unit.method), "no printed number")
+    )
+    done = sum(row.status == OK for row in unit.rows)
+    if done < len(unit.rows):
+        remark += f"; {done} of {len(unit.rows)} folds"
+    if show_protocol:
+        remark += f"; protocol {unit.protocol}"
+    return MeasuredLine(label, remark, unit.key, cells)
+
+
+def _measured_cell(unit: UnitScores, column: Column) -> tuple[str, str]:
+    summary = mean_and_std(unit.scores.get(column.metric, []))
+    if summary is None:
+        return "", ""
+    return fixed(summary[0], column.decimals), fixed(summary[1], column.decimals)
+
+
+# ---------------------------------------------------------------------- files
+
+FILE_COLUMNS = {
+    "paper": "paper",
+    "table": "table",
+    "dataset": "dataset",
+    "setting": "setting",
+    "method": "method",
+    "metric": "metric",
+    "better": "better",
+    "printed": "printed",
+    "printed_std": "printed_std",
+    "measured": "measured",
+    "measured_std": "measured_std",
+    "relative_deviation": "deviation",
+    "band": "band",
+    "verdict": "verdict",
+    "reason": "reason",
+    "folds": "n_folds",
+    "expected_folds": "expected_folds",
+    "source": "source",
+    "same_bits": "same_bits",
+    "protocol": "protocol",
+    "unit_dataset": "unit_dataset",
+    "method_id": "method_id",
+    "note": "note",
+}
+"""Column of the CSV files -> field of a verdict row."""
+
+
+def write_tables(page: PaperPage, folder: Path) -> list[Path]:
+    """Per printed table a CSV, a Markdown and an HTML file, and one CSV with all cells."""
+    from ldlrepro.report.html import render_table
+
+    tables = page_tables(page)
+    texts = {"cells.csv": as_csv(page.rows)}
+    for grid in tables.grids:
+        rows = [row for row in page.rows if row.table == grid.id]
+        texts[f"table_{grid.id}.csv"] = as_csv(rows)
+        texts[f"table_{grid.id}.md"] = as_markdown(page, grid, tables.notes)
+        texts[f"table_{grid.id}.html"] = render_table(page, grid, tables.notes)
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    return [folder / name for name in texts]
+
+
+def write_text(path: Path, text: str) -> None:
+    def write(temporary: Path) -> None:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+    atomically(path, write)
+
+
+def as_csv(rows: Iterable[VerdictRow]) -> str:
+    """All digits that were measured; the printed ones as printed."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(FILE_COLUMNS)
+    for row in rows:
+        writer.writerow(getattr(row, name) for name in FILE_COLUMNS.values())
+    return out.getvalue()
+
+
+def as_markdown(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
+    lines = [f"# {page.title}: Table {grid.id}", ""]
+    lines += [grid.title, ""] if grid.title else []
+    lines += [_counts_in_words(grid.tally), ""]
+    used: set[int] = set()
+    for block in grid.blocks:
+        lines += [f"## {block.dataset}", ""]
+        lines += ["| method | measure | printed | measured | deviation | verdict |"]
+        lines += ["|---|---|---|---|---|---|"]
+        for printed in block.printed:
+            for column, cells in zip(grid.columns, printed.cells, strict=True):
+                for cell in cells:
+                    lines.append(_markdown_line(printed, column, cell))
+                    used.update(cell.notes)
+        for measured in block.measured:
+            lines += [
+                _pipes(f"{measured.label} ({measured.remark})", column.title, "", *cell)
+                for column, cell in zip(grid.columns, _joined(measured.cells), strict=True)
+            ]
+        lines.append("")
+    lines += [f"[{number}] {text}  " for text, number in notes.items() if number in used]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _counts_in_words(counts: Tally) -> str:
+    parts = [f"{counts.counts[name]} {name}" for name in VERDICT_SIGNS if counts.counts[name]]
+    return f"{counts.total} printed numbers: {', '.join(parts)}."
+
+
+def _markdown_line(line: PrintedLine, column: Column, cell: Cell) -> str:
+    method = f"{line.method} ({line.setting})" if line.setting else line.method
+    notes = "".join(f" [{number}]" for number in cell.notes)
+    folds = f" ({cell.row.n_folds} of {cell.row.expected_folds} folds)" * cell.incomplete
+    return _pipes(
+        method,
+        f"{column.title} {column.arrow}".strip(),
+        plus_minus(cell.row.printed, cell.row.printed_std),
+        plus_minus(cell.measured, cell.measured_std) + folds,
+        cell.deviation,
+        f"{cell.sign.sign} {cell.sign.name}{notes}",
+    )
+
+
+def _joined(cells: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    return [(plus_minus(mean, std), "", "") for mean, std in cells]
+
+
+def plus_minus(mean: str, std: str) -> str:
+    return f"{mean} ± {std}" if mean and std else mean
+
+
+def _pipes(*parts: str) -> str:
+    escaped = (" ".join(part.split()).replace("\\", "\\\\").replace("|", "\\|") for part in parts)
+    return "| " + " | ".join(part.replace("*", "\\*") for part in escaped) + " |"

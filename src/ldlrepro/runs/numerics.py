@@ -1,0 +1,45 @@
+"""Makes floating point the same everywhere: call before NumPy is imported.
+
+Sums in another order, or in wider vector registers, differ in the last bit, and an iterative method
+turns a last bit into a visible digit. So every unit computes with single-threaded linear algebra
+and one fixed kernel family (AVX2), on any machine that has it; parallel work is split into parts
+whose results are combined in a fixed order.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+# What NumPy may dispatch to beyond AVX2 and FMA3.
+WIDER_THAN_AVX2 = "X86_V4 AVX512_ICL AVX512_SPR"
+
+
+def pin() -> dict[str, str]:
+    """Set the environment of this process and its children; returns what was set."""
+    chosen = dict.fromkeys(THREAD_VARIABLES, "1")
+    if platform.machine() == "x86_64" and _has_avx2():
+        chosen |= {
+            "OPENBLAS_CORETYPE": "Haswell",
+            "NPY_DISABLE_CPU_FEATURES": WIDER_THAN_AVX2,
+            "NUMBA_CPU_NAME": "haswell",
+            "ATEN_CPU_CAPABILITY": "avx2",
+        }
+    os.environ.update(chosen)
+    return chosen
+
+
+def _has_avx2() -> bool:
+    try:
+        flags = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
+    return " avx2 " in flags and " fma " in flags

@@ -1,0 +1,151 @@
+"""What a number was computed with: code, configuration, versions, machine."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import platform
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ldlrepro.config import project_root
+
+PACKAGE = Path(__file__).resolve().parents[1]
+RECORDED_VERSIONS = ("numpy", "scipy", "scikit-learn", "xgboost-cpu", "xgboost", "torch", "numba")
+SPEC_KEYS = ("class", "parameters", "grid", "scaling", "sees_test_labels")
+
+
+def spec_digest(spec: Mapping[str, Any]) -> str:
+    """Of what decides the numbers: class, parameters, grid, scaling. Not of texts or resources."""
+    decisive = {key: spec[key] for key in SPEC_KEYS if spec.get(key)}
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def code_digest(class_path: str) -> str:
+    """Of a method's source: its module, the runner of a fold, and what they import of ours.
+
+    Sources are compared as syntax trees without docstrings, so comments and layout do not count.
+    """
+    module = class_path.rpartition(".")[0]
+    digests = {
+        name: _module_digest(path)
+        for start in (module, "ldlrepro.protocols.selection")
+        for name, path in _closure(start).items()
+    }
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
+
+
+def _closure(start: str) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    pending = [start]
+    while pending:
+        name = pending.pop()
+        path = _module_path(name)
+        if path is None or name in found:
+            continue
+        found[name] = path
+        pending += _imports(name, path)
+    return found
+
+
+def _module_path(name: str) -> Path | None:
+    """The source file of a module of ours (or of a user's module on the path); None for others."""
+    parts = name.split(".")
+    if parts[0] == "ldlrepro":
+        base = PACKAGE.joinpath(*parts[1:])
+        for path in (base.with_suffix(".py"), base / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
+
+
+@cache
+def _imports(name: str, path: Path) -> list[str]:
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    names = []
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")
+                base = ".".join(parents[: len(parents) - node.level + 1] + ([base] if base else []))
+            names.append(base)
+            # `from package import module` names a module too.
+            names += [f"{base}.{alias.name}" for alias in node.names]
+    return [n for n in names if n.startswith("ldlrepro.") and n != "ldlrepro.errors"]
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _module_digest(path: Path) -> str:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [  # type: ignore[attr-defined]
+                s
+                for s in body
+                if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+            ]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def lock_digest() -> str:
+    """Of the pinned requirements."""
+    lock = project_root() / "envs" / "lock.txt"
+    return hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else ""
+
+
+@cache
+def git_commit() -> str:
+    """The checkout's commit, with '+' if tracked files were changed; empty outside git."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=project_root(), capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def versions() -> dict[str, str]:
+    from ldlrepro import __version__
+
+    found = {"python": platform.python_version(), "ldlrepro": __version__}
+    for name in RECORDED_VERSIONS:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """The processor and system, without names that tell whose machine it is."""
+    return {"cpu": _cpu_name(), "system": platform.system(), "machine": platform.machine()}
+
+
+def _cpu_name() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor()

@@ -1,0 +1,234 @@
+"""Runs a unit: every fold of a chunk, saved as it finishes, resumed after a kill.
+
+Finished folds go to a journal beside the results. It is not an output of the Snakemake rule,
+because Snakemake deletes the outputs of a job that failed. The name of a journal holds a digest of
+everything that decides the numbers, so a fold computed by other code is never taken up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import resource
+import shutil
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro import config, plan
+from ldlrepro.data.registry import DataUnavailable, load_ready
+from ldlrepro.errors import UserError
+from ldlrepro.protocols import selection
+from ldlrepro.protocols.folds import Fold, folds_digest, read_folds
+from ldlrepro.runs import numerics, provenance, records
+from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, FoldRow
+from ldlrepro.runs.seeds import seed_for
+
+# Errors of the machine, not of the method: the job fails and is tried again with more.
+MACHINE_ERRORS = (MemoryError, OSError)
+
+
+@dataclass(frozen=True)
+class UnitJob:
+    """Where a chunk of a unit reads and writes."""
+
+    chunk: plan.Chunk
+    ready: Path
+    folds: Path
+    record: Path
+    journal: Path
+    seed: int
+    threads: int = 1
+
+
+def run_unit(job: UnitJob, say: Callable[[str], None] = lambda line: None) -> list[FoldRow]:
+    """Compute what the journal lacks, write the record, return its rows."""
+    unit = job.chunk.unit
+    spec = config.load_method(unit.method)
+    common = _provenance(job, spec)
+    try:
+        data = load_ready(job.ready)
+        folds = _chunk_folds(job, data.fingerprint["data_sha256"])
+    except DataUnavailable as error:
+        rows = [_unavailable(job, common, index, str(error)) for index in _positions(job.chunk)]
+        records.write_record(job.record, rows, {})
+        return rows
+    common |= {
+        "data_sha256": data.fingerprint["data_sha256"],
+        "folds_sha256": folds_digest(folds),
+    }
+    journal = _Journal(job.journal / _identity(job, common))
+    rows, predictions, busy = [], {}, 0.0
+    for number, fold in enumerate(folds, start=1):
+        saved = journal.load(fold)
+        if saved is None:
+            row, P = _run_one(job, spec, data, fold, common)
+            busy += row.fit_s + row.predict_s
+            if P is not None:
+                journal.save(row, P)
+        else:
+            row, P = saved
+        rows.append(row)
+        if P is not None:
+            predictions[fold.repeat, fold.fold] = P
+        origin = "from the journal" if saved else f"fit {row.fit_s:.2f} s"
+        say(f"{'/'.join(_names(unit))} fold {number}/{len(folds)} {row.status}, {origin}")
+    outside = max(0.0, _process_age() - busy)
+    for row in rows:
+        row.overhead_s = outside / len(rows)
+    records.write_record(job.record, rows, predictions)
+    if all(row.status == OK for row in rows):
+        journal.discard()
+    return rows
+
+
+def _run_one(
+    job: UnitJob, spec: Mapping[str, Any], data: Any, fold: Fold, common: Mapping[str, Any]
+) -> tuple[FoldRow, np.ndarray | None]:
+    unit = job.chunk.unit
+    protocol = plan.protocol(unit.protocol)
+    seed = seed_for(job.seed, *_names(unit), fold.repeat, fold.fold)
+    row = FoldRow(
+        *_names(unit),
+        repeat=fold.repeat,
+        fold=fold.fold,
+        status=OK,
+        seed=f"{seed:032x}",
+        n_train=len(fold.train),
+        n_test=len(fold.test),
+        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        **common,
+    )
+    result = None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = selection.run_fold(
+                spec,
+                data.X,
+                data.D,
+                fold,
+                select_by=protocol.get("select_by", "kl"),
+                seed=seed,
+                n_jobs=job.threads,
+            )
+        except MACHINE_ERRORS:
+            raise
+        except Exception:
+            row.status, row.error = FAILED, traceback.format_exc()
+    row.peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    if result is None:
+        return row, None
+    row.params, row.selection = result.params, result.selection
+    row.diagnostics = dict(result.diagnostics)
+    if caught:
+        row.diagnostics["warnings"] = sorted({str(w.message) for w in caught})[:5]
+    row.fit_s, row.fit_cpu_s = result.fit_s, result.fit_cpu_s
+    row.predict_s, row.predict_cpu_s = result.predict_s, result.predict_cpu_s
+    row.predictions_sha256 = records.digest(result.predictions)
+    return row, result.predictions
+
+
+def _chunk_folds(job: UnitJob, data_sha256: str) -> list[Fold]:
+    folds, meta = read_folds(job.folds)
+    if meta["data_sha256"] != data_sha256:
+        raise UserError(
+            f"{job.folds}: made for other rows than {job.ready} holds. "
+            f"Delete it and run snakemake again; it makes new folds."
+        )
+    last = len(folds) - 1 if job.chunk.last is None else job.chunk.last
+    return folds[job.chunk.first : last + 1]
+
+
+def _positions(chunk: plan.Chunk) -> list[int]:
+    """Fold positions of a chunk whose data are missing; a single one where the number is open."""
+    return list(range(chunk.first, (chunk.last or 0) + 1))
+
+
+def _unavailable(job: UnitJob, common: Mapping[str, Any], index: int, reason: str) -> FoldRow:
+    protocol = plan.protocol(job.chunk.unit.protocol)
+    per_repeat = int(protocol.get("folds", 1))
+    repeat, fold = divmod(index, per_repeat)
+    return FoldRow(
+        *_names(job.chunk.unit),
+        repeat=repeat,
+        fold=fold,
+        status=UNAVAILABLE,
+        error=reason,
+        **common,
+    )
+
+
+def _provenance(job: UnitJob, spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "spec_sha256": provenance.spec_digest(spec),
+        "code_sha256": provenance.code_digest(spec["class"]),
+        "lock_sha256": provenance.lock_digest(),
+        "git_commit": provenance.git_commit(),
+        "versions": provenance.versions(),
+        "machine": {**provenance.machine(), "numerics": numerics.pin()},
+        "threads": job.threads,
+    }
+
+
+def _identity(job: UnitJob, common: Mapping[str, Any]) -> str:
+    deciding = {
+        key: common[key]
+        for key in ("data_sha256", "folds_sha256", "spec_sha256", "code_sha256", "versions")
+    }
+    text = json.dumps({**deciding, "seed": job.seed}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _names(unit: plan.Unit) -> tuple[str, str, str]:
+    return unit.protocol, unit.dataset, unit.method
+
+
+def _process_age() -> float:
+    """Seconds since this process was started, interpreter start included."""
+    import psutil
+
+    return time.time() - psutil.Process().create_time()
+
+
+class _Journal:
+    """Finished folds of one chunk, one file each."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(self, row: FoldRow, predictions: np.ndarray) -> None:
+        text = np.array(json.dumps(asdict(row), sort_keys=True, default=str))
+
+        def write(temporary: Path) -> None:
+            with open(temporary, "wb") as handle:
+                np.savez(handle, row=text, predictions=predictions)
+
+        records.atomically(self._path(row.repeat, row.fold), write)
+
+    def load(self, fold: Fold) -> tuple[FoldRow, np.ndarray] | None:
+        """A saved fold whose predictions still have their digest; None otherwise."""
+        path = self._path(fold.repeat, fold.fold)
+        if not path.is_file():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                row = FoldRow(**json.loads(str(stored["row"])))
+                predictions = stored["predictions"]
+        except Exception:  # a damaged file of any kind is computed again
+            return None
+        intact = records.digest(predictions) == row.predictions_sha256
+        return (row, predictions) if intact else None
+
+    def discard(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _path(self, repeat: int, fold: int) -> Path:
+        return self.folder / f"r{repeat:03d}_f{fold:03d}.npz"
