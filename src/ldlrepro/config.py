@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ from typing import Any
 from ldlrepro.errors import UserError, nearest, unknown
 
 Tree = dict[str, Any]
+DEFAULT_SEED = 2026
+"""The global seed of config.yaml, for verbs called by hand."""
 
 
 @cache
@@ -95,20 +96,26 @@ def load_method(method: str) -> Tree:
 # ---------------------------------------------------------------------- the run configuration
 
 
-def load_run_config(path: str | Path | None = None, overrides: Mapping[str, Any] = {}) -> Tree:  # noqa: B006
-    """config/config.yaml, then the preset at ``path``, then ``overrides`` on top; checked."""
-    default = project_root() / "config" / "config.yaml"
-    merged = {**_read_yaml(default), **(_read_yaml(Path(path)) if path else {}), **overrides}
-    check(merged, "config", Path(path) if path else default)
-    for paper in merged["papers"]:
+def load_run_config() -> Tree:
+    """config/config.yaml, checked."""
+    path = project_root() / "config" / "config.yaml"
+    return check_run_config(_read_yaml(path), path)
+
+
+def check_run_config(tree: Tree, path: Path) -> Tree:
+    """A merged run configuration, with every file that it leads to checked as well."""
+    check(tree, "config", path)
+    for paper in tree["papers"]:
         load_paper(paper)
     for kind, known in (("datasets", dataset_ids()), ("methods", method_ids())):
-        for name in merged["only"].get(kind, []):
+        for name in tree["only"].get(kind, []):
             if name not in known:
                 raise UserError(
-                    f"{path or default}: only.{kind}: '{name}' does not exist.{nearest(name, known)}"
+                    f"{path}: only.{kind}: '{name}' does not exist.{nearest(name, known)}"
                 )
-    return merged
+    for dataset in dataset_ids():
+        load_dataset(dataset)
+    return tree
 
 
 # ---------------------------------------------------------------------- plumbing

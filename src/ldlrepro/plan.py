@@ -169,9 +169,7 @@ def paper_units(paper: str, *, extra: bool = True, to_come: bool = False) -> lis
     """Units of a paper, sorted; ``to_come`` also those whose method does not exist yet."""
     tree = _paper(paper)
     units = {
-        cell.unit
-        for cell in cells(paper)
-        if cell.unit is not None and (to_come or not cell.skip)
+        cell.unit for cell in cells(paper) if cell.unit is not None and (to_come or not cell.skip)
     }
     units |= set(_planned_rows(paper, to_come))
     if extra:

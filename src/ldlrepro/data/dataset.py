@@ -12,7 +12,7 @@ import numpy as np
 from ldlrepro.errors import UserError
 
 
-class DataUnavailable(UserError):
+class DataUnavailable(UserError):  # noqa: N818 - the absence of data is no mistake
     """The data cannot be had here; the text says how to get them."""
 
 

@@ -76,7 +76,9 @@ class LDLEstimator:
     @classmethod
     def _parameter_names(cls) -> list[str]:
         parameters = inspect.signature(cls.__init__).parameters.values()
-        return sorted(p.name for p in parameters if p.name != "self" and p.kind != p.VAR_KEYWORD)
+        # A class without its own __init__ shows object's *args and **kwargs.
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return sorted(p.name for p in parameters if p.name != "self" and p.kind not in variadic)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._parameter_names()}
@@ -85,7 +87,9 @@ class LDLEstimator:
         for name, value in params.items():
             if name not in self._parameter_names():
                 known = ", ".join(self._parameter_names()) or "none"
-                raise ValueError(f"{type(self).__name__} has no parameter '{name}' (it has: {known})")
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter '{name}' (it has: {known})"
+                )
             setattr(self, name, value)
         return self
 
@@ -113,7 +117,7 @@ def child_seeds(random_state: int | None, count: int) -> list[int]:
 
 def _check_features(X: Any, accepts_sparse: bool) -> Any:
     if hasattr(X, "tocsr"):
-        X = X.tocsr() if accepts_sparse else X.toarray()
+        X = X.tocsr().astype(np.float64, copy=False) if accepts_sparse else X.toarray()
     if not hasattr(X, "tocsr"):
         X = np.ascontiguousarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] == 0:

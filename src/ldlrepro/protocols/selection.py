@@ -35,6 +35,7 @@ class Fitted:
 
 
 def run_fold(
+    method: str,
     spec: Mapping[str, Any],
     X: Any,
     D: np.ndarray,
@@ -44,7 +45,7 @@ def run_fold(
     seed: int,
     n_jobs: int = 1,
 ) -> Fitted:
-    """One method, given by its config, on one fold.
+    """One method, given by its id and config, on one fold.
 
     With a grid, candidates are fitted on training rows without the validation rows and scored on
     the validation rows; the winner is fitted again on all training rows. Test labels are read by
@@ -54,8 +55,8 @@ def run_fold(
     chosen: dict[str, Any] = {}
     selection: dict[str, Any] = {}
     if spec.get("grid"):
-        chosen, selection = _select(spec, X, D, fold, select_by, seed, n_jobs)
-    model = _build(spec, chosen, seed, n_jobs)
+        chosen, selection = _select(method, spec, X, D, fold, select_by, seed, n_jobs)
+    model = _build(method, chosen, seed, n_jobs)
     scaler = Scaler(spec["scaling"]).fit(X[fold.train])
     model.fit(scaler.transform(X[fold.train]), D[fold.train])
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
@@ -83,6 +84,7 @@ def candidates(grid: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def _select(
+    method: str,
     spec: Mapping[str, Any],
     X: Any,
     D: np.ndarray,
@@ -102,7 +104,7 @@ def _select(
     tried = []
     best, best_score = {}, math.inf
     for candidate in candidates(spec["grid"]):
-        model = _build(spec, candidate, seed, n_jobs)
+        model = _build(method, candidate, seed, n_jobs)
         predictions = model.fit(fitting, D[fold.fitting]).predict(held)
         score = metrics.evaluate(D[fold.validation], predictions)[select_by]
         tried.append({**candidate, select_by: score})
@@ -111,8 +113,8 @@ def _select(
     return best, {"by": select_by, "rows": len(fold.validation), "tried": tried}
 
 
-def _build(spec: Mapping[str, Any], chosen: Mapping[str, Any], seed: int, n_jobs: int) -> Any:
-    model = models.build(spec, **chosen)
+def _build(method: str, chosen: Mapping[str, Any], seed: int, n_jobs: int) -> Any:
+    model = models.load(method, **chosen)
     names = model.get_params()
     if "random_state" in names and names["random_state"] is None:
         model.set_params(random_state=seed)

@@ -55,9 +55,7 @@ VERDICT_SIGNS = {
             "“",
             "The paper itself takes this number from other work; the note says from where.",
         ),
-        VerdictSign(
-            "misprint", "≠", "The printed value is impossible; the note gives the proof."
-        ),
+        VerdictSign("misprint", "≠", "The printed value is impossible; the note gives the proof."),
     )
 }
 
@@ -188,6 +186,4 @@ def tally(rows: list[VerdictRow]) -> Tally:
     for row in rows:
         counts[row.verdict] += 1
     judged = [row for row in rows if row.verdict in ("reproduced", "better", "worse")]
-    return Tally(
-        counts, sorted(abs(row.deviation) for row in judged if row.deviation is not None)
-    )
+    return Tally(counts, sorted(abs(row.deviation) for row in judged if row.deviation is not None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,13 +37,20 @@ def decimals_of(printed: str) -> int:
     return len(printed.partition(".")[2])
 
 
-def fixed(value: float | None, decimals: int) -> str:
-    """At least ``decimals`` places, and enough of them for three significant digits."""
+def fixed(value: float | None, decimals: int, significant: int = 3) -> str:
+    """At least ``decimals`` places, and more (three at most) for the significant digits."""
     if value is None or not math.isfinite(value):
         return ""
     if value and abs(value) < 100:
-        decimals = max(decimals, min(2 - math.floor(math.log10(abs(value))), decimals + 3))
+        needed = significant - 1 - math.floor(math.log10(abs(value)))
+        decimals = max(decimals, min(needed, decimals + 3))
     return f"{value:.{decimals}f}".replace("-", "−")
+
+
+def mean_pair(mean: float | None, std: float | None, decimals: int) -> tuple[str, str]:
+    """Both with the decimals of the mean; a small deviation still shows its first digit."""
+    shown = fixed(mean, decimals)
+    return shown, fixed(std, decimals_of(shown), significant=1) if shown else ""
 
 
 def percent(share: float | None) -> str:
@@ -54,10 +62,11 @@ def percent(share: float | None) -> str:
 
 
 def mean_and_std(values: Iterable[float]) -> tuple[float, float] | None:
-    """Over the folds that have a value; None where no fold has one."""
-    from ldlrepro.compare.collect import mean_and_std as over_folds
-
-    return over_folds(values)
+    """Mean and sample deviation over the folds that have a value; None where none has."""
+    present = [value for value in values if math.isfinite(value)]
+    if not present:
+        return None
+    return statistics.fmean(present), statistics.stdev(present) if len(present) > 1 else 0.0
 
 
 # ---------------------------------------------------------------------- grids
@@ -72,6 +81,7 @@ class Cell:
     measured: str
     measured_std: str
     deviation: str
+    band: str
     notes: list[int]
     key: UnitKey | None
     """The unit whose record answers this cell."""
@@ -212,13 +222,15 @@ def _columns(rows: list[VerdictRow]) -> list[Column]:
 
 def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[UnitKey]) -> Cell:
     decimals = decimals_of(row.printed) if row.printed else column.decimals
+    measured, measured_std = mean_pair(row.measured, row.measured_std, decimals)
     key = (row.protocol, row.unit_dataset, row.method_id)
     return Cell(
         row=row,
         sign=VERDICT_SIGNS[row.verdict],
-        measured=fixed(row.measured, decimals),
-        measured_std=fixed(row.measured_std, decimals),
+        measured=measured,
+        measured_std=measured_std,
         deviation=percent(row.deviation),
+        band="" if row.band is None else f"{row.band:.3g}",
         notes=[notes[text] for text in dict.fromkeys((row.reason, row.note)) if text],
         key=key if key in units else None,
     )
@@ -255,9 +267,7 @@ def _measured_line(
 
 def _measured_cell(unit: UnitScores, column: Column) -> tuple[str, str]:
     summary = mean_and_std(unit.scores.get(column.metric, []))
-    if summary is None:
-        return "", ""
-    return fixed(summary[0], column.decimals), fixed(summary[1], column.decimals)
+    return mean_pair(*summary, column.decimals) if summary else ("", "")
 
 
 # ---------------------------------------------------------------------- files

@@ -17,6 +17,8 @@ from ldlrepro.config import project_root
 
 PACKAGE = Path(__file__).resolve().parents[1]
 RECORDED_VERSIONS = ("numpy", "scipy", "scikit-learn", "xgboost-cpu", "xgboost", "torch", "numba")
+# Modules whose changes cannot move a number; what they read is in the other digests.
+NOT_DECISIVE = ("ldlrepro.errors", "ldlrepro.config")
 SPEC_KEYS = ("class", "parameters", "grid", "scaling", "sees_test_labels")
 
 
@@ -32,11 +34,14 @@ def code_digest(class_path: str) -> str:
 
     Sources are compared as syntax trees without docstrings, so comments and layout do not count.
     """
-    module = class_path.rpartition(".")[0]
+    return module_digest(class_path.rpartition(".")[0], "ldlrepro.protocols.selection")
+
+
+@cache
+def module_digest(*modules: str) -> str:
+    """Of modules and what they import of ours."""
     digests = {
-        name: _module_digest(path)
-        for start in (module, "ldlrepro.protocols.selection")
-        for name, path in _closure(start).items()
+        name: _source_digest(path) for start in modules for name, path in _closure(start).items()
     }
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
@@ -80,7 +85,7 @@ def _imports(name: str, path: Path) -> list[str]:
             names.append(base)
             # `from package import module` names a module too.
             names += [f"{base}.{alias.name}" for alias in node.names]
-    return [n for n in names if n.startswith("ldlrepro.") and n != "ldlrepro.errors"]
+    return [n for n in names if n.startswith("ldlrepro.") and n not in NOT_DECISIVE]
 
 
 @cache
@@ -89,7 +94,7 @@ def _tree(path: Path) -> ast.Module:
 
 
 @cache
-def _module_digest(path: Path) -> str:
+def _source_digest(path: Path) -> str:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         body = getattr(node, "body", None)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ldlrepro import config, plan
-from ldlrepro.data.registry import DataUnavailable, load_ready
+from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.errors import UserError
 from ldlrepro.protocols import selection
 from ldlrepro.protocols.folds import Fold, folds_digest, read_folds
@@ -111,6 +111,7 @@ def _run_one(
         warnings.simplefilter("always")
         try:
             result = selection.run_fold(
+                unit.method,
                 spec,
                 data.X,
                 data.D,

@@ -1,0 +1,59 @@
+# Reproduces five papers on label distribution learning. Start here:
+#   snakemake --cores 32             everything whose data can be had
+#   snakemake --cores 32 structrf    one paper
+#   snakemake -n                     what would run
+# What runs is decided by config/config.yaml; README.md and config/README.md explain the rest.
+from snakemake.utils import min_version
+
+from ldlrepro.config import paper_ids
+from ldlrepro.wiring import Wiring, run_configuration
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+RUN = run_configuration(config)
+PLAN = Wiring(RUN)
+
+
+wildcard_constraints:
+    dataset=r"[a-z0-9_]+",
+    protocol=r"[a-z0-9_]+",
+    method=r"[a-z0-9_]+(@[a-z0-9_]+)?",
+    chunk=r"all|\d+-\d+",
+    paper=r"[a-z0-9_]+",
+
+
+include: "rules/data.smk"
+include: "rules/features.smk"
+include: "rules/folds.smk"
+include: "rules/train.smk"
+include: "rules/compare.smk"
+include: "rules/figures.smk"
+include: "rules/track.smk"
+include: "rules/report.smk"
+
+
+localrules:
+    all,
+    gate,
+    fetch,
+
+
+rule all:
+    default_target: True
+    input:
+        "results/gate/all.ok",
+
+
+# One target per paper: snakemake --cores 32 structrf
+for paper in paper_ids():
+
+    rule:
+        name:
+            paper
+        localrule: True
+        input:
+            f"results/gate/{paper}.ok",

@@ -1,0 +1,19 @@
+# Scores from predictions, and a verdict for every printed number of a paper.
+
+
+rule compare:
+    input:
+        units=PLAN.paper_records,
+        leaks=PLAN.paper_leaks,
+    output:
+        verdicts="results/compare/{paper}/cells.csv",
+    log:
+        "logs/compare/{paper}.log",
+    params:
+        paper=PLAN.paper_definition,
+        code=PLAN.compare_code,
+    resources:
+        mem_mb=3000,
+        runtime=30,
+    shell:
+        "ldlrepro compare {wildcards.paper} 2> {log}"

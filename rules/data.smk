@@ -1,0 +1,19 @@
+# Raw files from local folders or the internet, each checked before it gets its name. Data that
+# cannot be had are recorded as such, with how to get them; that fails nothing.
+
+
+rule fetch:
+    input:
+        local=PLAN.local_sources,
+    output:
+        status="data/raw/{dataset}/fetch.json",
+    log:
+        "logs/fetch/{dataset}.log",
+    params:
+        source=PLAN.dataset_source,
+        options=PLAN.fetch_options,
+    resources:
+        mem_mb=1000,
+        runtime=120,
+    shell:
+        "ldlrepro fetch {wildcards.dataset} {params.options} 2> {log}"

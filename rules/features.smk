@@ -1,0 +1,21 @@
+# Raw files to features and label distributions, checked and fingerprinted.
+
+
+rule ready:
+    input:
+        status="data/raw/{dataset}/fetch.json",
+    output:
+        table="data/ready/{dataset}.npz",
+        facts="data/ready/{dataset}.json",
+    log:
+        "logs/ready/{dataset}.log",
+    benchmark:
+        "results/benchmarks/ready/{dataset}.tsv"
+    params:
+        source=PLAN.dataset_source,
+        code=PLAN.reader_code,
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    shell:
+        "ldlrepro prepare {wildcards.dataset} 2> {log}"

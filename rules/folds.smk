@@ -1,0 +1,20 @@
+# Who is in which fold, once per protocol and data set, with the search for leaks.
+
+
+rule folds:
+    input:
+        table="data/ready/{dataset}.npz",
+    output:
+        indices="results/folds/{protocol}/{dataset}.npz",
+        leaks="results/folds/{protocol}/{dataset}.leaks.json",
+    log:
+        "logs/folds/{protocol}/{dataset}.log",
+    params:
+        protocol=PLAN.protocol_definition,
+        code=PLAN.fold_code,
+        seed=RUN["seed"],
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    shell:
+        "ldlrepro folds {wildcards.protocol} {wildcards.dataset} --seed {params.seed} 2> {log}"

@@ -1,0 +1,20 @@
+# The only rule that talks to MLflow: one writer, after the training, safe to repeat.
+
+
+rule track:
+    input:
+        verdicts="results/compare/{paper}/cells.csv",
+        agreement="results/figures/{paper}/agreement.svg",
+        methods="results/figures/{paper}/methods.svg",
+    output:
+        counts="results/track/{paper}.json",
+    log:
+        "logs/track/{paper}.log",
+    params:
+        uri=RUN["tracking_uri"],
+    resources:
+        mem_mb=2000,
+        runtime=60,
+        mlflow_writer=1,
+    shell:
+        "ldlrepro sync {wildcards.paper} --tracking-uri {params.uri} --out {output.counts} 2> {log}"

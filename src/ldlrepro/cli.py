@@ -1,0 +1,197 @@
+"""``ldlrepro <verb>``: questions for people and programs, and the verbs that the rules call."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from ldlrepro import __version__
+from ldlrepro.errors import UserError, nearest
+from ldlrepro.runs import numerics
+
+EPILOG = """\
+Examples:
+  ldlrepro verdicts                      which printed numbers hold, per paper
+  ldlrepro verdicts mslp --show worse    the cells of one paper that miss
+  ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl
+  ldlrepro fetch sjaffe                  get and check one data set
+  ldlrepro run structrf sjaffe sa_bfgs   compute one unit by hand
+  snakemake --cores 32 structrf          compute a whole paper
+Run it in the checkout, where results/ and data/ are. `ldlrepro VERB --help` tells more.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse, run, and turn errors for people into one message and status 2."""
+    numerics.pin()
+    args = _parser().parse_args(argv)
+    try:
+        return int(args.handler(args))
+    except UserError as error:
+        print(f"ldlrepro: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # `ldlrepro verdicts | head`
+        sys.stderr.close()
+        return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """Names the nearest verb when one is misspelt."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction) and "invalid choice" in message:
+                word = message.partition("'")[2].partition("'")[0]
+                message = f"no verb '{word}'.{nearest(word, action.choices)}"
+        self.exit(2, f"{self.prog}: {message}\nType `{self.prog} --help`.\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="ldlrepro",
+        description="Reproduces five label-distribution-learning papers, cell by cell.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    _questions(verbs)
+    _stages(verbs)
+    return parser
+
+
+Verbs = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def _verb(
+    verbs: argparse._SubParsersAction, name: str, handler: str, text: str, json: bool = False
+) -> argparse.ArgumentParser:
+    """A verb whose handler is imported when it is called, so that starting stays quick."""
+    verb: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
+    verb.set_defaults(handler=_later(handler))
+    if json:
+        verb.add_argument("--json", action="store_true", help="answer in JSON, for programs")
+    return verb
+
+
+def _later(path: str) -> Callable[[argparse.Namespace], int]:
+    module, _, name = path.rpartition(".")
+
+    def call(args: argparse.Namespace) -> int:
+        return int(getattr(import_module(module), name)(args))
+
+    return call
+
+
+def _questions(verbs: argparse._SubParsersAction) -> None:
+    here = "ldlrepro.questions"
+    _verb(verbs, "methods", f"{here}.methods", "List the methods and their variants.", json=True)
+    _verb(
+        verbs, "datasets", f"{here}.datasets", "List the data sets, and which are here.", json=True
+    )
+    _verb(verbs, "papers", f"{here}.papers", "List the papers and their protocols.", json=True)
+
+    verdicts = _verb(
+        verbs,
+        "verdicts",
+        f"{here}.verdicts",
+        "Count which printed numbers hold. Local results come first, then the maintainers' "
+        "reference records; the answer says which.",
+        json=True,
+    )
+    verdicts.add_argument("paper", nargs="*", help="papers; default all five")
+    verdicts.add_argument("--show", metavar="VERDICT", help="list the cells with this verdict")
+    verdicts.add_argument("--dataset", help="only this data set")
+    verdicts.add_argument("--method", help="only this printed method")
+
+    _verb(verbs, "status", f"{here}.status", "How far the results are, and what failed.", json=True)
+
+    explain = _verb(
+        verbs,
+        "explain",
+        f"{here}.explain",
+        "Tell all about one cell: printed and measured value, folds, settings, hashes, and the "
+        "command that computes it again.",
+        json=True,
+    )
+    explain.add_argument("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE")
+
+
+def _stages(verbs: argparse._SubParsersAction) -> None:
+    here = "ldlrepro.stages"
+    fetch = _verb(
+        verbs,
+        "fetch",
+        f"{here}.fetch",
+        "Get the raw files of data sets from local folders or the internet, and check them.",
+        json=True,
+    )
+    fetch.add_argument("dataset", nargs="+", help="data set ids")
+    fetch.add_argument("--mirror", action="append", default=[], help="local folder to search first")
+    fetch.add_argument("--offline", action="store_true", help="never download")
+
+    prepare = _verb(verbs, "prepare", f"{here}.prepare", "Turn raw files into features and labels.")
+    prepare.add_argument("dataset")
+
+    folds = _verb(verbs, "folds", f"{here}.folds", "Make the folds of a protocol on a data set.")
+    folds.add_argument("protocol")
+    folds.add_argument("dataset")
+    _add_seed(folds)
+
+    run = _verb(
+        verbs,
+        "run",
+        f"{here}.run",
+        "Compute one unit: a method on a data set under a protocol. Finished folds are kept if it "
+        "is interrupted.",
+    )
+    run.add_argument("protocol", help="protocol id; `ldlrepro papers` lists them")
+    run.add_argument("dataset")
+    run.add_argument("method")
+    run.add_argument("--folds", metavar="A-B", help="only these fold positions, as one record")
+    run.add_argument("--threads", type=int, default=1, help="threads; they change no bit")
+    _add_seed(run)
+
+    compare = _verb(verbs, "compare", f"{here}.compare", "Write a paper's tables with verdicts.")
+    compare.add_argument("paper")
+    figures = _verb(verbs, "figures", f"{here}.figures", "Draw a paper's figures.")
+    figures.add_argument("paper")
+
+    sync = _verb(
+        verbs,
+        "sync",
+        f"{here}.sync",
+        "Bring MLflow in line with the records. Safe to repeat: what is there is not written again.",
+    )
+    sync.add_argument("paper", nargs="+")
+    sync.add_argument("--tracking-uri", help="MLflow store; default: config, MLFLOW_TRACKING_URI")
+    sync.add_argument("--out", help=argparse.SUPPRESS)
+
+    _verb(verbs, "report", f"{here}.report", "Write results/report/index.html.")
+    record = _verb(
+        verbs,
+        "record",
+        f"{here}.record",
+        "For maintainers: renew reference/ from complete results.",
+    )
+    record.add_argument("paper", nargs="+")
+    record.add_argument("--command-line", help="the command that made the results")
+    gate = _verb(verbs, "gate", f"{here}.gate", "Say what was left out; fail if a run failed.")
+    gate.add_argument("papers", nargs="+")
+
+
+def _add_seed(parser: argparse.ArgumentParser) -> None:
+    from ldlrepro import config
+
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=config.DEFAULT_SEED,
+        help="global seed (default: %(default)s)",
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""Puts the measured number beside each printed one."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+from ldlrepro import config, plan
+from ldlrepro.compare.collect import (
+    LOCAL,
+    UnitScores,
+    best_source,
+    expected_folds,
+    unavailable_reason,
+)
+from ldlrepro.compare.reference import same_bits
+from ldlrepro.compare.verdicts import MISPRINT, NOT_RUN, QUOTED, VerdictRow, band, deviation, judge
+from ldlrepro.runs.records import FAILED
+
+Units = Mapping[tuple[str, str, str], UnitScores]
+
+
+def verdict_rows(paper: str, local: Units, reference: Units) -> list[VerdictRow]:
+    """A verdict for every printed number of a paper, in printed order."""
+    misprints = _misprints(paper)
+    return [_verdict(cell, dict(local), dict(reference), misprints) for cell in plan.cells(paper)]
+
+
+def _verdict(
+    cell: plan.Cell,
+    local: dict[tuple[str, str, str], UnitScores],
+    reference: dict[tuple[str, str, str], UnitScores],
+    misprints: Mapping[tuple[str, ...], dict[str, Any]],
+) -> VerdictRow:
+    row = cell.row
+    wrong = misprints.get(_cell_key(row), {})
+    base: dict[str, Any] = {
+        "paper": row["paper"],
+        "table": row["table"],
+        "dataset": row["dataset"],
+        "setting": row["setting"],
+        "method": row["method"],
+        "metric": row["metric"],
+        "printed": row["mean"],
+        "printed_std": row["std"],
+        "better": row["better"],
+        "note": "; ".join(filter(None, [cell.note, row["note"]])),
+    }
+    if cell.unit is not None:
+        base |= {
+            "protocol": cell.unit.protocol,
+            "method_id": cell.unit.method,
+            "unit_dataset": cell.unit.dataset,
+        }
+    scored = best_source(cell.unit, local, reference) if cell.unit else None
+    measured = _measured(cell, scored, reference) if scored else {}
+    std = wrong.get("std_reads", row["std"])
+    if measured:
+        width = band(row["mean"], std, measured["measured_std"])
+        measured |= {
+            "band": width,
+            "deviation": deviation(measured["measured"], row["mean"]),
+        }
+    if wrong and "std_reads" not in wrong:
+        return VerdictRow(**base, **measured, verdict=MISPRINT, reason=wrong["proof"])
+    if plan.is_quoted(row):
+        reason = f"the paper takes it from {row['quoted_from']}"
+        return VerdictRow(**base, **measured, verdict=QUOTED, reason=reason)
+    if not measured:
+        return VerdictRow(**base, verdict=NOT_RUN, reason=_why_not(cell, scored))
+    verdict = judge(measured["measured"], row["mean"], width, row["better"])
+    return VerdictRow(**base, **measured, verdict=verdict)
+
+
+def _measured(
+    cell: plan.Cell, scored: UnitScores, reference: dict[tuple[str, str, str], UnitScores]
+) -> dict[str, Any]:
+    values = scored.values(cell.row["metric"])
+    if not values or cell.unit is None:
+        return {}
+    bits = same_bits(scored, reference.get(scored.key)) if scored.source == LOCAL else ""
+    return {
+        "measured": statistics.fmean(values),
+        "measured_std": statistics.stdev(values) if len(values) > 1 else None,
+        "n_folds": len(values),
+        "expected_folds": expected_folds(cell.unit, scored),
+        "source": scored.source,
+        "same_bits": bits,
+    }
+
+
+def _why_not(cell: plan.Cell, scored: UnitScores | None) -> str:
+    if cell.skip or cell.unit is None:
+        return cell.skip
+    if scored is not None:
+        if reason := unavailable_reason(scored):
+            return reason
+        failed = [row for row in scored.rows if row.status == FAILED]
+        if failed:
+            return f"failed: {failed[0].error.strip().splitlines()[-1]}"
+        return f"no measure of this kind yet: {cell.row['metric']}"
+    dataset = config.load_dataset(cell.unit.dataset)
+    if not any(file.get("urls") for file in dataset.get("files", [])):
+        return f"data not available: {dataset.get('how_to_get', 'no public source').strip()}"
+    return f"not run yet: snakemake --cores all {plan.protocols()[cell.unit.protocol][0]}"
+
+
+def _misprints(paper: str) -> dict[tuple[str, ...], dict[str, Any]]:
+    entries = config.load_paper(paper).get("misprints", [])
+    return {_cell_key({"setting": "", **entry}): entry for entry in entries}
+
+
+def _cell_key(row: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("table", "dataset", "setting", "method", "metric"))

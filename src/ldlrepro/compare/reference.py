@@ -1,0 +1,153 @@
+"""Records of the maintainers' full runs, kept as text under ``reference/``.
+
+Per protocol and method a CSV with a row per fold and a JSON with the provenance of each data set's
+unit. No data and no predictions: only scores, parameters, times and digests.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ldlrepro import metrics
+from ldlrepro.compare.collect import REFERENCE, UnitScores
+from ldlrepro.runs.records import OK, FoldRow
+
+FOLD_COLUMNS = (
+    "dataset",
+    "repeat",
+    "fold",
+    *metrics.BETTER,
+    "fit_s",
+    "predict_s",
+    "peak_mb",
+    "overhead_s",
+    "n_train",
+    "n_test",
+    "seed",
+    "params",
+    "predictions_sha256",
+)
+# The same for all folds of a unit: kept once, in the JSON file.
+UNIT_FIELDS = (
+    "data_sha256",
+    "folds_sha256",
+    "spec_sha256",
+    "code_sha256",
+    "lock_sha256",
+    "git_commit",
+    "versions",
+    "machine",
+    "threads",
+)
+
+
+def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> list[Path]:
+    """Merge complete local units into the reference tables; other rows stay as they are."""
+    groups: dict[tuple[str, str], list[UnitScores]] = {}
+    for unit in units:
+        if unit.rows and all(row.status == OK for row in unit.rows):
+            groups.setdefault((unit.protocol, unit.method), []).append(unit)
+    written = []
+    for (protocol, method), members in sorted(groups.items()):
+        table = folder / protocol / f"{method}.csv"
+        kept, provenance = _read_table(table)
+        for unit in members:
+            kept = [row for row in kept if row["dataset"] != unit.dataset]
+            kept += [_fold_to_text(unit, index) for index in range(len(unit.rows))]
+            first = unit.rows[0]
+            provenance[unit.dataset] = {
+                **{name: getattr(first, name) for name in UNIT_FIELDS},
+                "started_at": first.started_at,
+                "command": command,
+            }
+        kept.sort(key=lambda row: (row["dataset"], int(row["repeat"]), int(row["fold"])))
+        table.parent.mkdir(parents=True, exist_ok=True)
+        with open(table, "w", encoding="utf-8", newline="") as handle:
+            writer = csv.DictWriter(handle, FOLD_COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(kept)
+        text = json.dumps(provenance, indent=1, sort_keys=True) + "\n"
+        table.with_suffix(".json").write_text(text, encoding="utf-8")
+        written += [table, table.with_suffix(".json")]
+    return written
+
+
+def reference_units(folder: Path) -> dict[tuple[str, str, str], UnitScores]:
+    """Every unit of the reference by (protocol, dataset, method)."""
+    found = {}
+    for table in sorted(folder.glob("*/*.csv")):
+        rows, provenance = _read_table(table)
+        for dataset in dict.fromkeys(row["dataset"] for row in rows):
+            mine = [row for row in rows if row["dataset"] == dataset]
+            unit = UnitScores(
+                table.parent.name,
+                dataset,
+                table.stem,
+                [_text_to_row(table, row, provenance[dataset]) for row in mine],
+                {name: [float(row[name]) for row in mine] for name in metrics.BETTER},
+                REFERENCE,
+                [table],
+            )
+            found[unit.key] = unit
+    return found
+
+
+def same_bits(local: UnitScores, reference: UnitScores | None) -> str:
+    """'yes' or 'no': whether the predictions of all folds have the reference's digests."""
+    if reference is None:
+        return ""
+    ours = [(r.repeat, r.fold, r.predictions_sha256) for r in local.rows]
+    theirs = [(r.repeat, r.fold, r.predictions_sha256) for r in reference.rows]
+    return "yes" if ours == theirs else "no"
+
+
+def _read_table(table: Path) -> tuple[list[dict[str, str]], dict[str, dict[str, Any]]]:
+    if not table.is_file():
+        return [], {}
+    with open(table, encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    return rows, json.loads(table.with_suffix(".json").read_text(encoding="utf-8"))
+
+
+def _fold_to_text(unit: UnitScores, index: int) -> dict[str, str]:
+    row = unit.rows[index]
+    seconds = {name: f"{getattr(row, name):.4g}" for name in ("fit_s", "predict_s", "overhead_s")}
+    return {
+        "dataset": unit.dataset,
+        "repeat": str(row.repeat),
+        "fold": str(row.fold),
+        **{name: f"{unit.scores[name][index]:.12g}" for name in metrics.BETTER},
+        **seconds,
+        "peak_mb": f"{row.peak_mb:.0f}",
+        "n_train": str(row.n_train),
+        "n_test": str(row.n_test),
+        "seed": row.seed,
+        "params": json.dumps(row.params, sort_keys=True, default=str),
+        "predictions_sha256": row.predictions_sha256,
+    }
+
+
+def _text_to_row(table: Path, text: dict[str, str], provenance: dict[str, Any]) -> FoldRow:
+    return FoldRow(
+        protocol=table.parent.name,
+        dataset=text["dataset"],
+        method=table.stem,
+        repeat=int(text["repeat"]),
+        fold=int(text["fold"]),
+        status=OK,
+        params=json.loads(text["params"]),
+        seed=text["seed"],
+        n_train=int(text["n_train"]),
+        n_test=int(text["n_test"]),
+        fit_s=float(text["fit_s"]),
+        predict_s=float(text["predict_s"]),
+        overhead_s=float(text["overhead_s"]),
+        peak_mb=float(text["peak_mb"]),
+        predictions_sha256=text["predictions_sha256"],
+        started_at=provenance["started_at"],
+        **{name: provenance[name] for name in UNIT_FIELDS},
+    )

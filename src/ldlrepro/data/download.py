@@ -1,0 +1,167 @@
+"""Downloading one file over https: retries, resuming, limits, and a check before it counts."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from ldlrepro.data.checksums import mismatch
+
+CHUNK = 1 << 16
+MAX_REDIRECTS = 5
+TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+@dataclass(frozen=True)
+class Web:
+    """How patient and how trusting downloads are."""
+
+    attempts: int = 4
+    timeouts: tuple[float, float] = (15.0, 60.0)
+    """Seconds to connect, and seconds without a byte."""
+    max_bytes: int = 4 << 30
+    """Limit for files whose size is not known."""
+    sleep: Callable[[float], None] = time.sleep
+    progress: bool = True
+    loopback_http: bool = False
+    """Tests serve files from this machine without https."""
+
+
+class DownloadError(Exception):
+    """This address cannot give the file; the text says why."""
+
+
+class _TryAgainError(Exception):
+    """The attempt failed in a way that another one may mend."""
+
+
+def download(url: str, part: Path, entry: Mapping[str, Any], web: Web) -> None:
+    """Bring the content that ``entry`` describes into ``part``, or raise DownloadError.
+
+    What an interrupted attempt left in ``part`` is continued, in this call or in a later one.
+    Content that turns out to be wrong is removed.
+    """
+    problem = ""
+    for attempt in range(web.attempts):
+        if attempt:
+            web.sleep(2.0 ** (attempt - 1))
+        resumed = part.exists()
+        if resumed and not mismatch(part, entry):
+            return
+        try:
+            _attempt(url, part, entry.get("bytes", web.max_bytes), web)
+        except _TryAgainError as error:
+            problem = str(error)
+            continue
+        wrong = mismatch(part, entry)
+        if not wrong:
+            return
+        if part.stat().st_size < entry.get("bytes", 0):
+            problem = f"the answer ended early: {wrong}"
+            continue
+        part.unlink()
+        if not resumed:
+            raise DownloadError(f"{url}: {wrong}")
+        problem = wrong  # the two halves may be of different versions: start over
+    if part.exists() and not mismatch(part, entry):
+        return  # everything came although the server announced more
+    raise DownloadError(f"{url}: {problem} ({web.attempts} attempts)")
+
+
+def _attempt(url: str, part: Path, limit: int, web: Web) -> None:
+    """One request, appended to ``part`` where the server continues from there."""
+    offset = part.stat().st_size if part.exists() else 0
+    with _request(url, offset, web) as response:
+        if offset and response.status_code in (206, 416):
+            start = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+            if response.status_code == 416 or not start or int(start[1]) != offset:
+                part.unlink()
+                raise _TryAgainError("the server could not continue the download")
+        elif response.status_code == 200:
+            offset = 0
+        elif response.status_code in TRY_AGAIN:
+            raise _TryAgainError(f"HTTP status {response.status_code}")
+        else:
+            raise DownloadError(f"{url}: HTTP status {response.status_code}")
+        _receive(response, part, offset, limit, web)
+
+
+def _receive(response: Any, part: Path, offset: int, limit: int, web: Web) -> None:
+    from tqdm import tqdm
+
+    hidden = not (web.progress and sys.stderr.isatty())
+    name = part.name.removeprefix(".").removesuffix(".part")
+    size = offset
+    with (
+        open(part, "ab" if offset else "wb") as handle,
+        tqdm(desc=name, initial=offset, unit="B", unit_scale=True, disable=hidden) as bar,
+    ):
+        while size <= limit and (chunk := _read(response, web)):
+            size += len(chunk)
+            handle.write(chunk)
+            bar.update(len(chunk))
+    if size > limit:
+        part.unlink()
+        if offset:
+            raise _TryAgainError(f"more than the {limit} bytes allowed")
+        raise DownloadError(f"{response.url}: stopped, it sends more than {limit} bytes")
+
+
+def _read(response: Any, web: Web) -> bytes:
+    import urllib3
+
+    try:
+        return bytes(response.raw.read(CHUNK, decode_content=False))
+    except urllib3.exceptions.ReadTimeoutError:
+        raise _TryAgainError(f"no data for {web.timeouts[1]:g} s") from None
+    except urllib3.exceptions.HTTPError:
+        raise _TryAgainError("the connection broke") from None
+
+
+@contextmanager
+def _request(url: str, offset: int, web: Web) -> Iterator[Any]:
+    """The answer to a GET, redirects followed by hand: each address must be https."""
+    import requests
+
+    # Compressed answers could neither be continued nor measured.
+    headers = {"Accept-Encoding": "identity", "User-Agent": "ldlrepro"}
+    if offset:
+        headers["Range"] = f"bytes={offset}-"
+    with requests.Session() as session:
+        for _ in range(MAX_REDIRECTS + 1):
+            _refuse_unsafe(url, web)
+            try:
+                response = session.get(
+                    url, headers=headers, stream=True, timeout=web.timeouts, allow_redirects=False
+                )
+            except requests.exceptions.SSLError as error:
+                raise DownloadError(f"{url}: the secure connection failed: {error}") from None
+            except requests.exceptions.Timeout:
+                raise _TryAgainError("no answer in time") from None
+            except requests.exceptions.ConnectionError:
+                raise _TryAgainError("cannot connect") from None
+            except requests.exceptions.RequestException as error:
+                raise DownloadError(f"{url}: {error}") from None
+            with response:
+                if not response.is_redirect:
+                    yield response
+                    return
+                url = urljoin(url, response.headers["Location"])
+    raise DownloadError(f"{url}: too many redirects")
+
+
+def _refuse_unsafe(url: str, web: Web) -> None:
+    address = urlsplit(url)
+    if address.scheme == "https":
+        return
+    if address.scheme == "http" and web.loopback_http and address.hostname in LOOPBACK:
+        return
+    raise DownloadError(f"{url}: only https addresses are allowed")

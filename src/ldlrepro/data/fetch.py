@@ -1,0 +1,324 @@
+"""Brings the raw files of a data set into ``data/raw/<id>/``, whole and checked, or says why not.
+
+Sources in order: what is there already, ``data/manual/<id>/``, the mirrors, the addresses in the
+data set's YAML. A file gets its final name only after its checksum was right. Data that cannot be
+had are no error: the status says so and how to get them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import logging
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ldlrepro.config import load_dataset, project_root
+from ldlrepro.data.archives import NO_SPACE, ArchiveError, is_archive, unpack
+from ldlrepro.data.checksums import mismatch, sha256_of
+from ldlrepro.data.download import DownloadError, Web, download
+from ldlrepro.errors import UserError
+from ldlrepro.runs.records import atomically
+
+log = logging.getLogger(__name__)
+
+HERE = "was in data/raw"
+NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
+
+
+@dataclass
+class FetchStatus:
+    """What ``fetch`` found; kept as ``data/raw/<id>/fetch.json``."""
+
+    dataset: str
+    available: bool
+    reason: str = ""
+    """Why the data are not available and how to get them."""
+    files: list[dict[str, Any]] = field(default_factory=list)
+    """name, sha256, bytes and source of each raw file."""
+
+
+def default_mirrors(config_mirrors: Sequence[str | Path] = ()) -> list[Path]:
+    """Local folders to copy from: the config's, LDLREPRO_DATA_MIRROR's, the one beside us."""
+    named = [Path(p).expanduser() for p in config_mirrors]
+    named += [Path(p) for p in os.environ.get("LDLREPRO_DATA_MIRROR", "").split(os.pathsep) if p]
+    beside = project_root().parent / "shared" / "datasets"
+    return list(dict.fromkeys(named + ([beside] if beside.is_dir() else [])))
+
+
+def local_sources(dataset_id: str, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:
+    """The local files that ``fetch`` would use, by existence alone."""
+    spec = load_dataset(dataset_id)
+    places = _places(dataset_id, data_dir, mirrors)
+    if spec["reader"] == "images":
+        place = _image_place(dataset_id, places)
+        return _items(place) if place else []
+    found = (_candidates(entry["name"], places) for entry in spec.get("files", []))
+    return [paths[0] for paths in found if paths]
+
+
+def fetch(
+    dataset_id: str,
+    data_dir: Path,
+    mirrors: Sequence[Path],
+    offline: bool = False,
+    progress: bool = True,
+) -> FetchStatus:
+    """Get the raw files; never raises because data cannot be had."""
+    spec = load_dataset(dataset_id)
+    return fetch_spec(
+        dataset_id, spec, data_dir, mirrors, None if offline else Web(progress=progress)
+    )
+
+
+def fetch_spec(
+    dataset_id: str,
+    spec: Mapping[str, Any],
+    data_dir: Path,
+    mirrors: Sequence[Path],
+    web: Web | None,
+) -> FetchStatus:
+    """``fetch`` for a data set described by ``spec``; without ``web`` nothing is downloaded."""
+    folder = data_dir / "raw" / dataset_id
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(data_dir / ".locks" / f"{dataset_id}.lock") as alone:
+            if spec["reader"].startswith("drawn_"):
+                status = _draw(dataset_id, spec, folder)
+            elif spec["reader"] == "images":
+                places = _places(dataset_id, data_dir, mirrors)
+                status = _collect_images(dataset_id, spec, folder, places)
+            else:
+                getter = _Getter(folder, _places(dataset_id, data_dir, mirrors), web, alone)
+                status = _fetch_files(dataset_id, spec, getter)
+            _write_status(folder / "fetch.json", status)
+    except OSError as error:
+        if error.errno not in NOT_WRITABLE:
+            raise
+        raise UserError(
+            f"{error.filename or folder}: {error.strerror}. Choose another data folder."
+        ) from None
+    return status
+
+
+def read_status(folder: Path) -> FetchStatus:
+    """What ``fetch`` left in ``data/raw/<id>/``."""
+    path = folder / "fetch.json"
+    try:
+        return FetchStatus(**json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        problem = "the data set was not fetched yet"
+    except (ValueError, TypeError):
+        problem = "not a status written by fetch"
+    raise UserError(f"{path}: {problem}. Type `ldlrepro fetch {folder.name}`.")
+
+
+# ---------------------------------------------------------------------- single files
+
+
+def _fetch_files(dataset_id: str, spec: Mapping[str, Any], getter: _Getter) -> FetchStatus:
+    files, problems = [], []
+    for entry in spec["files"]:
+        record = getter.get(entry)
+        if record:
+            files.append(record)
+        else:
+            problems += getter.problems or [f"{entry['name']} is in no local folder"]
+    if not problems:
+        return FetchStatus(dataset_id, True, files=files)
+    reason = "; ".join(problems) + ". " + _how_to_get(dataset_id, spec)
+    return FetchStatus(dataset_id, False, reason, files)
+
+
+@dataclass
+class _Getter:
+    """Tries the sources of one file after the other."""
+
+    folder: Path
+    places: Sequence[Path]
+    web: Web | None
+    alone: bool
+    """No other process works in this folder, so a partial download can be continued later."""
+    problems: list[str] = field(default_factory=list)
+
+    def get(self, entry: Mapping[str, Any]) -> dict[str, Any] | None:
+        self.problems = []
+        target = self.folder / entry["name"]
+        source = self._present(entry, target) or self._copy(entry, target)
+        source = source or self._download(entry, target)
+        if not source:
+            return None
+        for problem in self.problems:  # otherwise they become the reason in the status
+            log.warning("%s", problem)
+        return _record(target, entry["name"], source)
+
+    def _present(self, entry: Mapping[str, Any], target: Path) -> str:
+        if not target.is_file():
+            return ""
+        wrong = mismatch(target, entry)
+        if not wrong:
+            return HERE
+        self.problems.append(f"{target}: {wrong}; removed")
+        target.unlink()
+        return ""
+
+    def _copy(self, entry: Mapping[str, Any], target: Path) -> str:
+        for path in _candidates(entry["name"], self.places):
+            try:
+                atomically(target, lambda part, path=path: _verified_copy(path, part, entry))
+            except _WrongContentError as error:
+                self.problems.append(str(error))
+            except OSError as error:
+                if error.errno in NO_SPACE:
+                    raise
+                self.problems.append(f"{path}: {error.strerror}")
+            else:
+                return f"local: {path}"
+        return ""
+
+    def _download(self, entry: Mapping[str, Any], target: Path) -> str:
+        unique = "" if self.alone else f".{uuid.uuid4().hex}"
+        part = target.with_name(f".{target.name}{unique}.part")
+        for url in entry.get("urls", []):
+            if self.web is None:
+                self.problems.append(f"{url}: not tried, working offline")
+                continue
+            try:
+                download(url, part, entry, self.web)
+            except DownloadError as error:
+                self.problems.append(str(error))
+            else:
+                os.replace(part, target)
+                return str(url)
+        if not self.alone:
+            part.unlink(missing_ok=True)
+        return ""
+
+
+class _WrongContentError(Exception):
+    pass
+
+
+def _verified_copy(path: Path, part: Path, entry: Mapping[str, Any]) -> None:
+    shutil.copyfile(path, part)
+    if wrong := mismatch(part, entry):
+        raise _WrongContentError(f"{path}: {wrong}")
+
+
+def _candidates(name: str, places: Sequence[Path]) -> list[Path]:
+    return [place / name for place in places if (place / name).is_file()]
+
+
+def _places(dataset_id: str, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:
+    places = [data_dir / "manual" / dataset_id]
+    for mirror in mirrors:
+        places += [mirror / dataset_id, mirror]
+    return places
+
+
+def _how_to_get(dataset_id: str, spec: Mapping[str, Any]) -> str:
+    names = ", ".join(entry["name"] for entry in spec.get("files", []))
+    return str(
+        spec.get("how_to_get")
+        or f"Put {names} into data/manual/{dataset_id}/ and type `ldlrepro fetch {dataset_id}`."
+    )
+
+
+# ---------------------------------------------------------------------- images and drawings
+
+
+def _collect_images(
+    dataset_id: str, spec: Mapping[str, Any], folder: Path, places: Sequence[Path]
+) -> FetchStatus:
+    """Unpack or copy what the user put somewhere into ``folder/images``, all or nothing."""
+    place = _image_place(dataset_id, places)
+    images = folder / "images"
+    if place is None:
+        if _items(images):
+            return FetchStatus(dataset_id, True, files=_records(images, HERE))
+        return FetchStatus(dataset_id, False, f"licensed images. {_how_to_get(dataset_id, spec)}")
+    fresh = folder / ".images.part"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir()
+    try:
+        for item in _items(place):
+            if item.is_dir():
+                shutil.copytree(item, fresh / item.name, dirs_exist_ok=True)
+            elif is_archive(item):
+                unpack(item, fresh)
+            else:
+                shutil.copyfile(item, fresh / item.name)
+    except ArchiveError as error:
+        how = _how_to_get(dataset_id, spec)
+        return FetchStatus(dataset_id, False, f"{error}. {how}")
+    else:
+        shutil.rmtree(images, ignore_errors=True)
+        os.replace(fresh, images)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return FetchStatus(dataset_id, True, files=_records(place, f"local: {place}"))
+
+
+def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:
+    """The first folder of this name that holds anything."""
+    own = (place for place in places if place.name == dataset_id)
+    return next((place for place in own if _items(place)), None)
+
+
+def _draw(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> FetchStatus:
+    from ldlrepro.data.synthetic import draw
+
+    generator = dict(spec["generator"])
+    draw(folder, **generator)
+    arguments = ", ".join(f"{k}={v}" for k, v in generator.items() if k != "name")
+    source = f"drawn: {generator['name']}({arguments})"
+    return FetchStatus(dataset_id, True, files=_records(folder, source))
+
+
+def _items(place: Path) -> list[Path]:
+    if not place.is_dir():
+        return []
+    return sorted(item for item in place.iterdir() if not item.name.startswith("."))
+
+
+def _records(place: Path, source: str) -> list[dict[str, Any]]:
+    paths = sorted(p for p in place.rglob("*") if p.is_file() and p.name != "fetch.json")
+    return [_record(p, p.relative_to(place).as_posix(), source) for p in paths]
+
+
+def _record(path: Path, name: str, source: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "sha256": sha256_of(path),
+        "bytes": path.stat().st_size,
+        "source": source,
+    }
+
+
+# ---------------------------------------------------------------------- plumbing
+
+
+def _write_status(path: Path, status: FetchStatus) -> None:
+    text = json.dumps(asdict(status), indent=1, sort_keys=True) + "\n"
+    atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Wait until no other process fetches this data set; False where locks do not exist."""
+    import fcntl
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError:  # some network file systems
+            yield False
+            return
+        yield True  # closing the file gives the lock back

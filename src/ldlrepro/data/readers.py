@@ -1,0 +1,249 @@
+"""Turns raw files into features and label distributions, and refuses what they must not hold.
+
+Nothing is ever unpickled. Every complaint names the file and what to type.
+"""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.data.dataset import Dataset, DataUnavailable, fingerprint
+from ldlrepro.errors import UserError, nearest
+from ldlrepro.models.base import MAX_ROW_SUM_ERROR
+
+ROUNDING = 1e-12
+"""Row sums this close to one are left as they are."""
+
+
+def read(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
+    """The data set whose raw files lie in ``folder``; UserError if they are not as they should."""
+    reader = {
+        "mat": _read_table,
+        "npz": _read_table,
+        "drawn_table": _read_table,
+        "drawn_images": _read_images,
+        "images": _read_images,
+    }[spec["reader"]]
+    try:
+        return reader(dataset_id, spec, folder)
+    except _BadFileError as error:
+        path, problem = error.args
+        raise UserError(
+            f"{path}: {problem}. Remove the file and type `ldlrepro fetch {dataset_id}`."
+        ) from None
+
+
+class _BadFileError(Exception):
+    """(path, what is wrong with it)"""
+
+
+# ---------------------------------------------------------------------- tables
+
+
+def _read_table(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
+    files = spec.get("files")
+    path = folder / (files[0]["name"] if files else "table.npz")
+    keys = spec.get("keys", {"X": "X", "D": "D"})
+    stored = _load_mat(path) if spec["reader"] == "mat" else _load_npz(path)
+    for name in keys.values():
+        if name not in stored:
+            held = ", ".join(sorted(stored)) or "nothing"
+            raise _BadFileError(
+                path, f"there is no variable '{name}'.{nearest(name, stored)} It holds: {held}"
+            )
+    parts = {part: stored[name] for part, name in keys.items()}
+    return checked(dataset_id, spec, path, parts)
+
+
+def _load_mat(path: Path) -> dict[str, Any]:
+    from scipy.io import loadmat
+
+    _refuse_pickle(path)
+    try:
+        stored = loadmat(path)
+    except NotImplementedError:
+        raise _BadFileError(path, "MATLAB 7.3 files are not read; save it as version 7") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # scipy raises whatever the broken bytes lead to
+        raise _BadFileError(path, f"not a readable .mat file ({_first_line(error)})") from None
+    return {name: value for name, value in stored.items() if not name.startswith("__")}
+
+
+def _load_npz(path: Path) -> dict[str, Any]:
+    _refuse_pickle(path)
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except FileNotFoundError:
+        raise _BadFileError(path, "no such file") from None
+    except (ValueError, EOFError, OSError, TypeError, zipfile.BadZipFile) as error:
+        raise _BadFileError(path, f"not a readable .npz file ({_first_line(error)})") from None
+
+
+def _refuse_pickle(path: Path) -> None:
+    """Pickles run code when they are loaded; theirs start with 0x80 and a protocol number."""
+    try:
+        with open(path, "rb") as handle:
+            start = handle.read(2)
+    except FileNotFoundError:
+        raise _BadFileError(path, "no such file") from None
+    if len(start) == 2 and start[0] == 0x80 and start[1] <= 5:
+        raise _BadFileError(path, "this is a Python pickle, which is never loaded")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+# ---------------------------------------------------------------------- checks
+
+
+def checked(
+    dataset_id: str, spec: Mapping[str, Any], path: Path, parts: Mapping[str, Any]
+) -> Dataset:
+    """A Dataset from raw arrays ``X``, ``D``, ``target``, ``groups`` read from ``path``."""
+    X = _features(path, parts["X"], spec.get("sparse", False))
+    D = _numbers(path, "label", parts["D"])
+    if X.shape[0] != D.shape[0]:
+        raise _BadFileError(path, f"{X.shape[0]} feature rows but {D.shape[0]} label rows")
+    _check_shape(path, spec, X, D)
+    D, renormalised = _distributions(path, D, spec.get("renormalise", False))
+    labels = [str(name) for name in spec.get("labels", [])]
+    if labels and len(labels) != D.shape[1]:
+        raise _BadFileError(path, f"{D.shape[1]} labels but {len(labels)} names in the config")
+    target = _per_row(path, "target", parts.get("target"), len(D))
+    return Dataset(
+        id=dataset_id,
+        X=X,
+        D=D,
+        groups=_per_row(path, "groups", parts.get("groups"), len(D)),
+        target=None if target is None else _numbers(path, "target", target[:, None])[:, 0],
+        labels=labels,
+        fingerprint={**fingerprint(X, D), "renormalised_rows": renormalised},
+    )
+
+
+def _features(path: Path, X: Any, sparse: bool) -> Any:
+    from scipy.sparse import csr_matrix, issparse
+
+    if not (sparse and issparse(X)):
+        X = _numbers(path, "feature", X)
+    if not sparse:
+        return X
+    X = csr_matrix(X)
+    X.sum_duplicates()
+    X.data = _numbers(path, "feature", X.data[None, :])[0]
+    X.eliminate_zeros()
+    X.sort_indices()
+    return X
+
+
+def _numbers(path: Path, what: str, values: Any) -> np.ndarray:
+    if hasattr(values, "toarray"):
+        values = values.toarray()
+    values = np.asarray(values)
+    if values.ndim != 2 or values.size == 0:
+        raise _BadFileError(path, f"the {what} table has shape {values.shape}, not (rows, columns)")
+    if not (np.issubdtype(values.dtype, np.floating) or np.issubdtype(values.dtype, np.integer)):
+        raise _BadFileError(path, f"the {what} table holds {values.dtype}, not real numbers")
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(np.argmax(bad.any(axis=1)))
+        raise _BadFileError(path, f"the {what} table holds NaN or infinity, first in row {row}")
+    return values
+
+
+def _check_shape(path: Path, spec: Mapping[str, Any], X: Any, D: np.ndarray) -> None:
+    found = {"n": X.shape[0], "q": X.shape[1], "c": D.shape[1]}
+    words = {"n": "rows", "q": "features", "c": "labels"}
+    wrong = [
+        f"{found[key]} {words[key]} instead of {count}"
+        for key, count in spec.get("shape", {}).items()
+        if found[key] != count
+    ]
+    if wrong:
+        raise _BadFileError(path, "it has " + ", ".join(wrong))
+
+
+def _distributions(path: Path, D: np.ndarray, renormalise: bool) -> tuple[np.ndarray, int]:
+    """Rows divided by their sums where these miss one, and how many there were."""
+    if (D < 0).any():
+        row = int(np.argmax((D < 0).any(axis=1)))
+        raise _BadFileError(path, f"negative label degrees, first in row {row}")
+    sums = D.sum(axis=1)
+    worst = int(np.argmax(np.abs(sums - 1)))
+    if not renormalise and abs(sums[worst] - 1) > MAX_ROW_SUM_ERROR:
+        raise _BadFileError(path, f"label row {worst} sums to {sums[worst]:.6g}, not to 1")
+    if (sums <= 0).any():
+        raise _BadFileError(path, f"label row {int(np.argmin(sums))} holds only zeros")
+    off = np.abs(sums - 1) > ROUNDING
+    D = D.copy()
+    D[off] /= sums[off, None]
+    return D, int(off.sum())
+
+
+def _per_row(path: Path, what: str, values: Any, rows: int) -> np.ndarray | None:
+    if values is None:
+        return None
+    values = np.asarray(values).ravel()
+    if len(values) != rows:
+        raise _BadFileError(path, f"{len(values)} entries of '{what}' for {rows} rows")
+    # MATLAB's lists of words arrive as objects, and objects could only be stored as pickles.
+    return np.array([str(np.squeeze(v)) for v in values]) if values.dtype == object else values
+
+
+# ---------------------------------------------------------------------- images
+
+
+def _read_images(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
+    """Features computed from the images that ``ratings.csv`` lists, labels from its ratings."""
+    images = folder / "images"
+    table = images / "ratings.csv"
+    if spec.get("features", {}).get("extractor") != "lbp":
+        raise DataUnavailable(
+            f"{dataset_id}: the images are in {images}, but there is no table of features; "
+            "only methods that read the images themselves can use them."
+        )
+    if not table.is_file():
+        raise DataUnavailable(f"{dataset_id}: {table} is missing. {spec.get('how_to_get', '')}")
+    from ldlrepro.features.lbp import RECIPE, lbp_features
+
+    names, persons, ratings, labels = _read_ratings(table)
+    missing = [name for name in names if not (images / name).is_file()]
+    if missing:
+        raise _BadFileError(table, f"{len(missing)} listed images are missing, first {missing[0]}")
+    ratings = _numbers(table, "rating", ratings)
+    sums = ratings.sum(axis=1, keepdims=True)
+    if (ratings < 0).any() or (sums <= 0).any():
+        raise _BadFileError(table, "ratings must be positive")
+    parts = {
+        "X": lbp_features([images / name for name in names]),
+        "D": ratings / sums,
+        "groups": np.array(persons),
+    }
+    dataset = checked(dataset_id, {**spec, "labels": labels}, table, parts)
+    dataset.meta["features"] = RECIPE
+    return dataset
+
+
+def _read_ratings(table: Path) -> tuple[list[str], list[str], np.ndarray, list[str]]:
+    with open(table, encoding="utf-8", newline="") as handle:
+        rows = list(csv.reader(handle))
+    header = rows[0] if rows else []
+    if header[:2] != ["file", "person"] or len(header) < 4:
+        raise _BadFileError(table, "the columns must be file, person, and one for each label")
+    if len(rows) < 2 or any(len(row) != len(header) for row in rows):
+        raise _BadFileError(table, "no rows, or rows of different lengths")
+    try:
+        ratings = np.array([[float(value) for value in row[2:]] for row in rows[1:]])
+    except ValueError as error:
+        raise _BadFileError(table, f"a rating is not a number ({error})") from None
+    return [row[0] for row in rows[1:]], [row[1] for row in rows[1:]], ratings, header[2:]

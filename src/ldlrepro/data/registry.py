@@ -1,0 +1,166 @@
+"""From raw files to ``data/ready/<id>.npz``, and from there to a Dataset."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.config import load_dataset, project_root
+from ldlrepro.data.checksums import sha256_of
+from ldlrepro.data.dataset import Dataset, DataUnavailable
+from ldlrepro.data.fetch import FetchStatus, default_mirrors, fetch, read_status
+from ldlrepro.data.readers import read
+from ldlrepro.errors import UserError
+from ldlrepro.runs.records import atomically
+
+
+def load(dataset_id: str, data_dir: str | Path | None = None) -> Dataset:
+    """The data set, fetched and prepared first if that has not happened yet.
+
+    Raises DataUnavailable, with what to do, for data that cannot be had here.
+    """
+    data = Path(data_dir) if data_dir else project_root() / "data"
+    try:
+        return load_ready(ready_path(dataset_id, data))
+    except (FileNotFoundError, DataUnavailable):
+        fetch(dataset_id, data, default_mirrors())
+        return load_ready(prepare(dataset_id, data))
+
+
+def ready_path(dataset_id: str, data_dir: Path) -> Path:
+    return data_dir / "ready" / f"{dataset_id}.npz"
+
+
+def prepare(dataset_id: str, data_dir: Path) -> Path:
+    """Read and check the raw files; write data/ready/<id>.npz and a readable <id>.json beside it.
+
+    Where the data are not available the file says only that, so that whoever needs them can
+    record it.
+    """
+    return prepare_spec(dataset_id, load_dataset(dataset_id), data_dir)
+
+
+def prepare_spec(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
+    """``prepare`` for a data set described by ``spec``."""
+    folder = data_dir / "raw" / dataset_id
+    status = read_status(folder)
+    path = ready_path(dataset_id, data_dir)
+    reason = status.reason
+    if status.available:
+        _check_unchanged(spec, folder, status)
+        try:
+            dataset = read(dataset_id, spec, folder)
+        except DataUnavailable as error:
+            reason = str(error)
+        else:
+            _write_ready(path, dataset, status)
+            return path
+    _write(path, {}, {"dataset": dataset_id, "available": False, "reason": reason})
+    return path
+
+
+def load_ready(path: Path) -> Dataset:
+    """The Dataset in a file that ``prepare`` wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        meta = json.loads(str(arrays.pop("meta")))
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        raise UserError(
+            f"{path}: not a prepared data set. Remove it and type `ldlrepro fetch {path.stem}`."
+        ) from None
+    if not meta["available"]:
+        raise DataUnavailable(f"{meta['dataset']} is not available: {meta['reason']}")
+    return Dataset(
+        id=meta["dataset"],
+        X=_unpacked(arrays),
+        D=arrays["D"],
+        groups=arrays.get("groups"),
+        target=arrays.get("target"),
+        labels=meta["labels"],
+        fingerprint=meta["fingerprint"],
+        meta=meta["meta"],
+    )
+
+
+def defects_found(dataset: Dataset) -> list[str]:
+    """The oddities of this data set, counted."""
+    counts = dataset.fingerprint
+    words = {
+        "duplicate_feature_rows": "feature rows that repeat another one",
+        "duplicate_rows": "rows that repeat another one, features and labels",
+        "duplicate_label_rows": "label rows that repeat another one",
+        "zeros_in_D": "label degrees of exactly zero",
+        "renormalised_rows": "label rows that missed one and were divided by their sums",
+        "zero_columns": "feature columns of zeros only",
+        "duplicate_columns": "feature columns that repeat another one",
+    }
+    return [f"{text}: {counts[key]}" for key, text in words.items() if counts[key]]
+
+
+def _check_unchanged(spec: Mapping[str, Any], folder: Path, status: FetchStatus) -> None:
+    known = {record["name"]: record["sha256"] for record in status.files}
+    for entry in spec.get("files", []):
+        path = folder / entry["name"]
+        if not path.is_file() or sha256_of(path) != known.get(entry["name"]):
+            raise UserError(
+                f"{path}: gone, or changed since it was fetched. "
+                f"Type `ldlrepro fetch {status.dataset}`."
+            )
+
+
+def _write_ready(path: Path, dataset: Dataset, status: FetchStatus) -> None:
+    arrays = {**_packed(dataset.X), "D": dataset.D}
+    if dataset.groups is not None:
+        arrays["groups"] = dataset.groups
+    if dataset.target is not None:
+        arrays["target"] = dataset.target
+    # Where a file came from differs between machines, and these bytes must not.
+    files = [{key: f[key] for key in ("name", "sha256", "bytes")} for f in status.files]
+    n, q = dataset.X.shape
+    meta = {
+        "dataset": dataset.id,
+        "available": True,
+        "shape": {"n": n, "q": q, "c": dataset.D.shape[1]},
+        "labels": dataset.labels,
+        "fingerprint": dataset.fingerprint,
+        "defects_found": defects_found(dataset),
+        "meta": {**dataset.meta, "files": files},
+    }
+    _write(path, arrays, meta)
+
+
+def _write(path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+    text = json.dumps(meta, indent=1, sort_keys=True)
+    atomically(path.with_suffix(".json"), lambda part: part.write_text(text + "\n", "utf-8"))
+    atomically(path, lambda part: _save(part, {**arrays, "meta": np.array(text)}))
+
+
+def _save(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    with open(path, "wb") as handle:  # a handle, or numpy would append .npz to the name
+        np.savez(handle, **arrays)  # type: ignore[arg-type]
+
+
+def _packed(X: Any) -> dict[str, np.ndarray]:
+    if not hasattr(X, "tocsr"):
+        return {"X": X}
+    return {
+        "X_data": X.data,
+        "X_indices": X.indices.astype(np.int32),
+        "X_indptr": X.indptr.astype(np.int64),
+        "X_shape": np.array(X.shape),
+    }
+
+
+def _unpacked(arrays: Mapping[str, np.ndarray]) -> Any:
+    if "X" in arrays:
+        return arrays["X"]
+    from scipy.sparse import csr_matrix
+
+    parts = (arrays["X_data"], arrays["X_indices"], arrays["X_indptr"])
+    return csr_matrix(parts, shape=tuple(arrays["X_shape"]))

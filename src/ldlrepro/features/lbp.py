@@ -1,0 +1,61 @@
+"""Local binary patterns of a whole grey image, the 243 features of s-JAFFE and s-BU_3DFE.
+
+Each pixel is compared with 16 points on a circle of radius 2. The 2 + 16 * 15 patterns with at
+most two changes around the circle have a bin each, in any rotation, and all others share one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.errors import UserError
+
+POINTS = 16
+RADIUS = 2
+BINS = POINTS * (POINTS - 1) + 3
+
+RECIPE: dict[str, Any] = {
+    "extractor": "lbp",
+    "points": POINTS,
+    "radius": RADIUS,
+    "patterns": "uniform, not rotation invariant (scikit-image nri_uniform)",
+    "border": f"{RADIUS} pixels dropped on each side",
+    "bins": BINS,
+    "scale": "counts divided by their sum",
+}
+
+
+def lbp_histogram(image: np.ndarray) -> np.ndarray:
+    """Share of each of the 243 patterns among the inner pixels of a grey image."""
+    from skimage.feature import local_binary_pattern
+
+    image = np.asarray(image)
+    if image.ndim != 2 or min(image.shape) <= 2 * RADIUS:
+        raise ValueError(f"expected a grey image larger than 4 x 4 pixels, got {image.shape}")
+    if not np.issubdtype(image.dtype, np.integer):
+        # Interpolated neighbours of equal pixels differ from them by rounding in floats, which
+        # would turn flat areas into random patterns.
+        raise ValueError(f"expected whole grey levels, got {image.dtype}")
+    codes = local_binary_pattern(image, POINTS, RADIUS, method="nri_uniform")
+    inner = codes[RADIUS:-RADIUS, RADIUS:-RADIUS].astype(np.int64)
+    counts = np.bincount(inner.ravel(), minlength=BINS)
+    return counts / counts.sum()
+
+
+def lbp_features(paths: Sequence[Path]) -> np.ndarray:
+    """A row of 243 numbers for each image file."""
+    return np.array([lbp_histogram(_grey(path)) for path in paths])
+
+
+def _grey(path: Path) -> np.ndarray:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as image:
+            return np.asarray(image.convert("L"))
+    except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
+        raise UserError(f"{path}: not a readable image ({error}). Replace the file.") from None

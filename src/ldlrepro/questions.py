@@ -1,0 +1,249 @@
+"""The verbs that answer: what there is, what holds, how far it is, and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from ldlrepro import config, plan
+from ldlrepro.errors import UserError, nearest
+from ldlrepro.stages import DATA, RESULTS
+
+
+def methods(args: argparse.Namespace) -> int:
+    rows = []
+    for name in config.method_ids():
+        spec = config.load_method(name)
+        rows.append(
+            {
+                "id": name,
+                "title": spec["title"],
+                "parameters": spec.get("parameters", {}),
+                "grid": spec.get("grid", {}),
+                "scaling": spec["scaling"],
+            }
+        )
+    return _answer(args, rows, ("id", "title"))
+
+
+def datasets(args: argparse.Namespace) -> int:
+    from ldlrepro.data.fetch import default_mirrors, local_sources
+
+    mirrors = default_mirrors(config.load_run_config()["mirrors"])
+    rows = []
+    for name in config.dataset_ids():
+        spec = config.load_dataset(name)
+        shape = spec.get("shape", {})
+        if (DATA / "ready" / f"{name}.json").is_file():
+            where = "ready"
+        elif spec["reader"].startswith("drawn"):
+            where = "drawn when needed"
+        elif local_sources(name, DATA, mirrors):
+            where = "in a local folder"
+        elif any(file.get("urls") for file in spec.get("files", [])):
+            where = "to be downloaded"
+        else:
+            where = "not public: see how_to_get"
+        size = " x ".join(str(shape.get(k, "?")) for k in ("n", "q", "c")) if shape else ""
+        rows.append({"id": name, "where": where, "n x q x c": size, "title": spec["title"]})
+    return _answer(args, rows, ("id", "where", "n x q x c", "title"))
+
+
+def papers(args: argparse.Namespace) -> int:
+    rows = []
+    for name in config.paper_ids():
+        tree = config.load_paper(name)
+        rows.append(
+            {
+                "id": name,
+                "year": tree["year"],
+                "cells": len(plan.cells(name)),
+                "units": len(plan.paper_units(name)),
+                "protocols": ", ".join(tree["protocols"]),
+                "title": tree["title"],
+            }
+        )
+    return _answer(args, rows, ("id", "year", "cells", "units", "protocols", "title"))
+
+
+# ---------------------------------------------------------------------- verdicts
+
+
+def verdicts(args: argparse.Namespace) -> int:
+    from ldlrepro.compare.verdicts import VERDICTS
+
+    wanted = args.paper or [p for p in config.paper_ids() if not config.load_paper(p)["synthetic"]]
+    rows = [
+        row
+        for paper in wanted
+        for row in _rows(paper)
+        if (not args.dataset or row.dataset == args.dataset)
+        and (not args.method or row.method == args.method)
+    ]
+    if args.show:
+        if args.show not in VERDICTS:
+            raise UserError(
+                f"no verdict '{args.show}'.{nearest(args.show, VERDICTS)} "
+                f"They are: {', '.join(VERDICTS)}"
+            )
+        rows = [row for row in rows if row.verdict == args.show]
+        shown = [_cell_line(row) for row in rows]
+        columns = ("cell", "printed", "measured", "deviation", "source", "reason")
+        return _answer(args, [asdict(r) for r in rows] if args.json else shown, columns)
+    counted = []
+    for paper in wanted:
+        mine = [row for row in rows if row.paper == paper]
+        counts = Counter(row.verdict for row in mine)
+        sources = Counter(row.source for row in mine if row.source)
+        counted.append(
+            {
+                "paper": paper,
+                "cells": len(mine),
+                **{verdict: counts[verdict] for verdict in VERDICTS},
+                "local": sources["local"],
+                "reference": sources["reference"],
+            }
+        )
+    if len(counted) > 1:
+        total = {key: sum(c[key] for c in counted) for key in counted[0] if key != "paper"}
+        counted.append({"paper": "all", **total})
+    return _answer(args, counted, tuple(counted[0]))
+
+
+def _rows(paper: str) -> list[Any]:
+    from ldlrepro.compare.cells import verdict_rows
+
+    local, reference = _units(paper)
+    return verdict_rows(paper, local, reference)
+
+
+def _units(paper: str) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    from ldlrepro.compare.collect import Places, local_units
+    from ldlrepro.compare.reference import reference_units
+
+    local = local_units(Places(RESULTS, DATA), plan.paper_units(paper))
+    return local, reference_units(config.project_root() / "reference")
+
+
+def _cell_line(row: Any) -> dict[str, str]:
+    return {
+        "cell": row.cell,
+        "printed": f"{row.printed} ± {row.printed_std}" if row.printed_std else row.printed,
+        "measured": "" if row.measured is None else f"{row.measured:.4f}",
+        "deviation": "" if row.deviation is None else f"{row.deviation:+.1%}",
+        "source": row.source,
+        "reason": row.reason,
+    }
+
+
+# ---------------------------------------------------------------------- status and explain
+
+
+def status(args: argparse.Namespace) -> int:
+    from ldlrepro.compare.collect import is_complete
+    from ldlrepro.runs.records import FAILED, UNAVAILABLE
+
+    rows = []
+    for paper in config.paper_ids():
+        units = plan.paper_units(paper)
+        local, reference = _units(paper)
+        done = [
+            u
+            for u in units
+            if (key := tuple(asdict(u).values())) in local and is_complete(u, local[key])
+        ]
+        states = [{row.status for row in unit.rows} for unit in local.values()]
+        seconds = sum(r.fit_s + r.predict_s + r.overhead_s for u in local.values() for r in u.rows)
+        rows.append(
+            {
+                "paper": paper,
+                "units": len(units),
+                "done here": len(done),
+                "failed": sum(FAILED in state for state in states),
+                "no data": sum(UNAVAILABLE in state for state in states),
+                "in reference": sum(tuple(asdict(u).values()) in reference for u in units),
+                "compute min": round(seconds / 60, 1),
+            }
+        )
+    return _answer(args, rows, tuple(rows[0]))
+
+
+def explain(args: argparse.Namespace) -> int:
+    paper, _, rest = args.cell.partition("/")
+    config.load_paper(paper)
+    rows = {row.cell: row for row in _rows(paper)}
+    if args.cell not in rows:
+        raise UserError(
+            f"no cell '{args.cell}'.{nearest(args.cell, rows)} A cell is named "
+            f"PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE; `ldlrepro verdicts {paper} --show "
+            "reproduced` lists some."
+        )
+    row = rows[args.cell]
+    facts: dict[str, Any] = {
+        key: value for key, value in asdict(row).items() if value not in ("", None)
+    }
+    local, reference = _units(paper)
+    key = (row.protocol, row.unit_dataset, row.method_id)
+    scored = {"local": local, "reference": reference}.get(row.source, {}).get(key)
+    if scored is not None:
+        facts |= _unit_facts(row, scored)
+    if row.method_id and config.method_exists(row.method_id):
+        facts["open points"] = config.load_method(row.method_id).get("choices", [])
+        facts["compute it again"] = "ldlrepro run " + " ".join(key)
+    if args.json:
+        print(json.dumps(facts, indent=1, default=str))
+        return 0
+    for name, value in facts.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            print(f"{name}:")
+            for entry in value:
+                print("  - " + "; ".join(f"{k}: {v}" for k, v in entry.items()))
+        else:
+            print(f"{name + ':':<18} {value}")
+    return 0
+
+
+def _unit_facts(row: Any, scored: Any) -> dict[str, Any]:
+    first = scored.rows[0]
+    values = scored.values(row.metric)
+    return {
+        "fold values": " ".join(f"{v:.4f}" for v in values),
+        "median of folds": round(statistics.median(values), 6),
+        "parameters": first.params,
+        "fit seconds": round(statistics.median(r.fit_s for r in scored.rows), 3),
+        "data_sha256": first.data_sha256,
+        "folds_sha256": first.folds_sha256,
+        "spec_sha256": first.spec_sha256,
+        "code_sha256": first.code_sha256,
+        "git_commit": first.git_commit,
+        "versions": first.versions,
+        "record": ", ".join(map(str, scored.files)),
+    }
+
+
+# ---------------------------------------------------------------------- answers
+
+
+def _answer(args: argparse.Namespace, rows: list[dict[str, Any]], columns: Iterable[str]) -> int:
+    """A table for people, or JSON for programs."""
+    if args.json:
+        print(json.dumps(rows, indent=1, default=str))
+        return 0
+    columns = list(columns)
+    texts = [[str(row[name]) for name in columns] for row in rows]
+    widths = [
+        max(len(name), *(len(t[i]) for t in texts)) if texts else len(name)
+        for i, name in enumerate(columns)
+    ]
+    for line in [columns, *texts]:
+        padded = "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True))
+        print(padded.rstrip())
+    if not rows:
+        print("(none)", file=sys.stderr)
+    return 0

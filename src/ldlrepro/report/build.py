@@ -1,0 +1,125 @@
+"""Collects what the report shows about each paper."""
+
+from __future__ import annotations
+
+import json
+import platform
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+from ldlrepro import __version__, config, plan
+from ldlrepro.compare.cells import verdict_rows
+from ldlrepro.compare.collect import Places, UnitScores, best_source, local_units
+from ldlrepro.compare.reference import reference_units
+from ldlrepro.report.content import Figure, Overhead, PaperPage, ReportContent, UnitKey
+from ldlrepro.runs import provenance
+
+FIGURES = {
+    "agreement": (
+        "Measured against printed",
+        "Every printed number that was measured. On the line the two agree.",
+    ),
+    "methods": (
+        "Methods side by side",
+        "Mean over folds of each method on each data set, between the floor of the controls and "
+        "the best.",
+    ),
+}
+
+
+def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
+    """Everything measured about a paper: local records first, then the reference."""
+    tree = config.load_paper(paper)
+    units = plan.paper_units(paper)
+    local, reference = local_units(Places(results, data), units), _reference()
+    chosen = [best_source(unit, local, reference) for unit in units]
+    return PaperPage(
+        id=paper,
+        title=tree["title"],
+        authors=tree["authors"],
+        venue=tree["venue"],
+        year=tree["year"],
+        protocol_text=[definition["text"] for definition in tree["protocols"].values()],
+        rows=verdict_rows(paper, local, reference),
+        tables={number: table["title"] for number, table in tree["tables"].items()},
+        units=[unit for unit in chosen if unit is not None],
+        left_out=_left_out(paper),
+        leaks=_leaks(results, units),
+        figures=_figures(results / "figures" / paper),
+        commands=[f"snakemake --cores all {paper}", f"ldlrepro verdicts {paper}"],
+        method_titles={unit.method: _title(unit.method) for unit in units},
+    )
+
+
+def report_content(results: Path, data: Path) -> ReportContent:
+    """All five papers, and synthetic ones that have local results."""
+    pages = [paper_page(paper, results, data) for paper in config.paper_ids()]
+    pages = [
+        page
+        for page in pages
+        if not config.load_paper(page.id)["synthetic"]
+        or any(u.source == "local" for u in page.units)
+    ]
+    pages.sort(key=lambda page: (config.load_paper(page.id)["synthetic"], page.year, page.id))
+    return ReportContent(
+        pages=pages,
+        generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        version=__version__,
+        git_commit=provenance.git_commit(),
+        machine=f"{provenance.machine()['cpu']}, {platform.system()}",
+        overhead=[_overhead(page) for page in pages if page.units],
+        logs=lambda key: _log(results, key),
+    )
+
+
+@cache
+def _reference() -> dict[UnitKey, UnitScores]:
+    return reference_units(config.project_root() / "reference")
+
+
+def _overhead(page: PaperPage) -> Overhead:
+    rows = [row for unit in page.units for row in unit.rows]
+    compute = sum(row.fit_s + row.predict_s for row in rows)
+    outside = sum(row.overhead_s for row in rows)
+    return Overhead(page.id, len(page.units), compute, outside / max(compute + outside, 1e-9))
+
+
+def _left_out(paper: str) -> list[tuple[str, str]]:
+    """Planned extra units whose method does not exist yet."""
+    tree = config.load_paper(paper)
+    planned = {method for block in tree.get("extra", []) for method in block["methods"]}
+    return [
+        (name, plan.NOT_IMPLEMENTED) for name in sorted(planned) if not config.method_exists(name)
+    ]
+
+
+def _leaks(results: Path, units: list[plan.Unit]) -> list[tuple[str, str, str]]:
+    found = []
+    for protocol, dataset in sorted({(unit.protocol, unit.dataset) for unit in units}):
+        path = results / "folds" / protocol / f"{dataset}.leaks.json"
+        if path.is_file():
+            facts = json.loads(path.read_text(encoding="utf-8"))
+            if facts["available"]:
+                found.append((protocol, dataset, facts["text"]))
+    return found
+
+
+def _figures(folder: Path) -> list[Figure]:
+    found = []
+    for name, (title, caption) in FIGURES.items():
+        path = folder / f"{name}.svg"
+        if path.is_file():
+            found.append(Figure(title, path.read_text(encoding="utf-8"), caption))
+    return found
+
+
+def _log(results: Path, key: UnitKey) -> str:
+    """The unit's log, relative to the folder of the report."""
+    folder = results.parent / "logs" / "units" / Path(*key)
+    logs = sorted(folder.glob("*.log"))
+    return f"../../{logs[0].relative_to(results.parent).as_posix()}" if logs else ""
+
+
+def _title(method: str) -> str:
+    return config.load_method(method)["title"] if config.method_exists(method) else method

@@ -1,0 +1,129 @@
+"""Two drawings per paper: measured against printed, and the methods side by side."""
+
+from __future__ import annotations
+
+import io
+import statistics
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, measure_title
+from ldlrepro.report.tables import write_text
+
+COLOURS = {
+    "reproduced": "#2a7f62",
+    "better": "#2b6cb0",
+    "worse": "#c05621",
+    "quoted": "#718096",
+    "misprint": "#97266d",
+}
+MARKERS = {"reproduced": "o", "better": "^", "worse": "v", "quoted": "s", "misprint": "x"}
+CONTROL_METHODS = ("uniform", "train_mean", "true_labels")
+
+
+def write_figures(page: PaperPage, folder: Path) -> list[Path]:
+    """Always the same files, so that rules can name them; an empty paper gets an empty drawing."""
+    drawings = {"agreement": _agreement(page), "methods": _methods(page)}
+    paths = []
+    for name, figure in drawings.items():
+        path = folder / f"{name}.svg"
+        write_text(path, _svg(figure))
+        paths.append(path)
+    return paths
+
+
+def _agreement(page: PaperPage) -> Any:
+    """Deviation from the printed value, one point per cell, a row per measure."""
+    rows = [row for row in page.rows if row.deviation is not None]
+    measures = list(dict.fromkeys(row.metric for row in rows))
+    figure, axes = _figure(height=1.2 + 0.45 * max(1, len(measures)))
+    if not rows:
+        return _nothing(figure, axes, "no printed number has been measured yet")
+    for verdict, marker in MARKERS.items():
+        mine = [row for row in rows if row.verdict == verdict]
+        if mine:
+            # A fixed spread keeps points apart and the drawing the same on every run.
+            heights = [
+                measures.index(r.metric) + ((i * 7) % 11 - 5) / 18 for i, r in enumerate(mine)
+            ]
+            axes.scatter(
+                [100 * max(-1.0, min(1.0, row.deviation)) for row in mine],
+                heights,
+                s=16,
+                alpha=0.75,
+                marker=marker,
+                color=COLOURS[verdict],
+                linewidths=0.8,
+                label=f"{VERDICT_SIGNS[verdict].sign} {verdict} ({len(mine)})",
+            )
+    axes.axvline(0, color="#4a5568", linewidth=0.8)
+    axes.set_yticks(range(len(measures)), [measure_title(m) for m in measures])
+    axes.set_ylim(len(measures) - 0.5, -0.5)
+    axes.set_xlabel("measured minus printed, % of printed (cut at 100)")
+    axes.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14 - 0.5 / len(measures)),
+        ncols=5,
+        frameon=False,
+        fontsize=8,
+    )
+    return figure
+
+
+def _methods(page: PaperPage) -> Any:
+    """Mean KL per data set: a mark per method, and a line for the training-mean control."""
+    units = [unit for unit in page.units if unit.values("kl") and unit.method != "true_labels"]
+    datasets = list(dict.fromkeys(unit.dataset for unit in units))
+    figure, axes = _figure(height=1.4 + 0.3 * max(1, len(datasets)))
+    if not units:
+        return _nothing(figure, axes, "nothing has been run yet")
+    floor = {u.dataset: _mean(u.values("kl")) for u in units if u.method == "train_mean"}
+    methods = sorted({u.method for u in units} - set(CONTROL_METHODS))
+    for number, method in enumerate(methods):
+        mine = [u for u in units if u.method == method and floor.get(u.dataset)]
+        axes.scatter(
+            [_mean(u.values("kl")) / floor[u.dataset] for u in mine],
+            [datasets.index(u.dataset) for u in mine],
+            s=26,
+            marker="oDs^vP*X<>"[number % 10],
+            label=page.method_titles.get(method, method),
+            alpha=0.85,
+        )
+    axes.axvline(1, color="#4a5568", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(datasets)), datasets)
+    axes.set_ylim(len(datasets) - 0.5, -0.5)
+    axes.set_xlabel("mean KL divided by that of the training mean (left of the line is better)")
+    axes.grid(axis="y", linewidth=0.3)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+    return figure
+
+
+def _mean(values: Iterable[float]) -> float:
+    return statistics.fmean(values)
+
+
+def _figure(height: float) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _nothing(figure: Any, axes: Any, text: str) -> Any:
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, text, ha="center", va="center", color="#4a5568")
+    return figure
+
+
+def _svg(figure: Any) -> str:
+    """SVG text that is the same for the same content: no date, fixed ids."""
+    import matplotlib
+
+    out = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "ldlrepro", "svg.fonttype": "none"}):
+        figure.savefig(out, format="svg", metadata={"Date": None}, transparent=True)
+    return out.getvalue()

@@ -1,0 +1,307 @@
+"""One HTML file that needs nothing beside itself: styles, script, drawings and records inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+import shlex
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from ldlrepro import metrics
+from ldlrepro.report.content import (
+    VERDICT_SIGNS,
+    Figure,
+    PaperPage,
+    ReportContent,
+    measure_title,
+    tally,
+)
+from ldlrepro.report.tables import (
+    Grid,
+    mean_and_std,
+    page_tables,
+    percent,
+    write_text,
+)
+from ldlrepro.runs.records import OK
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from ldlrepro.compare.collect import UnitScores
+    from ldlrepro.compare.verdicts import VerdictRow
+
+TEMPLATES = Path(__file__).parent / "templates"
+LONGEST_VALUE = 400
+"""Characters of one parameter or diagnostic; the rest stays in the record file."""
+LONGEST_ERROR = 6000
+MOST_CANDIDATES = 60
+
+
+def write_report(content: ReportContent, path: Path) -> Path:
+    """Write the report to ``path``; links to logs and records are relative to its folder."""
+    write_text(path, render_report(content, path.parent))
+    return path
+
+
+def render_report(content: ReportContent, folder: Path) -> str:
+    script = _asset("report.js")
+    early_script = "document.documentElement.classList.add('js')"
+    units = content.units()
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            content=content,
+            pages=[(page, page_tables(page), tally(page.rows)) for page in content.pages],
+            total=tally([row for page in content.pages for row in page.rows]),
+            units=list(units.values()),
+            reasons=grouped_reasons(content.pages),
+            left_out=[(page.id, *item) for page in content.pages for item in page.left_out],
+            signs=VERDICT_SIGNS,
+            style=_asset("report.css"),
+            script=script,
+            early_script=early_script,
+            script_hashes=[_content_hash(text) for text in (early_script, script)],
+            records=json_for_html([record_data(unit, content, folder) for unit in units.values()]),
+        )
+    )
+
+
+def render_table(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
+    """One printed table as an HTML fragment without links, for use elsewhere."""
+    template = _environment().get_template("grid.html.j2")
+    used = {n for b in grid.blocks for p in b.printed for c in p.cells for x in c for n in x.notes}
+    shown = {text: number for text, number in notes.items() if number in used}
+    return str(template.module.fragment(page, grid, shown))  # type: ignore[attr-defined]
+
+
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.globals.update(route=route, anchor=anchor)
+    environment.filters.update(
+        measure=measure_title,
+        percent=percent,
+        share=lambda value: f"{100 * value:.0f} %",
+        count=lambda number: f"{number:,}".replace(",", "\u202f"),
+        duration=duration,
+        image=image_address,
+        done=lambda unit: sum(row.status == OK for row in unit.rows),
+        seconds=lambda unit: sum(row.fit_s + row.predict_s for row in unit.rows),
+    )
+    return environment
+
+
+def _asset(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _content_hash(script: str) -> str:
+    """As browsers compare it with the page's content security policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+# ---------------------------------------------------------------------- addresses and text
+
+
+def anchor(*parts: str) -> str:
+    """The id of a place in the report: /structrf/table/16."""
+    return "/" + "/".join(parts)
+
+
+def route(*parts: str) -> str:
+    """The link to it. Without script it is an ordinary link inside the page."""
+    return "#/" + "/".join(quote(part, safe="@") for part in parts)
+
+
+def image_address(figure: Figure) -> str:
+    """As an image, not as inline SVG: ids of several drawings cannot clash, scripts cannot run."""
+    drawing = isinstance(figure.image, str)
+    data = figure.image.encode() if isinstance(figure.image, str) else figure.image
+    kind = "svg+xml" if drawing else "png"
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds:.2f} s"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
+
+
+def json_for_html(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+# ---------------------------------------------------------------------- left out
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why some printed numbers of a paper have no judgement, and how many."""
+
+    paper: str
+    verdict: str
+    text: str
+    cells: int
+    datasets: list[str]
+    methods: list[str]
+
+
+def grouped_reasons(pages: Iterable[PaperPage]) -> list[Reason]:
+    """Per paper, verdict and reason; the largest group of each paper first."""
+    reasons = []
+    for page in pages:
+        groups: dict[tuple[str, str], list[VerdictRow]] = {}
+        for row in page.rows:
+            if row.verdict in ("not run", "quoted", "misprint"):
+                groups.setdefault((row.verdict, row.reason or "no reason given"), []).append(row)
+        ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+        for (verdict, text), rows in ordered:
+            datasets = list(dict.fromkeys(row.dataset for row in rows))
+            methods = list(dict.fromkeys(row.method for row in rows))
+            reasons.append(Reason(page.id, verdict, text, len(rows), datasets, methods))
+    return reasons
+
+
+# ---------------------------------------------------------------------- records
+
+FOLD_FIELDS = (
+    *("repeat", "fold", "status", "seed", "n_train", "n_test"),
+    *("fit_s", "predict_s", "fit_cpu_s", "predict_cpu_s", "overhead_s", "peak_mb", "threads"),
+    *("started_at", "predictions_sha256", "data_sha256", "folds_sha256", "spec_sha256"),
+    *("code_sha256", "lock_sha256", "git_commit"),
+)
+
+
+def record_data(unit: UnitScores, content: ReportContent, folder: Path) -> dict[str, Any]:
+    """What the record view of a unit shows; the script draws it when somebody asks."""
+    measures = [name for name in unit.scores if any(map(math.isfinite, unit.scores[name]))]
+    summaries = [mean_and_std(unit.scores[name]) or (math.nan, math.nan) for name in measures]
+    return {
+        "key": unit.key,
+        "route": route("record", *unit.key),
+        "source": unit.source,
+        "log": content.log_of(unit.key),
+        "files": [_file_link(path, folder) for path in unit.files],
+        "command": "ldlrepro run " + " ".join(map(shlex.quote, unit.key)),
+        "measures": [[name, measure_title(name)] for name in measures],
+        "mean": [_short(mean) for mean, _ in summaries],
+        "std": [_short(std) for _, std in summaries],
+        "scores": [[_short(value) for value in unit.scores[name]] for name in measures],
+        "folds": _split([_fold_fields(row) for row in unit.rows]),
+        "machine": _split([_readable(row.machine) for row in unit.rows]),
+        "versions": _split([_readable(row.versions) for row in unit.rows]),
+        "params": _split([_readable(_own_parameters(row.params)) for row in unit.rows]),
+        "diagnostics": _split([_readable(row.diagnostics) for row in unit.rows]),
+        "selection": _selection([row.selection for row in unit.rows]),
+        "errors": [
+            [row.repeat, row.fold, row.error[-LONGEST_ERROR:]] for row in unit.rows if row.error
+        ],
+    }
+
+
+def _fold_fields(row: Any) -> dict[str, Any]:
+    plain = asdict(row)
+    return {
+        name: _short(plain[name]) if isinstance(plain[name], float) else plain[name]
+        for name in FOLD_FIELDS
+    }
+
+
+def _own_parameters(params: dict[str, Any]) -> dict[str, Any]:
+    """Without what only says where and when it ran: seed and threads stand with the folds."""
+    return {name: value for name, value in params.items() if name not in ("random_state", "n_jobs")}
+
+
+def _readable(values: dict[str, Any]) -> dict[str, Any]:
+    """Numbers rounded for reading, anything nested as text, nothing endless."""
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return _short(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if len(text) > LONGEST_VALUE:
+        text = f"{text[:LONGEST_VALUE]} ... ({len(text)} characters; whole in the record file)"
+    return text
+
+
+def _short(value: float) -> float | str | None:
+    """Six significant digits; the record file keeps all of them."""
+    if math.isnan(value):
+        return None
+    return float(f"{value:.6g}") if math.isfinite(value) else str(value)
+
+
+def _split(per_fold: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What is the same in all folds once, the rest as a list over folds."""
+    same: dict[str, Any] = {}
+    each: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(name for values in per_fold for name in values):
+        column = [values.get(name) for values in per_fold]
+        if all(value == column[0] for value in column):
+            same[name] = column[0]
+        else:
+            each[name] = column
+    return {"same": same, "each": each}
+
+
+def _selection(per_fold: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Validation scores: a line per candidate, a column per fold; the best candidates only."""
+    searched = [selection for selection in per_fold if selection.get("tried")]
+    if not searched:
+        return None
+    by = searched[0]["by"]
+    names = [name for name in searched[0]["tried"][0] if name != by]
+    scores: dict[str, list[float | None]] = {}
+    for index, selection in enumerate(per_fold):
+        for tried in selection.get("tried", []):
+            candidate = json.dumps([_plain(tried.get(name)) for name in names])
+            scores.setdefault(candidate, [None] * len(per_fold))[index] = tried[by]
+    lines = []
+    for candidate, values in scores.items():
+        summary = mean_and_std(value for value in values if value is not None)
+        shown = [None if value is None else _short(value) for value in values]
+        lines.append([json.loads(candidate), _short(summary[0]) if summary else None, shown])
+    direction = -1.0 if metrics.BETTER.get(by) == "higher" else 1.0
+    lines.sort(key=lambda line: (line[1] is None, direction * (line[1] or 0.0)))
+    return {
+        "by": measure_title(by),
+        "names": names,
+        "candidates": lines[:MOST_CANDIDATES],
+        "total": len(lines),
+    }
+
+
+def _file_link(path: Path, folder: Path) -> list[str]:
+    """[text, relative link]; no link where the file does not lie here."""
+    relative = os.path.relpath(path, folder)
+    if not path.exists():
+        return [path.name, ""]
+    return [path.name, quote(Path(relative).as_posix())]

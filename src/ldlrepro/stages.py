@@ -1,0 +1,207 @@
+"""The verbs that Snakemake's rules call. Each reads files, calls a pure function, writes files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from ldlrepro import config, plan
+from ldlrepro.errors import UserError
+
+RESULTS, DATA = Path("results"), Path("data")
+
+
+def say(line: str) -> None:
+    """Progress and logs go to stderr; stdout is for answers."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def fetch(args: argparse.Namespace) -> int:
+    from ldlrepro.data.fetch import default_mirrors, fetch
+
+    mirrors = default_mirrors(args.mirror)
+    for dataset in args.dataset:
+        status = fetch(dataset, DATA, mirrors, offline=args.offline)
+        if args.json:
+            print(
+                json.dumps(
+                    {
+                        "dataset": dataset,
+                        "available": status.available,
+                        "reason": status.reason,
+                        "files": status.files,
+                    }
+                )
+            )
+        elif status.available:
+            say(f"{dataset}: here, {len(status.files)} file(s) checked")
+        else:
+            say(f"{dataset}: not available: {status.reason}")
+    return 0
+
+
+def prepare(args: argparse.Namespace) -> int:
+    from ldlrepro.data.registry import prepare
+
+    say(f"{args.dataset}: {prepare(args.dataset, DATA)}")
+    return 0
+
+
+def folds(args: argparse.Namespace) -> int:
+    from ldlrepro.data import DataUnavailable, load_ready
+    from ldlrepro.protocols import folds, leaks
+    from ldlrepro.runs.records import atomically
+
+    protocol = plan.protocol(args.protocol)
+    path = RESULTS / "folds" / args.protocol / f"{args.dataset}.npz"
+    seed = folds.folds_seed(args.seed, args.protocol, args.dataset)
+    meta: dict[str, object] = {"protocol": args.protocol, "dataset": args.dataset}
+    try:
+        data = load_ready(DATA / "ready" / f"{args.dataset}.npz")
+    except DataUnavailable as error:
+        made, found = [], {"available": False, "text": str(error)}
+    else:
+        made = folds.make_folds(protocol, len(data.D), seed, data.groups)
+        report = leaks.check_leaks(data.X, data.D, made, data.groups)
+        if report.broken:
+            raise UserError(f"protocol {args.protocol} on {args.dataset}: {report.text()}")
+        found = {"available": True, **report.to_dict()}
+        meta |= {
+            "data_sha256": data.fingerprint["data_sha256"],
+            "folds_sha256": folds.folds_digest(made),
+            "seed": [str(part) for part in seed],
+        }
+    folds.write_folds(path, made, meta)
+    text = json.dumps({**meta, **found}, indent=1, sort_keys=True) + "\n"
+    atomically(path.with_suffix(".leaks.json"), lambda temporary: temporary.write_text(text))
+    say(f"{args.protocol} on {args.dataset}: {len(made)} folds; leaks: {found['text']}")
+    return 0
+
+
+def run(args: argparse.Namespace) -> int:
+    from ldlrepro.runs.unit import UnitJob, run_unit
+
+    unit = plan.Unit(args.protocol, args.dataset, args.method)
+    plan.protocol(unit.protocol)
+    config.load_dataset(unit.dataset)
+    config.load_method(unit.method)
+    _make_inputs(args, unit)
+    chunks = [plan.Chunk.parse(unit, args.folds)] if args.folds else plan.chunks(unit)
+    failed = 0
+    for chunk in chunks:
+        job = UnitJob(
+            chunk=chunk,
+            ready=DATA / "ready" / f"{unit.dataset}.npz",
+            folds=RESULTS / "folds" / unit.protocol / f"{unit.dataset}.npz",
+            record=plan.record_path(RESULTS, chunk),
+            journal=RESULTS / "journal" / unit.protocol / unit.dataset / unit.method,
+            seed=args.seed,
+            threads=args.threads,
+        )
+        rows = run_unit(job, say)
+        failed += sum(row.status == "failed" for row in rows)
+        say(f"{job.record}: {len(rows)} folds, {failed} failed")
+    return 0
+
+
+def _make_inputs(args: argparse.Namespace, unit: plan.Unit) -> None:
+    """By hand, data and folds may be missing; under Snakemake other rules have made them."""
+    if not (DATA / "ready" / f"{unit.dataset}.npz").is_file():
+        fetch(argparse.Namespace(dataset=[unit.dataset], mirror=[], offline=False, json=False))
+        prepare(argparse.Namespace(dataset=unit.dataset))
+    if not (RESULTS / "folds" / unit.protocol / f"{unit.dataset}.npz").is_file():
+        folds(argparse.Namespace(protocol=unit.protocol, dataset=unit.dataset, seed=args.seed))
+
+
+def compare(args: argparse.Namespace) -> int:
+    from ldlrepro.report.build import paper_page
+    from ldlrepro.report.tables import write_tables
+
+    page = paper_page(args.paper, RESULTS, DATA)
+    written = write_tables(page, RESULTS / "compare" / args.paper)
+    say(f"{args.paper}: {len(page.rows)} cells, {len(written)} files")
+    return 0
+
+
+def figures(args: argparse.Namespace) -> int:
+    from ldlrepro.report.build import paper_page
+    from ldlrepro.report.figures import write_figures
+
+    page = paper_page(args.paper, RESULTS, DATA)
+    for path in write_figures(page, RESULTS / "figures" / args.paper):
+        say(str(path))
+    return 0
+
+
+def sync(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from ldlrepro import track
+    from ldlrepro.compare.collect import Places, local_units
+    from ldlrepro.runs.records import atomically
+
+    uri = args.tracking_uri or config.load_run_config()["tracking_uri"]
+    for paper in args.paper:
+        units = local_units(Places(RESULTS, DATA), plan.paper_units(paper))
+        title = config.load_paper(paper)["title"]
+        drawings = sorted((RESULTS / "figures" / paper).glob("*.svg"))
+        counts = track.sync(paper, title, list(units.values()), uri, drawings)
+        say(f"{paper}: {asdict(counts)}")
+        if args.out:
+            text = json.dumps({"paper": paper, "units": len(units)}) + "\n"
+            atomically(Path(args.out), lambda temporary, text=text: temporary.write_text(text))
+    say(f"To look at the runs: {track.open_hint(uri)}")
+    return 0
+
+
+def report(args: argparse.Namespace) -> int:
+    from ldlrepro.report.build import report_content
+    from ldlrepro.report.html import write_report
+
+    path = write_report(report_content(RESULTS, DATA), RESULTS / "report" / "index.html")
+    say(f"report: {path}")
+    return 0
+
+
+def record(args: argparse.Namespace) -> int:
+    from ldlrepro.compare.collect import Places, local_units
+    from ldlrepro.compare.reference import write_reference
+
+    for paper in args.paper:
+        units = local_units(Places(RESULTS, DATA), plan.paper_units(paper))
+        command = args.command_line or f"snakemake --cores all {paper}"
+        written = write_reference(config.project_root() / "reference", units.values(), command)
+        say(f"{paper}: {len(written)} reference files")
+    return 0
+
+
+def gate(args: argparse.Namespace) -> int:
+    """Ends a workflow: lists data that were missing, fails if a run failed."""
+    from ldlrepro.compare.collect import Places, local_units, unavailable_reason
+    from ldlrepro.runs.records import FAILED
+
+    failed, missing = {}, {}
+    for paper in args.papers:
+        units = local_units(Places(RESULTS, DATA), plan.paper_units(paper))
+        for unit in units.values():
+            if reason := unavailable_reason(unit):
+                missing[unit.dataset] = reason
+            errors = [row.error for row in unit.rows if row.status == FAILED]
+            if errors:
+                failed[unit] = errors
+    for reason in missing.values():
+        say(f"left out: {reason}")
+    say(f"report: {RESULTS / 'report' / 'index.html'}")
+    if not failed:
+        return 0
+    for unit, errors in failed.items():
+        last = errors[0].strip().splitlines()[-1]
+        say(f"FAILED {'/'.join(unit.key)}: {len(errors)} of {len(unit.rows)} folds: {last}")
+    records = " ".join(str(path) for unit in failed for path in unit.files)
+    say(
+        f"{len(failed)} unit(s) failed; all others are done and in the report. To run only these "
+        f"again:\n  rm {records}\n  snakemake --cores all {' '.join(args.papers)}"
+    )
+    return 1

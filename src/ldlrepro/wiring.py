@@ -1,0 +1,138 @@
+"""What the Snakefile asks of the plan: inputs, parameters and resources of every rule.
+
+Everything here is cheap, for Snakemake reads it again in every job on a cluster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ldlrepro import config, plan
+from ldlrepro.data.fetch import default_mirrors, local_sources
+from ldlrepro.runs import provenance
+
+DATA = Path("data")
+
+
+def run_configuration(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Snakemake's merged configuration, checked against our schema."""
+    return config.check_run_config(dict(given), Path("config/config.yaml"))
+
+
+class Wiring:
+    """Answers rules' questions; wildcards come from Snakemake."""
+
+    def __init__(self, run: Mapping[str, Any]) -> None:
+        self.run = dict(run)
+        self.units = plan.run_units(self.run)
+        self.mirrors = default_mirrors(self.run["mirrors"])
+
+    # ------------------------------------------------------------------ data
+
+    def local_sources(self, wildcards: Any) -> list[str]:
+        return [str(path) for path in local_sources(wildcards.dataset, DATA, self.mirrors)]
+
+    def dataset_source(self, wildcards: Any) -> str:
+        """Digest of the data set's description without its texts."""
+        tree = config.load_dataset(wildcards.dataset)
+        texts = ("title", "description", "licence", "citation", "defects", "how_to_get")
+        return _digest({key: value for key, value in tree.items() if key not in texts})
+
+    def fetch_options(self, wildcards: Any) -> str:
+        options = ["--offline"] if self.run["offline"] else []
+        return " ".join(options + [f"--mirror {folder}" for folder in self.run["mirrors"]])
+
+    def reader_code(self, wildcards: Any) -> str:
+        return provenance.module_digest("ldlrepro.data.readers", "ldlrepro.data.registry")
+
+    def protocol_definition(self, wildcards: Any) -> str:
+        definition = plan.protocol(wildcards.protocol)
+        return _digest({key: value for key, value in definition.items() if key != "text"})
+
+    def fold_code(self, wildcards: Any) -> str:
+        return provenance.module_digest("ldlrepro.protocols.folds", "ldlrepro.protocols.leaks")
+
+    # ------------------------------------------------------------------ units
+
+    def method_spec(self, wildcards: Any) -> str:
+        return provenance.spec_digest(self._method(wildcards))
+
+    def method_code(self, wildcards: Any) -> str:
+        return provenance.code_digest(self._method(wildcards)["class"])
+
+    def unit_threads(self, wildcards: Any) -> int:
+        return plan.resources(_unit(wildcards))["threads"]
+
+    def unit_mem_mb(self, wildcards: Any, attempt: int) -> int:
+        """More memory on every attempt: a job killed for memory comes back with more."""
+        return plan.resources(_unit(wildcards))["mem_mb"] * attempt
+
+    def unit_runtime(self, wildcards: Any, attempt: int) -> int:
+        return plan.resources(_unit(wildcards))["runtime"] * attempt
+
+    def _method(self, wildcards: Any) -> dict[str, Any]:
+        if not config.method_exists(wildcards.method):
+            # Only a full dry run plans methods that do not exist yet.
+            return {"class": "ldlrepro.models.base.LDLEstimator"}
+        return config.load_method(wildcards.method)
+
+    # ------------------------------------------------------------------ papers
+
+    def paper_records(self, wildcards: Any) -> list[str]:
+        return [
+            str(plan.record_path("results", chunk))
+            for unit in self.units.get(wildcards.paper, [])
+            for chunk in plan.chunks(unit)
+        ]
+
+    def paper_leaks(self, wildcards: Any) -> list[str]:
+        pairs = {(unit.protocol, unit.dataset) for unit in self.units.get(wildcards.paper, [])}
+        return [f"results/folds/{protocol}/{name}.leaks.json" for protocol, name in sorted(pairs)]
+
+    def paper_definition(self, wildcards: Any) -> str:
+        return _digest([config.load_paper(wildcards.paper), plan.published(wildcards.paper)])
+
+    def compare_code(self, wildcards: Any) -> str:
+        return provenance.module_digest("ldlrepro.compare.cells", "ldlrepro.compare.reference")
+
+    def figure_code(self, wildcards: Any) -> str:
+        return provenance.module_digest("ldlrepro.report.figures")
+
+    # ------------------------------------------------------------------ report and gate
+
+    @cached_property
+    def _reported(self) -> list[str]:
+        """Papers on the report: the five always, a synthetic one only when it is run."""
+        return [
+            paper
+            for paper in config.paper_ids()
+            if paper in self.run["papers"] or not config.load_paper(paper)["synthetic"]
+        ]
+
+    def all_verdicts(self, wildcards: Any) -> list[str]:
+        return [f"results/compare/{paper}/cells.csv" for paper in self._reported]
+
+    def all_figures(self, wildcards: Any) -> list[str]:
+        return [f"results/figures/{paper}/agreement.svg" for paper in self._reported]
+
+    def report_code(self, wildcards: Any) -> str:
+        return provenance.module_digest("ldlrepro.report.html", "ldlrepro.report.build")
+
+    def gate_papers(self, wildcards: Any) -> list[str]:
+        return self.run["papers"] if wildcards.paper == "all" else [wildcards.paper]
+
+    def gate_tracked(self, wildcards: Any) -> list[str]:
+        return [f"results/track/{paper}.json" for paper in self.gate_papers(wildcards)]
+
+
+def _unit(wildcards: Any) -> plan.Unit:
+    return plan.Unit(wildcards.protocol, wildcards.dataset, wildcards.method)
+
+
+def _digest(tree: Any) -> str:
+    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,143 @@
+"""A Snakemake logger that tells a person how far the work is: units done of units to do, and ETA.
+
+Snakemake finds it by its name; profiles/default asks for it. Errors and dry runs look as usual, the
+chatter of single jobs goes to Snakemake's own log file only.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from logging import LogRecord
+from typing import Any, TextIO
+
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+UNIT_RULE = "train"
+SECONDS_BETWEEN_LINES = 15
+CHATTER = {
+    LogEvent.JOB_INFO,
+    LogEvent.JOB_STARTED,
+    LogEvent.JOB_FINISHED,
+    LogEvent.SHELLCMD,
+    LogEvent.PROGRESS,
+    LogEvent.RESOURCES_INFO,
+    LogEvent.GROUP_INFO,
+}
+
+
+class LogHandler(LogHandlerBase):
+    """One line that is rewritten on a terminal; a line now and then in a file."""
+
+    stream: TextIO
+
+    def __post_init__(self) -> None:
+        self.stream = sys.stdout if self.common_settings.stdout else sys.stderr
+        self.rule_of: dict[int, str] = {}
+        self.label_of: dict[int, str] = {}
+        self.units_to_do = self.units_done = 0
+        self.jobs = ""
+        self.first_start = 0.0
+        self.last_line = 0.0
+        self.line_open = False
+
+    @property
+    def writes_to_stream(self) -> bool:
+        return True
+
+    @property
+    def writes_to_file(self) -> bool:
+        return False
+
+    @property
+    def has_filter(self) -> bool:
+        return False
+
+    @property
+    def has_formatter(self) -> bool:
+        return False
+
+    @property
+    def needs_rulegraph(self) -> bool:
+        return False
+
+    def emit(self, record: LogRecord) -> None:
+        event = getattr(record, "event", None)
+        if self.common_settings.dryrun or event not in CHATTER:
+            if event == LogEvent.RUN_INFO:
+                self.units_to_do = int(record.stats.get(UNIT_RULE, 0))
+            text = self.format(record)
+            if text and not self._is_small_talk(text, event):
+                self._print(text)
+            return
+        if event == LogEvent.JOB_INFO:
+            self.rule_of[record.jobid] = record.rule_name
+            self.label_of[record.jobid] = _label(record)
+            self.first_start = self.first_start or time.monotonic()
+        elif event == LogEvent.PROGRESS:
+            self.jobs = f"{record.done} of {record.total} steps"
+        elif event == LogEvent.JOB_FINISHED:
+            job = getattr(record, "job_id", None)
+            if self.rule_of.get(job) == UNIT_RULE:
+                self.units_done += 1
+            self._progress(self.label_of.get(job, ""))
+
+    def _is_small_talk(self, text: str, event: Any) -> bool:
+        """Greetings that say nothing about the work."""
+        if self.common_settings.dryrun or self.common_settings.verbose or event is not None:
+            return False
+        starts = (
+            "Using ",
+            "host:",
+            "Assuming ",
+            "Provided ",
+            "Rules claiming",
+            "Select jobs",
+            "Execute ",
+            "Building DAG",
+            "Config file",
+            "Using shell",
+            "Workflow defines",
+            "Waiting at most",
+            "Touching output",
+        )
+        return text.startswith(starts)
+
+    def _progress(self, label: str) -> None:
+        now = time.monotonic()
+        finished = self.units_done == self.units_to_do
+        if not self._terminal and now - self.last_line < SECONDS_BETWEEN_LINES and not finished:
+            return
+        self.last_line = now
+        share = f"{self.units_done} of {self.units_to_do} units" if self.units_to_do else "no units"
+        line = f"[{share}, {self.jobs}{self._eta(now)}] {label}"
+        if self._terminal:
+            self.stream.write(f"\r\x1b[K{line[:110]}")
+            self.line_open = True
+        else:
+            self.stream.write(f"{line}\n")
+        self.stream.flush()
+
+    def _eta(self, now: float) -> str:
+        left = self.units_to_do - self.units_done
+        if not self.units_done or not left:
+            return ""
+        seconds = (now - self.first_start) / self.units_done * left
+        text = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+        return f", about {text} left" if seconds < 5400 else f", about {seconds / 3600:.1f} h left"
+
+    @property
+    def _terminal(self) -> bool:
+        return self.stream.isatty()
+
+    def _print(self, text: str) -> None:
+        self.stream.write(("\n" if self.line_open else "") + text + "\n")
+        self.stream.flush()
+        self.line_open = False
+
+
+def _label(record: LogRecord) -> str:
+    """What a job is about: its wildcards, as ids."""
+    wildcards = getattr(record, "wildcards", None) or {}
+    return f"{record.rule_name} {'/'.join(str(v) for v in dict(wildcards).values())}"

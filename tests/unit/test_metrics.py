@@ -1,0 +1,199 @@
+"""The ten measures: values known by hand, relations that always hold, zeros, refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldlrepro import metrics
+
+PERFECT = {name: 0.0 if better == "lower" else 1.0 for name, better in metrics.BETTER.items()}
+
+
+def random_rows(seed: int, n: int, c: int, concentration: float = 1.0) -> np.ndarray:
+    return np.random.default_rng(seed).dirichlet(np.full(c, concentration), size=n)
+
+
+@st.composite
+def pairs(draw, zeros_allowed: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Two rows on the simplex, often with zeros and with degrees of very different size."""
+    c = draw(st.integers(2, 9))
+    lowest = 0.0 if zeros_allowed else 1e-6
+    degree = st.one_of(st.just(lowest), st.floats(1e-6, 1.0), st.floats(0.5, 1.0))
+
+    def row() -> np.ndarray:
+        raw = np.array(draw(st.lists(degree, min_size=c, max_size=c)))
+        raw[draw(st.integers(0, c - 1))] += 0.5
+        return raw / raw.sum()
+
+    return row()[None, :], row()[None, :]
+
+
+@pytest.mark.parametrize("zeros", metrics.ZERO_CONVENTIONS)
+def test_perfect_prediction_has_the_perfect_value_of_every_measure(zeros):
+    D = random_rows(0, 30, 5)
+    assert metrics.evaluate(D, D, zeros) == pytest.approx(PERFECT, abs=1e-12)
+
+
+def test_values_worked_out_by_hand():
+    measured = metrics.evaluate([[1.0, 0.0]], [[0.5, 0.5]])
+    expected = {
+        "chebyshev": 0.5,
+        "clark": np.sqrt(1 / 9 + 1),
+        "canberra": 4 / 3,
+        "kl": np.log(2),
+        "cosine": 1 / np.sqrt(2),
+        "intersection": 0.5,
+        "euclidean": np.sqrt(0.5),
+        "sorensen": 0.5,
+        "squared_chi2": 0.25 / 1.5 + 0.5,
+        "fidelity": np.sqrt(0.5),
+    }
+    assert measured == pytest.approx(expected, abs=1e-12)
+
+
+def test_canberra_is_not_the_squared_misprint():
+    measured = metrics.evaluate([[0.6, 0.4]], [[0.2, 0.8]])
+    assert measured["canberra"] == pytest.approx(0.4 / 0.8 + 0.4 / 1.2)
+    assert measured["squared_chi2"] == pytest.approx(0.16 / 0.8 + 0.16 / 1.2)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(pairs())
+def test_relations_between_measures_hold_on_every_pair_of_rows(pair):
+    D, P = pair
+    c = D.shape[1]
+    m = metrics.evaluate(D, P, zeros="exact")
+    overlap_lost = 1 - m["intersection"]
+    tiny = 1e-12
+    assert m["sorensen"] == pytest.approx(overlap_lost, abs=1e-12)
+    assert m["chebyshev"] <= overlap_lost + tiny
+    assert overlap_lost <= (c // 2) * m["chebyshev"] + tiny
+    assert m["clark"] <= m["canberra"] + tiny
+    assert m["canberra"] <= np.sqrt(c) * m["clark"] + tiny
+    assert m["kl"] >= 2 * overlap_lost**2 - tiny
+    assert 2 * (1 - m["fidelity"]) <= m["squared_chi2"] + tiny
+    assert m["squared_chi2"] <= 4 * (1 - m["fidelity"]) + tiny
+    assert m["kl"] >= -2 * np.log(m["fidelity"]) - tiny if m["fidelity"] > 0 else True
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(pairs(), st.randoms(use_true_random=False))
+def test_order_of_labels_does_not_matter(pair, random):
+    D, P = pair
+    order = random.sample(range(D.shape[1]), D.shape[1])
+    straight = metrics.evaluate(D, P)
+    assert metrics.evaluate(D[:, order], P[:, order]) == pytest.approx(straight, abs=1e-12)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(pairs(zeros_allowed=False))
+def test_conventions_agree_where_nothing_is_zero(pair):
+    exact = metrics.evaluate(*pair, zeros="exact")["kl"]
+    assert metrics.evaluate(*pair, zeros="clip64")["kl"] == pytest.approx(exact, abs=1e-12)
+    assert metrics.evaluate(*pair, zeros="add64")["kl"] == pytest.approx(exact, abs=1e-8)
+
+
+@pytest.mark.parametrize("zeros", ["clip64", "add64", "exact"])
+def test_label_that_is_zero_in_both_counts_nothing(zeros):
+    D, P = random_rows(1, 20, 4), random_rows(2, 20, 4)
+    padded = [np.insert(rows, 2, 0.0, axis=1) for rows in (D, P)]
+    without = metrics.per_row(D, P, zeros)
+    for name, rows in metrics.per_row(*padded, zeros).items():
+        np.testing.assert_allclose(rows, without[name], atol=1e-13, err_msg=name)
+
+
+def test_each_convention_gives_its_own_value_where_the_prediction_is_zero():
+    D, P = [[0.5, 0.5]], [[1.0, 0.0]]
+    eps64, eps32 = 2.220446049250313e-16, 1.1920928955078125e-07
+    expected = {
+        "clip64": 0.5 * np.log(0.5) + 0.5 * np.log(0.5 / eps64),
+        "clip32": 0.5 * np.log(0.5) + 0.5 * np.log(0.5 / eps32),
+        "add64": 0.5 * np.log(0.5) + 0.5 * np.log(0.5 / eps64),
+        "add1e-5": 0.50001 * np.log(0.50001 / 1.00001) + 0.50001 * np.log(0.50001 / 1e-5),
+        "exact": np.inf,
+    }
+    measured = {zeros: metrics.evaluate(D, P, zeros)["kl"] for zeros in metrics.ZERO_CONVENTIONS}
+    assert measured == pytest.approx(expected, rel=1e-12)
+
+
+def test_convention_touches_kl_only():
+    D = np.array([[0.5, 0.5, 0.0], [0.2, 0.0, 0.8]])
+    P = np.array([[1.0, 0.0, 0.0], [0.0, 0.3, 0.7]])
+    clipped, added = metrics.evaluate(D, P, "clip64"), metrics.evaluate(D, P, "add1e-5")
+    assert {name for name in clipped if clipped[name] != added[name]} == {"kl"}
+
+
+def test_means_are_taken_over_rows():
+    D, P = random_rows(3, 7, 3), random_rows(4, 7, 3)
+    rows = metrics.per_row(D, P)
+    assert metrics.evaluate(D, P) == {name: values.mean() for name, values in rows.items()}
+    assert list(rows) == list(metrics.BETTER)
+
+
+def test_zeros_report_counts_zeros_and_rows_of_infinite_kl():
+    D = np.array([[0.5, 0.5, 0.0], [0.5, 0.25, 0.25], [1.0, 0.0, 0.0], [0.2, 0.4, 0.4]])
+    P = np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.2, 0.4, 0.4]])
+    assert metrics.zeros_report(D, P) == {"zero_predictions": 4, "infinite_kl_share": 0.5}
+    infinite = np.isinf(metrics.per_row(D, P, "exact")["kl"])
+    assert infinite.mean() == 0.5
+
+
+def test_unknown_convention_names_the_nearest():
+    with pytest.raises(ValueError, match="'clip46'.*Did you mean 'clip64'"):
+        metrics.evaluate([[0.5, 0.5]], [[0.5, 0.5]], zeros="clip46")
+
+
+@pytest.mark.parametrize(
+    ("D", "P", "message"),
+    [
+        ([[0.5, 0.5]], [[0.2, 0.3, 0.5]], "one shape"),
+        ([0.5, 0.5], [0.5, 0.5], "one shape"),
+        (np.empty((0, 3)), np.empty((0, 3)), "one shape"),
+        ([[np.nan, 0.5]], [[0.5, 0.5]], "D_true contains NaN"),
+        ([[0.5, 0.5]], [[np.inf, 0.5]], "D_pred contains NaN or infinity"),
+        ([[1.5, -0.5]], [[0.5, 0.5]], "D_true contains negative"),
+        ([[0.5, 0.5], [0.5, 0.6]], [[0.5, 0.5]] * 2, "row 1 of D_true sums to 1.1"),
+        ([[0.5, 0.5]], [[0.5, 0.5001]], "row 0 of D_pred sums to 1.0001"),
+    ],
+)
+def test_what_is_no_distribution_is_refused_by_name(D, P, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.evaluate(D, P)
+
+
+def test_age_errors_use_the_raw_prediction():
+    # Off by 0, 5, 5.4 and 10 years; rounding would bring 5.4 down to 5.
+    measured = metrics.age_errors([20, 30, 40, 50], [20.0, 35.0, 45.4, 40.0])
+    assert measured == pytest.approx({"mae": 5.1, "cs5": 50.0})
+
+
+@pytest.mark.parametrize(
+    ("y", "yhat", "message"),
+    [
+        ([1, 2], [1.0], "one length"),
+        ([], [], "one length"),
+        ([1, np.nan], [1.0, 2.0], "y contains NaN"),
+        ([1, 2], [1.0, np.inf], "yhat contains NaN or infinity"),
+    ],
+)
+def test_ages_that_cannot_be_compared_are_refused(y, yhat, message):
+    with pytest.raises(ValueError, match=f"^{message}|{message}"):
+        metrics.age_errors(y, yhat)
+
+
+@pytest.mark.realdata
+def test_uniform_prediction_on_sjaffe_has_the_printed_values(real_labels):
+    """MSLP's PT-Bayes row on s-JAFFE is the uniform distribution; .1203 is printed as .1204."""
+    D = real_labels("sjaffe")
+    measured = metrics.evaluate(D, np.full_like(D, 1 / D.shape[1]))
+    printed = {
+        "chebyshev": 0.1203,
+        "clark": 0.4292,
+        "canberra": 0.9004,
+        "kl": 0.0738,
+        "cosine": 0.9304,
+        "intersection": 0.8467,
+    }
+    for name, value in printed.items():
+        assert measured[name] == pytest.approx(value, abs=6e-5), name
