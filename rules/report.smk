@@ -1,32 +1,30 @@
-# The page that a person reads, and the gate that fails when a run failed.
+# The page that a person reads, and the gate that fails when a run failed. `paper` may be `all`.
 
 
 rule report:
     input:
-        verdicts=PLAN.all_verdicts,
-        figures=PLAN.all_figures,
+        tracked=PLAN.scope_tracked,
     output:
-        page="results/report/index.html",
+        page="results/report/{paper}.html",
     log:
-        "logs/report.log",
+        "logs/report/{paper}.log",
     params:
         code=PLAN.report_code,
     resources:
         mem_mb=3000,
         runtime=30,
     shell:
-        "ldlrepro report 2> {log}"
+        "ldlrepro report --out {output.page} 2> {log}"
 
 
 rule gate:
     input:
-        tracked=PLAN.gate_tracked,
-        page="results/report/index.html",
+        page="results/report/{paper}.html",
     output:
-        "results/gate/{paper}.ok",
+        touch("results/gate/{paper}.ok"),
     log:
         "logs/gate/{paper}.log",
     params:
-        papers=PLAN.gate_papers,
+        papers=PLAN.scope,
     shell:
-        "ldlrepro gate {params.papers} && touch {output}"
+        "ldlrepro gate {params.papers} --page {input.page} 2>&1 | tee {log}"

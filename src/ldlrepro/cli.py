@@ -62,9 +62,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-Verbs = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
-
 def _verb(
     verbs: argparse._SubParsersAction, name: str, handler: str, text: str, json: bool = False
 ) -> argparse.ArgumentParser:
@@ -163,13 +160,14 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         verbs,
         "sync",
         f"{here}.sync",
-        "Bring MLflow in line with the records. Safe to repeat: what is there is not written again.",
+        "Bring MLflow in line with the records. Safe to repeat: nothing is written twice.",
     )
     sync.add_argument("paper", nargs="+")
     sync.add_argument("--tracking-uri", help="MLflow store; default: config, MLFLOW_TRACKING_URI")
     sync.add_argument("--out", help=argparse.SUPPRESS)
 
-    _verb(verbs, "report", f"{here}.report", "Write results/report/index.html.")
+    report = _verb(verbs, "report", f"{here}.report", "Write the report of all papers.")
+    report.add_argument("--out", default="results/report/all.html", help="default: %(default)s")
     record = _verb(
         verbs,
         "record",
@@ -180,6 +178,7 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     record.add_argument("--command-line", help="the command that made the results")
     gate = _verb(verbs, "gate", f"{here}.gate", "Say what was left out; fail if a run failed.")
     gate.add_argument("papers", nargs="+")
+    gate.add_argument("--page", default="results/report/all.html", help=argparse.SUPPRESS)
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ same plan.
 from __future__ import annotations
 
 import csv
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -247,7 +248,7 @@ def chunks(unit: Unit) -> list[Chunk]:
         return [Chunk(unit)]
     jobs = -(-count // resources(unit)["folds_per_job"])
     edges = [round(i * count / jobs) for i in range(jobs + 1)]
-    return [Chunk(unit, a, b - 1) for a, b in zip(edges, edges[1:], strict=False)]
+    return [Chunk(unit, a, b - 1) for a, b in itertools.pairwise(edges)]
 
 
 def record_path(results: str | Path, chunk: Chunk) -> Path:

@@ -175,7 +175,7 @@ def status(args: argparse.Namespace) -> int:
 
 
 def explain(args: argparse.Namespace) -> int:
-    paper, _, rest = args.cell.partition("/")
+    paper = args.cell.partition("/")[0]
     config.load_paper(paper)
     rows = {row.cell: row for row in _rows(paper)}
     if args.cell not in rows:

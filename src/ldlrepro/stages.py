@@ -160,7 +160,7 @@ def report(args: argparse.Namespace) -> int:
     from ldlrepro.report.build import report_content
     from ldlrepro.report.html import write_report
 
-    path = write_report(report_content(RESULTS, DATA), RESULTS / "report" / "index.html")
+    path = write_report(report_content(RESULTS, DATA), Path(args.out))
     say(f"report: {path}")
     return 0
 
@@ -193,7 +193,7 @@ def gate(args: argparse.Namespace) -> int:
                 failed[unit] = errors
     for reason in missing.values():
         say(f"left out: {reason}")
-    say(f"report: {RESULTS / 'report' / 'index.html'}")
+    say(f"report: {args.page}")
     if not failed:
         return 0
     for unit, errors in failed.items():

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,8 @@ from ldlrepro.track_layout import (
 UNIT_TAG, CONTENT_TAG, SUPERSEDED_TAG = "ldlrepro.unit", "content_sha256", "superseded_by"
 FINAL_STATES = {"FINISHED", "FAILED"}
 DATABASES = ("postgresql", "mysql", "mssql")
-METRICS_PER_CALL, PARAMS_PER_CALL = 900, 100
 RUNS_PER_PAGE = 1000
+NOTE = "Each entry of **Views** (top right) is one table: every method on one data set."
 
 QUICK_HTTP = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
 PATIENT_HTTP = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "60", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2"}
@@ -140,13 +139,9 @@ def _write(client: Any, experiment: str, plan: RunPlan) -> str:
     run = client.create_run(experiment, plan.start_ms, tags, plan.name).info.run_id
     for path in plan.files:
         client.log_artifact(run, str(path))
-    batches = zip_longest(
-        _chunks([Metric(*item) for item in plan.metrics], METRICS_PER_CALL),
-        _chunks([Param(*item) for item in plan.params.items()], PARAMS_PER_CALL),
-        fillvalue=(),
-    )
-    for metrics, params in batches:
-        client.log_batch(run, metrics=metrics, params=params)
+    # The client splits what is more than one request may hold.
+    metrics = [Metric(*item) for item in plan.metrics]
+    client.log_batch(run, metrics, [Param(*item) for item in plan.params.items()])
     client.set_terminated(run, "FAILED" if plan.failed else "FINISHED", plan.end_ms)
     return run
 
@@ -169,7 +164,8 @@ def _experiment(client: Any, uri: str, paper: str, title: str, views: dict[str, 
     """Id of the paper's experiment, made if need be; one that was deleted comes back."""
     # The kind keeps the page from offering what it has for language models.
     kind = {"mlflow.experimentKind": "custom_model_development"}
-    tags = {"mlflow.note.content": title} | kind | views
+    note = f"{title}\n\n{NOTE}"
+    tags = {"mlflow.note.content": note} | kind | views
     found = client.get_experiment_by_name(paper)
     if found is None:
         return client.create_experiment(paper, _artifact_root(uri, paper), tags)
@@ -206,7 +202,7 @@ def _create_sqlite_store(database: Path) -> None:
 
     if database.exists() and database.stat().st_size:
         return
-    part = database.with_name(f".{database.name}.part")
+    part = database.with_name(f"{database.name}.part")
     part.unlink(missing_ok=True)
     MlflowClient(f"sqlite:///{part}")
     os.replace(part, database)
@@ -216,11 +212,6 @@ def _artifact_root(uri: str, paper: str) -> str | None:
     """Beside a local database; elsewhere the server knows where."""
     database = _sqlite_file(uri)
     return (database.parent / "mlartifacts" / paper).as_uri() if database else None
-
-
-def _chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    for first in range(0, len(items), size):
-        yield items[first : first + size]
 
 
 # ---------------------------------------------------------------------- where and how
@@ -236,8 +227,8 @@ def _checked_uri(uri: str) -> str:
     if uri.startswith("sqlite:///") and len(uri) > len("sqlite:///"):
         return f"sqlite:///{Path(uri.removeprefix('sqlite:///')).absolute()}"
     raise UserError(
-        f"cannot track to '{uri}'. Set MLFLOW_TRACKING_URI to sqlite:///mlflow.db for a local "
-        "file, or to http://host:port for a server."
+        f"cannot track to '{_without_password(uri)}'. Set MLFLOW_TRACKING_URI to "
+        "sqlite:///mlflow.db for a local file, or to http://host:port for a server."
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -105,29 +104,15 @@ class Wiring:
 
     # ------------------------------------------------------------------ report and gate
 
-    @cached_property
-    def _reported(self) -> list[str]:
-        """Papers on the report: the five always, a synthetic one only when it is run."""
-        return [
-            paper
-            for paper in config.paper_ids()
-            if paper in self.run["papers"] or not config.load_paper(paper)["synthetic"]
-        ]
-
-    def all_verdicts(self, wildcards: Any) -> list[str]:
-        return [f"results/compare/{paper}/cells.csv" for paper in self._reported]
-
-    def all_figures(self, wildcards: Any) -> list[str]:
-        return [f"results/figures/{paper}/agreement.svg" for paper in self._reported]
-
-    def report_code(self, wildcards: Any) -> str:
-        return provenance.module_digest("ldlrepro.report.html", "ldlrepro.report.build")
-
-    def gate_papers(self, wildcards: Any) -> list[str]:
+    def scope(self, wildcards: Any) -> list[str]:
+        """The papers of a report: those of the configuration for `all`, else the one named."""
         return self.run["papers"] if wildcards.paper == "all" else [wildcards.paper]
 
-    def gate_tracked(self, wildcards: Any) -> list[str]:
-        return [f"results/track/{paper}.json" for paper in self.gate_papers(wildcards)]
+    def scope_tracked(self, wildcards: Any) -> list[str]:
+        return [f"results/track/{paper}.json" for paper in self.scope(wildcards)]
+
+    def report_code(self, wildcards: Any) -> str:
+        return provenance.module_digest("ldlrepro.report.build")
 
 
 def _unit(wildcards: Any) -> plan.Unit:

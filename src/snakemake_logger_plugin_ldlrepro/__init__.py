@@ -110,8 +110,9 @@ class LogHandler(LogHandlerBase):
         if not self._terminal and now - self.last_line < SECONDS_BETWEEN_LINES and not finished:
             return
         self.last_line = now
-        share = f"{self.units_done} of {self.units_to_do} units" if self.units_to_do else "no units"
-        line = f"[{share}, {self.jobs}{self._eta(now)}] {label}"
+        parts = [f"{self.units_done} of {self.units_to_do} units"] if self.units_to_do else []
+        parts += [part for part in (self.jobs, self._eta(now)) if part]
+        line = f"[{', '.join(parts)}] {label}"
         if self._terminal:
             self.stream.write(f"\r\x1b[K{line[:110]}")
             self.line_open = True
@@ -125,7 +126,7 @@ class LogHandler(LogHandlerBase):
             return ""
         seconds = (now - self.first_start) / self.units_done * left
         text = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-        return f", about {text} left" if seconds < 5400 else f", about {seconds / 3600:.1f} h left"
+        return f"about {text} left" if seconds < 5400 else f"about {seconds / 3600:.1f} h left"
 
     @property
     def _terminal(self) -> bool:

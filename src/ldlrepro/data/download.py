@@ -131,8 +131,9 @@ def _request(url: str, offset: int, web: Web) -> Iterator[Any]:
     """The answer to a GET, redirects followed by hand: each address must be https."""
     import requests
 
-    # Compressed answers could neither be continued nor measured.
-    headers = {"Accept-Encoding": "identity", "User-Agent": "ldlrepro"}
+    # Compressed answers could neither be continued nor measured. A connection of its own for each
+    # address: one that the server has meanwhile closed would look like a failure.
+    headers = {"Accept-Encoding": "identity", "Connection": "close", "User-Agent": "ldlrepro"}
     if offset:
         headers["Range"] = f"bytes={offset}-"
     with requests.Session() as session:

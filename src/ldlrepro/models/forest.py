@@ -44,7 +44,7 @@ class _Forest(LDLEstimator):
             min_samples_split=self.min_split,
             max_features=self.max_features,
             bootstrap=True,
-            max_samples=self.max_samples,
+            max_samples=max(1, round(self.max_samples * X.shape[0])),
             # Without a number scikit-learn would take numpy's global generator.
             random_state=child_seeds(self.random_state, 1)[0],
             n_jobs=self.n_jobs,

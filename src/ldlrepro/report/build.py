@@ -12,20 +12,9 @@ from ldlrepro import __version__, config, plan
 from ldlrepro.compare.cells import verdict_rows
 from ldlrepro.compare.collect import Places, UnitScores, best_source, local_units
 from ldlrepro.compare.reference import reference_units
-from ldlrepro.report.content import Figure, Overhead, PaperPage, ReportContent, UnitKey
+from ldlrepro.report.content import Overhead, PaperPage, ReportContent, UnitKey
+from ldlrepro.report.figures import drawings
 from ldlrepro.runs import provenance
-
-FIGURES = {
-    "agreement": (
-        "Measured against printed",
-        "Every printed number that was measured. On the line the two agree.",
-    ),
-    "methods": (
-        "Methods side by side",
-        "Mean over folds of each method on each data set, between the floor of the controls and "
-        "the best.",
-    ),
-}
 
 
 def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
@@ -46,7 +35,6 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
         units=[unit for unit in chosen if unit is not None],
         left_out=_left_out(paper),
         leaks=_leaks(results, units),
-        figures=_figures(results / "figures" / paper),
         commands=[f"snakemake --cores all {paper}", f"ldlrepro verdicts {paper}"],
         method_titles={unit.method: _title(unit.method) for unit in units},
     )
@@ -61,6 +49,8 @@ def report_content(results: Path, data: Path) -> ReportContent:
         if not config.load_paper(page.id)["synthetic"]
         or any(u.source == "local" for u in page.units)
     ]
+    for page in pages:
+        page.figures = drawings(page)
     pages.sort(key=lambda page: (config.load_paper(page.id)["synthetic"], page.year, page.id))
     return ReportContent(
         pages=pages,
@@ -102,15 +92,6 @@ def _leaks(results: Path, units: list[plan.Unit]) -> list[tuple[str, str, str]]:
             facts = json.loads(path.read_text(encoding="utf-8"))
             if facts["available"]:
                 found.append((protocol, dataset, facts["text"]))
-    return found
-
-
-def _figures(folder: Path) -> list[Figure]:
-    found = []
-    for name, (title, caption) in FIGURES.items():
-        path = folder / f"{name}.svg"
-        if path.is_file():
-            found.append(Figure(title, path.read_text(encoding="utf-8"), caption))
     return found
 
 

@@ -60,9 +60,9 @@ VERDICT_SIGNS = {
 }
 
 CONTROLS = {
-    "uniform": ("Uniform", "floor: the same degree for every label"),
-    "train_mean": ("Training mean", "floor: the mean training distribution, features unseen"),
-    "truth": ("True labels", "ceiling: the test labels themselves"),
+    "uniform": ("Uniform", "control: floor"),
+    "train_mean": ("Training mean", "control: floor"),
+    "truth": ("True labels", "control: ceiling"),
 }
 """Methods that show how low and how high a measure can go."""
 
@@ -86,6 +86,8 @@ MEASURE_TITLES = {
 
 
 def measure_title(metric: str) -> str:
+    if metric.startswith("delta_"):
+        return f"Δ {measure_title(metric.removeprefix('delta_'))}"
     return MEASURE_TITLES.get(metric, metric.replace("_", " "))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, measure_title
+from ldlrepro.report.content import VERDICT_SIGNS, Figure, PaperPage, measure_title
 from ldlrepro.report.tables import write_text
 
 COLOURS = {
@@ -22,14 +22,26 @@ MARKERS = {"reproduced": "o", "better": "^", "worse": "v", "quoted": "s", "mispr
 CONTROL_METHODS = ("uniform", "train_mean", "true_labels")
 
 
+def drawings(page: PaperPage) -> list[Figure]:
+    """Always the same two, so that rules can name their files; an empty paper gets empty ones."""
+    return [
+        Figure(
+            "Measured against printed",
+            _svg(_agreement(page)),
+            "How far each measured number lies from the printed one. On the line the two agree.",
+        ),
+        Figure(
+            "Methods side by side",
+            _svg(_methods(page)),
+            "Mean KL of each method on each data set, as a multiple of what the training mean gets.",
+        ),
+    ]
+
+
 def write_figures(page: PaperPage, folder: Path) -> list[Path]:
-    """Always the same files, so that rules can name them; an empty paper gets an empty drawing."""
-    drawings = {"agreement": _agreement(page), "methods": _methods(page)}
-    paths = []
-    for name, figure in drawings.items():
-        path = folder / f"{name}.svg"
-        write_text(path, _svg(figure))
-        paths.append(path)
+    paths = [folder / "agreement.svg", folder / "methods.svg"]
+    for path, figure in zip(paths, drawings(page), strict=True):
+        write_text(path, str(figure.image))
     return paths
 
 
@@ -105,9 +117,9 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _figure(height: float) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Canvas
 
-    figure = Figure(figsize=(8, height), layout="constrained")
+    figure = Canvas(figsize=(8, height), layout="constrained")
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes

@@ -199,7 +199,7 @@ FOLD_FIELDS = (
 def record_data(unit: UnitScores, content: ReportContent, folder: Path) -> dict[str, Any]:
     """What the record view of a unit shows; the script draws it when somebody asks."""
     measures = [name for name in unit.scores if any(map(math.isfinite, unit.scores[name]))]
-    summaries = [mean_and_std(unit.scores[name]) or (math.nan, math.nan) for name in measures]
+    summaries = [mean_and_std(unit.scores[name]) or (None, None) for name in measures]
     return {
         "key": unit.key,
         "route": route("record", *unit.key),
@@ -252,9 +252,9 @@ def _plain(value: Any) -> Any:
     return text
 
 
-def _short(value: float) -> float | str | None:
+def _short(value: float | None) -> float | str | None:
     """Six significant digits; the record file keeps all of them."""
-    if math.isnan(value):
+    if value is None or math.isnan(value):
         return None
     return float(f"{value:.6g}") if math.isfinite(value) else str(value)
 
@@ -287,8 +287,8 @@ def _selection(per_fold: list[dict[str, Any]]) -> dict[str, Any] | None:
     lines = []
     for candidate, values in scores.items():
         summary = mean_and_std(value for value in values if value is not None)
-        shown = [None if value is None else _short(value) for value in values]
-        lines.append([json.loads(candidate), _short(summary[0]) if summary else None, shown])
+        mean = _short(summary[0]) if summary else None
+        lines.append([json.loads(candidate), mean, [_short(value) for value in values]])
     direction = -1.0 if metrics.BETTER.get(by) == "higher" else 1.0
     lines.sort(key=lambda line: (line[1] is None, direction * (line[1] or 0.0)))
     return {

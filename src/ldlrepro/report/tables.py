@@ -61,12 +61,15 @@ def percent(share: float | None) -> str:
     return f"{100 * share:+.{1 if size < 99.95 else 0}f} %".replace("-", "−")
 
 
-def mean_and_std(values: Iterable[float]) -> tuple[float, float] | None:
-    """Mean and sample deviation over the folds that have a value; None where none has."""
+def mean_and_std(values: Iterable[float]) -> tuple[float, float | None] | None:
+    """Mean and sample deviation over the folds that have a value; None where none has.
+
+    One fold alone has no deviation.
+    """
     present = [value for value in values if math.isfinite(value)]
     if not present:
         return None
-    return statistics.fmean(present), statistics.stdev(present) if len(present) > 1 else 0.0
+    return statistics.fmean(present), statistics.stdev(present) if len(present) > 1 else None
 
 
 # ---------------------------------------------------------------------- grids
@@ -206,7 +209,7 @@ def _grid(page: PaperPage, table: str, rows: list[VerdictRow], notes: dict[str, 
             )
             for method, setting in dict.fromkeys((row.method, row.setting) for row in own)
         ]
-        places = {(row.protocol, row.unit_dataset) for row in own}
+        places = {(row.protocol, row.unit_dataset) for row in own if row.protocol}
         blocks.append(Block(dataset, lines, _measured_lines(page, places, columns)))
     return Grid(table, page.tables.get(table, ""), columns, blocks, tally(rows))
 

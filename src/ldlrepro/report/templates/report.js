@@ -92,7 +92,7 @@
   function scorePart(record) {
     if (!record.measures.length) return h("p", null, "No fold has a prediction.");
     const names = foldNames(record);
-    const aligned = (column, value) => (typeof value === "number" ? h("span", { class: "n" }, value.toFixed(decimals(record.mean[column]))) : "failed");
+    const aligned = (column, value) => (typeof value === "number" ? value.toFixed(decimals(record.mean[column])) : "–");
     const lines = names.map((fold, index) => [fold, ...record.scores.map((values, column) => aligned(column, values[index]))]);
     const foot = [["mean", record.mean], ["deviation", record.std]].map(([name, values]) => [name, ...values.map((value, column) => aligned(column, value))]);
     return table("Each measure in each test fold, from the stored predictions; sample deviation", ["repeat.fold", ...record.measures.map(([, title]) => title)], lines, foot);
@@ -165,6 +165,14 @@
 
   // ------------------------------------------------------------------ filters
 
+  /** A table that fits lets its head stick to the window; a wider one scrolls in its own box. */
+  function freeWhatFits() {
+    const boxes = [...document.querySelectorAll(".view.on .scroll.box")];
+    boxes.forEach((box) => box.classList.remove("free"));
+    const fits = boxes.map((box) => box.scrollWidth <= box.clientWidth); // one layout for all
+    boxes.forEach((box, index) => box.classList.toggle("free", fits[index]));
+  }
+
   function filterCells(form) {
     const section = form.closest(".view");
     const boxes = [...form.querySelectorAll("input[name=verdict]")];
@@ -208,6 +216,7 @@
       }
       part.classList.toggle("gone", partVisible === 0);
     }
+    freeWhatFits(); // other rows, other widths
     form.querySelector("output").value = visible === total ? `all ${total} cells` : `${visible} of ${total} cells`;
   }
 
@@ -217,7 +226,6 @@
     form.reset();
     if (slug) for (const box of form.querySelectorAll("input[name=verdict]")) box.checked = box.value === slug;
     filterCells(form);
-    return form;
   }
 
   for (const form of document.querySelectorAll("form.filter")) {
@@ -228,14 +236,6 @@
   }
 
   // ------------------------------------------------------------------ routes
-
-  /** A table that fits lets its head stick to the window; a wider one scrolls in its own box. */
-  function freeWhatFits() {
-    for (const box of document.querySelectorAll(".view.on .scroll.box")) {
-      box.classList.remove("free");
-      box.classList.toggle("free", box.scrollWidth <= box.clientWidth);
-    }
-  }
 
   function open(view, focus) {
     for (const other of views) other.classList.toggle("on", other === view);
@@ -251,8 +251,11 @@
   }
 
   function go(arriving) {
-    const hash = location.hash || "#/";
-    if (!hash.startsWith("#/")) return; // the skip link
+    let hash = location.hash;
+    if (!hash.startsWith("#/")) {
+      if (!arriving && hash) return; // the skip link stays in its view
+      hash = "#/";
+    }
     const parts = hash.slice(2).split("/").map(decodeURIComponent);
     const [first, second] = parts;
     if (first === "record" && parts.length > 1) {
@@ -275,7 +278,8 @@
     }
     for (const note of view.querySelectorAll(".here")) note.classList.remove("here");
     if (second === "show") {
-      showOnly(view, parts[2])?.scrollIntoView();
+      showOnly(view, parts[2]);
+      target.scrollIntoView();
     } else if (target === view) {
       scrollTo(0, 0);
     } else {

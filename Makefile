@@ -1,0 +1,57 @@
+# make demo    the whole chain on drawn data, then tells where to look
+# make test    all checks
+# make setup   only the environment, in .venv
+#
+# TORCH=cpu|gpu   which build of torch (default: gpu if this machine shows a GPU, else cpu).
+#                 A cluster's login node without a GPU wants TORCH=gpu for its GPU nodes.
+# PYTHON=...      the interpreter to build .venv with, 3.11 or newer
+# CORES=...       cores that demo may use (default: all)
+
+PYTHON ?= python3
+VENV ?= .venv
+CORES ?= all
+TORCH ?= $(shell command -v nvidia-smi >/dev/null 2>&1 && echo gpu || echo cpu)
+# CPU builds of torch stand on an index of their own; the plain one brings gigabytes of CUDA.
+TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
+
+READY := $(VENV)/.ready-$(TORCH)
+RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
+
+.PHONY: setup demo test lint lock clean
+
+setup: $(READY)
+
+$(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "ldlrepro needs Python 3.11 or newer; $(PYTHON) is `$(PYTHON) -V`. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV), torch for $(TORCH) ..."
+	@if [ $(TORCH) = cpu ]; then \
+	  $(VENV)/bin/pip install -q --disable-pip-version-check --no-deps --retries 1 \
+	    --extra-index-url $(TORCH_CPU_INDEX) -r envs/cpu.txt; \
+	fi
+	@if [ $(TORCH) = gpu ]; then $(VENV)/bin/pip install -q --disable-pip-version-check -c envs/lock.txt -r envs/gpu.txt; fi
+	$(VENV)/bin/pip install -q --disable-pip-version-check -r envs/lock.txt
+	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: setup
+	@$(RUN) snakemake --cores $(CORES) --configfile config/demo.yaml demo
+	@echo
+	@echo "Report      results/report/demo.html   (open it in a browser)"
+	@echo "MLflow      . $(VENV)/bin/activate && mlflow ui --backend-store-uri sqlite:///mlflow.db"
+	@echo "Next        . $(VENV)/bin/activate && snakemake --cores all mslp   (real data, one paper)"
+
+test: setup
+	@$(RUN) python -m pytest $(TESTS)
+
+lint: setup
+	@$(RUN) ruff check . && $(RUN) ruff format --check . && $(RUN) mypy && \
+	  $(RUN) snakefmt --check Snakefile rules && $(RUN) snakemake --lint
+
+# New pins from pyproject.toml: resolves in a throw-away environment, then writes envs/.
+lock:
+	$(PYTHON) envs/lock.py
+
+clean:
+	rm -rf $(VENV) .snakemake results logs data/raw data/ready

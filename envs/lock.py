@@ -1,0 +1,62 @@
+"""Writes the pins: resolves pyproject.toml in a throw-away environment and freezes it.
+
+    make lock                      newest versions of everything
+    python envs/lock.py FILE       ... but no newer than the constraints in FILE
+
+lock.txt holds what every environment has; cpu.txt and gpu.txt what differs; the conda file for
+Snakemake's --sdm repeats the pins, and a test keeps them equal.
+"""
+
+import subprocess
+import sys
+import tempfile
+import tomllib
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+# The accelerators: what the registry calls them for each kind of machine.
+ACCELERATED = ("torch", "xgboost-cpu", "xgboost")
+
+
+def main(constraints: str | None) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        pip = [f"{folder}/bin/pip", "--disable-pip-version-check"]
+        limits = ["-c", constraints] if constraints else []
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        groups = project["optional-dependencies"]
+        wanted = [*project["dependencies"], *groups["dev"], *groups["cpu"], "setuptools>=77"]
+        subprocess.run([*pip, "install", *limits, *wanted], check=True)
+        frozen = subprocess.run(
+            [*pip, "freeze", "--all"], check=True, capture_output=True, text=True
+        ).stdout.splitlines()
+    pins = dict(line.split("==") for line in frozen if "==" in line)
+    pins.pop("pip", None)
+    torch, boost = pins["torch"].partition("+")[0], pins["xgboost-cpu"]
+    common = [f"{k}=={v}" for k, v in sorted(pins.items(), key=lambda p: p[0].lower())
+              if k not in ACCELERATED]
+    write("lock.txt", common)
+    write(
+        "cpu.txt",
+        [
+            f'torch=={torch}+cpu; sys_platform == "linux"',
+            f'torch=={torch}; sys_platform != "linux"',
+            f"xgboost-cpu=={boost}",
+        ],
+    )
+    write("gpu.txt", [f"torch=={torch}", f"xgboost=={boost}"])
+    conda = ["name: ldlrepro", "channels: [conda-forge]", "dependencies:", "  - python=3.11"]
+    conda += ["  - pip", "  - pip:"]
+    conda += [f"      - {pin}" for pin in [*common, f"torch=={torch}", f"xgboost=={boost}"]]
+    write("ldlrepro.yaml", conda)
+
+
+def write(name: str, lines: list[str]) -> None:
+    head = "# Written by `make lock`; do not edit.\n"
+    (HERE / name).write_text(head + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else None)

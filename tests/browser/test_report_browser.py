@@ -1,0 +1,438 @@
+"""The report in a real browser: looked at, clicked through, at two widths, light and dark.
+
+`check_page` is what any report has to pass, not only the one that these tests write.
+"""
+
+import csv
+import math
+import random
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pytest
+
+from ldlrepro.compare.collect import UnitScores
+from ldlrepro.compare.verdicts import VerdictRow, band, deviation, judge
+from ldlrepro.report.content import CONTROLS, Figure, Overhead, PaperPage, ReportContent
+from ldlrepro.report.html import write_report
+from ldlrepro.runs.records import FoldRow
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.browser
+
+PUBLISHED = Path(__file__).parents[2] / "config" / "published"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 800}
+RECORDS_LOOKED_AT = 25
+
+# ---------------------------------------------------------------------- for any report
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is installed")
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=executable, args=flags)
+        yield started
+        started.close()
+
+
+def listen(page: Any) -> list[str]:
+    """Everything that goes wrong in the page from now on, and every request to elsewhere."""
+    problems: list[str] = []
+    page.on("console", lambda m: m.type in ("error", "warning") and problems.append(m.text))
+    page.on("pageerror", lambda error: problems.append(f"JavaScript: {error}"))
+    page.on("requestfailed", lambda request: problems.append(f"failed: {request.url[:200]}"))
+
+    def outside(request: Any) -> None:
+        if not request.url.startswith(("file:", "data:")):
+            problems.append(f"asks for {request.url[:200]}")
+
+    page.on("request", outside)
+    return problems
+
+
+def visit(page: Any, route: str) -> None:
+    page.evaluate("route => { location.hash = route }", route)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+
+def check_page(page: Any, report: Path) -> None:
+    """Fails on a script error, a broken link, an empty table or a page wider than the window.
+
+    Goes through every view at two widths, and through records spread over the report.
+    """
+    problems = listen(page)
+    page.goto(report.resolve().as_uri())
+    links = page.eval_on_selector_all("a[href]", "all => all.map(a => a.getAttribute('href'))")
+    problems += broken_links(page, report, set(links))
+    views = [f"#{view}" for view in page.eval_on_selector_all(".view", "v => v.map(e => e.id)")]
+    views = [view for view in views if view not in ("#/record", "#/nowhere")]
+    records = sorted({link for link in links if link.startswith("#/record/")})
+    step = max(1, len(records) // RECORDS_LOOKED_AT)
+    for size in (WIDE, PHONE):
+        page.set_viewport_size(size)
+        for route in [*views, *records[::step]]:
+            visit(page, route)
+            problems += [f"{route}: {text}" for text in faults_in_view(page)]
+            if route.startswith("#/record/"):
+                inside = "#\\/record a[href]"
+                found = page.eval_on_selector_all(inside, "all => all.map(a => a.href)")
+                problems += broken_links(page, report, {link.split(".html")[-1] for link in found})
+    assert not problems, "\n".join(problems)
+
+
+def broken_links(page: Any, report: Path, links: set[str]) -> list[str]:
+    """Links inside the page need their target, links to files need the file."""
+    broken = []
+    ids = set(page.eval_on_selector_all("[id]", "all => all.map(e => e.id)"))
+    for link in links:
+        if link.startswith("#"):
+            if unquote(link[1:]) not in ids:
+                broken.append(f"broken link {link}")
+            continue
+        address = urlparse(link)
+        if address.scheme not in ("", "file"):
+            broken.append(f"link to elsewhere {link}")
+        elif not (report.parent / unquote(address.path)).is_file():
+            broken.append(f"broken file link {link}")
+    return broken
+
+
+def faults_in_view(page: Any) -> list[str]:
+    return page.evaluate("""() => {
+        const faults = [];
+        const view = document.querySelector(".view.on");
+        if (view.id === "/nowhere") faults.push("no such page");
+        if (!view.querySelector("h1")?.textContent.trim()) faults.push("no heading");
+        for (const table of view.querySelectorAll("table")) {
+            const rows = [...table.querySelectorAll("tbody tr")];
+            const full = rows.filter((row) => row.querySelector("td")?.textContent.trim() !== "");
+            const name = table.caption?.textContent || table.className;
+            if (!rows.length || !full.length) faults.push(`empty table: ${name}`);
+            else if (table.getBoundingClientRect().height < 20) faults.push(`unseen: ${name}`);
+        }
+        for (const image of view.querySelectorAll("img")) {
+            image.loading = "eager";
+            if (image.complete && !image.naturalWidth) faults.push(`no picture: ${image.alt}`);
+        }
+        if (document.documentElement.scrollWidth > innerWidth) faults.push("wider than the window");
+        return faults;
+    }""")
+
+
+# ---------------------------------------------------------------------- a report of real size
+
+
+def made_up_unit(paper: str, dataset: str, method: str, rng: random.Random) -> UnitScores:
+    broken = rng.random() < 0.1
+    rows = [
+        FoldRow(
+            *(paper, dataset, method, 0, k),
+            status="failed" if broken and k == 3 else "ok",
+            error="Traceback (most recent call last):\n  boom" if broken and k == 3 else "",
+            params={"depth": rng.choice([10, 20]), "trees": 50},
+            selection={
+                "by": "kl",
+                "rows": 20,
+                "tried": [{"depth": d, "kl": rng.random()} for d in (10, 20)],
+            },
+            diagnostics={"iterations": rng.randint(1, 99)},
+            seed=f"{rng.getrandbits(128)}",
+            predictions_sha256=f"{rng.getrandbits(256):064x}",
+            data_sha256="d" * 64,
+            machine={"cpu": "made up"},
+            versions={"numpy": "2"},
+            fit_s=rng.random(),
+        )
+        for k in range(10)
+    ]
+    measures = ("chebyshev", "clark", "canberra", "kl", "cosine", "intersection")
+    scores = {
+        name: [math.nan if row.error else rng.uniform(0.1, 0.9) for row in rows]
+        for name in measures
+    }
+    return UnitScores(paper, dataset, method, rows, scores, rng.choice(["local", "reference"]))
+
+
+def made_up_row(paper: str, line: dict[str, str], rng: random.Random) -> VerdictRow:
+    printed = {
+        "paper": paper,
+        "printed": line["mean"],
+        "printed_std": line["std"],
+        "better": line["better"] or "none",
+        **{name: line[name] for name in ("table", "dataset", "setting", "method", "metric")},
+        "note": line["note"],
+    }
+    if line["quoted_from"]:
+        return VerdictRow(**printed, verdict="quoted", reason=f"from {line['quoted_from']}")
+    if not line["mean"] or paper == "drf":
+        return VerdictRow(**printed, verdict="not run", reason="needs licensed images")
+    if rng.random() < 0.01:
+        return VerdictRow(**printed, verdict="misprint", reason="exceeds 1 - intersection")
+    measured = float(line["mean"]) * rng.gauss(1, 0.04)
+    width = band(line["mean"], line["std"], 0.001)
+    return VerdictRow(
+        **printed,
+        verdict=judge(measured, line["mean"], width, printed["better"]),
+        measured=measured,
+        measured_std=0.001,
+        n_folds=rng.choice([10, 10, 9]),
+        expected_folds=10,
+        deviation=deviation(measured, line["mean"]),
+        band=width,
+        source=rng.choice(["local", "reference"]),
+        same_bits=rng.choice(["", "yes", "no"]),
+        protocol=paper,
+        method_id=line["method"].lower().replace("*", "@adaptive"),
+        unit_dataset=line["dataset"],
+    )
+
+
+def made_up_paper(paper: str, rng: random.Random) -> PaperPage:
+    """The printed numbers as they are, the measured ones drawn."""
+    with open(PUBLISHED / f"{paper}.csv", encoding="utf-8", newline="") as handle:
+        rows = [made_up_row(paper, line, rng) for line in csv.DictReader(handle)]
+    measured = {(row.unit_dataset, row.method_id): None for row in rows if row.protocol}
+    for dataset in {dataset: None for dataset, _ in measured}:
+        measured |= {(dataset, name): None for name in (*CONTROLS, "my_method")}
+    units = [made_up_unit(paper, *key, rng) for key in measured]
+    if paper == "mslp":
+        units.append(made_up_unit("as_released", "sjaffe", "mslp", rng))
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0 9 9"/></svg>'
+    return PaperPage(
+        id=paper,
+        title=f"The paper {paper}",
+        authors="Its authors",
+        venue="A journal",
+        year=2018,
+        protocol_text=["Ten folds."],
+        rows=rows,
+        tables={table: f"what table {table} shows" for table in {row.table: 0 for row in rows}},
+        units=units,
+        left_out=[("Figure 5", "its sample is not listed")],
+        leaks=[(paper, "movie", "two rows have a twin in training")],
+        figures=[Figure("Figure 1", drawing, "A line.")],
+        commands=["snakemake --cores 32"],
+    )
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = random.Random(0)
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "logs").mkdir()
+    (folder / "logs" / "a run.log").write_text("fitted\n")
+    pages = [made_up_paper(paper, rng) for paper in ("structrf", "ldlf", "ldldf", "mslp", "drf")]
+    content = ReportContent(
+        pages,
+        generated_at="2026-01-01",
+        version="0.1.0",
+        git_commit="abc",
+        machine="a machine",
+        overhead=[Overhead(page.id, len(page.units), 3600.0, 0.02) for page in pages],
+        logs=lambda key: "logs/a%20run.log" if key[1] == "sjaffe" else "",
+    )
+    return write_report(content, folder / "report.html")
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport=WIDE)
+    yield context.new_page()
+    context.close()
+
+
+def opened(page: Any, report: Path, route: str = "#/") -> list[str]:
+    problems = listen(page)
+    page.goto(report.as_uri())
+    visit(page, route)
+    return problems
+
+
+def current(page: Any) -> str:
+    return page.evaluate("document.querySelector('.view.on').id")
+
+
+def visible_numbers(page: Any) -> list[str]:
+    """The verdicts of the cells that a reader sees now."""
+    return page.evaluate("""() => [...document.querySelectorAll(".view.on .table td [data-v]")]
+        .filter((cell) => cell.checkVisibility({ visibilityProperty: true }))
+        .map((cell) => cell.dataset.v)""")
+
+
+# ---------------------------------------------------------------------- tests
+
+
+@pytest.mark.slow
+def test_the_whole_report_has_no_fault(page, report):
+    check_page(page, report)
+
+
+def test_the_check_sees_a_script_error_a_broken_link_and_an_empty_table(page, tmp_path):
+    faulty = tmp_path / "report.html"
+    faulty.write_text(
+        "<section class='view on' id='/'><h1>x</h1><a href='#/gone'>y</a><a href='gone.log'>z</a>"
+        "<table><caption>t</caption><tbody></tbody></table></section>"
+        "<script>undefinedFunction()</script>"
+    )
+    with pytest.raises(AssertionError) as caught:
+        check_page(page, faulty)
+    for fault in ("undefinedFunction", "#/gone", "gone.log", "empty table: t"):
+        assert fault in str(caught.value)
+
+
+def test_a_count_on_the_overview_leads_to_its_cells(page, report):
+    opened(page, report)
+    link = page.locator("table.counts a[href='#/ldldf/show/misprint']")
+    expected = int(link.inner_text())
+    link.click()
+    assert current(page) == "/ldldf"
+    assert visible_numbers(page) == ["misprint"] * expected
+    assert page.locator(".view.on form.filter").bounding_box()["y"] < WIDE["height"]
+
+
+def test_a_number_leads_to_its_record_and_back_to_the_same_place(page, report):
+    problems = opened(page, report, "#/structrf/table/16")
+    link = page.locator(".table[id='/structrf/table/16'] a.m").first
+    link.scroll_into_view_if_needed()
+    before = page.evaluate("scrollY")
+    link.click()
+    record = page.locator(".view.on")
+    assert "on sjaffe" in record.locator("h1").inner_text()
+    assert "ldlrepro run structrf sjaffe" in record.inner_text()
+    assert record.locator("text=logs/a%20run.log").count() == 1
+    assert record.locator("a[href='#/structrf/table/16']").count() > 0
+    page.go_back()
+    page.locator("[id='/structrf'].on").wait_for()
+    assert page.evaluate("scrollY") == before
+    assert problems == []
+
+
+def test_a_record_shows_every_fold_of_every_measure(page, report):
+    opened(page, report, "#/record/structrf/sjaffe/uniform")
+    table = page.locator(".view.on table", has_text="Each measure in each test fold")
+    assert table.locator("tbody tr").count() == 10
+    assert table.locator("thead th").count() == 7
+    assert [foot.split()[0] for foot in table.locator("tfoot tr").all_inner_texts()] == [
+        "mean",
+        "deviation",
+    ]
+
+
+def test_the_filter_keeps_the_chosen_verdicts_and_words(page, report):
+    opened(page, report, "#/structrf")
+    form = page.locator(".view.on form.filter")
+    everything = len(visible_numbers(page))
+    for box in form.locator("input[name=verdict]").all():
+        box.set_checked(box.get_attribute("value") == "worse")
+    worse = visible_numbers(page)
+    assert set(worse) == {"worse"}
+    form.locator("input[name=text]").fill("movie sa-iis")
+    narrowed = visible_numbers(page)
+    assert 0 < len(narrowed) < len(worse) < everything
+    assert form.locator("output").inner_text().startswith(f"{len(narrowed)} of ")
+    form.locator("button[type=reset]").click()
+    sync_api.expect(form.locator("output")).to_have_text(re.compile("^all "))
+    assert len(visible_numbers(page)) == everything
+
+
+def test_an_unknown_address_says_so(page, report):
+    opened(page, report, "#/record/no/such/unit")
+    assert current(page) == "/nowhere"
+
+
+def test_the_keyboard_reaches_navigation_filter_and_numbers(page, report):
+    page.goto(report.as_uri())
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == "Skip to the content"
+    while page.locator(":focus").inner_text() != "ldlf":
+        page.keyboard.press("Tab")
+        assert page.locator("header.site :focus").count() == 1
+    page.keyboard.press("Enter")
+    page.locator("[id='/ldlf'].on").wait_for()
+    for place in (".view.on form.filter input:focus", ".view.on .table a.m:focus"):
+        tabs = 0
+        while page.locator(place).count() == 0 and tabs < 40:
+            page.keyboard.press("Tab")
+            tabs += 1
+        assert page.locator(place).count() == 1
+
+
+def test_the_skip_link_keeps_the_view(page, report):
+    opened(page, report, "#/ldlf")
+    page.locator("a.skip").focus()
+    page.keyboard.press("Enter")
+    assert current(page) == "/ldlf"
+    page.reload()
+    assert page.locator(".view.on").count() == 1
+
+
+def test_enter_on_a_focused_number_opens_its_record(page, report):
+    opened(page, report, "#/ldlf")
+    page.locator(".view.on .table a.m").first.focus()
+    page.keyboard.press("Enter")
+    page.locator("[id='/record'].on").wait_for()
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+
+
+def test_the_head_of_a_long_table_stays_in_sight(page, report):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    opened(page, report, "#/ldldf/table/6")
+    page.evaluate("scrollBy(0, 2000)")
+    head = page.locator(".table[id='/ldldf/table/6'] thead th").first.bounding_box()
+    assert 0 <= head["y"] < 100
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_verdicts_are_legible_and_not_told_by_colour_alone(browser, report, scheme):
+    context = browser.new_context(viewport=WIDE, color_scheme=scheme)
+    page = context.new_page()
+    opened(page, report, "#/ldldf")
+    cells = page.evaluate("""() => {
+        const channel = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+        const light = (colour) => {
+            const [r, g, b] = colour.match(/[\\d.]+/g).map(Number).map(channel);
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        return [...document.querySelectorAll(".view.on .table .v")].map((words) => {
+            const pair = [getComputedStyle(words).color,
+                          getComputedStyle(words.closest("td")).backgroundColor].map(light);
+            const contrast = (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+            return [words.closest("[data-v]").dataset.v, words.textContent, contrast];
+        });
+    }""")
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    context.close()
+    assert {verdict for verdict, _, _ in cells} > {"reproduced", "better", "worse", "quoted"}
+    assert all(verdict.replace("-", " ") in text for verdict, text, _ in cells)
+    assert min(contrast for _, _, contrast in cells) >= 4.5
+    assert (int(background.split("(")[1].split(",")[0]) < 60) == (scheme == "dark")
+
+
+def test_without_script_the_report_is_one_long_page(browser, report):
+    context = browser.new_context(viewport=WIDE, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri() + "#/mslp/table/2")
+    assert page.locator("h1:visible").count() == 8
+    assert page.locator(".table[id='/mslp/table/2']").is_visible()
+    assert not page.locator("form.filter").first.is_visible()
+    context.close()
+
+
+def test_paper_shows_tables_without_navigation(page, report):
+    opened(page, report, "#/structrf")
+    page.emulate_media(media="print")
+    assert not page.locator("header.site").is_visible()
+    assert not page.locator(".view.on form.filter").is_visible()
+    assert page.locator(".table[id='/structrf/table/16']").is_visible()
+    assert page.locator(".view.on .scroll.box").first.evaluate(
+        "box => getComputedStyle(box).overflowX"
+    ) == ("visible")

@@ -1,0 +1,155 @@
+"""PT-Bayes against scikit-learn and against what follows from Bayes' rule."""
+
+import numpy as np
+import pytest
+
+from ldlrepro.metrics import evaluate
+from ldlrepro.models.bayes import PTBayes
+
+
+def problem(seed: int = 0, n: int = 90, q: int = 3, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    return generator.normal(size=(n, q)), generator.dirichlet(np.ones(c), size=n)
+
+
+def classes(seed: int = 0, q: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features, class numbers and one-hot labels."""
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, 3, size=90)
+    return generator.normal(size=(90, q)) + y[:, None], y, np.eye(3)[y]
+
+
+@pytest.mark.parametrize("q", [1, 4])
+def test_diagonal_with_one_hot_labels_is_gaussian_naive_bayes(q):
+    from sklearn.naive_bayes import GaussianNB
+
+    X, y, D = classes(q=q)
+    reference = GaussianNB(var_smoothing=0.0).fit(X, y).predict_proba(X)
+    P = PTBayes(covariance="diag", floor=0.0).fit(X, D).predict(X)
+    np.testing.assert_allclose(P, reference, atol=1e-6)
+
+
+def test_full_covariance_with_one_hot_labels_is_quadratic_discriminant_analysis():
+    """Weighted moments of one-hot labels are plain moments, with n below the sum of squares."""
+    from scipy.stats import multivariate_normal
+
+    X, y, D = classes(q=3)
+    joint = np.column_stack(
+        [
+            np.mean(y == j)
+            * multivariate_normal(X[y == j].mean(0), np.cov(X[y == j].T, ddof=0)).pdf(X)
+            for j in range(3)
+        ]
+    )
+    for domain in ("log", "density"):
+        P = PTBayes(covariance="full", domain=domain, floor=0.0).fit(X, D).predict(X)
+        np.testing.assert_allclose(P, joint / joint.sum(1, keepdims=True), atol=1e-9)
+
+
+def test_shrunk_covariance_with_equal_weights_is_ledoit_and_wolfs():
+    from sklearn.covariance import LedoitWolf
+
+    X, _ = problem(q=20, n=30)
+    one_label_takes_all = np.column_stack([np.ones(30), np.zeros(30)])
+    gaussian = PTBayes(covariance="shrunk").fit(X, one_label_takes_all).gaussians_[0]
+    rebuilt = (gaussian.axes * gaussian.variances) @ gaussian.axes.T
+    np.testing.assert_allclose(rebuilt, LedoitWolf().fit(X).covariance_, atol=1e-10)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diag", "shrunk"])
+def test_equal_gaussians_give_the_prior_everywhere(covariance):
+    X, _ = problem()
+    prior = np.array([0.5, 0.3, 0.2])
+    model = PTBayes(covariance=covariance).fit(X, np.tile(prior, (len(X), 1)))
+    np.testing.assert_allclose(model.predict(3 * X[:10]), np.tile(prior, (10, 1)), atol=1e-8)
+
+
+def test_weights_are_the_mean_of_many_resampled_fits():
+    X, D = problem()
+    exact = PTBayes(transform="weights").fit(X, D)
+    means, priors = [], []
+    for seed in range(400):
+        drawn = PTBayes(transform="resample", random_state=seed).fit(X, D)
+        means.append([gaussian.mean for gaussian in drawn.gaussians_])
+        priors.append(drawn.prior_)
+    # A resampled mean has a standard error near 1/sqrt(90), and 400 of them 1/sqrt(90 * 400).
+    band = 5 / np.sqrt(90 * 400)
+    expected = [gaussian.mean for gaussian in exact.gaussians_]
+    np.testing.assert_allclose(np.mean(means, axis=0), expected, atol=band)
+    np.testing.assert_allclose(np.mean(priors, axis=0), exact.prior_, atol=band)
+    assert np.std(means, axis=0).min() > 0.03
+
+
+def test_resampling_draws_as_many_pairs_as_there_are_rows_times_labels():
+    X, D = problem()
+    drawn = PTBayes(transform="resample", random_state=0).fit(X, D)
+    pairs = drawn.prior_ * D.size
+    np.testing.assert_allclose(pairs, np.round(pairs), atol=1e-9)
+    assert pairs.sum() == pytest.approx(D.size)
+
+
+@pytest.mark.parametrize("covariance", ["diag", "shrunk", "full"])
+def test_log_domain_stays_finite_with_2000_features(covariance):
+    X, D = problem(q=2000, n=20, c=2)
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        P = PTBayes(covariance=covariance).fit(X, D).predict(X)
+    assert np.isfinite(P).all()
+
+
+def test_density_domain_is_uniform_where_densities_leave_float64():
+    X, D = problem(q=243, n=60)
+    tiny = PTBayes(domain="density").fit(X * 1e-4, D)  # densities overflow
+    np.testing.assert_array_equal(tiny.predict(X * 1e-4), np.full((60, 3), 1 / 3))
+    far = PTBayes(domain="density", covariance="diag").fit(X, D)  # and here they vanish
+    np.testing.assert_array_equal(far.predict(X + 1e3), np.full((60, 3), 1 / 3))
+
+
+def test_domains_agree_where_densities_can_be_represented():
+    X, D = problem()
+    log, density = (PTBayes(domain=domain).fit(X, D).predict(X) for domain in ("log", "density"))
+    np.testing.assert_allclose(log, density, atol=1e-12)
+
+
+def test_floor_keeps_every_degree_above_zero():
+    X, _, D = classes()
+    P = PTBayes(covariance="diag", floor=1e-3).fit(X, D).predict(10 * X)
+    assert P.min() == pytest.approx(1e-3, rel=0.01)
+
+
+def test_label_without_any_mass_gets_the_floor_only():
+    X, D = problem()
+    padded = np.column_stack([D, np.zeros(len(D))])
+    model = PTBayes().fit(X, padded)
+    assert model.predict(X)[:, 3].max() <= 1e-9
+    assert model.diagnostics_ == {"labels_without_mass": 1}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"transform": "draw"}, "transform must be one of .*, got 'draw'"),
+        ({"covariance": "lw"}, "covariance must be one of .*, got 'lw'"),
+        ({"domain": "linear"}, "domain must be one of .*, got 'linear'"),
+        ({"floor": -1.0}, r"floor must lie in \[0, 1\), got -1.0"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        PTBayes(**parameters).fit(*problem())
+
+
+@pytest.mark.realdata
+def test_released_settings_give_the_uniform_distribution_on_sjaffe(real_data):
+    """The MSLP paper's PT-Bayes cells for s-JAFFE are those of the uniform prediction."""
+    data = real_data("sjaffe")
+    folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)
+    scores = []
+    for test in folds:
+        train = np.setdiff1d(np.arange(len(data.D)), test)
+        model = PTBayes("resample", "full", "density", random_state=0)
+        P = model.fit(data.X[train], data.D[train]).predict(data.X[test])
+        np.testing.assert_array_equal(P, np.full_like(P, 1 / 6))
+        scores.append(evaluate(data.D[test], P))
+    printed = {"chebyshev": 0.1204, "clark": 0.4291, "kl": 0.0738, "cosine": 0.9304}
+    for name, value in printed.items():
+        assert np.mean([score[name] for score in scores]) == pytest.approx(value, abs=2e-4), name

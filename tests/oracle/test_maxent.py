@@ -1,0 +1,204 @@
+"""SA-BFGS: the gradient, the optimum, and what must hold there."""
+
+import numpy as np
+import pytest
+from scipy.optimize import rosen, rosen_der
+from scipy.sparse import csr_matrix
+
+from ldlrepro.models._bfgs import minimise_bfgs
+from ldlrepro.models.maxent import SABFGS, MaxEntObjective, identity_start, softmax_rows
+
+SOLVERS = ["lbfgs", "dense_bfgs"]
+
+
+def problem(seed: int = 0, n: int = 120, q: int = 5, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Signed features and noisy labels; more rows than features, so the optimum is finite."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    D = softmax_rows(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
+    return X, D
+
+
+def sparse_problem() -> tuple[csr_matrix, np.ndarray]:
+    X, D = problem(1)
+    return csr_matrix(np.where(np.abs(X) > 1.0, X, 0.0)), D
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.3])
+@pytest.mark.parametrize("data", [problem(), sparse_problem()], ids=["signed", "sparse"])
+def test_gradient_equals_central_differences(data, l2):
+    X, D = data
+    objective = MaxEntObjective(X, D, l2=l2, unpenalised=1)
+    w = np.random.default_rng(2).normal(size=20)
+    gradient = objective(w)[1]
+    step = 1e-5
+    differences = np.array(
+        [
+            (objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step)
+            for e in np.eye(20)
+        ]
+    )
+    np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-6)
+
+
+def test_loss_is_the_summed_cross_entropy():
+    X, D = problem()
+    W = np.random.default_rng(3).normal(size=(5, 4))
+    Z = X @ W
+    P = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
+    loss = MaxEntObjective(X, D)(W.T.ravel())[0]
+    assert loss == pytest.approx(-(D * np.log(P)).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_five_starts_reach_the_same_loss_and_the_same_predictions(solver):
+    X, D = problem()
+    models = [SABFGS(2000, solver, init=init).fit(X, D) for init in ("identity", "zeros")]
+    models += [
+        SABFGS(2000, solver, init="uniform", random_state=seed).fit(X, D) for seed in range(3)
+    ]
+    for model in models[1:]:
+        assert model.loss_ == pytest.approx(models[0].loss_, rel=1e-6)
+        np.testing.assert_allclose(model.predict(X), models[0].predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_two_labels_are_logistic_regression_with_soft_labels(solver):
+    from sklearn.linear_model import LogisticRegression
+
+    X, D = problem(c=2)
+    logistic = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-12, max_iter=2000)
+    logistic.fit(
+        np.vstack([X, X]),
+        np.repeat([0, 1], len(X)),
+        sample_weight=np.concatenate([D[:, 0], D[:, 1]]),
+    )
+    P = SABFGS(2000, solver).fit(X, D).predict(X)
+    np.testing.assert_allclose(P, logistic.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_at_the_optimum_predicted_and_true_feature_sums_agree(solver):
+    X, D = problem()
+    P = SABFGS(2000, solver).fit(X, D).predict(X)
+    np.testing.assert_allclose(X.T @ (P - D), 0.0, atol=1e-4)
+
+
+def test_with_an_intercept_the_mean_prediction_is_the_mean_label():
+    X, D = problem()
+    with_intercept = SABFGS(2000, fit_intercept=True, l2=0.7).fit(X, D)
+    np.testing.assert_allclose(with_intercept.predict(X).mean(0), D.mean(0), atol=1e-6)
+    without = SABFGS(2000, l2=0.7).fit(X, D)
+    assert np.abs(without.predict(X).mean(0) - D.mean(0)).max() > 1e-3
+
+
+def test_penalty_adds_half_the_squared_weights_without_the_intercept():
+    X, D = problem()
+    model = SABFGS(2000, fit_intercept=True, l2=2.5).fit(X, D)
+    cross_entropy = -(D * np.log(model.predict(X))).sum()
+    assert model.loss_ == pytest.approx(cross_entropy + 1.25 * (model.coef_**2).sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_large_features_do_not_overflow(solver):
+    X, D = problem()
+    with np.errstate(over="raise", invalid="raise"):
+        P = SABFGS(200, solver).fit(X * 1e4, D).predict(X * 1e4)
+    assert np.isfinite(P).all()
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_dense_and_compressed_features_give_the_same_model(fit_intercept):
+    X, D = sparse_problem()
+    sparse = SABFGS(2000, fit_intercept=fit_intercept).fit(X, D)
+    dense = SABFGS(2000, fit_intercept=fit_intercept).fit(X.toarray(), D)
+    np.testing.assert_allclose(sparse.predict(X), dense.predict(X.toarray()), atol=1e-8)
+    objectives = MaxEntObjective(X, D), MaxEntObjective(X.toarray(), D)
+    w = np.random.default_rng(4).normal(size=20)
+    (loss, gradient), (dense_loss, dense_gradient) = (f(w) for f in objectives)
+    assert loss == pytest.approx(dense_loss, rel=1e-12)
+    np.testing.assert_allclose(gradient, dense_gradient, atol=1e-10)
+
+
+def test_identity_start_has_ones_on_the_diagonal():
+    np.testing.assert_array_equal(identity_start(3, 2), [[1, 0], [0, 1], [0, 0]])
+    X, D = problem()
+    start = MaxEntObjective(X, D)(identity_start(5, 4).T.ravel())[0]
+    after_one = SABFGS(max_iter=1).fit(X, D).loss_
+    assert after_one < start
+    assert after_one != SABFGS(max_iter=1, init="zeros").fit(X, D).loss_
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_number_of_iterations_is_what_stops_it(solver):
+    X, D = problem()
+    stopped = SABFGS(7, solver).fit(X, D)
+    assert stopped.diagnostics_["iterations"] == stopped.n_iter_ == 7
+    assert stopped.diagnostics_["stopped"] == "max_iter"
+    finished = SABFGS(5000, solver).fit(X, D)
+    assert finished.n_iter_ < 5000
+    assert finished.diagnostics_["stopped"] in ("gradient", "descent")
+    assert finished.diagnostics_["largest_gradient"] < 1e-5
+
+
+def test_toolbox_solver_is_dense_below_3000_unknowns_and_limited_memory_above():
+    X, D = problem()
+    small = {s: SABFGS(20, s).fit(X, D).loss_ for s in ("toolbox", "dense_bfgs", "lbfgs")}
+    assert small["toolbox"] == small["dense_bfgs"] != small["lbfgs"]
+    wide, labels = problem(5, n=10, q=750)
+    assert SABFGS(5, "toolbox").fit(wide, labels).loss_ == SABFGS(5).fit(wide, labels).loss_
+
+
+def test_dense_bfgs_solves_rosenbrock():
+    found = minimise_bfgs(lambda x: (rosen(x), rosen_der(x)), np.full(6, -1.2), 500, 1e-8)
+    np.testing.assert_allclose(found.x, 1.0, atol=1e-6)
+    assert found.stopped == "gradient"
+
+
+def test_dense_bfgs_ends_on_a_quadratic_in_as_many_steps_as_unknowns_or_little_more():
+    generator = np.random.default_rng(6)
+    A = generator.normal(size=(8, 8))
+    A = A @ A.T + np.eye(8)
+    found = minimise_bfgs(lambda x: (0.5 * x @ A @ x, A @ x), np.ones(8), 60, 1e-8)
+    assert found.stopped == "gradient"
+    assert found.iterations <= 24
+    np.testing.assert_allclose(found.x, 0.0, atol=1e-8)
+
+
+def test_dense_bfgs_says_so_when_nothing_goes_down_any_further():
+    found = minimise_bfgs(lambda x: (0.0, np.ones(2)), np.zeros(2), 10)
+    assert (found.stopped, found.iterations) == ("descent", 0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"l2": -1.0}, "l2 must not be negative, got -1.0"),
+        ({"solver": "bfgs"}, "solver must be one of .*, got 'bfgs'"),
+        ({"init": "ones"}, "init must be one of .*, got 'ones'"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SABFGS(**parameters).fit(*problem())
+
+
+@pytest.mark.realdata
+def test_sjaffe_passes_through_the_region_of_the_printed_values(real_data):
+    """One fit stopped late overfits: kl near .040 at 100 iterations and past .06 at 1000."""
+    from ldlrepro.metrics import evaluate
+
+    data = real_data("sjaffe")
+    folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)
+    means = {}
+    for max_iter in (100, 300, 1000):
+        scores = []
+        for test in folds:
+            train = np.setdiff1d(np.arange(len(data.D)), test)
+            model = SABFGS(max_iter=max_iter).fit(data.X[train], data.D[train])
+            scores.append(evaluate(data.D[test], model.predict(data.X[test]))["kl"])
+        means[max_iter] = np.mean(scores)
+    assert 0.036 < means[100] < 0.046
+    assert 0.038 < means[300] < 0.050
+    assert 0.058 < means[1000] < 0.075

@@ -1,0 +1,124 @@
+"""The configured data sets: their YAML, and the real files where a local mirror holds them."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldlrepro.config import dataset_ids, load_dataset, project_root
+from ldlrepro.data import Dataset, DataUnavailable, load_ready, prepare
+from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
+
+TABLES = [i for i in dataset_ids() if load_dataset(i)["reader"] == "mat"]
+MIRRORED = {
+    **{name: 30 for name in TABLES if name.startswith("yeast_")},
+    **{"sjaffe": 1, "sbu_3dfe": 2, "m2b": 4, "m2b_lngoo": 4, "movie": 0, "scut_fbp": 0},
+    **{"natural_scene": 0, "fgnet_features": 0},
+}
+"""Data sets whose files could be had, with the repeated feature rows that were counted in them."""
+
+
+def published_datasets() -> set[str]:
+    """Every data set that the tables of printed numbers name."""
+    names: set[str] = set()
+    for path in (project_root() / "config" / "published").glob("*.csv"):
+        with open(path, encoding="utf-8", newline="") as handle:
+            names |= {row["dataset"] for row in csv.DictReader(handle) if row["dataset"]}
+    return names
+
+
+@pytest.mark.parametrize("dataset", dataset_ids())
+def test_every_data_set_can_be_had_drawn_or_asked_for(dataset: str) -> None:
+    spec = load_dataset(dataset)
+    ways = [bool(spec.get("files")), "generator" in spec, spec["reader"] == "images"]
+    assert sum(ways) == 1
+    assert "urls" in spec["files"][0] if spec.get("files") else True
+    if spec["reader"] == "images" or "git_blob" in (spec.get("files") or [{}])[0]:
+        assert f"data/manual/{dataset}/" in spec["how_to_get"]
+        assert f"`ldlrepro fetch {dataset}`" in spec["how_to_get"]
+
+
+def test_every_data_set_with_printed_numbers_is_configured() -> None:
+    assert published_datasets() - set(dataset_ids()) == set()
+
+
+def test_label_names_are_as_many_as_labels() -> None:
+    for dataset in dataset_ids():
+        spec = load_dataset(dataset)
+        if "labels" in spec and "shape" in spec:
+            assert len(spec["labels"]) == spec["shape"]["c"], dataset
+
+
+def test_absent_data_never_raise_and_say_what_to_do(tmp_path: Path) -> None:
+    for dataset in dataset_ids():
+        if "generator" in load_dataset(dataset):
+            continue
+        status = fetch(dataset, tmp_path, [], offline=True)
+        assert not status.available
+        assert f"ldlrepro fetch {dataset}" in status.reason
+        with pytest.raises(DataUnavailable, match=f"{dataset} is not available"):
+            load_ready(prepare(dataset, tmp_path))
+
+
+# ---------------------------------------------------------------------- real files
+
+
+def ready(dataset: str, data_dir: Path) -> Dataset:
+    mirrors = default_mirrors()
+    if not local_sources(dataset, data_dir, mirrors):
+        pytest.skip(f"no local mirror holds {dataset}; set LDLREPRO_DATA_MIRROR to a folder of it")
+    status = fetch(dataset, data_dir, mirrors, offline=True)
+    assert status.available, status.reason
+    return load_ready(prepare(dataset, data_dir))
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("dataset", TABLES)
+def test_real_files_have_the_checksums_and_shapes_of_the_config(
+    dataset: str, tmp_path: Path
+) -> None:
+    data = ready(dataset, tmp_path)
+    shape = load_dataset(dataset).get("shape", {})
+    found = {"n": data.X.shape[0], "q": data.X.shape[1], "c": data.D.shape[1]}
+    assert {key: found[key] for key in shape} == shape
+    np.testing.assert_allclose(data.D.sum(axis=1), 1.0, atol=1e-14)
+    assert data.D.min() >= 0
+    assert hasattr(data.X, "tocsr") == (dataset == "movie")
+    if dataset in MIRRORED:
+        assert data.fingerprint["duplicate_feature_rows"] == MIRRORED[dataset]
+        assert data.fingerprint["duplicate_rows"] == 0
+
+
+@pytest.mark.realdata
+def test_movie_has_the_known_zeros_and_repeated_columns(tmp_path: Path) -> None:
+    counts = ready("movie", tmp_path).fingerprint
+    assert (counts["zeros_in_D"], counts["duplicate_columns"]) == (18, 42)
+
+
+@pytest.mark.realdata
+def test_fgnet_densities_are_divided_and_their_ages_kept(tmp_path: Path) -> None:
+    data = ready("fgnet_features", tmp_path)
+    assert data.target is not None
+    assert (data.target.min(), data.target.max()) == (0, 69)
+    np.testing.assert_array_equal(data.D.argmax(axis=1), data.target)
+    assert data.fingerprint["renormalised_rows"] >= 522
+
+
+@pytest.mark.realdata
+def test_sjaffe_rows_repeat_where_the_config_says(tmp_path: Path) -> None:
+    data = ready("sjaffe", tmp_path)
+    np.testing.assert_array_equal(data.X[0], data.X[8])
+    assert not np.array_equal(data.D[0], data.D[8])
+
+
+@pytest.mark.realdata
+def test_the_two_label_sets_of_m2b_share_features_but_no_label_row(tmp_path: Path) -> None:
+    first, second = ready("m2b", tmp_path), ready("m2b_lngoo", tmp_path)
+    order, other = (np.lexsort(data.X.T) for data in (first, second))
+    np.testing.assert_array_equal(first.X[order], second.X[other])
+    assert first.fingerprint["unordered_sha256"] != second.fingerprint["unordered_sha256"]
+    same = np.isclose(first.D[order], second.D[other]).all(axis=1)
+    assert not same.any()

@@ -1,0 +1,414 @@
+"""The report as text: nothing lost, nothing unescaped, no link that leads nowhere."""
+
+import base64
+import csv
+import hashlib
+import json
+import math
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from ldlrepro.compare.collect import UnitScores
+from ldlrepro.compare.verdicts import VERDICTS, VerdictRow
+from ldlrepro.report.content import (
+    VERDICT_SIGNS,
+    Figure,
+    Overhead,
+    PaperPage,
+    ReportContent,
+    tally,
+)
+from ldlrepro.report.html import grouped_reasons, json_for_html, record_data, write_report
+from ldlrepro.report.tables import fixed, mean_pair, page_tables, percent, write_tables
+from ldlrepro.runs.records import FoldRow
+
+HOSTILE = "</script><img src=x onerror=alert(1)> | & \"'"
+
+
+def fold(number: int, **changes: object) -> FoldRow:
+    values = {"status": "ok", "params": {"depth": 5 + number, "trees": 50, "random_state": number}}
+    return FoldRow("cv", "toy", "rf", 0, number, **{**values, **changes})
+
+
+def unit(method: str = "rf", dataset: str = "toy", protocol: str = "cv", **changes) -> UnitScores:
+    values = {
+        "rows": [fold(0), fold(1)],
+        "scores": {"kl": [0.10, 0.12], "cosine": [0.9, 0.8]},
+        "source": "local",
+    }
+    return UnitScores(protocol, dataset, method, **{**values, **changes})
+
+
+def cell(verdict: str = "reproduced", metric: str = "kl", **changes) -> VerdictRow:
+    values = {
+        "paper": "demo",
+        "table": "1",
+        "dataset": "toy",
+        "setting": "",
+        "method": "RF",
+        "metric": metric,
+        "printed": "0.110",
+        "printed_std": "0.010",
+        "better": "lower",
+        "verdict": verdict,
+    }
+    if verdict in ("reproduced", "better", "worse"):
+        values |= {
+            "measured": 0.11123456789,
+            "measured_std": 0.0141,
+            "n_folds": 2,
+            "expected_folds": 2,
+            "deviation": 0.0112,
+            "band": 0.0141,
+            "source": "local",
+            "protocol": "cv",
+            "method_id": "rf",
+            "unit_dataset": "toy",
+        }
+    return VerdictRow(**{**values, **changes})
+
+
+def page(rows: list[VerdictRow] | None = None, units: list[UnitScores] | None = None, **changes):
+    values = {
+        "id": "demo",
+        "title": "A demonstration",
+        "authors": "A. Author",
+        "venue": "Nowhere",
+        "year": 2020,
+        "protocol_text": ["Two folds."],
+        "rows": [cell()] if rows is None else rows,
+        "tables": {"1": "one measure"},
+        "units": [unit()] if units is None else units,
+    }
+    return PaperPage(**{**values, **changes})
+
+
+def content(*pages: PaperPage, **changes) -> ReportContent:
+    values = {"generated_at": "2026-01-01", "version": "0.1.0", "git_commit": "abc", "machine": "m"}
+    return ReportContent(list(pages) or [page()], **{**values, **changes})
+
+
+class Reading(HTMLParser):
+    """Ids, links, sources and script texts of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: Counter[str] = Counter()
+        self.links: list[str] = []
+        self.sources: list[str] = []
+        self.scripts: list[tuple[str, str]] = []
+        self.numbers: Counter[str] = Counter()
+        self.tags: Counter[str] = Counter()
+        self._script: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = {name: value or "" for name, value in attrs}
+        self.tags[tag] += 1
+        if "id" in named:
+            self.ids[named["id"]] += 1
+        if tag in ("a", "link") and "href" in named:
+            self.links.append(named["href"])
+        if "src" in named:
+            self.sources.append(named["src"])
+        if "data-v" in named:
+            self.numbers[named["data-v"]] += 1
+        self._script = named.get("type", "") if tag == "script" else None
+
+    def handle_data(self, data: str) -> None:
+        if self._script is not None:
+            self.scripts.append((self._script, data))
+            self._script = None
+
+
+def written(report: ReportContent, folder: Path) -> tuple[str, Reading]:
+    text = write_report(report, folder / "report.html").read_text(encoding="utf-8")
+    return text, Reading(text)
+
+
+def rich_content() -> ReportContent:
+    """Every verdict, a control, a failed fold, a run without printed numbers, all sections."""
+    rows = [
+        cell("reproduced"),
+        cell("better", "clark", table="2"),
+        cell("worse", "cosine", better="higher"),
+        cell("not run", method="Other", reason="needs licensed images"),
+        cell("quoted", method="Third", reason="from [27]", note="three decimals"),
+        cell("misprint", method="Third", metric="cosine", reason="exceeds 1"),
+    ]
+    failed = [fold(0), fold(1, status="failed", error="Traceback: boom")]
+    units = [
+        unit(rows=failed, scores={"kl": [0.1, math.nan], "cosine": [0.9, math.nan]}),
+        unit("uniform"),
+        unit("mine"),
+        unit("rf@released", protocol="as_released"),
+    ]
+    whole = page(
+        rows,
+        units,
+        left_out=[("Figure 5", "the sample is not listed")],
+        leaks=[("cv", "toy", "two rows have a twin")],
+        figures=[Figure("Figure 1", "<svg xmlns='http://www.w3.org/2000/svg'/>", "a drawing")],
+        commands=["snakemake --cores 2"],
+    )
+    return content(whole, overhead=[Overhead("demo", 4, 120.0, 0.03)])
+
+
+# ---------------------------------------------------------------------- the HTML file
+
+
+def test_every_link_inside_the_report_leads_to_one_place(tmp_path):
+    _, reading = written(rich_content(), tmp_path)
+    inside = {unquote(link[1:]) for link in reading.links if link.startswith("#")}
+    assert len(inside) > 15
+    assert {place: reading.ids[place] for place in inside} == dict.fromkeys(inside, 1)
+
+
+def test_nothing_is_loaded_from_elsewhere(tmp_path):
+    _, reading = written(rich_content(), tmp_path)
+    outside = [link for link in reading.links if not link.startswith(("#", "data:"))]
+    assert outside == []
+    assert all(source.startswith("data:image/") for source in reading.sources)
+    assert len(reading.sources) == 1
+
+
+def test_scripts_are_the_ones_that_the_security_policy_allows(tmp_path):
+    text, reading = written(rich_content(), tmp_path)
+    scripts = [script for kind, script in reading.scripts if kind == ""]
+    assert len(scripts) == 2
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"sha256-{digest}" in text
+
+
+def test_every_printed_number_stands_in_the_page_once(tmp_path):
+    report = rich_content()
+    _, reading = written(report, tmp_path)
+    expected = Counter(row.verdict.replace(" ", "-") for row in report.pages[0].rows)
+    assert {name: reading.numbers[name] for name in expected} == expected
+
+
+def test_every_verdict_has_a_sign_and_a_meaning():
+    assert tuple(VERDICT_SIGNS) == VERDICTS
+    assert len({sign.sign for sign in VERDICT_SIGNS.values()}) == len(VERDICTS)
+
+
+def test_text_from_data_cannot_become_markup(tmp_path):
+    row = cell("not run", method=HOSTILE, reason=HOSTILE, dataset=HOSTILE, setting=HOSTILE)
+    bad = unit(rows=[fold(0, status="failed", error=HOSTILE, params={"a": HOSTILE})])
+    hostile = page([cell(), row], [bad], title=HOSTILE, left_out=[(HOSTILE, HOSTILE)])
+    text, reading = written(content(hostile, machine=HOSTILE), tmp_path)
+    assert reading.tags["script"] == 3
+    assert reading.tags["img"] == 0
+    assert HOSTILE not in text
+
+
+def test_records_survive_the_way_into_the_page(tmp_path):
+    bad = unit(rows=[fold(0, status="failed", error=HOSTILE)], scores={"kl": [math.nan]})
+    _, reading = written(content(page(units=[bad])), tmp_path)
+    (data,) = [script for kind, script in reading.scripts if kind == "application/json"]
+    (record,) = json.loads(data)
+    assert record["key"] == ["cv", "toy", "rf"]
+    assert record["errors"] == [[0, 0, HOSTILE]]
+
+
+def test_the_same_content_gives_the_same_bytes(tmp_path):
+    first, _ = written(rich_content(), tmp_path / "a")
+    second, _ = written(rich_content(), tmp_path / "b")
+    assert first == second
+
+
+def test_a_full_report_stays_small(tmp_path):
+    measures = [f"measure_{number}" for number in range(10)]
+    units = [
+        unit(
+            method=f"method_{number}",
+            rows=[
+                fold(k, predictions_sha256=f"{number * 10 + k:064x}", seed=f"{k:032d}", fit_s=1 / 7)
+                for k in range(10)
+            ],
+            scores={name: [1 / (k + 3 + number) for k in range(10)] for name in measures},
+        )
+        for number in range(300)
+    ]
+    rows = [
+        cell("worse", measures[k % 10], method=f"method_{k // 10}", method_id=f"method_{k // 10}")
+        for k in range(2350)
+    ]
+    path = write_report(content(page(rows, units)), tmp_path / "report.html")
+    assert path.stat().st_size < 4_000_000
+
+
+def test_a_report_without_anything_measured_is_still_a_report(tmp_path):
+    empty = page([cell("not run", reason="no data")], [], tables={})
+    text, _ = written(content(empty), tmp_path)
+    assert "None of them has been measured yet" in text
+    assert "No records yet" in text
+
+
+@pytest.mark.parametrize("as_function", [True, False])
+def test_logs_come_from_a_function_or_a_mapping(as_function, tmp_path):
+    found = {("cv", "toy", "rf"): "logs/train/rf.log"}
+    logs = (lambda key: found.get(key, "")) if as_function else found
+    _, reading = written(content(page(units=[unit(), unit("uniform")]), logs=logs), tmp_path)
+    assert [link for link in reading.links if link.endswith(".log")] == ["logs/train/rf.log"]
+
+
+# ---------------------------------------------------------------------- records
+
+
+def test_a_record_holds_means_over_the_folds_that_have_a_value(tmp_path):
+    half = unit(scores={"kl": [0.2, math.nan], "cosine": [math.nan, math.nan]})
+    data = record_data(half, content(), tmp_path)
+    assert data["measures"] == [["kl", "KL"]]
+    assert (data["mean"], data["std"], data["scores"]) == ([0.2], [None], [[0.2, None]])
+
+
+def test_a_record_tells_how_to_compute_it_again(tmp_path):
+    data = record_data(unit("rf@fast"), content(), tmp_path)
+    assert data["command"] == "ldlrepro run cv toy rf@fast"
+
+
+def test_what_is_equal_in_all_folds_is_said_once(tmp_path):
+    params = record_data(unit(), content(), tmp_path)["params"]
+    assert params == {"same": {"trees": 50}, "each": {"depth": [5, 6]}}
+
+
+def test_candidates_are_listed_best_first_in_the_direction_of_the_measure(tmp_path):
+    tried = [{"depth": 5, "cosine": 0.7}, {"depth": 9, "cosine": 0.8}]
+    searched = unit(rows=[fold(0, selection={"by": "cosine", "rows": 3, "tried": tried}), fold(1)])
+    selection = record_data(searched, content(), tmp_path)["selection"]
+    assert selection["candidates"] == [[[9], 0.8, [0.8, None]], [[5], 0.7, [0.7, None]]]
+
+
+def test_long_diagnostics_are_cut_and_say_so(tmp_path):
+    wordy = unit(rows=[fold(0, diagnostics={"losses": list(range(5000))})])
+    (text,) = record_data(wordy, content(), tmp_path)["diagnostics"]["same"].values()
+    assert len(text) < 500
+    assert text.endswith("whole in the record file)")
+
+
+def test_record_files_are_linked_only_where_they_lie(tmp_path):
+    there = tmp_path / "runs" / "a b.parquet"
+    there.parent.mkdir()
+    there.touch()
+    kept = unit(files=[there, tmp_path / "gone.parquet"])
+    data = record_data(kept, content(), tmp_path / "report")
+    assert data["files"] == [["a b.parquet", "../runs/a%20b.parquet"], ["gone.parquet", ""]]
+
+
+def test_json_for_html_has_no_character_that_markup_could_use():
+    value = {"a": HOSTILE, "b": "\u2028"}
+    text = json_for_html(value)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == value
+
+
+# ---------------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "shown"),
+    [
+        (0.08421, 4, "0.0842"),
+        (3.2149, 0, "3.21"),
+        (0.000012345, 4, "0.0000123"),
+        (-0.5, 2, "−0.500"),
+        (1234.5, 0, "1234"),
+        (None, 2, ""),
+        (math.nan, 2, ""),
+    ],
+)
+def test_numbers_keep_the_printed_decimals_or_three_digits(value, decimals, shown):
+    assert fixed(value, decimals) == shown
+
+
+def test_a_deviation_has_the_decimals_of_its_mean():
+    assert mean_pair(0.11123, 0.0141, 3) == ("0.111", "0.014")
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"), [(0.0323, "+3.2 %"), (-0.5, "−50.0 %"), (12.3, "+1230 %"), (None, "")]
+)
+def test_relative_deviations_are_signed_percentages(share, shown):
+    assert percent(share) == shown
+
+
+def test_controls_and_own_methods_stand_below_the_printed_lines():
+    units = [unit("uniform"), unit("mine"), unit("rf")]
+    (block,) = page_tables(page(units=units)).grids[0].blocks
+    assert [line.key[2] for line in block.measured] == ["mine", "uniform"]
+    assert block.measured[0].cells == [("0.110", "0.014")]
+
+
+def test_units_that_no_table_uses_are_listed_apart():
+    tables = page_tables(page(units=[unit(), unit(protocol="as_released")]))
+    assert [(left.protocol, left.lines[0].key[2]) for left in tables.leftovers] == [
+        ("as_released", "rf")
+    ]
+
+
+def test_settings_of_one_method_are_lines_of_their_own():
+    rows = [cell(setting="10 trees"), cell(setting="20 trees")]
+    (block,) = page_tables(page(rows)).grids[0].blocks
+    assert [(line.method, line.setting) for line in block.printed] == [
+        ("RF", "10 trees"),
+        ("RF", "20 trees"),
+    ]
+
+
+def test_reasons_are_grouped_and_counted():
+    rows = [cell("not run", metric, reason="no data") for metric in ("kl", "clark")]
+    rows += [cell("quoted", reason="from [3]"), cell()]
+    reasons = grouped_reasons([page(rows)])
+    assert [(r.verdict, r.text, r.cells) for r in reasons] == [
+        ("not run", "no data", 2),
+        ("quoted", "from [3]", 1),
+    ]
+
+
+def test_the_tally_judges_measured_numbers_only():
+    rows = [cell(deviation=-0.3), cell("worse", deviation=0.1), cell("quoted")]
+    counts = tally(rows)
+    assert (counts.total, counts.judged, counts.median_deviation) == (3, 2, pytest.approx(0.2))
+
+
+def test_csv_files_hold_every_digit(tmp_path):
+    write_tables(page(), tmp_path)
+    for name in ("cells.csv", "table_1.csv"):
+        with open(tmp_path / name, encoding="utf-8", newline="") as handle:
+            (line,) = csv.DictReader(handle)
+        assert line["printed"] == "0.110"
+        assert float(line["measured"]) == 0.11123456789
+        assert (line["relative_deviation"], line["verdict"]) == ("0.0112", "reproduced")
+
+
+def test_each_printed_table_becomes_three_files(tmp_path):
+    rows = [cell(), cell(table="2")]
+    files = write_tables(page(rows, tables={"1": "one", "2": "two"}), tmp_path)
+    expected = {f"table_{n}.{kind}" for n in (1, 2) for kind in ("csv", "md", "html")}
+    assert {path.name for path in files} == expected | {"cells.csv"}
+    assert all(path.is_file() for path in files)
+
+
+def test_markdown_shows_printed_measured_deviation_and_verdict(tmp_path):
+    row = cell("worse", method="A|B*", note="a remark", n_folds=1)
+    write_tables(page([row]), tmp_path)
+    text = (tmp_path / "table_1.md").read_text(encoding="utf-8")
+    assert (
+        "| A\\|B\\* | KL ↓ | 0.110 ± 0.010 | 0.111 ± 0.014 (1 of 2 folds) | +1.1 % | ▼ worse [1] |"
+        in text
+    )
+    assert "[1] a remark" in text
+
+
+def test_html_fragments_have_no_links_that_would_break(tmp_path):
+    write_tables(page([cell(note="a remark")]), tmp_path)
+    text = (tmp_path / "table_1.html").read_text(encoding="utf-8")
+    assert "<a " not in text
+    assert "a remark" in text
+    assert "0.111" in text

@@ -1,0 +1,135 @@
+"""Drawn data: the printed formula, the same bytes each time, and something to learn."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldlrepro.data.dataset import Dataset
+from ldlrepro.data.fetch import fetch
+from ldlrepro.data.registry import load_ready, prepare
+from ldlrepro.data.synthetic import EMOTIONS, draw, toy
+
+
+def made(dataset: str, data_dir: Path) -> Dataset:
+    assert fetch(dataset, data_dir, []).available
+    return load_ready(prepare(dataset, data_dir))
+
+
+@pytest.fixture(scope="module")
+def faces(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return made("drawn_faces", tmp_path_factory.mktemp("faces"))
+
+
+def tree_digest(folder: Path) -> dict[str, str]:
+    return {
+        p.relative_to(folder).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file()
+    }
+
+
+# ---------------------------------------------------------------------- toy data
+
+
+def test_toy_labels_follow_the_printed_formula_by_hand() -> None:
+    X, D = toy(n=50, noise_variance=0.0, seed=3)
+    for x, d in zip(X, D, strict=True):
+        assert x[2] == pytest.approx(math.exp(-(x[0] ** 2) - x[1] ** 2), abs=1e-15)
+        t = [v + v * v / 2 + v**3 / 5 + 1 for v in x]
+        p1 = (4 * t[0] + 2 * t[1] + t[2]) ** 2
+        p2 = (t[0] + 2 * t[1] + 4 * t[2] + p1 / 100) ** 2
+        p3 = (t[0] + 4 * t[1] + 2 * t[2] + p2 / 100) ** 2
+        np.testing.assert_allclose(d, np.array([p1, p2, p3]) / (p1 + p2 + p3), atol=1e-14)
+
+
+def test_toy_features_fill_the_square() -> None:
+    X, _ = toy(n=3000, noise_variance=0.0, seed=1)
+    assert np.abs(X[:, :2]).max() <= 1
+    assert np.abs(X[:, :2].mean(axis=0)).max() < 0.05
+    assert X[:, :2].min() < -0.99
+    assert X[:, :2].max() > 0.99
+
+
+def test_noise_of_the_stated_variance_falls_on_all_features_and_on_no_label() -> None:
+    clean, labels = toy(n=3000, noise_variance=0.0, seed=1)
+    noisy, noisy_labels = toy(n=3000, noise_variance=0.1, seed=1)
+    np.testing.assert_array_equal(labels, noisy_labels)
+    noise = noisy - clean
+    # The standard error of a variance from 3000 draws is 0.1 * sqrt(2 / 3000) = 0.0026.
+    np.testing.assert_allclose(noise.var(axis=0), 0.1, atol=0.01)
+    np.testing.assert_allclose(noise.mean(axis=0), 0.0, atol=0.03)
+
+
+def test_the_configured_toy_sets_are_these(tmp_path: Path) -> None:
+    clean, noisy = made("toy", tmp_path), made("toy_noisy", tmp_path)
+    np.testing.assert_array_equal(clean.X, toy(3000, 0.0, 1)[0])
+    np.testing.assert_array_equal(noisy.X, toy(3000, 0.1, 1)[0])
+    np.testing.assert_array_equal(clean.D, noisy.D)
+
+
+# ---------------------------------------------------------------------- drawn faces
+
+
+def test_a_seed_gives_the_same_files_and_another_seed_others(tmp_path: Path) -> None:
+    size = {"persons": 2, "images_per_person": 2}
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        (tmp_path / name).mkdir()
+        draw(tmp_path / name, "faces", seed=seed, **size)
+    first, again, other = (tree_digest(tmp_path / name) for name in "abc")
+    assert first == again
+    assert set(first.values()).isdisjoint(other.values())
+
+
+def test_fewer_persons_leave_no_old_images_behind(tmp_path: Path) -> None:
+    draw(tmp_path, "faces", persons=2, images_per_person=1, seed=1)
+    before = tree_digest(tmp_path)
+    draw(tmp_path, "faces", persons=1, images_per_person=1, seed=1)
+    after = tree_digest(tmp_path)
+    assert sorted(after) == ["images/p00_0.png", "images/ratings.csv"]
+    assert after["images/p00_0.png"] == before["images/p00_0.png"]
+
+
+def test_faces_have_persons_emotions_and_distributions(faces: Dataset) -> None:
+    assert faces.X.shape == (90, 243)
+    assert faces.D.shape == (90, 6)
+    assert faces.labels == EMOTIONS
+    assert faces.groups is not None
+    assert sorted(np.unique(faces.groups, return_counts=True)[1]) == [6] * 15
+    np.testing.assert_allclose(faces.X.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(faces.D.sum(axis=1), 1.0, atol=1e-12)
+    assert (faces.D > 0).all()
+    assert faces.meta["features"]["extractor"] == "lbp"
+
+
+def test_every_face_is_another_picture(faces: Dataset) -> None:
+    assert faces.fingerprint["duplicate_feature_rows"] == 0
+    assert faces.fingerprint["duplicate_label_rows"] == 0
+
+
+def test_emotions_of_new_persons_can_be_learnt_from_lbp(faces: Dataset) -> None:
+    """Ridge regression on persons it has not seen: less than half the KL of the mean."""
+    assert faces.groups is not None
+    ridge, mean = np.zeros_like(faces.D), np.zeros_like(faces.D)
+    for person in np.unique(faces.groups):
+        test = faces.groups == person
+        X, D = faces.X[~test], faces.D[~test]
+        mean[test] = D.mean(axis=0)
+        ridge[test] = ridge_prediction(X, D, faces.X[test])
+    assert kl(faces.D, ridge) < 0.5 * kl(faces.D, mean)
+
+
+def ridge_prediction(X: np.ndarray, D: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    centre, scale = X.mean(axis=0), X.std(axis=0) + 1e-9
+    A, B = (X - centre) / scale, (Z - centre) / scale
+    weights = np.linalg.solve(A @ A.T + 100 * np.eye(len(A)), D - D.mean(axis=0))
+    P = np.clip(D.mean(axis=0) + B @ A.T @ weights, 0.02, None)
+    return P / P.sum(axis=1, keepdims=True)
+
+
+def kl(D: np.ndarray, P: np.ndarray) -> float:
+    return float((D * np.log(D / P)).sum(axis=1).mean())

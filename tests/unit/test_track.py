@@ -1,0 +1,533 @@
+"""Tracking: what MLflow shows, written once, by one writer, and mended after a kill."""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldlrepro.compare.collect import LOCAL, REFERENCE, UnitScores
+from ldlrepro.errors import UserError
+from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, FoldRow
+from ldlrepro.track import SyncCounts, open_hint, sync
+from ldlrepro.track_layout import content_sha256, saved_views
+
+PAPER, TITLE = "structrf", "Structured random forest"
+
+
+def make_unit(
+    method: str = "knn",
+    dataset: str = "movie",
+    *,
+    shift: float = 0.0,
+    failed: tuple[int, ...] = (),
+    files: tuple[Path, ...] = (),
+    source: str = LOCAL,
+    repeats: int = 1,
+    folds: int = 3,
+) -> UnitScores:
+    rows = [
+        FoldRow(
+            protocol="ten_fold",
+            dataset=dataset,
+            method=method,
+            repeat=repeat,
+            fold=fold,
+            status=FAILED if fold in failed else OK,
+            error="Traceback ...\nValueError: D contains NaN" if fold in failed else "",
+            params={"k": 5 if fold == 1 else 4, "weights": "uniform"},
+            fit_s=2.0 + fold,
+            predict_s=0.5,
+            peak_mb=100.0 + fold,
+            data_sha256="d" * 64,
+            git_commit="c" * 40,
+            machine={"cpu": "box a" if fold else "box b"},
+            started_at=f"2026-03-01T10:0{fold}:00+00:00",
+        )
+        for repeat in range(repeats)
+        for fold in range(folds)
+    ]
+    scores = {
+        name: [
+            math.nan if row.status == FAILED else base + shift + 0.01 * row.fold + 0.1 * row.repeat
+            for row in rows
+        ]
+        for name, base in (("kl", 0.2), ("cosine", 0.7))
+    }
+    return UnitScores("ten_fold", dataset, method, rows, scores, source, list(files))
+
+
+def many_units(count: int) -> list[UnitScores]:
+    return [make_unit(f"method_{i:02d}", shift=i / 100) for i in range(count)]
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory) -> Path:
+    """A store with its tables made, to be copied: making them takes MLflow seconds."""
+    database = tmp_path_factory.mktemp("store") / "mlflow.db"
+    sync("other", "Another paper", [], f"sqlite:///{database}")
+    return database
+
+
+@pytest.fixture
+def uri(empty_store, tmp_path) -> str:
+    shutil.copy(empty_store, tmp_path / "mlflow.db")
+    return f"sqlite:///{tmp_path}/mlflow.db"
+
+
+def client_of(uri: str):
+    from mlflow import MlflowClient
+
+    return MlflowClient(uri)
+
+
+def runs_of(uri: str, view: int = 1) -> list:
+    """Runs of the experiment; view 1 is what the page shows, 2 the deleted, 3 all."""
+    client = client_of(uri)
+    experiment = client.get_experiment_by_name(PAPER)
+    return list(client.search_runs([experiment.experiment_id], run_view_type=view))
+
+
+def only_run(uri: str):
+    (run,) = runs_of(uri)
+    return run
+
+
+def database_bytes(uri: str) -> bytes:
+    return Path(uri.removeprefix("sqlite:///")).read_bytes()
+
+
+def contents(uri: str) -> list:
+    """Everything the visible runs say, without ids and places."""
+    client = client_of(uri)
+    found = []
+    for run in runs_of(uri):
+        history = {
+            name: sorted(
+                (m.step, m.value, m.timestamp)
+                for m in client.get_metric_history(run.info.run_id, name)
+            )
+            for name in run.data.metrics
+        }
+        artifacts = [item.path for item in client.list_artifacts(run.info.run_id)]
+        info = (run.info.run_name, run.info.status, run.info.start_time, run.info.end_time)
+        found.append((info, run.data.params, run.data.tags, history, artifacts))
+    return sorted(found, key=lambda item: item[0])
+
+
+# ---------------------------------------------------------------------- what a run shows
+
+
+def test_a_run_has_fold_means_and_sample_deviations(uri):
+    sync(PAPER, TITLE, [make_unit()], uri)
+    metrics = only_run(uri).data.metrics
+    assert metrics["kl"] == pytest.approx(0.21)
+    assert metrics["kl_std"] == pytest.approx(0.01)
+    assert metrics["fit_seconds"] == pytest.approx(3.0)
+    assert metrics["predict_seconds"] == pytest.approx(0.5)
+    assert metrics["peak_mb"] == 102.0
+
+
+def test_fold_values_are_steps_that_count_through_the_repeats(uri):
+    sync(PAPER, TITLE, [make_unit(repeats=2, folds=3)], uri)
+    history = client_of(uri).get_metric_history(only_run(uri).info.run_id, "fold/kl")
+    expected = {0: 0.20, 1: 0.21, 2: 0.22, 3: 0.30, 4: 0.31, 5: 0.32}
+    assert {m.step: m.value for m in history} == pytest.approx(expected)
+
+
+def test_parameters_show_the_most_frequent_choice_and_all_choices(uri):
+    sync(PAPER, TITLE, [make_unit()], uri)
+    assert only_run(uri).data.params == {
+        "protocol": "ten_fold",
+        "dataset": "movie",
+        "method": "knn",
+        "folds": "3",
+        "repeats": "1",
+        "param.k": "4",
+        "chosen.k": "4 (2x), 5 (1x)",
+        "param.weights": "uniform",
+    }
+
+
+def test_times_come_from_the_rows(uri):
+    sync(PAPER, TITLE, [make_unit()], uri)
+    info = only_run(uri).info
+    ten_o_clock = 1772359200000
+    assert info.start_time == ten_o_clock
+    assert info.end_time == ten_o_clock + 2 * 60_000 + 4_500
+
+
+def test_tags_say_where_a_number_comes_from(uri):
+    unit = make_unit(source=REFERENCE)
+    sync(PAPER, TITLE, [unit], uri)
+    tags = only_run(uri).data.tags
+    assert tags["source"] == "reference"
+    assert tags["git_commit"] == "c" * 40
+    assert tags["data_sha256"] == "d" * 64
+    assert tags["cpu"] == "box b; box a"
+    assert tags["content_sha256"] == content_sha256(unit)
+
+
+def test_a_failed_fold_marks_the_run_and_withholds_its_mean(uri):
+    counts = sync(PAPER, TITLE, [make_unit(failed=(1,)), make_unit("lrr")], uri)
+    run = next(r for r in runs_of(uri) if r.info.run_name == "movie / knn")
+    assert counts.failed == 1
+    assert run.info.status == "FAILED"
+    assert run.data.tags["error"] == (
+        "1 of 3 folds failed; repeat 0, fold 1: ValueError: D contains NaN"
+    )
+    assert "kl" not in run.data.metrics
+    history = client_of(uri).get_metric_history(run.info.run_id, "fold/kl")
+    assert [m.step for m in history] == [0, 2]
+
+
+def test_an_infinite_score_is_left_out(uri):
+    unit = make_unit()
+    unit.scores["kl"][0] = math.inf
+    sync(PAPER, TITLE, [unit], uri)
+    metrics = only_run(uri).data.metrics
+    assert "kl" not in metrics
+    assert metrics["cosine"] == pytest.approx(0.71)
+
+
+def test_a_unit_without_data_is_counted_and_not_tracked(uri):
+    unit = make_unit()
+    unavailable = replace(unit, rows=[replace(row, status=UNAVAILABLE) for row in unit.rows])
+    assert sync(PAPER, TITLE, [unavailable], uri) == SyncCounts(not_run=1)
+    assert runs_of(uri) == []
+
+
+def test_long_and_many_values_fit_into_mlflows_limits(uri):
+    unit = make_unit(repeats=40, folds=10)
+    unit.rows[0].error, unit.rows[0].status = "x" * 20_000 + "\nlast line", FAILED
+    for row in unit.rows:
+        row.params = {f"p{i:03d}": "v" * 7000 if i == 0 else i for i in range(150)}
+    unit.scores["clark"] = list(np.linspace(0, 1, 400))
+    sync(PAPER, TITLE, [unit], uri)
+    run = only_run(uri)
+    history = client_of(uri).get_metric_history(run.info.run_id, "fold/clark")
+    assert len(history) == 400
+    assert len([name for name in run.data.params if name.startswith("param.")]) == 150
+    assert run.data.tags["traceback"].endswith("last line")
+
+
+def test_record_files_and_figures_are_artifacts(uri, tmp_path):
+    record, figure = tmp_path / "folds.parquet", tmp_path / "ranks.png"
+    record.write_bytes(b"record")
+    figure.write_bytes(b"figure")
+    sync(PAPER, TITLE, [make_unit(files=(record,))], uri, [figure])
+    client = client_of(uri)
+    stored = {
+        run.info.run_name: [item.path for item in client.list_artifacts(run.info.run_id)]
+        for run in runs_of(uri)
+    }
+    assert stored == {
+        "movie / knn": ["folds.parquet"],
+        "structrf: tables and figures": ["ranks.png"],
+    }
+    assert len(list((tmp_path / "mlartifacts" / PAPER).rglob("ranks.png"))) == 1
+
+
+def test_a_missing_artifact_is_named_before_anything_is_written(uri, tmp_path):
+    with pytest.raises(UserError, match=r"ranks\.png is gone"):
+        sync(PAPER, TITLE, [make_unit()], uri, [tmp_path / "ranks.png"])
+    assert client_of(uri).get_experiment_by_name(PAPER) is None
+
+
+def test_every_table_has_a_saved_view_with_its_measures():
+    views = saved_views([make_unit(), make_unit("lrr"), make_unit(dataset="gene")])
+    shown = [json.loads(text) for text in views.values()]
+    assert [view["name"] for view in shown] == ["movie (ten_fold)", "gene (ten_fold)"]
+    state = json.loads(shown[0]["state"])
+    assert state["searchFilter"] == "params.protocol = 'ten_fold' AND params.dataset = 'movie'"
+    assert state["selectedColumns"][:2] == ["metrics.`kl`", "metrics.`cosine`"]
+    assert state["orderByKey"] == "metrics.`kl`"
+
+
+def test_the_filter_of_a_saved_view_finds_its_table(uri):
+    units = [make_unit(), make_unit("lrr"), make_unit(dataset="gene")]
+    sync(PAPER, TITLE, units, uri)
+    experiment = client_of(uri).get_experiment_by_name(PAPER)
+    view = json.loads(experiment.tags["mlflow.sharedViewState.ten_fold-movie"])
+    state = json.loads(view["state"])
+    found = client_of(uri).search_runs([experiment.experiment_id], state["searchFilter"])
+    assert {run.info.run_name for run in found} == {"movie / knn", "movie / lrr"}
+
+
+# ---------------------------------------------------------------------- writing once
+
+
+def test_a_second_sync_writes_nothing(uri):
+    units = many_units(3)
+    assert sync(PAPER, TITLE, units, uri) == SyncCounts(new=3)
+    before = database_bytes(uri)
+    assert sync(PAPER, TITLE, units, uri) == SyncCounts(unchanged=3)
+    assert database_bytes(uri) == before
+
+
+def test_a_changed_record_supersedes_its_run_and_no_other(uri):
+    sync(PAPER, TITLE, [make_unit(), make_unit("lrr")], uri)
+    untouched = {r.info.run_id for r in runs_of(uri) if r.data.params["method"] == "lrr"}
+    changed = [make_unit(shift=0.1), make_unit("lrr")]
+    assert sync(PAPER, TITLE, changed, uri) == SyncCounts(unchanged=1, superseded=1)
+    visible = {run.data.params["method"]: run for run in runs_of(uri)}
+    (old,) = runs_of(uri, view=2)
+    assert visible["knn"].data.metrics["kl"] == pytest.approx(0.31)
+    assert visible["lrr"].info.run_id in untouched
+    assert old.data.tags["superseded_by"] == visible["knn"].info.run_id
+    assert old.data.metrics["kl"] == pytest.approx(0.21)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"fit_s": 9.0}, {"predictions_sha256": "f" * 64}, {"params": {"k": 7}}, {"git_commit": "e"}],
+)
+def test_the_content_hash_covers_every_part_of_a_row(change):
+    unit = make_unit()
+    changed = replace(unit, rows=[replace(unit.rows[0], **change), *unit.rows[1:]])
+    assert content_sha256(changed) != content_sha256(unit)
+
+
+def test_a_deleted_run_comes_back_with_the_next_sync(uri):
+    sync(PAPER, TITLE, [make_unit()], uri)
+    client_of(uri).delete_run(only_run(uri).info.run_id)
+    assert sync(PAPER, TITLE, [make_unit()], uri) == SyncCounts(new=1)
+
+
+def test_a_deleted_experiment_comes_back_without_its_superseded_runs(uri):
+    sync(PAPER, TITLE, [make_unit()], uri)
+    sync(PAPER, TITLE, [make_unit(shift=0.1)], uri)
+    client = client_of(uri)
+    client.delete_experiment(client.get_experiment_by_name(PAPER).experiment_id)
+    sync(PAPER, TITLE, [make_unit(shift=0.1)], uri)
+    assert only_run(uri).data.metrics["kl"] == pytest.approx(0.31)
+
+
+def test_runs_of_other_people_are_left_alone(uri):
+    sync(PAPER, TITLE, [], uri)
+    client = client_of(uri)
+    experiment = client.get_experiment_by_name(PAPER).experiment_id
+    theirs = client.create_run(experiment, run_name="loss curve").info.run_id
+    sync(PAPER, TITLE, [make_unit()], uri)
+    assert {run.info.run_id for run in runs_of(uri)} > {theirs}
+    assert client.get_run(theirs).info.status == "RUNNING"
+
+
+def test_the_same_unit_given_twice_is_refused(uri):
+    with pytest.raises(ValueError, match="given twice: ten_fold/movie/knn"):
+        sync(PAPER, TITLE, [make_unit(), make_unit(shift=0.1)], uri)
+
+
+def test_progress_is_told_run_by_run(uri):
+    seen: list[tuple[int, int]] = []
+    sync(PAPER, TITLE, many_units(3), uri, on_progress=lambda done, all_: seen.append((done, all_)))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+# ---------------------------------------------------------------------- kills, losses, crowds
+
+
+def in_processes(target, arguments: list[tuple]) -> list[int | None]:
+    """Exit codes of fresh processes that all start at once."""
+    spawn = multiprocessing.get_context("spawn")
+    processes = [spawn.Process(target=target, args=args) for args in arguments]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+    return [process.exitcode for process in processes]
+
+
+def sync_all(uri: str, count: int) -> None:
+    sync(PAPER, TITLE, many_units(count), uri)
+
+
+def sync_and_die(uri: str, call: str, nth: int) -> None:
+    """Killed inside the nth run, at the named call to MLflow."""
+    from mlflow import MlflowClient
+
+    original, calls = getattr(MlflowClient, call), Counter()
+
+    def dying(self, *args, **kwargs):
+        calls[call] += 1
+        if calls[call] == nth:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(self, *args, **kwargs)
+
+    setattr(MlflowClient, call, dying)
+    sync(PAPER, TITLE, many_units(4), uri)
+
+
+def test_two_syncs_at_once_lose_and_double_nothing(uri):
+    assert in_processes(sync_all, [(uri, 40), (uri, 40)]) == [0, 0]
+    names = Counter(run.info.run_name for run in runs_of(uri, view=3))
+    assert names == {f"movie / method_{i:02d}": 1 for i in range(40)}
+
+
+def test_eight_first_contacts_with_a_fresh_store_all_succeed(tmp_path):
+    uri = f"sqlite:///{tmp_path}/new/mlflow.db"
+    assert in_processes(sync_all, [(uri, 2)] * 8) == [0] * 8
+    assert len(runs_of(uri, view=3)) == 2
+
+
+@pytest.mark.parametrize("call", ["log_batch", "set_terminated"])
+def test_a_sync_killed_inside_a_run_is_mended_by_the_next(uri, call):
+    assert in_processes(sync_and_die, [(uri, call, 3)]) == [-signal.SIGKILL]
+    assert [run.info.status for run in runs_of(uri)].count("RUNNING") == 1
+    assert sync(PAPER, TITLE, many_units(4), uri) == SyncCounts(new=2, unchanged=2, repaired=1)
+    assert sorted(run.info.status for run in runs_of(uri)) == ["FINISHED"] * 4
+    assert sync(PAPER, TITLE, many_units(4), uri) == SyncCounts(unchanged=4)
+
+
+def test_a_sync_killed_before_the_old_run_is_put_away_leaves_no_double(uri):
+    outdated = [make_unit(f"method_{i:02d}", shift=9) for i in range(4)]
+    sync(PAPER, TITLE, outdated, uri)
+    assert in_processes(sync_and_die, [(uri, "delete_run", 1)]) == [-signal.SIGKILL]
+    assert len(runs_of(uri)) == 5
+    sync(PAPER, TITLE, many_units(4), uri)
+    assert len(runs_of(uri)) == 4
+    assert max(run.data.metrics["kl"] for run in runs_of(uri)) < 1
+
+
+def die_while_tables_are_made(uri: str) -> None:
+    """Killed with a table copied and the original not yet replaced, which nothing recovers."""
+    from sqlalchemy import Engine, event
+
+    def after_statement(_connection, _cursor, statement, *_):
+        if statement.strip().startswith("INSERT INTO _alembic_tmp"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(Engine, "after_cursor_execute", after_statement)
+    sync(PAPER, TITLE, [make_unit()], uri)
+
+
+def test_a_store_whose_making_was_killed_is_made_again(tmp_path):
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    assert in_processes(die_while_tables_are_made, [(uri,)]) == [-signal.SIGKILL]
+    assert sync(PAPER, TITLE, [make_unit()], uri) == SyncCounts(new=1)
+
+
+def test_a_lost_database_is_rebuilt_with_the_same_content(uri, tmp_path, empty_store):
+    record = tmp_path / "folds.parquet"
+    record.write_bytes(b"record")
+    units = [*many_units(2), make_unit("lrr", failed=(0,)), make_unit(files=(record,))]
+    sync(PAPER, TITLE, units, uri, [record])
+    before = contents(uri)
+    rebuilt = tmp_path / "rebuilt"
+    rebuilt.mkdir()
+    shutil.copy(empty_store, rebuilt / "mlflow.db")
+    sync(PAPER, TITLE, units, f"sqlite:///{rebuilt}/mlflow.db", [record])
+    assert len(before) == 5
+    assert contents(f"sqlite:///{rebuilt}/mlflow.db") == before
+
+
+def test_a_broken_database_file_is_named_with_its_cure(tmp_path):
+    (tmp_path / "mlflow.db").write_bytes(b"this is no database" * 100)
+    with pytest.raises(UserError, match=r"move .*mlflow\.db away"):
+        sync(PAPER, TITLE, [make_unit()], f"sqlite:///{tmp_path}/mlflow.db")
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UserError, match=r"cannot write .*file.*Set MLFLOW_TRACKING_URI"):
+        sync(PAPER, TITLE, [make_unit()], f"sqlite:///{tmp_path}/file/mlflow.db")
+
+
+# ---------------------------------------------------------------------- servers and addresses
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def server(empty_store, tmp_path):
+    """The address of a server of its own, killed with all its children at the end."""
+    shutil.copy(empty_store, tmp_path / "served.db")
+    address = f"http://127.0.0.1:{free_port()}"
+    command = [sys.executable, "-m", "mlflow", "server", "--workers", "1"]
+    command += ["--host", "127.0.0.1", "--port", address.rpartition(":")[2]]
+    command += ["--backend-store-uri", f"sqlite:///{tmp_path}/served.db"]
+    command += ["--artifacts-destination", str(tmp_path / "served")]
+    quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    with open(tmp_path / "server.log", "wb") as log:
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=os.environ | quiet, stdout=log, stderr=log,
+            start_new_session=True,
+        )  # fmt: skip
+    try:
+        wait_until_healthy(address, process, tmp_path / "server.log")
+        yield address
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_until_healthy(address: str, process: subprocess.Popen, log: Path) -> None:
+    for _ in range(600):
+        assert process.poll() is None, log.read_text()
+        try:
+            with urllib.request.urlopen(f"{address}/health", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(log.read_text())
+
+
+def test_a_server_gets_what_a_file_gets_once(server, uri, tmp_path):
+    record = tmp_path / "folds.parquet"
+    record.write_bytes(b"record")
+    units = [*many_units(2), make_unit("lrr", failed=(0,), files=(record,))]
+    sync(PAPER, TITLE, units, uri, [record])
+    assert sync(PAPER, TITLE, units, server, [record]) == SyncCounts(new=4, failed=1)
+    assert contents(server) == contents(uri)
+    assert sync(PAPER, TITLE, units, server, [record]) == SyncCounts(unchanged=4, failed=1)
+
+
+def test_an_unreachable_server_is_an_error_with_the_cure():
+    with pytest.raises(UserError, match=r"No record is lost\. Start the server"):
+        sync(PAPER, TITLE, [make_unit()], f"http://127.0.0.1:{free_port()}")
+
+
+def test_a_password_is_not_repeated_in_the_error():
+    with pytest.raises(UserError) as caught:
+        sync(PAPER, TITLE, [make_unit()], f"http://me:secret@127.0.0.1:{free_port()}")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["mlruns", "file:///tmp/mlruns", "sqlite:///", "databrick"])
+def test_an_address_that_is_no_store_is_refused_with_examples(address):
+    with pytest.raises(UserError, match=r"sqlite:///mlflow\.db"):
+        sync(PAPER, TITLE, [], address)
+
+
+def test_the_hint_opens_the_page_on_this_machine_only(tmp_path):
+    assert open_hint(f"sqlite:///{tmp_path}/mlflow.db") == (
+        f"mlflow ui --backend-store-uri sqlite:///{tmp_path}/mlflow.db --host 127.0.0.1 --port 5000"
+    )
+
+
+def test_the_hint_for_a_server_is_its_address():
+    assert open_hint("http://box:5000/") == "open http://box:5000 in a browser"
+
+
+def test_the_hint_keeps_a_password_out_of_the_log():
+    hint = open_hint("postgresql://me:secret@box/mlflow")
+    assert "secret" not in hint
+    assert '"$MLFLOW_TRACKING_URI"' in hint
