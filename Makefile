@@ -36,7 +36,7 @@ $(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml
 	@touch $@
 
 demo: setup
-	@$(RUN) snakemake --cores $(CORES) --configfile config/demo.yaml demo
+	@$(RUN) snakemake demo --cores $(CORES) --configfile config/demo.yaml
 	@echo
 	@echo "Report      results/report/demo.html   (open it in a browser)"
 	@echo "MLflow      . $(VENV)/bin/activate && mlflow ui --backend-store-uri sqlite:///mlflow.db"

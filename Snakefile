@@ -54,6 +54,6 @@ for paper in paper_ids():
     rule:
         name:
             paper
-        localrule: True
         input:
             f"results/gate/{paper}.ok",
+        localrule: True

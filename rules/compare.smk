@@ -9,11 +9,13 @@ rule compare:
         verdicts="results/compare/{paper}/cells.csv",
     log:
         "logs/compare/{paper}.log",
-    params:
-        paper=PLAN.paper_definition,
-        code=PLAN.compare_code,
+    conda:
+        "../envs/ldlrepro.yaml"
     resources:
         mem_mb=3000,
         runtime=30,
+    params:
+        paper=PLAN.paper_definition,
+        code=PLAN.compare_code,
     shell:
         "ldlrepro compare {wildcards.paper} 2> {log}"

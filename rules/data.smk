@@ -9,11 +9,13 @@ rule fetch:
         status="data/raw/{dataset}/fetch.json",
     log:
         "logs/fetch/{dataset}.log",
-    params:
-        source=PLAN.dataset_source,
-        options=PLAN.fetch_options,
+    conda:
+        "../envs/ldlrepro.yaml"
     resources:
         mem_mb=1000,
         runtime=120,
+    params:
+        source=PLAN.dataset_source,
+        options=PLAN.fetch_options,
     shell:
         "ldlrepro fetch {wildcards.dataset} {params.options} 2> {log}"

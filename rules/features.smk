@@ -11,11 +11,13 @@ rule ready:
         "logs/ready/{dataset}.log",
     benchmark:
         "results/benchmarks/ready/{dataset}.tsv"
-    params:
-        source=PLAN.dataset_source,
-        code=PLAN.reader_code,
+    conda:
+        "../envs/ldlrepro.yaml"
     resources:
         mem_mb=4000,
         runtime=60,
+    params:
+        source=PLAN.dataset_source,
+        code=PLAN.reader_code,
     shell:
         "ldlrepro prepare {wildcards.dataset} 2> {log}"

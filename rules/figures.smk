@@ -6,10 +6,12 @@ rule figures:
         methods="results/figures/{paper}/methods.svg",
     log:
         "logs/figures/{paper}.log",
-    params:
-        code=PLAN.figure_code,
+    conda:
+        "../envs/ldlrepro.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
+    params:
+        code=PLAN.figure_code,
     shell:
         "ldlrepro figures {wildcards.paper} 2> {log}"

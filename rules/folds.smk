@@ -9,12 +9,14 @@ rule folds:
         leaks="results/folds/{protocol}/{dataset}.leaks.json",
     log:
         "logs/folds/{protocol}/{dataset}.log",
+    conda:
+        "../envs/ldlrepro.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
     params:
         protocol=PLAN.protocol_definition,
         code=PLAN.fold_code,
         seed=RUN["seed"],
-    resources:
-        mem_mb=2000,
-        runtime=30,
     shell:
         "ldlrepro folds {wildcards.protocol} {wildcards.dataset} --seed {params.seed} 2> {log}"

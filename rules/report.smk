@@ -8,11 +8,13 @@ rule report:
         page="results/report/{paper}.html",
     log:
         "logs/report/{paper}.log",
-    params:
-        code=PLAN.report_code,
+    conda:
+        "../envs/ldlrepro.yaml"
     resources:
         mem_mb=3000,
         runtime=30,
+    params:
+        code=PLAN.report_code,
     shell:
         "ldlrepro report --out {output.page} 2> {log}"
 
@@ -24,6 +26,8 @@ rule gate:
         touch("results/gate/{paper}.ok"),
     log:
         "logs/gate/{paper}.log",
+    conda:
+        "../envs/ldlrepro.yaml"
     params:
         papers=PLAN.scope,
     shell:

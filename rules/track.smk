@@ -10,11 +10,13 @@ rule track:
         counts="results/track/{paper}.json",
     log:
         "logs/track/{paper}.log",
-    params:
-        uri=RUN["tracking_uri"],
+    conda:
+        "../envs/ldlrepro.yaml"
     resources:
         mem_mb=2000,
         runtime=60,
         mlflow_writer=1,
+    params:
+        uri=RUN["tracking_uri"],
     shell:
         "ldlrepro sync {wildcards.paper} --tracking-uri {params.uri} --out {output.counts} 2> {log}"

@@ -13,14 +13,16 @@ rule train:
         "logs/units/{protocol}/{dataset}/{method}/folds_{chunk}.log",
     benchmark:
         "results/benchmarks/units/{protocol}/{dataset}/{method}/folds_{chunk}.tsv"
-    params:
-        spec=PLAN.method_spec,
-        code=PLAN.method_code,
-        seed=RUN["seed"],
+    conda:
+        "../envs/ldlrepro.yaml"
     threads: PLAN.unit_threads
     resources:
         mem_mb=PLAN.unit_mem_mb,
         runtime=PLAN.unit_runtime,
+    params:
+        spec=PLAN.method_spec,
+        code=PLAN.method_code,
+        seed=RUN["seed"],
     shell:
         "ldlrepro run {wildcards.protocol} {wildcards.dataset} {wildcards.method}"
         " --folds {wildcards.chunk} --threads {threads} --seed {params.seed} 2> {log}"

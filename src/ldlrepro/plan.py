@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -206,19 +206,15 @@ def is_quoted(row: dict[str, str]) -> bool:
     return bool(row["quoted_from"]) and not row["quoted_from"].startswith("inferred")
 
 
-def run_units(run: dict[str, Any]) -> dict[str, list[Unit]]:
-    """Units per paper for a run configuration, with its slice applied."""
-    full = run.get("plan") == "full"
+def run_units(run: Mapping[str, Any], paper: str) -> list[Unit]:
+    """Units of a paper under a run configuration, with its slice applied."""
     datasets, methods = run["only"].get("datasets"), run["only"].get("methods")
-    chosen: dict[str, list[Unit]] = {}
-    for paper in run["papers"]:
-        chosen[paper] = [
-            unit
-            for unit in paper_units(paper, extra=run.get("extra", True), to_come=full)
-            if (not datasets or unit.dataset in datasets)
-            and (not methods or unit.method in methods)
-        ]
-    return chosen
+    full = run.get("plan") == "full"
+    return [
+        unit
+        for unit in paper_units(paper, extra=run.get("extra", True), to_come=full)
+        if (not datasets or unit.dataset in datasets) and (not methods or unit.method in methods)
+    ]
 
 
 # ---------------------------------------------------------------------- jobs

@@ -190,16 +190,16 @@ def gate(args: argparse.Namespace) -> int:
                 missing[unit.dataset] = reason
             errors = [row.error for row in unit.rows if row.status == FAILED]
             if errors:
-                failed[unit] = errors
+                failed[unit.key] = (unit, errors)
     for reason in missing.values():
         say(f"left out: {reason}")
     say(f"report: {args.page}")
     if not failed:
         return 0
-    for unit, errors in failed.items():
+    for unit, errors in failed.values():
         last = errors[0].strip().splitlines()[-1]
         say(f"FAILED {'/'.join(unit.key)}: {len(errors)} of {len(unit.rows)} folds: {last}")
-    records = " ".join(str(path) for unit in failed for path in unit.files)
+    records = " ".join(str(path) for unit, _ in failed.values() for path in unit.files)
     say(
         f"{len(failed)} unit(s) failed; all others are done and in the report. To run only these "
         f"again:\n  rm {records}\n  snakemake --cores all {' '.join(args.papers)}"

@@ -97,7 +97,7 @@ def open_hint(tracking_uri: str) -> str:
     shown = shlex.quote(uri)
     if _without_password(uri) != uri:
         shown = '"$MLFLOW_TRACKING_URI"'
-    return f"mlflow ui --backend-store-uri {shown} --host 127.0.0.1 --port 5000"
+    return f"mlflow ui --backend-store-uri {shown} --host 127.0.0.1 --port 5000 --workers 1"
 
 
 # ---------------------------------------------------------------------- talking to MLflow
@@ -164,8 +164,7 @@ def _experiment(client: Any, uri: str, paper: str, title: str, views: dict[str, 
     """Id of the paper's experiment, made if need be; one that was deleted comes back."""
     # The kind keeps the page from offering what it has for language models.
     kind = {"mlflow.experimentKind": "custom_model_development"}
-    note = f"{title}\n\n{NOTE}"
-    tags = {"mlflow.note.content": note} | kind | views
+    tags = {"mlflow.note.content": f"{title}. {NOTE}"} | kind | views
     found = client.get_experiment_by_name(paper)
     if found is None:
         return client.create_experiment(paper, _artifact_root(uri, paper), tags)

@@ -26,6 +26,7 @@ LAYOUT = 1
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
 LONGEST_PARAM, LONGEST_TAG = 6000, 8000
+DECIMALS = 12
 VIEW_TAG = "mlflow.sharedViewState."
 """Where MLflow's run table keeps saved views, as the page itself writes them."""
 SORT_BY = ("kl", "mae")
@@ -116,7 +117,7 @@ def saved_views(units: Sequence[UnitScores]) -> dict[str, str]:
 
 def _view_state(protocol: str, dataset: str, measures: Sequence[str]) -> dict[str, Any]:
     sort = next((f"metrics.`{name}`" for name in SORT_BY if name in measures), None)
-    metrics = [f"metrics.`{name}`" for name in [*measures, "fit_seconds"]]
+    metrics = [f"metrics.`{name}`" for name in [*measures, "folds_ok", "fit_seconds"]]
     return {
         "searchFilter": f"params.protocol = '{protocol}' AND params.dataset = '{dataset}'",
         "orderByKey": sort or "attributes.start_time",
@@ -176,7 +177,9 @@ def _metrics(
             summary[name] = float(np.mean(values))
             if len(values) > 1:
                 summary[f"{name}_std"] = float(np.std(values, ddof=1))
-    return [(name, float(value), end_ms, 0) for name, value in summary.items()] + by_fold
+    # The run table cuts 2.26e-16 off to "2.26": rounding noise must be zero there.
+    means = [(name, round(float(value), DECIMALS), end_ms, 0) for name, value in summary.items()]
+    return means + by_fold
 
 
 def _tags(rows: Sequence[FoldRow]) -> dict[str, str]:

@@ -28,7 +28,6 @@ class Wiring:
 
     def __init__(self, run: Mapping[str, Any]) -> None:
         self.run = dict(run)
-        self.units = plan.run_units(self.run)
         self.mirrors = default_mirrors(self.run["mirrors"])
 
     # ------------------------------------------------------------------ data
@@ -85,12 +84,14 @@ class Wiring:
     def paper_records(self, wildcards: Any) -> list[str]:
         return [
             str(plan.record_path("results", chunk))
-            for unit in self.units.get(wildcards.paper, [])
+            for unit in plan.run_units(self.run, wildcards.paper)
             for chunk in plan.chunks(unit)
         ]
 
     def paper_leaks(self, wildcards: Any) -> list[str]:
-        pairs = {(unit.protocol, unit.dataset) for unit in self.units.get(wildcards.paper, [])}
+        pairs = {
+            (unit.protocol, unit.dataset) for unit in plan.run_units(self.run, wildcards.paper)
+        }
         return [f"results/folds/{protocol}/{name}.leaks.json" for protocol, name in sorted(pairs)]
 
     def paper_definition(self, wildcards: Any) -> str:

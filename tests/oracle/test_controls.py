@@ -7,7 +7,7 @@ from ldlrepro import config, metrics
 from ldlrepro.models.controls import TrainMean, TrueLabels, Uniform
 
 
-@pytest.fixture()
+@pytest.fixture
 def data():
     generator = np.random.default_rng(0)
     return generator.normal(size=(30, 4)), generator.dirichlet([1.0, 2.0, 3.0], size=30)

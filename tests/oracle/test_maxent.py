@@ -33,10 +33,7 @@ def test_gradient_equals_central_differences(data, l2):
     gradient = objective(w)[1]
     step = 1e-5
     differences = np.array(
-        [
-            (objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step)
-            for e in np.eye(20)
-        ]
+        [(objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step) for e in np.eye(20)]
     )
     np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-6)
 

@@ -338,6 +338,11 @@ def test_redirects_to_anything_but_https_are_refused(
     assert_absent(status, tmp_path, target, "only https addresses are allowed")
 
 
+def test_a_redirect_to_nonsense_is_a_reason_and_no_error(tmp_path: Path, server: Server) -> None:
+    server.answer = lambda h: start_answer(h, 302, Location="http://[::2", Content_Length=0)
+    assert_absent(get(tmp_path, entry(server.url)), tmp_path, server.url, "Invalid")
+
+
 def test_a_redirect_to_an_allowed_address_is_followed(tmp_path: Path, server: Server) -> None:
     def answer(handler: Any) -> None:
         if handler.path.endswith("moved"):

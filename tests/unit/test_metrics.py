@@ -140,7 +140,7 @@ def test_zeros_report_counts_zeros_and_rows_of_infinite_kl():
 
 
 def test_unknown_convention_names_the_nearest():
-    with pytest.raises(ValueError, match="'clip46'.*Did you mean 'clip64'"):
+    with pytest.raises(ValueError, match=r"'clip46'.*Did you mean 'clip64'"):
         metrics.evaluate([[0.5, 0.5]], [[0.5, 0.5]], zeros="clip46")
 
 

@@ -22,7 +22,7 @@ from ldlrepro.report.content import (
     ReportContent,
     tally,
 )
-from ldlrepro.report.html import grouped_reasons, json_for_html, record_data, write_report
+from ldlrepro.report.html import grouped_reasons, json_for_html, record_data, shared, write_report
 from ldlrepro.report.tables import fixed, mean_pair, page_tables, percent, write_tables
 from ldlrepro.runs.records import FoldRow
 
@@ -211,7 +211,7 @@ def test_records_survive_the_way_into_the_page(tmp_path):
     bad = unit(rows=[fold(0, status="failed", error=HOSTILE)], scores={"kl": [math.nan]})
     _, reading = written(content(page(units=[bad])), tmp_path)
     (data,) = [script for kind, script in reading.scripts if kind == "application/json"]
-    (record,) = json.loads(data)
+    (record,) = json.loads(data)["records"]
     assert record["key"] == ["cv", "toy", "rf"]
     assert record["errors"] == [[0, 0, HOSTILE]]
 
@@ -248,6 +248,12 @@ def test_a_report_without_anything_measured_is_still_a_report(tmp_path):
     text, _ = written(content(empty), tmp_path)
     assert "None of them has been measured yet" in text
     assert "No records yet" in text
+
+
+def test_a_paper_without_printed_numbers_shows_its_runs(tmp_path):
+    text, reading = written(content(page([], [unit("mine")])), tmp_path)
+    assert "0 numbers are printed in 0 papers" in text
+    assert reading.numbers["measured"] == 2
 
 
 @pytest.mark.parametrize("as_function", [True, False])
@@ -301,6 +307,13 @@ def test_record_files_are_linked_only_where_they_lie(tmp_path):
     assert data["files"] == [["a b.parquet", "../runs/a%20b.parquet"], ["gone.parquet", ""]]
 
 
+def test_what_records_have_in_common_is_kept_once(tmp_path):
+    units = [unit(), unit("mine"), unit("other", scores={"kl": [0.1, 0.2]})]
+    data = shared([record_data(one, content(), tmp_path) for one in units])
+    assert [record["measures"] for record in data["records"]] == [0, 0, 2]
+    assert data["shared"][2] == [["kl", "KL"]]
+
+
 def test_json_for_html_has_no_character_that_markup_could_use():
     value = {"a": HOSTILE, "b": "\u2028"}
     text = json_for_html(value)
@@ -320,6 +333,7 @@ def test_json_for_html_has_no_character_that_markup_could_use():
         (-0.5, 2, "−0.500"),
         (1234.5, 0, "1234"),
         (None, 2, ""),
+        (-1e-17, 4, "0.0000"),
         (math.nan, 2, ""),
     ],
 )
@@ -339,9 +353,13 @@ def test_relative_deviations_are_signed_percentages(share, shown):
 
 
 def test_controls_and_own_methods_stand_below_the_printed_lines():
-    units = [unit("uniform"), unit("mine"), unit("rf")]
+    units = [unit("true_labels"), unit("uniform"), unit("mine"), unit("rf")]
     (block,) = page_tables(page(units=units)).grids[0].blocks
-    assert [line.key[2] for line in block.measured] == ["mine", "uniform"]
+    assert [line.key[2] for line in block.measured] == [
+        "mine",
+        "uniform",
+        "true_labels",
+    ]
     assert block.measured[0].cells == [("0.110", "0.014")]
 
 

@@ -204,6 +204,13 @@ def test_an_infinite_score_is_left_out(uri):
     assert metrics["cosine"] == pytest.approx(0.71)
 
 
+def test_rounding_noise_is_shown_as_zero(uri):
+    unit = make_unit()
+    unit.scores["kl"][:] = [2e-16, -1e-16, 3e-16]
+    sync(PAPER, TITLE, [unit], uri)
+    assert only_run(uri).data.metrics["kl"] == 0
+
+
 def test_a_unit_without_data_is_counted_and_not_tracked(uri):
     unit = make_unit()
     unavailable = replace(unit, rows=[replace(row, status=UNAVAILABLE) for row in unit.rows])
@@ -519,7 +526,8 @@ def test_an_address_that_is_no_store_is_refused_with_examples(address):
 
 def test_the_hint_opens_the_page_on_this_machine_only(tmp_path):
     assert open_hint(f"sqlite:///{tmp_path}/mlflow.db") == (
-        f"mlflow ui --backend-store-uri sqlite:///{tmp_path}/mlflow.db --host 127.0.0.1 --port 5000"
+        f"mlflow ui --backend-store-uri sqlite:///{tmp_path}/mlflow.db"
+        " --host 127.0.0.1 --port 5000 --workers 1"
     )
 
 

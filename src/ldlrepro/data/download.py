@@ -121,42 +121,49 @@ def _read(response: Any, web: Web) -> bytes:
     try:
         return bytes(response.raw.read(CHUNK, decode_content=False))
     except urllib3.exceptions.ReadTimeoutError:
-        raise _TryAgainError(f"no data for {web.timeouts[1]:g} s") from None
+        raise _silence(web) from None
     except urllib3.exceptions.HTTPError:
         raise _TryAgainError("the connection broke") from None
+
+
+def _silence(web: Web) -> _TryAgainError:
+    return _TryAgainError(f"no data for {web.timeouts[1]:g} s")
 
 
 @contextmanager
 def _request(url: str, offset: int, web: Web) -> Iterator[Any]:
     """The answer to a GET, redirects followed by hand: each address must be https."""
-    import requests
-
-    # Compressed answers could neither be continued nor measured. A connection of its own for each
-    # address: one that the server has meanwhile closed would look like a failure.
-    headers = {"Accept-Encoding": "identity", "Connection": "close", "User-Agent": "ldlrepro"}
+    # Compressed answers could neither be continued nor measured.
+    headers = {"Accept-Encoding": "identity", "User-Agent": "ldlrepro"}
     if offset:
         headers["Range"] = f"bytes={offset}-"
-    with requests.Session() as session:
-        for _ in range(MAX_REDIRECTS + 1):
-            _refuse_unsafe(url, web)
-            try:
-                response = session.get(
-                    url, headers=headers, stream=True, timeout=web.timeouts, allow_redirects=False
-                )
-            except requests.exceptions.SSLError as error:
-                raise DownloadError(f"{url}: the secure connection failed: {error}") from None
-            except requests.exceptions.Timeout:
-                raise _TryAgainError("no answer in time") from None
-            except requests.exceptions.ConnectionError:
-                raise _TryAgainError("cannot connect") from None
-            except requests.exceptions.RequestException as error:
-                raise DownloadError(f"{url}: {error}") from None
-            with response:
-                if not response.is_redirect:
-                    yield response
-                    return
-                url = urljoin(url, response.headers["Location"])
+    for _ in range(MAX_REDIRECTS + 1):
+        _refuse_unsafe(url, web)
+        with _get(url, headers, web) as response:
+            if not response.is_redirect:
+                yield response
+                return
+            url = urljoin(url, response.headers["Location"])
     raise DownloadError(f"{url}: too many redirects")
+
+
+def _get(url: str, headers: Mapping[str, str], web: Web) -> Any:
+    import requests
+
+    try:
+        # No session: a connection kept from the last redirect may have been closed by the server.
+        return requests.get(
+            url, headers=headers, stream=True, timeout=web.timeouts, allow_redirects=False
+        )
+    except requests.exceptions.SSLError as error:
+        raise DownloadError(f"{url}: the secure connection failed: {error}") from None
+    except requests.exceptions.ConnectionError:
+        raise _TryAgainError("cannot connect") from None
+    except requests.exceptions.Timeout:
+        raise _silence(web) from None
+    except (requests.exceptions.RequestException, ValueError) as error:
+        # requests looks at the address of a redirect even where it is not to follow it.
+        raise DownloadError(f"{url}: {error}") from None
 
 
 def _refuse_unsafe(url: str, web: Web) -> None:

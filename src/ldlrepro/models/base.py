@@ -21,7 +21,7 @@ class LDLEstimator:
 
     ``_fit(X, D)`` sees checked float64 arrays (X may be CSR if ``accepts_sparse``);
     ``_predict(X)`` returns non-negative scores, which are made into distributions here.
-    After ``fit``: ``n_features_in_``, ``n_labels_``, ``renormalised_`` (rows of D that were mended).
+    After ``fit``: ``n_features_in_``, ``n_labels_``, ``renormalised_`` (mended rows of D).
     """
 
     accepts_sparse = False

@@ -17,6 +17,9 @@ class _Forest(LDLEstimator):
     """
 
     accepts_sparse = True
+    leaves_: list[np.ndarray]
+    """For each tree, a distribution over ``columns_`` for every node."""
+    columns_: np.ndarray
 
     def __init__(
         self,
@@ -59,10 +62,12 @@ class _Forest(LDLEstimator):
 
     def _predict(self, X: Any) -> np.ndarray:
         X = _single_precision(X, "csr")
-        P = np.zeros((X.shape[0], self.n_labels_))
+        total = np.zeros((X.shape[0], len(self.columns_)))
         for tree, leaves in zip(self.estimators_, self.leaves_, strict=True):
-            P[:, self.columns_] += leaves[tree.apply(X)]
-        return P / self.trees
+            total += leaves[tree.apply(X)]
+        P = np.zeros((X.shape[0], self.n_labels_))
+        P[:, self.columns_] = total / self.trees
+        return P
 
 
 class RFClassReading(_Forest):

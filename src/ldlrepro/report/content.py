@@ -62,7 +62,7 @@ VERDICT_SIGNS = {
 CONTROLS = {
     "uniform": ("Uniform", "control: floor"),
     "train_mean": ("Training mean", "control: floor"),
-    "truth": ("True labels", "control: ceiling"),
+    "true_labels": ("True labels", "control: ceiling"),
 }
 """Methods that show how low and how high a measure can go."""
 

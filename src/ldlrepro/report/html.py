@@ -9,7 +9,7 @@ import math
 import os
 import shlex
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from ldlrepro.compare.collect import UnitScores
     from ldlrepro.compare.verdicts import VerdictRow
+    from ldlrepro.runs.records import FoldRow
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST_VALUE = 400
@@ -62,6 +63,7 @@ def render_report(content: ReportContent, folder: Path) -> str:
             content=content,
             pages=[(page, page_tables(page), tally(page.rows)) for page in content.pages],
             total=tally([row for page in content.pages for row in page.rows]),
+            printing=sum(bool(page.rows) for page in content.pages),
             units=list(units.values()),
             reasons=grouped_reasons(content.pages),
             left_out=[(page.id, *item) for page in content.pages for item in page.left_out],
@@ -70,7 +72,9 @@ def render_report(content: ReportContent, folder: Path) -> str:
             script=script,
             early_script=early_script,
             script_hashes=[_content_hash(text) for text in (early_script, script)],
-            records=json_for_html([record_data(unit, content, folder) for unit in units.values()]),
+            records=json_for_html(
+                shared([record_data(unit, content, folder) for unit in units.values()])
+            ),
         )
     )
 
@@ -223,12 +227,24 @@ def record_data(unit: UnitScores, content: ReportContent, folder: Path) -> dict[
     }
 
 
-def _fold_fields(row: Any) -> dict[str, Any]:
-    plain = asdict(row)
-    return {
-        name: _short(plain[name]) if isinstance(plain[name], float) else plain[name]
-        for name in FOLD_FIELDS
-    }
+def shared(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """The same records with what many of them say alike kept once: a number points to it."""
+    kept: dict[str, int] = {}
+    parts: list[Any] = []
+    for record in records:
+        for name in ("measures", "machine", "versions"):
+            text = json.dumps(record[name])
+            if text not in kept:
+                kept[text] = len(parts)
+                parts.append(record[name])
+            record[name] = kept[text]
+    return {"records": records, "shared": parts}
+
+
+def _fold_fields(row: FoldRow) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in FOLD_FIELDS}
+    # Four digits say enough of times and memory.
+    return {k: _short(v, 4) if isinstance(v, float) else v for k, v in values.items()}
 
 
 def _own_parameters(params: dict[str, Any]) -> dict[str, Any]:
@@ -252,11 +268,11 @@ def _plain(value: Any) -> Any:
     return text
 
 
-def _short(value: float | None) -> float | str | None:
-    """Six significant digits; the record file keeps all of them."""
+def _short(value: float | None, digits: int = 6) -> float | str | None:
+    """Some significant digits; the record file keeps all of them."""
     if value is None or math.isnan(value):
         return None
-    return float(f"{value:.6g}") if math.isfinite(value) else str(value)
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else str(value)
 
 
 def _split(per_fold: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

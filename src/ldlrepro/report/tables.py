@@ -38,9 +38,14 @@ def decimals_of(printed: str) -> int:
 
 
 def fixed(value: float | None, decimals: int, significant: int = 3) -> str:
-    """At least ``decimals`` places, and more (three at most) for the significant digits."""
+    """At least ``decimals`` places, and more (three at most) for the significant digits.
+
+    What would still be zero with three more places is rounding noise and shown as zero.
+    """
     if value is None or not math.isfinite(value):
         return ""
+    if abs(value) < 0.5 * 10.0 ** -(decimals + 3):
+        value = 0.0
     if value and abs(value) < 100:
         needed = significant - 1 - math.floor(math.log10(abs(value)))
         decimals = max(decimals, min(needed, decimals + 3))
@@ -251,7 +256,8 @@ def _measured_lines(
         cells = [_measured_cell(unit, column) for column in columns]
         if any(mean for mean, _ in cells):
             lines.append(_measured_line(page, unit, cells, show_protocol=len(places) > 1))
-    return sorted(lines, key=lambda line: line.key[2] in CONTROLS)
+    last = {method: place for place, method in enumerate(CONTROLS, start=1)}
+    return sorted(lines, key=lambda line: last.get(line.key[2], 0))
 
 
 def _measured_line(

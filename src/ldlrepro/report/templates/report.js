@@ -22,7 +22,7 @@
   /** Hashes and seeds are cut in tables by the style, yet copied whole. */
   function valueNode(value) {
     const text = shown(value);
-    return text.length > 24 && !text.includes(" ") ? h("code", { class: "long", title: text }, text) : text;
+    return /^[0-9a-f]{24,}$/.test(text) ? h("code", { class: "long", title: text }, text) : text;
   }
 
   function facts(pairs) {
@@ -58,8 +58,9 @@
 
   function findRecord(key) {
     if (!recordsByKey) {
-      const all = JSON.parse(document.getElementById("record-data").textContent);
-      recordsByKey = new Map(all.map((record) => [record.key.join("/"), record]));
+      const { records, shared } = JSON.parse(document.getElementById("record-data").textContent);
+      const whole = (record) => ({ ...record, measures: shared[record.measures], machine: shared[record.machine], versions: shared[record.versions] });
+      recordsByKey = new Map(records.map((record) => [record.key.join("/"), whole(record)]));
     }
     return recordsByKey.get(key);
   }

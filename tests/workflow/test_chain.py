@@ -1,0 +1,160 @@
+"""The workflow as its users run it, on drawn data."""
+
+import json
+import os
+import re
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, read_rows
+
+CELLS = "results/compare/tiny/cells.csv"
+
+
+def copy_results(source, target):
+    for part in ("results", "data", ".snakemake"):
+        shutil.copytree(source.root / part, target.root / part)
+
+
+def planned_units(output: str) -> set[str]:
+    """Methods of the train jobs that a dry run lists."""
+    return set(re.findall(r"wildcards: protocol=tiny, dataset=\w+, method=([\w@]+)", output))
+
+
+def test_one_paper_from_nothing_to_report_and_tracking(project):
+    output = project.snakemake("tiny")
+    assert re.search(r"\[4 of 4 units, \d+ of \d+ steps\]", output), output
+    assert (project.root / "results/report/tiny.html").stat().st_size > 10_000
+    assert (project.root / "results/gate/tiny.ok").is_file()
+    assert json.loads((project.root / "results/track/tiny.json").read_text())["units"] == 4
+    leaks = json.loads((project.root / "results/folds/tiny/drawn_faces.leaks.json").read_text())
+    assert leaks["available"]
+    assert not leaks["broken"]
+    assert leaks["shared_groups"] > 0, "shuffled folds put drawn persons on both sides"
+    again = project.snakemake("tiny")
+    assert "Nothing to be done" in again
+
+
+def test_touching_files_reruns_nothing(undisturbed, project):
+    copy_results(undisturbed, project)
+    later = time.time() + 100
+    for part in ("config", "src", "data", "results/folds"):
+        for path in (project.root / part).rglob("*"):
+            if path.is_file():
+                os.utime(path, (later, later))
+    assert "Nothing to be done" in project.snakemake("-n", CELLS)
+
+
+def test_editing_a_method_reruns_its_units_only(undisturbed, project):
+    copy_results(undisturbed, project)
+    project.edit("config/methods/sa_bfgs.yaml", "max_iter: 300", "max_iter: 299")
+    assert planned_units(project.snakemake("-n", CELLS)) == {"sa_bfgs"}
+
+
+def test_editing_a_methods_code_reruns_its_units_only(undisturbed, project):
+    copy_results(undisturbed, project)
+    with open(project.root / "src/ldlrepro/models/knn.py", "a") as source:
+        source.write("\nCHANGED = True\n")
+    assert planned_units(project.snakemake("-n", CELLS)) == {"aa_knn@grid"}
+
+
+def test_editing_a_comment_or_a_docstring_reruns_nothing(undisturbed, project):
+    copy_results(undisturbed, project)
+    source = project.root / "src/ldlrepro/models/knn.py"
+    source.write_text('"""Another docstring."""\n# and a comment\n' + source.read_text())
+    assert "Nothing to be done" in project.snakemake("-n", CELLS)
+
+
+def test_editing_what_all_methods_share_reruns_all(undisturbed, project):
+    copy_results(undisturbed, project)
+    with open(project.root / "src/ldlrepro/protocols/selection.py", "a") as source:
+        source.write("\nCHANGED = True\n")
+    assert planned_units(project.snakemake("-n", CELLS)) == {
+        "sa_bfgs",
+        "aa_knn@grid",
+        "rf",
+        "train_mean",
+    }
+
+
+BROKEN = '''
+from ldlrepro.models.base import LDLEstimator
+
+class Broken(LDLEstimator):
+    """Fails on purpose."""
+
+    def _fit(self, X, D):
+        raise RuntimeError("the method itself is broken")
+
+    def _predict(self, X):
+        return X
+'''
+
+
+def test_a_failing_method_is_a_row_and_the_rest_goes_on(project):
+    (project.root / "src/ldlrepro/models/broken.py").write_text(BROKEN)
+    (project.root / "config/methods/broken.yaml").write_text(
+        "title: Broken\nclass: ldlrepro.models.broken.Broken\n"
+    )
+    project.edit("config/papers/tiny.yaml", "  RF: rf\n", "  Broken: broken\n")
+    output = project.snakemake("tiny", "--retries", "0", status=1)
+    assert "the method itself is broken" in output
+    assert "FAILED tiny/drawn_faces/broken: 5 of 5 folds" in output
+    record = project.root / "results/units/tiny/drawn_faces/broken/folds_0-4.parquet"
+    assert {row.status for row in read_rows(record)} == {FAILED}
+    assert "Traceback" in read_rows(record)[0].error
+    other = project.root / "results/units/tiny/drawn_faces/sa_bfgs/folds_0-4.parquet"
+    assert {row.status for row in read_rows(other)} == {OK}
+    assert (project.root / "results/report/tiny.html").is_file()
+    # The message names the command that runs only these again; after the mend it works.
+    advice = re.search(r"^\s+rm (\S+)$", output, re.MULTILINE)
+    assert advice, output
+    (project.root / "src/ldlrepro/models/broken.py").write_text(
+        BROKEN.replace('raise RuntimeError("the method itself is broken")', "pass").replace(
+            "return X", "return abs(X[:, : self.n_labels_])"
+        )
+    )
+    (project.root / advice[1]).unlink()
+    again = project.snakemake("tiny")
+    assert "1 of 1 units" in again
+    assert {row.status for row in read_rows(record)} == {OK}
+
+
+def test_data_that_cannot_be_had_are_listed_and_fail_nothing(project):
+    project.edit("config/papers/tiny.yaml", "[drawn_faces]", "[drawn_faces, fgnet]")
+    project.edit("config/config.yaml", "offline: false", "offline: true")
+    output = project.snakemake("tiny")
+    assert "left out: fgnet is not available" in output
+    assert "data/manual/fgnet" in output
+    record = project.root / "results/units/tiny/fgnet/sa_bfgs/folds_0-4.parquet"
+    rows = read_rows(record)
+    assert {row.status for row in rows} == {UNAVAILABLE}
+    assert len(rows) == 5
+
+
+def test_full_plan_counts_methods_to_come(project):
+    runnable = project.snakemake("-n", "-q", "rules")
+    full = project.snakemake("-n", "-q", "rules", "--config", "plan=full")
+
+    def trains(output: str) -> int:
+        return int(re.search(r"^train\s+(\d+)$", output, re.MULTILINE)[1])
+
+    assert trains(full) > trains(runnable) > 100
+
+
+@pytest.mark.parametrize("arguments", [["--lint"], ["-n", "structrf"]])
+def test_snakemake_reads_the_workflow_without_complaint(project, arguments):
+    output = project.run("snakemake", *arguments)
+    assert "Error" not in output
+    if arguments == ["--lint"]:
+        assert "Congratulations" in output
+
+
+def test_a_wrong_configuration_stops_before_anything_runs(project):
+    project.edit("config/config.yaml", "offline: false", "ofline: false")
+    output = project.snakemake("-n", status=1)
+    assert "unknown key 'ofline'. Did you mean 'offline'?" in output
+    assert not Path(project.root / "results").exists()

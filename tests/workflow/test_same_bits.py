@@ -1,0 +1,74 @@
+"""Results do not depend on how they were computed: cores, order, kills."""
+
+import os
+import random
+import signal
+import time
+
+import numpy as np
+
+from ldlrepro.runs.records import read_rows
+
+CELLS = "results/compare/tiny/cells.csv"
+METHODS = ("train_mean", "rf", "sa_bfgs", "aa_knn@grid")
+
+
+def test_four_cores_and_another_order_give_the_same_bytes(undisturbed, project):
+    project.snakemake("results/folds/tiny/drawn_faces.npz")
+    for method in METHODS:  # another order, four threads, each unit in two halves
+        for folds in ("3-4", "0-2"):
+            project.run("ldlrepro", "run", "tiny", "drawn_faces", method, "--folds", folds,
+                        "--threads", "4")  # fmt: skip
+    expected = arrays(undisturbed)
+    assert len(expected) == 5 * len(METHODS)
+    assert arrays(project) == expected
+
+
+def test_one_core_gives_the_same_bytes(undisturbed, project):
+    project.snakemake(CELLS, cores=1)
+    assert project.predictions() == undisturbed.predictions()
+
+
+def arrays(project) -> dict[tuple[str, str], bytes]:
+    """Prediction bytes by method and fold, however the folds were cut into files."""
+    found = {}
+    for path in (project.root / "results/units").rglob("*.npz"):
+        with np.load(path) as stored:
+            for name in stored.files:
+                found[path.parent.name, name] = stored[name].tobytes()
+    return found
+
+
+def test_killed_ten_times_it_loses_no_finished_fold(undisturbed, project):
+    """kill -9 to the whole workflow at ten random moments, then let it finish."""
+    moments = random.Random(20260101)
+    finished: dict[tuple[str, int], str] = {}
+    for _ in range(10):
+        process = project.start("snakemake", "--cores", "2", "--nolock", CELLS)
+        time.sleep(moments.uniform(0.5, 4.5))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        finished |= finished_folds(project)
+    project.snakemake("--nolock", CELLS)
+    assert project.predictions() == undisturbed.predictions()
+    assert finished, "no fold was finished before a kill; the test proves nothing"
+    final = {
+        (row.method, row.fold): row.started_at
+        for path in (project.root / "results/units").rglob("*.parquet")
+        for row in read_rows(path)
+    }
+    lost = {key for key, started in finished.items() if final[key] != started}
+    assert not lost, f"computed again although they were finished: {lost}"
+    assert not list((project.root / "results").rglob("*.part")), "half a file was left behind"
+
+
+def finished_folds(project) -> dict[tuple[str, int], str]:
+    """(method, fold) -> when it was started, from journals and records."""
+    import json
+
+    found = {}
+    for path in (project.root / "results/journal").rglob("r*_f*.npz"):
+        with np.load(path) as stored:
+            row = json.loads(str(stored["row"]))
+        found[row["method"], row["fold"]] = row["started_at"]
+    return found
