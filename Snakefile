@@ -5,7 +5,7 @@
 # What runs is decided by config/config.yaml; README.md and config/README.md explain the rest.
 from snakemake.utils import min_version
 
-from ldlrepro.config import paper_ids
+from ldlrepro.config import paper_ids, tracking_uri
 from ldlrepro.wiring import Wiring, run_configuration
 
 min_version("9.0")

@@ -17,6 +17,6 @@ rule track:
         runtime=60,
         mlflow_writer=1,
     params:
-        uri=RUN["tracking_uri"],
+        uri=tracking_uri(RUN),
     shell:
-        "ldlrepro sync {wildcards.paper} --tracking-uri {params.uri} --out {output.counts} 2> {log}"
+        "ldlrepro sync {wildcards.paper} --tracking-uri {params.uri:q} --out {output.counts} 2> {log}"

@@ -118,6 +118,11 @@ def check_run_config(tree: Tree, path: Path) -> Tree:
     return tree
 
 
+def tracking_uri(run: Tree) -> str:
+    """Where runs are tracked: MLFLOW_TRACKING_URI wins over the configuration."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or str(run["tracking_uri"])
+
+
 # ---------------------------------------------------------------------- plumbing
 
 

@@ -142,7 +142,7 @@ def sync(args: argparse.Namespace) -> int:
     from ldlrepro.compare.collect import Places, local_units
     from ldlrepro.runs.records import atomically
 
-    uri = args.tracking_uri or config.load_run_config()["tracking_uri"]
+    uri = args.tracking_uri or config.tracking_uri(config.load_run_config())
     for paper in args.paper:
         units = local_units(Places(RESULTS, DATA), plan.paper_units(paper))
         title = config.load_paper(paper)["title"]

@@ -286,6 +286,12 @@ def test_a_second_sync_writes_nothing(uri):
     assert database_bytes(uri) == before
 
 
+def test_runs_are_known_again_over_several_pages(uri, monkeypatch):
+    monkeypatch.setattr("ldlrepro.track.RUNS_PER_PAGE", 2)
+    sync(PAPER, TITLE, many_units(5), uri)
+    assert sync(PAPER, TITLE, many_units(5), uri) == SyncCounts(unchanged=5)
+
+
 def test_a_changed_record_supersedes_its_run_and_no_other(uri):
     sync(PAPER, TITLE, [make_unit(), make_unit("lrr")], uri)
     untouched = {r.info.run_id for r in runs_of(uri) if r.data.params["method"] == "lrr"}

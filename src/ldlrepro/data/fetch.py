@@ -132,7 +132,7 @@ def _fetch_files(dataset_id: str, spec: Mapping[str, Any], getter: _Getter) -> F
             problems += getter.problems or [f"{entry['name']} is in no local folder"]
     if not problems:
         return FetchStatus(dataset_id, True, files=files)
-    reason = "; ".join(problems) + ". " + _how_to_get(dataset_id, spec)
+    reason = f"{'; '.join(problems)}. {_how_to_get(dataset_id, spec)}"
     return FetchStatus(dataset_id, False, reason, files)
 
 

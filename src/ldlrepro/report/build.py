@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ldlrepro import __version__, config, plan
 from ldlrepro.compare.cells import verdict_rows
-from ldlrepro.compare.collect import Places, UnitScores, best_source, local_units
+from ldlrepro.compare.collect import LOCAL, Places, UnitScores, best_source, local_units
 from ldlrepro.compare.reference import reference_units
 from ldlrepro.report.content import Overhead, PaperPage, ReportContent, UnitKey
 from ldlrepro.report.figures import drawings
@@ -37,6 +37,7 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
         leaks=_leaks(results, units),
         commands=[f"snakemake --cores all {paper}", f"ldlrepro verdicts {paper}"],
         method_titles={unit.method: _title(unit.method) for unit in units},
+        synthetic=tree["synthetic"],
     )
 
 
@@ -46,12 +47,11 @@ def report_content(results: Path, data: Path) -> ReportContent:
     pages = [
         page
         for page in pages
-        if not config.load_paper(page.id)["synthetic"]
-        or any(u.source == "local" for u in page.units)
+        if not page.synthetic or any(unit.source == LOCAL for unit in page.units)
     ]
     for page in pages:
         page.figures = drawings(page)
-    pages.sort(key=lambda page: (config.load_paper(page.id)["synthetic"], page.year, page.id))
+    pages.sort(key=lambda page: (page.synthetic, page.year, page.id))
     return ReportContent(
         pages=pages,
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

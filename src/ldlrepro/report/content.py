@@ -124,6 +124,8 @@ class PaperPage:
     commands: list[str] = field(default_factory=list)
     method_titles: Mapping[str, str] = field(default_factory=dict)
     """Method id -> name for methods that no printed row names."""
+    synthetic: bool = False
+    """A made-up paper on drawn data: shown, but never counted among the papers."""
 
 
 @dataclass(frozen=True)

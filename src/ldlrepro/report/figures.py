@@ -33,7 +33,7 @@ def drawings(page: PaperPage) -> list[Figure]:
         Figure(
             "Methods side by side",
             _svg(_methods(page)),
-            "Mean KL of each method on each data set, as a multiple of what the training mean gets.",
+            "Mean KL of each method on each data set, divided by that of the training mean.",
         ),
     ]
 
@@ -60,7 +60,7 @@ def _agreement(page: PaperPage) -> Any:
                 measures.index(r.metric) + ((i * 7) % 11 - 5) / 18 for i, r in enumerate(mine)
             ]
             axes.scatter(
-                [100 * max(-1.0, min(1.0, row.deviation)) for row in mine],
+                [100 * max(-1.0, min(1.0, row.deviation or 0.0)) for row in mine],
                 heights,
                 s=16,
                 alpha=0.75,

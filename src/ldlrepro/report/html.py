@@ -56,14 +56,15 @@ def render_report(content: ReportContent, folder: Path) -> str:
     script = _asset("report.js")
     early_script = "document.documentElement.classList.add('js')"
     units = content.units()
+    papers = [page for page in content.pages if not page.synthetic]
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             content=content,
             pages=[(page, page_tables(page), tally(page.rows)) for page in content.pages],
-            total=tally([row for page in content.pages for row in page.rows]),
-            printing=sum(bool(page.rows) for page in content.pages),
+            total=tally([row for page in papers for row in page.rows]),
+            printing=sum(bool(page.rows) for page in papers),
             units=list(units.values()),
             reasons=grouped_reasons(content.pages),
             left_out=[(page.id, *item) for page in content.pages for item in page.left_out],
