@@ -140,14 +140,18 @@ def sync(args: argparse.Namespace) -> int:
 
     from ldlrepro import track
     from ldlrepro.compare.collect import Places, local_units
+    from ldlrepro.compare.reference import chosen_units, reference_units
     from ldlrepro.runs.records import atomically
 
+    reference = reference_units(config.project_root() / "reference")
     uri = args.tracking_uri or config.tracking_uri(config.load_run_config())
     for paper in args.paper:
-        units = local_units(Places(RESULTS, DATA), plan.paper_units(paper))
+        planned = plan.paper_units(paper)
+        units = chosen_units(planned, local_units(Places(RESULTS, DATA), planned), reference)
         title = config.load_paper(paper)["title"]
-        drawings = sorted((RESULTS / "figures" / paper).glob("*.svg"))
-        counts = track.sync(paper, title, list(units.values()), uri, drawings)
+        files = sorted((RESULTS / "figures" / paper).glob("*.svg"))
+        files += sorted((RESULTS / "compare" / paper).glob("*.csv"))
+        counts = track.sync(paper, title, units, uri, files)
         say(f"{paper}: {asdict(counts)}")
         if args.out:
             text = json.dumps({"paper": paper, "units": len(units)}) + "\n"

@@ -9,6 +9,7 @@ from typing import Any
 from ldlrepro import config, plan
 from ldlrepro.compare.collect import (
     LOCAL,
+    Units,
     UnitScores,
     best_source,
     expected_folds,
@@ -18,19 +19,17 @@ from ldlrepro.compare.reference import same_bits
 from ldlrepro.compare.verdicts import MISPRINT, NOT_RUN, QUOTED, VerdictRow, band, deviation, judge
 from ldlrepro.runs.records import FAILED
 
-Units = Mapping[tuple[str, str, str], UnitScores]
-
 
 def verdict_rows(paper: str, local: Units, reference: Units) -> list[VerdictRow]:
     """A verdict for every printed number of a paper, in printed order."""
     misprints = _misprints(paper)
-    return [_verdict(cell, dict(local), dict(reference), misprints) for cell in plan.cells(paper)]
+    return [_verdict(cell, local, reference, misprints) for cell in plan.cells(paper)]
 
 
 def _verdict(
     cell: plan.Cell,
-    local: dict[tuple[str, str, str], UnitScores],
-    reference: dict[tuple[str, str, str], UnitScores],
+    local: Units,
+    reference: Units,
     misprints: Mapping[tuple[str, ...], dict[str, Any]],
 ) -> VerdictRow:
     row = cell.row
@@ -73,9 +72,7 @@ def _verdict(
     return VerdictRow(**base, **measured, verdict=verdict)
 
 
-def _measured(
-    cell: plan.Cell, scored: UnitScores, reference: dict[tuple[str, str, str], UnitScores]
-) -> dict[str, Any]:
+def _measured(cell: plan.Cell, scored: UnitScores, reference: Units) -> dict[str, Any]:
     values = scored.values(cell.row["metric"])
     if not values or cell.unit is None:
         return {}

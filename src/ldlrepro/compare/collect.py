@@ -43,6 +43,10 @@ class UnitScores:
         return [v for v in self.scores.get(measure, []) if not math.isnan(v)]
 
 
+Units = dict[tuple[str, str, str], UnitScores]
+"""By (protocol, dataset, method)."""
+
+
 @dataclass(frozen=True)
 class Places:
     """The folders of a workspace."""
@@ -57,9 +61,7 @@ class Places:
         return self.results / "folds" / protocol / f"{dataset}.npz"
 
 
-def local_units(
-    places: Places, units: Iterable[plan.Unit]
-) -> dict[tuple[str, str, str], UnitScores]:
+def local_units(places: Places, units: Iterable[plan.Unit]) -> Units:
     """Scored local records of ``units``; units without any record are left out."""
     found = {}
     for unit in units:
@@ -112,11 +114,7 @@ def _tests(folds: Path) -> dict[tuple[int, int], np.ndarray]:
     return {(f.repeat, f.fold): f.test for f in read_folds(folds)[0]}
 
 
-def best_source(
-    unit: plan.Unit,
-    local: dict[tuple[str, str, str], UnitScores],
-    reference: dict[tuple[str, str, str], UnitScores],
-) -> UnitScores | None:
+def best_source(unit: plan.Unit, local: Units, reference: Units) -> UnitScores | None:
     """A complete local record, else the reference, else whatever local folds there are."""
     key = (unit.protocol, unit.dataset, unit.method)
     mine, theirs = local.get(key), reference.get(key)

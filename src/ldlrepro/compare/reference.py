@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import metrics
-from ldlrepro.compare.collect import REFERENCE, UnitScores
+from ldlrepro import metrics, plan
+from ldlrepro.compare.collect import REFERENCE, Units, UnitScores, best_source
 from ldlrepro.runs.records import OK, FoldRow
 
 FOLD_COLUMNS = (
@@ -76,7 +76,7 @@ def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> 
     return written
 
 
-def reference_units(folder: Path) -> dict[tuple[str, str, str], UnitScores]:
+def reference_units(folder: Path) -> Units:
     """Every unit of the reference by (protocol, dataset, method)."""
     found = {}
     for table in sorted(folder.glob("*/*.csv")):
@@ -94,6 +94,12 @@ def reference_units(folder: Path) -> dict[tuple[str, str, str], UnitScores]:
             )
             found[unit.key] = unit
     return found
+
+
+def chosen_units(units: Iterable[plan.Unit], local: Units, reference: Units) -> list[UnitScores]:
+    """For each planned unit its local record, or the reference's; units with neither are left out."""
+    found = (best_source(unit, local, reference) for unit in units)
+    return [unit for unit in found if unit is not None]
 
 
 def same_bits(local: UnitScores, reference: UnitScores | None) -> str:

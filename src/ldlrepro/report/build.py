@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ldlrepro import __version__, config, plan
 from ldlrepro.compare.cells import verdict_rows
-from ldlrepro.compare.collect import LOCAL, Places, UnitScores, best_source, local_units
-from ldlrepro.compare.reference import reference_units
+from ldlrepro.compare.collect import LOCAL, Places, Units, local_units
+from ldlrepro.compare.reference import chosen_units, reference_units
 from ldlrepro.report.content import Overhead, PaperPage, ReportContent, UnitKey
 from ldlrepro.report.figures import drawings
 from ldlrepro.runs import provenance
@@ -22,7 +22,6 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
     tree = config.load_paper(paper)
     units = plan.paper_units(paper)
     local, reference = local_units(Places(results, data), units), _reference()
-    chosen = [best_source(unit, local, reference) for unit in units]
     return PaperPage(
         id=paper,
         title=tree["title"],
@@ -32,7 +31,7 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
         protocol_text=[definition["text"] for definition in tree["protocols"].values()],
         rows=verdict_rows(paper, local, reference),
         tables={number: table["title"] for number, table in tree["tables"].items()},
-        units=[unit for unit in chosen if unit is not None],
+        units=chosen_units(units, local, reference),
         left_out=_left_out(paper),
         leaks=_leaks(results, units),
         commands=[f"snakemake --cores all {paper}", f"ldlrepro verdicts {paper}"],
@@ -64,7 +63,7 @@ def report_content(results: Path, data: Path) -> ReportContent:
 
 
 @cache
-def _reference() -> dict[UnitKey, UnitScores]:
+def _reference() -> Units:
     return reference_units(config.project_root() / "reference")
 
 
