@@ -14,7 +14,7 @@ min_version("9.0")
 configfile: "config/config.yaml"
 
 
-RUN = run_configuration(config)
+RUN = run_configuration(config, workflow.configfiles)
 PLAN = Wiring(RUN)
 
 

@@ -32,6 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"ldlrepro: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("ldlrepro: interrupted; finished folds are kept", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # `ldlrepro verdicts | head`
         sys.stderr.close()
         return 0

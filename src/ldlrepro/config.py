@@ -102,16 +102,16 @@ def load_run_config() -> Tree:
     return check_run_config(_read_yaml(path), path)
 
 
-def check_run_config(tree: Tree, path: Path) -> Tree:
+def check_run_config(tree: Tree, source: Path | str) -> Tree:
     """A merged run configuration, with every file that it leads to checked as well."""
-    check(tree, "config", path)
+    check(tree, "config", source)
     for paper in tree["papers"]:
         load_paper(paper)
     for kind, known in (("datasets", dataset_ids()), ("methods", method_ids())):
         for name in tree["only"].get(kind, []):
             if name not in known:
                 raise UserError(
-                    f"{path}: only.{kind}: '{name}' does not exist.{nearest(name, known)}"
+                    f"{source}: only.{kind}: '{name}' does not exist.{nearest(name, known)}"
                 )
     for dataset in dataset_ids():
         load_dataset(dataset)
@@ -168,18 +168,19 @@ def _validator(kind: str) -> Any:
     return Draft202012Validator(schema(kind))
 
 
-def check(tree: Tree, kind: str, path: Path) -> None:
+def check(tree: Tree, kind: str, source: Path | str) -> None:
     """Raise UserError with every violation of the schema, each on its own line."""
     problems = [_explain(error) for error in _validator(kind).iter_errors(tree)]
     if problems:
-        raise UserError("\n".join(f"{_shown(path)}: {problem}" for problem in sorted(problems)))
+        raise UserError("\n".join(f"{_shown(source)}: {problem}" for problem in sorted(problems)))
 
 
-def _shown(path: Path) -> str:
+def _shown(source: Path | str) -> str:
+    """A path within the checkout relative to it; anything else as it is."""
     try:
-        return str(path.resolve().relative_to(project_root()))
+        return str(Path(source).relative_to(project_root()))
     except ValueError:
-        return str(path)
+        return str(source)
 
 
 def _explain(error: Any) -> str:

@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ldlrepro import config, plan
 from ldlrepro.data.fetch import default_mirrors, local_sources
+from ldlrepro.errors import UserError
 from ldlrepro.runs import provenance
 
 DATA = Path("data")
 
 
-def run_configuration(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Snakemake's merged configuration, checked against our schema."""
-    return config.check_run_config(dict(given), Path("config/config.yaml"))
+def run_configuration(given: Mapping[str, Any], files: Sequence[str | Path]) -> dict[str, Any]:
+    """Snakemake's merged configuration, checked against our schema; ``files`` are its sources."""
+    from snakemake.exceptions import WorkflowError
+
+    try:
+        return config.check_run_config(dict(given), " + ".join(map(str, files)))
+    except UserError as error:
+        raise WorkflowError(str(error)) from None  # which Snakemake shows without a traceback
 
 
 class Wiring:

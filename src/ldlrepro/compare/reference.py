@@ -97,7 +97,7 @@ def reference_units(folder: Path) -> Units:
 
 
 def chosen_units(units: Iterable[plan.Unit], local: Units, reference: Units) -> list[UnitScores]:
-    """For each planned unit its local record, or the reference's; units with neither are left out."""
+    """For each planned unit its local record or the reference; units with neither are left out."""
     found = (best_source(unit, local, reference) for unit in units)
     return [unit for unit in found if unit is not None]
 
