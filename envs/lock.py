@@ -35,8 +35,11 @@ def main(constraints: str | None) -> None:
     pins = dict(line.split("==") for line in frozen if "==" in line)
     pins.pop("pip", None)
     torch, boost = pins["torch"].partition("+")[0], pins["xgboost-cpu"]
-    common = [f"{k}=={v}" for k, v in sorted(pins.items(), key=lambda p: p[0].lower())
-              if k not in ACCELERATED]
+    common = [
+        f"{k}=={v}"
+        for k, v in sorted(pins.items(), key=lambda p: p[0].lower())
+        if k not in ACCELERATED
+    ]
     write("lock.txt", common)
     write(
         "cpu.txt",

@@ -185,14 +185,7 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:
-    from ldlrepro import config
-
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=config.DEFAULT_SEED,
-        help="global seed (default: %(default)s)",
-    )
+    parser.add_argument("--seed", type=int, help="global seed (default: that of config.yaml)")
 
 
 if __name__ == "__main__":

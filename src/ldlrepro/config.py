@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,6 @@ from typing import Any
 from ldlrepro.errors import UserError, nearest, unknown
 
 Tree = dict[str, Any]
-DEFAULT_SEED = 2026
-"""The global seed of config.yaml, for verbs called by hand."""
 
 
 @cache
@@ -67,9 +66,9 @@ def load_paper(paper: str) -> Tree:
 
 
 def method_exists(method: str) -> bool:
-    base, _, variant = method.partition("@")
+    base, at, variant = method.partition("@")
     return base in _ids("methods") and (
-        not variant or variant in _file("method", base).get("variants", {})
+        not at or variant in _file("method", base).get("variants", {})
     )
 
 
@@ -105,14 +104,13 @@ def load_run_config() -> Tree:
 def check_run_config(tree: Tree, source: Path | str) -> Tree:
     """A merged run configuration, with every file that it leads to checked as well."""
     check(tree, "config", source)
-    for paper in tree["papers"]:
+    tree = _with_defaults(tree, "config")
+    where = _shown(source)
+    _check_known(tree["papers"], paper_ids(), f"{where}: papers")
+    _check_known(tree["only"].get("datasets", []), dataset_ids(), f"{where}: only.datasets")
+    _check_known(tree["only"].get("methods", []), method_ids(), f"{where}: only.methods")
+    for paper in paper_ids():
         load_paper(paper)
-    for kind, known in (("datasets", dataset_ids()), ("methods", method_ids())):
-        for name in tree["only"].get(kind, []):
-            if name not in known:
-                raise UserError(
-                    f"{source}: only.{kind}: '{name}' does not exist.{nearest(name, known)}"
-                )
     for dataset in dataset_ids():
         load_dataset(dataset)
     return tree
@@ -135,10 +133,29 @@ def _file(kind: str, name: str) -> Tree:
     path = project_root() / "config" / f"{kind}s" / f"{name}.yaml"
     tree = _read_yaml(path)
     check(tree, kind, path)
-    for key, rule in schema(kind)["properties"].items():
-        if "default" in rule:
-            tree.setdefault(key, rule["default"])
-    return tree
+    if kind == "paper":
+        _check_datasets_of(tree, _shown(path))
+    return _with_defaults(tree, kind)
+
+
+def _with_defaults(tree: Tree, kind: str) -> Tree:
+    rules = schema(kind)["properties"]
+    defaults = {key: rule["default"] for key, rule in rules.items() if "default" in rule}
+    return {**copy.deepcopy(defaults), **tree}
+
+
+def _check_datasets_of(paper: Tree, where: str) -> None:
+    known = dataset_ids()
+    _check_known(paper["datasets"], known, f"{where}: datasets")
+    _check_known(paper.get("use_dataset", {}).values(), known, f"{where}: use_dataset")
+    for number, block in enumerate(paper.get("extra", [])):
+        _check_known(block.get("datasets", []), known, f"{where}: extra.{number}.datasets")
+
+
+def _check_known(names: Iterable[str], known: Collection[str], where: str) -> None:
+    for name in names:
+        if name not in known:
+            raise UserError(f"{where}: '{name}' does not exist.{nearest(name, known)}")
 
 
 def _read_yaml(path: Path) -> Tree:
@@ -149,7 +166,7 @@ def _read_yaml(path: Path) -> Tree:
             tree = yaml.load(handle, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not valid YAML: {error}") from None
     if not isinstance(tree, dict):
         raise UserError(f"{path}: expected keys and values, found {type(tree).__name__}")
@@ -201,6 +218,10 @@ def _explain(error: Any) -> str:
     if error.validator == "required":
         missing = [key for key in error.validator_value if key not in error.instance]
         return f"{prefix}missing key {', '.join(missing)}"
+    if error.validator in ("anyOf", "oneOf"):
+        # Complaints about a shape that the value does not have would only mislead.
+        at_hand = [e for e in error.context if e.validator != "type" or e.relative_path]
+        return " or ".join(dict.fromkeys(map(_explain, at_hand or error.context)))
     if error.validator == "type":
         return f"{prefix}{error.instance!r} should be of type {error.validator_value}"
     return f"{prefix}{error.message}"

@@ -60,6 +60,8 @@ class Chunk:
         if name == "all":
             return cls(unit)
         first, _, last = name.partition("-")
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+            raise UserError(f"'{name}' names no folds. Write 'all', or first-last such as 0-4.")
         return cls(unit, int(first), int(last))
 
 
@@ -78,7 +80,27 @@ def protocols() -> dict[str, tuple[str, dict[str, Any]]]:
                     f"config/papers/{found[name][0]}.yaml; choose another name"
                 )
             found[name] = (paper, definition)
+    for paper in config.paper_ids():
+        for where, name in _protocols_named_in(config.load_paper(paper)):
+            if name not in found:
+                raise UserError(
+                    f"config/papers/{paper}.yaml: {where}: no paper has a protocol '{name}'."
+                    f"{nearest(name, found)}"
+                )
     return found
+
+
+def _protocols_named_in(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every mention of a protocol in a paper's file: (key, protocol id)."""
+    mentions: dict[str, Any] = {f"methods.{name}": m for name, m in tree["methods"].items()}
+    mentions |= {f"extra.{i}": block for i, block in enumerate(tree.get("extra", []))}
+    for number, table in tree["tables"].items():
+        mentions[f"tables.{number}"] = table
+        for name, setting in table.get("settings", {}).items():
+            mentions[f"tables.{number}.settings.{name}"] = setting
+    for where, entry in mentions.items():
+        if isinstance(entry, dict) and "protocol" in entry:
+            yield f"{where}.protocol", entry["protocol"]
 
 
 def protocol(name: str) -> dict[str, Any]:
@@ -122,7 +144,14 @@ def _cell(paper: str, row: dict[str, str]) -> Cell:
     table = tree["tables"].get(row["table"])
     if table is None:
         raise UserError(f"{where}: tables: nothing for the printed table '{row['table']}'")
-    setting = table.get("settings", {}).get(row["setting"], {})
+    settings = table.get("settings", {})
+    setting = settings.get(row["setting"], {})
+    if settings and row["setting"] not in settings:
+        # Without its entry the row would be measured as if it were the paper's plain setting.
+        raise UserError(
+            f"{where}: tables.{row['table']}.settings: nothing for the printed "
+            f"'{row['setting']}'.{nearest(row['setting'], settings)}"
+        )
     skip = method.get("skip") or setting.get("skip")
     if skip:
         return Cell(row, None, skip, note)

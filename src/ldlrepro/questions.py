@@ -79,19 +79,15 @@ def verdicts(args: argparse.Namespace) -> int:
     from ldlrepro.compare.verdicts import VERDICTS
 
     wanted = args.paper or [p for p in config.paper_ids() if not config.load_paper(p)["synthetic"]]
-    rows = [
-        row
-        for paper in wanted
-        for row in _rows(paper)
-        if (not args.dataset or row.dataset == args.dataset)
-        and (not args.method or row.method == args.method)
-    ]
+    if args.show and args.show not in VERDICTS:
+        raise UserError(
+            f"no verdict '{args.show}'.{nearest(args.show, VERDICTS)} "
+            f"They are: {', '.join(VERDICTS)}"
+        )
+    rows = [row for paper in wanted for row in _rows(paper)]
+    rows = _only(rows, "dataset", args.dataset)
+    rows = _only(rows, "method", args.method)
     if args.show:
-        if args.show not in VERDICTS:
-            raise UserError(
-                f"no verdict '{args.show}'.{nearest(args.show, VERDICTS)} "
-                f"They are: {', '.join(VERDICTS)}"
-            )
         rows = [row for row in rows if row.verdict == args.show]
         shown = [_cell_line(row) for row in rows]
         columns = ("cell", "printed", "measured", "deviation", "source", "reason")
@@ -114,6 +110,19 @@ def verdicts(args: argparse.Namespace) -> int:
         total = {key: sum(c[key] for c in counted) for key in counted[0] if key != "paper"}
         counted.append({"paper": "all", **total})
     return _answer(args, counted, tuple(counted[0]))
+
+
+def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
+    """Rows with the wanted value; a value that no row has is a mistake, not an empty answer."""
+    if not wanted:
+        return rows
+    printed = dict.fromkeys(getattr(row, column) for row in rows)
+    if wanted not in printed:
+        raise UserError(
+            f"no printed number for {column} '{wanted}'.{nearest(wanted, printed)} "
+            f"There are: {', '.join(printed)}"
+        )
+    return [row for row in rows if getattr(row, column) == wanted]
 
 
 def _rows(paper: str) -> list[Any]:

@@ -55,11 +55,17 @@ def folds(args: argparse.Namespace) -> int:
     from ldlrepro.runs.records import atomically
 
     protocol = plan.protocol(args.protocol)
+    config.load_dataset(args.dataset)
     path = RESULTS / "folds" / args.protocol / f"{args.dataset}.npz"
-    seed = folds.folds_seed(args.seed, args.protocol, args.dataset)
+    seed = folds.folds_seed(_seed(args), args.protocol, args.dataset)
     meta: dict[str, object] = {"protocol": args.protocol, "dataset": args.dataset}
     try:
         data = load_ready(DATA / "ready" / f"{args.dataset}.npz")
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{error.filename}: no such file. Type `ldlrepro fetch {args.dataset}` and "
+            f"`ldlrepro prepare {args.dataset}` first."
+        ) from None
     except DataUnavailable as error:
         made, found = [], {"available": False, "text": str(error)}
     else:
@@ -81,12 +87,13 @@ def folds(args: argparse.Namespace) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
+    from ldlrepro import models
     from ldlrepro.runs.unit import UnitJob, run_unit
 
     unit = plan.Unit(args.protocol, args.dataset, args.method)
     plan.protocol(unit.protocol)
     config.load_dataset(unit.dataset)
-    config.load_method(unit.method)
+    models.load(unit.method)  # a mistake in its file is no failed fold
     _make_inputs(args, unit)
     chunks = [plan.Chunk.parse(unit, args.folds)] if args.folds else plan.chunks(unit)
     failed = 0
@@ -97,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
             folds=RESULTS / "folds" / unit.protocol / f"{unit.dataset}.npz",
             record=plan.record_path(RESULTS, chunk),
             journal=RESULTS / "journal" / unit.protocol / unit.dataset / unit.method,
-            seed=args.seed,
+            seed=_seed(args),
             threads=args.threads,
         )
         rows = run_unit(job, say)
@@ -113,6 +120,10 @@ def _make_inputs(args: argparse.Namespace, unit: plan.Unit) -> None:
         prepare(argparse.Namespace(dataset=unit.dataset))
     if not (RESULTS / "folds" / unit.protocol / f"{unit.dataset}.npz").is_file():
         folds(argparse.Namespace(protocol=unit.protocol, dataset=unit.dataset, seed=args.seed))
+
+
+def _seed(args: argparse.Namespace) -> int:
+    return int(config.load_run_config()["seed"] if args.seed is None else args.seed)
 
 
 def compare(args: argparse.Namespace) -> int:

@@ -64,7 +64,8 @@ class Wiring:
     # ------------------------------------------------------------------ units
 
     def method_spec(self, wildcards: Any) -> str:
-        return provenance.spec_digest(self._method(wildcards))
+        select_by = plan.protocol(wildcards.protocol).get("select_by", "kl")
+        return provenance.spec_digest(self._method(wildcards), select_by)
 
     def method_code(self, wildcards: Any) -> str:
         return provenance.code_digest(self._method(wildcards)["class"])

@@ -37,7 +37,7 @@ class LogHandler(LogHandlerBase):
         self.rule_of: dict[int, str] = {}
         self.label_of: dict[int, str] = {}
         self.units_to_do = self.units_done = 0
-        self.jobs = ""
+        self.jobs = self.last_job = ""
         self.first_start = 0.0
         self.last_line = 0.0
         self.line_open = False
@@ -76,12 +76,14 @@ class LogHandler(LogHandlerBase):
             self.label_of[record.jobid] = _label(record)
             self.first_start = self.first_start or time.monotonic()
         elif event == LogEvent.PROGRESS:
+            # Follows the JOB_FINISHED that it counts.
             self.jobs = f"{record.done} of {record.total} steps"
+            self._progress()
         elif event == LogEvent.JOB_FINISHED:
             job = getattr(record, "job_id", None)
             if self.rule_of.get(job) == UNIT_RULE:
                 self.units_done += 1
-            self._progress(self.label_of.get(job, ""))
+            self.last_job = self.label_of.get(job, "")
 
     def _is_small_talk(self, text: str, event: Any) -> bool:
         """Greetings that say nothing about the work."""
@@ -104,7 +106,7 @@ class LogHandler(LogHandlerBase):
         )
         return text.startswith(starts)
 
-    def _progress(self, label: str) -> None:
+    def _progress(self) -> None:
         now = time.monotonic()
         finished = self.units_done == self.units_to_do
         if not self._terminal and now - self.last_line < SECONDS_BETWEEN_LINES and not finished:
@@ -112,7 +114,7 @@ class LogHandler(LogHandlerBase):
         self.last_line = now
         parts = [f"{self.units_done} of {self.units_to_do} units"] if self.units_to_do else []
         parts += [part for part in (self.jobs, self._eta(now)) if part]
-        line = f"[{', '.join(parts)}] {label}"
+        line = f"[{', '.join(parts)}] {self.last_job}"
         if self._terminal:
             self.stream.write(f"\r\x1b[K{line[:110]}")
             self.line_open = True

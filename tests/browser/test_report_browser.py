@@ -436,3 +436,22 @@ def test_paper_shows_tables_without_navigation(page, report):
     assert page.locator(".view.on .scroll.box").first.evaluate(
         "box => getComputedStyle(box).overflowX"
     ) == ("visible")
+
+
+# ---------------------------------------------------------------------- the report of this checkout
+
+
+def test_a_fresh_clone_shows_all_papers_from_the_reference(page: Any, tmp_path: Path) -> None:
+    from ldlrepro.report.build import report_content
+
+    content = report_content(tmp_path / "results", tmp_path / "data")
+    report = write_report(content, tmp_path / "results" / "report" / "all.html")
+    check_page(page, report)
+    visit(page, "#/")
+    words = page.inner_text(".view.on")
+    assert "2 345 numbers are printed in 5 papers" in words.replace("\u2009", " ").replace(
+        "\u202f", " "
+    ).replace("\u00a0", " ")
+    judged = sum(row.measured is not None for paper in content.pages for row in paper.rows)
+    assert judged > 0, "reference/ holds no record"
+    assert all(row.source in ("", "reference") for paper in content.pages for row in paper.rows)

@@ -98,7 +98,8 @@ def _why_not(cell: plan.Cell, scored: UnitScores | None) -> str:
             return f"failed: {failed[0].error.strip().splitlines()[-1]}"
         return f"no measure of this kind yet: {cell.row['metric']}"
     dataset = config.load_dataset(cell.unit.dataset)
-    if not any(file.get("urls") for file in dataset.get("files", [])):
+    public = any(file.get("urls") for file in dataset.get("files", []))
+    if not public and "generator" not in dataset:
         return f"data not available: {dataset.get('how_to_get', 'no public source').strip()}"
     return f"not run yet: snakemake --cores all {plan.protocols()[cell.unit.protocol][0]}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -11,9 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from ldlrepro import metrics, plan
-from ldlrepro.data.registry import load_ready
-from ldlrepro.protocols.folds import read_folds
-from ldlrepro.runs.records import OK, UNAVAILABLE, FoldRow, digest, read_predictions, read_rows
+from ldlrepro.data import DataUnavailable, load_ready
+from ldlrepro.errors import UserError
+from ldlrepro.protocols.folds import folds_digest, read_folds
+from ldlrepro.runs.records import (
+    OK,
+    UNAVAILABLE,
+    FoldRow,
+    digest,
+    predictions_path,
+    read_predictions,
+    read_rows,
+)
 
 LOCAL, REFERENCE = "local", "reference"
 
@@ -62,23 +71,39 @@ class Places:
 
 
 def local_units(places: Places, units: Iterable[plan.Unit]) -> Units:
-    """Scored local records of ``units``; units without any record are left out."""
+    """Scored local records of ``units``; units without any record are left out.
+
+    So are records of rows or folds that have changed since: scored against the new ones they would
+    be wrong, and the next run of Snakemake makes them again.
+    """
     found = {}
     for unit in units:
         paths = [plan.record_path(places.results, chunk) for chunk in plan.chunks(unit)]
-        present = [path for path in paths if path.is_file()]
-        if present:
-            scored = score_unit(places, unit, present)
+        present = {path: read_rows(path) for path in paths if path.is_file()}
+        current = {path: rows for path, rows in present.items() if _is_current(places, rows)}
+        if current:
+            scored = score_unit(places, unit, current)
             found[scored.key] = scored
     return found
 
 
-def score_unit(places: Places, unit: plan.Unit, paths: list[Path]) -> UnitScores:
+def _is_current(places: Places, rows: list[FoldRow]) -> bool:
+    return all(
+        row.data_sha256 == _labels(places.ready(row.dataset))[1]
+        and row.folds_sha256 == _tests(places.folds(row.protocol, row.dataset))[1]
+        for row in rows
+        if row.status != UNAVAILABLE
+    )
+
+
+def score_unit(
+    places: Places, unit: plan.Unit, records: Mapping[Path, list[FoldRow]]
+) -> UnitScores:
     """Score stored predictions against the labels; refuses predictions that lost their digest."""
     rows, values = [], []
-    for path in paths:
+    for path, found in records.items():
         predictions = read_predictions(path)
-        for row in read_rows(path):
+        for row in found:
             P = predictions.get((row.repeat, row.fold))
             rows.append(row)
             values.append(_score(places, row, P, path))
@@ -90,7 +115,7 @@ def score_unit(places: Places, unit: plan.Unit, paths: list[Path]) -> UnitScores
         [rows[i] for i in order],
         {name: [values[i].get(name, math.nan) for i in order] for name in metrics.BETTER},
         LOCAL,
-        paths,
+        list(records),
     )
 
 
@@ -98,20 +123,31 @@ def _score(places: Places, row: FoldRow, P: np.ndarray | None, path: Path) -> di
     if row.status != OK or P is None:
         return {}
     if digest(P) != row.predictions_sha256:
-        raise ValueError(f"{path}: the predictions of fold {row.fold} do not have their digest")
-    D = _labels(places.ready(row.dataset))
-    test = _tests(places.folds(row.protocol, row.dataset))[row.repeat, row.fold]
-    return metrics.evaluate(D[test], P)
+        raise UserError(
+            f"{predictions_path(path)}: the predictions of repeat {row.repeat}, fold {row.fold} "
+            f"are not those that {path.name} was written with. Remove both files and run "
+            "snakemake again."
+        )
+    D, _ = _labels(places.ready(row.dataset))
+    tests, _ = _tests(places.folds(row.protocol, row.dataset))
+    return metrics.evaluate(D[tests[row.repeat, row.fold]], P)
 
 
 @cache
-def _labels(ready: Path) -> np.ndarray:
-    return load_ready(ready).D
+def _labels(ready: Path) -> tuple[np.ndarray, str]:
+    """Label distributions and the digest of the rows; nothing where the data are not here."""
+    try:
+        data = load_ready(ready)
+    except (FileNotFoundError, DataUnavailable):
+        return np.empty((0, 0)), ""
+    return data.D, data.fingerprint["data_sha256"]
 
 
 @cache
-def _tests(folds: Path) -> dict[tuple[int, int], np.ndarray]:
-    return {(f.repeat, f.fold): f.test for f in read_folds(folds)[0]}
+def _tests(folds: Path) -> tuple[dict[tuple[int, int], np.ndarray], str]:
+    """Test rows by (repeat, fold) and the digest of the folds; nothing where there are none."""
+    made = read_folds(folds)[0] if folds.is_file() else []
+    return {(f.repeat, f.fold): f.test for f in made}, folds_digest(made) if made else ""
 
 
 def best_source(unit: plan.Unit, local: Units, reference: Units) -> UnitScores | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro import metrics, plan
-from ldlrepro.compare.collect import REFERENCE, Units, UnitScores, best_source
+from ldlrepro.compare.collect import REFERENCE, Units, UnitScores, best_source, is_complete
 from ldlrepro.runs.records import OK, FoldRow
 
 FOLD_COLUMNS = (
@@ -49,7 +49,7 @@ def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> 
     """Merge complete local units into the reference tables; other rows stay as they are."""
     groups: dict[tuple[str, str], list[UnitScores]] = {}
     for unit in units:
-        if unit.rows and all(row.status == OK for row in unit.rows):
+        if is_complete(plan.Unit(*unit.key), unit):
             groups.setdefault((unit.protocol, unit.method), []).append(unit)
     written = []
     for (protocol, method), members in sorted(groups.items()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib.util
 import json
 import platform
 import subprocess
@@ -22,15 +23,22 @@ NOT_DECISIVE = ("ldlrepro.errors", "ldlrepro.config")
 SPEC_KEYS = ("class", "parameters", "grid", "scaling", "sees_test_labels")
 
 
-def spec_digest(spec: Mapping[str, Any]) -> str:
-    """Of what decides the numbers: class, parameters, grid, scaling. Not of texts or resources."""
+def spec_digest(spec: Mapping[str, Any], select_by: str) -> str:
+    """Of what decides the numbers: class, parameters, grid, scaling. Not of texts or resources.
+
+    Where there is a grid, the measure that the protocol selects by decides too.
+    """
     decisive = {key: spec[key] for key in SPEC_KEYS if spec.get(key)}
+    if "grid" in decisive:
+        decisive["select_by"] = select_by
     return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
 
 @cache
 def code_digest(class_path: str) -> str:
     """Of a method's source: its module, the runner of a fold, and what they import of ours.
+
+    The module may be a user's own; then what it imports of its package counts as well.
 
     Sources are compared as syntax trees without docstrings, so comments and layout do not count.
     """
@@ -47,6 +55,8 @@ def module_digest(*modules: str) -> str:
 
 
 def _closure(start: str) -> dict[str, Path]:
+    """``start`` and what it imports of ours, or of its own package where it is a user's."""
+    followed = ("ldlrepro.", start.partition(".")[0] + ".")
     found: dict[str, Path] = {}
     pending = [start]
     while pending:
@@ -55,19 +65,25 @@ def _closure(start: str) -> dict[str, Path]:
         if path is None or name in found:
             continue
         found[name] = path
-        pending += _imports(name, path)
+        pending += [n for n in _imports(name, path) if n.startswith(followed)]
     return found
 
 
 def _module_path(name: str) -> Path | None:
-    """The source file of a module of ours (or of a user's module on the path); None for others."""
+    """The source file of a module; None for what is not a module or has no source."""
     parts = name.split(".")
     if parts[0] == "ldlrepro":
         base = PACKAGE.joinpath(*parts[1:])
         for path in (base.with_suffix(".py"), base / "__init__.py"):
             if path.is_file():
                 return path
-    return None
+        return None
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        return None
+    source = spec.origin if spec else None
+    return Path(source) if source and source.endswith(".py") else None
 
 
 @cache
@@ -85,7 +101,7 @@ def _imports(name: str, path: Path) -> list[str]:
             names.append(base)
             # `from package import module` names a module too.
             names += [f"{base}.{alias.name}" for alias in node.names]
-    return [n for n in names if n.startswith("ldlrepro.") and n not in NOT_DECISIVE]
+    return [n for n in names if n not in NOT_DECISIVE]
 
 
 @cache

@@ -56,14 +56,14 @@ def run_unit(job: UnitJob, say: Callable[[str], None] = lambda line: None) -> li
     common = _provenance(job, spec)
     try:
         data = load_ready(job.ready)
-        folds = _chunk_folds(job, data.fingerprint["data_sha256"])
+        folds, folds_sha256 = _chunk_folds(job, data.fingerprint["data_sha256"])
     except DataUnavailable as error:
         rows = [_unavailable(job, common, index, str(error)) for index in _positions(job.chunk)]
         records.write_record(job.record, rows, {})
         return rows
     common |= {
         "data_sha256": data.fingerprint["data_sha256"],
-        "folds_sha256": folds_digest(folds),
+        "folds_sha256": folds_sha256,
     }
     journal = _Journal(job.journal / _identity(job, common))
     rows, predictions, busy = [], {}, 0.0
@@ -138,15 +138,20 @@ def _run_one(
     return row, result.predictions
 
 
-def _chunk_folds(job: UnitJob, data_sha256: str) -> list[Fold]:
+def _chunk_folds(job: UnitJob, data_sha256: str) -> tuple[list[Fold], str]:
+    """The folds of the chunk, and the digest of all folds of the protocol."""
     folds, meta = read_folds(job.folds)
-    if meta["data_sha256"] != data_sha256:
+    if meta.get("data_sha256") != data_sha256:  # absent where the data were, too
         raise UserError(
             f"{job.folds}: made for other rows than {job.ready} holds. "
             f"Delete it and run snakemake again; it makes new folds."
         )
     last = len(folds) - 1 if job.chunk.last is None else job.chunk.last
-    return folds[job.chunk.first : last + 1]
+    if last >= len(folds):
+        raise UserError(
+            f"{job.folds} holds folds 0-{len(folds) - 1}, so '{job.chunk.name}' asks for too many."
+        )
+    return folds[job.chunk.first : last + 1], folds_digest(folds)
 
 
 def _positions(chunk: plan.Chunk) -> list[int]:
@@ -169,8 +174,9 @@ def _unavailable(job: UnitJob, common: Mapping[str, Any], index: int, reason: st
 
 
 def _provenance(job: UnitJob, spec: Mapping[str, Any]) -> dict[str, Any]:
+    select_by = plan.protocol(job.chunk.unit.protocol).get("select_by", "kl")
     return {
-        "spec_sha256": provenance.spec_digest(spec),
+        "spec_sha256": provenance.spec_digest(spec, select_by),
         "code_sha256": provenance.code_digest(spec["class"]),
         "lock_sha256": provenance.lock_digest(),
         "git_commit": provenance.git_commit(),
@@ -185,7 +191,8 @@ def _identity(job: UnitJob, common: Mapping[str, Any]) -> str:
         key: common[key]
         for key in ("data_sha256", "folds_sha256", "spec_sha256", "code_sha256", "versions")
     }
-    text = json.dumps({**deciding, "seed": job.seed}, sort_keys=True)
+    # Chunks have journals of their own, for each throws its away when it is done.
+    text = json.dumps({**deciding, "seed": job.seed, "chunk": job.chunk.name}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

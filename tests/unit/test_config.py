@@ -1,0 +1,282 @@
+"""Configuration: what is filled in, how variants merge, and what every complaint names."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+
+from ldlrepro import config, metrics, models, plan
+from ldlrepro.errors import UserError, nearest
+
+METHOD = "config/methods/aa_knn.yaml"
+PAPER = "config/papers/mslp.yaml"
+DATASET = "config/datasets/movie.yaml"
+RUN = "config/config.yaml"
+
+
+def load_everything() -> None:
+    """What Snakemake reads before it plans, and what planning reads."""
+    config.load_run_config()
+    for paper in config.paper_ids():
+        plan.cells(paper)
+        plan.paper_units(paper)
+    plan.protocols()
+
+
+# ---------------------------------------------------------------------- the files as they are
+
+
+def test_every_configuration_file_is_valid():
+    load_everything()
+    assert len(config.paper_ids()) == 6
+    for name in config.method_ids():
+        config.load_method(name)
+
+
+@pytest.mark.parametrize("name", config.method_ids())
+def test_parameters_and_grid_of_every_method_are_known_to_its_class(name):
+    model = models.load(name)
+    spec = config.load_method(name)
+    grid = spec.get("grid", {})
+    fixed = {k: v for k, v in spec.get("parameters", {}).items() if k not in grid}
+    assert fixed.items() <= model.get_params().items()
+    assert set(grid) <= set(model.get_params())
+
+
+def test_every_key_of_the_schemas_is_described():
+    def undescribed(tree, where):
+        for key, rule in tree.get("properties", {}).items():
+            if "$ref" not in rule and "description" not in rule:
+                yield f"{where}.{key}"
+            yield from undescribed(rule, f"{where}.{key}")
+            yield from undescribed(rule.get("items", {}), f"{where}.{key}")
+
+    for kind in ("config", "dataset", "method", "paper"):
+        assert list(undescribed(config.schema(kind), kind)) == []
+
+
+def test_grids_may_be_decided_by_any_measure():
+    rule = config.schema("paper")["$defs"]["protocol"]["properties"]["select_by"]
+    assert rule["enum"] == list(metrics.BETTER)
+
+
+# ---------------------------------------------------------------------- defaults and variants
+
+
+def test_defaults_are_filled_in(checkout):
+    checkout.write("config/methods/bare.yaml", "title: bare\nclass: a.B\n")
+    bare = config.load_method("bare")
+    filled = {key: bare[key] for key in ("control", "sees_test_labels", "scaling")}
+    assert filled == {"control": False, "sees_test_labels": False, "scaling": "none"}
+    checkout.write("config/datasets/bare.yaml", "title: b\nreader: images\nlicence: l\n")
+    assert config.load_dataset("bare")["sparse"] is False
+    assert config.load_paper("mslp")["synthetic"] is False
+
+
+def test_a_run_configuration_needs_papers_only(checkout):
+    checkout.write(RUN, "papers: [mslp]\n")
+    run = config.load_run_config()
+    assert run == {
+        "papers": ["mslp"],
+        "only": {},
+        "seed": 2026,
+        "mirrors": [],
+        "offline": False,
+        "tracking_uri": "sqlite:///mlflow.db",
+        "plan": "runnable",
+        "extra": True,
+    }
+    assert len(plan.run_units(run, "mslp")) == len(plan.paper_units("mslp"))
+
+
+def test_what_a_caller_changes_stays_with_the_caller():
+    first = config.load_method("aa_knn@grid")
+    untouched = copy.deepcopy(first)
+    first["grid"]["n_neighbors"].append(99)
+    first["parameters"].clear()
+    assert config.load_method("aa_knn@grid") == untouched
+    dataset = config.load_dataset("movie")
+    dataset["files"][0]["name"] = "other"
+    assert config.load_dataset("movie")["files"][0]["name"] == "Movie.mat"
+
+
+BASE = """
+title: Base
+class: a.B
+parameters: {a: 1, b: 2}
+grid: {b: [1, 2], c: [3, 4]}
+scaling: standard
+resources: {threads: 2, mem_mb: 500}
+variants:
+  other: {parameters: {a: 7}, resources: {mem_mb: 900}}
+  fixed: {parameters: {b: 9}}
+  regridded: {parameters: {b: 9}, grid: {b: [5, 6]}, scaling: none, title: Mine}
+"""
+
+
+def test_a_variant_replaces_single_parameters_and_resources(checkout):
+    checkout.write("config/methods/base.yaml", BASE)
+    other = config.load_method("base@other")
+    assert other["parameters"] == {"a": 7, "b": 2}
+    assert other["resources"] == {"threads": 2, "mem_mb": 900}
+    assert other["grid"] == {"b": [1, 2], "c": [3, 4]}
+    assert other["scaling"] == "standard"
+    assert other["title"] == "Base (other)"
+
+
+def test_a_variant_that_fixes_a_parameter_takes_it_out_of_the_grid(checkout):
+    checkout.write("config/methods/base.yaml", BASE)
+    fixed = config.load_method("base@fixed")
+    assert fixed["grid"] == {"c": [3, 4]}
+    assert fixed["parameters"]["b"] == 9
+
+
+def test_a_variants_own_grid_replaces_the_grid(checkout):
+    checkout.write("config/methods/base.yaml", BASE)
+    mine = config.load_method("base@regridded")
+    assert (mine["grid"], mine["scaling"], mine["title"]) == ({"b": [5, 6]}, "none", "Mine")
+
+
+def test_variants_follow_their_method_in_the_list(checkout):
+    checkout.write("config/methods/base.yaml", BASE)
+    names = config.method_ids()
+    at = names.index("base")
+    assert names[at : at + 4] == ["base", "base@other", "base@fixed", "base@regridded"]
+
+
+# ---------------------------------------------------------------------- complaints
+
+MISTAKES = [
+    # file, old, new, and what the message must hold
+    (METHOD, "title:", "titel:", ["titel", "Did you mean 'title'?", "missing key title"]),
+    (METHOD, "n_neighbors: 4", "n_neighbors: 4\nscaling: minmax", ["minmax01", "l2row"]),
+    (METHOD, "threads: 1", "threads: many", ["resources.threads", "'many'", "integer"]),
+    (METHOD, "threads: 1", "threads: 0", ["resources.threads", "0 is less than"]),
+    (METHOD, "[5, 10, 15]", "5", ["variants.grid.grid.n_neighbors", "array"]),
+    (METHOD, "[5, 10, 15]", "[5]", ["variants.grid.grid.n_neighbors"]),
+    (METHOD, "variants:\n  grid:\n    title", "variants:\n  grid:\n    titel", ["variants.grid"]),
+    (METHOD, "title: AA-kNN\n", "title: [AA-kNN\n", ["not valid YAML"]),
+    (DATASET, "reader: mat", "reader: matt", ["'matt'", "Did you mean 'mat'?", "drawn_table"]),
+    (DATASET, "sparse: true", "sparse: maybe", ["sparse", "boolean"]),
+    (DATASET, "    sha256:", "    sha265:", ["files.0", "sha265", "Did you mean 'sha256'?"]),
+    (DATASET, "licence:", "license:", ["license", "Did you mean 'licence'?"]),
+    (PAPER, "scheme: kfold", "scheme: kfolds", ["protocols.mslp.scheme", "Did you mean 'kfold'?"]),
+    (PAPER, "    folds: 10\n", "", ["protocols.mslp", "missing key folds"]),
+    (PAPER, "select_by: kl", "select_by: kll", ["select_by", "Did you mean 'kl'?", "clark"]),
+    (PAPER, "validation: holdout", "validation: held", ["protocols.mslp.validation", "next_fold"]),
+    (PAPER, "m2b_lngoo", "m2b_lngo", ["use_dataset", "Did you mean 'm2b_lngoo'?"]),
+    (PAPER, "[sjaffe, sbu", "[sjafe, sbu", ["datasets", "'sjafe'", "Did you mean 'sjaffe'?"]),
+    (PAPER, "- yeast_cdc", "- yeast_cdx", ["extra.", "Did you mean 'yeast_cdc'?"]),
+    (PAPER, "{method: pt_bayes,", "{metod: pt_bayes,", ["methods.PT-Bayes", "'method'?"]),
+    (PAPER, "{method: pt_bayes,", "{", ["methods.PT-Bayes", "missing key method"]),
+    (PAPER, "MSLP: mslp", "MSLP: 3", ["methods.MSLP", "string"]),
+    (PAPER, "  MSLP: mslp\n", "", ["methods", "'MSLP'"]),
+    (PAPER, '"3": {title', '"33": {title', ["tables", "'3'"]),
+    (
+        PAPER,
+        "{title: Natural Scene}",
+        "{title: N, protocol: mslpp}",
+        ["tables.3.protocol", "'mslp'?"],
+    ),
+    ("config/papers/ldldf.yaml", "RF+RF: {", "RF+RG: {", ["tables.4.settings", "RF+RF"]),
+    ("config/papers/ldldf.yaml", "train_share: 0.8", "train_share: 1.8", ["train_share", "1.8"]),
+    ("config/papers/ldldf.yaml", "    train_share: 0.8\n", "", ["missing key train_share"]),
+    ("config/papers/drf.yaml", "protocol: drf_fgnet", "protocol: fgnet", ["'drf_fgnet'?"]),
+    (RUN, "papers:", "paper:", ["paper", "Did you mean 'papers'?", "missing key papers"]),
+    (RUN, "structrf,", "structr,", ["papers", "'structr'", "Did you mean 'structrf'?"]),
+    (RUN, "datasets: []", "datasets: [sjafe]", ["only.datasets", "Did you mean 'sjaffe'?"]),
+    (RUN, "methods: []", "methods: [sa_bfg]", ["only.methods", "Did you mean 'sa_bfgs'?"]),
+    (RUN, "seed: 2026", "seed: -1", ["seed", "minimum"]),
+    (RUN, "offline: false", "offline: no thanks", ["offline", "boolean"]),
+    (RUN, "plan: runnable", "plan: ful", ["plan", "Did you mean 'full'?", "runnable"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "words"),
+    MISTAKES,
+    ids=[f"{m[0].split('/')[-1]}-{m[2]}" for m in MISTAKES],
+)
+def test_a_mistake_is_named_with_its_file_its_key_and_the_nearest_name(
+    checkout, path, old, new, words
+):
+    checkout.edit(path, old, new)
+    with pytest.raises(UserError) as caught:
+        load_everything()
+    message = str(caught.value)
+    for word in [path, *words]:
+        assert word in message
+
+
+def test_all_mistakes_of_a_file_are_listed_at_once(checkout):
+    checkout.edit(METHOD, "threads: 1", "threads: many")
+    checkout.edit(METHOD, "description: Mean", "descripton: Mean")
+    with pytest.raises(UserError) as caught:
+        config.load_method("aa_knn")
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith(f"{METHOD}: ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "expected keys and values, found NoneType"),
+        (b"- a\n- b\n", "expected keys and values, found list"),
+        (b"title: \xff\xfe\n", "not valid YAML"),
+        (b"title: a: b\n", "not valid YAML"),
+    ],
+)
+def test_a_file_that_is_no_mapping_is_named(checkout, content, words):
+    (checkout.root / METHOD).write_bytes(content)
+    with pytest.raises(UserError, match=words) as caught:
+        config.load_method("aa_knn")
+    assert METHOD in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("load", "word", "wanted"),
+    [
+        (config.load_dataset, "sjafe", "Did you mean 'sjaffe'? `ldlrepro datasets`"),
+        (config.load_method, "sa_bfg", "Did you mean 'sa_bfgs'? `ldlrepro methods`"),
+        (config.load_method, "aa_knn@grit", "Did you mean 'aa_knn@grid'?"),
+        (config.load_method, "aa_knn@", "unknown method 'aa_knn@'"),
+        (config.load_method, "../papers/mslp", "unknown method"),
+        (config.load_paper, "structr", "Did you mean 'structrf'? `ldlrepro papers`"),
+        (plan.protocol, "ldlf_ratio_11", "Did you mean 'ldlf_ratio_10'?"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_nearest_and_where_to_look(load, word, wanted):
+    with pytest.raises(UserError) as caught:
+        load(word)
+    assert wanted in str(caught.value)
+
+
+def test_a_far_off_name_gets_no_silly_suggestion():
+    assert nearest("zzzz", ["sjaffe", "movie"]) == ""
+
+
+def test_a_protocol_may_not_be_defined_in_two_papers(checkout):
+    checkout.edit("config/papers/drf.yaml", "  drf_fgnet:", "  mslp:")
+    with pytest.raises(UserError) as caught:
+        plan.protocols()
+    for word in ("config/papers/mslp.yaml", "config/papers/drf.yaml", "protocols.mslp"):
+        assert word in str(caught.value)
+
+
+def test_a_folder_without_configuration_is_refused_with_what_to_do(monkeypatch, tmp_path, checkout):
+    config.project_root.cache_clear()
+    monkeypatch.setenv("LDLREPRO_ROOT", str(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match="set LDLREPRO_ROOT"):
+        config.project_root()
+
+
+def test_the_checkout_is_found_from_a_folder_below_it(monkeypatch, checkout):
+    below = checkout.root / "results" / "deep"
+    below.mkdir(parents=True)
+    monkeypatch.delenv("LDLREPRO_ROOT")
+    monkeypatch.chdir(below)
+    config.project_root.cache_clear()
+    assert config.project_root() == Path(checkout.root).resolve()

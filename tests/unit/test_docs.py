@@ -1,0 +1,372 @@
+"""What the pages say is true: keys, commands, links, and the examples as they stand."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import re
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ldlrepro import __version__, cli, config, config_docs, plan
+from ldlrepro.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG_PAGE = ROOT / "config" / "README.md"
+PAGES = [ROOT / "README.md", CONFIG_PAGE, *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXTRA = re.compile(r"# (\S+), under extra:\n(.*)", re.DOTALL)
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+every_schema = pytest.mark.parametrize("kind", config_docs.KINDS)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for name, text in FENCE.findall(page.read_text()) if name == language]
+
+
+def commands(page: Path, program: str) -> list[str]:
+    """The lines of a page's shell blocks that call a program."""
+    lines = "".join(blocks(page, "sh")).splitlines()
+    return [line.partition(" #")[0].strip() for line in lines if line.startswith(program)]
+
+
+# ---------------------------------------------------------------------- keys
+
+
+def documented(kind: str) -> dict[str, dict[str, str]]:
+    """Key -> the other columns, as they stand on the page."""
+    text = CONFIG_PAGE.read_text().partition(f"<!-- keys of {kind} -->\n")[2]
+    header, _, *lines = text.partition("\n<!-- end")[0].splitlines()
+    names = [cell.strip() for cell in header.strip("|").split("|")]
+    found = {}
+    for line in lines:
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        row = dict(zip(names, cells, strict=True))
+        found[row.pop("key").strip("`")] = row
+    return found
+
+
+def properties(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(name, rule) of every property anywhere in a schema file."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {}).items()
+        for key, part in schema.items():
+            if key not in ("allOf", "anyOf"):  # conditions, which describe no keys
+                yield from properties(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from properties(part)
+
+
+def test_tables_are_those_that_the_schemas_give():
+    page = CONFIG_PAGE.read_text()
+    assert config_docs.with_tables(page) == page, "type: python -m ldlrepro.config_docs"
+
+
+@every_schema
+def test_page_and_schema_have_the_same_keys(kind):
+    in_schema = Counter(name for name, _ in properties(config.schema(kind)))
+    on_page = Counter(key.rpartition(".")[2] for key in documented(kind))
+    assert on_page == in_schema
+
+
+@every_schema
+def test_page_names_allowed_values_and_defaults(kind):
+    rows: dict[str, list[str]] = {}
+    for key, row in documented(kind).items():
+        rows.setdefault(key.rpartition(".")[2], []).append(f"{row['allowed']} {row['default']}")
+    for name, rule in properties(config.schema(kind)):
+        default = rule.get("default")
+        shown = str(default).lower() if isinstance(default, bool) else str(default)
+        wanted = [f"`{value}`" for value in rule.get("enum", [])]
+        wanted += [] if default in (None, {}) else [f"`{shown}`"]
+        assert any(all(text in row for text in wanted) for row in rows[name]), (name, wanted)
+
+
+@every_schema
+def test_every_key_has_a_meaning(kind):
+    for name, rule in properties(config.schema(kind)):
+        assert "$ref" in rule or len(rule.get("description", "")) > 3, name
+        # An unquoted comma in {a: b, c} cuts a description and leaves its rest as a key.
+        strays = [key for key in rule if " " in key]
+        assert not strays, f"{name}: quote the description"
+
+
+def test_a_new_key_would_be_missed(monkeypatch):
+    schema = config.schema("dataset")
+    new = {"type": "boolean", "default": True, "description": "whether it is so"}
+    grown = {**schema, "properties": {**schema["properties"], "brand_new": new}}
+    monkeypatch.setattr(config, "schema", lambda kind: grown)
+    assert "| `brand_new` | `true`, `false` | `true` | whether it is so |" in config_docs.table(
+        "dataset"
+    )
+
+
+def test_lost_marks_are_an_error():
+    page = CONFIG_PAGE.read_text().replace("<!-- end of method -->", "")
+    with pytest.raises(UserError, match="put back the marks <!-- keys of method -->"):
+        config_docs.with_tables(page)
+
+
+@pytest.mark.parametrize("kind", ["dataset", "method", "paper"])
+def test_keys_of_all_files_are_documented(kind):
+    known = {
+        re.compile(re.sub(r"<[^>]+>", r"[^.]+", key).replace("[]", r"\[\]")): row["allowed"]
+        for key, row in documented(kind).items()
+    }
+
+    def is_known(key: str) -> bool:
+        parent = key.rpartition(".")[0]
+        return any(
+            pattern.fullmatch(key)
+            or (pattern.fullmatch(parent) and ("→" in allowed or allowed == "names with values"))
+            for pattern, allowed in known.items()
+        )
+
+    for path in (ROOT / "config" / f"{kind}s").glob("*.yaml"):
+        for key in leaves(yaml.safe_load(path.read_text())):
+            assert is_known(key), (path.name, key)
+
+
+def leaves(tree: Any, path: str = "") -> Iterator[str]:
+    """Dotted paths of all values; names with dots count as one part."""
+    if isinstance(tree, dict):
+        for name, child in tree.items():
+            part = str(name).replace(".", "_")
+            yield from leaves(child, f"{path}.{part}" if path else part)
+    elif isinstance(tree, list) and any(isinstance(entry, dict) for entry in tree):
+        for entry in tree:
+            yield from leaves(entry, f"{path}[]")
+    else:
+        yield path
+
+
+def test_the_shown_errors_are_the_real_ones():
+    page = CONFIG_PAGE.read_text()
+    path = ROOT / "config" / "methods" / "sa_bfgs.yaml"
+    wrong = {**yaml.safe_load(path.read_text()), "scaling": "minmax"}
+    with pytest.raises(UserError) as error:
+        config.check(wrong, "method", path)
+    assert f"    ldlrepro: {error.value}\n" in page
+    run = {**config.load_run_config(), "only": {"datasets": ["sjafe"]}}
+    with pytest.raises(UserError) as error:
+        config.check_run_config(run, "config/config.yaml")
+    assert f"    {error.value}\n" in page
+
+
+# ---------------------------------------------------------------------- commands and links
+
+
+def verbs() -> set[str]:
+    (actions,) = (
+        action
+        for action in cli._parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
+    return set(actions.choices)
+
+
+def code(page: Path) -> str:
+    """All that stands between backticks or in indented blocks."""
+    text = page.read_text()
+    spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", FENCE.sub("", text))]
+    indented = re.findall(r"^ {4,}(\S.*)$", text, re.MULTILINE)
+    return "\n".join([*(block for _, block in FENCE.findall(text)), *spans, *indented])
+
+
+@every_page
+def test_every_verb_exists(page):
+    used = re.findall(r"(?:^|[ (])ldlrepro +([a-z_]+)", code(page), re.MULTILINE)
+    assert set(used) <= verbs()
+
+
+@every_page
+def test_every_make_target_exists(page):
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    used = re.findall(r"(?:^| )make +([a-z]+)\b", code(page), re.MULTILINE)
+    assert set(used) <= targets
+
+
+@every_page
+def test_every_link_resolves(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", page.read_text())):
+        if not re.match(r"[a-z]+:", target):
+            path, _, anchor = target.partition("#")
+            linked = (page.parent / path).resolve() if path else page
+            assert linked.exists(), target
+            assert not anchor or anchor in anchors(linked), target
+
+
+def anchors(page: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@every_page
+def test_every_path_exists(page):
+    """Files of the project that a page names; results, data and placeholders aside."""
+    pattern = r"\b((?:src|rules|config|docs|tests|envs|profiles)/[\w./-]+\w)"
+    made_up = {"my_method", "my_data", "mine"}
+    for name in re.findall(pattern, code(page)):
+        if Path(name).stem not in made_up:
+            assert (ROOT / name).exists(), name
+
+
+@every_page
+def test_every_cell_exists(page):
+    named = set(re.findall(r"ldlrepro explain ([a-z]+/\S+)", code(page)))
+    for cell in named:
+        rows = (printed.row for printed in plan.cells(cell.partition("/")[0]))
+        parts = ("paper", "table", "dataset", "setting", "method", "metric")
+        assert cell in {"/".join(row[part] for part in parts if row[part]) for row in rows}
+
+
+def test_the_faq_names_the_unit_of_its_cell():
+    text = (ROOT / "docs" / "faq.md").read_text()
+    cell = re.search(r"ldlrepro explain structrf/(\w+)/(\w+)/([^/]+)/(\w+)`", text)
+    assert cell
+    names = ("table", "dataset", "method", "metric")
+    wanted = dict(zip(names, cell.groups(), strict=True))
+    (unit,) = (
+        printed.unit
+        for printed in plan.cells("structrf")
+        if {name: printed.row[name] for name in names} == wanted
+    )
+    assert unit is not None
+    assert f"`ldlrepro run {unit.protocol} {unit.dataset} {unit.method}`" in text
+
+
+# ---------------------------------------------------------------------- examples
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project, as the workflow tests make it."""
+    path = ROOT / "tests" / "workflow" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("workflow_conftest", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for annotations
+    spec.loader.exec_module(module)
+    return module.copy_project(tmp_path_factory.mktemp("docs") / "project")
+
+
+def write_files(project: Any, page: Path) -> list[Path]:
+    """Every block that begins with the name of a file, put there; extras into their papers."""
+    written = []
+    for language in ("python", "yaml"):
+        for text in blocks(page, language):
+            if extra := EXTRA.match(text):
+                project.edit(extra[1], "\nextra:\n", f"\nextra:\n{extra[2]}")
+            else:
+                written.append(project.root / text.splitlines()[0].removeprefix("# "))
+                written[-1].write_text(text)
+    return written
+
+
+def plans(project: Any, command: str) -> str:
+    """What a shell line of a page would run."""
+    return project.run(*shlex.split(command), "--dry-run")
+
+
+def test_an_estimator_takes_thirty_lines():
+    first, *_ = blocks(ROOT / "docs" / "add-a-method.md", "python")
+    body = first.partition("class ")[2].splitlines()
+    assert 5 < len(body) <= 30
+
+
+@pytest.mark.slow
+def test_adding_a_method_works_as_told(project):
+    page = ROOT / "docs" / "add-a-method.md"
+    assert len(write_files(project, page)) == 2
+    for command in commands(page, "ldlrepro"):
+        assert "5 folds, 0 failed" in project.run(*shlex.split(command))
+    assert "5 folds, 0 failed" in project.run("ldlrepro", "run", "tiny", "drawn_faces", "my_method")
+    for command in commands(page, "pytest"):
+        command = command.replace("tests/", f"{ROOT}/tests/")
+        output = project.run(*shlex.split(command), f"--rootdir={ROOT}", "-p", "no:cacheprovider")
+        assert re.search(r"\d\d passed", output), output
+    (command,) = commands(page, "snakemake")
+    planned = set(re.findall(r"protocol=mslp, dataset=\w+, method=(\S+),", plans(project, command)))
+    assert planned == {"my_method", "my_method@narrow"}
+
+
+@pytest.mark.slow
+def test_adding_a_data_set_works_as_told(project):
+    page = ROOT / "docs" / "add-a-dataset.md"
+    script, *_ = write_files(project, page)
+    project.run(sys.executable, script.name)
+    made = hashlib.sha256((project.root / "data/manual/my_data/my_data.npz").read_bytes())
+    project.edit("config/datasets/my_data.yaml", "PUT-THE-CHECKSUM-HERE", made.hexdigest())
+    output = [project.run(*shlex.split(command)) for command in commands(page, "ldlrepro")]
+    assert "my_data: here, 1 file(s) checked" in output[0]
+    assert re.search(r"leaks: persons on both sides in \d+ cases", output[-1])
+    assert "10 folds, 0 failed" in output[-1]
+    (command,) = commands(page, "snakemake")
+    assert "dataset=my_data, method=sa_bfgs" in plans(project, command)
+    assert "40 folds, 0 failed" in project.run("ldlrepro", "run", "mine", "my_data", "aa_knn")
+    assert "dataset=my_data" in project.snakemake("-n", "mslp")
+
+
+def test_checking_a_record_works_as_told(project):
+    page = ROOT / "docs" / "numbers.md"
+    (script,) = write_files(project, page)
+    for command in commands(page, "ldlrepro"):
+        project.run(*shlex.split(command))
+    output = project.run(sys.executable, script.name)
+    assert len(re.findall(r"^\d 50 72 18 [0-9a-f]{12}$", output, re.MULTILINE)) == 5
+
+
+@pytest.mark.parametrize("command", commands(CONFIG_PAGE, "snakemake"))
+def test_shown_presets_and_slices_are_understood(project, command):
+    assert re.search(r"^train +\d+$", plans(project, command), re.MULTILINE)
+
+
+def test_a_run_can_write_into_another_folder(project, tmp_path):
+    text = " ".join((ROOT / "docs" / "faq.md").read_text().split())
+    (command,) = re.findall(r"`(snakemake [^`]+ --directory FOLDER [^`]+)`", text)
+    plans(project, command.replace("FOLDER", str(tmp_path)))
+    assert (tmp_path / ".snakemake").is_dir()
+
+
+# ---------------------------------------------------------------------- citation and changes
+
+
+def test_citation_lists_the_five_papers():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    trees = [config.load_paper(paper) for paper in config.paper_ids()]
+    printed = {
+        (tree["title"], tree["year"], tree["authors"]) for tree in trees if not tree["synthetic"]
+    }
+    assert len(printed) == 5
+    assert printed == {
+        (entry["title"], entry["year"], ", ".join(p["family-names"] for p in entry["authors"]))
+        for entry in cited["references"]
+    }
+
+
+def test_citation_keeps_to_its_format():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)
+    assert cited["cff-version"] == "1.2.0"
+    assert cited["license"] == "MIT"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", str(cited["date-released"]))
+    for entry in cited["references"]:
+        assert {"type", "title", "authors"} <= set(entry)
+        assert entry["type"] in ("article", "conference-paper")
+
+
+def test_versions_agree():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert cited["version"] == __version__
+    assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()

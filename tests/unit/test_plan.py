@@ -1,0 +1,189 @@
+"""The plan: cells to units, slices, chunks of folds and their records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldlrepro import config, plan
+from ldlrepro.errors import UserError
+from ldlrepro.plan import Chunk, Unit
+
+UNIT = Unit("mslp", "sjaffe", "sa_bfgs")
+
+
+def cell(paper: str, table: str, dataset: str, method: str, setting: str = "") -> plan.Cell:
+    rows = [
+        c
+        for c in plan.cells(paper)
+        if (c.row["table"], c.row["dataset"], c.row["method"], c.row["setting"])
+        == (table, dataset, method, setting)
+    ]
+    return rows[0]
+
+
+# ---------------------------------------------------------------------- cells
+
+
+def test_a_plain_row_is_measured_under_the_papers_own_protocol():
+    method = config.load_paper("mslp")["methods"]["CPNN"]
+    assert cell("mslp", "1", "sjaffe", "CPNN").unit == Unit("mslp", "sjaffe", method)
+
+
+def test_a_printed_data_set_may_be_another_one_here():
+    assert cell("mslp", "2", "m2b", "SA-BFGS").unit.dataset == "m2b_lngoo"
+
+
+def test_a_row_may_have_its_own_protocol_and_a_note():
+    found = cell("ldldf", "6", "sjaffe", "SA-BFGS")
+    assert found.unit == Unit("structrf", "sjaffe", "sa_bfgs")
+    assert "StructRF" in found.note
+
+
+def test_a_table_may_have_its_own_protocol():
+    assert cell("drf", "IV", "fgnet", "DRF", "leave-one-person-out").unit.protocol == "drf_fgnet"
+
+
+def test_a_setting_may_have_its_own_protocol_and_variant():
+    found = cell("ldlf", "3", "morph_sub", "dLDLF", "training ratio 20%; AlexNet")
+    assert found.unit == Unit("ldlf_ratio_20", "morph_sub", "dldlf@alexnet")
+
+
+def test_a_row_that_nobody_runs_says_why():
+    found = cell("drf", "I", "morph", "AGES", "Setup I")
+    assert found.unit is None
+    assert found.skip == "quoted by the paper; not implemented by decision"
+
+
+def test_a_method_to_come_keeps_its_unit_and_is_not_run():
+    found = cell("structrf", "16", "sjaffe", "StructRF")
+    missing = not config.method_exists(found.unit.method)
+    assert (found.skip == plan.NOT_IMPLEMENTED) == missing
+    assert (found.unit in plan.paper_units("structrf")) == (not missing)
+    assert found.unit in plan.paper_units("structrf", to_come=True)
+
+
+def test_numbers_that_are_no_scores_have_no_unit_and_a_reason():
+    for table, words in (("3", "another machine"), ("20", "split search")):
+        found = [c for c in plan.cells("structrf") if c.row["table"] == table]
+        known = [c for c in found if c.skip != plan.NOT_IMPLEMENTED]
+        assert all(c.unit is None for c in found)
+        assert all(words in c.skip for c in known)
+
+
+def test_only_what_the_paper_itself_says_counts_as_quoted():
+    assert plan.is_quoted({"quoted_from": "[27]"})
+    assert not plan.is_quoted({"quoted_from": "inferred: [46]"})
+    assert not plan.is_quoted({"quoted_from": ""})
+
+
+# ---------------------------------------------------------------------- units
+
+
+def test_units_are_sorted_and_each_stands_once():
+    for paper in config.paper_ids():
+        units = plan.paper_units(paper)
+        assert units == sorted(set(units))
+
+
+def test_controls_are_extra_units():
+    with_extra = set(plan.paper_units("mslp"))
+    without = set(plan.paper_units("mslp", extra=False))
+    assert without < with_extra
+    assert Unit("mslp", "sjaffe", "uniform") in with_extra - without
+    assert Unit("mslp", "m2b_lngoo", "uniform") in with_extra
+
+
+def test_a_paper_without_printed_numbers_runs_every_method_on_every_set(tiny):
+    assert plan.cells("tiny") == []
+    assert plan.paper_units("tiny") == [
+        Unit("tiny", "toy", "aa_knn"),
+        Unit("tiny", "toy", "train_mean"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "only",
+    [
+        {},
+        {"datasets": ["sjaffe"], "methods": []},
+        {"datasets": ["sjaffe", "m2b"], "methods": ["uniform"]},
+        {"methods": ["uniform"]},
+    ],
+)
+def test_a_slice_takes_what_both_lists_allow(only):
+    units = plan.run_units({"only": only, "plan": "runnable", "extra": True}, "mslp")
+    datasets, methods = only.get("datasets"), only.get("methods")
+    wanted = [
+        unit
+        for unit in plan.paper_units("mslp")
+        if (unit.dataset in datasets if datasets else True)
+        and (unit.method in methods if methods else True)
+    ]
+    assert units == wanted
+    assert units
+
+
+# ---------------------------------------------------------------------- chunks
+
+
+@given(folds=st.integers(2, 130), per_job=st.integers(1, 40), repeats=st.integers(1, 3))
+def test_chunks_hold_every_fold_once_in_parts_of_nearly_equal_size(folds, per_job, repeats):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            plan, "protocol", lambda name: {"scheme": "kfold", "folds": folds, "repeats": repeats}
+        )
+        patch.setattr(plan, "resources", lambda unit: {"folds_per_job": per_job})
+        chunks = plan.chunks(UNIT)
+    covered = [i for chunk in chunks for i in range(chunk.first, chunk.last + 1)]
+    assert covered == list(range(folds * repeats))
+    sizes = [chunk.last - chunk.first + 1 for chunk in chunks]
+    assert max(sizes) <= per_job
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_where_only_the_data_know_the_number_of_folds_there_is_one_chunk():
+    assert plan.chunks(Unit("drf_fgnet", "fgnet", "uniform")) == [
+        Chunk(Unit("drf_fgnet", "fgnet", "uniform"))
+    ]
+
+
+@pytest.mark.parametrize("chunk", [Chunk(UNIT), Chunk(UNIT, 0, 9), Chunk(UNIT, 5, 5)])
+def test_a_chunks_name_reads_back(chunk):
+    assert Chunk.parse(UNIT, chunk.name) == chunk
+
+
+@pytest.mark.parametrize("name", ["", "abc", "5", "3-1", "-1-3", "1-", "0-4-9", "0-x", "0 - 4"])
+def test_a_name_that_is_no_chunk_is_refused_with_an_example(name):
+    with pytest.raises(UserError, match=r"such as 0-4"):
+        Chunk.parse(UNIT, name)
+
+
+def test_the_record_of_a_chunk_has_a_place_of_its_own():
+    paths = {
+        plan.record_path("results", chunk)
+        for paper in config.paper_ids()
+        for unit in plan.paper_units(paper)
+        for chunk in plan.chunks(unit)
+    }
+    units = {u for paper in config.paper_ids() for u in plan.paper_units(paper)}
+    assert len(paths) >= len(units)
+    assert plan.record_path("results", Chunk(UNIT, 0, 9)) == Path(
+        "results/units/mslp/sjaffe/sa_bfgs/folds_0-9.parquet"
+    )
+
+
+def test_resources_go_from_defaults_over_the_method_to_the_data_set(checkout):
+    checkout.write(
+        "config/methods/dear.yaml",
+        "title: dear\nclass: a.B\nresources:\n  threads: 4\n  mem_mb: 100\n"
+        "  datasets: {movie: {mem_mb: 9000}}\n",
+    )
+    plain = plan.resources(Unit("mslp", "sjaffe", "dear"))
+    movie = plan.resources(Unit("mslp", "movie", "dear"))
+    assert plain == {**plan.DEFAULT_RESOURCES, "threads": 4, "mem_mb": 100}
+    assert movie == {**plain, "mem_mb": 9000}
+    assert plan.resources(Unit("mslp", "movie", "to_come")) == plan.DEFAULT_RESOURCES

@@ -1,0 +1,66 @@
+"""Scaling: each kind by hand, and nothing learned from rows that were not given to fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ldlrepro.protocols.scaling import Scaler
+
+TRAIN = np.array([[0.0, 5.0, 2.0], [4.0, 5.0, 6.0]])
+OTHERS = np.array([[8.0, 9.0, 4.0], [-4.0, 5.0, 2.0]])
+
+
+def test_none_hands_back_what_it_was_given():
+    assert Scaler("none").fit(TRAIN).transform(OTHERS) is OTHERS
+    rows = sparse.csr_matrix(OTHERS)
+    assert Scaler("none").fit(TRAIN).transform(rows) is rows
+
+
+def test_minmax01_maps_the_training_range_to_zero_and_one():
+    scaler = Scaler("minmax01").fit(TRAIN)
+    np.testing.assert_array_equal(scaler.transform(TRAIN), [[0, 0, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(scaler.transform(OTHERS), [[2, 0, 0.5], [-1, 0, 0]])
+
+
+def test_standard_takes_mean_and_deviation_of_the_training_rows():
+    scaler = Scaler("standard").fit(TRAIN)
+    np.testing.assert_array_equal(scaler.transform(TRAIN), [[-1, 0, -1], [1, 0, 1]])
+    np.testing.assert_array_equal(scaler.transform(OTHERS), [[3, 0, 0], [-3, 0, -1]])
+
+
+def test_l2row_divides_each_row_by_its_own_length():
+    rows = np.array([[3.0, 4.0], [0.0, 0.0], [-2.0, 0.0]])
+    scaled = Scaler("l2row").fit(TRAIN).transform(rows)
+    np.testing.assert_allclose(scaled, [[0.6, 0.8], [0, 0], [-1, 0]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["minmax01", "standard"])
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e9 / 3, -7.3e-5])
+def test_a_column_without_spread_becomes_zero_for_all_rows(kind, value):
+    train = np.full((7, 1), value)
+    scaled = Scaler(kind).fit(train).transform(np.array([[value], [value + 1]]))
+    np.testing.assert_array_equal(scaled, [[0], [0]])
+
+
+@pytest.mark.parametrize("kind", ["minmax01", "standard"])
+def test_other_rows_change_nothing_that_was_learned(kind):
+    scaler = Scaler(kind).fit(TRAIN)
+    before = scaler.transform(TRAIN)
+    scaler.transform(1000 * OTHERS)
+    np.testing.assert_array_equal(scaler.transform(TRAIN), before)
+    together = Scaler(kind).fit(np.vstack([TRAIN, OTHERS])).transform(TRAIN)
+    assert (together != before).any()
+
+
+@pytest.mark.parametrize("kind", ["minmax01", "standard", "l2row"])
+def test_sparse_rows_scale_like_dense_ones(kind):
+    dense = Scaler(kind).fit(TRAIN).transform(OTHERS)
+    rows = Scaler(kind).fit(sparse.csr_matrix(TRAIN)).transform(sparse.csr_matrix(OTHERS))
+    np.testing.assert_array_equal(np.asarray(rows), dense)
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(ValueError, match="unknown scaling 'minmax'"):
+        Scaler("minmax")

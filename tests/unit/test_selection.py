@@ -1,0 +1,222 @@
+"""One run: what is fitted on which rows, what decides a grid, and what nobody may see."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from ldlrepro import metrics, models
+from ldlrepro.models.base import LDLEstimator
+from ldlrepro.protocols import selection
+from ldlrepro.protocols.folds import Fold, make_folds
+from ldlrepro.protocols.selection import candidates, run_fold
+
+SPEC: dict[str, Any] = {"class": "a.B", "scaling": "none", "sees_test_labels": False}
+N = 60
+
+
+class Spy(LDLEstimator):
+    """Predicts the training mean, bent by its parameters; notes what it is given."""
+
+    fits: ClassVar[list[tuple[np.ndarray, np.ndarray, dict[str, Any]]]] = []
+    asked: ClassVar[list[np.ndarray]] = []
+
+    def __init__(
+        self, bend: float = 9.0, other: int = 0, random_state: int | None = None, n_jobs: int = 1
+    ) -> None:
+        self.bend = bend
+        self.other = other
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, X: Any, D: np.ndarray) -> None:
+        self.mean_ = D.mean(axis=0)
+        self.diagnostics_ = {"rows": len(D)}
+        Spy.fits.append((X.copy(), D.copy(), self.get_params()))
+
+    def _predict(self, X: Any) -> np.ndarray:
+        Spy.asked.append(X.copy())
+        bent = self.mean_ + self.bend * np.array([1.0, 0.0, 0.0])
+        return np.tile(bent, (len(X), 1))
+
+
+@pytest.fixture
+def spy(monkeypatch):
+    Spy.fits, Spy.asked = [], []
+    monkeypatch.setattr(selection.models, "load", lambda method, **chosen: Spy(**chosen))
+    return Spy
+
+
+@pytest.fixture
+def data() -> tuple[np.ndarray, np.ndarray, Fold]:
+    rng = np.random.default_rng(3)
+    protocol = {"scheme": "kfold", "folds": 5, "validation": "next_fold"}
+    fold = make_folds(protocol, N, ("seed",))[1]
+    return rng.normal(size=(N, 4)), rng.dirichlet([3, 2, 1], size=N), fold
+
+
+def run(X, D, fold, spec=SPEC, select_by="kl", **options):
+    return run_fold("any", spec, X, D, fold, select_by=select_by, seed=5, **options)
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def test_without_a_grid_one_model_is_fitted_on_all_training_rows(spy, data):
+    X, D, fold = data
+    result = run(X, D, fold)
+    assert len(spy.fits) == 1
+    np.testing.assert_array_equal(spy.fits[0][0], X[fold.train])
+    np.testing.assert_allclose(spy.fits[0][1], D[fold.train], rtol=1e-15)
+    np.testing.assert_array_equal(spy.asked[0], X[fold.test])
+    assert result.selection == {}
+    assert result.predictions.shape == D[fold.test].shape
+    assert result.diagnostics["rows"] == len(fold.train)
+
+
+def test_candidates_see_neither_validation_nor_test_rows_and_the_winner_sees_both_parts(spy, data):
+    X, D, fold = data
+    run(X, D, fold, {**SPEC, "grid": {"bend": [2.0, 0.0, 1.0]}})
+    assert len(spy.fits) == 4
+    for features, labels, _ in spy.fits[:3]:
+        np.testing.assert_array_equal(features, X[fold.fitting])
+        np.testing.assert_allclose(labels, D[fold.fitting], rtol=1e-15)
+    for asked in spy.asked[:3]:
+        np.testing.assert_array_equal(asked, X[fold.validation])
+    np.testing.assert_array_equal(spy.fits[3][0], X[fold.train])
+    np.testing.assert_array_equal(spy.asked[3], X[fold.test])
+
+
+@pytest.mark.parametrize("method", ["aa_knn@grid", "sa_bfgs@scaled", "pt_bayes", "rf"])
+def test_test_labels_change_no_prediction(data, method):
+    from ldlrepro.config import load_method
+
+    X, D, fold = data
+    spec = load_method(method)
+    if "l2" in spec.get("grid", {}):
+        spec["grid"] = {"l2": [0.0, 1.0]}
+    first = run_fold(method, spec, X, D, fold, select_by="kl", seed=5)
+    garbled = D.copy()
+    garbled[fold.test] = np.nan
+    again = run_fold(method, spec, X, garbled, fold, select_by="kl", seed=5)
+    np.testing.assert_array_equal(first.predictions, again.predictions)
+    assert first.params == again.params
+    assert first.selection == again.selection
+
+
+@pytest.mark.parametrize("method", ["aa_knn@grid", "sa_bfgs@scaled"])
+def test_test_features_change_no_fit(data, method):
+    from ldlrepro.config import load_method
+
+    X, D, fold = data
+    spec = load_method(method) | {"scaling": "standard"}
+    if "l2" in spec["grid"]:
+        spec["grid"] = {"l2": [0.0, 1.0]}
+    first = run_fold(method, spec, X, D, fold, select_by="kl", seed=5)
+    wild = X.copy()
+    wild[fold.test[1:]] = 1e6  # the first test row stays: it must be predicted as before
+    again = run_fold(method, spec, wild, D, fold, select_by="kl", seed=5)
+    np.testing.assert_array_equal(first.predictions[0], again.predictions[0])
+    assert first.selection == again.selection
+
+
+def test_features_are_scaled_by_the_rows_that_are_fitted(spy, data):
+    X, D, fold = data
+    run(X, D, fold, {**SPEC, "scaling": "standard", "grid": {"bend": [0.0, 1.0]}})
+    for features, _, _ in spy.fits:
+        np.testing.assert_allclose(features.mean(axis=0), 0, atol=1e-12)
+        np.testing.assert_allclose(features.std(axis=0), 1, rtol=1e-12)
+    assert abs(spy.asked[0].mean(axis=0)).max() > 1e-3
+    assert abs(spy.asked[-1].mean(axis=0)).max() > 1e-3
+
+
+# ---------------------------------------------------------------------- choice
+
+
+def test_the_candidate_with_the_best_validation_score_wins(spy, data):
+    X, D, fold = data
+    result = run(X, D, fold, {**SPEC, "grid": {"bend": [2.0, 0.0, 1.0]}})
+    assert result.params["bend"] == 0.0
+    assert result.selection["by"] == "kl"
+    assert result.selection["rows"] == len(fold.validation)
+    tried = result.selection["tried"]
+    assert [t["bend"] for t in tried] == [2.0, 0.0, 1.0]
+    mean = D[fold.fitting].mean(axis=0)
+    for entry in tried:
+        bent = mean + [entry["bend"], 0, 0]
+        P = np.tile(bent / bent.sum(), (len(fold.validation), 1))
+        expected = metrics.evaluate(D[fold.validation], P)["kl"]
+        assert entry["kl"] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("measure", list(metrics.BETTER))
+def test_every_measure_picks_the_model_that_is_not_bent(spy, data, measure):
+    X, D, fold = data
+    result = run(X, D, fold, {**SPEC, "grid": {"bend": [9.0, 0.0, 4.0]}}, select_by=measure)
+    assert metrics.BETTER[measure] in ("lower", "higher")
+    assert result.params["bend"] == 0.0
+    scores = [entry[measure] for entry in result.selection["tried"]]
+    best = min(scores) if metrics.BETTER[measure] == "lower" else max(scores)
+    assert scores.index(best) == 1
+
+
+def test_the_first_of_equal_candidates_wins(spy, data):
+    X, D, fold = data
+    result = run(X, D, fold, {**SPEC, "grid": {"other": [7, 3, 5], "bend": [0.0]}})
+    assert result.params["other"] == 7
+
+
+def test_candidates_are_all_combinations_with_the_last_key_fastest():
+    assert candidates({"a": [1, 2], "b": ["x", "y"]}) == [
+        {"a": 1, "b": "x"},
+        {"a": 1, "b": "y"},
+        {"a": 2, "b": "x"},
+        {"a": 2, "b": "y"},
+    ]
+
+
+def test_a_grid_without_validation_rows_says_what_to_change(spy, data):
+    X, D, _ = data
+    fold = make_folds({"scheme": "kfold", "folds": 5}, N, ("seed",))[0]
+    with pytest.raises(ValueError, match="`validation: holdout` or the method fixed parameters"):
+        run(X, D, fold, {**SPEC, "grid": {"bend": [0.0, 1.0]}})
+    assert spy.fits == []
+
+
+# ---------------------------------------------------------------------- what models are given
+
+
+def test_every_model_gets_the_runs_seed_and_threads(spy, data):
+    X, D, fold = data
+    result = run(X, D, fold, {**SPEC, "grid": {"bend": [0.0, 1.0]}}, n_jobs=3)
+    given = [(p["random_state"], p["n_jobs"]) for _, _, p in spy.fits]
+    assert given == [(5, 3)] * 3
+    assert result.params["random_state"] == 5
+
+
+def test_a_seed_fixed_in_the_methods_file_is_kept(monkeypatch, data):
+    X, D, fold = data
+    monkeypatch.setattr(models, "load", lambda method, **chosen: Spy(random_state=77, **chosen))
+    assert run(X, D, fold).params["random_state"] == 77
+
+
+def test_only_the_ceiling_control_is_given_the_test_labels(data):
+    from ldlrepro.config import load_method, method_ids
+
+    X, D, fold = data
+    seeing = [name for name in method_ids() if load_method(name)["sees_test_labels"]]
+    assert seeing == ["true_labels"]
+    result = run_fold("true_labels", load_method("true_labels"), X, D, fold, select_by="kl", seed=5)
+    np.testing.assert_allclose(result.predictions, D[fold.test], rtol=1e-12)
+
+
+def test_times_are_not_negative_and_selection_counts_as_fitting(spy, data, monkeypatch):
+    X, D, fold = data
+    ticks = iter(range(100))
+    monkeypatch.setattr(selection.time, "perf_counter", lambda: float(next(ticks)))
+    result = run(X, D, fold, {**SPEC, "grid": {"bend": [0.0, 1.0]}})
+    assert (result.fit_s, result.predict_s) == (1.0, 1.0)
+    assert result.fit_cpu_s >= 0
+    assert result.predict_cpu_s >= 0

@@ -1,0 +1,194 @@
+"""Rules of the house: style, pins, and what must not be in the repository."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVS = ROOT / "envs"
+LONGEST_FILE = 400
+DATA_SUFFIXES = {
+    ".db",
+    ".h5",
+    ".joblib",
+    ".mat",
+    ".npy",
+    ".npz",
+    ".parquet",
+    ".pickle",
+    ".pkl",
+    ".pt",
+    ".pth",
+    ".sqlite",
+    ".zip",
+}
+# Places on somebody's machine. An address of SQLite may show an absolute path as an example.
+MACHINE_PATHS = re.compile(r"(?<![\w.:/])/(?:root|home|work|Users|tmp)/")
+# Methods see arrays only: whoever reads files or knows the workflow is elsewhere.
+FORBIDDEN_IN_MODELS = {"snakemake", "mlflow", "pathlib", "io", "shutil", "tempfile"}
+
+
+@cache
+def tracked_files() -> list[Path]:
+    """What git has; the tests that need it are skipped outside a checkout."""
+    command = ["git", "ls-files"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"not a git checkout: {error}")
+    return [path for name in listed.stdout.splitlines() if (path := ROOT / name).is_file()]
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+# ---------------------------------------------------------------------- tools
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ruff", "check", "."],
+        ["ruff", "format", "--check", "."],
+        ["mypy"],
+        ["snakefmt", "--check", "Snakefile", "rules"],
+    ],
+    ids=" ".join,
+)
+def test_tools_have_no_complaint(command):
+    tool = shutil.which(command[0], path=Path(sys.executable).parent) or shutil.which(command[0])
+    if tool is None:
+        pytest.skip(f"{command[0]} is not installed; `make setup` brings it")
+    done = subprocess.run([tool, *command[1:]], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ---------------------------------------------------------------------- pins
+
+
+def pins(name: str) -> dict[str, str]:
+    """Package -> version of a requirements file; of builds per system the first."""
+    found: dict[str, str] = {}
+    for line in (ENVS / name).read_text().splitlines():
+        if line and not line.startswith("#"):
+            requirement = Requirement(line)
+            (pin,) = requirement.specifier
+            assert pin.operator == "==", line
+            found.setdefault(canonicalize_name(requirement.name), pin.version)
+    return found
+
+
+def test_conda_environment_has_the_pins_of_the_lock():
+    tree = yaml.safe_load((ENVS / "ldlrepro.yaml").read_text())
+    (from_pip,) = (entry["pip"] for entry in tree["dependencies"] if isinstance(entry, dict))
+    conda = {
+        canonicalize_name(name): version for name, version in (p.split("==") for p in from_pip)
+    }
+    assert conda == pins("lock.txt") | pins("gpu.txt")
+
+
+def test_cpu_and_gpu_have_the_same_versions():
+    cpu, gpu = pins("cpu.txt"), pins("gpu.txt")
+    assert cpu["torch"].removesuffix("+cpu") == gpu["torch"]
+    assert cpu["xgboost-cpu"] == gpu["xgboost"]
+
+
+def test_every_dependency_is_pinned_within_its_bounds():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    pinned = pins("lock.txt") | pins("cpu.txt") | pins("gpu.txt")
+    for line in [*project["dependencies"], *(line for extra in extras.values() for line in extra)]:
+        requirement = Requirement(line)
+        name = canonicalize_name(requirement.name)
+        assert name in pinned, f"{name} is in pyproject.toml only: type make lock"
+        assert requirement.specifier.contains(pinned[name]), (line, pinned[name])
+
+
+# ---------------------------------------------------------------------- files
+
+
+def test_no_data_in_the_repository():
+    assert [shown(p) for p in tracked_files() if p.suffix.lower() in DATA_SUFFIXES] == []
+
+
+def test_no_paths_of_somebodys_machine():
+    found = [
+        f"{shown(path)}:{number}: {line.strip()}"
+        for path in tracked_files()
+        if path.relative_to(ROOT).parts[0] != "tests"
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1)
+        if MACHINE_PATHS.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("see /root/notes", True),
+        ('"/home/ann/data"', True),
+        ("sqlite:////tmp/mlflow.db", False),
+        ("https://example.org/home/page", False),
+        ("results/work/x", False),
+    ],
+)
+def test_the_search_for_paths_finds_them(line, wrong):
+    assert bool(MACHINE_PATHS.search(line)) == wrong
+
+
+def test_source_files_can_be_read_in_one_sitting():
+    sources = [p for p in tracked_files() if shown(p).startswith(("src/", "rules/"))]
+    assert len(sources) > 40
+    lengths = {shown(path): len(path.read_text().splitlines()) for path in sources}
+    assert {name: n for name, n in lengths.items() if n > LONGEST_FILE} == {}
+
+
+# ---------------------------------------------------------------------- layers
+
+
+def package_files() -> Iterator[Path]:
+    yield from (ROOT / "src" / "ldlrepro").rglob("*.py")
+
+
+def imported(path: Path) -> set[str]:
+    """Packages that a file imports, at its top or inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def test_only_tracking_imports_mlflow():
+    users = {path.name for path in package_files() if "mlflow" in imported(path)}
+    assert "track.py" in users
+    assert {name for name in users if not name.startswith("track")} == set()
+
+
+def test_models_know_nothing_of_files_or_the_workflow():
+    models = [path for path in package_files() if path.parent.name == "models"]
+    assert len(models) > 5
+    for path in models:
+        assert not imported(path) & FORBIDDEN_IN_MODELS, shown(path)
+        calls = [node for node in ast.walk(ast.parse(path.read_text())) if is_open(node)]
+        assert not calls, f"{shown(path)}:{calls[0].lineno} opens a file"
+
+
+def is_open(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"
