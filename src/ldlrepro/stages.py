@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ldlrepro import config, plan
 from ldlrepro.errors import UserError
+from ldlrepro.files import write_text
 
 RESULTS, DATA = Path("results"), Path("data")
 
@@ -52,7 +53,6 @@ def prepare(args: argparse.Namespace) -> int:
 def folds(args: argparse.Namespace) -> int:
     from ldlrepro.data import DataUnavailable, load_ready
     from ldlrepro.protocols import folds, leaks
-    from ldlrepro.runs.records import atomically
 
     protocol = plan.protocol(args.protocol)
     config.load_dataset(args.dataset)
@@ -81,7 +81,7 @@ def folds(args: argparse.Namespace) -> int:
         }
     folds.write_folds(path, made, meta)
     text = json.dumps({**meta, **found}, indent=1, sort_keys=True) + "\n"
-    atomically(path.with_suffix(".leaks.json"), lambda temporary: temporary.write_text(text))
+    write_text(path.with_suffix(".leaks.json"), text)
     say(f"{args.protocol} on {args.dataset}: {len(made)} folds; leaks: {found['text']}")
     return 0
 
@@ -128,7 +128,7 @@ def _seed(args: argparse.Namespace) -> int:
 
 def compare(args: argparse.Namespace) -> int:
     from ldlrepro.report.build import paper_page
-    from ldlrepro.report.tables import write_tables
+    from ldlrepro.report.export import write_tables
 
     page = paper_page(args.paper, RESULTS, DATA)
     written = write_tables(page, RESULTS / "compare" / args.paper)
@@ -152,7 +152,6 @@ def sync(args: argparse.Namespace) -> int:
     from ldlrepro import track
     from ldlrepro.compare.collect import Places, local_units
     from ldlrepro.compare.reference import chosen_units, reference_units
-    from ldlrepro.runs.records import atomically
 
     reference = reference_units(config.project_root() / "reference")
     uri = args.tracking_uri or config.tracking_uri(config.load_run_config())
@@ -165,8 +164,7 @@ def sync(args: argparse.Namespace) -> int:
         counts = track.sync(paper, title, units, uri, files)
         say(f"{paper}: {asdict(counts)}")
         if args.out:
-            text = json.dumps({"paper": paper, "units": len(units)}) + "\n"
-            atomically(Path(args.out), lambda temporary, text=text: temporary.write_text(text))
+            write_text(Path(args.out), json.dumps({"paper": paper, "units": len(units)}) + "\n")
     say(f"To look at the runs: {track.open_hint(uri)}")
     return 0
 

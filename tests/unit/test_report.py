@@ -22,8 +22,9 @@ from ldlrepro.report.content import (
     ReportContent,
     tally,
 )
+from ldlrepro.report.export import write_tables
 from ldlrepro.report.html import grouped_reasons, json_for_html, record_data, shared, write_report
-from ldlrepro.report.tables import fixed, mean_pair, page_tables, percent, write_tables
+from ldlrepro.report.tables import fixed, mean_pair, page_tables, percent
 from ldlrepro.runs.records import FoldRow
 
 HOSTILE = "</script><img src=x onerror=alert(1)> | & \"'"

@@ -145,7 +145,7 @@ def test_the_candidate_with_the_best_validation_score_wins(spy, data):
     assert [t["bend"] for t in tried] == [2.0, 0.0, 1.0]
     mean = D[fold.fitting].mean(axis=0)
     for entry in tried:
-        bent = mean + [entry["bend"], 0, 0]
+        bent = mean + np.array([entry["bend"], 0, 0])
         P = np.tile(bent / bent.sum(), (len(fold.validation), 1))
         expected = metrics.evaluate(D[fold.validation], P)["kl"]
         assert entry["kl"] == pytest.approx(expected, rel=1e-12)

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ldlrepro.files import write_text
 from ldlrepro.report.content import VERDICT_SIGNS, Figure, PaperPage, measure_title
-from ldlrepro.report.tables import write_text
 
 COLOURS = {
     "reproduced": "#2a7f62",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ldlrepro import metrics
+from ldlrepro.files import write_text
 from ldlrepro.report.content import (
     VERDICT_SIGNS,
     Figure,
@@ -28,7 +29,6 @@ from ldlrepro.report.tables import (
     mean_and_std,
     page_tables,
     percent,
-    write_text,
 )
 from ldlrepro.runs.records import OK
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldlrepro.report.content import (
@@ -21,7 +18,7 @@ from ldlrepro.report.content import (
     measure_title,
     tally,
 )
-from ldlrepro.runs.records import OK, atomically
+from ldlrepro.runs.records import OK
 
 if TYPE_CHECKING:
     from ldlrepro.compare.collect import UnitScores
@@ -277,122 +274,3 @@ def _measured_line(
 def _measured_cell(unit: UnitScores, column: Column) -> tuple[str, str]:
     summary = mean_and_std(unit.scores.get(column.metric, []))
     return mean_pair(*summary, column.decimals) if summary else ("", "")
-
-
-# ---------------------------------------------------------------------- files
-
-FILE_COLUMNS = {
-    "paper": "paper",
-    "table": "table",
-    "dataset": "dataset",
-    "setting": "setting",
-    "method": "method",
-    "metric": "metric",
-    "better": "better",
-    "printed": "printed",
-    "printed_std": "printed_std",
-    "measured": "measured",
-    "measured_std": "measured_std",
-    "relative_deviation": "deviation",
-    "band": "band",
-    "verdict": "verdict",
-    "reason": "reason",
-    "folds": "n_folds",
-    "expected_folds": "expected_folds",
-    "source": "source",
-    "same_bits": "same_bits",
-    "protocol": "protocol",
-    "unit_dataset": "unit_dataset",
-    "method_id": "method_id",
-    "note": "note",
-}
-"""Column of the CSV files -> field of a verdict row."""
-
-
-def write_tables(page: PaperPage, folder: Path) -> list[Path]:
-    """Per printed table a CSV, a Markdown and an HTML file, and one CSV with all cells."""
-    from ldlrepro.report.html import render_table
-
-    tables = page_tables(page)
-    texts = {"cells.csv": as_csv(page.rows)}
-    for grid in tables.grids:
-        rows = [row for row in page.rows if row.table == grid.id]
-        texts[f"table_{grid.id}.csv"] = as_csv(rows)
-        texts[f"table_{grid.id}.md"] = as_markdown(page, grid, tables.notes)
-        texts[f"table_{grid.id}.html"] = render_table(page, grid, tables.notes)
-    for name, text in texts.items():
-        write_text(folder / name, text)
-    return [folder / name for name in texts]
-
-
-def write_text(path: Path, text: str) -> None:
-    def write(temporary: Path) -> None:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-
-    atomically(path, write)
-
-
-def as_csv(rows: Iterable[VerdictRow]) -> str:
-    """All digits that were measured; the printed ones as printed."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(FILE_COLUMNS)
-    for row in rows:
-        writer.writerow(getattr(row, name) for name in FILE_COLUMNS.values())
-    return out.getvalue()
-
-
-def as_markdown(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
-    lines = [f"# {page.title}: Table {grid.id}", ""]
-    lines += [grid.title, ""] if grid.title else []
-    lines += [_counts_in_words(grid.tally), ""]
-    used: set[int] = set()
-    for block in grid.blocks:
-        lines += [f"## {block.dataset}", ""]
-        lines += ["| method | measure | printed | measured | deviation | verdict |"]
-        lines += ["|---|---|---|---|---|---|"]
-        for printed in block.printed:
-            for column, cells in zip(grid.columns, printed.cells, strict=True):
-                for cell in cells:
-                    lines.append(_markdown_line(printed, column, cell))
-                    used.update(cell.notes)
-        for measured in block.measured:
-            lines += [
-                _pipes(f"{measured.label} ({measured.remark})", column.title, "", *cell)
-                for column, cell in zip(grid.columns, _joined(measured.cells), strict=True)
-            ]
-        lines.append("")
-    lines += [f"[{number}] {text}  " for text, number in notes.items() if number in used]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _counts_in_words(counts: Tally) -> str:
-    parts = [f"{counts.counts[name]} {name}" for name in VERDICT_SIGNS if counts.counts[name]]
-    return f"{counts.total} printed numbers: {', '.join(parts)}."
-
-
-def _markdown_line(line: PrintedLine, column: Column, cell: Cell) -> str:
-    method = f"{line.method} ({line.setting})" if line.setting else line.method
-    notes = "".join(f" [{number}]" for number in cell.notes)
-    folds = f" ({cell.row.n_folds} of {cell.row.expected_folds} folds)" * cell.incomplete
-    return _pipes(
-        method,
-        f"{column.title} {column.arrow}".strip(),
-        plus_minus(cell.row.printed, cell.row.printed_std),
-        plus_minus(cell.measured, cell.measured_std) + folds,
-        cell.deviation,
-        f"{cell.sign.sign} {cell.sign.name}{notes}",
-    )
-
-
-def _joined(cells: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
-    return [(plus_minus(mean, std), "", "") for mean, std in cells]
-
-
-def plus_minus(mean: str, std: str) -> str:
-    return f"{mean} ± {std}" if mean and std else mean
-
-
-def _pipes(*parts: str) -> str:
-    escaped = (" ".join(part.split()).replace("\\", "\\\\").replace("|", "\\|") for part in parts)
-    return "| " + " | ".join(part.replace("*", "\\*") for part in escaped) + " |"
