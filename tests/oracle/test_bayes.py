@@ -88,6 +88,17 @@ def test_resampling_draws_as_many_pairs_as_there_are_rows_times_labels():
     assert pairs.sum() == pytest.approx(D.size)
 
 
+def test_resampled_covariance_is_the_unbiased_one_of_the_drawn_rows():
+    X, _ = problem()
+    one_label_takes_all = np.column_stack([np.ones(90), np.zeros(90)])
+    model = PTBayes("resample", "full", random_state=5).fit(X, one_label_takes_all)
+    mass = one_label_takes_all.ravel() / 90
+    counts = np.random.default_rng(5).multinomial(180, mass).reshape(90, 2)[:, 0]
+    gaussian = model.gaussians_[0]
+    rebuilt = (gaussian.axes * gaussian.variances) @ gaussian.axes.T
+    np.testing.assert_allclose(rebuilt, np.cov(np.repeat(X, counts, axis=0).T), atol=1e-12)
+
+
 @pytest.mark.parametrize("covariance", ["diag", "shrunk", "full"])
 def test_log_domain_stays_finite_with_2000_features(covariance):
     X, D = problem(q=2000, n=20, c=2)

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import rosen, rosen_der
 from scipy.sparse import csr_matrix
 
-from ldlrepro.models._bfgs import minimise_bfgs
+from ldlrepro.models._bfgs import minimise_bfgs, wolfe_search
 from ldlrepro.models.maxent import SABFGS, MaxEntObjective, identity_start, softmax_rows
 
 SOLVERS = ["lbfgs", "dense_bfgs"]
@@ -160,6 +160,50 @@ def test_dense_bfgs_ends_on_a_quadratic_in_as_many_steps_as_unknowns_or_little_m
     assert found.stopped == "gradient"
     assert found.iterations <= 24
     np.testing.assert_allclose(found.x, 0.0, atol=1e-8)
+
+
+def test_dense_bfgs_follows_the_textbook_update():
+    """The same steps as with H <- V'HV + ss'/s'y written out, V = I - ys'/s'y."""
+
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        return float(rosen(x)), rosen_der(x)
+
+    x = np.array([-1.2, 1.0, 0.5])
+    value, gradient = objective(x)
+    H = np.eye(3)
+    for iteration in range(8):
+        direction = -H @ gradient
+        first = 1.0 if iteration else min(1.0, 1.0 / np.abs(gradient).sum())
+        point, _ = wolfe_search(objective, x, value, gradient, direction, first)
+        s, y = point.step * direction, point.gradient - gradient
+        V = np.eye(3) - np.outer(y, s) / (s @ y)
+        H = V.T @ H @ V + np.outer(s, s) / (s @ y)
+        x, value, gradient = x + s, point.value, point.gradient
+        found = minimise_bfgs(objective, np.array([-1.2, 1.0, 0.5]), iteration + 1)
+        np.testing.assert_allclose(found.x, x, rtol=1e-7)
+
+
+@pytest.mark.parametrize("first", [1e-3, 0.1, 1.0, 7.0, 1e3])
+@pytest.mark.parametrize(
+    "curve",
+    [
+        lambda t: (np.cos(t) - 0.1 * t, -np.sin(t) - 0.1),  # many valleys
+        lambda t: ((t - 2.0) ** 4, 4.0 * (t - 2.0) ** 3),
+        lambda t: (-t / (t * t + 2.0), (t * t - 2.0) / (t * t + 2.0) ** 2),  # flat far away
+    ],
+    ids=["valleys", "quartic", "flat"],
+)
+def test_line_search_ends_where_the_strong_wolfe_conditions_hold(curve, first):
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope = curve(float(x[0]))
+        return float(value), np.array([slope])
+
+    start = np.array([0.2])
+    value, gradient = objective(start)
+    point, trials = wolfe_search(objective, start, value, gradient, np.array([1.0]), first)
+    assert point.value <= value + 1e-2 * point.step * gradient[0]
+    assert abs(point.slope) <= 0.9 * abs(gradient[0])
+    assert trials <= 20
 
 
 def test_dense_bfgs_says_so_when_nothing_goes_down_any_further():

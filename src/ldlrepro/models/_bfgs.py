@@ -56,7 +56,7 @@ def minimise_bfgs(
             break
         direction = dsymv(-1.0, inverse, gradient, lower=1)
         first = 1.0 if iterations else min(1.0, 1.0 / np.abs(gradient).sum())
-        point, trials = _wolfe_search(objective, x, value, gradient, direction, first)
+        point, trials = wolfe_search(objective, x, value, gradient, direction, first)
         evaluations += trials
         if point is None:
             stopped = "descent"
@@ -75,7 +75,7 @@ def minimise_bfgs(
     return Optimum(x, value, gradient, iterations, evaluations, stopped)
 
 
-def _wolfe_search(
+def wolfe_search(
     objective: Objective,
     x: np.ndarray,
     value: float,
@@ -99,7 +99,7 @@ def _wolfe_search(
         too_high = not point.value <= value + _SUFFICIENT_DECREASE * step * origin.slope
         if not too_high and abs(point.slope) <= -_CURVATURE * origin.slope:
             return point, trials
-        if too_high or (low.step > 0 and point.value >= low.value):
+        if too_high or point.value >= low.value:
             high = point
         else:
             if point.slope * ((high.step if high else np.inf) - low.step) >= 0:
