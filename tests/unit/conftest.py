@@ -5,17 +5,23 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from ldlrepro import config, plan
 from ldlrepro.compare import collect
+from ldlrepro.data.fetch import fetch
+from ldlrepro.data.registry import load_ready, prepare
+from ldlrepro.protocols.folds import folds_seed, make_folds, write_folds
 from ldlrepro.report import build
 from ldlrepro.runs import provenance
+from ldlrepro.runs.unit import UnitJob
 
 ROOT = Path(__file__).resolve().parents[2]
+
+DATA, RESULTS = Path("data"), Path("results")
 
 TINY_PAPER = """
 title: A tiny paper for the tests
@@ -27,21 +33,48 @@ protocols:
   tiny: {scheme: kfold, folds: 4, validation: next_fold, text: four folds}
 datasets: [toy]
 methods:
-  AA-kNN: aa_knn
+  Near: near
   Mean: train_mean
 tables: {"1": {title: one}}
+"""
+
+TINY_DATA = """
+title: sixty rows
+reader: drawn_table
+shape: {n: 60, q: 3, c: 3}
+generator: {name: toy, n: 60, noise_variance: 0.0, seed: 1}
+licence: free
+"""
+
+TINY_METHOD = """
+title: neighbours
+class: ldlrepro.models.knn.AAKNN
+parameters: {n_neighbors: 4}
+resources: {threads: 1, mem_mb: 700}
+variants:
+  grid: {grid: {n_neighbors: [2, 4, 8]}}
 """
 
 
 @dataclass
 class Checkout:
+    """The folder, and how a test changes what is in it."""
+
     root: Path
+
+    @staticmethod
+    def forget() -> None:
+        """Drop what modules remember of files, for a test changes them."""
+        for module in (config, plan, collect, provenance, build):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
 
     def write(self, path: str, text: str) -> Path:
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-        forget()
+        self.forget()
         return file
 
     def edit(self, path: str, old: str, new: str) -> None:
@@ -54,13 +87,29 @@ class Checkout:
         sys.modules.pop(name, None)
         return self.write(f"own/{name}.py", text)
 
+    def make_data(self) -> None:
+        """Draw the toy data as they are configured now."""
+        fetch("toy", DATA, [], offline=True, progress=False)
+        prepare("toy", DATA)
 
-def forget() -> None:
-    """Drop what modules remember of files, for a test changes them."""
-    for module in (config, plan, collect, provenance, build):
-        for value in vars(module).values():
-            if hasattr(value, "cache_clear"):
-                value.cache_clear()
+    def make_folds(self, seed: int = 2026) -> None:
+        data = load_ready(DATA / "ready" / "toy.npz")
+        folds = make_folds(plan.protocol("tiny"), len(data.D), folds_seed(seed, "tiny", "toy"))
+        meta = {"data_sha256": data.fingerprint["data_sha256"]}
+        write_folds(RESULTS / "folds" / "tiny" / "toy.npz", folds, meta)
+        self.forget()
+
+    def job(self, method: str = "near", folds: str = "0-3", **changes) -> UnitJob:
+        chunk = plan.Chunk.parse(plan.Unit("tiny", "toy", method), folds)
+        job = UnitJob(
+            chunk=chunk,
+            ready=DATA / "ready" / "toy.npz",
+            folds=RESULTS / "folds" / "tiny" / "toy.npz",
+            record=plan.record_path(RESULTS, chunk),
+            journal=RESULTS / "journal" / "tiny" / "toy" / method,
+            seed=2026,
+        )
+        return replace(job, **changes)
 
 
 @pytest.fixture
@@ -72,15 +121,23 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checko
     monkeypatch.setenv("LDLREPRO_DATA_MIRROR", "")
     monkeypatch.chdir(root)
     monkeypatch.syspath_prepend(str(root / "own"))
-    forget()
+    Checkout.forget()
     yield Checkout(root)
-    forget()
+    Checkout.forget()
 
 
 @pytest.fixture
 def tiny(checkout: Checkout) -> Checkout:
     """A checkout with a paper of four folds on sixty rows of toy data."""
-    checkout.edit("config/datasets/toy.yaml", "n: 3000, q", "n: 60, q")
-    checkout.edit("config/datasets/toy.yaml", "n: 3000, noise", "n: 60, noise")
+    checkout.write("config/datasets/toy.yaml", TINY_DATA)
     checkout.write("config/papers/tiny.yaml", TINY_PAPER)
+    checkout.write("config/methods/near.yaml", TINY_METHOD)
     return checkout
+
+
+@pytest.fixture
+def ready(tiny: Checkout) -> Checkout:
+    """The tiny paper with its data and folds."""
+    tiny.make_data()
+    tiny.make_folds()
+    return tiny

@@ -1,4 +1,4 @@
-"""Configuration: what is filled in, how variants merge, and what every complaint names."""
+"""Configuration: what is filled in, how variants merge, and how names are found."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ import pytest
 from ldlrepro import config, metrics, models, plan
 from ldlrepro.errors import UserError, nearest
 
-METHOD = "config/methods/aa_knn.yaml"
-PAPER = "config/papers/mslp.yaml"
-DATASET = "config/datasets/movie.yaml"
 RUN = "config/config.yaml"
 
 
@@ -146,94 +143,7 @@ def test_variants_follow_their_method_in_the_list(checkout):
     assert names[at : at + 4] == ["base", "base@other", "base@fixed", "base@regridded"]
 
 
-# ---------------------------------------------------------------------- complaints
-
-MISTAKES = [
-    # file, old, new, and what the message must hold
-    (METHOD, "title:", "titel:", ["titel", "Did you mean 'title'?", "missing key title"]),
-    (METHOD, "n_neighbors: 4", "n_neighbors: 4\nscaling: minmax", ["minmax01", "l2row"]),
-    (METHOD, "threads: 1", "threads: many", ["resources.threads", "'many'", "integer"]),
-    (METHOD, "threads: 1", "threads: 0", ["resources.threads", "0 is less than"]),
-    (METHOD, "[5, 10, 15]", "5", ["variants.grid.grid.n_neighbors", "array"]),
-    (METHOD, "[5, 10, 15]", "[5]", ["variants.grid.grid.n_neighbors"]),
-    (METHOD, "variants:\n  grid:\n    title", "variants:\n  grid:\n    titel", ["variants.grid"]),
-    (METHOD, "title: AA-kNN\n", "title: [AA-kNN\n", ["not valid YAML"]),
-    (DATASET, "reader: mat", "reader: matt", ["'matt'", "Did you mean 'mat'?", "drawn_table"]),
-    (DATASET, "sparse: true", "sparse: maybe", ["sparse", "boolean"]),
-    (DATASET, "    sha256:", "    sha265:", ["files.0", "sha265", "Did you mean 'sha256'?"]),
-    (DATASET, "licence:", "license:", ["license", "Did you mean 'licence'?"]),
-    (PAPER, "scheme: kfold", "scheme: kfolds", ["protocols.mslp.scheme", "Did you mean 'kfold'?"]),
-    (PAPER, "    folds: 10\n", "", ["protocols.mslp", "missing key folds"]),
-    (PAPER, "select_by: kl", "select_by: kll", ["select_by", "Did you mean 'kl'?", "clark"]),
-    (PAPER, "validation: holdout", "validation: held", ["protocols.mslp.validation", "next_fold"]),
-    (PAPER, "m2b_lngoo", "m2b_lngo", ["use_dataset", "Did you mean 'm2b_lngoo'?"]),
-    (PAPER, "[sjaffe, sbu", "[sjafe, sbu", ["datasets", "'sjafe'", "Did you mean 'sjaffe'?"]),
-    (PAPER, "- yeast_cdc", "- yeast_cdx", ["extra.", "Did you mean 'yeast_cdc'?"]),
-    (PAPER, "{method: pt_bayes,", "{metod: pt_bayes,", ["methods.PT-Bayes", "'method'?"]),
-    (PAPER, "{method: pt_bayes,", "{", ["methods.PT-Bayes", "missing key method"]),
-    (PAPER, "MSLP: mslp", "MSLP: 3", ["methods.MSLP", "string"]),
-    (PAPER, "  MSLP: mslp\n", "", ["methods", "'MSLP'"]),
-    (PAPER, '"3": {title', '"33": {title', ["tables", "'3'"]),
-    (
-        PAPER,
-        "{title: Natural Scene}",
-        "{title: N, protocol: mslpp}",
-        ["tables.3.protocol", "'mslp'?"],
-    ),
-    ("config/papers/ldldf.yaml", "RF+RF: {", "RF+RG: {", ["tables.4.settings", "RF+RF"]),
-    ("config/papers/ldldf.yaml", "train_share: 0.8", "train_share: 1.8", ["train_share", "1.8"]),
-    ("config/papers/ldldf.yaml", "    train_share: 0.8\n", "", ["missing key train_share"]),
-    ("config/papers/drf.yaml", "protocol: drf_fgnet", "protocol: fgnet", ["'drf_fgnet'?"]),
-    (RUN, "papers:", "paper:", ["paper", "Did you mean 'papers'?", "missing key papers"]),
-    (RUN, "structrf,", "structr,", ["papers", "'structr'", "Did you mean 'structrf'?"]),
-    (RUN, "datasets: []", "datasets: [sjafe]", ["only.datasets", "Did you mean 'sjaffe'?"]),
-    (RUN, "methods: []", "methods: [sa_bfg]", ["only.methods", "Did you mean 'sa_bfgs'?"]),
-    (RUN, "seed: 2026", "seed: -1", ["seed", "minimum"]),
-    (RUN, "offline: false", "offline: no thanks", ["offline", "boolean"]),
-    (RUN, "plan: runnable", "plan: ful", ["plan", "Did you mean 'full'?", "runnable"]),
-]
-
-
-@pytest.mark.parametrize(
-    ("path", "old", "new", "words"),
-    MISTAKES,
-    ids=[f"{m[0].split('/')[-1]}-{m[2]}" for m in MISTAKES],
-)
-def test_a_mistake_is_named_with_its_file_its_key_and_the_nearest_name(
-    checkout, path, old, new, words
-):
-    checkout.edit(path, old, new)
-    with pytest.raises(UserError) as caught:
-        load_everything()
-    message = str(caught.value)
-    for word in [path, *words]:
-        assert word in message
-
-
-def test_all_mistakes_of_a_file_are_listed_at_once(checkout):
-    checkout.edit(METHOD, "threads: 1", "threads: many")
-    checkout.edit(METHOD, "description: Mean", "descripton: Mean")
-    with pytest.raises(UserError) as caught:
-        config.load_method("aa_knn")
-    lines = str(caught.value).splitlines()
-    assert len(lines) == 2
-    assert all(line.startswith(f"{METHOD}: ") for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "expected keys and values, found NoneType"),
-        (b"- a\n- b\n", "expected keys and values, found list"),
-        (b"title: \xff\xfe\n", "not valid YAML"),
-        (b"title: a: b\n", "not valid YAML"),
-    ],
-)
-def test_a_file_that_is_no_mapping_is_named(checkout, content, words):
-    (checkout.root / METHOD).write_bytes(content)
-    with pytest.raises(UserError, match=words) as caught:
-        config.load_method("aa_knn")
-    assert METHOD in str(caught.value)
+# ---------------------------------------------------------------------- names and places
 
 
 @pytest.mark.parametrize(

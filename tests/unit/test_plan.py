@@ -100,7 +100,7 @@ def test_controls_are_extra_units():
 def test_a_paper_without_printed_numbers_runs_every_method_on_every_set(tiny):
     assert plan.cells("tiny") == []
     assert plan.paper_units("tiny") == [
-        Unit("tiny", "toy", "aa_knn"),
+        Unit("tiny", "toy", "near"),
         Unit("tiny", "toy", "train_mean"),
     ]
 

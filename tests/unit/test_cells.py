@@ -1,0 +1,295 @@
+"""From records to verdicts: which source counts, what a cell shows, and why one is not run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ldlrepro import metrics, plan
+from ldlrepro.compare.cells import verdict_rows
+from ldlrepro.compare.collect import (
+    LOCAL,
+    REFERENCE,
+    Places,
+    UnitScores,
+    best_source,
+    is_complete,
+    local_units,
+    unavailable_reason,
+)
+from ldlrepro.errors import UserError
+from ldlrepro.protocols.folds import read_folds
+from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, FoldRow, predictions_path
+from ldlrepro.runs.unit import run_unit
+
+HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
+UNIT = plan.Unit("tiny", "toy", "near")
+
+
+def scored(
+    values: dict[str, list[float]], *, folds=4, source=LOCAL, status=OK, error="", method="near"
+):
+    """A unit with the given scores; folds beyond their number failed."""
+    count = len(next(iter(values.values()), []))
+    rows = [
+        FoldRow(
+            "tiny",
+            "toy",
+            method,
+            0,
+            i,
+            status=status if i < count else FAILED,
+            error=error or ("" if i < count else "Traceback\nValueError: bad"),
+            predictions_sha256=str(i),
+        )
+        for i in range(folds)
+    ]
+    nothing = [float("nan")] * folds
+    scores = dict.fromkeys(metrics.BETTER, nothing)
+    scores |= {name: [*found, *nothing][:folds] for name, found in values.items()}
+    return UnitScores("tiny", "toy", method, rows, scores, source)
+
+
+def by_key(*units: UnitScores):
+    return {unit.key: unit for unit in units}
+
+
+@pytest.fixture
+def printed(tiny):
+    """``printed("0.5,0.1,lower,,")`` makes a paper of such cells and returns their verdicts."""
+
+    def verdicts(*lines: str, local=None, reference=None, extra: str = ""):
+        text = "".join(f"tiny,1,toy,,Near,{line}\n" for line in lines)
+        tiny.write("config/published/tiny.csv", HEADER + text)
+        if extra:
+            paper = (tiny.root / "config/papers/tiny.yaml").read_text()
+            tiny.write("config/papers/tiny.yaml", paper + extra)
+        return verdict_rows("tiny", local or {}, reference or {})
+
+    return verdicts
+
+
+# ---------------------------------------------------------------------- one cell
+
+
+def test_a_measured_cell_shows_mean_deviation_band_and_folds(printed):
+    unit = scored({"kl": [0.4, 0.5, 0.6, 0.7]})
+    (row,) = printed("kl,0.50,0.01,lower,,", local=by_key(unit))
+    assert row.measured == pytest.approx(0.55, rel=1e-12)
+    assert row.measured_std == pytest.approx(np.std([0.4, 0.5, 0.6, 0.7], ddof=1), rel=1e-12)
+    assert row.band == row.measured_std
+    assert row.deviation == pytest.approx(0.1, rel=1e-9)
+    assert (row.n_folds, row.expected_folds, row.source) == (4, 4, "local")
+    assert (row.protocol, row.unit_dataset, row.method_id) == ("tiny", "toy", "near")
+    assert (row.printed, row.printed_std) == ("0.50", "0.01")
+    assert row.verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [
+        ("kl,0.40,0.1,lower,,", "reproduced"),
+        ("kl,0.40,0.01,lower,,", "worse"),
+        ("kl,0.60,0.01,lower,,", "better"),
+        ("cosine,0.60,0.01,higher,,", "worse"),
+        ("cosine,0.40,0.01,higher,,", "better"),
+    ],
+)
+def test_the_verdict_follows_band_and_direction(printed, line, verdict):
+    unit = scored({"kl": [0.5] * 4, "cosine": [0.5] * 4})
+    (row,) = printed(line, local=by_key(unit))
+    assert row.verdict == verdict
+
+
+def test_one_fold_has_no_deviation_of_its_own(printed):
+    unit = scored({"kl": [0.5]}, folds=1)
+    (row,) = printed("kl,0.40,0.2,lower,,", local=by_key(unit))
+    assert (row.measured_std, row.band, row.verdict) == (None, 0.2, "reproduced")
+
+
+def test_a_cell_with_failed_folds_tells_how_many_it_rests_on(printed):
+    unit = scored({"kl": [0.5, 0.5, 0.5]})
+    (row,) = printed("kl,0.5,,lower,,", local=by_key(unit))
+    assert (row.n_folds, row.expected_folds) == (3, 4)
+
+
+def test_a_cell_whose_folds_all_failed_shows_the_error(printed):
+    (row,) = printed("kl,0.5,,lower,,", local=by_key(scored({})))
+    assert (row.verdict, row.reason) == ("not run", "failed: ValueError: bad")
+
+
+def test_a_number_that_the_paper_quotes_is_shown_and_not_judged(printed):
+    unit = scored({"kl": [0.9] * 4})
+    (row,) = printed("kl,0.5,,lower,[27],", local=by_key(unit))
+    assert (row.verdict, row.reason) == ("quoted", "the paper takes it from [27]")
+    assert row.deviation == pytest.approx(0.8)
+    (row,) = printed("kl,0.5,,lower,[27],")
+    assert (row.verdict, row.measured) == ("quoted", None)
+
+
+def test_a_number_that_only_seems_quoted_is_judged(printed):
+    unit = scored({"kl": [0.9] * 4})
+    (row,) = printed("kl,0.5,,lower,inferred: [27],", local=by_key(unit))
+    assert row.verdict == "worse"
+
+
+MISPRINT = """
+misprints:
+  - {table: "1", dataset: toy, method: Near, metric: kl, proof: it is negative%s}
+"""
+
+
+def test_an_impossible_number_is_a_misprint_with_its_proof(printed):
+    unit = scored({"kl": [0.5] * 4, "clark": [0.5] * 4})
+    lines = ("kl,0.5,,lower,,", "clark,0.5,,lower,,")
+    first, second = printed(*lines, local=by_key(unit), extra=MISPRINT % "")
+    assert (first.verdict, first.reason) == ("misprint", "it is negative")
+    assert first.measured == 0.5
+    assert second.verdict == "reproduced"
+
+
+def test_a_misprinted_deviation_is_replaced_and_the_number_judged(printed):
+    unit = scored({"kl": [0.5] * 4})
+    line = "kl,0.6,0.2,lower,,"
+    (row,) = printed(line, local=by_key(unit))
+    assert row.verdict == "reproduced"
+    (row,) = printed(line, local=by_key(unit), extra=MISPRINT % ', std_reads: "0.02"')
+    assert (row.verdict, row.printed_std) == ("better", "0.2")
+    assert row.band == pytest.approx(0.05)  # half a unit of 0.6
+
+
+# ---------------------------------------------------------------------- not run
+
+
+@pytest.mark.parametrize(
+    ("dataset", "words"),
+    [
+        ("toy", "not run yet: snakemake --cores all tiny"),
+        ("sjaffe", "not run yet: snakemake --cores all tiny"),
+        ("fgnet", "data not available: Ask the keepers"),
+    ],
+)
+def test_what_was_never_run_says_what_to_type_or_whom_to_ask(printed, tiny, dataset, words):
+    tiny.edit("config/papers/tiny.yaml", "tables:", f"use_dataset: {{toy: {dataset}}}\ntables:")
+    (row,) = printed("kl,0.5,,lower,,")
+    assert row.verdict == "not run"
+    assert row.reason.startswith(words)
+
+
+def test_missing_data_are_told_with_the_reason_of_the_record(printed):
+    unit = scored({"kl": [0.0] * 4}, status=UNAVAILABLE, error="ask the authors")
+    unit = replace(unit, scores={})
+    assert unavailable_reason(unit) == "ask the authors"
+    (row,) = printed("kl,0.5,,lower,,", local=by_key(unit))
+    assert (row.verdict, row.reason) == ("not run", "ask the authors")
+
+
+def test_a_measure_that_we_do_not_compute_is_told(printed):
+    (row,) = printed("mae,0.5,,lower,,", local=by_key(scored({"kl": [0.5] * 4})))
+    assert (row.verdict, row.reason) == ("not run", "no measure of this kind yet: mae")
+
+
+def test_a_row_that_is_left_out_by_decision_says_so(printed, tiny):
+    tiny.edit("config/papers/tiny.yaml", "Near: near", "Near: {skip: too old}")
+    (row,) = printed("kl,0.5,,lower,,")
+    assert (row.verdict, row.reason, row.protocol) == ("not run", "too old", "")
+
+
+# ---------------------------------------------------------------------- sources
+
+
+def test_a_complete_local_record_beats_the_reference_which_beats_half_a_record():
+    whole, half = scored({"kl": [1.0] * 4}), scored({"kl": [1.0] * 3})
+    theirs = scored({"kl": [2.0] * 4}, source=REFERENCE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "protocol", lambda name: {"scheme": "kfold", "folds": 4})
+        assert is_complete(UNIT, whole)
+        assert not is_complete(UNIT, half)
+        assert best_source(UNIT, by_key(whole), by_key(theirs)) is whole
+        assert best_source(UNIT, by_key(half), by_key(theirs)) is theirs
+        assert best_source(UNIT, by_key(half), {}) is half
+        assert best_source(UNIT, {}, by_key(theirs)) is theirs
+        assert best_source(UNIT, {}, {}) is None
+
+
+def test_bits_are_compared_where_there_is_something_to_compare(printed):
+    mine, theirs = scored({"kl": [1.0] * 4}), scored({"kl": [1.0] * 4}, source=REFERENCE)
+    line = "kl,0.5,,lower,,"
+    assert printed(line, local=by_key(mine), reference=by_key(theirs))[0].same_bits == "yes"
+    assert printed(line, local=by_key(mine))[0].same_bits == ""
+    assert printed(line, reference=by_key(theirs))[0].same_bits == ""
+    assert printed(line, reference=by_key(theirs))[0].source == "reference"
+    theirs.rows[2].predictions_sha256 = "other"
+    assert printed(line, local=by_key(mine), reference=by_key(theirs))[0].same_bits == "no"
+
+
+# ---------------------------------------------------------------------- scores of local records
+
+
+def places(checkout) -> Places:
+    return Places(checkout.root / "results", checkout.root / "data")
+
+
+def test_scores_are_those_of_the_stored_predictions(ready):
+    job = ready.job()
+    run_unit(job)
+    found = local_units(places(ready), [UNIT])[UNIT.protocol, UNIT.dataset, UNIT.method]
+    folds, _ = read_folds(job.folds)
+    with np.load(job.ready) as stored, np.load(predictions_path(job.record)) as predicted:
+        for fold, value in zip(folds, found.scores["kl"], strict=True):
+            P = predicted[f"r000_f{fold.fold:03d}"]
+            assert value == metrics.evaluate(stored["D"][fold.test], P)["kl"]
+    assert found.source == LOCAL
+    assert found.files == [ready.root / job.record]
+
+
+def test_predictions_that_were_changed_are_refused_with_what_to_do(ready):
+    job = ready.job()
+    run_unit(job)
+    path = predictions_path(job.record)
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    arrays["r000_f002"] = arrays["r000_f002"][::-1]
+    np.savez_compressed(path, **arrays)
+    with pytest.raises(UserError, match=r"fold 2 are not those .* Remove both files"):
+        local_units(places(ready), [UNIT])
+
+
+def other_folds(checkout):
+    checkout.make_folds(seed=1)
+
+
+def other_data(checkout):
+    checkout.edit("config/datasets/toy.yaml", "seed: 1", "seed: 2")
+    checkout.make_data()
+    checkout.make_folds()
+
+
+def no_data(checkout):
+    checkout.job().ready.unlink()
+
+
+def no_folds(checkout):
+    checkout.job().folds.unlink()
+
+
+@pytest.mark.parametrize("change", [other_folds, other_data, no_data, no_folds])
+def test_a_record_of_other_rows_or_folds_is_never_scored(ready, change):
+    """Sizes agree, so nothing else would notice that rows and predictions do not."""
+    run_unit(ready.job())
+    assert len(local_units(places(ready), [UNIT])) == 1
+    change(ready)
+    ready.forget()
+    assert local_units(places(ready), [UNIT]) == {}
+
+
+def test_chunks_are_scored_in_the_order_of_their_folds(ready):
+    ready.edit("config/methods/near.yaml", "threads: 1", "threads: 1, folds_per_job: 2")
+    for folds in ("2-3", "0-1"):
+        run_unit(ready.job(folds=folds))
+        partial = local_units(places(ready), [UNIT])[UNIT.protocol, UNIT.dataset, UNIT.method]
+        assert is_complete(UNIT, partial) == (folds == "0-1")
+    assert [row.fold for row in partial.rows] == [0, 1, 2, 3]
+    assert len(partial.values("kl")) == 4

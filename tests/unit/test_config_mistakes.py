@@ -1,0 +1,186 @@
+"""Mistakes in configuration files: the message names file, key, what is allowed, nearest name."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldlrepro import config, plan
+from ldlrepro.errors import UserError
+
+METHOD = "config/methods/mine.yaml"
+PAPER = "config/papers/mine.yaml"
+DATASET = "config/datasets/mine.yaml"
+PRINTED = "config/published/mine.csv"
+RUN = "config/config.yaml"
+
+
+FILES = {
+    METHOD: """
+title: Mine
+class: ldlrepro.models.knn.AAKNN
+parameters: {n_neighbors: 4}
+scaling: none
+resources: {threads: 1}
+variants:
+  more: {title: More, grid: {n_neighbors: [5, 10]}}
+""",
+    DATASET: """
+title: Mine
+reader: mat
+files: [{name: a.mat, sha256: "%s"}]
+sparse: true
+licence: free
+"""
+    % ("0" * 64),
+    PAPER: """
+title: Mine
+authors: me
+venue: here
+year: 2026
+protocols:
+  own: {scheme: kfold, folds: 10, validation: holdout, select_by: kl, text: ten}
+  split: {scheme: shuffle_split, repeats: 5, train_share: 0.8, text: five}
+datasets: [sjaffe]
+use_dataset: {m2b: m2b_lngoo}
+methods:
+  One: uniform
+  Two: {method: train_mean, protocol: split}
+extra:
+  - {methods: [uniform], datasets: [yeast_cdc], protocol: split}
+tables:
+  "1": {title: first, protocol: own}
+  "2": {title: second, settings: {plain: {}, other: {protocol: split}}}
+""",
+    PRINTED: """paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note
+mine,1,sjaffe,,One,kl,0.1,,lower,,
+mine,1,m2b,,Two,kl,0.1,,lower,,
+mine,2,sjaffe,plain,One,kl,0.1,,lower,,
+mine,2,sjaffe,other,One,kl,0.1,,lower,,
+""",
+    RUN: """
+papers: [mine]
+only: {datasets: [], methods: []}
+seed: 1
+offline: no
+plan: runnable
+""",
+}
+
+
+@pytest.fixture
+def mine(checkout):
+    for path, text in FILES.items():
+        checkout.write(path, text)
+    return checkout
+
+
+def load_everything() -> None:
+    """What Snakemake reads before it plans, and what planning reads."""
+    config.load_run_config()
+    for paper in config.paper_ids():
+        plan.cells(paper)
+        plan.paper_units(paper)
+    plan.protocols()
+
+
+def test_the_files_that_the_mistakes_are_made_in_are_right(mine):
+    load_everything()
+    assert [c.unit.protocol for c in plan.cells("mine")] == ["own", "split", "own", "split"]
+
+
+MISTAKES = [
+    # file, old, new, and what the message must hold
+    (
+        METHOD,
+        "title: Mine",
+        "titel: Mine",
+        ["'titel'", "Did you mean 'title'?", "missing key title"],
+    ),
+    (METHOD, "scaling: none", "scaling: minmax", ["'minmax'", "'minmax01'?", "l2row"]),
+    (METHOD, "threads: 1", "threads: many", ["resources.threads", "'many'", "integer"]),
+    (METHOD, "threads: 1", "threads: 0", ["resources.threads", "0 is less than"]),
+    (METHOD, "[5, 10]", "5", ["variants.more.grid.n_neighbors", "array"]),
+    (METHOD, "[5, 10]", "[5]", ["variants.more.grid.n_neighbors", "too short"]),
+    (METHOD, "title: More", "titel: More", ["variants.more", "Did you mean 'title'?"]),
+    (METHOD, "ldlrepro.models.knn.AAKNN", "AAKNN", ["class", "does not match"]),
+    (METHOD, "title: Mine", "title: [Mine", ["not valid YAML"]),
+    (DATASET, "reader: mat", "reader: matt", ["'matt'", "Did you mean 'mat'?", "drawn_table"]),
+    (DATASET, "sparse: true", "sparse: maybe", ["sparse", "boolean"]),
+    (DATASET, "sha256:", "sha265:", ["files.0", "'sha265'", "Did you mean 'sha256'?"]),
+    (DATASET, "sha256:", "bytes: 3, note:", ["files.0", "missing key sha256", "git_blob"]),
+    (DATASET, "licence:", "license:", ["'license'", "Did you mean 'licence'?"]),
+    (PAPER, "scheme: kfold", "scheme: kfolds", ["protocols.own.scheme", "Did you mean 'kfold'?"]),
+    (PAPER, "folds: 10, ", "", ["protocols.own", "missing key folds"]),
+    (PAPER, "train_share: 0.8, ", "", ["protocols.split", "missing key train_share"]),
+    (PAPER, "train_share: 0.8", "train_share: 1.8", ["protocols.split.train_share", "1.8"]),
+    (PAPER, "select_by: kl", "select_by: kll", ["protocols.own.select_by", "'kl'?", "clark"]),
+    (PAPER, "validation: holdout", "validation: hold", ["protocols.own.validation", "'holdout'?"]),
+    (PAPER, "m2b_lngoo", "m2b_lngo", ["use_dataset", "Did you mean 'm2b_lngoo'?"]),
+    (PAPER, "datasets: [sjaffe]", "datasets: [sjafe]", ["datasets: 'sjafe'", "'sjaffe'?"]),
+    (PAPER, "yeast_cdc", "yeast_cdx", ["extra.0.datasets", "Did you mean 'yeast_cdc'?"]),
+    (PAPER, "{method:", "{metod:", ["methods.Two", "'metod'", "Did you mean 'method'?"]),
+    (PAPER, "{method: train_mean, ", "{", ["methods.Two", "missing key method"]),
+    (PAPER, "One: uniform", "One: 3", ["methods.One", "string"]),
+    (PAPER, "  One: uniform\n", "", ["methods", "'One'"]),
+    (PAPER, '"2": {', '"22": {', ["tables", "'2'"]),
+    (PAPER, "plain: {}", "plan: {}", ["tables.2.settings", "'plain'", "Did you mean 'plan'?"]),
+    (PAPER, "protocol: own}", "protocol: ovn}", ["tables.1.protocol", "'ovn'", "'own'?"]),
+    (
+        PAPER,
+        "{protocol: split}",
+        "{protocol: spilt}",
+        ["tables.2.settings.other.protocol", "'split'?"],
+    ),
+    (PAPER, "train_mean, protocol: split", "train_mean, protocol: spit", ["methods.Two.protocol"]),
+    (
+        PAPER,
+        "[yeast_cdc], protocol: split",
+        "[yeast_cdc], protocol: x",
+        ["extra.0.protocol", "'x'"],
+    ),
+    (RUN, "papers:", "paper:", ["'paper'", "Did you mean 'papers'?", "missing key papers"]),
+    (RUN, "[mine]", "[mime]", ["papers: 'mime'", "Did you mean 'mine'?"]),
+    (RUN, "datasets: []", "datasets: [sjafe]", ["only.datasets", "Did you mean 'sjaffe'?"]),
+    (RUN, "methods: []", "methods: [sa_bfg]", ["only.methods", "Did you mean 'sa_bfgs'?"]),
+    (RUN, "seed: 1", "seed: -1", ["seed", "minimum"]),
+    (RUN, "offline: no", "offline: never", ["offline", "boolean"]),
+    (RUN, "plan: runnable", "plan: ful", ["plan", "Did you mean 'full'?", "runnable"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "words"), MISTAKES, ids=[f"{m[0][7:]}-{m[2]}" for m in MISTAKES]
+)
+def test_a_mistake_is_named_with_its_file_its_key_and_the_nearest_name(mine, path, old, new, words):
+    mine.edit(path, old, new)
+    with pytest.raises(UserError) as caught:
+        load_everything()
+    message = str(caught.value)
+    for word in [path, *words]:
+        assert word in message
+
+
+def test_all_mistakes_of_a_file_are_listed_at_once(mine):
+    mine.edit(METHOD, "threads: 1", "threads: many")
+    mine.edit(METHOD, "scaling: none", "scalling: none")
+    with pytest.raises(UserError) as caught:
+        config.load_method("mine")
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith(f"{METHOD}: ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "expected keys and values, found NoneType"),
+        (b"- a\n- b\n", "expected keys and values, found list"),
+        (b"title: \xff\xfe\n", "not valid YAML"),
+        (b"title: a: b\n", "not valid YAML"),
+    ],
+)
+def test_a_file_that_is_no_mapping_is_named(checkout, content, words):
+    (checkout.root / METHOD).write_bytes(content)
+    with pytest.raises(UserError, match=words) as caught:
+        config.load_method("mine")
+    assert METHOD in str(caught.value)

@@ -1,0 +1,172 @@
+"""The progress line: units of units and time left, quiet in files, out of the way of errors."""
+
+from __future__ import annotations
+
+import io
+import logging
+from types import SimpleNamespace
+
+import pytest
+from snakemake.logging import DefaultFormatter
+from snakemake_interface_logger_plugins.common import LogEvent
+
+import snakemake_logger_plugin_ldlrepro as plugin
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Run:
+    """A handler, a clock, and the records that Snakemake would send."""
+
+    def __init__(self, monkeypatch, stream: io.StringIO, **settings: bool) -> None:
+        self.now = 100.0
+        monkeypatch.setattr(plugin.time, "monotonic", lambda: self.now)
+        common = {"dryrun": False, "verbose": False, "stdout": False, **settings}
+        self.handler = plugin.LogHandler(SimpleNamespace(**common), None)
+        self.handler.setFormatter(DefaultFormatter())
+        self.handler.stream = self.stream = stream
+
+    def send(self, event: LogEvent | None, text: str | None = None, **fields) -> None:
+        record = logging.LogRecord("snakemake", logging.INFO, "", 0, text, (), None)
+        vars(record).update(fields)
+        if event is not None:
+            record.event = event
+        self.handler.handle(record)
+
+    def plan(self, units: int, others: int = 2) -> None:
+        stats = {"train": units, "report": others, "total": units + others}
+        self.total, self.done = units + others, 0
+        self.send(LogEvent.RUN_INFO, "Job stats:\ntrain 10", stats=stats)
+
+    def start(self, job: int, rule: str = "train", dataset: str = "sjaffe") -> None:
+        facts = {"jobid": job, "rule_name": rule, "wildcards": {"dataset": dataset, "chunk": "0-9"}}
+        self.send(LogEvent.JOB_INFO, f"Rule: {rule}", **facts)
+
+    def finish(self, job: int) -> None:
+        self.done += 1
+        self.send(LogEvent.JOB_FINISHED, f"Finished jobid: {job}", job_id=job)
+        self.send(LogEvent.PROGRESS, None, done=self.done, total=self.total)
+
+    @property
+    def text(self) -> str:
+        return self.stream.getvalue()
+
+
+@pytest.fixture
+def terminal(monkeypatch) -> Run:
+    return Run(monkeypatch, Terminal())
+
+
+@pytest.fixture
+def file(monkeypatch) -> Run:
+    return Run(monkeypatch, io.StringIO())
+
+
+def test_a_terminal_shows_units_steps_time_left_and_the_last_job(terminal):
+    terminal.plan(10)
+    for job in range(3):
+        terminal.start(job)
+        terminal.now += 20
+        terminal.finish(job)
+    last = terminal.text.split("\r\x1b[K")[-1]
+    assert last == "[3 of 10 units, 3 of 12 steps, about 2 min left] train sjaffe/0-9"
+    assert "Rule:" not in terminal.text
+
+
+def test_a_terminals_line_is_rewritten_and_never_wraps(terminal):
+    terminal.plan(10)
+    terminal.start(0, dataset="x" * 300)
+    terminal.finish(0)
+    line = terminal.text.split("\r\x1b[K")[-1]
+    assert len(line) == 110
+    assert "\n" not in line
+
+
+def test_a_file_gets_a_line_now_and_then_and_the_last_one(file):
+    file.plan(100)
+    for job in range(100):
+        file.start(job)
+        file.now += 1
+        file.finish(job)
+    lines = [line for line in file.text.splitlines() if line.startswith("[")]
+    assert "\r" not in file.text
+    assert len(lines) == 8  # the first, one per 15 s, the last
+    assert lines[0].startswith("[1 of 100 units, 1 of 102 steps, about 2 min left]")
+    assert lines[-1].startswith("[100 of 100 units, 100 of 102 steps]")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "units", "words"),
+    [
+        (10, 4, "about 30 s left"),
+        (60, 10, "about 9 min left"),
+        (600, 20, "about 3.2 h left"),
+    ],
+)
+def test_the_time_left_is_told_in_fitting_units(terminal, seconds, units, words):
+    terminal.plan(units)
+    terminal.start(0)
+    terminal.now += seconds
+    terminal.finish(0)
+    assert words in terminal.text
+
+
+def test_only_training_jobs_count_as_units(terminal):
+    terminal.plan(2)
+    terminal.start(7, rule="folds")
+    terminal.finish(7)
+    assert "[0 of 2 units, 1 of 4 steps] folds" in terminal.text
+
+
+def test_jobs_that_finish_out_of_order_keep_their_names(terminal):
+    terminal.plan(3)
+    terminal.start(0, dataset="movie")
+    terminal.start(1, dataset="sjaffe")
+    terminal.finish(1)
+    assert terminal.text.endswith("train sjaffe/0-9")
+    terminal.finish(0)
+    assert terminal.text.endswith("train movie/0-9")
+
+
+def test_messages_start_on_a_line_of_their_own(terminal):
+    terminal.plan(3)
+    terminal.start(0)
+    terminal.finish(0)
+    terminal.send(LogEvent.ERROR, "something broke", exception="X")
+    terminal.send(None, "and then this")
+    assert terminal.text.endswith("train sjaffe/0-9\nsomething broke\nand then this\n")
+
+
+def test_greetings_are_swallowed_and_news_is_not(file):
+    for text in ("Building DAG of jobs...", "Provided cores: 2", "Select jobs to execute..."):
+        file.send(None, text)
+    assert file.text == ""
+    file.send(None, "Nothing to be done.")
+    assert file.text == "Nothing to be done.\n"
+
+
+def test_a_verbose_run_shows_the_greetings_too(monkeypatch):
+    run = Run(monkeypatch, io.StringIO(), verbose=True)
+    run.send(None, "Building DAG of jobs...")
+    assert run.text == "Building DAG of jobs...\n"
+
+
+def test_a_dry_run_looks_as_usual(monkeypatch):
+    run = Run(monkeypatch, io.StringIO(), dryrun=True)
+    run.send(None, "Building DAG of jobs...")
+    run.plan(10)
+    run.send(LogEvent.SHELLCMD, None, shellcmd="ldlrepro run x", printshellcmd=True, cmd="ldl")
+    assert "Building DAG" in run.text
+    assert "Job stats:\ntrain 10" in run.text
+    assert "units" not in run.text
+
+
+@pytest.mark.parametrize(("stdout", "name"), [(True, "stdout"), (False, "stderr")])
+def test_snakemake_decides_where_it_writes(monkeypatch, stdout, name):
+    import sys
+
+    common = SimpleNamespace(dryrun=False, verbose=False, stdout=stdout)
+    assert plugin.LogHandler(common, None).stream is getattr(sys, name)

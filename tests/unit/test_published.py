@@ -1,0 +1,238 @@
+"""The printed numbers: all there, all mapped, and every misprint proven by its own row."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+import pytest
+
+from ldlrepro import config, metrics, plan
+from ldlrepro.compare.cells import verdict_rows
+
+COUNTS = {
+    "structrf": {"3": 72, "19": 18, "20": 8, "21": 36, **{str(t): 24 for t in range(4, 19)}},
+    "ldlf": {"1": 84, "2": 5, "3": 30},
+    "ldldf": {"4": 189, "5": 84, "6": 792, "7": 168},
+    "mslp": {"1": 156, "2": 156, "3": 78},
+    "drf": {"I": 21, "II": 26, "III": 7, "IV": 29, "V": 6, "VI": 20},
+}
+DASHES = {
+    ("ldldf", "6"): 24,
+    ("drf", "I"): 3,
+    ("drf", "II"): 4,
+    ("drf", "III"): 3,
+    ("drf", "IV"): 5,
+}
+COLUMNS = (
+    "paper table dataset setting method metric mean std better quoted_from note".split()  # noqa: SIM905
+)
+OTHER_BETTER = {
+    **metrics.AGE_BETTER,
+    **dict.fromkeys(("train_time_s", "test_time_s", "time_s", "time_ms"), "lower"),
+    **dict.fromkeys(("split_threshold", "feature_index"), "none"),
+    "information_gain": "higher",
+}
+PAPERS = tuple(COUNTS)
+ROWS = [row for paper in PAPERS for row in plan.published(paper)]
+
+
+def row_key(row: dict[str, str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("paper", "table", "dataset", "setting", "method"))
+
+
+def printed_rows() -> dict[tuple[str, ...], dict[str, str]]:
+    """(paper, table, data set, setting, method) -> measure -> printed mean."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in ROWS:
+        if row["mean"]:
+            found.setdefault(row_key(row), {})[row["metric"]] = row["mean"]
+    return found
+
+
+# ---------------------------------------------------------------------- counts and form
+
+
+def test_there_are_2345_printed_numbers():
+    assert sum(len(plan.cells(paper)) for paper in PAPERS) == 2345
+    assert sum(sum(tables.values()) for tables in COUNTS.values()) == 2345
+    synthetic = [p for p in config.paper_ids() if config.load_paper(p)["synthetic"]]
+    assert set(config.paper_ids()) - set(synthetic) == set(PAPERS)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_table_has_all_its_numbers_and_dashes(paper):
+    rows = plan.published(paper)
+    assert Counter(row["table"] for row in rows if row["mean"]) == COUNTS[paper]
+    dashes = Counter(row["table"] for row in rows if not row["mean"])
+    assert dashes == {table: n for (p, table), n in DASHES.items() if p == paper}
+
+
+def test_every_row_is_well_formed_and_stands_once():
+    number = re.compile(r"-?\d+(\.\d+)?")
+    seen = Counter((*row_key(row), row["metric"]) for row in ROWS)
+    assert max(seen.values()) == 1
+    for row in ROWS:
+        assert list(row) == COLUMNS
+        assert not row["mean"] or number.fullmatch(row["mean"]), row
+        assert not row["std"] or number.fullmatch(row["std"]), row
+        assert row["mean"] or row["note"], f"a dash without a reason: {row}"
+
+
+def test_every_measure_has_the_direction_that_we_score_by():
+    for row in ROWS:
+        metric = row["metric"]
+        better = {**metrics.BETTER, **OTHER_BETTER}.get(metric)
+        if metric.startswith("delta_"):
+            assert metric.removeprefix("delta_") in metrics.BETTER
+            better = "none"
+        assert row["better"] == better, row
+
+
+def test_every_cell_has_a_name_of_its_own():
+    names = Counter(row.cell for paper in PAPERS for row in verdict_rows(paper, {}, {}))
+    assert len(names) == 2345
+
+
+# ---------------------------------------------------------------------- mapping
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_printed_name_is_mapped_and_every_mapping_is_printed(paper):
+    tree = config.load_paper(paper)
+    rows = plan.published(paper)
+    assert {row["paper"] for row in rows} == {paper}
+    assert {row["method"] for row in rows} == set(tree["methods"])
+    assert {row["table"] for row in rows} == set(tree["tables"])
+    assert {row["dataset"] for row in rows} >= set(tree.get("use_dataset", {}))
+    for table, entry in tree["tables"].items():
+        settings = {row["setting"] for row in rows if row["table"] == table}
+        assert set(entry.get("settings", settings)) == settings, table
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_unit_of_a_paper_has_a_data_set_a_protocol_and_a_sound_method_id(paper):
+    for unit in plan.paper_units(paper, to_come=True):
+        assert unit.dataset in config.dataset_ids(), unit
+        assert unit.protocol in plan.protocols(), unit
+        assert re.fullmatch(r"[a-z0-9_]+(@[a-z0-9_]+)?", unit.method), unit
+        base, _, variant = unit.method.partition("@")
+        if variant and config.method_exists(base):
+            assert config.method_exists(unit.method), f"{base} has no variant {variant}"
+
+
+def test_every_cell_is_measured_or_says_why_not():
+    for paper in PAPERS:
+        for cell in plan.cells(paper):
+            assert cell.skip or cell.unit is not None, cell.row
+
+
+# ---------------------------------------------------------------------- misprints
+
+MISPRINTS = [(p, entry) for p in PAPERS for entry in config.load_paper(p).get("misprints", [])]
+
+
+def half(text: str) -> float:
+    return 0.5 * 10.0 ** -len(text.partition(".")[2])
+
+
+def broken_relations(printed: dict[str, str], c: int) -> list[frozenset[str]]:
+    """Pairs of measures of one row that no distributions over c labels can have.
+
+    Means over rows keep linear and convex relations; half a printed unit is allowed on each side.
+    """
+
+    def low(name: str) -> float:
+        return float(printed[name]) - half(printed[name]) - 1e-9
+
+    def high(name: str) -> float:
+        return float(printed[name]) + half(printed[name]) + 1e-9
+
+    checks = {
+        ("chebyshev", "intersection"): lambda: (
+            low("chebyshev") <= 1 - low("intersection")
+            and 1 - high("intersection") <= (c // 2) * high("chebyshev")
+        ),
+        ("clark", "canberra"): lambda: (
+            low("clark") <= high("canberra") and low("canberra") <= math.sqrt(c) * high("clark")
+        ),
+        ("sorensen", "intersection"): lambda: (
+            low("sorensen") <= 1 - low("intersection")
+            and 1 - high("intersection") <= high("sorensen")
+        ),
+        ("kl", "intersection"): lambda: high("kl") >= 2 * max(0, 1 - high("intersection")) ** 2,
+        ("kl", "fidelity"): lambda: high("kl") >= -2 * math.log(high("fidelity")),
+        ("squared_chi2", "fidelity"): lambda: (
+            2 * (1 - high("fidelity")) <= high("squared_chi2")
+            and low("squared_chi2") <= 4 * (1 - low("fidelity"))
+        ),
+    }
+    present = {pair: holds for pair, holds in checks.items() if set(pair) <= set(printed)}
+    return [frozenset(pair) for pair, holds in present.items() if not holds()]
+
+
+def all_broken() -> dict[tuple[str, ...], list[frozenset[str]]]:
+    found = {}
+    for key, printed in printed_rows().items():
+        shape = config.load_dataset(key[2]).get("shape")
+        if shape and not any(metric.startswith("delta_") for metric in printed):
+            found[key] = broken_relations(printed, shape["c"])
+    return {key: pairs for key, pairs in found.items() if pairs}
+
+
+@pytest.mark.parametrize(("paper", "entry"), MISPRINTS, ids=str)
+def test_a_misprint_names_exactly_one_printed_number(paper, entry):
+    wanted = {"setting": "", **entry}
+    fields = ("table", "dataset", "setting", "method", "metric")
+    rows = [r for r in plan.published(paper) if all(r[f] == wanted[f] for f in fields)]
+    assert len(rows) == 1
+    if "std_reads" in entry:
+        assert rows[0]["std"]
+        assert float(entry["std_reads"]) < float(rows[0]["std"])
+
+
+def test_every_row_with_an_impossible_relation_is_listed_and_no_other():
+    listed = {
+        (paper, e["table"], e["dataset"], e.get("setting", ""), e["method"])
+        for paper, e in MISPRINTS
+        if "std_reads" not in e
+    }
+    assert set(all_broken()) == listed
+
+
+def test_every_listed_row_has_a_misprint_in_each_pair_that_breaks():
+    """A pair of numbers cannot both be right; at least one of the two must be listed."""
+    for key, pairs in all_broken().items():
+        named = {
+            e["metric"]
+            for paper, e in MISPRINTS
+            if (paper, e["table"], e["dataset"], e.get("setting", ""), e["method"]) == key
+        }
+        for pair in pairs:
+            assert named & pair, (key, pair)
+
+
+def test_a_proof_quotes_numbers_of_its_row():
+    printed = printed_rows()
+    for paper, e in MISPRINTS:
+        row = printed[paper, e["table"], e["dataset"], e.get("setting", ""), e["method"]]
+        digits = set(row.values()) | {f"{1 - float(v):.4f}" for v in row.values()}
+        quoted = re.findall(r"0\.\d{3,}", e["proof"])
+        if "std_reads" not in e and quoted:
+            assert set(quoted) & digits, e
+
+
+def test_sound_rows_pass_the_relations():
+    """The check itself: measures of real distributions break nothing, with few digits too."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    for c in (3, 6, 18):
+        D, P = rng.dirichlet(np.ones(c), 50), rng.dirichlet(np.ones(c), 50)
+        scores = metrics.evaluate(D, P)
+        for digits in (2, 4):
+            printed = {name: f"{value:.{digits}f}" for name, value in scores.items()}
+            assert broken_relations(printed, c) == []
+        swapped = {**printed, "canberra": printed["clark"], "clark": printed["canberra"]}
+        assert broken_relations(swapped, c) == [frozenset({"clark", "canberra"})]

@@ -1,0 +1,134 @@
+"""Reference records: text that reads back, merges, and never holds half a unit."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from ldlrepro import metrics, plan
+from ldlrepro.compare.collect import REFERENCE, Places, UnitScores, local_units
+from ldlrepro.compare.reference import reference_units, same_bits, write_reference
+from ldlrepro.runs.records import FAILED
+from ldlrepro.runs.unit import run_unit
+
+COMMAND = "snakemake --cores all tiny"
+KEY = ("tiny", "toy", "near@grid")
+
+
+@pytest.fixture
+def measured(ready) -> UnitScores:
+    """A unit that was run here."""
+    run_unit(ready.job("near@grid"))
+    return score(ready)
+
+
+def score(checkout) -> UnitScores:
+    checkout.forget()
+    places = Places(checkout.root / "results", checkout.root / "data")
+    return local_units(places, [plan.Unit(*KEY)])[KEY]
+
+
+def elsewhere(unit: UnitScores, dataset: str) -> UnitScores:
+    """The same numbers as if measured on another data set."""
+    return replace(unit, dataset=dataset, rows=[replace(r, dataset=dataset) for r in unit.rows])
+
+
+def test_a_unit_reads_back_with_scores_parameters_and_digests(measured, tmp_path):
+    written = write_reference(tmp_path, [measured], COMMAND)
+    names = sorted(path.relative_to(tmp_path).as_posix() for path in written)
+    assert names == ["tiny/near@grid.csv", "tiny/near@grid.json"]
+    found = reference_units(tmp_path)
+    assert list(found) == [KEY]
+    unit = found[KEY]
+    assert unit.source == REFERENCE
+    for name in metrics.BETTER:
+        np.testing.assert_allclose(unit.scores[name], measured.scores[name], rtol=1e-11)
+    exact = set(asdict(measured.rows[0])) - {
+        "fit_s",
+        "predict_s",
+        "overhead_s",
+        "peak_mb",
+        "fit_cpu_s",
+        "predict_cpu_s",
+        "selection",
+        "diagnostics",
+        "started_at",
+    }
+    for ours, theirs in zip(measured.rows, unit.rows, strict=True):
+        for name in exact:
+            assert getattr(theirs, name) == getattr(ours, name), name
+        assert theirs.fit_s == pytest.approx(ours.fit_s, rel=1e-3)
+    assert unit.rows[0].started_at == measured.rows[0].started_at
+
+
+def test_neither_data_nor_predictions_nor_places_are_kept(measured, tmp_path, ready):
+    for path in write_reference(tmp_path, [measured], COMMAND):
+        text = path.read_text()
+        assert str(ready.root) not in text
+        assert str(ready.root.parent) not in text
+    with open(tmp_path / "tiny/near@grid.csv", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    assert len(rows) == 4
+    assert json.loads(rows[0]["params"])["n_neighbors"] in (2, 4, 8)
+
+
+def test_writing_twice_changes_no_byte(measured, tmp_path):
+    paths = write_reference(tmp_path, [measured], COMMAND)
+    before = [path.read_bytes() for path in paths]
+    write_reference(tmp_path, [measured], COMMAND)
+    assert [path.read_bytes() for path in paths] == before
+
+
+def test_other_data_sets_stay_when_one_is_renewed(measured, tmp_path):
+    write_reference(tmp_path, [measured, elsewhere(measured, "other")], COMMAND)
+    table = tmp_path / "tiny/near@grid.csv"
+    others = [line for line in table.read_text().splitlines() if line.startswith("other,")]
+    scores = {name: [v + 1 for v in values] for name, values in measured.scores.items()}
+    write_reference(tmp_path, [replace(measured, scores=scores)], "another command")
+    lines = table.read_text().splitlines()
+    assert [line for line in lines if line.startswith("other,")] == others
+    assert len(lines) == 1 + 4 + 4
+    found = reference_units(tmp_path)
+    np.testing.assert_allclose(found[KEY].scores["kl"], scores["kl"], rtol=1e-11)
+    facts = json.loads(table.with_suffix(".json").read_text())
+    assert (facts["toy"]["command"], facts["other"]["command"]) == ("another command", COMMAND)
+
+
+def test_other_methods_have_other_files(measured, tmp_path):
+    write_reference(tmp_path, [measured], COMMAND)
+    before = (tmp_path / "tiny/near@grid.csv").read_bytes()
+    write_reference(tmp_path, [replace(measured, method="near")], COMMAND)
+    assert (tmp_path / "tiny/near@grid.csv").read_bytes() == before
+    assert set(reference_units(tmp_path)) == {KEY, ("tiny", "toy", "near")}
+
+
+def test_a_unit_with_a_failed_fold_is_not_written(measured, tmp_path):
+    rows = [*measured.rows[:3], replace(measured.rows[3], status=FAILED)]
+    assert write_reference(tmp_path, [replace(measured, rows=rows)], COMMAND) == []
+
+
+def test_a_unit_without_all_its_chunks_is_not_written(ready, tmp_path):
+    """Every fold that is there is fine; the others were never run."""
+    ready.edit("config/methods/near.yaml", "threads: 1", "threads: 1, folds_per_job: 2")
+    run_unit(ready.job("near@grid", folds="0-1"))
+    assert write_reference(tmp_path, [score(ready)], COMMAND) == []
+    run_unit(ready.job("near@grid", folds="2-3"))
+    assert len(write_reference(tmp_path, [score(ready)], COMMAND)) == 2
+
+
+def test_without_reference_there_are_no_units(tmp_path):
+    assert reference_units(tmp_path / "nowhere") == {}
+
+
+def test_bits_are_the_same_where_every_fold_has_the_references_digest(measured, tmp_path):
+    write_reference(tmp_path, [measured], COMMAND)
+    theirs = reference_units(tmp_path)[KEY]
+    assert same_bits(measured, theirs) == "yes"
+    assert same_bits(measured, None) == ""
+    changed = [*measured.rows[:3], replace(measured.rows[3], predictions_sha256="0" * 64)]
+    assert same_bits(replace(measured, rows=changed), theirs) == "no"
+    assert same_bits(replace(measured, rows=measured.rows[:3]), theirs) == "no"
