@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
@@ -21,6 +22,30 @@ Examples:
   snakemake --cores 32 structrf          compute a whole paper
 Run it in the checkout, where results/ and data/ are. `ldlrepro VERB --help` tells more.
 """
+
+EXAMPLES = {
+    "methods": ["ldlrepro methods"],
+    "datasets": ["ldlrepro datasets --json"],
+    "papers": ["ldlrepro papers"],
+    "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
+    "status": ["ldlrepro status"],
+    "explain": [
+        "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
+        'ldlrepro explain "ldldf/4/sjaffe/combination RF+RF/LDLDF/kl"',
+    ],
+    "fetch": ["ldlrepro fetch sjaffe movie", "ldlrepro fetch movie --mirror /data --offline"],
+    "run": [
+        "ldlrepro run structrf sjaffe sa_bfgs",
+        "ldlrepro run mslp m2b aa_knn@grid --folds 0-4",
+    ],
+    "sync": ["ldlrepro sync mslp", "ldlrepro sync mslp --tracking-uri http://localhost:5000"],
+}
+IDS = {
+    "dataset": "data set id; `ldlrepro datasets` lists them",
+    "method": "method id, maybe with @variant; `ldlrepro methods` lists them",
+    "paper": "paper id; `ldlrepro papers` lists them",
+    "protocol": "protocol id; `ldlrepro papers` lists them",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,7 +94,13 @@ def _verb(
     verbs: argparse._SubParsersAction, name: str, handler: str, text: str, json: bool = False
 ) -> argparse.ArgumentParser:
     """A verb whose handler is imported when it is called, so that starting stays quick."""
-    verb: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
+    verb: argparse.ArgumentParser = verbs.add_parser(
+        name,
+        help=text,
+        description=textwrap.fill(text, 80),
+        epilog="\n  ".join(["Examples:", *EXAMPLES[name]]) if name in EXAMPLES else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     verb.set_defaults(handler=_later(handler))
     if json:
         verb.add_argument("--json", action="store_true", help="answer in JSON, for programs")
@@ -104,7 +135,7 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     verdicts.add_argument("paper", nargs="*", help="papers; default all five")
     verdicts.add_argument("--show", metavar="VERDICT", help="list the cells with this verdict")
     verdicts.add_argument("--dataset", help="only this data set")
-    verdicts.add_argument("--method", help="only this printed method")
+    verdicts.add_argument("--method", help="only this method, as the paper prints it")
 
     _verb(verbs, "status", f"{here}.status", "How far the results are, and what failed.", json=True)
 
@@ -128,16 +159,16 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         "Get the raw files of data sets from local folders or the internet, and check them.",
         json=True,
     )
-    fetch.add_argument("dataset", nargs="+", help="data set ids")
+    fetch.add_argument("dataset", nargs="+", help=IDS["dataset"])
     fetch.add_argument("--mirror", action="append", default=[], help="local folder to search first")
     fetch.add_argument("--offline", action="store_true", help="never download")
 
     prepare = _verb(verbs, "prepare", f"{here}.prepare", "Turn raw files into features and labels.")
-    prepare.add_argument("dataset")
+    prepare.add_argument("dataset", help=IDS["dataset"])
 
     folds = _verb(verbs, "folds", f"{here}.folds", "Make the folds of a protocol on a data set.")
-    folds.add_argument("protocol")
-    folds.add_argument("dataset")
+    folds.add_argument("protocol", help=IDS["protocol"])
+    folds.add_argument("dataset", help=IDS["dataset"])
     _add_seed(folds)
 
     run = _verb(
@@ -147,17 +178,17 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         "Compute one unit: a method on a data set under a protocol. Finished folds are kept if it "
         "is interrupted.",
     )
-    run.add_argument("protocol", help="protocol id; `ldlrepro papers` lists them")
-    run.add_argument("dataset")
-    run.add_argument("method")
+    run.add_argument("protocol", help=IDS["protocol"])
+    run.add_argument("dataset", help=IDS["dataset"])
+    run.add_argument("method", help=IDS["method"])
     run.add_argument("--folds", metavar="A-B", help="only these fold positions, as one record")
     run.add_argument("--threads", type=int, default=1, help="threads; they change no bit")
     _add_seed(run)
 
     compare = _verb(verbs, "compare", f"{here}.compare", "Write a paper's tables with verdicts.")
-    compare.add_argument("paper")
+    compare.add_argument("paper", help=IDS["paper"])
     figures = _verb(verbs, "figures", f"{here}.figures", "Draw a paper's figures.")
-    figures.add_argument("paper")
+    figures.add_argument("paper", help=IDS["paper"])
 
     sync = _verb(
         verbs,
@@ -165,7 +196,7 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         f"{here}.sync",
         "Bring MLflow in line with the records. Safe to repeat: nothing is written twice.",
     )
-    sync.add_argument("paper", nargs="+")
+    sync.add_argument("paper", nargs="+", help=IDS["paper"])
     sync.add_argument("--tracking-uri", help="MLflow store; default: config, MLFLOW_TRACKING_URI")
     sync.add_argument("--out", help=argparse.SUPPRESS)
 
@@ -177,10 +208,10 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         f"{here}.record",
         "For maintainers: renew reference/ from complete results.",
     )
-    record.add_argument("paper", nargs="+")
+    record.add_argument("paper", nargs="+", help=IDS["paper"])
     record.add_argument("--command-line", help="the command that made the results")
     gate = _verb(verbs, "gate", f"{here}.gate", "Say what was left out; fail if a run failed.")
-    gate.add_argument("papers", nargs="+")
+    gate.add_argument("papers", nargs="+", help=IDS["paper"])
     gate.add_argument("--page", default="results/report/all.html", help=argparse.SUPPRESS)
 
 

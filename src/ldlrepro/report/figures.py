@@ -108,7 +108,8 @@ def _methods(page: PaperPage) -> Any:
     axes.set_ylim(len(datasets) - 0.5, -0.5)
     axes.set_xlabel("mean KL divided by that of the training mean (left of the line is better)")
     axes.grid(axis="y", linewidth=0.3)
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+    if methods:
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
     return figure
 
 

@@ -1,0 +1,264 @@
+"""The command line: help that teaches, answers for programs, and errors without tracebacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from ldlrepro import cli, config, plan
+from ldlrepro.compare.cells import verdict_rows
+
+LISTED = "methods datasets papers fetch run verdicts status explain sync".split()  # noqa: SIM905
+CELL = "structrf/16/sjaffe/SA-BFGS/kl"
+HEAVY = {"torch", "sklearn", "scipy", "pandas", "mlflow", "matplotlib", "pyarrow", "xgboost"}
+
+
+def ask(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr of `ldlrepro ...`."""
+    try:
+        status = cli.main(arguments)
+    except SystemExit as left:
+        status = left.code
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+# ---------------------------------------------------------------------- help
+
+
+@pytest.mark.parametrize("verb", LISTED)
+def test_help_says_what_a_verb_does_explains_every_argument_and_gives_examples(capsys, verb):
+    status, text, _ = ask(capsys, verb, "--help")
+    assert status == 0
+    assert f"Examples:\n  ldlrepro {verb}" in text
+    action = next(a for a in cli._parser()._actions if hasattr(a, "choices") and a.choices)
+    parser = action.choices[verb]
+    assert len(parser.description) > 25
+    assert all(argument.help for argument in parser._actions)
+
+
+def test_the_first_help_lists_every_verb_and_where_to_start(capsys):
+    status, text, _ = ask(capsys, "--help")
+    assert status == 0
+    for verb in LISTED:
+        assert f"\n    {verb} " in text
+    assert "Examples:" in text
+    assert "ldlrepro VERB --help" in text
+
+
+def test_commands_of_the_examples_are_understood():
+    parser = cli._parser()
+    lines = [line for examples in cli.EXAMPLES.values() for line in examples]
+    lines += [line.strip() for line in cli.EPILOG.splitlines() if "  ldlrepro" in line]
+    for line in lines:
+        words = shlex.split(line.partition("   ")[0])
+        args = parser.parse_args(words[1:])
+        for name, known in (("dataset", config.dataset_ids()), ("paper", config.paper_ids())):
+            value = getattr(args, name, None) or []
+            assert set([value] if isinstance(value, str) else value) <= set(known), line
+        if words[1] == "explain":
+            paper = args.cell.partition("/")[0]
+            assert args.cell in {row.cell for row in verdict_rows(paper, {}, {})}
+        if words[1] == "run":
+            assert config.method_exists(args.method)
+            assert args.protocol in plan.protocols()
+
+
+# ---------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["verdict"], "no verb 'verdict'. Did you mean 'verdicts'?"),
+        (["fecth"], "Did you mean 'fetch'?"),
+        ([], "VERB"),
+        (["run", "mslp"], "required: dataset, method"),
+        (["run", "mslp", "sjaffe", "aa_knn", "--threads", "two"], "'two'"),
+        (["verdicts", "structr"], "unknown paper 'structr'. Did you mean 'structrf'?"),
+        (["verdicts", "--show", "reproducd"], "Did you mean 'reproduced'?"),
+        (["verdicts", "mslp", "--dataset", "sjafe"], "Did you mean 'sjaffe'?"),
+        (["verdicts", "mslp", "--method", "SA-BFG"], "Did you mean 'SA-BFGS'?"),
+        (["explain", "structrf/16/sjaffe/SA-BFGS/kll"], f"Did you mean '{CELL}'?"),
+        (["explain", "structr/16"], "unknown paper 'structr'. Did you mean 'structrf'?"),
+        (["explain", ""], "unknown paper ''"),
+        (["fetch", "sjafe", "--offline"], "unknown data set 'sjafe'. Did you mean 'sjaffe'?"),
+        (["prepare", "sjafe"], "Did you mean 'sjaffe'?"),
+        (["prepare", "sjaffe"], "Type `ldlrepro fetch sjaffe`"),
+        (["run", "mlsp", "sjaffe", "aa_knn"], "unknown protocol 'mlsp'. Did you mean 'mslp'?"),
+        (["run", "mslp", "sjafe", "aa_knn"], "unknown data set 'sjafe'. Did you mean 'sjaffe'?"),
+        (["run", "mslp", "sjaffe", "aa_kn"], "unknown method 'aa_kn'. Did you mean 'aa_knn'?"),
+        (["run", "mslp", "sjaffe", "aa_knn@grit"], "Did you mean 'aa_knn@grid'?"),
+        (["run", "mslp", "sjaffe", "aa_knn@"], "unknown method 'aa_knn@'"),
+        (["folds", "mslp", "sjaffe"], "Type `ldlrepro fetch sjaffe` and `ldlrepro prepare sjaffe`"),
+        (["folds", "mslp", "sjafe"], "Did you mean 'sjaffe'?"),
+        (["compare", "structr"], "Did you mean 'structrf'?"),
+        (["sync", "structr"], "Did you mean 'structrf'?"),
+    ],
+)
+def test_a_mistake_ends_with_status_2_one_message_and_the_nearest_name(
+    checkout, capsys, arguments, words
+):
+    status, out, err = ask(capsys, *arguments)
+    assert status == 2
+    assert words in err
+    assert err.startswith("ldlrepro")
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_a_broken_configuration_is_a_message_too(checkout, capsys):
+    checkout.edit("config/config.yaml", "papers:", "paper:")
+    status, _, err = ask(capsys, "datasets")
+    assert (status, "Did you mean 'papers'?" in err) == (2, True)
+
+
+def test_a_parameter_that_the_class_lacks_is_refused_before_a_fold_is_run(tiny, capsys):
+    tiny.edit("config/methods/near.yaml", "n_neighbors: 4", "n_neighbours: 4")
+    status, _, err = ask(capsys, "run", "tiny", "toy", "near")
+    assert status == 2
+    for word in ("config/methods/near.yaml", "'n_neighbours'", "Did you mean 'n_neighbors'?"):
+        assert word in err
+    assert not (tiny.root / "results").exists()
+
+
+@pytest.mark.parametrize("folds", ["5", "x-y", "2-9"])
+def test_folds_that_are_not_there_are_refused(ready, capsys, folds):
+    status, _, err = ask(capsys, "run", "tiny", "toy", "near", "--folds", folds)
+    assert (status, "Traceback" in err) == (2, False)
+    assert not (ready.root / "results" / "units").exists()
+
+
+# ---------------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["methods"],
+        ["datasets"],
+        ["papers"],
+        ["status"],
+        ["verdicts"],
+        ["verdicts", "mslp", "--show", "not run"],
+        ["verdicts", "mslp", "--show", "better"],
+        ["explain", CELL],
+    ],
+)
+def test_an_answer_in_json_is_json_and_nothing_else(checkout, capsys, arguments):
+    status, out, err = ask(capsys, *arguments, "--json")
+    assert (status, err) == (0, "")
+    answer = json.loads(out)
+    if arguments[-1] == "better":
+        assert answer == []
+    else:
+        assert answer
+
+
+def test_fetch_answers_in_json_for_data_that_cannot_be_had(checkout, capsys):
+    status, out, _ = ask(capsys, "fetch", "fgnet", "toy", "--offline", "--json")
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [(a["dataset"], a["available"]) for a in answers] == [("fgnet", False), ("toy", True)]
+    assert "data/manual/fgnet/" in answers[0]["reason"]
+
+
+def test_json_and_table_tell_the_same(checkout, capsys):
+    _, table, _ = ask(capsys, "papers")
+    _, text, _ = ask(capsys, "papers", "--json")
+    for row in json.loads(text):
+        line = next(ln for ln in table.splitlines() if ln.startswith(f"{row['id']} "))
+        assert line.split()[:4] == [str(row[k]) for k in ("id", "year", "cells", "units")]
+
+
+def test_a_fresh_clone_counts_every_cell_and_has_no_result(checkout, capsys):
+    status, out, _ = ask(capsys, "verdicts", "--json")
+    total = json.loads(out)[-1]
+    assert status == 0
+    assert (total["paper"], total["cells"]) == ("all", 2345)
+    assert (total["reproduced"], total["better"], total["worse"]) == (0, 0, 0)
+    assert total["not run"] + total["quoted"] + total["misprint"] == 2345
+    assert (total["local"], total["reference"]) == (0, 0)
+
+
+def test_a_filter_narrows_the_count(checkout, capsys):
+    _, out, _ = ask(capsys, "verdicts", "mslp", "--dataset", "sjaffe", "--method", "CPNN", "--json")
+    (row,) = json.loads(out)
+    assert (row["cells"], row["not run"]) == (6, 6)
+
+
+@pytest.mark.parametrize("method", ["near", "train_mean"])
+def test_a_unit_by_hand_makes_its_inputs_and_shows_up_in_the_status(tiny, capsys, method):
+    assert ask(capsys, "run", "tiny", "toy", method)[0] == 0
+    _, out, _ = ask(capsys, "status", "--json")
+    (row,) = [r for r in json.loads(out) if r["paper"] == "tiny"]
+    assert (row["units"], row["done here"], row["failed"], row["no data"]) == (2, 1, 0, 0)
+
+
+def test_explain_tells_what_a_measured_cell_rests_on(tiny, capsys):
+    header = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
+    tiny.write("config/published/tiny.csv", header + "tiny,1,toy,,Near,kl,0.5,,lower,,\n")
+    ask(capsys, "run", "tiny", "toy", "near")
+    status, out, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl", "--json")
+    facts = json.loads(out)
+    assert status == 0
+    assert facts["compute it again"] == "ldlrepro run tiny toy near"
+    assert len(facts["fold values"].split()) == 4
+    assert facts["parameters"]["n_neighbors"] == 4
+    assert len(facts["code_sha256"]) == 64
+    _, text, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl")
+    assert "ldlrepro run tiny toy near" in text
+
+
+# ---------------------------------------------------------------------- cost and pipes
+
+
+def run_python(code: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.parametrize("module", ["ldlrepro", "ldlrepro.wiring", "ldlrepro.cli"])
+def test_starting_imports_nothing_heavy(module):
+    code = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    assert HEAVY.isdisjoint(run_python(code).split())
+
+
+def test_planning_a_whole_paper_imports_nothing_heavy():
+    code = """
+import sys
+from ldlrepro import config
+from ldlrepro.wiring import Wiring
+from types import SimpleNamespace as Of
+wiring = Wiring(config.load_run_config())
+for paper in config.paper_ids():
+    wiring.paper_records(Of(paper=paper)), wiring.paper_definition(Of(paper=paper))
+for method in config.method_ids():
+    job = Of(protocol="mslp", dataset="sjaffe", method=method)
+    wiring.method_spec(job), wiring.method_code(job), wiring.unit_threads(job)
+wiring.compare_code(job), wiring.figure_code(job), wiring.report_code(job), wiring.reader_code(job)
+print(*{name.partition('.')[0] for name in sys.modules})
+"""
+    assert HEAVY.isdisjoint(run_python(code).split())
+
+
+def test_numpy_is_not_loaded_before_its_kernels_are_chosen():
+    assert "numpy" not in run_python("import sys, ldlrepro.cli; print(*sys.modules)").split()
+
+
+def test_a_reader_that_closes_the_pipe_gets_no_traceback(checkout):
+    command = [sys.executable, "-m", "ldlrepro.cli", "verdicts", "--show", "not run"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline().startswith("cell")
+    process.stdout.close()
+    assert "Traceback" not in process.stderr.read()
+    assert process.wait() == 0

@@ -1,0 +1,123 @@
+"""Drawings of a paper: what is on them, the same bytes each time, and empty ones for no results."""
+
+from __future__ import annotations
+
+import re
+import warnings
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from ldlrepro.compare.collect import UnitScores
+from ldlrepro.compare.verdicts import VERDICTS, VerdictRow
+from ldlrepro.report.content import VERDICT_SIGNS, PaperPage
+from ldlrepro.report.figures import COLOURS, MARKERS, drawings, write_figures
+from ldlrepro.runs.records import OK, FoldRow
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def cell(verdict: str, metric: str = "kl", deviation: float | None = 0.1) -> VerdictRow:
+    return VerdictRow(
+        "p", "1", "sjaffe", "", "M", metric, "0.5", "", "lower", verdict, deviation=deviation
+    )
+
+
+def unit(method: str, dataset: str = "sjaffe", kl: float = 0.1) -> UnitScores:
+    rows = [FoldRow("p", dataset, method, 0, fold, OK) for fold in range(2)]
+    return UnitScores("p", dataset, method, rows, {"kl": [kl, kl]}, "local")
+
+
+def page(rows: list[VerdictRow] = (), units: list[UnitScores] = ()) -> PaperPage:
+    return PaperPage(
+        "p",
+        "Title",
+        "A",
+        "V",
+        2020,
+        ["text"],
+        list(rows),
+        {"1": "one"},
+        list(units),
+        method_titles={"near": "Neighbours & friends"},
+    )
+
+
+MEASURED = page(
+    [cell(v, m) for v in MARKERS for m in ("kl", "clark")] + [cell("not run", "cosine", None)],
+    [unit("near"), unit("near", "movie"), unit("train_mean", kl=0.2), unit("train_mean", "movie")],
+)
+
+
+def texts(image: str) -> list[str]:
+    root = ElementTree.fromstring(image)
+    return ["".join(node.itertext()).strip() for node in root.iter(f"{SVG}text")]
+
+
+def test_every_verdict_that_has_a_number_has_a_colour_and_a_marker_of_its_own():
+    assert set(COLOURS) == set(MARKERS) == set(VERDICTS) - {"not run"}
+    assert len(set(COLOURS.values())) == len(set(MARKERS.values())) == len(MARKERS)
+
+
+def test_the_first_drawing_names_measures_and_counts_verdicts():
+    agreement, _ = drawings(MEASURED)
+    found = texts(str(agreement.image))
+    assert {"KL", "Clark"} <= set(found)
+    assert "Cosine" not in found
+    for verdict in MARKERS:
+        assert f"{VERDICT_SIGNS[verdict].sign} {verdict} (2)" in found
+
+
+def test_the_second_drawing_names_data_sets_and_methods_by_their_titles():
+    _, methods = drawings(MEASURED)
+    found = texts(str(methods.image))
+    assert {"sjaffe", "movie", "Neighbours & friends"} <= set(found)
+    assert "train_mean" not in found
+
+
+def test_the_same_page_gives_the_same_bytes():
+    first = [figure.image for figure in drawings(MEASURED)]
+    assert [figure.image for figure in drawings(MEASURED)] == first
+    assert not any(re.search(r"\d{4}-\d\d-\d\dT", str(image)) for image in first)
+
+
+def test_far_deviations_are_cut_and_not_lost():
+    near, far = (str(drawings(page([cell("worse", deviation=d)]))[0].image) for d in (1.0, 50.0))
+    assert near == far
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (page(), ("no printed number has been measured yet", "nothing has been run yet")),
+        (page([cell("not run", deviation=None)]), ("no printed number has been measured yet",)),
+        (page([cell("worse")]), ("nothing has been run yet",)),
+        (page(units=[unit("true_labels", kl=0.0)]), ("nothing has been run yet",)),
+    ],
+)
+def test_a_paper_without_results_gets_drawings_that_say_so(given, words):
+    found = [text for figure in drawings(given) for text in texts(str(figure.image))]
+    assert set(words) <= set(found)
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        [unit("train_mean"), unit("uniform")],  # controls only
+        [unit("near")],  # nothing to divide by
+        [unit("near"), unit("train_mean", kl=0.0)],
+    ],
+)
+def test_a_paper_with_half_its_units_is_drawn_without_a_warning(units):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, methods = drawings(page(units=units))
+    assert "sjaffe" in texts(str(methods.image))
+
+
+def test_files_have_the_names_that_the_rules_expect(tmp_path):
+    paths = write_figures(MEASURED, tmp_path / "figures")
+    assert [path.name for path in paths] == ["agreement.svg", "methods.svg"]
+    assert [path.read_text(encoding="utf-8") for path in paths] == [
+        figure.image for figure in drawings(MEASURED)
+    ]
