@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib.util
+import json
 import re
 import shlex
 import sys
@@ -60,7 +61,7 @@ def properties(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(schema, dict):
         yield from schema.get("properties", {}).items()
         for key, part in schema.items():
-            if key not in ("allOf", "anyOf"):  # conditions, which describe no keys
+            if key not in ("allOf", "anyOf", "if"):  # conditions, which describe no keys
                 yield from properties(part)
     elif isinstance(schema, list):
         for part in schema:
@@ -128,7 +129,10 @@ def test_keys_of_all_files_are_documented(kind):
         parent = key.rpartition(".")[0]
         return any(
             pattern.fullmatch(key)
-            or (pattern.fullmatch(parent) and ("→" in allowed or allowed == "names with values"))
+            or (
+                pattern.fullmatch(parent)
+                and ("→" in allowed or allowed.startswith(("names with values", "keys as in")))
+            )
             for pattern, allowed in known.items()
         )
 
@@ -370,3 +374,22 @@ def test_versions_agree():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert cited["version"] == __version__
     assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_readme_counts_what_the_reference_holds(monkeypatch, capsys, tmp_path):
+    from ldlrepro.cli import main
+
+    monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
+    monkeypatch.chdir(tmp_path)  # no local results here
+    assert main(["verdicts", "--json"]) == 0
+    counted = {row["paper"]: row for row in json.loads(capsys.readouterr().out)}
+    lines = [
+        [cell.strip() for cell in line.strip("| ").split("|")]
+        for line in (ROOT / "README.md").read_text().splitlines()
+        if line.startswith("| ")
+    ]
+    head = next(line for line in lines if line[:2] == ["paper", "cells"])
+    shown = {line[0]: dict(zip(head, line, strict=True)) for line in lines if line[0] in counted}
+    assert set(shown) == set(counted)
+    for paper, row in shown.items():
+        assert row == {name: str(counted[paper][name]) for name in head}

@@ -236,3 +236,14 @@ def test_sound_rows_pass_the_relations():
             assert broken_relations(printed, c) == []
         swapped = {**printed, "canberra": printed["clark"], "clark": printed["canberra"]}
         assert broken_relations(swapped, c) == [frozenset({"clark", "canberra"})]
+
+
+def test_the_demos_printed_numbers_are_the_maintainers_records():
+    from ldlrepro.compare.cells import verdict_rows
+    from ldlrepro.compare.reference import reference_units
+
+    rows = verdict_rows("demo", {}, reference_units(config.project_root() / "reference"))
+    assert len(rows) == 48
+    for row in rows:
+        assert row.measured is not None
+        assert row.printed == f"{row.measured:.4f}", row.cell
