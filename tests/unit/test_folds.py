@@ -156,7 +156,7 @@ def test_folds_are_the_ones_of_the_published_records():
     made = make_folds({**KFOLD, "validation": "next_fold"}, 213, SEED)
     assert made[0].test[:5].tolist() == [5, 12, 23, 26, 44]
     assert folds_digest(made) == (
-        "6051402c0a9fbaf0d63600ce2ac4529bde64bf1e32477a18b91d5a76f19427a9"
+        "608e52098dd07dc0c3ba8f2a1f6fe2dd7bfc6c19526a0b263650f89bad7aec20"
     )
 
 
@@ -182,6 +182,14 @@ def test_folds_read_back_as_they_were_written(tmp_path):
     assert folds_digest(read) == folds_digest(made)
 
 
+def test_more_than_999_folds_read_back_in_their_order(tmp_path):
+    groups = np.arange(1203)
+    made = make_folds({"scheme": "leave_one_group_out"}, 1203, SEED, groups)
+    write_folds(tmp_path / "many.npz", made[998:1003], {"data_sha256": "d"})
+    read, _ = read_folds(tmp_path / "many.npz")
+    assert [(f.fold, f.test.tolist()) for f in read] == [(i, [i]) for i in range(998, 1003)]
+
+
 def test_the_same_folds_make_the_same_file(tmp_path):
     for name in ("a.npz", "b.npz"):
         write_folds(tmp_path / name, make_folds(KFOLD, 60, SEED), {"data_sha256": "d"})
@@ -204,6 +212,12 @@ def test_the_digest_sees_every_index(part):
         assert folds_digest(changed) != first
 
 
+def test_the_digest_sees_a_row_that_moves_from_validation_to_test():
+    fold = make_folds({**KFOLD, "validation": "next_fold"}, 40, SEED)[0]
+    held, test = fold.validation[:-1], np.r_[fold.validation[-1], fold.test]
+    assert folds_digest([replace(fold, validation=held, test=test)]) != folds_digest([fold])
+
+
 def test_the_digest_sees_a_row_that_moves_to_the_test_and_the_order_of_folds():
     made = make_folds(KFOLD, 40, SEED)
     fold = made[0]
@@ -222,6 +236,14 @@ def test_the_digest_sees_a_row_that_moves_to_the_test_and_the_order_of_folds():
         ({"scheme": "shuffle_split", "train_share": 0.1, "repeats": 1}, 4, None, "empty part"),
         ({"scheme": "shuffle_split", "train_share": 0.9, "repeats": 1}, 4, None, "empty part"),
         ({"scheme": "leave_one_group_out"}, 9, None, "who each row belongs to"),
+        ({"scheme": "leave_one_group_out"}, 3, np.array(["ann"] * 3), "belong to one person"),
+        ({**KFOLD, "folds": 2, "validation": "next_fold"}, 9, None, "leaves none to fit"),
+        (
+            {**KFOLD, "validation": "holdout", "validation_share": 0.99},
+            10,
+            None,
+            "smaller validation_share",
+        ),
         (
             {
                 "scheme": "shuffle_split",

@@ -45,6 +45,13 @@ def test_a_column_without_spread_becomes_zero_for_all_rows(kind, value):
 
 
 @pytest.mark.parametrize("kind", ["minmax01", "standard"])
+@pytest.mark.parametrize("unit", [1e-15, 1e12])
+def test_the_unit_of_a_feature_does_not_matter(kind, unit):
+    scaled = Scaler(kind).fit(unit * TRAIN).transform(unit * OTHERS)
+    np.testing.assert_allclose(scaled, Scaler(kind).fit(TRAIN).transform(OTHERS), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["minmax01", "standard"])
 def test_other_rows_change_nothing_that_was_learned(kind):
     scaler = Scaler(kind).fit(TRAIN)
     before = scaler.transform(TRAIN)

@@ -60,6 +60,8 @@ def make_folds(
     folds = []
     for repeat, number, test, following in parts:
         train = np.setdiff1d(np.arange(n), test)
+        if len(train) == 0:
+            raise UserError("all rows belong to one person: leaving it out leaves none to train on")
         held = np.array([], dtype=np.int64)
         if validation == "next_fold":
             held = following
@@ -67,6 +69,11 @@ def make_folds(
             size = max(1, round(len(train) * protocol.get("validation_share", 0.1)))
             rng = rng_for(*seed_parts, "validation", repeat, number)
             held = np.sort(rng.choice(train, size=size, replace=False))
+        if len(held) == len(train):
+            raise UserError(
+                f"validation: {validation} takes all {len(train)} training rows and leaves none to "
+                "fit candidates on; ask for more folds or a smaller validation_share"
+            )
         folds.append(Fold(repeat, number, train, held, test))
     return folds
 
@@ -126,24 +133,31 @@ def write_folds(path: Path, folds: list[Fold], meta: Mapping[str, Any]) -> None:
 def read_folds(path: Path) -> tuple[list[Fold], dict[str, Any]]:
     with np.load(path, allow_pickle=False) as stored:
         meta = json.loads(str(stored["meta"]))
-        names = sorted({key.rpartition("_")[0] for key in stored.files if key != "meta"})
+        names = {key.rpartition("_")[0] for key in stored.files if key != "meta"}
         folds = [
             Fold(
-                int(name[1:4]),
-                int(name[6:9]),
+                *_numbers(name),
                 stored[f"{name}_train"],
                 stored[f"{name}_validation"],
                 stored[f"{name}_test"],
             )
-            for name in names
+            for name in sorted(names, key=_numbers)
         ]
     return folds, meta
+
+
+def _numbers(name: str) -> tuple[int, int]:
+    """Repeat and fold; there may be more than 999 of either, a fold per person for example."""
+    repeat, fold = name.split("_")
+    return int(repeat[1:]), int(fold[1:])
 
 
 def folds_digest(folds: list[Fold]) -> str:
     """Of the indices alone; the same folds have the same digest in any file."""
     joined = [
-        np.concatenate([[f.repeat, f.fold, len(f.train)], f.train, f.validation, f.test])
+        np.concatenate(
+            [[f.repeat, f.fold, len(f.train), len(f.validation)], f.train, f.validation, f.test]
+        )
         for f in folds
     ]
     return digest(np.concatenate(joined).astype(np.int64))

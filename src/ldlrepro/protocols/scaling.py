@@ -24,8 +24,8 @@ class Scaler:
             else:
                 self.shift_ = dense.mean(axis=0)
                 spread = dense.std(axis=0)
-            # A constant column has a spread of rounding errors only.
-            flat = spread <= 1e-12 * np.maximum(1.0, np.abs(self.shift_))
+            # A constant column has a spread of rounding errors only, whatever its unit.
+            flat = spread <= 1e-12 * np.abs(dense).max(axis=0)
             self.factor_ = np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, spread))
         return self
 
