@@ -1,5 +1,6 @@
 """Results do not depend on how they were computed: cores, order, kills."""
 
+import json
 import os
 import random
 import signal
@@ -40,15 +41,17 @@ def arrays(project) -> dict[tuple[str, str], bytes]:
 
 
 def test_killed_ten_times_it_loses_no_finished_fold(undisturbed, project):
-    """kill -9 to the whole workflow at ten random moments, then let it finish."""
+    """kill -9 to the whole workflow at ten random moments or more, then let it finish."""
     moments = random.Random(20260101)
     finished: dict[tuple[str, int], str] = {}
-    for _ in range(10):
+    for kills in range(1, 41):
         process = project.start("snakemake", "--cores", "2", "--nolock", CELLS)
         time.sleep(moments.uniform(0.5, 4.5))
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         finished |= finished_folds(project)
+        if kills >= 10 and finished:  # a slow machine needs more tries to get anywhere
+            break
     project.snakemake("--nolock", CELLS)
     assert project.predictions() == undisturbed.predictions()
     assert finished, "no fold was finished before a kill; the test proves nothing"
@@ -64,8 +67,6 @@ def test_killed_ten_times_it_loses_no_finished_fold(undisturbed, project):
 
 def finished_folds(project) -> dict[tuple[str, int], str]:
     """(method, fold) -> when it was started, from journals and records."""
-    import json
-
     found = {}
     for path in (project.root / "results/journal").rglob("r*_f*.npz"):
         with np.load(path) as stored:
