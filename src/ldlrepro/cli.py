@@ -183,6 +183,7 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     run.add_argument("method", help=IDS["method"])
     run.add_argument("--folds", metavar="A-B", help="only these fold positions, as one record")
     run.add_argument("--threads", type=int, default=1, help="threads; they change no bit")
+    run.add_argument("--fresh", action="store_true", help="compute finished folds again")
     _add_seed(run)
 
     compare = _verb(verbs, "compare", f"{here}.compare", "Write a paper's tables with verdicts.")

@@ -204,7 +204,7 @@ def explain(args: argparse.Namespace) -> int:
         facts |= _unit_facts(row, scored)
     if row.method_id and config.method_exists(row.method_id):
         facts["open points"] = config.load_method(row.method_id).get("choices", [])
-        facts["compute it again"] = "ldlrepro run " + " ".join(key)
+        facts["compute it again"] = "ldlrepro run " + " ".join(key) + " --fresh"
     if args.json:
         print(json.dumps(facts, indent=1, default=str))
         return 0

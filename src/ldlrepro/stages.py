@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ldlrepro import config, plan
 from ldlrepro.errors import UserError
 from ldlrepro.files import write_text
+
+if TYPE_CHECKING:
+    from ldlrepro.compare.collect import UnitScores
 
 RESULTS, DATA = Path("results"), Path("data")
 
@@ -103,9 +109,10 @@ def run(args: argparse.Namespace) -> int:
             ready=DATA / "ready" / f"{unit.dataset}.npz",
             folds=RESULTS / "folds" / unit.protocol / f"{unit.dataset}.npz",
             record=plan.record_path(RESULTS, chunk),
-            journal=RESULTS / "journal" / unit.protocol / unit.dataset / unit.method,
+            journal=_journal(unit),
             seed=_seed(args),
             threads=args.threads,
+            fresh=args.fresh,
         )
         rows = run_unit(job, say)
         failed += sum(row.status == "failed" for row in rows)
@@ -132,8 +139,27 @@ def compare(args: argparse.Namespace) -> int:
 
     page = paper_page(args.paper, RESULTS, DATA)
     written = write_tables(page, RESULTS / "compare" / args.paper)
+    _forget_journals(page.units)
     say(f"{args.paper}: {len(page.rows)} cells, {len(written)} files")
     return 0
+
+
+def _journal(unit: plan.Unit) -> Path:
+    return RESULTS / "journal" / unit.protocol / unit.dataset / unit.method
+
+
+def _forget_journals(units: Sequence[UnitScores]) -> None:
+    """Throw away the finished folds of complete units.
+
+    Not earlier: a unit whose record is written may still be run again, when Snakemake was killed
+    before it took note. Here it has, for it compares only after all units.
+    """
+    from ldlrepro.compare.collect import LOCAL, is_complete
+
+    for scored in units:
+        unit = plan.Unit(*scored.key)
+        if scored.source == LOCAL and is_complete(unit, scored):
+            shutil.rmtree(_journal(unit), ignore_errors=True)
 
 
 def figures(args: argparse.Namespace) -> int:

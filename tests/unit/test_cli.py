@@ -207,7 +207,7 @@ def test_explain_tells_what_a_measured_cell_rests_on(tiny, capsys):
     status, out, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl", "--json")
     facts = json.loads(out)
     assert status == 0
-    assert facts["compute it again"] == "ldlrepro run tiny toy near"
+    assert facts["compute it again"] == "ldlrepro run tiny toy near --fresh"
     assert len(facts["fold values"].split()) == 4
     assert facts["parameters"]["n_neighbors"] == 4
     assert len(facts["code_sha256"]) == 64

@@ -57,7 +57,18 @@ def test_after_a_kill_finished_folds_are_taken_as_they_were(ready, monkeypatch):
     assert [row.started_at for row in rows[:2]] == [row["started_at"] for row in saved]
     assert [row.fit_s for row in rows[:2]] == [row["fit_s"] for row in saved]
     assert all(row.status == OK for row in rows)
-    assert journals(job) == []
+
+
+def test_a_unit_that_is_run_again_takes_its_folds_from_the_journal_unless_told_otherwise(
+    ready, monkeypatch
+):
+    """Snakemake runs a finished unit again when it was killed before it took note."""
+    job = interrupted(ready, monkeypatch)
+    monkeypatch.setattr(unit_module, "_process_age", lambda: 8.0)
+    run_unit(job)
+    job.record.unlink()
+    assert set(origins(job)) == {"journal"}
+    assert set(origins(replace(job, fresh=True))) == {"computed"}
 
 
 def test_a_resumed_unit_has_the_bytes_of_an_undisturbed_one(ready, monkeypatch):
@@ -146,7 +157,7 @@ def test_titles_resources_and_threads_do_not_cost_finished_folds(ready, monkeypa
     assert origins(replace(job, threads=2))[:2] == ["journal", "journal"]
 
 
-def test_a_chunk_that_is_done_leaves_the_journal_of_another_alone(ready, monkeypatch):
+def test_a_chunk_leaves_the_folds_of_another_alone(ready, monkeypatch):
     other = interrupted(ready, monkeypatch, after=1, folds="0-1")
     run_unit(ready.job(folds="2-3"))
     assert origins(other) == ["journal", "computed"]

@@ -73,3 +73,7 @@ def finished_folds(project) -> dict[tuple[str, int], str]:
             row = json.loads(str(stored["row"]))
         found[row["method"], row["fold"]] = row["started_at"]
     return found
+
+
+def test_journals_are_thrown_away_once_the_paper_is_compared(undisturbed):
+    assert not list((undisturbed.root / "results/journal").rglob("*.npz"))

@@ -2,7 +2,8 @@
 
 Finished folds go to a journal beside the results. It is not an output of the Snakemake rule,
 because Snakemake deletes the outputs of a job that failed. The name of a journal holds a digest of
-everything that decides the numbers, so a fold computed by other code is never taken up.
+everything that decides the numbers, so a fold computed by other code is never taken up. Journals
+outlive the unit: they are thrown away when the paper is compared.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import hashlib
 import json
 import os
 import resource
-import shutil
 import time
 import traceback
 import warnings
@@ -45,8 +45,11 @@ class UnitJob:
     folds: Path
     record: Path
     journal: Path
+    """The unit's folder of finished folds."""
     seed: int
     threads: int = 1
+    fresh: bool = False
+    """Compute every fold, whatever the journal holds."""
 
 
 def run_unit(job: UnitJob, say: Callable[[str], None] = lambda line: None) -> list[FoldRow]:
@@ -68,7 +71,7 @@ def run_unit(job: UnitJob, say: Callable[[str], None] = lambda line: None) -> li
     journal = _Journal(job.journal / _identity(job, common))
     rows, predictions, busy = [], {}, 0.0
     for number, fold in enumerate(folds, start=1):
-        saved = journal.load(fold)
+        saved = None if job.fresh else journal.load(fold)
         if saved is None:
             row, P = _run_one(job, spec, data, fold, common)
             busy += row.fit_s + row.predict_s
@@ -85,8 +88,6 @@ def run_unit(job: UnitJob, say: Callable[[str], None] = lambda line: None) -> li
     for row in rows:
         row.overhead_s = outside / len(rows)
     records.write_record(job.record, rows, predictions)
-    if all(row.status == OK for row in rows):
-        journal.discard()
     return rows
 
 
@@ -191,8 +192,7 @@ def _identity(job: UnitJob, common: Mapping[str, Any]) -> str:
         key: common[key]
         for key in ("data_sha256", "folds_sha256", "spec_sha256", "code_sha256", "versions")
     }
-    # Chunks have journals of their own, for each throws its away when it is done.
-    text = json.dumps({**deciding, "seed": job.seed, "chunk": job.chunk.name}, sort_keys=True)
+    text = json.dumps({**deciding, "seed": job.seed}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -240,9 +240,6 @@ class _Journal:
             return None
         intact = records.digest(predictions) == row.predictions_sha256
         return (row, predictions) if intact else None
-
-    def discard(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _path(self, repeat: int, fold: int) -> Path:
         return self.folder / f"r{repeat:03d}_f{fold:03d}.npz"
