@@ -247,7 +247,7 @@ def test_choice_and_prediction_equal_brute_force_over_single_fits(kind, kernel):
     X, D = rows(20, n=70)
     T = rows(21)[0]
     grid = GRIDS[kind]
-    model = kind(**grid, kernel=kernel, random_state=3).fit(X, D)
+    model = kind(**grid, kernel=kernel, validation_rows=1, random_state=3).fit(X, D)
     ((fitting, held),) = holdouts(len(X), 1 / 9, 1, 3)
     tried, scores = [], []
     for values in itertools.product(*grid.values()):

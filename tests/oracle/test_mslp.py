@@ -217,12 +217,12 @@ GRID = {
 }
 
 
-@pytest.mark.parametrize("splits", [1, 3])
+@pytest.mark.parametrize("scored", [8, 24])  # one hold-out of 8 rows, and three
 @pytest.mark.parametrize("measure", ["kl", "cosine"])
-def test_choice_and_prediction_equal_brute_force_over_single_fits(splits, measure):
+def test_choice_and_prediction_equal_brute_force_over_single_fits(scored, measure):
     X, D = rows(17, n=70)
     T = rows(18)[0]
-    settings = {"validation_splits": splits, "select_by": measure, "random_state": 5}
+    settings = {"validation_rows": scored, "select_by": measure, "random_state": 5}
     model = MSLP(**GRID, **settings).fit(X, D)
 
     tried, scores = [], []
@@ -232,7 +232,7 @@ def test_choice_and_prediction_equal_brute_force_over_single_fits(splits, measur
             metrics.evaluate(
                 D[held], MSLP(**candidate).fit(X[fitting], D[fitting]).predict(X[held])
             )[measure]
-            for fitting, held in holdouts(len(X), 1 / 9, splits, 5)
+            for fitting, held in holdouts(len(X), 1 / 9, scored, 5)
         ]
         tried.append(candidate)
         scores.append(np.mean(single))
@@ -251,8 +251,11 @@ def test_first_of_equal_scores_wins_whatever_their_last_digits():
     assert first_best(np.array([0.1, 0.1 - 1e-9]), lower_is_better=True) == 1
 
 
-def test_held_rows_are_a_ninth_and_no_row_is_on_both_sides():
-    for fitting, held in holdouts(90, 1 / 9, 4, random_state=0):
+def test_held_rows_are_a_ninth_until_enough_are_scored_and_no_row_is_on_both_sides():
+    splits = holdouts(90, 1 / 9, 31, random_state=0)
+    assert len(splits) == 4
+    assert len(holdouts(90, 1 / 9, 1, random_state=0)) == 1
+    for fitting, held in splits:
         assert len(held) == 10
         np.testing.assert_array_equal(np.sort(np.concatenate([fitting, held])), np.arange(90))
 
@@ -291,7 +294,7 @@ def test_grid_on_two_or_three_rows_still_predicts(n):
         ({"singular": "drop"}, "singular must be one of project, ridge, got 'drop'"),
         ({"normalisation": "l1"}, "normalisation must be one of metric, unit, got 'l1'"),
         ({"validation_share": 1.0}, "validation_share must lie between 0 and 1, got 1.0"),
-        ({"validation_splits": 0}, "validation_splits must be at least 1, got 0"),
+        ({"validation_rows": 0}, "validation_rows must be at least 1, got 0"),
         ({"select_by": "kld"}, "select_by must be one of .*, got 'kld'"),
     ],
 )

@@ -60,7 +60,7 @@ class PCAKNN(AxesKNN):
         n_neighbors: Any = 5,
         kernel: str = "linear",
         validation_share: float = 1 / 9,
-        validation_splits: int = 1,
+        validation_rows: int = 200,
         select_by: str = "kl",
         random_state: int | None = None,
     ) -> None:
@@ -68,7 +68,7 @@ class PCAKNN(AxesKNN):
         self.n_neighbors = n_neighbors
         self.kernel = kernel
         self.validation_share = validation_share
-        self.validation_splits = validation_splits
+        self.validation_rows = validation_rows
         self.select_by = select_by
         self.random_state = random_state
 
@@ -95,7 +95,7 @@ class _GraphKNN(AxesKNN):
         kernel: str = "linear",
         normalisation: str = "metric",
         validation_share: float = 1 / 9,
-        validation_splits: int = 1,
+        validation_rows: int = 200,
         select_by: str = "kl",
         random_state: int | None = None,
     ) -> None:
@@ -106,7 +106,7 @@ class _GraphKNN(AxesKNN):
         self.kernel = kernel
         self.normalisation = normalisation
         self.validation_share = validation_share
-        self.validation_splits = validation_splits
+        self.validation_rows = validation_rows
         self.select_by = select_by
         self.random_state = random_state
 
@@ -172,7 +172,7 @@ class CCAKNN(AxesKNN):
         n_neighbors: Any = 5,
         kernel: str = "linear",
         validation_share: float = 1 / 9,
-        validation_splits: int = 1,
+        validation_rows: int = 200,
         select_by: str = "kl",
         random_state: int | None = None,
     ) -> None:
@@ -181,7 +181,7 @@ class CCAKNN(AxesKNN):
         self.n_neighbors = n_neighbors
         self.kernel = kernel
         self.validation_share = validation_share
-        self.validation_splits = validation_splits
+        self.validation_rows = validation_rows
         self.select_by = select_by
         self.random_state = random_state
 

@@ -42,7 +42,7 @@ class MSLP(EmbeddedKNN):
         singular: str = "project",
         normalisation: str = "metric",
         validation_share: float = 1 / 9,
-        validation_splits: int = 1,
+        validation_rows: int = 200,
         select_by: str = "kl",
         random_state: int | None = None,
     ) -> None:
@@ -55,7 +55,7 @@ class MSLP(EmbeddedKNN):
         self.singular = singular
         self.normalisation = normalisation
         self.validation_share = validation_share
-        self.validation_splits = validation_splits
+        self.validation_rows = validation_rows
         self.select_by = select_by
         self.random_state = random_state
 
