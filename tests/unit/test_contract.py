@@ -14,7 +14,7 @@ from ldlrepro.errors import UserError
 from ldlrepro.models.base import LDLEstimator
 
 # Cheaper settings, for classes that have these parameters. The contract does not depend on them.
-CHEAPER = {"max_iter": 40, "trees": 5}
+CHEAPER = {"max_iter": 40, "trees": 5, "validation_rows": 1}
 
 METHODS = [
     name
@@ -30,6 +30,8 @@ NOT_EQUIVARIANT = {
     "rf@sqrt": "as rf",
     "rf@smoothed": "as rf",
     "pt_bayes@as_released": "draws pairs in the order of the labels",
+    "pt_svm@resampled": "draws pairs in the order of the labels",
+    "pt_svm@as_released": "as pt_svm@resampled, and returns columns in the order of the draws",
     "rf_reg": "rounding decides between equally good splits, and sums run over labels in order",
     "rf_reg@kl": "as rf_reg",
     "sa_bfgs@uniform600": "draws the first weights in the order of the labels",
