@@ -35,13 +35,22 @@ NOT_EQUIVARIANT = {
     "rf_reg": "rounding decides between equally good splits, and sums run over labels in order",
     "rf_reg@kl": "as rf_reg",
     "sa_bfgs@uniform600": "draws the first weights in the order of the labels",
+    "cpnn": "labels enter as the numbers 1, 2, ...",
+    "cpnn@mslp": "as cpnn",
+    "cpnn@as_released": "as cpnn",
+    "aa_bp": "draws the first weights in the order of the labels",
+    "aa_bp@iter70": "as aa_bp",
+    "aa_bp@toolbox": "as aa_bp",
 }
 SPARSE_DIFFERS = {
     "rf_reg": "rounding decides between equally good splits, and zeros are summed at another time",
     "rf_reg@kl": "as rf_reg",
 }
 # The start ties label j to feature j, so an early stop depends on the order of the labels.
-EQUIVARIANT_WITH = {"SABFGS": {"init": "zeros", "max_iter": 15}}
+EQUIVARIANT_WITH = {
+    "SABFGS": {"init": "zeros", "max_iter": 15},
+    "SAIIS": {"init": "zeros"},
+}
 
 predicting = pytest.mark.parametrize("name", [m for m in METHODS if m not in NEEDS_TRUE_LABELS])
 
