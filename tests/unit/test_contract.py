@@ -39,7 +39,6 @@ NOT_EQUIVARIANT = {
     "cpnn@mslp": "as cpnn",
     "cpnn@as_released": "as cpnn",
     "aa_bp": "draws the first weights in the order of the labels",
-    "aa_bp@iter70": "as aa_bp",
     "aa_bp@toolbox": "as aa_bp",
 }
 SPARSE_DIFFERS = {
