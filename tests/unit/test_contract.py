@@ -14,7 +14,7 @@ from ldlrepro.errors import UserError
 from ldlrepro.models.base import LDLEstimator
 
 # Cheaper settings, for classes that have these parameters. The contract does not depend on them.
-CHEAPER = {"max_iter": 40, "trees": 5}
+CHEAPER = {"max_iter": 40, "trees": 5, "validation_rows": 1}
 
 METHODS = [
     name
@@ -30,16 +30,26 @@ NOT_EQUIVARIANT = {
     "rf@sqrt": "as rf",
     "rf@smoothed": "as rf",
     "pt_bayes@as_released": "draws pairs in the order of the labels",
+    "pt_svm@resampled": "draws pairs in the order of the labels",
+    "pt_svm@as_released": "as pt_svm@resampled, and returns columns in the order of the draws",
     "rf_reg": "rounding decides between equally good splits, and sums run over labels in order",
     "rf_reg@kl": "as rf_reg",
     "sa_bfgs@uniform600": "draws the first weights in the order of the labels",
+    "cpnn": "labels enter as the numbers 1, 2, ...",
+    "cpnn@mslp": "as cpnn",
+    "cpnn@as_released": "as cpnn",
+    "aa_bp": "draws the first weights in the order of the labels",
+    "aa_bp@toolbox": "as aa_bp",
 }
 SPARSE_DIFFERS = {
     "rf_reg": "rounding decides between equally good splits, and zeros are summed at another time",
     "rf_reg@kl": "as rf_reg",
 }
 # The start ties label j to feature j, so an early stop depends on the order of the labels.
-EQUIVARIANT_WITH = {"SABFGS": {"init": "zeros", "max_iter": 15}}
+EQUIVARIANT_WITH = {
+    "SABFGS": {"init": "zeros", "max_iter": 15},
+    "SAIIS": {"init": "zeros"},
+}
 
 predicting = pytest.mark.parametrize("name", [m for m in METHODS if m not in NEEDS_TRUE_LABELS])
 

@@ -1,0 +1,170 @@
+"""AA-BP: its gradient, the limits of the network, and what training must achieve."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from ldlrepro.models.bp import AABP, Layers, _nguyen_widrow
+from ldlrepro.models.maxent import softmax_rows
+
+OUTPUTS = ["softmax", "abs_norm"]
+
+
+def data(seed: int = 0, n: int = 20, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    return generator.normal(size=(n, q)), generator.dirichlet(np.ones(c), size=n)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("hidden", [[5], [4, 3]])
+def test_gradient_equals_central_differences(output, hidden):
+    X, D = data()
+    layers = Layers([6, *hidden, 4], output)
+    parameters = layers.start("glorot", np.random.default_rng(1))
+    for bias in parameters[1::2]:
+        bias[:] = np.random.default_rng(2).normal(size=bias.shape)
+    gradients = layers.gradient(parameters, X, D)[1]
+    step = 1e-6
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        for index in np.ndindex(parameter.shape):
+            kept = parameter[index]
+            errors = []
+            for moved in (kept + step, kept - step):
+                parameter[index] = moved
+                errors.append(((layers.forward(parameters, X)[-1] - D) ** 2).mean())
+            parameter[index] = kept
+            difference = (errors[0] - errors[1]) / (2 * step)
+            assert gradient[index] == pytest.approx(difference, rel=1e-5, abs=1e-9)
+
+
+def test_forward_pass_is_the_formula():
+    X, _ = data()
+    generator = np.random.default_rng(3)
+    W, b, V, a = (generator.normal(size=shape) for shape in ((6, 5), 5, (5, 4), 4))
+    linear = np.tanh(X @ W + b) @ V + a
+    parameters = [W, b, V, a]
+    np.testing.assert_allclose(Layers([6, 5, 4], "abs_norm").forward(parameters, X)[-1], linear)
+    expected = np.exp(linear) / np.exp(linear).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(Layers([6, 5, 4], "softmax").forward(parameters, X)[-1], expected)
+
+
+def test_without_hidden_weights_the_output_bias_learns_the_mean_label():
+    X, D = data()
+    layers = Layers([6, 5, 4], "softmax")
+    parameters = [np.zeros((6, 5)), np.zeros(5), np.zeros((5, 4)), np.zeros(4)]
+    for _ in range(3000):
+        gradients = layers.gradient(parameters, X, D)[1]
+        parameters[3] -= 5.0 * gradients[3]
+    P = layers.forward(parameters, X)[-1]
+    np.testing.assert_allclose(P, np.broadcast_to(D.mean(axis=0), P.shape), atol=1e-6)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_fifty_units_fit_twenty_random_rows(output):
+    X, D = data()
+    rate = {"softmax": 5.0, "abs_norm": 0.2}[output]
+    model = AABP(output=output, learning_rate=rate, max_iter=30000, random_state=0).fit(X, D)
+    assert model.diagnostics_["stopped"] == "goal"
+    assert ((model.predict(X) - D) ** 2).mean() < 1.5e-4
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_error_never_rises_with_a_small_learning_rate(output):
+    X, D = data()
+    errors = [
+        AABP(output=output, learning_rate=0.01, max_iter=epochs, random_state=0)
+        .fit(X, D)
+        .diagnostics_["squared_error_in_last_epoch"]
+        for epochs in range(1, 60)
+    ]
+    assert (np.diff(errors) < 0).all()
+
+
+def test_linear_outputs_become_distributions_by_absolute_value():
+    X, D = data()
+    model = AABP(output="abs_norm", max_iter=3, random_state=0).fit(X, D)
+    raw = model.layers_.forward(model.parameters_, X)[-1]
+    assert (raw < 0).any()
+    expected = np.abs(raw) / np.abs(raw).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict(X), expected)
+
+
+def test_outputs_of_zero_become_uniform():
+    X, D = data()
+    model = AABP(output="abs_norm", max_iter=1, random_state=0).fit(X, D)
+    model.parameters_ = [np.zeros_like(part) for part in model.parameters_]
+    np.testing.assert_allclose(model.predict(X), 0.25)
+
+
+def test_stretched_inputs_do_not_care_for_units_and_constant_features():
+    X, D = data()
+    settings = {"inputs": "minus_one_to_one", "max_iter": 50, "random_state": 0}
+    plain = AABP(**settings).fit(X, D).predict(X)
+    other_units = AABP(**settings).fit(7.0 * X + 3.0, D).predict(7.0 * X + 3.0)
+    np.testing.assert_allclose(other_units, plain, atol=1e-12)
+    stretched = 2.0 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1.0
+    as_given = AABP(max_iter=50, random_state=0).fit(stretched, D).predict(stretched)
+    np.testing.assert_allclose(as_given, plain, atol=1e-12)
+    X[:, 2] = 5.0
+    model = AABP(**settings).fit(X, D)
+    elsewhere = X.copy()
+    elsewhere[:, 2] = -40.0
+    np.testing.assert_array_equal(model.predict(elsewhere), model.predict(X))
+
+
+def test_sparse_and_dense_features_train_alike():
+    X, D = data()
+    X[np.abs(X) < 0.7] = 0.0
+    for inputs in ("as_given", "minus_one_to_one"):
+        model = AABP(inputs=inputs, max_iter=50, random_state=0)
+        dense = model.fit(X, D).predict(X)
+        np.testing.assert_allclose(model.fit(csr_matrix(X), D).predict(X), dense, atol=1e-12)
+
+
+def test_nguyen_widrow_weights_have_one_length_and_spread_biases():
+    W, b = _nguyen_widrow(6, 50, np.random.default_rng(0))
+    length = 0.7 * 50 ** (1 / 6)
+    np.testing.assert_allclose(np.linalg.norm(W, axis=0), length)
+    np.testing.assert_allclose(np.abs(b), np.abs(length * np.linspace(-1, 1, 50)))
+
+
+def test_glorot_weights_stay_within_their_bound():
+    W, b, _, _ = Layers([6, 50, 4], "softmax").start("glorot", np.random.default_rng(0))
+    bound = np.sqrt(6 / 56)
+    assert 0.95 * bound < np.abs(W).max() <= bound
+    assert not b.any()
+
+
+def test_other_layers_and_seeds_give_other_models():
+    X, D = data()
+    results = [
+        AABP(hidden=hidden, max_iter=5, random_state=seed).fit(X, D).predict(X)
+        for hidden, seed in (([50], 0), ([50], 1), ([24, 60], 0))
+    ]
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        assert np.abs(results[a] - results[b]).max() > 1e-3
+
+
+def test_trained_network_beats_the_mean_label():
+    generator = np.random.default_rng(4)
+    X = generator.normal(size=(100, 5))
+    D = softmax_rows(2.0 * X[:, :3])
+    P = AABP(learning_rate=1.0, max_iter=500, random_state=0).fit(X, D).predict(X)
+    assert ((P - D) ** 2).mean() < 0.2 * D.var(axis=0).mean()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hidden": []}, r"hidden must list sizes of at least 1, got \[\]"),
+        ({"hidden": [4, 0]}, r"hidden must list sizes of at least 1, got \[4, 0\]"),
+        ({"output": "linear"}, "output must be one of softmax, abs_norm, got 'linear'"),
+        ({"inputs": "raw"}, "inputs must be one of as_given, .*, got 'raw'"),
+        ({"init": "zeros"}, "init must be one of glorot, nguyen_widrow, got 'zeros'"),
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive, got 0.0"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        AABP(**parameters).fit(*data())

@@ -1,0 +1,204 @@
+"""SA-IIS: every step of a sweep against its equation, and the likelihood it must raise."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.sparse import csr_matrix
+
+from ldlrepro.models.iis import SAIIS, Sweep, _terms_needed
+from ldlrepro.models.maxent import SABFGS, softmax_rows
+
+
+def problem(kind: str, seed: int = 0, n: int = 60, q: int = 5, c: int = 3):
+    generator = np.random.default_rng(seed)
+    X = {
+        "positive": lambda: generator.gamma(2.0, size=(n, q)),
+        "signed": lambda: generator.normal(size=(n, q)),
+        "unit rows": lambda: generator.dirichlet(np.ones(q), size=n),
+        "signed unit rows": lambda: (
+            generator.dirichlet(np.ones(q), size=n) * generator.choice([-1, 1], size=(n, q))
+        ),
+        "heavy tail": lambda: generator.pareto(1.0, size=(n, q)),
+        "signed heavy tail": lambda: generator.standard_cauchy(size=(n, q)),
+        "sparse": lambda: generator.gamma(2.0, size=(n, q)) * (generator.random((n, q)) < 0.3),
+    }[kind]()
+    D = softmax_rows(0.5 * X[:, :c] + generator.normal(size=(n, c)))
+    return X, D
+
+
+KINDS = [
+    "positive",
+    "signed",
+    "unit rows",
+    "signed unit rows",
+    "heavy tail",
+    "signed heavy tail",
+    "sparse",
+]
+
+
+def root(x: np.ndarray, s: np.ndarray, d: np.ndarray, p: np.ndarray, limit: float) -> float:
+    """One scalar equation of the sweep, solved by bracketing."""
+
+    def missing(delta: float) -> float:
+        with np.errstate(over="ignore"):
+            return float((d * x).sum() - (p * x * np.exp(delta * np.sign(x) * s)).sum())
+
+    if missing(-limit) <= 0:
+        return -limit
+    if missing(limit) >= 0:
+        return limit
+    return float(brentq(missing, -limit, limit, xtol=1e-13))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_step_is_the_root_of_its_equation(kind, seed):
+    X, D = problem(kind, seed)
+    s = np.abs(X).sum(axis=1)
+    limit = 20.0 / s[s > 0].mean()
+    W = 0.3 * np.random.default_rng(9).normal(size=(5, 3))
+    P = softmax_rows(X @ W / s.mean())
+    delta = Sweep(X, D).step(P)
+    expected = [[root(X[:, k], s, D[:, j], P[:, j], limit) for j in range(3)] for k in range(5)]
+    np.testing.assert_allclose(delta, expected, atol=1e-8 * limit)
+
+
+def test_rows_of_equal_sums_take_the_closed_form():
+    X, D = problem("unit rows")
+    P = softmax_rows(np.random.default_rng(1).normal(size=D.shape))
+    closed = np.log((X.T @ D) / (X.T @ P))
+    np.testing.assert_allclose(Sweep(X, D).step(P), closed, atol=1e-12)
+    # A row that hardly counts makes the sums unequal, so that Newton's method has to find it.
+    X = np.vstack([X, np.full((1, 5), 1e-13)])
+    D, P = (np.vstack([A, np.full((1, 3), 1 / 3)]) for A in (D, P))
+    np.testing.assert_allclose(Sweep(X, D).step(P), closed, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_loss_never_rises(kind):
+    X, D = problem(kind)
+    losses = [SAIIS(max_iter=sweeps, tol=0.0).fit(X, D).loss_ for sweeps in range(1, 25)]
+    assert (np.diff(losses) <= 1e-9 * np.abs(losses[:-1])).all()
+    assert losses[-1] < losses[0]
+
+
+def test_loss_is_the_summed_cross_entropy_of_the_prediction():
+    X, D = problem("positive")
+    model = SAIIS(max_iter=7).fit(X, D)
+    assert model.loss_ == pytest.approx(-(D * np.log(model.predict(X))).sum(), rel=1e-12)
+
+
+def test_with_one_feature_of_ones_a_single_sweep_predicts_the_mean_label():
+    D = problem("positive")[1]
+    P = SAIIS(max_iter=1).fit(np.ones((60, 1)), D).predict(np.ones((60, 1)))
+    np.testing.assert_allclose(P, np.broadcast_to(D.mean(axis=0), P.shape), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["positive", "signed", "unit rows"])
+def test_many_sweeps_reach_the_loss_of_sa_bfgs(kind):
+    X, D = problem(kind, n=80, q=3)
+    many = SAIIS(max_iter=20000, tol=0.0).fit(X, D)
+    assert many.loss_ == pytest.approx(SABFGS(max_iter=3000).fit(X, D).loss_, rel=1e-6)
+
+
+def test_sparse_and_dense_features_take_the_same_steps():
+    X, D = problem("sparse")
+    for signed in (X, X - 2.0 * (X > 3.0)):
+        dense = SAIIS(max_iter=10).fit(signed, D).coef_
+        sparse = SAIIS(max_iter=10).fit(csr_matrix(signed), D).coef_
+        np.testing.assert_allclose(sparse, dense, atol=1e-10)
+
+
+def test_feature_of_zeros_keeps_its_first_weight():
+    X, D = problem("positive")
+    X[:, 4] = 0.0
+    np.testing.assert_array_equal(SAIIS(max_iter=5).fit(X, D).coef_[4], 0.0)
+
+
+def test_root_at_infinity_stays_within_the_limit():
+    X, D = problem("positive")
+    D = np.column_stack([D, np.zeros(60)])
+    delta = Sweep(X, D).step(np.full((60, 4), 0.25))
+    limit = 20.0 / X.sum(axis=1).mean()
+    np.testing.assert_allclose(delta[:, 3], -limit)
+    assert (np.abs(delta[:, :3]) < limit).all()
+
+
+def test_rows_of_zeros_change_nothing():
+    X, D = problem("positive")
+    padded = np.vstack([X, np.zeros((4, 5))]), np.vstack([D, D[:4]])
+    plain, more = (SAIIS(max_iter=5, tol=0.0).fit(*data).coef_ for data in ((X, D), padded))
+    np.testing.assert_allclose(more, plain, atol=1e-10)
+
+
+@pytest.mark.parametrize("reach", [1e-6, 0.03, 0.5, 2.0, 4.0])
+def test_series_has_as_many_terms_as_its_error_bound_asks_for(reach):
+    from math import exp, factorial
+
+    def error(terms: int) -> float:
+        return abs(sum((-reach) ** m / factorial(m) for m in range(terms)) / exp(-reach) - 1)
+
+    assert error(_terms_needed(reach)) < 1e-12
+    assert _terms_needed(reach) == 2 or error(_terms_needed(reach) // 2) > 1e-12
+
+
+def test_far_roots_use_the_plain_sum():
+    X, D = problem("heavy tail")
+    assert SAIIS(max_iter=3).fit(X, D).diagnostics_["plain_sums"] > 0
+    assert SAIIS(max_iter=3).fit(*problem("unit rows")).diagnostics_["plain_sums"] == 0
+
+
+def test_small_gain_of_the_likelihood_stops_it():
+    X, D = problem("positive")
+    stopped = SAIIS(max_iter=5000, tol=1e-2).fit(X, D)
+    assert stopped.diagnostics_["stopped"] == "tol"
+    assert stopped.n_iter_ < 5000
+    before = SAIIS(max_iter=stopped.n_iter_ - 1, tol=0.0).fit(X, D)
+    assert before.diagnostics_["stopped"] == "max_iter"
+    assert 0 < before.loss_ - stopped.loss_ < 1e-2 <= before.diagnostics_["last_gain"]
+
+
+def test_feature_floor_stands_for_zeros_in_training_and_prediction():
+    X, D = problem("sparse")
+    filled = np.where(X == 0, 0.5, X)
+    floored = SAIIS(max_iter=5, feature_floor=0.5).fit(csr_matrix(X), D).predict(X)
+    np.testing.assert_array_equal(floored, SAIIS(max_iter=5).fit(filled, D).predict(filled))
+
+
+def test_start_matters_only_while_far_from_converged():
+    X, D = problem("positive", n=80, q=3)
+    few, many = (
+        [SAIIS(n, 0.0, init).fit(X, D).loss_ for init in ("identity", "zeros")] for n in (2, 5000)
+    )
+    assert few[0] != pytest.approx(few[1], rel=1e-4)
+    assert many[0] == pytest.approx(many[1], rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"tol": -1.0}, "tol must not be negative, got -1.0"),
+        ({"feature_floor": -1.0}, "feature_floor must not be negative, got -1.0"),
+        ({"init": "ones"}, "init must be one of identity, zeros, got 'ones'"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SAIIS(**parameters).fit(*problem("positive"))
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(("sweeps", "low", "high"), [(10, 0.070, 0.075), (200, 0.057, 0.065)])
+def test_sjaffe_raw_features_pass_through_the_printed_region(real_data, sweeps, low, high):
+    from ldlrepro.metrics import evaluate
+
+    data = real_data("sjaffe")
+    folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)
+    scores = []
+    for test in folds:
+        train = np.setdiff1d(np.arange(len(data.D)), test)
+        model = SAIIS(max_iter=sweeps).fit(data.X[train], data.D[train])
+        scores.append(evaluate(data.D[test], model.predict(data.X[test]))["kl"])
+    assert low < np.mean(scores) < high

@@ -1,0 +1,197 @@
+"""LDSVR: its equations, its limits, and what must hold at the optimum."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.spatial.distance import cdist, pdist
+from scipy.special import expit
+
+from ldlrepro.models.ldsvr import (
+    LDSVR,
+    _mean_distance,
+    _Problem,
+    _squared_distances,
+    _State,
+    logits,
+)
+from ldlrepro.models.maxent import softmax_rows
+
+
+def data(seed: int = 0, n: int = 50, q: int = 4, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    return X, softmax_rows(2.0 * X[:, :c] + generator.normal(size=(n, c)))
+
+
+def problem(C: float = 1.0, epsilon: float = 0.1, weights: str = "exact") -> _Problem:
+    X, D = data()
+    K = np.exp(-0.5 * cdist(X, X, "sqeuclidean") / pdist(X).mean() ** 2)
+    return _Problem(K, logits(D), C, epsilon, weights)
+
+
+def objective(p: _Problem, B: np.ndarray, b: np.ndarray) -> float:
+    """Written out from the definition."""
+    total = 0.5 * np.trace(B.T @ p.K @ B)
+    for i in range(len(p.Z)):
+        u = np.linalg.norm(p.Z[i] - p.K[i] @ B - b) / 4
+        total += p.C * max(0.0, u - p.epsilon) ** 2
+    return float(total)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+def test_objective_never_rises(C):
+    p = problem(C)
+    state = _State(p, np.zeros((50, 3)), np.zeros(3))
+    values = [state.objective]
+    for _ in range(15):
+        active = np.flatnonzero(state.u >= p.epsilon)
+        following = p._descend(state, *p._solved(state, active))
+        if following is None:
+            break
+        state = following
+        values.append(state.objective)
+        assert state.objective == pytest.approx(objective(p, state.B, state.b), rel=1e-10)
+    assert len(values) > 3
+    assert (np.diff(values) <= 0).all()
+    assert values[-1] < 0.9 * values[0]
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+def test_solution_is_stationary(C):
+    """Every row's coefficients are its weight times its error; each label's add up to zero."""
+    p = problem(C)
+    state, _, stopped = p.solve()
+    assert stopped == "converged"
+    errors = p.Z - p.K @ state.B - state.b
+    u = np.linalg.norm(errors, axis=1) / 4
+    a = np.where(u > p.epsilon, p.C * (u - p.epsilon) / (8 * u), 0.0)
+    scale = np.abs(state.B).max()
+    np.testing.assert_allclose(state.B, a[:, None] * errors, atol=2e-3 * scale)
+    np.testing.assert_allclose(state.B.sum(axis=0), 0.0, atol=1e-8 * scale)
+
+
+def test_no_other_point_nearby_is_better():
+    p = problem()
+    state = p.solve()[0]
+    generator = np.random.default_rng(1)
+    for size in (1e-1, 1e-2, 1e-3):
+        for _ in range(20):
+            B = state.B + size * generator.normal(size=state.B.shape)
+            b = state.b + size * generator.normal(size=3)
+            assert objective(p, B, b) >= state.objective * (1 - 1e-7)
+
+
+def test_without_a_zone_and_with_a_huge_cost_it_passes_through_the_training_rows():
+    X, D = data(n=12)
+    model = LDSVR(C=1e12, epsilon=0.0, width=0.3).fit(X, D)
+    np.testing.assert_allclose(model.predict(X), D, atol=1e-5)
+
+
+def test_wide_zone_leaves_only_the_intercept():
+    X, D = data()
+    model = LDSVR(epsilon=1e3).fit(X, D)
+    assert model.diagnostics_["support_rows"] == 0
+    expected = expit(model.intercept_) / expit(model.intercept_).sum()
+    np.testing.assert_allclose(model.predict(X), np.broadcast_to(expected, D.shape))
+
+
+def test_equal_weights_are_kernel_ridge_regression_with_an_intercept():
+    p = problem(epsilon=0.0)  # without a zone every weight is C / 8
+    B, b = p._solved(_State(p, np.zeros((50, 3)), np.zeros(3)), np.arange(50))
+    ridge = p.K + np.eye(50) / (p.C / 8)
+    np.testing.assert_allclose(B, np.linalg.solve(ridge, p.Z - b), atol=1e-10)
+    bordered = np.block([[ridge, np.ones((50, 1))], [np.ones((1, 50)), np.zeros((1, 1))]])
+    both = np.linalg.solve(bordered, np.vstack([p.Z, np.zeros((1, 3))]))
+    np.testing.assert_allclose(np.vstack([B, b]), both, atol=1e-10)
+
+
+def test_rows_inside_the_zone_have_no_coefficients():
+    p = problem(epsilon=0.4)
+    state = p.solve()[0]
+    inside = state.u < 0.99 * p.epsilon
+    assert 0 < inside.sum() < 50
+    np.testing.assert_array_equal(state.B[inside], 0.0)
+
+
+def test_targets_are_logits_and_zeros_get_a_tenth_of_an_equal_share():
+    D = np.array([[0.5, 0.25, 0.25], [0.7, 0.3, 0.0], [1.0, 0.0, 0.0]])
+    Z = logits(D)
+    np.testing.assert_allclose(expit(Z[0]), D[0])
+    np.testing.assert_allclose(expit(Z[1]), np.array([0.7, 0.3, 1 / 30]) / (31 / 30))
+    np.testing.assert_allclose(expit(Z[2]), np.array([1.0, 1 / 30, 1 / 30]) / (32 / 30))
+    assert np.isfinite(logits(np.array([[1.0, 1e-300]]))).all()
+
+
+def test_weight_is_half_the_slope_of_the_loss_over_the_error():
+    p = problem(C=2.0, epsilon=0.1)
+    u, h = 0.7, 1e-6
+    # One row with error e = 4 u: its loss is C (e / 4 - eps)^2, and B = -dL/de for K = 1.
+    slope = (2.0 * (u + h / 4 - 0.1) ** 2 - 2.0 * (u - h / 4 - 0.1) ** 2) / (2 * h)
+    assert p.weight(np.array([u]))[0] * 4 * u == pytest.approx(slope, rel=1e-6)
+
+
+def test_released_weights_are_negative_up_to_four_times_the_zone():
+    p = problem(C=2.0, epsilon=0.1, weights="as_released")
+    a = p.weight(np.array([0.2, 0.4, 0.8]))
+    np.testing.assert_allclose(a, [-0.5, 1e-10, 0.25])
+
+
+def test_released_weights_solve_the_bordered_system_too():
+    p = problem(epsilon=0.1, weights="as_released")
+    state = _State(p, np.zeros((50, 3)), np.zeros(3))
+    a = p.weight(state.u)
+    assert (a < 0).any()
+    bordered = np.block(
+        [[p.K + np.diag(1 / a), np.ones((50, 1))], [(a @ p.K)[None, :], a.sum()[None, None]]]
+    )
+    both = np.linalg.solve(bordered, np.vstack([p.Z, (a @ p.Z)[None, :]]))
+    np.testing.assert_allclose(np.vstack(p._solved(state, np.arange(50))), both, atol=1e-8)
+
+
+def test_bandwidth_is_the_mean_distance_of_pairs_times_width():
+    X, D = data()
+    assert _mean_distance(_squared_distances(X, X)) == pytest.approx(pdist(X).mean(), rel=1e-12)
+    assert LDSVR(width=0.5).fit(X, D).bandwidth_ == pytest.approx(pdist(X).mean() / 2, rel=1e-12)
+
+
+def test_sparse_rows_are_as_far_apart_as_dense_ones():
+    X = data()[0] * (np.random.default_rng(2).random((50, 4)) < 0.5)
+    expected = cdist(X[:7], X, "sqeuclidean")
+    np.testing.assert_allclose(_squared_distances(X[:7], X), expected, atol=1e-12)
+    sparse = _squared_distances(csr_matrix(X[:7]), csr_matrix(X))
+    np.testing.assert_allclose(sparse, expected, atol=1e-12)
+
+
+def test_labels_permute_exactly_as_far_as_rounding_goes():
+    X, D = data()
+    order = [2, 0, 1]
+    straight, permuted = LDSVR().fit(X, D).predict(X), LDSVR().fit(X, D[:, order]).predict(X)
+    np.testing.assert_allclose(permuted, straight[:, order], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"C": 0.0}, "C must be positive, got 0.0"),
+        ({"epsilon": -0.1}, "epsilon must not be negative, got -0.1"),
+        ({"width": 0.0}, "width must be positive, got 0.0"),
+        ({"weights": "mine"}, "weights must be one of exact, as_released, got 'mine'"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        LDSVR(**parameters).fit(*data())
+
+
+@pytest.mark.realdata
+def test_sjaffe_raw_features_give_the_printed_row(real_data):
+    from ldlrepro.metrics import evaluate
+
+    sjaffe = real_data("sjaffe")
+    folds = np.array_split(np.random.default_rng(0).permutation(len(sjaffe.D)), 10)
+    scores = []
+    for test in folds:
+        train = np.setdiff1d(np.arange(len(sjaffe.D)), test)
+        model = LDSVR().fit(sjaffe.X[train], sjaffe.D[train])
+        scores.append(evaluate(sjaffe.D[test], model.predict(sjaffe.X[test]))["kl"])
+    assert 0.064 < np.mean(scores) < 0.071

@@ -1,0 +1,251 @@
+"""PT-SVM: its parts against definitions and libsvm, the whole against what must follow."""
+
+import numpy as np
+import pytest
+
+from ldlrepro.metrics import evaluate
+from ldlrepro.models.ptsvm import PTSVM, couple, platt, sigmoid, single_labels
+
+
+def problem(seed: int = 0, n: int = 60, q: int = 3, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    scores = X @ generator.normal(size=(q, c)) + 0.3 * generator.normal(size=(n, c))
+    D = np.exp(scores)
+    return X, D / D.sum(axis=1, keepdims=True)
+
+
+# ---------------------------------------------------------------------- coupling
+
+
+@pytest.mark.parametrize("c", [2, 3, 9])
+def test_coupling_gives_back_the_distribution_that_made_the_pairs(c):
+    P = np.random.default_rng(1).dirichlet(np.ones(c), size=50)
+    R = P[:, :, None] / (P[:, :, None] + P[:, None, :])
+    np.testing.assert_allclose(couple(R), P, atol=1e-10)
+
+
+def disagreement(P: np.ndarray, R: np.ndarray) -> np.ndarray:
+    crossed = R.transpose(0, 2, 1) * P[:, :, None] - R * P[:, None, :]
+    return (crossed**2 * ~np.eye(P.shape[1], dtype=bool)).sum(axis=(1, 2))
+
+
+def test_coupling_of_contradicting_pairs_is_the_minimum_on_the_simplex():
+    generator = np.random.default_rng(2)
+    upper = np.triu(generator.uniform(1e-7, 1 - 1e-7, size=(40, 5, 5)), 1)
+    R = upper + np.tril(1 - upper.transpose(0, 2, 1), -1)
+    P = couple(R)
+    assert (P >= 0).all()
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    least = disagreement(P, R)
+    for _ in range(200):
+        other = 0.9 * P + 0.1 * generator.dirichlet(np.ones(5), size=40)
+        assert (disagreement(other, R) >= least - 1e-12).all()
+
+
+def test_coupling_of_certain_pairs_is_certain():
+    R = np.full((1, 3, 3), 0.5)
+    R[0, 0, 1:] = 1 - 1e-7
+    R[0, 1:, 0] = 1e-7
+    np.testing.assert_allclose(couple(R), [[1.0, 0.0, 0.0]], atol=1e-6)
+
+
+# ---------------------------------------------------------------------- sigmoid
+
+
+def platt_loss(theta, values, positive, weight):
+    ups, downs = weight[positive].sum(), weight[~positive].sum()
+    target = np.where(positive, (ups + 1) / (ups + 2), 1 / (downs + 2))
+    p = sigmoid(values, *theta)
+    return -(weight * (target * np.log(p) + (1 - target) * np.log(1 - p))).sum()
+
+
+def test_sigmoid_is_the_minimum_of_platts_loss():
+    from scipy.optimize import minimize
+
+    generator = np.random.default_rng(3)
+    values = generator.normal(size=200)
+    positive = values + generator.normal(size=200) > 0.3
+    weight = generator.uniform(0.1, 2.0, size=200)
+    found = platt(values, positive, weight)
+    reference = minimize(
+        platt_loss, [0.0, 0.0], args=(values, positive, weight), method="BFGS", tol=1e-10
+    ).x
+    np.testing.assert_allclose(found, reference, atol=1e-5)
+
+
+def test_sigmoid_of_separated_values_is_finite_and_reaches_platts_targets():
+    values = np.array([-1.0, -1.0, 1.0, 1.0])
+    slope, offset = platt(values, values > 0, np.ones(4))
+    np.testing.assert_allclose(sigmoid(values, slope, offset), [0.25, 0.25, 0.75, 0.75], atol=1e-6)
+
+
+def test_whole_weights_are_repeated_instances():
+    generator = np.random.default_rng(4)
+    values, positive = generator.normal(size=30), generator.random(30) < 0.4
+    times = generator.integers(1, 4, size=30)
+    repeated = platt(
+        np.repeat(values, times), np.repeat(positive, times), np.ones(int(times.sum()))
+    )
+    np.testing.assert_allclose(platt(values, positive, times.astype(float)), repeated, atol=1e-8)
+
+
+# ---------------------------------------------------------------------- single-label instances
+
+
+def test_weights_sum_to_rows_times_labels_and_keep_the_degrees():
+    _, D = problem()
+    D[0] = [1.0, 0.0, 0.0]
+    found = single_labels(D, None)
+    assert found.weight.sum() == pytest.approx(D.size)
+    assert len(found.row) == D.size - 2
+    rebuilt = np.zeros_like(D)
+    rebuilt[found.row, found.label] = found.weight / 3
+    np.testing.assert_allclose(rebuilt, D)
+
+
+def test_draws_follow_the_degrees():
+    D = np.tile([0.6, 0.0, 0.4], (40000, 1))
+    found = single_labels(D, 0)
+    assert len(found.row) == D.size
+    shares = np.bincount(found.label, minlength=3) / D.size
+    np.testing.assert_allclose(shares, [0.6, 0.0, 0.4], atol=5 * np.sqrt(0.24 / D.size))
+    assert shares[1] == 0
+
+
+# ---------------------------------------------------------------------- the whole
+
+
+def test_two_labels_get_the_output_of_the_sigmoid():
+    X, D = problem(c=2)
+    model = PTSVM(random_state=0).fit(X, D)
+    (machine,) = model.machines_
+    from ldlrepro.models._spectral import rbf
+
+    values = rbf(X, X, model.width_) @ machine.coef + machine.intercept
+    p = sigmoid(values, machine.slope, machine.offset)
+    np.testing.assert_allclose(model.predict(X)[:, machine.positive], p, atol=1e-12)
+
+
+def test_decision_values_are_libsvms_own():
+    """One-hot labels on rows of equal weight: an ordinary machine on ordinary rows."""
+    from sklearn.svm import SVC
+
+    from ldlrepro.models._spectral import rbf
+
+    X, D = problem(5, c=2)
+    y = D.argmax(axis=1)
+    model = PTSVM(random_state=0).fit(X, np.eye(2)[y])
+    (machine,) = model.machines_
+    ours = rbf(X, X, model.width_) @ machine.coef + machine.intercept
+    plain = SVC(C=2.0, gamma=1 / (2 * model.width_**2)).fit(X, y == machine.positive)
+    np.testing.assert_allclose(ours, plain.decision_function(X), atol=5e-3)
+
+
+@pytest.mark.parametrize("transform", ["weights", "resample"])
+@pytest.mark.parametrize("platt_split", ["rows", "pairs"])
+def test_separable_classes_are_found(transform, platt_split):
+    generator = np.random.default_rng(6)
+    y = generator.integers(0, 3, size=90)
+    X = 8.0 * np.eye(3)[y] + generator.normal(size=(90, 3))
+    model = PTSVM(transform=transform, platt_split=platt_split, random_state=0)
+    P = model.fit(X, np.eye(3)[y]).predict(X)
+    np.testing.assert_array_equal(P.argmax(axis=1), y)
+
+
+def test_permuted_labels_permute_the_prediction_and_first_appearance_breaks_it():
+    X, D = problem(7)
+    order = [2, 0, 1]
+    straight = PTSVM(random_state=1).fit(X, D).predict(X)
+    permuted = PTSVM(random_state=1).fit(X, D[:, order]).predict(X)
+    np.testing.assert_allclose(permuted, straight[:, order], atol=1e-9)
+    drawn = {"transform": "resample", "random_state": 1}
+    sorted_ = PTSVM(**drawn).fit(X, D).predict(X)
+    model = PTSVM(column_order="first_appearance", **drawn).fit(X, D)
+    assert model.appearance_.tolist() != [0, 1, 2]
+    np.testing.assert_allclose(model.predict(X), sorted_[:, model.appearance_], rtol=1e-14)
+
+
+def test_order_of_appearance_is_that_of_the_draws():
+    X, D = problem(8)
+    model = PTSVM(transform="resample", random_state=3).fit(X, D)
+    from ldlrepro.models.base import child_seeds
+
+    drawn = single_labels(D / D.sum(axis=1, keepdims=True), child_seeds(3, 3)[1]).label
+    expected = list(dict.fromkeys(drawn.tolist()))
+    assert model.appearance_.tolist() == expected
+
+
+def test_pairs_held_out_without_their_row_turn_the_sigmoids_round():
+    """The other label of a held-out row stays in training and pulls its margin the wrong way.
+
+    Labels that do not depend on the features show it at its purest.
+    """
+    generator = np.random.default_rng(9)
+    X, D = generator.normal(size=(80, 5)), generator.dirichlet(np.full(3, 20.0), size=80)
+    falling = {
+        split: PTSVM(platt_split=split, random_state=0).fit(X, D).diagnostics_["falling_sigmoids"]
+        for split in ("rows", "pairs")
+    }
+    assert falling["pairs"] == 3
+    assert falling["rows"] < 3
+
+
+def test_label_without_mass_gets_nothing():
+    X, D = problem(10)
+    padded = np.column_stack([D[:, :1], np.zeros(60), D[:, 1:]])
+    model = PTSVM(random_state=0).fit(X, padded)
+    np.testing.assert_array_equal(model.predict(X)[:, 1], 0.0)
+    assert model.diagnostics_["labels_without_mass"] == 1
+
+
+def test_one_label_with_everything_gets_everything():
+    X, _ = problem(11)
+    D = np.tile([0.0, 1.0, 0.0], (60, 1))
+    np.testing.assert_array_equal(PTSVM().fit(X, D).predict(X), D)
+
+
+def test_subsample_keeps_so_many_rows_and_those_are_what_counts():
+    X, D = problem(12)
+    model = PTSVM(max_rows=20, random_state=0).fit(X, D)
+    assert model.diagnostics_["rows"] == 20
+    assert {tuple(row) for row in model.X_} <= {tuple(row) for row in X}
+    full = PTSVM(max_rows=60, random_state=0).fit(X, D).predict(X)
+    np.testing.assert_array_equal(full, PTSVM(random_state=0).fit(X, D).predict(X))
+
+
+def test_width_of_the_toolbox_is_gamma_one_over_features():
+    X, D = problem(13)
+    assert PTSVM(gamma="inverse_q").fit(X, D).width_ == pytest.approx(np.sqrt(3 / 2))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"transform": "draw"}, "transform must be one of weights, resample, got 'draw'"),
+        ({"gamma": "scale"}, "gamma must be one of mean_distance, inverse_q, got 'scale'"),
+        ({"platt_split": "labels"}, "platt_split must be one of rows, pairs, got 'labels'"),
+        ({"column_order": "any"}, "column_order must be one of sorted, .*, got 'any'"),
+        ({"column_order": "first_appearance"}, "needs transform='resample'"),
+        ({"C": 0.0}, "C must be positive, got 0.0"),
+        ({"max_rows": 1}, "max_rows must be at least 2, got 1"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        PTSVM(**parameters).fit(*problem(14))
+
+
+@pytest.mark.realdata
+def test_order_of_appearance_costs_as_much_on_sjaffe_as_the_paper_prints(real_data):
+    """Printed kl .0787, above the uniform distribution's .0738."""
+    data = real_data("sjaffe")
+    folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)
+    scores: dict[str, list[float]] = {"sorted": [], "first_appearance": []}
+    for test in folds:
+        train = np.setdiff1d(np.arange(len(data.D)), test)
+        for order, found in scores.items():
+            model = PTSVM("resample", platt_split="pairs", column_order=order, random_state=0)
+            P = model.fit(data.X[train], data.D[train]).predict(data.X[test])
+            found.append(evaluate(data.D[test], P)["kl"])
+    assert np.mean(scores["sorted"]) < 0.0738 < np.mean(scores["first_appearance"])
