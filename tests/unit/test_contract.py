@@ -36,7 +36,6 @@ NOT_EQUIVARIANT = {
     "rf_reg@kl": "as rf_reg",
     "sa_bfgs@uniform600": "draws the first weights in the order of the labels",
     "cpnn": "labels enter as the numbers 1, 2, ...",
-    "cpnn@mslp": "as cpnn",
     "cpnn@as_released": "as cpnn",
     "aa_bp": "draws the first weights in the order of the labels",
     "aa_bp@toolbox": "as aa_bp",
