@@ -32,6 +32,8 @@ NOT_EQUIVARIANT = {
     "pt_bayes@as_released": "draws pairs in the order of the labels",
     "pt_svm@resampled": "draws pairs in the order of the labels",
     "pt_svm@as_released": "as pt_svm@resampled, and returns columns in the order of the draws",
+    "rf_star": "as rf",
+    "rf_star@smoothed": "as rf",
     "rf_reg": "rounding decides between equally good splits, and sums run over labels in order",
     "rf_reg@kl": "as rf_reg",
     "sa_bfgs@uniform600": "draws the first weights in the order of the labels",

@@ -1,0 +1,187 @@
+# mypy: disable-error-code="no-untyped-def,assignment"
+"""Two-means of label distributions, compiled: clusters for one node of a tree.
+
+Sums run in a fixed order and fast math is off, so results depend on no thread.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+compiled = njit(nogil=True, error_model="numpy")
+
+LLOYD_STEPS = 50
+POWER_STEPS = 100
+PCA_SIGN, RANDOM, FARTHEST_PAIR = 0, 1, 2
+
+
+@compiled
+def random_below(state, bound):
+    """A number below ``bound`` from SplitMix64."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    x = state[0]
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x = x ^ (x >> np.uint64(31))
+    return np.int64((x >> np.uint64(11)) % np.uint64(bound))
+
+
+@compiled
+def _centre(D, rows, weight, E, mean):
+    """Rows of D minus their weighted mean into E; false if all rows are equal."""
+    m, c = len(rows), D.shape[1]
+    mean[:] = 0.0
+    total = 0
+    differs = False
+    first = rows[0]
+    for i in range(m):
+        row = rows[i]
+        w = weight[row]
+        total += w
+        for j in range(c):
+            mean[j] += w * D[row, j]
+            differs |= D[row, j] != D[first, j]
+    for j in range(c):
+        mean[j] /= total
+    if differs:
+        for i in range(m):
+            row = rows[i]
+            for j in range(c):
+                E[i, j] = D[row, j] - mean[j]
+    return differs
+
+
+@compiled
+def _principal_direction(E, rows, weight, C, direction, following):
+    """First principal component by power steps from the most varied label's covariances."""
+    m, c = len(rows), E.shape[1]
+    C[:] = 0.0
+    for i in range(m):
+        w = weight[rows[i]]
+        for j in range(c):
+            share = w * E[i, j]
+            for k in range(j, c):
+                C[j, k] += share * E[i, k]
+    widest = 0
+    for j in range(c):
+        if C[j, j] > C[widest, widest]:
+            widest = j
+        for k in range(j):
+            C[j, k] = C[k, j]
+    direction[:] = C[widest]
+    for _ in range(POWER_STEPS):
+        following[:] = 0.0
+        for j in range(c):
+            share = direction[j]
+            for k in range(c):
+                following[k] += share * C[j, k]
+        largest = 0.0
+        for j in range(c):
+            largest = max(largest, abs(following[j]))
+        if largest == 0.0:
+            break
+        change = 0.0
+        for j in range(c):
+            value = following[j] / largest
+            change = max(change, abs(value - direction[j]))
+            direction[j] = value
+        if change < 1e-6:
+            break
+
+
+@compiled
+def _lloyd(E, rows, weight, direction, offset, z, upper):
+    """Lloyd's steps from the halves that ``direction`` and ``offset`` cut off.
+
+    Returns the sum of squares between the two clusters, or -1 if one is empty.
+    """
+    m, c = len(rows), E.shape[1]
+    z[:m] = 0
+    upper[:] = 0.0
+    total = 0
+    count = 0
+    for i in range(m):
+        total += weight[rows[i]]
+    for _ in range(LLOYD_STEPS):
+        moved = False
+        for i in range(m):
+            score = 0.0
+            for j in range(c):
+                score += E[i, j] * direction[j]
+            side = np.uint8(score > offset)
+            if side != z[i]:
+                moved = True
+                z[i] = side
+                w = weight[rows[i]] if side else -weight[rows[i]]
+                count += w
+                for j in range(c):
+                    upper[j] += w * E[i, j]
+        if count == 0 or count == total:
+            return -1.0
+        if not moved:
+            break
+        # E is centred, so the other cluster's sum is the negative of this one's.
+        offset = 0.0
+        for j in range(c):
+            a = upper[j] / count
+            b = -upper[j] / (total - count)
+            direction[j] = a - b
+            offset += 0.5 * (a * a - b * b)
+    between = 0.0
+    for j in range(c):
+        between += upper[j] * upper[j]
+    return between * (1.0 / count + 1.0 / (total - count))
+
+
+@compiled
+def _between_rows(E, low, high, direction):
+    """Direction and offset of the plane half-way between two rows."""
+    offset = 0.0
+    for j in range(E.shape[1]):
+        direction[j] = E[high, j] - E[low, j]
+        offset += 0.5 * (E[high, j] ** 2 - E[low, j] ** 2)
+    return offset
+
+
+@compiled
+def _farthest(E, m, point):
+    """The first row at the greatest distance from a point."""
+    best, greatest = 0, -1.0
+    for i in range(m):
+        distance = 0.0
+        for j in range(E.shape[1]):
+            distance += (E[i, j] - point[j]) ** 2
+        if distance > greatest:
+            best, greatest = i, distance
+    return best
+
+
+@compiled
+def two_means(D, rows, weight, start, restarts, state, E, C, vectors, z, kept):
+    """Two clusters of the distributions of ``rows`` into z; false if there are no two."""
+    m = len(rows)
+    direction, other, upper = vectors[0], vectors[1], vectors[2]
+    if not _centre(D, rows, weight, E, other):
+        return False
+    if start == PCA_SIGN:
+        _principal_direction(E, rows, weight, C, direction, other)
+        return _lloyd(E, rows, weight, direction, 0.0, z, upper) >= 0.0
+    if start == FARTHEST_PAIR:
+        other[:] = 0.0
+        low = _farthest(E, m, other)
+        high = _farthest(E, m, E[low])
+        offset = _between_rows(E, low, high, direction)
+        return _lloyd(E, rows, weight, direction, offset, z, upper) >= 0.0
+    best = -1.0
+    for _ in range(restarts):
+        low = random_below(state, m)
+        high = random_below(state, m - 1)
+        high += high >= low
+        offset = _between_rows(E, low, high, direction)
+        found = _lloyd(E, rows, weight, direction, offset, z, upper)
+        if found > best:
+            best = found
+            kept[:m] = z[:m]
+    z[:m] = kept[:m]
+    return best >= 0.0

@@ -1,0 +1,488 @@
+"""StructRF, StructRF* and RF* against the plain NumPy twin, brute force and scikit-learn."""
+
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from ldlrepro.models import _split_search_numpy as twin
+from ldlrepro.models.base import child_seeds
+from ldlrepro.models.structrf import RFStar, StructRF
+
+ALL_ROWS = {"trees": 1, "replace": False, "max_samples": 1.0}
+STUMP = {**ALL_ROWS, "max_depth": 1, "min_split": 2}
+SMALLEST_LEAVES = {**ALL_ROWS, "max_depth": None, "min_split": 2}
+
+
+def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    D = np.exp(X @ generator.normal(size=(q, c)) + generator.normal(size=(n, c)))
+    return X, D / D.sum(axis=1, keepdims=True)
+
+
+def two_classes(labels: np.ndarray) -> np.ndarray:
+    """Distributions whose two clusters are the labels."""
+    return np.eye(2)[labels]
+
+
+def root(model: StructRF | RFStar) -> tuple[int, float, float]:
+    tree = model.trees_[0]
+    return int(tree.feature[0]), float(tree.threshold[0]), float(tree.gain[0])
+
+
+def assert_same_tree(tree, expected: dict, number: int = 0) -> None:
+    if "leaf" in expected:
+        assert tree.feature[number] == -1
+        line = tree.child[number]
+        assert tree.leaf_rows[line] == expected["rows"]
+        np.testing.assert_allclose(tree.leaves[line], expected["leaf"], atol=1e-12)
+        return
+    assert tree.feature[number] == expected["feature"]
+    assert tree.threshold[number] == expected["threshold"]
+    assert tree.gain[number] == pytest.approx(expected["gain"], abs=1e-12)
+    for side in (0, 1):
+        assert_same_tree(tree, expected["below"][side], tree.child[number] + side)
+
+
+# ---------------------------------------------------------------------- the split search
+
+
+def node_with_ties(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A few continuous, coarse, two-valued and constant columns, and labels with both classes."""
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(2, 60))
+    columns = [
+        generator.normal(size=n),
+        generator.integers(0, 5, size=n) / 4,
+        generator.random(n) < 0.2,
+        np.full(n, 2.0),
+        generator.integers(0, max(2, n // 3), size=n),
+    ]
+    labels = generator.integers(0, 2, size=n)
+    labels[:2] = [0, 1]
+    return np.column_stack(columns)[:, generator.permutation(5)], labels
+
+
+def information(labels: np.ndarray) -> float:
+    shares = np.bincount(labels) / len(labels)
+    return float(-sum(p * np.log(p) for p in shares if p > 0))
+
+
+def brute_force(X: np.ndarray, labels: np.ndarray) -> float:
+    """The greatest gain over all midpoints, each counted from scratch."""
+    greatest = 0.0
+    for x in X.T:
+        for low, high in pairwise(np.unique(x)):
+            left = x < (low + high) / 2
+            share = left.mean()
+            inside = share * information(labels[left]) + (1 - share) * information(labels[~left])
+            greatest = max(greatest, information(labels) - inside)
+    return greatest
+
+
+def test_split_is_the_best_of_all_thresholds_on_500_nodes_with_ties():
+    for seed in range(500):
+        X, labels = node_with_ties(seed)
+        expected = twin.best_split(X, labels)
+        for kind in (StructRF, RFStar):
+            model = kind(**STUMP, step="exhaustive", random_state=0).fit(X, two_classes(labels))
+            feature, threshold, gain = root(model)
+            assert gain == pytest.approx(brute_force(X, labels), abs=1e-12), (seed, kind)
+            assert feature == expected.feature, (seed, kind)
+            assert feature < 0 or threshold == expected.threshold, (seed, kind)
+            np.testing.assert_array_equal(model.trees_[0].tried, expected.tried)
+
+
+def test_adaptive_split_is_that_of_the_twin_on_nodes_with_ties():
+    for seed in range(300):
+        X, labels = node_with_ties(seed)
+        expected = twin.best_split(X, labels, twin.AdaptiveStep())
+        for kind in (StructRF, RFStar):
+            model = kind(**STUMP, step="adaptive", random_state=0).fit(X, two_classes(labels))
+            assert root(model)[0] == expected.feature, (seed, kind)
+            assert root(model)[2] == pytest.approx(expected.gain, abs=1e-12), (seed, kind)
+            np.testing.assert_array_equal(model.trees_[0].tried, expected.tried)
+
+
+def test_many_classes_are_split_as_by_the_twin():
+    for seed in range(60):
+        X, _ = node_with_ties(seed)
+        labels = np.random.default_rng(seed).integers(0, 5, size=len(X))
+        expected = twin.best_split(X, labels)
+        model = RFStar(**STUMP, step="exhaustive", random_state=0).fit(X, np.eye(5)[labels])
+        assert root(model)[0] == expected.feature
+        assert root(model)[2] == pytest.approx(expected.gain, abs=1e-12)
+
+
+@pytest.mark.parametrize("step", ["exhaustive", "adaptive"])
+def test_tree_on_rows_drawn_with_replacement_is_the_twins_on_repeated_rows(step):
+    X, D = problem(n=200)
+    X[:, 4] = X[:, 4] > 1  # a two-valued column
+    X[:, 5] = np.round(X[:, 5])
+    model = StructRF(trees=1, max_depth=6, step=step, random_state=3).fit(X, D)
+    seed = child_seeds(3, 1)[0]
+    rows = np.sort(np.random.default_rng(seed).choice(200, size=160))
+    adaptive = twin.AdaptiveStep() if step == "adaptive" else None
+    assert_same_tree(model.trees_[0], twin.grow(X[rows], D[rows], 5, 6, adaptive))
+
+
+def test_one_feature_gives_scikit_learns_entropy_tree():
+    from sklearn.tree import DecisionTreeClassifier
+
+    generator = np.random.default_rng(4)
+    X = generator.normal(size=(120, 1)).astype(np.float32).astype(float)
+    labels = (generator.random(120) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    reference = DecisionTreeClassifier(criterion="entropy", random_state=0).fit(X, labels)
+    test = generator.normal(size=(300, 1)).astype(np.float32).astype(float)
+    for kind in (StructRF, RFStar):
+        model = kind(**SMALLEST_LEAVES, step="exhaustive").fit(X, two_classes(labels))
+        assert len(model.trees_[0].leaves) == reference.get_n_leaves()
+        np.testing.assert_array_equal(model.predict(test), reference.predict_proba(test))
+
+
+def test_neighbouring_floats_are_told_apart():
+    low = 1.0
+    high = np.nextafter(low, 2.0)
+    X = np.array([[low], [low], [high], [high], [3.0]])
+    model = StructRF(**STUMP).fit(X, two_classes(np.array([0, 0, 1, 1, 1])))
+    assert root(model)[1] == low
+    np.testing.assert_array_equal(model.predict(X)[:, 1], [0, 0, 1, 1, 1])
+
+
+@pytest.mark.slow
+def test_more_rows_than_sixteen_bits_count():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(70000, 1))
+    labels = (X[:, 0] > 0.5).astype(int)
+    feature, threshold, gain = root(StructRF(**STUMP).fit(X, two_classes(labels)))
+    assert feature == 0
+    assert X[labels == 0].max() < threshold < X[labels == 1].min()
+    assert gain == pytest.approx(information(labels))
+
+
+# ---------------------------------------------------------------------- whole trees
+
+
+def test_depth_zero_predicts_the_mean():
+    X, D = problem()
+    P = StructRF(**ALL_ROWS, max_depth=0).fit(X, D).predict(X)
+    np.testing.assert_allclose(P, np.tile(D.mean(axis=0), (len(X), 1)), atol=1e-14)
+
+
+def test_root_of_depth_zero_grows_one_level_more():
+    X, D = problem()
+    stump = StructRF(**ALL_ROWS, max_depth=0, root_depth=0).fit(X, D)
+    assert len(stump.trees_[0].leaves) == 2
+    assert len(StructRF(**ALL_ROWS, max_depth=0, root_depth=1).fit(X, D).trees_[0].leaves) == 1
+
+
+@pytest.mark.parametrize("step", ["exhaustive", "adaptive"])
+@pytest.mark.parametrize("start", ["pca_sign", "random", "farthest_pair"])
+def test_unlimited_tree_repeats_its_training_rows(step, start):
+    X, D = problem(1)
+    P = StructRF(**SMALLEST_LEAVES, step=step, kmeans_init=start, random_state=0).fit(X, D)
+    np.testing.assert_allclose(P.predict(X), D, atol=1e-15)
+
+
+def test_smaller_node_than_min_split_is_a_leaf():
+    X, D = problem()
+    tree = StructRF(**ALL_ROWS, max_depth=None, min_split=30).fit(X, D).trees_[0]
+    assert tree.leaf_rows.sum() == len(X)
+    assert tree.leaf_rows.max() < 30
+    assert len(tree.leaves) > 3
+
+
+def test_prediction_stays_between_the_training_degrees():
+    X, D = problem()
+    P = StructRF(random_state=0).fit(X, D).predict(3 * X)
+    assert (D.min(axis=0) - 1e-12 <= P).all()
+    assert (D.max(axis=0) + 1e-12 >= P).all()
+
+
+@pytest.mark.parametrize("kind", [StructRF, RFStar])
+def test_threads_change_no_node(kind):
+    X, D = problem()
+    settings = {"trees": 12, "max_features": "sqrt", "random_state": 5}
+    alone = kind(**settings, n_jobs=1).fit(X, D)
+    together = kind(**settings, n_jobs=4).fit(X, D)
+    for one, other in zip(alone.trees_, together.trees_, strict=True):
+        for mine, yours in zip(one, other, strict=True):
+            np.testing.assert_array_equal(mine, yours)
+
+
+def test_unequal_seeds_draw_unequal_rows():
+    X, D = problem()
+    first, second = (StructRF(trees=2, random_state=seed).fit(X, D).predict(X) for seed in (0, 1))
+    assert np.abs(first - second).max() > 1e-3
+
+
+# ---------------------------------------------------------------------- clusters
+
+
+@pytest.mark.parametrize("start", ["pca_sign", "random", "farthest_pair"])
+def test_every_start_finds_two_separate_clusters(start):
+    generator = np.random.default_rng(0)
+    labels = generator.integers(0, 2, size=80)
+    D = np.where(labels[:, None] == 1, [0.7, 0.2, 0.1], [0.1, 0.3, 0.6])
+    D = D + generator.uniform(0, 0.02, size=D.shape)
+    X = np.column_stack([generator.normal(size=80), labels + generator.uniform(0, 0.5, size=80)])
+    model = StructRF(**STUMP, kmeans_init=start, random_state=0)
+    feature, _, gain = root(model.fit(X, D / D.sum(axis=1, keepdims=True)))
+    assert feature == 1
+    assert gain == pytest.approx(information(labels))
+
+
+def test_clusters_are_those_of_the_twin():
+    """A column that holds the twin's clusters is split without remainder."""
+    for seed in range(40):
+        X, D = problem(seed, n=60, c=5)
+        z = twin.two_means(D)
+        model = StructRF(**STUMP).fit(np.column_stack([X, z]), D)
+        assert root(model)[0] == X.shape[1]
+        assert root(model)[2] == pytest.approx(information(z))
+
+
+@pytest.mark.parametrize("kind", [StructRF, RFStar])
+@pytest.mark.parametrize("step", ["exhaustive", "adaptive"])
+def test_equal_distributions_constant_features_and_equal_rows_make_one_leaf(kind, step):
+    X, D = problem()
+    same_labels = kind(**SMALLEST_LEAVES, step=step).fit(X, np.tile(D[0], (len(X), 1)))
+    constant = kind(**SMALLEST_LEAVES, step=step).fit(np.ones_like(X), D)
+    assert len(same_labels.trees_[0].leaves) == 1
+    assert len(constant.trees_[0].leaves) == 1
+
+
+def test_feature_without_information_is_not_split():
+    """Four equal quarters: every threshold of either column leaves the shares as they are."""
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 5)
+    labels = np.array([0, 1, 1, 0] * 5)
+    assert len(StructRF(**SMALLEST_LEAVES).fit(X, two_classes(labels)).trees_[0].leaves) == 1
+
+
+# ---------------------------------------------------------------------- features
+
+
+def test_two_valued_compressed_columns_grow_the_trees_of_dense_ones():
+    from scipy.sparse import csr_matrix
+
+    generator = np.random.default_rng(5)
+    X = (generator.random((200, 60)) < 0.1) * generator.choice([1.0, 3.0], size=60)
+    X[:, :3] *= generator.normal(size=(200, 3))
+    D = generator.dirichlet(np.ones(4), size=200)
+    for step in ("exhaustive", "adaptive"):
+        dense = StructRF(trees=5, step=step, random_state=1).fit(X, D)
+        sparse = StructRF(trees=5, step=step, random_state=1).fit(csr_matrix(X), D)
+        np.testing.assert_array_equal(sparse.predict(csr_matrix(X)), dense.predict(X))
+
+
+def test_subset_per_tree_bounds_the_features_of_a_tree():
+    X, D = problem(q=20)
+    model = StructRF(trees=10, max_features=3, subset_per="tree", random_state=0).fit(X, D)
+    used = [set(tree.feature[tree.feature >= 0].tolist()) for tree in model.trees_]
+    assert max(len(features) for features in used) == 3
+    assert len(set.union(*used)) > 10
+
+
+def test_subset_per_node_tries_that_many_features_at_the_root():
+    X, D = problem(q=20)
+    model = StructRF(trees=30, max_features="sqrt", max_depth=1, random_state=0).fit(X, D)
+    counts = [int((tree.tried > 0).sum()) for tree in model.trees_]
+    assert set(counts) == {4}
+    assert (sum(tree.tried for tree in model.trees_) > 0).all()
+
+
+def test_subset_without_any_gain_is_drawn_again():
+    X, D = problem(q=1)
+    padded = np.column_stack([np.ones((len(X), 30)), X])
+    model = StructRF(trees=10, max_features=1, max_depth=1, random_state=0).fit(padded, D)
+    assert {root_feature for tree in model.trees_ for root_feature in tree.feature[:1]} == {30}
+
+
+# ---------------------------------------------------------------------- the adaptive step
+
+
+def test_step_of_length_one_grows_the_exhaustive_tree():
+    X, D = problem(n=300)
+    for kind in (StructRF, RFStar):
+        every = kind(trees=3, step="exhaustive", random_state=0).fit(X, D)
+        one = kind(trees=3, step="adaptive", alpha=0.0, random_state=0).fit(X, D)
+        for mine, yours in zip(every.trees_, one.trees_, strict=True):
+            for a, b in zip(mine, yours, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_adaptive_search_evaluates_less_and_finds_no_more():
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        X = generator.normal(size=(400, 8))
+        labels = (X[:, 3] + generator.normal(size=400) > 0).astype(int)
+        every, some = (
+            StructRF(**STUMP, step=step).fit(X, two_classes(labels))
+            for step in ("exhaustive", "adaptive")
+        )
+        assert (every.trees_[0].tried == 399).all()
+        assert (some.trees_[0].tried < 399).all()
+        assert (some.trees_[0].tried >= 5).all()
+        assert root(some)[2] <= root(every)[2]
+
+
+def test_smooth_gain_is_found_nearly_whole():
+    x = np.arange(10000.0)
+    labels = (x > 6180).astype(int)
+    labels[::7] = 1 - labels[::7]
+    every, some = (
+        StructRF(**STUMP, step=step).fit(x[:, None], two_classes(labels))
+        for step in ("exhaustive", "adaptive")
+    )
+    assert 0.95 * root(every)[2] <= root(some)[2] <= root(every)[2]
+
+
+def test_search_of_the_papers_size_evaluates_about_what_the_paper_counts():
+    """The paper: 447 of 360000 on 10000 rows of 36 features."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(10000, 36))
+    labels = (0.3 * X[:, 3] + generator.normal(size=10000) > 0).astype(int)
+    node, feature = (
+        StructRF(**STUMP, step="adaptive", gmax_scope=scope).fit(X, two_classes(labels))
+        for scope in ("node", "feature")
+    )
+    assert 180 <= node.diagnostics_["gain_evaluations"] <= 1200
+    assert feature.diagnostics_["gain_evaluations"] > node.diagnostics_["gain_evaluations"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "length"), [(1.0, 4), (0.5, 125), (0.0, 245)], ids=["best", "half", "nothing"]
+)
+def test_step_by_hand(ratio, length):
+    """1000 rows: 250 / (1 + e^4), 250 / 2 and 250 / (1 + e^-4)."""
+    assert twin.AdaptiveStep().length(ratio, 1000) == length
+
+
+@pytest.mark.parametrize(
+    ("changes", "evaluations"),
+    [
+        ({}, "some"),
+        ({"rounding": "ceil"}, "fewer"),
+        ({"rounding": "round"}, "fewer or equal"),
+        ({"gmax_scope": "feature"}, "more"),
+        ({"gmax_scope": "node"}, "some"),
+        ({"alpha": 0.5}, "fewer"),
+    ],
+    ids=str,
+)
+def test_every_other_reading_of_the_step_moves_the_evaluations_its_way(changes, evaluations):
+    X, D = problem(n=900, q=12)
+    base = StructRF(**STUMP, step="adaptive", random_state=0)
+    usual = base.fit(X, D).diagnostics_["gain_evaluations"]
+    here = base.set_params(**changes).fit(X, D).diagnostics_["gain_evaluations"]
+    relations = {
+        "some": here == usual,
+        "fewer": here < usual,
+        "fewer or equal": here <= usual,
+        "more": here > usual,
+    }
+    assert relations[evaluations], (usual, here)
+
+
+def test_carried_step_skips_the_first_cuts_of_the_next_feature():
+    X, D = problem(n=900, q=12)
+    first, carry = (
+        StructRF(**STUMP, step="adaptive", feature_start=start).fit(X, D).trees_[0].tried
+        for start in ("first", "carry")
+    )
+    assert first[0] == carry[0]  # nothing to carry yet
+    assert (first[1:] >= 5).all()
+    assert (carry[1:] == 4).any()
+
+
+def test_positions_by_midpoint_step_over_distinct_values():
+    """100 values of 30 rows each, and steps of six positions."""
+    x = np.repeat(np.arange(100.0), 30)
+    labels = np.random.default_rng(0).integers(0, 2, size=3000)
+    by_row, by_midpoint = (
+        StructRF(**STUMP, step="adaptive", alpha=0.004, beta=0.0, step_position=position)
+        .fit(x[:, None], two_classes(labels))
+        .diagnostics_["gain_evaluations"]
+        for position in ("row", "midpoint")
+    )
+    assert by_row == 99  # a step of six rows never passes a value
+    assert by_midpoint == 17  # every sixth of 99
+
+
+def test_step_after_no_gain_is_short_or_long_as_asked():
+    x = np.arange(1000.0)
+    labels = np.tile([0, 1], 500)
+    counts = {}
+    for start in ("small_step", "large_step"):
+        # The first cut of a feature whose gain is zero: two equal rows of both classes on top.
+        X = np.repeat(x[::2], 2)[:, None]
+        model = StructRF(**STUMP, step="adaptive", gmax_start=start)
+        counts[start] = model.fit(X, two_classes(labels)).diagnostics_["gain_evaluations"]
+    assert counts["small_step"] > 100
+    assert counts["large_step"] == 5
+
+
+# ---------------------------------------------------------------------- RF*
+
+
+def test_one_hot_labels_give_nearly_scikit_learns_class_probabilities():
+    from sklearn.ensemble import RandomForestClassifier
+
+    X, D = problem(n=400)
+    labels = D.argmax(axis=1)
+    reference = RandomForestClassifier(
+        200,
+        criterion="entropy",
+        max_samples=0.8,
+        min_samples_split=5,
+        max_features=None,
+        random_state=0,
+    ).fit(X[:300], labels[:300])
+    ours = RFStar(trees=200, step="exhaustive", random_state=0).fit(
+        X[:300], np.eye(4)[labels[:300]]
+    )
+    apart = np.abs(ours.predict(X[300:]) - reference.predict_proba(X[300:]))
+    assert apart.mean() < 0.03
+    assert apart.max() < 0.2
+
+
+def test_tie_between_highest_degrees_goes_to_the_lower_label():
+    D = np.tile([0.2, 0.4, 0.4], (20, 1))
+    P = RFStar(random_state=0).fit(np.arange(20.0)[:, None], D).predict([[3.0]])
+    np.testing.assert_array_equal(P, [[0.0, 1.0, 0.0]])
+
+
+def test_smoothing_spreads_imaginary_rows_over_all_labels():
+    D = np.tile([0.7, 0.1, 0.1, 0.1], (10, 1))
+    P = RFStar(**ALL_ROWS, leaf_smoothing=2.0).fit(np.arange(10.0)[:, None], D).predict([[3.0]])
+    np.testing.assert_allclose(P, [[10.5 / 12, 0.5 / 12, 0.5 / 12, 0.5 / 12]], atol=1e-15)
+
+
+# ---------------------------------------------------------------------- settings
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        (StructRF, {"kmeans_init": "pca"}, "kmeans_init must be one of pca_sign, random"),
+        (StructRF, {"kmeans_restarts": 0}, "kmeans_restarts must be at least 1, got 0"),
+        (StructRF, {"step": "adaptve"}, "step must be one of exhaustive, adaptive"),
+        (StructRF, {"max_features": "log2"}, "max_features must be None, 'sqrt'"),
+        (StructRF, {"max_features": 0}, "max_features must be None, 'sqrt'"),
+        (StructRF, {"trees": 0}, "trees must be at least 1, got 0"),
+        (StructRF, {"max_samples": 1.5, "replace": False}, "at most 1 without replacement"),
+        (StructRF, {"alpha": -1.0}, "alpha and beta must not be negative"),
+        (RFStar, {"leaf_smoothing": -1}, "leaf_smoothing must not be negative, got -1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(kind, settings, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**settings).fit(*problem())
+
+
+def test_numba_is_not_loaded_before_it_is_needed():
+    code = "import sys, ldlrepro.models.structrf; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
