@@ -46,7 +46,7 @@ def test_killed_ten_times_it_loses_no_finished_fold(undisturbed, project):
     finished: dict[tuple[str, int], str] = {}
     for kills in range(1, 41):
         process = project.start("snakemake", "--cores", "2", "--nolock", CELLS)
-        time.sleep(moments.uniform(0.5, 4.5))
+        time.sleep(moments.uniform(0.5, 4.0 + 0.4 * kills))
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         finished |= finished_folds(project)
