@@ -21,7 +21,7 @@ PLAN = Wiring(RUN)
 wildcard_constraints:
     dataset=r"[a-z0-9_]+",
     protocol=r"[a-z0-9_]+",
-    method=r"[a-z0-9_]+(@[a-z0-9_]+)?",
+    method=r"[a-z0-9_]+(@[A-Za-z0-9_=,.+-]+)?",
     chunk=r"all|\d+-\d+",
     paper=r"[a-z0-9_]+",
 

@@ -7,7 +7,9 @@ complaint names the file, the key, what is allowed, and the nearest name that ex
 from __future__ import annotations
 
 import copy
+import json
 import os
+import re
 from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
@@ -16,6 +18,9 @@ from typing import Any
 from ldlrepro.errors import UserError, nearest, unknown
 
 Tree = dict[str, Any]
+
+_SETTING = r"[a-z][a-z0-9_]*=[A-Za-z0-9_.+-]+"
+_SETTINGS = re.compile(rf"{_SETTING}(,{_SETTING})*")
 
 
 @cache
@@ -68,17 +73,24 @@ def load_paper(paper: str) -> Tree:
 def method_exists(method: str) -> bool:
     base, at, variant = method.partition("@")
     return base in _ids("methods") and (
-        not at or variant in _file("method", base).get("variants", {})
+        not at
+        or variant in _file("method", base).get("variants", {})
+        or _SETTINGS.fullmatch(variant) is not None
     )
 
 
 def load_method(method: str) -> Tree:
-    """A method with its variant merged in: parameters one by one, the rest as a whole."""
+    """A method with its variant merged in: parameters one by one, the rest as a whole.
+
+    A variant is one that the method's file names, or settings: ``structrf@trees=20,max_depth=5``.
+    """
     if not method_exists(method):
         raise unknown("method", method, method_ids(), "`ldlrepro methods` lists them.")
     base, _, variant = method.partition("@")
     merged = copy.deepcopy(_file("method", base))
     variants = merged.pop("variants", {})
+    if _SETTINGS.fullmatch(variant):
+        variants = {variant: {"parameters": _settings(variant)}}
     if variant:
         changes = copy.deepcopy(variants[variant])
         merged["title"] = changes.pop("title", f"{merged['title']} ({variant})")
@@ -90,6 +102,27 @@ def load_method(method: str) -> Tree:
         if "grid" not in variants[variant]:
             merged["grid"] = {k: v for k, v in merged.get("grid", {}).items() if k not in fixed}
     return merged
+
+
+def with_settings(method: str, settings: Tree) -> str:
+    """The id of a method with parameters set by name: structrf@trees=20,max_depth=5."""
+    named = ",".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in settings.items()
+    )
+    return f"{method}@{named}"
+
+
+def _settings(variant: str) -> Tree:
+    """Values as in JSON; what is not JSON is a word."""
+    found: Tree = {}
+    for part in variant.split(","):
+        name, _, value = part.partition("=")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
 
 
 # ---------------------------------------------------------------------- the run configuration
@@ -108,7 +141,8 @@ def check_run_config(tree: Tree, source: Path | str) -> Tree:
     where = _shown(source)
     _check_known(tree["papers"], paper_ids(), f"{where}: papers")
     _check_known(tree["only"].get("datasets", []), dataset_ids(), f"{where}: only.datasets")
-    _check_known(tree["only"].get("methods", []), method_ids(), f"{where}: only.methods")
+    named = [method for method in tree["only"].get("methods", []) if "=" not in method]
+    _check_known(named, method_ids(), f"{where}: only.methods")
     for paper in paper_ids():
         load_paper(paper)
     for dataset in dataset_ids():

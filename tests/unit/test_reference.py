@@ -40,7 +40,7 @@ def elsewhere(unit: UnitScores, dataset: str) -> UnitScores:
 def test_a_unit_reads_back_with_scores_parameters_and_digests(measured, tmp_path):
     written = write_reference(tmp_path, [measured], COMMAND)
     names = sorted(path.relative_to(tmp_path).as_posix() for path in written)
-    assert names == ["tiny/near@grid.csv", "tiny/near@grid.json"]
+    assert names == ["tiny/near.csv", "tiny/near.json"]
     found = reference_units(tmp_path)
     assert list(found) == [KEY]
     unit = found[KEY]
@@ -70,7 +70,7 @@ def test_neither_data_nor_predictions_nor_places_are_kept(measured, tmp_path, re
         text = path.read_text()
         assert str(ready.root) not in text
         assert str(ready.root.parent) not in text
-    with open(tmp_path / "tiny/near@grid.csv", newline="") as handle:
+    with open(tmp_path / "tiny/near.csv", newline="") as handle:
         rows = list(csv.DictReader(handle))
     assert len(rows) == 4
     assert json.loads(rows[0]["params"])["n_neighbors"] in (2, 4, 8)
@@ -85,25 +85,26 @@ def test_writing_twice_changes_no_byte(measured, tmp_path):
 
 def test_other_data_sets_stay_when_one_is_renewed(measured, tmp_path):
     write_reference(tmp_path, [measured, elsewhere(measured, "other")], COMMAND)
-    table = tmp_path / "tiny/near@grid.csv"
-    others = [line for line in table.read_text().splitlines() if line.startswith("other,")]
+    table = tmp_path / "tiny/near.csv"
+    others = [line for line in table.read_text().splitlines() if ",other," in line]
     scores = {name: [v + 1 for v in values] for name, values in measured.scores.items()}
     write_reference(tmp_path, [replace(measured, scores=scores)], "another command")
     lines = table.read_text().splitlines()
-    assert [line for line in lines if line.startswith("other,")] == others
+    assert [line for line in lines if ",other," in line] == others
     assert len(lines) == 1 + 4 + 4
     found = reference_units(tmp_path)
     np.testing.assert_allclose(found[KEY].scores["kl"], scores["kl"], rtol=1e-11)
     facts = json.loads(table.with_suffix(".json").read_text())
-    assert (facts["toy"]["command"], facts["other"]["command"]) == ("another command", COMMAND)
+    assert (facts["near@grid"]["toy"]["command"], facts["near@grid"]["other"]["command"]) == ("another command", COMMAND)
 
 
-def test_other_methods_have_other_files(measured, tmp_path):
+def test_variants_share_a_file_and_leave_each_other_alone(measured, tmp_path):
     write_reference(tmp_path, [measured], COMMAND)
-    before = (tmp_path / "tiny/near@grid.csv").read_bytes()
-    write_reference(tmp_path, [replace(measured, method="near")], COMMAND)
-    assert (tmp_path / "tiny/near@grid.csv").read_bytes() == before
-    assert set(reference_units(tmp_path)) == {KEY, ("tiny", "toy", "near")}
+    before = (tmp_path / "tiny/near.csv").read_text().splitlines()
+    write_reference(tmp_path, [replace(measured, method="near@n_neighbors=3")], COMMAND)
+    after = (tmp_path / "tiny/near.csv").read_text().splitlines()
+    assert [line for line in after if not line.startswith("near@n_neigh")] == before
+    assert set(reference_units(tmp_path)) == {KEY, ("tiny", "toy", "near@n_neighbors=3")}
 
 
 def test_a_unit_with_a_failed_fold_is_not_written(measured, tmp_path):

@@ -1,7 +1,7 @@
 """Records of the maintainers' full runs, kept as text under ``reference/``.
 
-Per protocol and method a CSV with a row per fold and a JSON with the provenance of each data set's
-unit. No data and no predictions: only scores, parameters, times and digests.
+Per protocol and method, variants included, a CSV with a row per fold and a JSON with the
+provenance of each unit. No data and no predictions: only scores, parameters, times and digests.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ldlrepro.compare.collect import REFERENCE, Units, UnitScores, best_source, 
 from ldlrepro.runs.records import OK, FoldRow
 
 FOLD_COLUMNS = (
+    "method",
     "dataset",
     "repeat",
     "fold",
@@ -50,21 +51,23 @@ def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> 
     groups: dict[tuple[str, str], list[UnitScores]] = {}
     for unit in units:
         if is_complete(plan.Unit(*unit.key), unit):
-            groups.setdefault((unit.protocol, unit.method), []).append(unit)
+            family = unit.method.partition("@")[0]
+            groups.setdefault((unit.protocol, family), []).append(unit)
     written = []
-    for (protocol, method), members in sorted(groups.items()):
-        table = folder / protocol / f"{method}.csv"
+    for (protocol, family), members in sorted(groups.items()):
+        table = folder / protocol / f"{family}.csv"
         kept, provenance = _read_table(table)
+        renewed = {(unit.method, unit.dataset) for unit in members}
+        kept = [row for row in kept if (row["method"], row["dataset"]) not in renewed]
         for unit in members:
-            kept = [row for row in kept if row["dataset"] != unit.dataset]
             kept += [_fold_to_text(unit, index) for index in range(len(unit.rows))]
             first = unit.rows[0]
-            provenance[unit.dataset] = {
+            provenance.setdefault(unit.method, {})[unit.dataset] = {
                 **{name: getattr(first, name) for name in UNIT_FIELDS},
                 "started_at": first.started_at,
                 "command": command,
             }
-        kept.sort(key=lambda row: (row["dataset"], int(row["repeat"]), int(row["fold"])))
+        kept.sort(key=lambda r: (r["method"], r["dataset"], int(r["repeat"]), int(r["fold"])))
         table.parent.mkdir(parents=True, exist_ok=True)
         with open(table, "w", encoding="utf-8", newline="") as handle:
             writer = csv.DictWriter(handle, FOLD_COLUMNS, lineterminator="\n")
@@ -81,13 +84,15 @@ def reference_units(folder: Path) -> Units:
     found = {}
     for table in sorted(folder.glob("*/*.csv")):
         rows, provenance = _read_table(table)
-        for dataset in dict.fromkeys(row["dataset"] for row in rows):
-            mine = [row for row in rows if row["dataset"] == dataset]
+        groups: dict[tuple[str, str], list[dict[str, str]]] = {}
+        for row in rows:
+            groups.setdefault((row["method"], row["dataset"]), []).append(row)
+        for (method, dataset), mine in groups.items():
             unit = UnitScores(
                 table.parent.name,
                 dataset,
-                table.stem,
-                [_text_to_row(table, row, provenance[dataset]) for row in mine],
+                method,
+                [_text_to_row(table, row, provenance[method][dataset]) for row in mine],
                 {name: [float(row[name]) for row in mine] for name in metrics.BETTER},
                 REFERENCE,
                 [table],
@@ -123,6 +128,7 @@ def _fold_to_text(unit: UnitScores, index: int) -> dict[str, str]:
     row = unit.rows[index]
     seconds = {name: f"{getattr(row, name):.4g}" for name in ("fit_s", "predict_s", "overhead_s")}
     return {
+        "method": unit.method,
         "dataset": unit.dataset,
         "repeat": str(row.repeat),
         "fold": str(row.fold),
@@ -141,7 +147,7 @@ def _text_to_row(table: Path, text: dict[str, str], provenance: dict[str, Any]) 
     return FoldRow(
         protocol=table.parent.name,
         dataset=text["dataset"],
-        method=table.stem,
+        method=text["method"],
         repeat=int(text["repeat"]),
         fold=int(text["fold"]),
         status=OK,
