@@ -24,12 +24,14 @@ wildcard_constraints:
     method=r"[a-z0-9_]+(@[A-Za-z0-9_=,.+-]+)?",
     chunk=r"all|\d+-\d+",
     paper=r"[a-z0-9_]+",
+    experiment=r"[a-z0-9_]+",
 
 
 include: "rules/data.smk"
 include: "rules/features.smk"
 include: "rules/folds.smk"
 include: "rules/train.smk"
+include: "rules/experiments.smk"
 include: "rules/compare.smk"
 include: "rules/figures.smk"
 include: "rules/track.smk"

@@ -5,6 +5,7 @@ rule compare:
     input:
         units=PLAN.paper_records,
         leaks=PLAN.paper_leaks,
+        experiments=PLAN.paper_experiments,
     output:
         verdicts="results/compare/{paper}/cells.csv",
     log:

@@ -2,8 +2,7 @@ rule figures:
     input:
         verdicts="results/compare/{paper}/cells.csv",
     output:
-        agreement="results/figures/{paper}/agreement.svg",
-        methods="results/figures/{paper}/methods.svg",
+        drawings=directory("results/figures/{paper}"),
     log:
         "logs/figures/{paper}.log",
     conda:

@@ -4,8 +4,7 @@
 rule track:
     input:
         verdicts="results/compare/{paper}/cells.csv",
-        agreement="results/figures/{paper}/agreement.svg",
-        methods="results/figures/{paper}/methods.svg",
+        figures="results/figures/{paper}",
     output:
         counts="results/track/{paper}.json",
     log:

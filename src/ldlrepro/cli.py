@@ -28,6 +28,8 @@ EXAMPLES = {
     "datasets": ["ldlrepro datasets --json"],
     "papers": ["ldlrepro papers"],
     "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
+    "claims": ["ldlrepro claims structrf"],
+    "experiment": ["ldlrepro experiment structrf split_search"],
     "status": ["ldlrepro status"],
     "explain": [
         "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
@@ -137,6 +139,15 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     verdicts.add_argument("--dataset", help="only this data set")
     verdicts.add_argument("--method", help="only this method, as the paper prints it")
 
+    claims = _verb(
+        verbs,
+        "claims",
+        f"{here}.claims",
+        "Say which sentences of the papers hold, on their own numbers and on ours.",
+        json=True,
+    )
+    claims.add_argument("paper", nargs="*", help="papers; default all five")
+
     _verb(verbs, "status", f"{here}.status", "How far the results are, and what failed.", json=True)
 
     explain = _verb(
@@ -185,6 +196,16 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     run.add_argument("--threads", type=int, default=1, help="threads; they change no bit")
     run.add_argument("--fresh", action="store_true", help="compute finished folds again")
     _add_seed(run)
+
+    experiment = _verb(
+        verbs,
+        "experiment",
+        f"{here}.experiment",
+        "Measure what is no unit: timings, traces, embeddings, diagnostics.",
+    )
+    experiment.add_argument("paper", help=IDS["paper"])
+    experiment.add_argument("experiment", help="its name in the paper's file")
+    _add_seed(experiment)
 
     compare = _verb(verbs, "compare", f"{here}.compare", "Write a paper's tables with verdicts.")
     compare.add_argument("paper", help=IDS["paper"])

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import config
-from ldlrepro.errors import UserError, nearest
+from ldlrepro import config, sweeps
+from ldlrepro.errors import UserError, nearest, unknown
 from ldlrepro.protocols.folds import count_folds
 
 NOT_IMPLEMENTED = "method not implemented"
@@ -38,6 +38,10 @@ class Cell:
     unit: Unit | None
     skip: str = ""
     note: str = ""
+    base: Unit | None = None
+    """What a difference is taken to."""
+    experiment: str = ""
+    """What measures the number, where no unit does."""
 
 
 @dataclass(frozen=True)
@@ -155,20 +159,17 @@ def _cell(paper: str, row: dict[str, str]) -> Cell:
     skip = method.get("skip") or setting.get("skip")
     if skip:
         return Cell(row, None, skip, note)
-    kind = table.get("kind", "scores")
     name = method["method"]
     if "variant" in setting:
         name = f"{name.partition('@')[0]}@{setting['variant']}"
     if not config.method_exists(name):
         return Cell(row, _unit(tree, table, setting, method, row, name), NOT_IMPLEMENTED, note)
-    if kind in ("times", "deltas", "split_search"):
-        reasons = {
-            "times": "seconds on another machine; to be compared as ratios between methods",
-            "deltas": "a difference between two methods of this table",
-            "split_search": "one split search, not a fit",
-        }
-        return Cell(row, None, f"no measurement of this kind yet: {reasons[kind]}", note)
-    return Cell(row, _unit(tree, table, setting, method, row, name), "", note)
+    unit = _unit(tree, table, setting, method, row, name)
+    base = None
+    if table.get("kind") == "deltas":
+        other = tree["methods"][table["compared_to"]]
+        base = _unit(tree, table, setting, method, row, other)
+    return Cell(row, unit, "", note, base, table.get("experiment", ""))
 
 
 def _unit(
@@ -179,7 +180,7 @@ def _unit(
     row: dict[str, str],
     name: str,
 ) -> Unit | None:
-    if table.get("kind", "scores") not in ("scores", "ages"):
+    if table.get("kind") == "experiment":
         return None
     own = next(iter(tree["protocols"]))
     chosen = setting.get("protocol") or method.get("protocol") or table.get("protocol") or own
@@ -214,7 +215,29 @@ def paper_units(paper: str, *, extra: bool = True, to_come: bool = False) -> lis
                 for method in block["methods"]
                 if to_come or config.method_exists(method)
             }
+        for figure in tree.get("figures", {}).values():
+            units |= set(figure_units(paper, figure).values())
     return sorted(units)
+
+
+def figure_units(paper: str, figure: Mapping[str, Any]) -> dict[sweeps.Point, Unit]:
+    """The unit behind each point of a figure."""
+    chosen = figure.get("protocol") or next(iter(_paper(paper)["protocols"]))
+    return {p: Unit(chosen, figure["dataset"], p.method) for p in sweeps.points(figure)}
+
+
+def run_experiments(run: Mapping[str, Any], paper: str) -> list[str]:
+    """Experiments of a paper; a slice and a run without extras leave them out."""
+    if run["only"].get("datasets") or run["only"].get("methods") or not run.get("extra", True):
+        return []
+    return sorted(_paper(paper).get("experiments", {}))
+
+
+def experiment(paper: str, name: str) -> dict[str, Any]:
+    known = config.load_paper(paper).get("experiments", {})
+    if name not in known:
+        raise unknown("experiment", name, known, f"They stand in config/papers/{paper}.yaml.")
+    return {**EXPERIMENT_DEFAULTS, **known[name]}
 
 
 def _planned_rows(paper: str, to_come: bool) -> Iterator[Unit]:
@@ -249,6 +272,14 @@ def run_units(run: Mapping[str, Any], paper: str) -> list[Unit]:
 # ---------------------------------------------------------------------- jobs
 
 
+EXPERIMENT_DEFAULTS: dict[str, Any] = {
+    "datasets": [],
+    "protocol": "",
+    "parameters": {},
+    "alone": False,
+    "runtime": 60,
+    "mem_mb": 2000,
+}
 DEFAULT_RESOURCES = {"threads": 1, "mem_mb": 1500, "runtime": 60, "folds_per_job": 10, "gpu": 0}
 
 

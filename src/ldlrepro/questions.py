@@ -112,6 +112,14 @@ def verdicts(args: argparse.Namespace) -> int:
     return _answer(args, counted, tuple(counted[0]))
 
 
+def claims(args: argparse.Namespace) -> int:
+    from ldlrepro.report.build import paper_page
+
+    wanted = args.paper or [p for p in config.paper_ids() if not config.load_paper(p)["synthetic"]]
+    rows = [asdict(row) for paper in wanted for row in paper_page(paper, RESULTS, DATA).claims]
+    return _answer(args, rows, ("id", "verdict", "printed", "measured", "text", "evidence"))
+
+
 def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
     """Rows with the wanted value; a value that no row has is a mistake, not an empty answer."""
     if not wanted:
@@ -126,10 +134,11 @@ def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
 
 
 def _rows(paper: str) -> list[Any]:
+    from ldlrepro import experiments
     from ldlrepro.compare.cells import verdict_rows
 
     local, reference = _units(paper)
-    return verdict_rows(paper, local, reference)
+    return verdict_rows(paper, local, reference, experiments.read_all(paper, RESULTS))
 
 
 def _units(paper: str) -> tuple[dict[Any, Any], dict[Any, Any]]:
@@ -205,6 +214,8 @@ def explain(args: argparse.Namespace) -> int:
     if row.method_id and config.method_exists(row.method_id):
         facts["open points"] = config.load_method(row.method_id).get("choices", [])
         facts["compute it again"] = "ldlrepro run " + " ".join(key) + " --fresh"
+    if name := config.load_paper(paper)["tables"][row.table].get("experiment"):
+        facts["compute it again"] = f"ldlrepro experiment {paper} {name}"
     if args.json:
         print(json.dumps(facts, indent=1, default=str))
         return 0
@@ -220,7 +231,7 @@ def explain(args: argparse.Namespace) -> int:
 
 def _unit_facts(row: Any, scored: Any) -> dict[str, Any]:
     first = scored.rows[0]
-    values = scored.values(row.metric)
+    values = scored.values(row.metric.removeprefix("delta_"))
     return {
         "fold values": " ".join(f"{v:.4f}" for v in values),
         "median of folds": round(statistics.median(values), 6),

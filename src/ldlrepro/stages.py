@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     plan.protocol(unit.protocol)
     config.load_dataset(unit.dataset)
     models.load(unit.method)  # a mistake in its file is no failed fold
-    _make_inputs(args, unit)
+    _make_inputs(args, unit.dataset, unit.protocol)
     chunks = [plan.Chunk.parse(unit, args.folds)] if args.folds else plan.chunks(unit)
     failed = 0
     for chunk in chunks:
@@ -120,17 +120,32 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _make_inputs(args: argparse.Namespace, unit: plan.Unit) -> None:
+def _make_inputs(args: argparse.Namespace, dataset: str, protocol: str) -> None:
     """By hand, data and folds may be missing; under Snakemake other rules have made them."""
-    if not (DATA / "ready" / f"{unit.dataset}.npz").is_file():
-        fetch(argparse.Namespace(dataset=[unit.dataset], mirror=[], offline=False, json=False))
-        prepare(argparse.Namespace(dataset=unit.dataset))
-    if not (RESULTS / "folds" / unit.protocol / f"{unit.dataset}.npz").is_file():
-        folds(argparse.Namespace(protocol=unit.protocol, dataset=unit.dataset, seed=args.seed))
+    if not (DATA / "ready" / f"{dataset}.npz").is_file():
+        fetch(argparse.Namespace(dataset=[dataset], mirror=[], offline=False, json=False))
+        prepare(argparse.Namespace(dataset=dataset))
+    if protocol and not (RESULTS / "folds" / protocol / f"{dataset}.npz").is_file():
+        folds(argparse.Namespace(protocol=protocol, dataset=dataset, seed=args.seed))
 
 
 def _seed(args: argparse.Namespace) -> int:
     return int(config.load_run_config()["seed"] if args.seed is None else args.seed)
+
+
+def experiment(args: argparse.Namespace) -> int:
+    from ldlrepro import experiments
+
+    spec = plan.experiment(args.paper, args.experiment)
+    for dataset in spec["datasets"]:
+        _make_inputs(args, dataset, spec["protocol"])
+    inputs = experiments.Inputs(RESULTS, DATA, spec["datasets"], spec["protocol"], say)
+    missing = sorted(set(spec["datasets"]) - set(inputs.available()))
+    if missing:
+        say(f"data not available, left out: {', '.join(missing)}")
+    path = experiments.write(experiments.run(args.paper, args.experiment, inputs), RESULTS)
+    say(f"{args.paper}: {args.experiment}: {path}")
+    return 0
 
 
 def compare(args: argparse.Namespace) -> int:
@@ -205,6 +220,7 @@ def report(args: argparse.Namespace) -> int:
 
 
 def record(args: argparse.Namespace) -> int:
+    from ldlrepro import experiments
     from ldlrepro.compare.collect import Places, local_units
     from ldlrepro.compare.reference import write_reference
 
@@ -212,6 +228,10 @@ def record(args: argparse.Namespace) -> int:
         units = local_units(Places(RESULTS, DATA), plan.paper_units(paper))
         command = args.command_line or f"snakemake --cores all {paper}"
         written = write_reference(config.project_root() / "reference", units.values(), command)
+        for name in config.load_paper(paper).get("experiments", {}):
+            measured = experiments.read(paper, name, RESULTS)
+            if measured and measured.pop("source") == experiments.LOCAL:
+                written.append(experiments.write(measured, config.project_root() / "reference"))
         say(f"{paper}: {len(written)} reference files")
     return 0
 

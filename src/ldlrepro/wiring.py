@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -101,11 +102,40 @@ class Wiring:
         }
         return [f"results/folds/{protocol}/{name}.leaks.json" for protocol, name in sorted(pairs)]
 
+    def paper_experiments(self, wildcards: Any) -> list[str]:
+        names = plan.run_experiments(self.run, wildcards.paper)
+        return [f"results/experiments/{wildcards.paper}/{name}.json" for name in names]
+
     def paper_definition(self, wildcards: Any) -> str:
         return _digest([config.load_paper(wildcards.paper), plan.published(wildcards.paper)])
 
     def compare_code(self, wildcards: Any) -> str:
         return provenance.module_digest("ldlrepro.compare.cells", "ldlrepro.compare.reference")
+
+    # ------------------------------------------------------------------ experiments
+
+    def experiment_inputs(self, wildcards: Any) -> list[str]:
+        spec = _experiment(wildcards)
+        folds = [f"results/folds/{spec['protocol']}/{d}.npz" for d in spec["datasets"]]
+        ready = [f"data/ready/{d}.npz" for d in spec["datasets"]]
+        return ready + (folds if spec["protocol"] else [])
+
+    def experiment_threads(self, wildcards: Any) -> int:
+        """What measures time takes the whole machine, which Snakemake cuts to --cores."""
+        return (os.cpu_count() or 1) if _experiment(wildcards)["alone"] else 1
+
+    def experiment_mem_mb(self, wildcards: Any, attempt: int) -> int:
+        return int(_experiment(wildcards)["mem_mb"]) * attempt
+
+    def experiment_runtime(self, wildcards: Any, attempt: int) -> int:
+        return int(_experiment(wildcards)["runtime"]) * attempt
+
+    def experiment_spec(self, wildcards: Any) -> str:
+        spec = _experiment(wildcards)
+        return _digest({k: spec[k] for k in ("datasets", "protocol", "parameters")})
+
+    def experiment_code(self, wildcards: Any) -> str:
+        return provenance.module_digest(_experiment(wildcards)["code"])
 
     def figure_code(self, wildcards: Any) -> str:
         return provenance.module_digest("ldlrepro.report.figures")
@@ -125,6 +155,10 @@ class Wiring:
 
 def _unit(wildcards: Any) -> plan.Unit:
     return plan.Unit(wildcards.protocol, wildcards.dataset, wildcards.method)
+
+
+def _experiment(wildcards: Any) -> dict[str, Any]:
+    return plan.experiment(wildcards.paper, wildcards.experiment)
 
 
 def _digest(tree: Any) -> str:

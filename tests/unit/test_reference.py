@@ -95,7 +95,8 @@ def test_other_data_sets_stay_when_one_is_renewed(measured, tmp_path):
     found = reference_units(tmp_path)
     np.testing.assert_allclose(found[KEY].scores["kl"], scores["kl"], rtol=1e-11)
     facts = json.loads(table.with_suffix(".json").read_text())
-    assert (facts["near@grid"]["toy"]["command"], facts["near@grid"]["other"]["command"]) == ("another command", COMMAND)
+    commands = {name: unit["command"] for name, unit in facts["near@grid"].items()}
+    assert commands == {"toy": "another command", "other": COMMAND}
 
 
 def test_variants_share_a_file_and_leave_each_other_alone(measured, tmp_path):

@@ -15,21 +15,26 @@ from ldlrepro.compare.collect import (
     expected_folds,
     unavailable_reason,
 )
+from ldlrepro.compare.measured import Experiments, MeasuredBy
 from ldlrepro.compare.reference import same_bits
 from ldlrepro.compare.verdicts import MISPRINT, NOT_RUN, QUOTED, VerdictRow, band, deviation, judge
 from ldlrepro.runs.records import FAILED
 
 
-def verdict_rows(paper: str, local: Units, reference: Units) -> list[VerdictRow]:
+def verdict_rows(
+    paper: str, local: Units, reference: Units, experiments: Experiments | None = None
+) -> list[VerdictRow]:
     """A verdict for every printed number of a paper, in printed order."""
     misprints = _misprints(paper)
-    return [_verdict(cell, local, reference, misprints) for cell in plan.cells(paper)]
+    measured = MeasuredBy(paper, experiments or {})
+    return [_verdict(cell, local, reference, measured, misprints) for cell in plan.cells(paper)]
 
 
 def _verdict(
     cell: plan.Cell,
     local: Units,
     reference: Units,
+    experiments: MeasuredBy,
     misprints: Mapping[tuple[str, ...], dict[str, Any]],
 ) -> VerdictRow:
     row = cell.row
@@ -53,7 +58,7 @@ def _verdict(
             "unit_dataset": cell.unit.dataset,
         }
     scored = best_source(cell.unit, local, reference) if cell.unit else None
-    measured = _measured(cell, scored, reference) if scored else {}
+    measured = _measured(cell, scored, local, reference) if scored else experiments.of(cell)
     std = wrong.get("std_reads", row["std"])
     if measured:
         width = band(row["mean"], std, measured["measured_std"])
@@ -67,13 +72,19 @@ def _verdict(
         reason = f"the paper takes it from {row['quoted_from']}"
         return VerdictRow(**base, **measured, verdict=QUOTED, reason=reason)
     if not measured:
-        return VerdictRow(**base, verdict=NOT_RUN, reason=_why_not(cell, scored))
+        reason = experiments.why_not(cell) if cell.experiment else _why_not(cell, scored)
+        return VerdictRow(**base, verdict=NOT_RUN, reason=reason)
     verdict = judge(measured["measured"], row["mean"], width, row["better"])
     return VerdictRow(**base, **measured, verdict=verdict)
 
 
-def _measured(cell: plan.Cell, scored: UnitScores, reference: Units) -> dict[str, Any]:
-    values = scored.values(cell.row["metric"])
+def _measured(
+    cell: plan.Cell, scored: UnitScores, local: Units, reference: Units
+) -> dict[str, Any]:
+    if cell.base is None:
+        values = scored.values(cell.row["metric"])
+    else:
+        values = _differences(cell, scored, best_source(cell.base, local, reference))
     if not values or cell.unit is None:
         return {}
     bits = same_bits(scored, reference.get(scored.key)) if scored.source == LOCAL else ""
@@ -85,6 +96,13 @@ def _measured(cell: plan.Cell, scored: UnitScores, reference: Units) -> dict[str
         "source": scored.source,
         "same_bits": bits,
     }
+
+
+def _differences(cell: plan.Cell, scored: UnitScores, other: UnitScores | None) -> list[float]:
+    """Fold by fold, to the other method on the same folds."""
+    metric = cell.row["metric"].removeprefix("delta_")
+    mine, theirs = scored.values(metric), other.values(metric) if other else []
+    return [a - b for a, b in zip(mine, theirs, strict=True)] if len(mine) == len(theirs) else []
 
 
 def _why_not(cell: plan.Cell, scored: UnitScores | None) -> str:

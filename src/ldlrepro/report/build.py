@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from ldlrepro import __version__, config, plan
+from ldlrepro import __version__, config, experiments, plan, sweeps
 from ldlrepro.compare.cells import verdict_rows
-from ldlrepro.compare.collect import LOCAL, Places, Units, local_units
+from ldlrepro.compare.claims import Evidence, claim_rows
+from ldlrepro.compare.collect import LOCAL, Places, Units, best_source, local_units
 from ldlrepro.compare.reference import chosen_units, reference_units
-from ldlrepro.report.content import Overhead, PaperPage, ReportContent, UnitKey
+from ldlrepro.report.content import Curve, Overhead, PaperPage, ReportContent, UnitKey
 from ldlrepro.report.figures import drawings
 from ldlrepro.runs import provenance
 
@@ -22,6 +23,10 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
     tree = config.load_paper(paper)
     units = plan.paper_units(paper)
     local, reference = local_units(Places(results, data), units), _reference()
+    measured = experiments.read_all(paper, results)
+    rows = verdict_rows(paper, local, reference, measured)
+    curves = figure_curves(paper, local, reference)
+    means = {curve.number: curve.means() for curve in curves}
     return PaperPage(
         id=paper,
         title=tree["title"],
@@ -29,15 +34,40 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
         venue=tree["venue"],
         year=tree["year"],
         protocol_text=[definition["text"] for definition in tree["protocols"].values()],
-        rows=verdict_rows(paper, local, reference),
+        rows=rows,
         tables={number: table["title"] for number, table in tree["tables"].items()},
         units=chosen_units(units, local, reference),
         left_out=_left_out(paper),
         leaks=_leaks(results, units),
+        printed_figures=tree.get("figures", {}),
+        curves=curves,
+        experiments=measured,
+        experiment_titles={
+            name: (spec["title"], spec.get("text", ""))
+            for name, spec in tree.get("experiments", {}).items()
+        },
+        claims=claim_rows(paper, tree.get("claims", []), Evidence(rows, means, measured)),
         commands=[f"snakemake --cores all {paper}", f"ldlrepro verdicts {paper}"],
         method_titles={unit.method: _title(unit.method) for unit in units},
         synthetic=tree["synthetic"],
     )
+
+
+def figure_curves(paper: str, local: Units, reference: Units) -> list[Curve]:
+    """The figures whose points are units, with the points that have been measured."""
+    curves = []
+    for number, figure in config.load_paper(paper).get("figures", {}).items():
+        if "experiment" in figure:
+            continue
+        found = {}
+        for point, unit in plan.figure_units(paper, figure).items():
+            scored = best_source(unit, local, reference)
+            if scored and scored.values(figure["metric"]):
+                found[point.line, point.x] = scored.values(figure["metric"])
+        line = next(iter(figure.get("lines", {"": []})))
+        x = sweeps.x_parameter(figure)
+        curves.append(Curve(number, figure["title"], figure["metric"], x, line, found))
+    return curves
 
 
 def report_content(results: Path, data: Path) -> ReportContent:
@@ -49,7 +79,7 @@ def report_content(results: Path, data: Path) -> ReportContent:
         if not page.synthetic or any(unit.source == LOCAL for unit in page.units)
     ]
     for page in pages:
-        page.figures = drawings(page)
+        page.figures = list(drawings(page).values())
     pages.sort(key=lambda page: (page.synthetic, page.year, page.id))
     return ReportContent(
         pages=pages,

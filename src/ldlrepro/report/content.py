@@ -5,9 +5,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ldlrepro.compare.claims import ClaimRow
     from ldlrepro.compare.collect import UnitScores
     from ldlrepro.compare.verdicts import VerdictRow
 
@@ -27,6 +28,8 @@ class VerdictSign:
     def slug(self) -> str:
         return self.name.replace(" ", "-")
 
+
+CLAIM_SIGNS = {"holds": "✓", "holds partly": "◐", "fails": "✗", "not tested": "○"}
 
 VERDICT_SIGNS = {
     sign.name: sign
@@ -100,6 +103,24 @@ class Figure:
     caption: str = ""
 
 
+@dataclass(frozen=True)
+class Curve:
+    """A printed figure whose points are units: a measure against a parameter."""
+
+    number: str
+    title: str
+    metric: str
+    x: str
+    """Name of the parameter on the horizontal axis."""
+    line: str
+    """Name of the parameter that tells lines apart, or ''."""
+    values: dict[tuple[Any, Any], list[float]]
+    """(line, x) -> scores of the folds; only what has been measured."""
+
+    def means(self) -> dict[tuple[Any, Any], float]:
+        return {point: statistics.fmean(values) for point, values in self.values.items()}
+
+
 @dataclass
 class PaperPage:
     """Everything the report says about one paper."""
@@ -117,10 +138,18 @@ class PaperPage:
     """Table id -> title."""
     units: list[UnitScores]
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    """(what, why), for what no single cell stands for: figures, claims, whole data sets."""
+    """(what, why), for what no single cell stands for: figures, whole data sets."""
     leaks: list[tuple[str, str, str]] = field(default_factory=list)
     """(protocol, data set, what the leak check found)."""
     figures: list[Figure] = field(default_factory=list)
+    printed_figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Figure number -> its entry in the paper's file."""
+    curves: list[Curve] = field(default_factory=list)
+    experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What experiments measured, by their id."""
+    experiment_titles: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Experiment id -> (title, how it was done)."""
+    claims: list[ClaimRow] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     method_titles: Mapping[str, str] = field(default_factory=dict)
     """Method id -> name for methods that no printed row names."""

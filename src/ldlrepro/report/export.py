@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from ldlrepro.report.html import render_table
 from ldlrepro.report.tables import Cell, Column, Grid, PrintedLine, page_tables
 
 if TYPE_CHECKING:
+    from ldlrepro.compare.claims import ClaimRow
     from ldlrepro.compare.verdicts import VerdictRow
 
 FILE_COLUMNS = {
@@ -45,9 +47,9 @@ FILE_COLUMNS = {
 
 
 def write_tables(page: PaperPage, folder: Path) -> list[Path]:
-    """Per printed table a CSV, a Markdown and an HTML file, and one CSV with all cells."""
+    """Per printed table a CSV, a Markdown and an HTML file; all cells and all claims as CSV."""
     tables = page_tables(page)
-    texts = {"cells.csv": as_csv(page.rows)}
+    texts = {"cells.csv": as_csv(page.rows), "claims.csv": claims_csv(page.claims)}
     for grid in tables.grids:
         rows = [row for row in page.rows if row.table == grid.id]
         texts[f"table_{grid.id}.csv"] = as_csv(rows)
@@ -65,6 +67,14 @@ def as_csv(rows: Iterable[VerdictRow]) -> str:
     writer.writerow(FILE_COLUMNS)
     for row in rows:
         writer.writerow(getattr(row, name) for name in FILE_COLUMNS.values())
+    return out.getvalue()
+
+
+def claims_csv(claims: Iterable[ClaimRow]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("paper", "id", "text", "verdict", "printed", "measured", "evidence"))
+    writer.writerows(astuple(claim) for claim in claims)
     return out.getvalue()
 
 

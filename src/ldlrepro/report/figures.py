@@ -1,15 +1,16 @@
-"""Two drawings per paper: measured against printed, and the methods side by side."""
+"""Drawings of a paper: measured against printed, methods side by side, and its own figures."""
 
 from __future__ import annotations
 
 import io
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ldlrepro import experiments
 from ldlrepro.files import write_text
-from ldlrepro.report.content import VERDICT_SIGNS, Figure, PaperPage, measure_title
+from ldlrepro.report.content import VERDICT_SIGNS, Curve, Figure, PaperPage, measure_title
 
 COLOURS = {
     "reproduced": "#2a7f62",
@@ -22,34 +23,77 @@ MARKERS = {"reproduced": "o", "better": "^", "worse": "v", "quoted": "s", "mispr
 CONTROL_METHODS = ("uniform", "train_mean", "true_labels")
 
 
-def drawings(page: PaperPage) -> list[Figure]:
-    """Always the same two, so that rules can name their files; an empty paper gets empty ones."""
-    return [
-        Figure(
+def drawings(page: PaperPage) -> dict[str, Figure]:
+    """By file name: two for every paper, then the paper's own figures."""
+    found = {
+        "agreement": Figure(
             "Measured against printed",
-            _svg(_agreement(page)),
+            as_svg(_agreement(page)),
             "How far each measured number lies from the printed one. On the line the two agree.",
         ),
-        Figure(
+        "methods": Figure(
             "Methods side by side",
-            _svg(_methods(page)),
+            as_svg(_methods(page)),
             "Mean KL of each method on each data set, divided by that of the training mean.",
         ),
-    ]
+    }
+    drawn = {
+        name: experiments.drawings(page.id, measured) for name, measured in page.experiments.items()
+    }
+    curves = {curve.number: curve for curve in page.curves}
+    for number, spec in page.printed_figures.items():
+        name, title = f"figure_{number}", f"Figure {number}: {spec['title']}"
+        if number in curves:
+            found[name] = Figure(title, as_svg(_curve(curves[number])), _settings(spec))
+        elif number in drawn.get(spec.get("experiment", ""), {}):
+            source = page.experiments[spec["experiment"]]["source"]
+            image = as_svg(drawn[spec["experiment"]][number])
+            found[name] = Figure(title, image, f"Experiment {spec['experiment']}, {source}.")
+    return found
 
 
 def write_figures(page: PaperPage, folder: Path) -> list[Path]:
-    paths = [folder / "agreement.svg", folder / "methods.svg"]
-    for path, figure in zip(paths, drawings(page), strict=True):
-        write_text(path, str(figure.image))
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, figure in drawings(page).items():
+        paths.append(folder / f"{name}.svg")
+        write_text(paths[-1], str(figure.image))
     return paths
+
+
+def _settings(spec: Mapping[str, Any]) -> str:
+    fixed = "".join(f", {name} {value}" for name, value in spec.get("fixed", {}).items())
+    return f"{spec['method']} on {spec['dataset']}{fixed}; mean over the folds, bars: deviation."
+
+
+def _curve(curve: Curve) -> Any:
+    figure, axes = canvas(height=3.6)
+    if not curve.values:
+        return _nothing(figure, axes, "no point has been measured yet")
+    for index, line in enumerate(dict.fromkeys(line for line, _ in curve.values)):
+        points = sorted((x, v) for (own, x), v in curve.values.items() if own == line)
+        axes.errorbar(
+            [x for x, _ in points],
+            [_mean(values) for _, values in points],
+            yerr=[statistics.stdev(v) if len(v) > 1 else 0.0 for _, v in points],
+            marker="oDs^vP*X"[index % 8],
+            markersize=4,
+            linewidth=1,
+            elinewidth=0.5,
+            label=f"{curve.line} {line}" if curve.line else None,
+        )
+    axes.set_xlabel(curve.x)
+    axes.set_ylabel(measure_title(curve.metric))
+    if curve.line:
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+    return figure
 
 
 def _agreement(page: PaperPage) -> Any:
     """Deviation from the printed value, one point per cell, a row per measure."""
     rows = [row for row in page.rows if row.deviation is not None]
     measures = list(dict.fromkeys(row.metric for row in rows))
-    figure, axes = _figure(height=1.2 + 0.45 * max(1, len(measures)))
+    figure, axes = canvas(height=1.2 + 0.45 * max(1, len(measures)))
     if not rows:
         return _nothing(figure, axes, "no printed number has been measured yet")
     for verdict, marker in MARKERS.items():
@@ -85,9 +129,10 @@ def _agreement(page: PaperPage) -> Any:
 
 def _methods(page: PaperPage) -> Any:
     """Mean KL per data set: a mark per method, and a line for the training-mean control."""
-    units = [unit for unit in page.units if unit.values("kl") and unit.method != "true_labels"]
+    hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
+    units = [unit for unit in page.units if unit.values("kl") and unit.method not in hidden]
     datasets = list(dict.fromkeys(unit.dataset for unit in units))
-    figure, axes = _figure(height=1.4 + 0.3 * max(1, len(datasets)))
+    figure, axes = canvas(height=1.4 + 0.3 * max(1, len(datasets)))
     if not units:
         return _nothing(figure, axes, "nothing has been run yet")
     floor = {u.dataset: _mean(u.values("kl")) for u in units if u.method == "train_mean"}
@@ -117,7 +162,7 @@ def _mean(values: Iterable[float]) -> float:
     return statistics.fmean(values)
 
 
-def _figure(height: float) -> tuple[Any, Any]:
+def canvas(height: float) -> tuple[Any, Any]:
     from matplotlib.figure import Figure as Canvas
 
     figure = Canvas(figsize=(8, height), layout="constrained")
@@ -132,7 +177,7 @@ def _nothing(figure: Any, axes: Any, text: str) -> Any:
     return figure
 
 
-def _svg(figure: Any) -> str:
+def as_svg(figure: Any) -> str:
     """SVG text that is the same for the same content: no date, fixed ids."""
     import matplotlib
 

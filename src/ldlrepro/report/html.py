@@ -17,6 +17,7 @@ from urllib.parse import quote
 from ldlrepro import metrics
 from ldlrepro.files import write_text
 from ldlrepro.report.content import (
+    CLAIM_SIGNS,
     VERDICT_SIGNS,
     Figure,
     PaperPage,
@@ -69,6 +70,7 @@ def render_report(content: ReportContent, folder: Path) -> str:
             reasons=grouped_reasons(content.pages),
             left_out=[(page.id, *item) for page in content.pages for item in page.left_out],
             signs=VERDICT_SIGNS,
+            claim_signs=CLAIM_SIGNS,
             style=_asset("report.css"),
             script=script,
             early_script=early_script,

@@ -250,6 +250,8 @@ def _measured_lines(
     for unit in page.units:
         if (unit.protocol, unit.dataset) not in places or unit.key in named:
             continue
+        if "=" in unit.method:  # a point of a figure
+            continue
         cells = [_measured_cell(unit, column) for column in columns]
         if any(mean for mean, _ in cells):
             lines.append(_measured_line(page, unit, cells, show_protocol=len(places) > 1))

@@ -1,0 +1,139 @@
+"""Measurements of a paper that are no units: timings, traces, embeddings, diagnostics.
+
+A paper's YAML names a module of this package. It has ``measure(inputs, **parameters)``, which
+returns an ``Outcome``, and ``draw(series)``, which gives drawings by the figure's number. What was
+measured is a JSON file: ``results/experiments/<paper>/<name>.json``, or the maintainers' under
+``reference/experiments/``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ldlrepro import config, plan
+from ldlrepro.files import write_text
+from ldlrepro.runs import provenance
+
+if TYPE_CHECKING:
+    from ldlrepro.data import Dataset
+    from ldlrepro.protocols.folds import Fold
+
+LOCAL, REFERENCE = "local", "reference"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What an experiment may read: data sets that are here, and their folds."""
+
+    results: Path
+    data: Path
+    datasets: list[str]
+    protocol: str = ""
+    say: Callable[[str], None] = print
+
+    def load(self, dataset: str) -> Dataset:
+        return _ready(self.data / "ready" / f"{dataset}.npz")
+
+    def available(self) -> list[str]:
+        from ldlrepro.data import DataUnavailable
+
+        found = []
+        for dataset in self.datasets:
+            try:
+                self.load(dataset)
+            except (FileNotFoundError, DataUnavailable):
+                continue
+            found.append(dataset)
+        return found
+
+    def folds(self, dataset: str) -> list[Fold]:
+        from ldlrepro.protocols.folds import read_folds
+
+        return read_folds(self.results / "folds" / self.protocol / f"{dataset}.npz")[0]
+
+
+@cache
+def _ready(path: Path) -> Dataset:
+    from ldlrepro.data import load_ready
+
+    return load_ready(path)
+
+
+@dataclass
+class Outcome:
+    """What was measured. Everything in it can be written as JSON."""
+
+    facts: dict[str, float] = field(default_factory=dict)
+    """Named numbers that claims refer to."""
+    cells: list[dict[str, Any]] = field(default_factory=list)
+    """Measured values of printed ones: dataset, setting, method, metric, mean, std, n."""
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    """For people: title, columns, rows."""
+    series: dict[str, Any] = field(default_factory=dict)
+    """What ``draw`` draws."""
+
+
+def run(paper: str, name: str, inputs: Inputs) -> dict[str, Any]:
+    """Measure, and say with what."""
+    spec = plan.experiment(paper, name)
+    started, clock = datetime.now(UTC), time.perf_counter()
+    outcome: Outcome = import_module(spec["code"]).measure(inputs, **spec["parameters"])
+    data = {d: inputs.load(d).fingerprint["data_sha256"] for d in inputs.available()}
+    return {
+        "paper": paper,
+        "experiment": name,
+        **asdict(outcome),
+        "provenance": {
+            "started_at": started.isoformat(timespec="seconds"),
+            "seconds": round(time.perf_counter() - clock, 1),
+            "git_commit": provenance.git_commit(),
+            "code_sha256": provenance.module_digest(spec["code"]),
+            "lock_sha256": provenance.lock_digest(),
+            "data_sha256": data,
+            "versions": provenance.versions(),
+            "machine": provenance.machine(),
+        },
+    }
+
+
+def place(folder: Path, paper: str, name: str) -> Path:
+    """Of an experiment's file, under results/ or reference/."""
+    return folder / "experiments" / paper / f"{name}.json"
+
+
+def write(found: dict[str, Any], folder: Path) -> Path:
+    path = place(folder, found["paper"], found["experiment"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(found, indent=1, allow_nan=False) + "\n")
+    return path
+
+
+def read(paper: str, name: str, results: Path) -> dict[str, Any] | None:
+    """The local measurement, else the maintainers', else nothing."""
+    for source, folder in ((LOCAL, results), (REFERENCE, config.project_root() / "reference")):
+        path = place(folder, paper, name)
+        if path.is_file():
+            return {**json.loads(path.read_text(encoding="utf-8")), "source": source}
+    return None
+
+
+def read_all(paper: str, results: Path) -> dict[str, dict[str, Any]]:
+    """Every experiment of a paper that has been measured."""
+    names = config.load_paper(paper).get("experiments", {})
+    found = {name: read(paper, name, results) for name in names}
+    return {name: outcome for name, outcome in found.items() if outcome is not None}
+
+
+def drawings(paper: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Matplotlib figures of an experiment, by the number of the printed figure."""
+    spec = plan.experiment(paper, found["experiment"])
+    drawn: dict[str, Any] = import_module(spec["code"]).draw(found["series"])
+    return drawn

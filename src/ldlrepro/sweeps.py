@@ -1,0 +1,41 @@
+"""Figures that vary a method's parameters: each point is a unit like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ldlrepro import config
+
+Figure = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of a figure: the method id holds it."""
+
+    line: Any
+    """Value of the parameter that tells lines apart; None where there is one line."""
+    x: Any
+    method: str
+
+
+def points(figure: Figure) -> Iterator[Point]:
+    """All settings of a figure, line by line; none where an experiment draws it."""
+    if "x" not in figure:
+        return
+    x_name, lines = x_parameter(figure), figure.get("lines", {})
+    for line in line_values(figure):
+        for x in figure["x"][x_name]:
+            varied = dict.fromkeys(lines, line) | {x_name: x}
+            settings = {**figure.get("fixed", {}), **varied}
+            yield Point(line, x, config.with_settings(figure["method"], settings))
+
+
+def x_parameter(figure: Figure) -> str:
+    return str(next(iter(figure["x"])))
+
+
+def line_values(figure: Figure) -> list[Any]:
+    return list(next(iter(figure.get("lines", {"": [None]}).values())))
