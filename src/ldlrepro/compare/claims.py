@@ -1,8 +1,8 @@
 """Sentences of a paper, tested on its printed numbers and on ours.
 
-A test counts comparisons. A claim holds when as large a share of them comes out as the paper says
-as among the printed numbers (all of them, where nothing is printed); it holds partly when more than
-half do; else it fails. The same comparisons are counted on both sides: those that were measured.
+A test counts comparisons. A claim fails when no more than half of them come out as the paper says.
+It holds when their share is at least that among the printed numbers (all, where nothing is
+printed), else it holds partly. The same comparisons are counted on both sides: those measured.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def _claim(paper: str, claim: Mapping[str, Any], evidence: Evidence) -> ClaimRow
 
 def _verdict(printed: Count, measured: Count) -> str:
     asked = printed.share if printed.of else 1.0
-    if measured.share >= asked:
-        return HOLDS
-    return PARTLY if measured.share > 0.5 else FAILS
+    if measured.share <= 0.5:
+        return FAILS
+    return HOLDS if measured.share >= asked else PARTLY
 
 
 def _in_words(measured: Count) -> str:

@@ -1,0 +1,189 @@
+"""Claims: what is counted, on which side, and what follows from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldlrepro import config
+from ldlrepro.compare.claims import FAILS, HOLDS, PARTLY, UNTESTED, Evidence, claim_rows
+from ldlrepro.compare.verdicts import VerdictRow
+
+
+def row(
+    method: str,
+    printed: float,
+    measured: float | None,
+    *,
+    dataset: str = "a",
+    metric: str = "kl",
+    better: str = "lower",
+    table: str = "1",
+    stds: tuple[str, float | None] = ("", None),
+) -> VerdictRow:
+    values = ("p", table, dataset, "", method, metric, str(printed), stds[0], better, "reproduced")
+    return VerdictRow(*values, measured=measured, measured_std=stds[1])
+
+
+def judge(test: dict, rows=(), curves=None, experiments=None):
+    evidence = Evidence(list(rows), curves or {}, experiments or {})
+    (claim,) = claim_rows("p", [{"id": "c", "text": "t", "test": test}], evidence)
+    return claim
+
+
+def sets(*measured_of_rival: float) -> list[VerdictRow]:
+    """Mine is printed .1 and measured .2; the rival is printed .3 and measured as given."""
+    rows = []
+    for number, value in enumerate(measured_of_rival):
+        rows += [row("Mine", 0.1, 0.2, dataset=str(number))]
+        rows += [row("Rival", 0.3, value, dataset=str(number))]
+    return rows
+
+
+BEST = {"kind": "best", "method": "Mine", "rivals": ["Rival"]}
+
+
+def test_a_claim_holds_where_all_comparisons_come_out():
+    claim = judge(BEST, sets(0.3, 0.4))
+    assert (claim.verdict, claim.printed, claim.measured) == (HOLDS, "2 of 2", "2 of 2")
+    assert claim.evidence == ""
+
+
+def test_it_holds_partly_where_more_than_half_do_and_names_the_others():
+    claim = judge(BEST, sets(0.3, 0.4, 0.1))
+    assert (claim.verdict, claim.measured, claim.evidence) == (PARTLY, "2 of 3", "not: 2 kl")
+
+
+@pytest.mark.parametrize("rivals", [(0.3, 0.1), (0.1, 0.1)])
+def test_it_fails_where_no_more_than_half_do(rivals):
+    assert judge(BEST, sets(*rivals)).verdict == FAILS
+
+
+def test_exceptions_in_print_are_allowed_here_too():
+    rows = [
+        *sets(0.3, 0.4),
+        row("Mine", 0.5, 0.2, dataset="x"),
+        row("Rival", 0.3, 0.1, dataset="x"),
+    ]
+    claim = judge(BEST, rows)
+    assert (claim.verdict, claim.printed, claim.measured) == (HOLDS, "2 of 3", "2 of 3")
+
+
+def test_only_pairs_that_were_measured_count_on_either_side():
+    rows = [*sets(0.3), row("Mine", 0.5, None, dataset="x"), row("Rival", 0.3, 0.1, dataset="x")]
+    assert judge(BEST, rows).printed == "1 of 1"
+
+
+def test_nothing_measured_is_not_tested():
+    claim = judge(BEST, [row("Mine", 0.1, None), row("Rival", 0.2, None)])
+    assert claim.verdict == UNTESTED
+
+
+def test_higher_is_better_where_the_measure_says_so():
+    rows = [
+        row("Mine", 0.9, 0.8, metric="cosine", better="higher"),
+        row("Rival", 0.7, 0.7, metric="cosine", better="higher"),
+    ]
+    assert judge(BEST, rows).verdict == HOLDS
+
+
+def test_a_tie_is_not_better():
+    assert judge(BEST, sets(0.2)).verdict == FAILS
+
+
+def test_deviations_are_better_when_lower_whatever_the_measure():
+    rows = [
+        row("Mine", 0.9, 0.8, metric="cosine", better="higher", stds=("0.01", 0.01)),
+        row("Rival", 0.7, 0.9, metric="cosine", better="higher", stds=("0.02", 0.02)),
+    ]
+    assert judge({**BEST, "statistic": "std"}, rows).verdict == HOLDS
+
+
+def test_rivals_count_jointly_or_each_by_itself():
+    rows = [row("Mine", 0.1, 0.2), row("Rival", 0.3, 0.3), row("Other", 0.3, 0.1)]
+    test = {**BEST, "rivals": ["Rival", "Other"]}
+    assert judge(test, rows).measured == "0 of 1"
+    assert judge({**test, "jointly": False}, rows).measured == "1 of 2"
+
+
+def test_an_order_needs_every_step():
+    test = {"kind": "order", "methods": ["A", "B", "C"]}
+    right = [row("A", 1, 1), row("B", 2, 2), row("C", 3, 3)]
+    wrong = [row("A", 1, 1), row("B", 2, 3), row("C", 3, 2)]
+    assert judge(test, right).verdict == HOLDS
+    assert judge(test, wrong).verdict == FAILS
+
+
+def test_an_advantage_is_compared_between_data_sets():
+    """Mine is 50 % below the rival on a, 10 % on b."""
+    rows = [
+        *(row("Mine", 0.5, 0.5), row("Rival", 1.0, 1.0)),
+        *(row("Mine", 0.9, 0.9, dataset="b"), row("Rival", 1.0, 1.0, dataset="b")),
+    ]
+    test = {**BEST, "kind": "advantage", "over": "dataset", "values": ["a"], "is": "larger"}
+    assert judge(test, rows).verdict == HOLDS
+    claim = judge({**test, "is": "smaller"}, rows)
+    assert (claim.verdict, claim.evidence) == (FAILS, "not: a (50.0 %) and b (10.0 %)")
+
+
+def test_small_numbers_of_a_table():
+    rows = [row("M", 0.0, 0.0002, metric="delta_kl"), row("M", 0.0, -0.0004, metric="delta_clark")]
+    claim = judge({"kind": "at_most", "table": "1", "limit": 0.0003}, rows)
+    assert (claim.printed, claim.measured) == ("2 of 2", "1 of 2")
+    assert "delta_clark (0.0004)" in claim.evidence
+
+
+CURVE = {"4b": {(50, 20): 0.1, (100, 20): 0.09}}
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(-11, HOLDS), (-9, FAILS)])
+def test_points_of_a_figure_are_compared_in_percent(limit, verdict):
+    check = {"figure": "4b", "from": [50, 20], "to": [100, 20], "at_least": limit}
+    assert judge({"kind": "checks", "checks": [check]}, curves=CURVE).verdict == verdict
+
+
+def test_a_fact_of_an_experiment_has_limits_on_both_sides():
+    facts = {"times": {"facts": {"ratio": 5.0}}}
+    check = {"experiment": "times", "fact": "ratio", "at_least": 2, "at_most": 4}
+    claim = judge({"kind": "checks", "checks": [check]}, experiments=facts)
+    assert (claim.verdict, claim.evidence) == (
+        FAILS,
+        "not: ratio is 5, expected at least 2 and at most 4",
+    )
+
+
+def test_points_and_facts_that_are_not_there_do_not_count():
+    checks = [
+        {"figure": "4b", "from": [50, 20], "to": [200, 20], "at_least": 0},
+        {"experiment": "times", "fact": "ratio", "at_least": 2},
+    ]
+    assert judge({"kind": "checks", "checks": checks}, curves=CURVE).verdict == UNTESTED
+
+
+def test_what_cannot_be_tested_says_why():
+    evidence = Evidence([], {}, {})
+    claim = {"id": "c", "text": "t", "untested": "needs licensed images"}
+    (found,) = claim_rows("p", [claim], evidence)
+    assert (found.verdict, found.evidence) == (UNTESTED, "needs licensed images")
+
+
+@pytest.mark.parametrize("paper", config.paper_ids())
+def test_claims_of_the_papers_speak_of_what_there_is(paper):
+    """Methods, tables, figures and experiments that a claim names exist in the paper's file."""
+    tree = config.load_paper(paper)
+    for claim in tree.get("claims", []):
+        test = claim.get("test", {})
+        named = [*test.get("methods", []), *test.get("rivals", []), test.get("method")]
+        assert {name for name in named if name} <= set(tree["methods"]), claim["id"]
+        assert {*test.get("tables", []), test.get("table", "")} - {""} <= set(tree["tables"])
+        for check in test.get("checks", []):
+            assert check.get("figure", "") in {"", *tree.get("figures", {})}
+            assert check.get("experiment", "") in {"", *tree.get("experiments", {})}
+
+
+def test_ids_of_claims_are_unique():
+    ids = [
+        claim["id"]
+        for paper in config.paper_ids()
+        for claim in config.load_paper(paper).get("claims", [])
+    ]
+    assert len(ids) == len(set(ids))

@@ -1,0 +1,217 @@
+"""Experiments and figures made of units: from the paper's file to cells, drawings and records."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ldlrepro import config, experiments, plan, sweeps
+from ldlrepro.cli import main
+from ldlrepro.compare.cells import verdict_rows
+from ldlrepro.errors import UserError
+from ldlrepro.report.build import paper_page
+from ldlrepro.report.figures import drawings
+from ldlrepro.runs.unit import run_unit
+
+DATA, RESULTS = Path("data"), Path("results")
+HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
+FIGURE = """
+figures:
+  "1":
+    title: how many neighbours
+    dataset: toy
+    method: near
+    metric: kl
+    x: {n_neighbors: [1, 2, 8]}
+  "2": {title: a dot, experiment: dots}
+"""
+EXPERIMENT = """
+experiments:
+  dots:
+    title: Dots
+    code: dots
+    datasets: [toy]
+    protocol: tiny
+    parameters: {size: 3}
+"""
+MODULE = """
+from ldlrepro.experiments import Outcome
+
+def measure(inputs, size):
+    rows = len(inputs.load("toy").D)
+    cells = [
+        {"dataset": "toy", "setting": "", "method": m, "metric": "train_time_s",
+         "mean": value, "std": 0.1, "n": len(inputs.folds("toy"))}
+        for m, value in (("Near", 1.0), ("Mean", 0.5))
+    ]
+    return Outcome(facts={"rows": rows, "size": size}, cells=cells, series={"dots": [1, 2]})
+
+def draw(series):
+    from matplotlib.figure import Figure
+    figure = Figure()
+    figure.add_subplot().plot(series["dots"])
+    return {"2": figure}
+"""
+
+
+@pytest.fixture
+def paper(ready):
+    """The tiny paper with a figure of units, an experiment, and a table of seconds."""
+    ready.module("dots", MODULE)
+    text = (ready.root / "config/papers/tiny.yaml").read_text()
+    text = text.replace(
+        "{title: one}", "{title: times, kind: experiment, experiment: dots, compared_to: Near}"
+    )
+    ready.write("config/papers/tiny.yaml", text + FIGURE + EXPERIMENT)
+    lines = ["Near,train_time_s,10,,lower,,", "Mean,train_time_s,4.0,,lower,,"]
+    ready.write("config/published/tiny.csv", HEADER + "".join(f"tiny,1,toy,,{x}\n" for x in lines))
+    return ready
+
+
+# ---------------------------------------------------------------------- settings in a name
+
+
+def test_a_method_id_can_hold_settings(tiny):
+    name = config.with_settings("near", {"n_neighbors": 7})
+    assert name == "near@n_neighbors=7"
+    spec = config.load_method(name)
+    assert spec["parameters"] == {"n_neighbors": 7}
+    assert spec["title"] == "neighbours (n_neighbors=7)"
+
+
+@pytest.mark.parametrize("value", [1, 0.8, 1e-05, None, True, "sqrt"])
+def test_settings_come_back_as_they_went_in(tiny, value):
+    name = config.with_settings("near", {"other": 1, "n_neighbors": value})
+    found = config.load_method(name)["parameters"]["n_neighbors"]
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize("name", ["near@n_neighbors=", "near@=7", "near@n=7/../x", "far@n=7"])
+def test_what_is_no_setting_is_no_method(tiny, name):
+    assert not config.method_exists(name)
+
+
+def test_a_setting_takes_its_parameter_out_of_the_grid(tiny):
+    tiny.edit("config/methods/near.yaml", "variants:", "grid: {n_neighbors: [2, 4]}\nvariants:")
+    assert config.load_method("near@n_neighbors=3")["grid"] == {}
+
+
+def test_a_misspelt_setting_is_named_by_ldlrepro_run(ready, capsys):
+    assert main(["run", "tiny", "toy", "near@neighbors=3"]) == 2
+    assert "Did you mean 'n_neighbors'?" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------- figures of units
+
+
+def test_every_line_has_every_x():
+    figure = {
+        "method": "structrf",
+        "fixed": {"trees": 20},
+        "x": {"max_depth": [2, 5]},
+        "lines": {"max_samples": [0.2, 0.8]},
+    }
+    found = [(point.line, point.x, point.method) for point in sweeps.points(figure)]
+    assert found == [
+        (line, x, f"structrf@trees=20,max_samples={line},max_depth={x}")
+        for line in (0.2, 0.8)
+        for x in (2, 5)
+    ]
+
+
+def test_points_are_units_of_the_paper_unless_extras_are_left_out(paper):
+    points = {plan.Unit("tiny", "toy", f"near@n_neighbors={k}") for k in (1, 2, 8)}
+    assert points <= set(plan.paper_units("tiny"))
+    assert not points & set(plan.paper_units("tiny", extra=False))
+
+
+def test_a_figure_shows_the_points_that_were_measured(paper):
+    for k in (1, 8):
+        run_unit(paper.job(f"near@n_neighbors={k}"))
+    page = paper_page("tiny", RESULTS, DATA)
+    (curve,) = page.curves
+    assert set(curve.values) == {(None, 1), (None, 8)}
+    assert curve.means()[None, 1] > curve.means()[None, 8] * 0.1
+    drawn = drawings(page)
+    assert set(drawn) == {"agreement", "methods", "figure_1"}
+    assert drawn["figure_1"].title == "Figure 1: how many neighbours"
+
+
+# ---------------------------------------------------------------------- experiments
+
+
+def test_an_experiment_leaves_facts_cells_and_what_it_was_made_with(paper):
+    assert main(["experiment", "tiny", "dots"]) == 0
+    found = experiments.read("tiny", "dots", RESULTS)
+    assert found["facts"] == {"rows": 60, "size": 3}
+    assert found["cells"][0]["n"] == 4
+    assert found["source"] == "local"
+    assert set(found["provenance"]["data_sha256"]) == {"toy"}
+
+
+def test_the_same_experiment_is_drawn_as_a_figure_of_the_paper(paper):
+    main(["experiment", "tiny", "dots"])
+    assert "figure_2" in drawings(paper_page("tiny", RESULTS, DATA))
+
+
+def test_seconds_are_judged_in_relation_to_the_yardstick(paper):
+    """Mean takes half of Near's time; Near is printed with 10 s, so Mean is measured as 5 s."""
+    main(["experiment", "tiny", "dots"])
+    rows = verdict_rows("tiny", {}, {}, experiments.read_all("tiny", RESULTS))
+    near, mean = rows
+    assert (near.verdict, near.measured) == ("not run", None)
+    assert near.reason.startswith("the yardstick of this table")
+    assert mean.measured == pytest.approx(5.0)
+    assert mean.measured_std == pytest.approx(1.0)
+    assert (mean.verdict, mean.n_folds) == ("reproduced", 4)  # 4.0 within 5.0 ± 1.0
+
+
+def test_without_the_experiment_its_cells_say_what_to_type(paper):
+    near, _ = verdict_rows("tiny", {}, {}, {})
+    assert near.reason == "not run yet: ldlrepro experiment tiny dots"
+
+
+def test_the_maintainers_measurement_stands_in_for_a_local_one(paper):
+    main(["experiment", "tiny", "dots"])
+    assert main(["record", "tiny"]) == 0
+    experiments.place(RESULTS, "tiny", "dots").unlink()
+    found = experiments.read("tiny", "dots", RESULTS)
+    assert (found["source"], found["facts"]["rows"]) == ("reference", 60)
+    kept = json.loads((paper.root / "reference/experiments/tiny/dots.json").read_text())
+    assert "source" not in kept
+
+
+def test_a_slice_and_a_run_without_extras_leave_experiments_out(paper):
+    everything = {"only": {}, "extra": True}
+    assert plan.run_experiments(everything, "tiny") == ["dots"]
+    assert plan.run_experiments({**everything, "extra": False}, "tiny") == []
+    assert plan.run_experiments({**everything, "only": {"methods": ["near"]}}, "tiny") == []
+
+
+def test_a_misspelt_experiment_is_named(paper):
+    with pytest.raises(UserError, match="Did you mean 'dots'"):
+        plan.experiment("tiny", "dotz")
+
+
+# ---------------------------------------------------------------------- differences
+
+
+def test_a_difference_is_taken_fold_by_fold(ready):
+    text = (ready.root / "config/papers/tiny.yaml").read_text()
+    text = text.replace("{title: one}", "{title: d, kind: deltas, compared_to: Mean}")
+    ready.write("config/papers/tiny.yaml", text)
+    ready.write("config/published/tiny.csv", HEADER + "tiny,1,toy,,Near,delta_kl,0,,none,,\n")
+    units = {}
+    for method in ("near", "train_mean"):
+        run_unit(ready.job(method))
+    from ldlrepro.compare.collect import Places, local_units
+
+    wanted = [plan.Unit("tiny", "toy", m) for m in ("near", "train_mean")]
+    units = local_units(Places(RESULTS, DATA), wanted)
+    (row,) = verdict_rows("tiny", units, {})
+    near, mean = (units["tiny", "toy", m].scores["kl"] for m in ("near", "train_mean"))
+    assert row.measured == pytest.approx(sum(near) / 4 - sum(mean) / 4)
+    assert row.n_folds == 4
