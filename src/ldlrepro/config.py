@@ -168,7 +168,7 @@ def _file(kind: str, name: str) -> Tree:
     tree = _read_yaml(path)
     check(tree, kind, path)
     if kind == "paper":
-        _check_datasets_of(tree, _shown(path))
+        _check_names_in(tree, _shown(path))
     return _with_defaults(tree, kind)
 
 
@@ -178,12 +178,26 @@ def _with_defaults(tree: Tree, kind: str) -> Tree:
     return {**copy.deepcopy(defaults), **tree}
 
 
-def _check_datasets_of(paper: Tree, where: str) -> None:
+def _check_names_in(paper: Tree, where: str) -> None:
+    """Data sets, experiments and printed methods that other keys of the file refer to."""
     known = dataset_ids()
     _check_known(paper["datasets"], known, f"{where}: datasets")
     _check_known(paper.get("use_dataset", {}).values(), known, f"{where}: use_dataset")
     for number, block in enumerate(paper.get("extra", [])):
         _check_known(block.get("datasets", []), known, f"{where}: extra.{number}.datasets")
+    experiments = paper.get("experiments", {})
+    for name, experiment in experiments.items():
+        named = experiment.get("datasets", [])
+        _check_known(named, known, f"{where}: experiments.{name}.datasets")
+    for part in ("tables", "figures"):
+        for number, entry in paper.get(part, {}).items():
+            place = f"{where}: {part}.{number}"
+            for key, names in (
+                ("experiment", experiments),
+                ("compared_to", paper["methods"]),
+                ("dataset", known),
+            ):
+                _check_known([entry[key]] if key in entry else [], names, f"{place}.{key}")
 
 
 def _check_known(names: Iterable[str], known: Collection[str], where: str) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from ldlrepro.compare.claims import ClaimRow
 from ldlrepro.compare.collect import UnitScores
 from ldlrepro.compare.verdicts import VERDICTS, VerdictRow
 from ldlrepro.report.content import (
@@ -27,6 +28,15 @@ from ldlrepro.report.html import grouped_reasons, json_for_html, record_data, sh
 from ldlrepro.report.tables import fixed, mean_pair, page_tables, percent
 from ldlrepro.runs.records import FoldRow
 
+MEASURED = {
+    "source": "reference",
+    "provenance": {
+        "started_at": "2026-01-01T00:00:00+00:00",
+        "git_commit": "0123456789abcdef",
+        "machine": {"cpu": "a processor"},
+    },
+    "tables": [{"title": "Fit", "columns": ["data set", "RF"], "rows": [["toy", 0.123456]]}],
+}
 HOSTILE = "</script><img src=x onerror=alert(1)> | & \"'"
 
 
@@ -155,6 +165,14 @@ def rich_content() -> ReportContent:
         leaks=[("cv", "toy", "two rows have a twin")],
         figures=[Figure("Figure 1", "<svg xmlns='http://www.w3.org/2000/svg'/>", "a drawing")],
         commands=["snakemake --cores 2"],
+        claims=[
+            ClaimRow(
+                "demo", "order", "RF first", "holds partly", "3 of 3", "2 of 3", "not: toy kl"
+            ),
+            ClaimRow("demo", "faces", "on faces too", "not tested", "", "", "licensed images"),
+        ],
+        experiments={"times": MEASURED},
+        experiment_titles={"times": ("Times side by side", "In turns.")},
     )
     return content(whole, overhead=[Overhead("demo", 4, 120.0, 0.03)])
 
@@ -255,6 +273,22 @@ def test_a_paper_without_printed_numbers_shows_its_runs(tmp_path):
     text, reading = written(content(page([], [unit("mine")])), tmp_path)
     assert "0 numbers are printed in 0 papers" in text
     assert reading.numbers["measured"] == 2
+
+
+def test_claims_are_counted_on_the_front_page_and_shown_with_their_evidence(tmp_path):
+    text, reading = written(rich_content(), tmp_path)
+    assert "/demo/claim/a" in reading.ids
+    for part in ("RF first", "3 of 3", "2 of 3", "not: toy kl", "licensed images"):
+        assert f">{part}<" in text
+    assert '<th scope="col" class="n">◐ holds partly</th>' in text
+
+
+def test_an_experiment_shows_its_tables_and_where_they_come_from(tmp_path):
+    text, reading = written(rich_content(), tmp_path)
+    assert "/demo/experiment/times" in reading.ids
+    assert '<td class="n">0.1235</td>' in text
+    assert "ldlrepro experiment demo times" in text
+    assert "Source: reference, 2026-01-01, commit <code>0123456789</code>, a processor" in text
 
 
 @pytest.mark.parametrize("as_function", [True, False])
@@ -410,7 +444,7 @@ def test_each_printed_table_becomes_three_files(tmp_path):
     rows = [cell(), cell(table="2")]
     files = write_tables(page(rows, tables={"1": "one", "2": "two"}), tmp_path)
     expected = {f"table_{n}.{kind}" for n in (1, 2) for kind in ("csv", "md", "html")}
-    assert {path.name for path in files} == expected | {"cells.csv"}
+    assert {path.name for path in files} == expected | {"cells.csv", "claims.csv"}
     assert all(path.is_file() for path in files)
 
 

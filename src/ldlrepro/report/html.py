@@ -71,6 +71,7 @@ def render_report(content: ReportContent, folder: Path) -> str:
             left_out=[(page.id, *item) for page in content.pages for item in page.left_out],
             signs=VERDICT_SIGNS,
             claim_signs=CLAIM_SIGNS,
+            claimed=[page for page in content.pages if page.claims],
             style=_asset("report.css"),
             script=script,
             early_script=early_script,
