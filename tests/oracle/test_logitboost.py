@@ -1,0 +1,362 @@
+"""LDLogitBoost and AOSO-LDLogitBoost against brute force, closed forms and binary LogitBoost."""
+
+import numpy as np
+import pytest
+
+from ldlrepro.models import _boost_bins, _boost_trees
+from ldlrepro.models._boost_trees import DIAGONAL, EXACT_PAIR, SMO_PAIR, Rules
+from ldlrepro.models.logitboost import AOSOLDLogitBoost, LDLogitBoost
+
+BOTH = pytest.mark.parametrize("kind", [LDLogitBoost, AOSOLDLogitBoost])
+FIXED = {"n_iter_no_change": None}
+KINDS = pytest.mark.parametrize("kind", [DIAGONAL, EXACT_PAIR, SMO_PAIR])
+
+
+def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Half of the features have many values, a quarter few, the others two or one."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    D = np.exp(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
+    X[:, q // 2] = np.round(X[:, q // 2])
+    X[:, q // 2 + 1 : q - 1] = X[:, q // 2 + 1 : q - 1] > 0.8
+    X[:, q - 1] = 3.0
+    return X, D / D.sum(axis=1, keepdims=True)
+
+
+def make_rules(kind: int, **changes: float) -> Rules:
+    settings = {"labels": 4, "max_leaves": 9, "min_leaf": 5, "floor": 1e-6}
+    return Rules(**{"kind": kind, **settings, "histogram_bytes": 2**28, **changes})
+
+
+def kl(D: np.ndarray, P: np.ndarray) -> float:
+    return float((D * np.log(D / P)).sum())
+
+
+def curvatures(P: np.ndarray) -> np.ndarray:
+    return np.array([np.diag(p) - np.outer(p, p) for p in P])
+
+
+def drawn_statistics(kind: int, seed: int = 1, n: int = 150, c: int = 4) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    D, P = generator.dirichlet(np.ones(c), size=(2, n))
+    if kind == DIAGONAL:
+        return LDLogitBoost()._statistics(D, P)[1]
+    return AOSOLDLogitBoost()._statistics(D, P)[0]
+
+
+# ---------------------------------------------------------------------- a twin in plain NumPy
+
+
+def node_score(stats: np.ndarray, rules: Rules) -> float:
+    """Twice the second-order gain of a node, from its rows."""
+    return pair_gains(stats, rules).max()
+
+
+def pair_gains(stats: np.ndarray, rules: Rules) -> np.ndarray:
+    total, least = stats.sum(axis=0), rules.floor * len(stats)
+    if rules.kind == DIAGONAL:
+        return np.array([total[0] ** 2 / max(total[1], least)])
+    c = rules.labels
+    r, s = np.triu_indices(c, 1)
+    gains = (total[r] - total[s]) ** 2 / np.maximum(total[c:], least)
+    if rules.kind == SMO_PAIR:
+        steepest = total[:c].argmax()
+        gains = gains[(r == steepest) | (s == steepest)]
+    return gains
+
+
+def best_cut(X: np.ndarray, stats: np.ndarray, rules: Rules) -> tuple[float, int, float]:
+    """Gain, feature and lower value of the best split, trying every value of every feature."""
+    best = (1e-9, -1, 0.0)
+    for f in range(X.shape[1]):
+        for value in np.unique(X[:, f])[:-1]:
+            left = X[:, f] <= value
+            if min(left.sum(), (~left).sum()) < rules.min_leaf:
+                continue
+            gain = node_score(stats[left], rules) + node_score(stats[~left], rules)
+            gain -= node_score(stats, rules)
+            if gain > best[0] * (1 + 1e-9):
+                best = (gain, f, value)
+    return best
+
+
+def grow_slowly(X: np.ndarray, stats: np.ndarray, rules: Rules) -> list[np.ndarray]:
+    """Rows of each leaf, splitting the leaf with the greatest gain first."""
+    leaves = [np.arange(len(X))]
+    cuts = [best_cut(X, stats, rules)]
+    while len(leaves) < rules.max_leaves:
+        i = int(np.argmax([gain if f >= 0 else 0.0 for gain, f, _ in cuts]))
+        rows, (_, f, value) = leaves[i], cuts[i]
+        if f < 0:
+            break
+        halves = [rows[X[rows, f] <= value], rows[X[rows, f] > value]]
+        leaves[i : i + 1] = halves
+        cuts[i : i + 1] = [best_cut(X[part], stats[part], rules) for part in halves]
+    return leaves
+
+
+def as_partition(leaf_of: np.ndarray) -> set[tuple[int, ...]]:
+    return {tuple(np.flatnonzero(leaf_of == leaf)) for leaf in np.unique(leaf_of)}
+
+
+@KINDS
+@pytest.mark.parametrize("min_leaf", [1, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_tree_is_the_one_that_brute_force_grows(kind, min_leaf, seed):
+    X, _ = problem(seed)
+    stats = drawn_statistics(kind, seed)
+    rules = make_rules(kind, min_leaf=min_leaf)
+    tree = _boost_trees.grow(_boost_bins.make_bins(X, 256), stats, rules)
+    expected = grow_slowly(X, stats, rules)
+    assert len(expected) > 4
+    assert as_partition(tree.leaf_of) == {tuple(rows) for rows in expected}
+
+
+@KINDS
+def test_counting_every_histogram_grows_the_same_tree_as_subtracting(kind):
+    X, _ = problem()
+    stats = drawn_statistics(kind)
+    bins = _boost_bins.make_bins(X, 256)
+    subtracted = _boost_trees.grow(bins, stats, make_rules(kind))
+    counted = _boost_trees.grow(bins, stats, make_rules(kind, histogram_bytes=0))
+    for ours, other in zip(subtracted, counted, strict=True):
+        np.testing.assert_allclose(ours, other, atol=1e-12)
+
+
+@KINDS
+def test_gain_of_the_root_is_the_brute_force_gain(kind):
+    X, _ = problem()
+    stats = drawn_statistics(kind)
+    rules = make_rules(kind, max_leaves=2)
+    bins = _boost_bins.make_bins(X, 256)
+    slots = bins.first_slot[-1]
+    sums, counts = np.empty((slots, stats.shape[1])), np.empty(slots, np.int64)
+    _boost_trees._fill(bins, stats, np.arange(len(X)), sums, counts)
+    gain, feature, cut = _boost_trees.search(bins, sums, counts, stats.sum(axis=0), len(X), rules)
+    expected, expected_feature, value = best_cut(X, stats, rules)
+    assert feature == expected_feature
+    assert gain == pytest.approx(expected, rel=1e-12)
+    threshold = bins.edges[bins.first_edge[feature] + cut]
+    assert value <= threshold < X[X[:, feature] > value, feature].min()
+
+
+def test_floor_of_the_curvature_grows_with_the_rows():
+    rules = make_rules(DIAGONAL, floor=0.5)
+    assert _boost_trees.score(np.array([3.0, 1.0]), 4, rules) == pytest.approx(9 / 2)
+    assert _boost_trees.score(np.array([3.0, 2.5]), 4, rules) == pytest.approx(9 / 2.5)
+
+
+# ---------------------------------------------------------------------- bins
+
+
+def test_many_values_fall_into_bins_of_about_equal_size():
+    X = np.random.default_rng(0).normal(size=(1000, 1))
+    bins = _boost_bins.make_bins(X, 16)
+    sizes = np.bincount(bins.codes[0])
+    assert len(sizes) == 16
+    assert sizes.min() >= 62
+    assert sizes.max() <= 63
+
+
+def test_few_values_have_a_bin_each_and_thresholds_half_way():
+    X = np.array([[1.0], [4.0], [2.0], [4.0], [1.0]])
+    bins = _boost_bins.make_bins(X, 256)
+    np.testing.assert_array_equal(bins.codes, [[0, 2, 1, 2, 0]])
+    np.testing.assert_array_equal(bins.edges, [1.5, 3.0])
+
+
+def test_codes_agree_with_the_thresholds():
+    """A row is on the same side in training, by its bin, and in prediction, by its value."""
+    X = np.random.default_rng(0).gamma(1.0, size=(600, 3)).round(2)
+    bins = _boost_bins.make_bins(X, 40)
+    for f in range(3):
+        edges = bins.edges[bins.first_edge[f] : bins.first_edge[f + 1]]
+        np.testing.assert_array_equal(bins.codes[bins.line[f]], np.searchsorted(edges, X[:, f]))
+
+
+# ---------------------------------------------------------------------- single steps
+
+
+def test_one_leaf_of_ldlogitboost_is_the_centred_diagonal_newton_step():
+    X, D = problem()
+    model = LDLogitBoost(max_iter=1, learning_rate=0.1, max_leaf_nodes=1, **FIXED).fit(X, D)
+    c = 4
+    hessian = curvatures(np.full(D.shape, 1 / c)).sum(axis=0)
+    step = (D - 1 / c).sum(axis=0) / np.diag(hessian)
+    expected = 0.1 * (c - 1) / c * (step - step.mean())
+    np.testing.assert_allclose(model.decision_function(X[:1])[0], expected, atol=1e-14)
+
+
+def test_second_step_without_a_split_is_the_newton_step_at_the_first():
+    X, D = problem()
+    first = LDLogitBoost(max_iter=1, max_leaf_nodes=1, **FIXED).fit(X, D)
+    second = LDLogitBoost(max_iter=2, max_leaf_nodes=1, **FIXED).fit(X, D)
+    P = first.predict(X)
+    step = (D - P).sum(axis=0) / np.diag(curvatures(P).sum(axis=0))
+    expected = 0.1 * 3 / 4 * (step - step.mean())
+    change = second.decision_function(X) - first.decision_function(X)
+    np.testing.assert_allclose(change, np.tile(expected, (len(X), 1)), atol=1e-14)
+
+
+def test_one_leaf_of_aoso_is_the_newton_step_along_the_best_pair():
+    X, D = problem()
+    model = AOSOLDLogitBoost(max_iter=1, learning_rate=0.1, max_leaf_nodes=1, **FIXED).fit(X, D)
+    gradient = (D - 0.25).sum(axis=0)
+    hessian = curvatures(np.full(D.shape, 0.25)).sum(axis=0)
+    steps = []
+    for r in range(4):
+        for s in range(r):
+            direction = np.eye(4)[r] - np.eye(4)[s]
+            size = gradient @ direction / (direction @ hessian @ direction)
+            steps.append((size * (gradient @ direction) / 2, size * direction))
+    _, best = max(steps, key=lambda step: step[0])
+    np.testing.assert_allclose(model.decision_function(X[:1])[0], 0.1 * best, atol=1e-14)
+
+
+def test_aoso_curvatures_are_those_of_the_softmax_along_the_pairs():
+    P = np.random.default_rng(0).dirichlet(np.ones(5), size=7)
+    statistics = AOSOLDLogitBoost()._statistics(P, P)[0]
+    r, s = np.triu_indices(5, 1)
+    directions = np.eye(5)[r] - np.eye(5)[s]
+    expected = np.einsum("pi,nij,pj->np", directions, curvatures(P), directions)
+    np.testing.assert_allclose(statistics[:, 5:], expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_best_of_all_pairs_gains_at_least_what_the_smo_pair_does(seed):
+    stats = drawn_statistics(EXACT_PAIR, seed, n=9, c=5)
+    gains = {}
+    for kind in (EXACT_PAIR, SMO_PAIR):
+        rules = make_rules(kind, labels=5)
+        gains[kind], r, s, step = _boost_trees.best_pair(stats.sum(axis=0), 9, rules)
+        assert gains[kind] == pytest.approx(pair_gains(stats, rules).max(), rel=1e-12)
+        total = stats.sum(axis=0)
+        assert gains[kind] == pytest.approx((total[r] - total[s]) * step, rel=1e-12)
+    assert gains[EXACT_PAIR] >= gains[SMO_PAIR]
+
+
+def test_the_smo_pair_is_not_always_the_best_one():
+    """Otherwise the test above compares one thing with itself."""
+    differs = 0
+    for seed in range(20):
+        total = drawn_statistics(EXACT_PAIR, seed, n=9, c=5).sum(axis=0)
+        found = [
+            _boost_trees.best_pair(total, 9, make_rules(kind, labels=5))[0]
+            for kind in (EXACT_PAIR, SMO_PAIR)
+        ]
+        differs += found[0] > found[1] * (1 + 1e-9)
+    assert 0 < differs < 20
+
+
+def test_classical_response_is_clipped_to_four():
+    D, P = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.01, 0.99], [0.6, 0.4]])
+    first, second = LDLogitBoost(working_response="classical")._statistics(D, P)
+    np.testing.assert_allclose(first[:, 0] / first[:, 1], [4.0, -0.1 / 0.24])
+    np.testing.assert_allclose(second[:, 0] / second[:, 1], [-4.0, 0.1 / 0.24])
+
+
+# ---------------------------------------------------------------------- the course of boosting
+
+
+@BOTH
+def test_scores_sum_to_zero(kind):
+    X, D = problem()
+    F = kind(max_iter=60, **FIXED).fit(X, D).decision_function(X)
+    assert np.abs(F).max() > 0.5
+    np.testing.assert_allclose(F.sum(axis=1), 0.0, atol=1e-12)
+
+
+@BOTH
+def test_training_divergence_never_rises_with_small_steps(kind):
+    X, D = problem()
+    D = 0.9 * D + 0.025
+    course = [
+        kl(D, kind(max_iter=t, learning_rate=0.1, **FIXED).fit(X, D).predict(X))
+        for t in range(1, 41)
+    ]
+    assert (np.diff(course) < 0).all()
+    assert course[-1] < 0.2 * course[0]
+
+
+def binary_logitboost(X: np.ndarray, d: np.ndarray, rounds: int, rate: float, rules: Rules):
+    """Friedman's two-class LogitBoost with soft targets: F grows by half a tree of (y - p) / w."""
+    F = np.zeros(len(X))
+    for _ in range(rounds):
+        p = 1 / (1 + np.exp(-2 * F))
+        stats = np.stack([d - p, p * (1 - p)], axis=1)
+        for rows in grow_slowly(X, stats, rules):
+            g, w = stats[rows].sum(axis=0)
+            F[rows] += rate * 0.5 * g / w
+    return 1 / (1 + np.exp(-2 * F))
+
+
+@BOTH
+def test_two_labels_are_binary_logitboost_with_soft_labels(kind):
+    X, D = problem(c=2)
+    rules = make_rules(DIAGONAL, labels=2, max_leaves=6)
+    expected = binary_logitboost(X, D[:, 0], rounds=12, rate=0.1, rules=rules)
+    model = kind(max_iter=12, max_leaf_nodes=6, learning_rate=0.1, **FIXED).fit(X, D)
+    np.testing.assert_allclose(model.predict(X)[:, 0], expected, atol=1e-12)
+
+
+@BOTH
+def test_rounds_are_chosen_where_the_held_rows_fit_best(kind):
+    X, D = problem(n=200)
+    model = kind(max_leaf_nodes=8, n_iter_no_change=15, random_state=3).fit(X, D)
+    curve = model.validation_curve_
+    assert 1 < model.n_iter_ < len(curve) == model.n_iter_ + 15
+    assert curve.argmin() == model.n_iter_ - 1
+    fixed = kind(max_leaf_nodes=8, max_iter=model.n_iter_, **FIXED).fit(X, D)
+    np.testing.assert_array_equal(model.predict(X), fixed.predict(X))
+
+
+@BOTH
+def test_validation_curve_is_the_score_of_models_fitted_without_the_held_rows(kind):
+    from ldlrepro.models._embedded import holdouts
+
+    X, D = problem(n=90)
+    model = kind(max_iter=5, validation_rows=20, random_state=3).fit(X, D)
+    splits = holdouts(90, 1 / 9, 20, 3)
+    assert len(splits) == 2
+    for t in (1, 5):
+        scores = [
+            kl(D[held], kind(max_iter=t, **FIXED).fit(X[rows], D[rows]).predict(X[held])) / 10
+            for rows, held in splits
+        ]
+        assert model.validation_curve_[t - 1] == pytest.approx(np.mean(scores), rel=1e-10)
+
+
+@BOTH
+def test_prediction_of_training_rows_is_the_fit_itself(kind):
+    X, D = problem()
+    model = kind(max_iter=30, max_bins=16, **FIXED).fit(X, D)
+    assert kl(D, model.predict(X)) / len(X) == pytest.approx(model.diagnostics_["training_kl"])
+
+
+@BOTH
+def test_compressed_binary_rows_give_the_same_bits(kind):
+    from scipy.sparse import csr_matrix
+
+    generator = np.random.default_rng(5)
+    X = (generator.random((150, 40)) < 0.1).astype(float)
+    D = generator.dirichlet(np.ones(3), size=150)
+    dense = kind(max_iter=10, **FIXED).fit(X, D).predict(X)
+    sparse = kind(max_iter=10, **FIXED).fit(csr_matrix(X), D).predict(csr_matrix(X))
+    np.testing.assert_array_equal(dense, sparse)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "message"),
+    [
+        (LDLogitBoost, {"learning_rate": 0.0}, r"learning_rate must lie in \(0, 1\], got 0.0"),
+        (LDLogitBoost, {"max_iter": 0}, "max_iter must be a whole number from 1, got 0"),
+        (LDLogitBoost, {"max_bins": 257}, "max_bins must lie between 2 and 256, got 257"),
+        (LDLogitBoost, {"working_response": "x"}, "working_response must be one of robust"),
+        (LDLogitBoost, {"select_by": "mae"}, "select_by must be one of chebyshev"),
+        (LDLogitBoost, {"validation_share": 1.0}, "validation_share must lie between 0 and 1"),
+        (AOSOLDLogitBoost, {"pair": "all"}, "pair must be one of auto, exact, smo, got 'all'"),
+    ],
+)
+def test_wrong_settings_are_refused_by_name(kind, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**parameters).fit(*problem())
