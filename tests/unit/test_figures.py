@@ -60,7 +60,7 @@ def test_every_verdict_that_has_a_number_has_a_colour_and_a_marker_of_its_own():
 
 
 def test_the_first_drawing_names_measures_and_counts_verdicts():
-    agreement, _ = drawings(MEASURED)
+    agreement = drawings(MEASURED)["agreement"]
     found = texts(str(agreement.image))
     assert {"KL", "Clark"} <= set(found)
     assert "Cosine" not in found
@@ -69,20 +69,22 @@ def test_the_first_drawing_names_measures_and_counts_verdicts():
 
 
 def test_the_second_drawing_names_data_sets_and_methods_by_their_titles():
-    _, methods = drawings(MEASURED)
+    methods = drawings(MEASURED)["methods"]
     found = texts(str(methods.image))
     assert {"sjaffe", "movie", "Neighbours & friends"} <= set(found)
     assert "train_mean" not in found
 
 
 def test_the_same_page_gives_the_same_bytes():
-    first = [figure.image for figure in drawings(MEASURED)]
-    assert [figure.image for figure in drawings(MEASURED)] == first
+    first = [figure.image for figure in drawings(MEASURED).values()]
+    assert [figure.image for figure in drawings(MEASURED).values()] == first
     assert not any(re.search(r"\d{4}-\d\d-\d\dT", str(image)) for image in first)
 
 
 def test_far_deviations_are_cut_and_not_lost():
-    near, far = (str(drawings(page([cell("worse", deviation=d)]))[0].image) for d in (1.0, 50.0))
+    near, far = (
+        str(drawings(page([cell("worse", deviation=d)]))["agreement"].image) for d in (1.0, 50.0)
+    )
     assert near == far
 
 
@@ -96,7 +98,7 @@ def test_far_deviations_are_cut_and_not_lost():
     ],
 )
 def test_a_paper_without_results_gets_drawings_that_say_so(given, words):
-    found = [text for figure in drawings(given) for text in texts(str(figure.image))]
+    found = [text for figure in drawings(given).values() for text in texts(str(figure.image))]
     assert set(words) <= set(found)
 
 
@@ -111,7 +113,7 @@ def test_a_paper_without_results_gets_drawings_that_say_so(given, words):
 def test_a_paper_with_half_its_units_is_drawn_without_a_warning(units):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _, methods = drawings(page(units=units))
+        methods = drawings(page(units=units))["methods"]
     assert "sjaffe" in texts(str(methods.image))
 
 
@@ -119,5 +121,5 @@ def test_files_have_the_names_that_the_rules_expect(tmp_path):
     paths = write_figures(MEASURED, tmp_path / "figures")
     assert [path.name for path in paths] == ["agreement.svg", "methods.svg"]
     assert [path.read_text(encoding="utf-8") for path in paths] == [
-        figure.image for figure in drawings(MEASURED)
+        figure.image for figure in drawings(MEASURED).values()
     ]

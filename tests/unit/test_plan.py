@@ -66,12 +66,16 @@ def test_a_method_to_come_keeps_its_unit_and_is_not_run():
     assert found.unit in plan.paper_units("structrf", to_come=True)
 
 
-def test_numbers_that_are_no_scores_have_no_unit_and_a_reason():
-    for table, words in (("3", "another machine"), ("20", "split search")):
+def test_numbers_that_an_experiment_measures_have_no_unit():
+    for table, experiment in (("3", "times"), ("20", "split_search")):
         found = [c for c in plan.cells("structrf") if c.row["table"] == table]
-        known = [c for c in found if c.skip != plan.NOT_IMPLEMENTED]
-        assert all(c.unit is None for c in found)
-        assert all(words in c.skip for c in known)
+        assert {(c.unit, c.experiment, c.skip) for c in found} == {(None, experiment, "")}
+
+
+def test_a_difference_knows_what_it_is_taken_to():
+    found = cell("structrf", "21", "sjaffe", "StructRF*")
+    assert (found.unit.method, found.base.method) == ("structrf_star", "structrf")
+    assert found.unit.dataset == found.base.dataset == "sjaffe"
 
 
 def test_only_what_the_paper_itself_says_counts_as_quoted():

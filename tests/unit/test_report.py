@@ -166,9 +166,7 @@ def rich_content() -> ReportContent:
         figures=[Figure("Figure 1", "<svg xmlns='http://www.w3.org/2000/svg'/>", "a drawing")],
         commands=["snakemake --cores 2"],
         claims=[
-            ClaimRow(
-                "demo", "order", "RF first", "holds partly", "3 of 3", "2 of 3", "not: toy kl"
-            ),
+            ClaimRow("demo", "a", "RF first", "holds partly", "3 of 3", "2 of 3", "not: toy kl"),
             ClaimRow("demo", "faces", "on faces too", "not tested", "", "", "licensed images"),
         ],
         experiments={"times": MEASURED},
