@@ -50,6 +50,7 @@ SPARSE_DIFFERS = {
 EQUIVARIANT_WITH = {
     "SABFGS": {"init": "zeros", "max_iter": 15},
     "SAIIS": {"init": "zeros"},
+    "LDLLDM": {"init": "zeros", "max_iter": 15},
 }
 
 predicting = pytest.mark.parametrize("name", [m for m in METHODS if m not in NEEDS_TRUE_LABELS])

@@ -1,0 +1,166 @@
+"""LDL-HR: its loss by hand, its subgradient, and what each term asks for."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from ldlrepro.models.ldl_hr import LDLHR, HighestAndRest, highest_labels
+from ldlrepro.models.maxent import softmax_rows
+
+
+def problem(seed: int = 0, n: int = 30, q: int = 4, c: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    D = softmax_rows(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
+    return X, D
+
+
+def loss_in_words(P: np.ndarray, D: np.ndarray, margin: float, rest: float, rho: float) -> float:
+    """The sum over rows and labels, written out one term at a time."""
+    total = 0.0
+    for p, d in zip(P, D, strict=True):
+        top = int(np.argmax(d))
+        for j in range(len(d)):
+            total += abs(p[j] - (1.0 if j == top else 0.0))
+            total += rest * abs(p[j] - (0.0 if j == top else d[j]))
+            if j != top:
+                total += margin * max(0.0, rho - (p[top] - p[j]))
+    return total
+
+
+@pytest.mark.parametrize(
+    ("margin", "rest", "rho"), [(0, 0, 0.1), (7, 0, 0.3), (0, 3, 0.1), (5, 2, 0)]
+)
+def test_loss_is_the_sum_of_its_terms(margin, rest, rho):
+    X, D = problem()
+    W = np.random.default_rng(1).normal(size=(4, 5))
+    objective = HighestAndRest(X, D, D.argmax(axis=1), margin, rest, rho, l2=0.4)
+    expected = loss_in_words(softmax_rows(X @ W), D, margin, rest, rho) + 0.2 * (W**2).sum()
+    assert objective(W.T.ravel())[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_subgradient_equals_central_differences_away_from_kinks(sparse):
+    X, D = problem()
+    objective = HighestAndRest(
+        csr_matrix(X) if sparse else X, D, D.argmax(axis=1), margin=5.0, rest=2.0, rho=0.2, l2=0.3
+    )
+    w = np.random.default_rng(2).normal(size=20)
+    gradient = objective(w)[1].copy()
+    step = 1e-6
+    differences = np.array(
+        [(objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step) for e in np.eye(20)]
+    )
+    np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-6)
+
+
+def test_loss_at_zero_weights_by_hand():
+    """P is uniform, so every label below the highest lacks the whole margin."""
+    X, D = problem(n=8, c=4)
+    value = HighestAndRest(X, D, D.argmax(axis=1), margin=10.0, rest=1.0, rho=0.05)(np.zeros(16))[0]
+    others = np.sort(D, axis=1)[:, :-1]
+    expected = 8 * 2 * 0.75 + np.abs(0.25 - others).sum() + 8 * 0.25 + 10.0 * 8 * 3 * 0.05
+    assert value == pytest.approx(expected, rel=1e-12)
+
+
+def test_first_term_alone_pushes_predictions_to_the_highest_label():
+    generator = np.random.default_rng(3)
+    X = np.eye(3)[generator.integers(3, size=40)] + 0.05 * generator.normal(size=(40, 3))
+    D = softmax_rows(3.0 * X)
+    model = LDLHR(ridge=0.0, margin_weight=0.0, rest_weight=0.0).fit(X, D)
+    P = model.predict(X)
+    np.testing.assert_array_equal(P.argmax(axis=1), D.argmax(axis=1))
+    assert P.max(axis=1).min() > 0.99
+
+
+def test_no_hinge_is_paid_where_all_margins_exceed_rho():
+    D = problem()[1]
+    X, labels = np.ones((30, 4)), np.full(30, 2)
+    ahead = np.zeros((5, 4))
+    ahead[2] = 2.0
+    paid, gradient = HighestAndRest(X, D, labels, margin=1e6, rho=0.5)(ahead.ravel())
+    free, gradient_without = HighestAndRest(X, D, labels, margin=0.0, rho=0.5)(ahead.ravel())
+    assert paid == free
+    np.testing.assert_array_equal(gradient, gradient_without)
+
+
+def test_one_hot_labels_leave_no_rest():
+    X, D = problem()
+    hot = np.eye(5)[D.argmax(axis=1)]
+    assert not HighestAndRest(X, hot, hot.argmax(axis=1)).others.any()
+
+
+def test_of_equally_high_labels_the_first_or_the_last_is_the_highest():
+    D = np.array([[0.4, 0.2, 0.4], [0.1, 0.8, 0.1]])
+    np.testing.assert_array_equal(highest_labels(D, "first"), [0, 1])
+    np.testing.assert_array_equal(highest_labels(D, "last"), [2, 1])
+
+
+def test_heavier_margin_leaves_less_of_it_lacking():
+    X, D = problem(n=60)
+    at_top = (np.arange(60), D.argmax(axis=1))
+    lacking = []
+    for weight in (0.0, 1.0, 100.0):
+        P = LDLHR(margin_weight=weight, rest_weight=2.0, rho=0.05).fit(X, D).predict(X)
+        hinges = np.maximum(0.0, 0.05 - (P[at_top][:, None] - P))
+        hinges[at_top] = 0.0
+        lacking.append(hinges.sum())
+    assert lacking[0] > lacking[1] > lacking[2]
+
+
+def test_training_never_ends_above_its_start():
+    X, D = problem()
+    start = HighestAndRest(np.column_stack([X, np.ones(30)]), D, D.argmax(axis=1), 1e4, 1.0, 0.01)
+    for max_iter in (1, 5, 50):
+        model = LDLHR(ridge=0.0, max_iter=max_iter).fit(X, D)
+        assert model.loss_ < start(np.zeros(25))[0]
+
+
+def test_intercept_is_penalised_like_every_other_weight():
+    X, D = problem()
+    model = LDLHR(ridge=3.0, margin_weight=1.0).fit(X, D)
+    P = model.predict(X)
+    squares = (model.coef_**2).sum() + (model.intercept_**2).sum()
+    assert model.intercept_.any()
+    assert model.loss_ == pytest.approx(loss_in_words(P, D, 1.0, 1.0, 0.01) + 1.5 * squares)
+
+
+def test_large_features_do_not_overflow():
+    X, D = problem()
+    with np.errstate(over="raise", invalid="raise"):
+        P = LDLHR().fit(X * 1e4, D).predict(X * 1e4)
+    assert np.isfinite(P).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"ridge": -1.0}, "ridge must not be negative, got -1.0"),
+        ({"margin_weight": -1.0}, "margin_weight must not be negative"),
+        ({"rest_weight": -1.0}, "rest_weight must not be negative"),
+        ({"rho": -0.1}, "rho must not be negative"),
+        ({"tol": -0.1}, "tol must not be negative"),
+        ({"tie": "both"}, "tie must be one of first, last, got 'both'"),
+        ({"init": "ones"}, "init must be one of identity, zeros, got 'ones'"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        LDLHR(**parameters).fit(*problem())
+
+
+@pytest.mark.realdata
+def test_released_settings_reproduce_the_printed_region_on_sjaffe(real_data):
+    """Printed: kl .0648, chebyshev .1095."""
+    from ldlrepro.metrics import evaluate
+
+    data = real_data("sjaffe")
+    scores = []
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(len(data.D))
+        test, train = order[:43], order[43:]
+        P = LDLHR().fit(data.X[train], data.D[train]).predict(data.X[test])
+        scores.append(evaluate(data.D[test], P))
+    assert 0.055 < np.mean([s["kl"] for s in scores]) < 0.070
+    assert 0.100 < np.mean([s["chebyshev"] for s in scores]) < 0.120

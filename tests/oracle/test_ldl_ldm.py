@@ -1,0 +1,154 @@
+"""LDL-LDM: the label manifold, the gradient, and its limits."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from ldlrepro.models.ldl_ldm import (
+    LDLLDM,
+    ManifoldObjective,
+    cluster_rows,
+    label_manifold,
+    penalty,
+)
+from ldlrepro.models.maxent import SABFGS, softmax_rows
+
+
+def problem(seed: int = 0, n: int = 60, q: int = 4, c: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    D = softmax_rows(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
+    return X, D
+
+
+def two_blocks(D: np.ndarray) -> list[tuple[slice, np.ndarray]]:
+    half = len(D) // 2
+    parts = [slice(0, half), slice(half, len(D))]
+    return [(rows, 3.0 * penalty(label_manifold(D[rows]))) for rows in parts]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_gradient_equals_central_differences(sparse):
+    X, D = problem()
+    objective = ManifoldObjective(csr_matrix(X) if sparse else X, D, two_blocks(D), l2=0.3)
+    w = np.random.default_rng(2).normal(size=20)
+    gradient = objective(w)[1].copy()
+    step = 1e-5
+    differences = np.array(
+        [(objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step) for e in np.eye(20)]
+    )
+    np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-6)
+
+
+def test_loss_is_cross_entropy_plus_squared_distances_from_both_manifolds():
+    X, D = problem()
+    model = LDLLDM(0.4, 2.0, 3.0, n_clusters=3, max_iter=20, random_state=5).fit(X, D)
+    P = model.predict(X)
+    weights = (model.coef_**2).sum() + (model.intercept_**2).sum()
+    expected = -(D * np.log(P)).sum() + 0.2 * weights
+    expected += 2.0 * ((P - P @ label_manifold(D)) ** 2).sum()
+    cluster = cluster_rows(D, 3, 5)
+    for g in range(3):
+        rows = cluster == g
+        expected += 3.0 * ((P[rows] - P[rows] @ label_manifold(D[rows])) ** 2).sum()
+    assert model.loss_ == pytest.approx(expected, rel=1e-9)
+    assert model.diagnostics_["clusters"] == 3
+
+
+def test_without_manifolds_it_is_sa_bfgs_with_an_intercept():
+    X, D = problem()
+    plain = SABFGS(2000, fit_intercept=True, init="zeros").fit(X, D)
+    model = LDLLDM(0.0, 0.0, 0.0, max_iter=2000, tol=0.0).fit(X, D)
+    assert model.loss_ == pytest.approx(plain.loss_, rel=1e-9)
+    np.testing.assert_allclose(model.predict(X), plain.predict(X), atol=1e-5)
+
+
+def test_weights_of_every_label_sum_to_one_and_leave_itself_out():
+    Z = label_manifold(problem()[1])
+    np.testing.assert_allclose(Z.sum(axis=0), 1.0, atol=1e-12)
+    np.testing.assert_array_equal(np.diag(Z), 0.0)
+
+
+def test_label_halfway_between_two_others_is_recovered():
+    generator = np.random.default_rng(4)
+    D = generator.dirichlet(np.ones(4), size=200)
+    D = np.column_stack([D[:, :2], D[:, :2].mean(axis=1), D[:, 2:]])
+    np.testing.assert_allclose(label_manifold(D)[:, 2], [0.5, 0.5, 0, 0, 0], atol=1e-2)
+
+
+def test_weights_minimise_the_penalised_distance_under_their_constraint():
+    D = problem()[1]
+    Z = label_manifold(D)
+    others = [0, 1, 3, 4]
+    apart = D[:, others] - D[:, [2]]
+    gram = apart.T @ apart
+    gram += 1e-3 * np.trace(gram) * np.eye(4)
+    slopes = gram @ Z[others, 2]
+    np.testing.assert_allclose(slopes, slopes[0], rtol=1e-9)  # equal: a multiplier of the sum
+
+
+def test_two_labels_mirror_each_other():
+    np.testing.assert_array_equal(label_manifold(problem(c=2)[1]), [[0, 1], [1, 0]])
+
+
+def test_equal_labels_share_weights_evenly():
+    np.testing.assert_allclose(label_manifold(np.full((6, 3), 1 / 3))[:, 0], [0, 0.5, 0.5])
+
+
+def test_one_cluster_disables_the_local_term():
+    X, D = problem()
+    alone = LDLLDM(local_weight=50.0, n_clusters=1, random_state=1).fit(X, D)
+    without = LDLLDM(local_weight=0.0, n_clusters=10, random_state=1).fit(X, D)
+    np.testing.assert_array_equal(alone.predict(X), without.predict(X))
+    assert alone.diagnostics_["clusters"] == 1
+
+
+def test_heavy_penalty_draws_predictions_to_the_manifold():
+    X, D = problem()
+    rest = np.eye(5) - label_manifold(D)
+    far = [
+        ((LDLLDM(global_weight=weight, local_weight=0.0).fit(X, D).predict(X) @ rest) ** 2).sum()
+        for weight in (0.0, 10.0, 1000.0)
+    ]
+    assert far[0] > far[1] > far[2]
+
+
+def test_clusters_are_those_of_scikit_learn():
+    from sklearn.cluster import KMeans
+
+    D = np.random.default_rng(6).dirichlet(np.ones(4), size=300)
+    ours = cluster_rows(D, 5, 3)
+    centres = np.array([D[ours == g].mean(axis=0) for g in range(5)])
+    scatter = ((D - centres[ours]) ** 2).sum()
+    theirs = KMeans(5, n_init=10, random_state=0).fit(D)
+    assert scatter == pytest.approx(theirs.inertia_, rel=0.01)
+
+
+def test_separate_groups_of_rows_become_the_clusters():
+    centres = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+    truth = np.random.default_rng(7).integers(3, size=90)
+    D = centres[truth] + np.random.default_rng(8).uniform(0, 0.01, size=(90, 3))
+    found = cluster_rows(D, 3, 0)
+    assert len({(a, b) for a, b in zip(truth, found, strict=True)}) == 3
+
+
+def test_there_are_never_more_clusters_than_different_rows():
+    D = np.repeat(np.array([[0.2, 0.8], [0.6, 0.4]]), 5, axis=0)
+    assert len(np.unique(cluster_rows(D, 10, 0))) == 2
+    X = np.random.default_rng(9).normal(size=(10, 3))
+    assert LDLLDM(random_state=0).fit(X, D).diagnostics_["clusters"] == 2
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"ridge": -1.0}, "ridge must not be negative, got -1.0"),
+        ({"global_weight": -1.0}, "global_weight must not be negative"),
+        ({"local_weight": -1.0}, "local_weight must not be negative"),
+        ({"n_clusters": 0}, "n_clusters must be at least 1, got 0"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        LDLLDM(**parameters).fit(*problem())

@@ -1,0 +1,185 @@
+"""LDLCL: the sparse reconstruction, the gradient, and its limits."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from ldlrepro.models.ldlcl import (
+    LDLCL,
+    CollaborationObjective,
+    project_to_simplex,
+    sparse_reconstruction,
+)
+from ldlrepro.models.maxent import SABFGS, softmax_rows
+
+
+def problem(seed: int = 0, n: int = 60, q: int = 4, c: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    D = softmax_rows(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
+    return X, D
+
+
+def lasso_loss(D: np.ndarray, S: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+    return 0.5 * ((D - D @ S) ** 2).sum(axis=0) + penalties * np.abs(S).sum(axis=0)
+
+
+def reconstruct_by_admm(D: np.ndarray, j: int, penalty: float) -> np.ndarray:
+    """Another algorithm for one label: splitting with a ridge step and a shrinkage step."""
+    others = np.delete(np.arange(D.shape[1]), j)
+    A, b, rho = D[:, others], D[:, j], 1.0
+    inverse = np.linalg.inv(A.T @ A + rho * np.eye(len(others)))
+    z = u = np.zeros(len(others))
+    for _ in range(20_000):
+        s = inverse @ (A.T @ b + rho * (z - u))
+        z = np.sign(s + u) * np.maximum(np.abs(s + u) - penalty / rho, 0.0)
+        u = u + s - z
+    return np.insert(z, j, 0.0)
+
+
+@pytest.mark.parametrize("sparsity", [0.02, 0.3])
+def test_coordinate_descent_and_admm_reach_the_same_objective(sparsity):
+    D = problem()[1]
+    gram = D.T @ D
+    penalties = sparsity * (gram - np.diag(np.diag(gram))).max(axis=0)
+    S = sparse_reconstruction(D, sparsity)
+    other = np.column_stack([reconstruct_by_admm(D, j, penalties[j]) for j in range(5)])
+    np.testing.assert_allclose(
+        lasso_loss(D, S, penalties), lasso_loss(D, other, penalties), atol=1e-8
+    )
+
+
+def test_no_label_reconstructs_itself():
+    for nonnegative in (False, True):
+        S = sparse_reconstruction(problem()[1], 0.01, nonnegative)
+        np.testing.assert_array_equal(np.diag(S), 0.0)
+        assert S.any()
+
+
+def test_without_penalty_it_is_least_squares():
+    D = problem()[1]
+    S = sparse_reconstruction(D, 0.0)
+    for j in range(5):
+        others = np.delete(np.arange(5), j)
+        expected = np.linalg.lstsq(D[:, others], D[:, j], rcond=None)[0]
+        np.testing.assert_allclose(S[others, j], expected, atol=1e-8)
+
+
+def test_penalty_of_one_leaves_no_weight_and_a_little_less_leaves_some():
+    D = problem()[1]
+    assert not sparse_reconstruction(D, 1.0).any()
+    assert (sparse_reconstruction(D, 0.99) != 0).sum(axis=0).tolist() == [1, 1, 1, 1, 1]
+
+
+def test_more_penalty_means_fewer_weights():
+    D = problem(c=8)[1]
+    counts = [np.count_nonzero(sparse_reconstruction(D, s)) for s in (0.0, 0.05, 0.3, 1.0)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[1] > counts[3]
+
+
+def test_nonnegative_weights_have_no_negative_one():
+    D = problem()[1]
+    assert (sparse_reconstruction(D, 0.01) < 0).any()
+    assert (sparse_reconstruction(D, 0.01, nonnegative=True) >= 0).all()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_gradient_equals_central_differences(sparse):
+    X, D = problem()
+    A = 0.5 * np.eye(5) + 0.5 * sparse_reconstruction(D, 0.1, nonnegative=True)
+    objective = CollaborationObjective(csr_matrix(X) if sparse else X, D, A, l2=0.3)
+    w = np.random.default_rng(2).normal(size=20)
+    gradient = objective(w)[1].copy()
+    step = 1e-5
+    differences = np.array(
+        [(objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step) for e in np.eye(20)]
+    )
+    np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-6)
+
+
+def test_degrees_below_the_smallest_have_no_slope():
+    X, D = problem()
+    A = np.eye(5)
+    A[:, 0] = -1.0
+    objective = CollaborationObjective(X, D, A)
+    w = np.random.default_rng(3).normal(size=20)
+    gradient = objective(w)[1].copy()
+    step = 1e-5
+    differences = np.array(
+        [(objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step) for e in np.eye(20)]
+    )
+    np.testing.assert_allclose(gradient, differences, rtol=1e-5, atol=1e-5)
+
+
+def test_without_collaboration_it_is_penalised_sa_bfgs():
+    X, D = problem()
+    ones = np.column_stack([X, np.ones(len(X))])
+    plain = SABFGS(2000, l2=0.8, init="zeros").fit(ones, D)
+    model = LDLCL(0.0, ridge=0.8, max_iter=2000, tol=0.0).fit(X, D)
+    assert model.loss_ == pytest.approx(plain.loss_, rel=1e-9)
+    np.testing.assert_allclose(model.predict(X), plain.predict(ones), atol=1e-6)
+
+
+def test_loss_is_the_cross_entropy_of_the_mixed_prediction():
+    X, D = problem()
+    model = LDLCL(0.4, ridge=0.2, max_iter=15).fit(X, D)
+    weights = (model.coef_**2).sum() + (model.intercept_**2).sum()
+    expected = -(D * np.log(model.predict(X))).sum() + 0.1 * weights
+    assert model.loss_ == pytest.approx(expected, rel=1e-9)
+
+
+def test_mixing_helps_labels_that_are_mixtures():
+    """Label 0 is what labels 1 and 2 are together, so its weights come from these two."""
+    generator = np.random.default_rng(5)
+    D = generator.dirichlet(np.ones(3), size=300)
+    D = np.column_stack([D[:, 0] + D[:, 1], D]) / (1.0 + D[:, :2].sum(axis=1, keepdims=True))
+    S = sparse_reconstruction(D, 1e-4)
+    np.testing.assert_allclose(S[:, 0], [0, 1, 1, 0], atol=0.02)
+
+
+def test_regression_ends_where_both_closed_forms_hold():
+    X, D = problem()
+    model = LDLCL(0.3, ridge=0.5, model="regression", fidelity=2.0).fit(X, D)
+    ones, A = np.column_stack([X, np.ones(len(X))]), model.mixing_
+    W = np.vstack([model.coef_, model.intercept_])
+    Z = (D @ A.T + 2.0 * ones @ W) @ np.linalg.inv(A @ A.T + 2.0 * np.eye(5))
+    np.testing.assert_allclose(2.0 * ones.T @ (ones @ W - Z) + 0.5 * W, 0.0, atol=1e-5)
+
+
+def test_regression_without_collaboration_is_ridge_regression():
+    from sklearn.linear_model import Ridge
+
+    X, D = problem()
+    ones = np.column_stack([X, np.ones(len(X))])
+    model = LDLCL(0.0, ridge=0.5, model="regression").fit(X, D)
+    # With A = I the pseudo labels can be solved for: a ridge of twice the penalty at fidelity 1.
+    ridge = Ridge(alpha=1.0, fit_intercept=False).fit(ones, D)
+    np.testing.assert_allclose(model.predict(X), project_to_simplex(ridge.predict(ones)), atol=1e-6)
+
+
+def test_projection_finds_the_nearest_distribution():
+    generator = np.random.default_rng(6)
+    V = generator.normal(size=(50, 4))
+    P = project_to_simplex(V)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-12)
+    for Q in generator.dirichlet(np.ones(4), size=200):
+        # The angle at the projection towards any distribution is not acute.
+        assert (((V - P) * (Q - P)).sum(axis=1) <= 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"collaboration": 1.5}, r"collaboration must lie in \[0, 1\], got 1.5"),
+        ({"sparsity": -1.0}, "sparsity must not be negative"),
+        ({"ridge": -1.0}, "ridge must not be negative"),
+        ({"fidelity": 0.0, "model": "regression"}, "fidelity must be positive, got 0.0"),
+        ({"ridge": 0.0, "model": "regression"}, "ridge must be positive for the regression"),
+        ({"model": "tree"}, "model must be one of softmax, regression, got 'tree'"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        LDLCL(**parameters).fit(*problem())
