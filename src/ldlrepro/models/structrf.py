@@ -64,6 +64,7 @@ class _SplitForest(LDLEstimator):
         step = self._step()
         ratios = np.linspace(0.0, 1.0, STEP_BINS + 1)
         curve = self.alpha / (1.0 + np.exp(self.beta * (ratios - 0.5)))
+        curve = np.append(curve, curve[-1])  # the bin of a ratio of one is a point
         table = np.arange(drawn + 1, dtype=np.float64)
         table[1:] *= np.log(table[1:])
 
@@ -126,7 +127,7 @@ class _SplitForest(LDLEstimator):
         return total / self.trees
 
     def _step(self) -> Step:
-        from ldlrepro.models._tree_types import STEP_BINS, Step
+        from ldlrepro.models._tree_types import Step
 
         return Step(
             adaptive=self.step == "adaptive",
@@ -134,7 +135,7 @@ class _SplitForest(LDLEstimator):
             beta=float(self.beta),
             of_tree=self.step_rows == "tree",
             per_feature=self.gmax_scope == "feature",
-            first_place=float(STEP_BINS if self.gmax_start == "small_step" else 0),
+            first_ratio=1.0 if self.gmax_start == "small_step" else 0.0,
             rounding=_ROUNDINGS.index(self.rounding),
             by_midpoint=self.step_position == "midpoint",
             carry=self.feature_start == "carry",
