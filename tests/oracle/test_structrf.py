@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ldlrepro.models import _split_search_numpy as twin
+from ldlrepro.models._split_trace import one_split_search
 from ldlrepro.models._tree_types import SMALL_NODE
 from ldlrepro.models.base import child_seeds
 from ldlrepro.models.structrf import RFStar, StructRF
@@ -370,6 +371,30 @@ def test_search_of_the_papers_size_evaluates_about_what_the_paper_counts():
     )
     assert 180 <= node.diagnostics_["gain_evaluations"] <= 1200
     assert feature.diagnostics_["gain_evaluations"] > node.diagnostics_["gain_evaluations"]
+
+
+@pytest.mark.parametrize("step", ["exhaustive", "adaptive"])
+def test_trace_of_one_search_tells_what_the_compiled_search_does(step):
+    X, labels = larger_node(3)
+    found = one_split_search(X, labels, step, repeats=1)
+    model = StructRF(**STUMP, step=step).fit(X, two_classes(labels))
+    assert (found.feature, found.threshold) == root(model)[:2]
+    assert found.gain == pytest.approx(root(model)[2])
+    np.testing.assert_array_equal([len(f.gains) for f in found.features], model.trees_[0].tried)
+    assert found.evaluations == model.diagnostics_["gain_evaluations"]
+    trace = found.features[found.feature]
+    assert trace.thresholds[trace.best] == found.threshold
+    left = X[:, found.feature] <= found.threshold
+    assert trace.rows_left[trace.best] == left.sum()
+
+
+def test_one_search_clusters_distributions_and_refuses_a_single_cluster():
+    X, D = problem()
+    by_distributions = one_split_search(X, D, repeats=1)
+    by_clusters = one_split_search(X, twin.two_means(D), repeats=1)
+    assert by_distributions.gain == by_clusters.gain
+    with pytest.raises(ValueError, match="only one cluster"):
+        one_split_search(X, np.zeros(len(X)))
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def _drawn_words(columns, active, weight, m):
 
 
 @compiled
-def _new_node(columns, n, q, drawn, classes, active):
+def new_node(columns, n, q, drawn, classes, active):
     clusters = classes == 0
     upper_values = q if len(columns.feature_rows) else 0
     chosen = np.zeros(q, np.bool_)
@@ -170,7 +170,7 @@ def _grow(columns, D, label, weight, active, rules, step, curve, table, seed, ke
     sorted_features = active[columns.line[active] >= 0]
     words = _drawn_words(columns, active, weight, m)
     spare_words = np.empty_like(words)
-    node = _new_node(columns, n, q, everyone, rules.classes, active)
+    node = new_node(columns, n, q, everyone, rules.classes, active)
     state = np.array([seed], np.uint64)
     E, C, vectors = np.empty((m, c)), np.empty((c, c)), np.empty((3, c))
     z, kept = np.empty(m, np.uint8), np.empty(m, np.uint8)

@@ -53,7 +53,6 @@ class _SplitForest(LDLEstimator):
         # numba and the compiled code load here, so that other methods start without them.
         from ldlrepro.models import _tree_growth
         from ldlrepro.models._tree_columns import make_columns
-        from ldlrepro.models._tree_types import STEP_BINS
 
         n, q = X.shape
         drawn = max(1, round(self.max_samples * n))
@@ -61,10 +60,8 @@ class _SplitForest(LDLEstimator):
         columns = make_columns(X, drawn)
         subset = _subset_size(self.max_features, q)
         rules = self._rules(subset if self.subset_per == "node" and subset < q else 0, classes)
-        step = self._step()
-        ratios = np.linspace(0.0, 1.0, STEP_BINS + 1)
-        curve = self.alpha / (1.0 + np.exp(self.beta * (ratios - 0.5)))
-        curve = np.append(curve, curve[-1])  # the bin of a ratio of one is a point
+        step = self.step_rule()
+        curve = self.step_curve()
         table = np.arange(drawn + 1, dtype=np.float64)
         table[1:] *= np.log(table[1:])
 
@@ -126,7 +123,7 @@ class _SplitForest(LDLEstimator):
                 add_predictions(X[rows].toarray(), *forest, total[rows])
         return total / self.trees
 
-    def _step(self) -> Step:
+    def step_rule(self) -> Step:
         from ldlrepro.models._tree_types import Step
 
         return Step(
@@ -140,6 +137,14 @@ class _SplitForest(LDLEstimator):
             by_midpoint=self.step_position == "midpoint",
             carry=self.feature_start == "carry",
         )
+
+    def step_curve(self) -> np.ndarray:
+        """Steps as a share of the rows, by the ratio of a gain to the greatest."""
+        from ldlrepro.models._tree_types import STEP_BINS
+
+        ratios = np.linspace(0.0, 1.0, STEP_BINS + 1)
+        curve = self.alpha / (1.0 + np.exp(self.beta * (ratios - 0.5)))
+        return np.append(curve, curve[-1])  # the bin of a ratio of one is a point
 
     def _check(self, n: int, drawn: int) -> None:
         allowed = {
