@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from ldlrepro.models import _split_search_numpy as twin
+from ldlrepro.models._split_trace import one_split_search
+from ldlrepro.models._tree_types import SMALL_NODE
 from ldlrepro.models.base import child_seeds
 from ldlrepro.models.structrf import RFStar, StructRF
 
@@ -96,15 +98,32 @@ def test_split_is_the_best_of_all_thresholds_on_500_nodes_with_ties():
             np.testing.assert_array_equal(model.trees_[0].tried, expected.tried)
 
 
-def test_adaptive_split_is_that_of_the_twin_on_nodes_with_ties():
+def larger_node(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """More features than are walked side by side, with ties, and up to 400 rows."""
+    generator = np.random.default_rng(seed)
+    n, q = int(generator.integers(30, 400)), int(generator.integers(1, 12))
+    X = generator.normal(size=(n, q))
+    labels = (X @ generator.normal(size=q) + generator.normal(size=n) > 0).astype(int)
+    labels[:2] = [0, 1]
+    for f in range(q):
+        X[:, f] = [X[:, f], np.round(2 * X[:, f]), X[:, f] > 0, np.round(30 * X[:, f])][f % 4]
+    return X[:, generator.permutation(q)], labels
+
+
+@pytest.mark.parametrize("node", [node_with_ties, larger_node])
+def test_adaptive_split_is_that_of_the_twin(node):
     for seed in range(300):
-        X, labels = node_with_ties(seed)
+        X, labels = node(seed)
         expected = twin.best_split(X, labels, twin.AdaptiveStep())
+        every = twin.best_split(X, labels)
         for kind in (StructRF, RFStar):
             model = kind(**STUMP, step="adaptive", random_state=0).fit(X, two_classes(labels))
             assert root(model)[0] == expected.feature, (seed, kind)
+            assert root(model)[0] < 0 or root(model)[1] == expected.threshold, (seed, kind)
             assert root(model)[2] == pytest.approx(expected.gain, abs=1e-12), (seed, kind)
-            np.testing.assert_array_equal(model.trees_[0].tried, expected.tried)
+            looks_first = kind is StructRF and len(X) < SMALL_NODE
+            tried = every.tried if looks_first else expected.tried
+            np.testing.assert_array_equal(model.trees_[0].tried, tried)
 
 
 def test_many_classes_are_split_as_by_the_twin():
@@ -119,7 +138,7 @@ def test_many_classes_are_split_as_by_the_twin():
 
 @pytest.mark.parametrize("step", ["exhaustive", "adaptive"])
 def test_tree_on_rows_drawn_with_replacement_is_the_twins_on_repeated_rows(step):
-    X, D = problem(n=200)
+    X, D = problem(n=200, q=9)
     X[:, 4] = X[:, 4] > 1  # a two-valued column
     X[:, 5] = np.round(X[:, 5])
     model = StructRF(trees=1, max_depth=6, step=step, random_state=3).fit(X, D)
@@ -202,10 +221,11 @@ def test_prediction_stays_between_the_training_degrees():
     assert (D.max(axis=0) + 1e-12 >= P).all()
 
 
+@pytest.mark.parametrize("step", ["exhaustive", "adaptive"])
 @pytest.mark.parametrize("kind", [StructRF, RFStar])
-def test_threads_change_no_node(kind):
+def test_threads_change_no_node(kind, step):
     X, D = problem()
-    settings = {"trees": 12, "max_features": "sqrt", "random_state": 5}
+    settings = {"trees": 12, "max_features": "sqrt", "step": step, "random_state": 5}
     alone = kind(**settings, n_jobs=1).fit(X, D)
     together = kind(**settings, n_jobs=4).fit(X, D)
     for one, other in zip(alone.trees_, together.trees_, strict=True):
@@ -351,6 +371,30 @@ def test_search_of_the_papers_size_evaluates_about_what_the_paper_counts():
     )
     assert 180 <= node.diagnostics_["gain_evaluations"] <= 1200
     assert feature.diagnostics_["gain_evaluations"] > node.diagnostics_["gain_evaluations"]
+
+
+@pytest.mark.parametrize("step", ["exhaustive", "adaptive"])
+def test_trace_of_one_search_tells_what_the_compiled_search_does(step):
+    X, labels = larger_node(3)
+    found = one_split_search(X, labels, step, repeats=1)
+    model = StructRF(**STUMP, step=step).fit(X, two_classes(labels))
+    assert (found.feature, found.threshold) == root(model)[:2]
+    assert found.gain == pytest.approx(root(model)[2])
+    np.testing.assert_array_equal([len(f.gains) for f in found.features], model.trees_[0].tried)
+    assert found.evaluations == model.diagnostics_["gain_evaluations"]
+    trace = found.features[found.feature]
+    assert trace.thresholds[trace.best] == found.threshold
+    left = X[:, found.feature] <= found.threshold
+    assert trace.rows_left[trace.best] == left.sum()
+
+
+def test_one_search_clusters_distributions_and_refuses_a_single_cluster():
+    X, D = problem()
+    by_distributions = one_split_search(X, D, repeats=1)
+    by_clusters = one_split_search(X, twin.two_means(D), repeats=1)
+    assert by_distributions.gain == by_clusters.gain
+    with pytest.raises(ValueError, match="only one cluster"):
+        one_split_search(X, np.zeros(len(X)))
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldlrepro.models._tree_types import (
-    CEIL,
-    CONSTANT,
-    NEAREST,
-    NO_GAIN,
-    STEP_BINS,
-    TWO_VALUED,
+from ldlrepro.models._split_steps import (
+    longest_step,
+    rows_up_to,
+    scale_and_offset,
+    scan_stepwise,
+    step_length,
+    walk_features,
 )
+from ldlrepro.models._split_two_valued import (
+    class_gain,
+    count_upper_values,
+    list_features,
+    scan_two_valued,
+    try_two_valued,
+)
+from ldlrepro.models._tree_types import NO_GAIN, SMALL_NODE, TWO_VALUED
 from ldlrepro.models._two_means import compiled, random_below
+
+# How a feature is searched. Small nodes look at every gain first, which costs less than steps, and
+# follow the steps only where a gain exceeds the greatest so far: no other feature can matter.
+EVERY_CUT, LOOK_FIRST, SIDE_BY_SIDE, STEP_BY_STEP, BY_CLASSES = range(5)
 
 
 @compiled
@@ -58,106 +70,11 @@ def prepare_classes(node, rows, label, weight, table):
 
 
 @compiled
-def _count_upper_values(node, columns, rows, label, weight, shift):
-    node.above[:] = 0
-    clusters = len(node.totals) == 0
-    ones = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
-    for i in range(len(rows)):
-        row = rows[i]
-        w = np.int64(weight[row])
-        one = np.int64(np.uint64(node.packed[row]) & ones)
-        for k in range(columns.row_start[row], columns.row_start[row + 1]):
-            f = columns.row_features[k]
-            node.above[f, 0] += w
-            if clusters:
-                node.above[f, 1] += one
-            else:
-                node.above[f, label[row] + 1] += w
-
-
-@compiled
-def _gain(node, n_left, rows, table):
-    """Gain of the split with ``node.left`` rows of each class on the left."""
-    score = -(table[n_left] + table[rows - n_left])
-    for k in range(len(node.totals)):
-        score += table[node.left[k]] + table[node.totals[k] - node.left[k]]
-    return score - node.best[2]
-
-
-@compiled
-def _rounded(value, rounding):
-    if rounding == NEAREST:
-        return np.int64(value + 0.5)
-    if rounding == CEIL:
-        return np.int64(np.ceil(value))
-    return np.int64(value)
-
-
-@compiled
-def prepare_step(node, step, curve, rows):
-    """Length of the step by bin of the ratio; 0 in a bin with more than one length.
-
-    ``curve`` holds steps as a share of the rows, at the ends of the bins.
-    """
-    after = _step_of(curve[0] * rows, step.rounding)
-    for k in range(STEP_BINS):
-        before, after = after, _step_of(curve[k + 1] * rows, step.rounding)
-        node.lengths[k] = after if before == after else 0
-    node.lengths[STEP_BINS] = after
-
-
-@compiled
-def _step_of(value, rounding):
-    if rounding == NEAREST:
-        value += 0.5
-    elif rounding == CEIL:
-        value = np.ceil(value)
-    return max(np.int64(value), 1)
-
-
-@compiled
-def step_length(lengths, step, gain, scale, rows):
-    """How far to go on; ``gain * scale`` is the ratio to the greatest gain so far, in bins."""
-    place = max(gain * scale, 0.0) if scale > 0.0 else step.first_place
-    length = lengths[np.int64(place)]
-    if length == 0:
-        ratio = place / STEP_BINS
-        exact = step.alpha / (1.0 + np.exp(step.beta * (ratio - 0.5)))
-        length = _step_of(exact * rows, step.rounding)
-    return length
-
-
-@compiled
-def _scale(compared):
-    return STEP_BINS / compared if compared > NO_GAIN else 0.0
-
-
-@compiled
-def _scan_clusters(packed, ones, zeros, both, parent, bar, words, line, begin, end, shift):
-    """Every threshold of a sorted column: gains tried, place of the best (or 0), the next bar."""
-    high = np.uint64(shift)
-    mask = (np.uint64(1) << high) - np.uint64(1)
-    seen = np.uint64(0)
-    tried, at = 0, 0
-    word = np.uint64(words[line, begin])
-    for i in range(begin + 1, end):
-        seen += np.uint64(packed[word & mask])
-        following = np.uint64(words[line, i])
-        distinct = (word ^ following) > mask
-        word = following
-        tried += distinct
-        n_left = seen >> high
-        one_left = seen & mask
-        # Looked up before it is known to be needed: cheaper than a wrongly predicted branch.
-        gain = ones[one_left] + zeros[n_left - one_left] - both[n_left] - parent
-        if gain > bar and distinct:
-            bar = gain + NO_GAIN
-            at = i
-    return tried, at, bar
-
-
-@compiled
-def _scan_clusters_adaptive(
+def _scan_clusters(
+    queue,
+    start,
+    stop,
+    lines,
     packed,
     ones,
     zeros,
@@ -165,57 +82,47 @@ def _scan_clusters_adaptive(
     parent,
     bar,
     words,
-    line,
     begin,
     end,
     shift,
-    lengths,
-    step,
-    step_rows,
-    compared,
-    target,
+    until_better,
+    tried_by,
 ):
-    """As ``_scan_clusters`` with adaptive steps; also returns how far it came and wants to go."""
+    """Every threshold of sorted columns from ``start`` until the next two-valued one.
+
+    Returns the best feature, the place of its cut (or 0), the next bar, and where it stopped: with
+    ``until_better`` after the first feature that exceeds the bar.
+    """
     high = np.uint64(shift)
     mask = (np.uint64(1) << high) - np.uint64(1)
-    seen = np.uint64(0)
-    tried, at, boundary = 0, 0, 0
-    scale = _scale(compared)
-    wall = np.uint64(0) if step.by_midpoint else np.uint64(target) << high
-    i = begin
-    while i < end - 1:
-        seen += np.uint64(packed[np.uint64(words[line, i]) & mask])
-        i += 1
-        while seen < wall and i < end - 1:
-            seen += np.uint64(packed[np.uint64(words[line, i]) & mask])
-            i += 1
-        distinct = (np.uint64(words[line, i - 1]) ^ np.uint64(words[line, i])) > mask
-        boundary += distinct
-        if (seen >= wall) & distinct:
+    best, at, k = -1, 0, start
+    while k < stop and lines[queue[k]] >= 0 and not (until_better and at > 0):
+        f = queue[k]
+        line = lines[f]
+        k += 1
+        seen = np.uint64(0)
+        tried = 0
+        word = np.uint64(words[line, begin])
+        for i in range(begin + 1, end):
+            seen += np.uint64(packed[word & mask])
+            following = np.uint64(words[line, i])
+            distinct = (word ^ following) > mask
+            word = following
+            tried += distinct
             n_left = seen >> high
             one_left = seen & mask
-            position = np.int64(n_left)
-            if step.by_midpoint:
-                position = boundary
-                if position < target:
-                    continue
-            tried += 1
+            # Looked up before it is known to be needed: cheaper than a wrongly predicted branch.
             gain = ones[one_left] + zeros[n_left - one_left] - both[n_left] - parent
-            if gain > compared:
-                compared = gain
-                scale = _scale(compared)
-                if gain > bar:
-                    bar = gain + NO_GAIN
-                    at = i
-            target = position + step_length(lengths, step, gain, scale, step_rows)
-            if not step.by_midpoint:
-                wall = np.uint64(target) << high
-    return tried, at, bar, compared, target, boundary
+            if gain > bar and distinct:
+                bar = gain + NO_GAIN
+                best, at = f, i
+        tried_by[f] += tried
+    return best, at, bar, k
 
 
 @compiled
 def _scan_classes(
-    node, words, line, begin, end, shift, label, weight, step, step_rows, rows, table
+    node, words, line, begin, end, shift, label, weight, step, curve, step_rows, rows, table
 ):
     """As the two above, for any number of fixed classes."""
     mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
@@ -233,43 +140,18 @@ def _scan_classes(
         position = boundary if step.by_midpoint else n_left
         if distinct and (position >= target or not step.adaptive):
             tried += 1
-            gain = _gain(node, n_left, rows, table)
+            gain = class_gain(node, n_left, rows, table)
             if gain > bar:
                 bar = gain + NO_GAIN
                 at = i
             if step.adaptive:
                 compared = max(compared, gain)
-                length = step_length(node.lengths, step, gain, _scale(compared), step_rows)
-                target = position + length
+                scale, offset = scale_and_offset(compared, step)
+                bin_ = max(gain * scale, 0.0) + offset
+                target = position + step_length(curve, step, bin_, step_rows)
     node.best[0], node.best[1] = bar, compared
     node.place[2] = target - (boundary if step.by_midpoint else rows - 1)
     return tried, at
-
-
-@compiled
-def _try_two_valued(node, f, step, step_rows, rows, table):
-    """The one threshold of a two-valued column; true if it is the best so far."""
-    above = node.above[f, 0]
-    for k in range(len(node.totals)):
-        node.left[k] = node.totals[k] - node.above[f, k + 1]
-    position, last = (1, 1) if step.by_midpoint else (rows - above, rows - 1)
-    if step.adaptive and position < node.place[2]:
-        node.place[2] -= last
-        return False
-    if len(node.totals) == 0:
-        one = node.above[f, 1]
-        gain = node.ones[one] + node.zeros[above - one] - node.both[above] - node.best[2]
-    else:
-        gain = _gain(node, rows - above, rows, table)
-    node.tried[f] += 1
-    if step.adaptive:
-        node.best[1] = max(node.best[1], gain)
-        length = step_length(node.lengths, step, gain, _scale(node.best[1]), step_rows)
-        node.place[2] = position + length - last
-    if gain > node.best[0]:
-        node.best[0] = gain + NO_GAIN
-        return True
-    return False
 
 
 @compiled
@@ -282,6 +164,19 @@ def _draw_features(node, active, per_node, used, state):
         node.deck[i], node.deck[other] = node.deck[other], node.deck[i]
         node.chosen[node.deck[i]] = True
     return used + size
+
+
+@compiled
+def _way_of_steps(step, clusters, longest, drawn):
+    """How to search with the adaptive step."""
+    if not clusters:
+        return BY_CLASSES
+    if step.by_midpoint or step.carry or step.per_feature:
+        return STEP_BY_STEP
+    if longest == 1:
+        # In a tiny node every step is one row long.
+        return EVERY_CUT
+    return LOOK_FIRST if drawn < SMALL_NODE else SIDE_BY_SIDE
 
 
 @compiled
@@ -309,35 +204,74 @@ def search(
     If a drawn subset of the features gives no gain, the next subset is tried.
     """
     if len(columns.row_features):
-        _count_upper_values(node, columns, rows, label, weight, columns.shift)
-    best, place, tried_by = node.best, node.place, node.tried
+        count_upper_values(node, columns, rows, label, weight)
+    best, place, tried_by, queue = node.best, node.place, node.tried, node.queue
     packed, ones, zeros, both = node.packed, node.ones, node.zeros, node.both
-    lengths, chosen, lines = node.lengths, node.chosen, columns.line
-    clusters, shift, used = len(node.totals) == 0, columns.shift, 0
-    above = node.above
-    best[0], best[1], place[2] = NO_GAIN, 0.0, 1
-    adaptive = False
+    clusters, lines, shift, used = len(node.totals) == 0, columns.line, columns.shift, 0
+    best[0], best[1], place[1], place[2] = NO_GAIN, 0.0, 0, 1
+    way = EVERY_CUT if clusters else BY_CLASSES
     if step.adaptive:
-        prepare_step(node, step, curve, step_rows)
-        # In a small node every step is one row long, so every threshold is tried.
-        adaptive = lengths[0] != 1 or not clusters or step.by_midpoint or step.carry
+        way = _way_of_steps(step, clusters, longest_step(curve, step, step_rows), drawn)
     while used < len(active) and best[0] <= NO_GAIN:
         used = _draw_features(node, active, per_node, used, state) if per_node else len(active)
-        for f in active:
+        count = list_features(node, lines, drawn, shift)
+        k = 0
+        while k < count:
+            f = queue[k]
             line = lines[f]
-            if (per_node > 0 and not chosen[f]) or line == CONSTANT:
-                continue
+            k += 1
             if not step.carry or place[2] < 1:
                 place[2] = 1
             if step.per_feature:
                 best[1] = 0.0
-            if line == TWO_VALUED:
-                if above[f, 0] == 0 or above[f, 0] == drawn:
-                    continue
-                if _try_two_valued(node, f, step, step_rows, drawn, table):
-                    place[0] = f
-                continue
-            if not clusters:
+            tried, at = 0, 0
+            if line == TWO_VALUED and clusters and not step.carry:
+                f, best[0], best[1], k = scan_two_valued(
+                    queue,
+                    k - 1,
+                    count,
+                    lines,
+                    node.upper,
+                    shift,
+                    ones,
+                    zeros,
+                    both,
+                    best[2],
+                    best[0],
+                    best[1],
+                    tried_by,
+                )
+                if f >= 0:
+                    place[0], place[1] = f, 0
+            elif line == TWO_VALUED:
+                if try_two_valued(node, f, shift, step, curve, step_rows, drawn, table):
+                    place[0], place[1] = f, 0
+            elif way == SIDE_BY_SIDE:
+                k -= 1
+                f, at, best[0], best[1], k = walk_features(
+                    queue,
+                    k,
+                    count,
+                    lines,
+                    packed,
+                    words,
+                    begin,
+                    end,
+                    shift,
+                    node.lanes,
+                    ones,
+                    zeros,
+                    both,
+                    best[2],
+                    curve,
+                    step,
+                    step_rows,
+                    drawn,
+                    best[0],
+                    best[1],
+                    tried_by,
+                )
+            elif way == BY_CLASSES:
                 tried, at = _scan_classes(
                     node,
                     words,
@@ -348,35 +282,67 @@ def search(
                     label,
                     weight,
                     step,
+                    curve,
                     step_rows,
                     drawn,
                     table,
                 )
-            elif adaptive:
-                tried, at, best[0], best[1], target, boundary = _scan_clusters_adaptive(
-                    packed,
-                    ones,
-                    zeros,
-                    both,
-                    best[2],
-                    best[0],
-                    words,
-                    line,
-                    begin,
-                    end,
-                    shift,
-                    lengths,
-                    step,
-                    step_rows,
-                    best[1],
-                    place[2],
-                )
-                place[2] = target - (boundary if step.by_midpoint else drawn - 1)
             else:
-                tried, at, best[0] = _scan_clusters(
-                    packed, ones, zeros, both, best[2], best[0], words, line, begin, end, shift
-                )
+                stepwise = way == STEP_BY_STEP
+                if not stepwise:
+                    # With steps a gain counts if it is the greatest, without if it is better.
+                    bar = best[0] if way == EVERY_CUT else best[1]
+                    found, at, bar, k = _scan_clusters(
+                        queue,
+                        k - 1,
+                        count,
+                        lines,
+                        packed,
+                        ones,
+                        zeros,
+                        both,
+                        best[2],
+                        bar,
+                        words,
+                        begin,
+                        end,
+                        shift,
+                        way == LOOK_FIRST,
+                        tried_by,
+                    )
+                    stepwise = way == LOOK_FIRST and at > 0
+                    if at > 0:
+                        f = found
+                        line = lines[f]
+                    if way == EVERY_CUT:
+                        best[0] = bar
+                if stepwise:
+                    stepped, at, best[0], best[1], target, boundary = scan_stepwise(
+                        packed,
+                        ones,
+                        zeros,
+                        both,
+                        best[2],
+                        best[0],
+                        words,
+                        line,
+                        begin,
+                        end,
+                        shift,
+                        curve,
+                        step,
+                        step_rows,
+                        best[1],
+                        place[2],
+                    )
+                    if way == STEP_BY_STEP:
+                        tried = stepped
+                    place[2] = target - (boundary if step.by_midpoint else drawn - 1)
             tried_by[f] += tried
-            if at > 0:
+            if at != 0:
                 place[0], place[1] = f, at
-    return best[0] > NO_GAIN
+    if best[0] <= NO_GAIN:
+        return False
+    if place[1] < 0:
+        place[1] = rows_up_to(packed, words, lines[place[0]], begin, -place[1], shift)
+    return True

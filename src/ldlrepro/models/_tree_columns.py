@@ -20,11 +20,11 @@ def make_columns(X: Any, rows_drawn: int) -> Columns:
     values: list[np.ndarray] = []
     words: list[np.ndarray] = []
     upper: list[np.ndarray] = []
-    rows = np.arange(n, dtype=word)
+    nothing = np.zeros(0, np.int64)
     for f, column in enumerate(_columns_of(X)):
         low, high = column.min(), column.max()
         is_upper = column == high
-        upper.append(rows[:0])
+        upper.append(nothing)
         if low == high:
             values.append(np.array([low]))
         elif np.all(is_upper | (column == low)):
@@ -32,11 +32,13 @@ def make_columns(X: Any, rows_drawn: int) -> Columns:
             values.append(np.array([low, high]))
             upper[f] = np.flatnonzero(is_upper)
         else:
-            distinct, rank = np.unique(column, return_inverse=True)
+            order = np.argsort(column, kind="stable")
+            ascending = column[order]
+            starts = np.concatenate([[True], ascending[1:] != ascending[:-1]])
             line[f] = len(words)
-            values.append(distinct)
-            order = np.argsort(rank, kind="stable").astype(word)
-            words.append((rank[order].astype(word) << word(shift)) | order)
+            values.append(ascending[starts])
+            rank = np.cumsum(starts) - 1
+            words.append(((rank << shift) | order).astype(word))
     feature_start, feature_rows = _joined(upper)
     row_start, row_features = _by_row(feature_start, feature_rows, n)
     return Columns(

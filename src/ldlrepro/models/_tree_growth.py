@@ -16,16 +16,23 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from ldlrepro.models import _split_search, _tree_types, _two_means
+from ldlrepro.models import (
+    _split_search,
+    _split_steps,
+    _split_two_valued,
+    _tree_types,
+    _two_means,
+)
 from ldlrepro.models._split_search import prepare_classes, prepare_clusters, search
-from ldlrepro.models._tree_types import NO_GAIN, STEP_BINS, Node, Tree
+from ldlrepro.models._tree_types import LANES, NO_GAIN, Lanes, Node, Tree
 from ldlrepro.models._two_means import compiled, two_means
 
 LEAF = -1
 
 
 def _sources() -> int:
-    text = "".join(inspect.getsource(module) for module in (_split_search, _tree_types, _two_means))
+    modules = (_split_search, _split_steps, _split_two_valued, _tree_types, _two_means)
+    text = "".join(inspect.getsource(module) for module in modules)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
 
 
@@ -45,9 +52,15 @@ def _drawn_words(columns, active, weight, m):
 
 
 @compiled
-def _new_node(columns, n, q, drawn, classes, active):
+def new_node(columns, n, q, drawn, classes, active):
     clusters = classes == 0
     upper_values = q if len(columns.feature_rows) else 0
+    chosen = np.zeros(q, np.bool_)
+    chosen[active] = True
+    sorted_columns = np.zeros(q // 64 + 1, np.uint64)
+    for f in range(q):
+        if columns.line[f] >= 0:
+            sorted_columns[f >> 6] |= np.uint64(1) << np.uint64(f & 63)
     return Node(
         np.zeros(n if clusters else 0, columns.words.dtype),
         np.empty(drawn + 1),
@@ -55,13 +68,24 @@ def _new_node(columns, n, q, drawn, classes, active):
         np.empty(drawn + 1),
         np.zeros(classes, np.int64),
         np.zeros(classes, np.int64),
-        np.zeros((upper_values, 2 if clusters else classes + 1), np.int64),
-        np.zeros(STEP_BINS + 1, np.int64),
+        np.zeros(upper_values if clusters else 0, columns.words.dtype),
+        np.zeros((0 if clusters else upper_values, classes + 1), np.int64),
+        Lanes(
+            np.zeros(LANES, np.int64),
+            np.zeros((LANES, drawn // 64 + 2), np.uint64),
+            np.zeros((LANES, drawn + 1), np.int32),
+            np.zeros(LANES, np.int64),
+            np.zeros(LANES, np.int64),
+            np.zeros(LANES),
+        ),
         np.zeros(q, np.int64),
         np.zeros(3),
         np.zeros(3, np.int64),
         active.copy(),
-        np.zeros(q, np.bool_),
+        chosen,
+        sorted_columns,
+        sorted_columns.copy(),
+        np.zeros(q, np.int64),
     )
 
 
@@ -89,20 +113,19 @@ def _divide(columns, f, at, words, begin, end, rows, right):
 
 
 @compiled
-def _partition_words(columns, active, source, target, begin, end, n_left, right):
+def _partition_words(columns, sorted_features, source, target, begin, end, n_left, right):
     """Sorted columns of a node into sorted columns of its children."""
     mask = (np.uint64(1) << np.uint64(columns.shift)) - np.uint64(1)
     lines = columns.line
-    for f in active:
+    for f in sorted_features:
         line = lines[f]
-        if line >= 0:
-            a, b = begin, begin + n_left
-            for i in range(begin, end):
-                word = source[line, i]
-                side = np.int64(right[np.uint64(word) & mask])
-                target[line, b if side else a] = word
-                a += 1 - side
-                b += side
+        a, b = begin, begin + n_left
+        for i in range(begin, end):
+            word = source[line, i]
+            side = np.int64(right[np.uint64(word) & mask])
+            target[line, b if side else a] = word
+            a += 1 - side
+            b += side
 
 
 @compiled
@@ -144,9 +167,10 @@ def _grow(columns, D, label, weight, active, rules, step, curve, table, seed, ke
     (n, c), q = D.shape, len(columns.line)
     rows = np.flatnonzero(weight)
     m, everyone = len(rows), weight.sum()
+    sorted_features = active[columns.line[active] >= 0]
     words = _drawn_words(columns, active, weight, m)
     spare_words = np.empty_like(words)
-    node = _new_node(columns, n, q, everyone, rules.classes, active)
+    node = new_node(columns, n, q, everyone, rules.classes, active)
     state = np.array([seed], np.uint64)
     E, C, vectors = np.empty((m, c)), np.empty((c, c)), np.empty((3, c))
     z, kept = np.empty(m, np.uint8), np.empty(m, np.uint8)
@@ -213,7 +237,7 @@ def _grow(columns, D, label, weight, active, rules, step, curve, table, seed, ke
         weight_left = _drawn(here[:n_left], weight)
         larger = max(weight_left, total - weight_left)
         if larger >= rules.min_split and depth < rules.max_depth:
-            _partition_words(columns, active, source, target, begin, end, n_left, right)
+            _partition_words(columns, sorted_features, source, target, begin, end, n_left, right)
         stack[height] = (nodes + 1, begin + n_left, end, depth + 1, 1 - in_spare)
         stack[height + 1] = (nodes, begin, begin + n_left, depth + 1, 1 - in_spare)
         height += 2

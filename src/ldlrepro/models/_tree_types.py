@@ -8,7 +8,12 @@ import numpy as np
 
 NO_GAIN = 1e-9
 """Gains, or differences of gains, below this are rounding."""
-STEP_BINS = 256
+STEP_BINS = 1024
+"""Resolution of the curve of steps."""
+SMALL_NODE = 48
+"""With fewer rows the adaptive search looks at every gain first."""
+LANES = 4
+"""Features that the adaptive search walks through side by side."""
 FLOOR, NEAREST, CEIL = 0, 1, 2
 CONSTANT, TWO_VALUED = -2, -1
 
@@ -40,10 +45,24 @@ class Step(NamedTuple):
     beta: float
     of_tree: bool
     per_feature: bool
-    first_place: float
+    first_ratio: float
+    """Taken as the ratio before there is a gain."""
     rounding: int
     by_midpoint: bool
     carry: bool
+
+
+class Lanes(NamedTuple):
+    """Features laid out side by side; the first index is the lane."""
+
+    feature: np.ndarray
+    ends: np.ndarray
+    """A bit for each number of drawn rows after which the value changes."""
+    one_left: np.ndarray
+    """Rows of cluster one, by the number of drawn rows on the left."""
+    target: np.ndarray
+    tried: np.ndarray
+    greatest: np.ndarray
 
 
 class Node(NamedTuple):
@@ -58,10 +77,11 @@ class Node(NamedTuple):
     totals: np.ndarray
     """Rows of each fixed class; empty with clusters."""
     left: np.ndarray
+    upper: np.ndarray
+    """Rows at the upper value of a two-valued feature, packed."""
     above: np.ndarray
-    """Rows at the upper value by two-valued feature: all, then ones or each class."""
-    lengths: np.ndarray
-    """Steps by the ratio of a gain to the greatest."""
+    """With classes: rows at the upper value of a two-valued feature, all and by class."""
+    lanes: Lanes
     tried: np.ndarray
     """Gains evaluated, by feature."""
     best: np.ndarray
@@ -70,6 +90,11 @@ class Node(NamedTuple):
     """Feature and end of the left side of the best split; next position to try."""
     deck: np.ndarray
     chosen: np.ndarray
+    sorted_columns: np.ndarray
+    present: np.ndarray
+    """Bits by feature: has a sorted column; the same, or has the upper value in the node."""
+    queue: np.ndarray
+    """Features to search, in their order."""
 
 
 class Rules(NamedTuple):

@@ -53,41 +53,62 @@ def _centre(D, rows, weight, E, mean):
 
 
 @compiled
-def _principal_direction(E, rows, weight, C, direction, following):
-    """First principal component by power steps from the most varied label's covariances."""
-    m, c = len(rows), E.shape[1]
-    C[:] = 0.0
-    for i in range(m):
-        w = weight[rows[i]]
-        for j in range(c):
-            share = w * E[i, j]
-            for k in range(j, c):
-                C[j, k] += share * E[i, k]
+def _dominant_direction(C, size, direction, following):
+    """First eigenvector of the leading block of C, by power steps from its longest row."""
     widest = 0
-    for j in range(c):
+    for j in range(size):
         if C[j, j] > C[widest, widest]:
             widest = j
         for k in range(j):
             C[j, k] = C[k, j]
-    direction[:] = C[widest]
+    for j in range(size):
+        direction[j] = C[widest, j]
     for _ in range(POWER_STEPS):
-        following[:] = 0.0
-        for j in range(c):
+        following[:size] = 0.0
+        for j in range(size):
             share = direction[j]
-            for k in range(c):
+            for k in range(size):
                 following[k] += share * C[j, k]
         largest = 0.0
-        for j in range(c):
+        for j in range(size):
             largest = max(largest, abs(following[j]))
         if largest == 0.0:
             break
         change = 0.0
-        for j in range(c):
+        for j in range(size):
             value = following[j] / largest
             change = max(change, abs(value - direction[j]))
             direction[j] = value
         if change < 1e-6:
             break
+
+
+@compiled
+def _principal_direction(E, rows, weight, C, direction, following):
+    """First principal component, from the covariances or, if rows are fewer, their products."""
+    m, c = len(rows), E.shape[1]
+    C[:] = 0.0
+    if m >= c:
+        for i in range(m):
+            w = weight[rows[i]]
+            for j in range(c):
+                share = w * E[i, j]
+                for k in range(j, c):
+                    C[j, k] += share * E[i, k]
+        _dominant_direction(C, c, direction, following)
+        return
+    for i in range(m):
+        for k in range(i, m):
+            product = 0.0
+            for j in range(c):
+                product += E[i, j] * E[k, j]
+            C[i, k] = product * np.sqrt(np.float64(weight[rows[i]] * weight[rows[k]]))
+    _dominant_direction(C, m, following, direction)
+    direction[:] = 0.0
+    for i in range(m):
+        share = following[i] * np.sqrt(np.float64(weight[rows[i]]))
+        for j in range(c):
+            direction[j] += share * E[i, j]
 
 
 @compiled

@@ -53,7 +53,6 @@ class _SplitForest(LDLEstimator):
         # numba and the compiled code load here, so that other methods start without them.
         from ldlrepro.models import _tree_growth
         from ldlrepro.models._tree_columns import make_columns
-        from ldlrepro.models._tree_types import STEP_BINS
 
         n, q = X.shape
         drawn = max(1, round(self.max_samples * n))
@@ -61,9 +60,8 @@ class _SplitForest(LDLEstimator):
         columns = make_columns(X, drawn)
         subset = _subset_size(self.max_features, q)
         rules = self._rules(subset if self.subset_per == "node" and subset < q else 0, classes)
-        step = self._step()
-        ratios = np.linspace(0.0, 1.0, STEP_BINS + 1)
-        curve = self.alpha / (1.0 + np.exp(self.beta * (ratios - 0.5)))
+        step = self.step_rule()
+        curve = self.step_curve()
         table = np.arange(drawn + 1, dtype=np.float64)
         table[1:] *= np.log(table[1:])
 
@@ -125,8 +123,8 @@ class _SplitForest(LDLEstimator):
                 add_predictions(X[rows].toarray(), *forest, total[rows])
         return total / self.trees
 
-    def _step(self) -> Step:
-        from ldlrepro.models._tree_types import STEP_BINS, Step
+    def step_rule(self) -> Step:
+        from ldlrepro.models._tree_types import Step
 
         return Step(
             adaptive=self.step == "adaptive",
@@ -134,11 +132,19 @@ class _SplitForest(LDLEstimator):
             beta=float(self.beta),
             of_tree=self.step_rows == "tree",
             per_feature=self.gmax_scope == "feature",
-            first_place=float(STEP_BINS if self.gmax_start == "small_step" else 0),
+            first_ratio=1.0 if self.gmax_start == "small_step" else 0.0,
             rounding=_ROUNDINGS.index(self.rounding),
             by_midpoint=self.step_position == "midpoint",
             carry=self.feature_start == "carry",
         )
+
+    def step_curve(self) -> np.ndarray:
+        """Steps as a share of the rows, by the ratio of a gain to the greatest."""
+        from ldlrepro.models._tree_types import STEP_BINS
+
+        ratios = np.linspace(0.0, 1.0, STEP_BINS + 1)
+        curve = self.alpha / (1.0 + np.exp(self.beta * (ratios - 0.5)))
+        return np.append(curve, curve[-1])  # the bin of a ratio of one is a point
 
     def _check(self, n: int, drawn: int) -> None:
         allowed = {
