@@ -215,3 +215,67 @@ def test_a_difference_is_taken_fold_by_fold(ready):
     near, mean = (units["tiny", "toy", m].scores["kl"] for m in ("near", "train_mean"))
     assert row.measured == pytest.approx(sum(near) / 4 - sum(mean) / 4)
     assert row.n_folds == 4
+
+
+# ---------------------------------------------------------------------- the paper's own experiments
+
+
+@pytest.fixture
+def drawn_node():
+    from ldlrepro.experiments import split_search
+
+    return split_search.drawn_sample(400, seed=5)
+
+
+def test_the_drawn_sample_is_distributions_with_something_to_find(drawn_node):
+    X, D = drawn_node
+    assert X.shape == (400, 36)
+    assert abs(D.sum(axis=1) - 1).max() < 1e-12
+    assert len({tuple(row) for row in D}) == 400
+
+
+def test_one_split_search_is_measured_and_drawn(tmp_path):
+    from ldlrepro.experiments import Inputs, split_search
+
+    inputs = Inputs(tmp_path, tmp_path, [], say=lambda line: None)
+    found = split_search.measure(inputs, 300, {"exhaustive": "a", "adaptive": "b"}, seed=1)
+    assert found.cells == []  # a stand-in enters no table of the paper
+    whole, adaptive = found.tables[0]["rows"]
+    assert whole[3] == 36 * 299  # every cut between distinct values
+    assert adaptive[3] < whole[3] / 5
+    assert 0 < found.facts["gain_kept_drawn"] <= 1
+    assert [c["evaluations"] for c in found.series["exhaustive"]] == [299] * 36
+    json.dumps(found.series, allow_nan=False)
+    assert set(split_search.draw(found.series)) == {"5", "6"}
+
+
+def test_the_papers_own_sample_answers_its_cells(tmp_path, monkeypatch):
+    """As if the toy data were the paper's: index from 1, the setting's label, milliseconds."""
+    from types import SimpleNamespace
+
+    from ldlrepro.experiments import Inputs, split_search
+
+    X, D = split_search.drawn_sample(120, seed=2)
+    monkeypatch.setattr(Inputs, "available", lambda self: ["human_gene"])
+    monkeypatch.setattr(Inputs, "load", lambda self, name: SimpleNamespace(X=X, D=D))
+    inputs = Inputs(tmp_path, tmp_path, ["human_gene"], say=lambda line: None)
+    found = split_search.measure(inputs, 100, {"exhaustive": "a", "adaptive": "b"}, seed=1)
+    cells = {(c["setting"], c["method"], c["metric"]): c["mean"] for c in found.cells}
+    assert {key[:2] for key in cells} == {("a", "StructRF"), ("b", "StructRF*")}
+    assert 1 <= cells["a", "StructRF", "feature_index"] <= 36
+    assert cells["a", "StructRF", "information_gain"] >= cells["b", "StructRF*", "information_gain"]
+    assert found.series["sample"] == "human_gene"
+
+
+def test_times_are_taken_of_every_method_in_turns(ready):
+    from ldlrepro.experiments import Inputs, times
+
+    said = []
+    inputs = Inputs(RESULTS, DATA, ["toy"], "tiny", said.append)
+    found = times.measure(inputs, {"Near": "near", "Mean": "train_mean"}, turns=2)
+    assert [(c["method"], c["metric"], c["n"]) for c in found.cells] == [
+        (method, metric, 2) for method in ("Near", "Mean") for metric in times.METRICS
+    ]
+    assert all(cell["mean"] > 0 for cell in found.cells)
+    assert [line.split(":")[1].split()[0] for line in said] == ["Near", "Mean"] * 2
+    assert found.tables[0]["columns"] == ["data set", "Near", "Mean"]
