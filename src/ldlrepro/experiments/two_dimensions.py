@@ -21,7 +21,7 @@ from ldlrepro import config, models
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.experiments.two_dimensions_drawn import draw, picture
-from ldlrepro.models._embedded import combinations, first_best
+from ldlrepro.models._embedded import as_list, combinations, first_best
 from ldlrepro.models._spectral import Coordinates, RawFeatures, squared_distances
 from ldlrepro.models.embeddings import LPPKNN
 from ldlrepro.models.knn import AAKNN
@@ -139,7 +139,7 @@ def _all_planes(inputs: Inputs, task: Task, methods: Mapping[str, str]) -> Found
 
 def _planes(task: Task, model: Any) -> Planes:
     X, D = task.data.X, task.data.D
-    grid = combinations({name: list(getattr(model, name)) for name in model.searched})
+    grid = combinations({name: as_list(name, getattr(model, name)) for name in model.searched})
     over_grid = [
         mixing(again(model, X, D, values).transform(X), D, task.neighbours) for values in grid
     ]
