@@ -279,3 +279,17 @@ def test_times_are_taken_of_every_method_in_turns(ready):
     assert all(cell["mean"] > 0 for cell in found.cells)
     assert [line.split(":")[1].split()[0] for line in said] == ["Near", "Mean"] * 2
     assert found.tables[0]["columns"] == ["data set", "Near", "Mean"]
+
+
+def test_the_adaptive_step_is_set_against_another_seed(ready, monkeypatch):
+    """With the same method on both sides only another seed changes anything."""
+    from ldlrepro.experiments import Inputs, step_loss
+
+    changes = {"same": ("structrf", 0), "another": ("structrf", 1)}
+    monkeypatch.setattr(step_loss, "CHANGES", changes)
+    found = step_loss.measure(Inputs(RESULTS, DATA, ["toy"], "tiny", lambda line: None), seed=1)
+    same, another = found.tables[0]["rows"]
+    assert same == ["toy", "same", *[0.0] * 6]
+    assert any(another[2:])
+    assert found.facts["step_percent"] == found.facts["step_over_seed"] == 0.0
+    assert found.facts["seed_percent"] > 0

@@ -1,0 +1,63 @@
+"""What the adaptive step changes in the measures, beside what another seed changes."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import Any
+
+import numpy as np
+
+from ldlrepro import metrics, models
+from ldlrepro.experiments import Inputs, Outcome
+from ldlrepro.protocols.folds import Fold
+from ldlrepro.runs.seeds import seed_for
+
+MEASURES = ("chebyshev", "clark", "canberra", "kl", "cosine", "intersection")
+CHANGES = {"adaptive step, same seed": ("structrf_star", 0), "another seed": ("structrf", 1)}
+
+
+def measure(inputs: Inputs, seed: int) -> Outcome:
+    """Both changes against StructRF on the same folds; the mean difference over the folds."""
+    rows: list[list[Any]] = []
+    relative: dict[str, list[float]] = {change: [] for change in CHANGES}
+    for dataset in inputs.available():
+        scores = [_scores(inputs, dataset, fold, seed) for fold in inputs.folds(dataset)]
+        base = np.mean([found[0] for found in scores], axis=0)
+        for number, change in enumerate(CHANGES, start=1):
+            change_of = np.mean([found[number] - found[0] for found in scores], axis=0)
+            rows.append([dataset, change, *change_of.tolist()])
+            relative[change] += (100 * change_of / base).tolist()
+        inputs.say(f"{dataset}: done")
+    step, noise = (_size(relative[change]) for change in CHANGES)
+    return Outcome(
+        facts={"step_percent": step, "seed_percent": noise, "step_over_seed": step / noise},
+        tables=[
+            {
+                "title": "Mean difference to StructRF with every threshold",
+                "columns": ["data set", "change", *MEASURES],
+                "rows": rows,
+            }
+        ],
+    )
+
+
+def _size(changes: list[float]) -> float:
+    return math.sqrt(statistics.fmean(change**2 for change in changes))
+
+
+def _scores(inputs: Inputs, dataset: str, fold: Fold, seed: int) -> list[np.ndarray]:
+    """The measures of StructRF, then of each change."""
+    data = inputs.load(dataset)
+    X, D = data.X[fold.train], data.D[fold.train]
+    found = []
+    for method, shift in (("structrf", 0), *CHANGES.values()):
+        state = seed_for(seed, "step_loss", dataset, fold.repeat, fold.fold, shift)
+        model = models.load(method, random_state=state).fit(X, D)
+        scores = metrics.evaluate(data.D[fold.test], model.predict(data.X[fold.test]))
+        found.append(np.array([scores[name] for name in MEASURES]))
+    return found
+
+
+def draw(series: dict[str, Any]) -> dict[str, Any]:
+    return {}
