@@ -65,8 +65,9 @@ def run(comparison: Comparison, peers: str, budget_s: float, most: int) -> dict[
         return about | record
     try:
         source = rows_for(comparison.dataset)
-    except DataUnavailable as error:
-        failed = measure.asdict(measure.Samples(error=str(error).splitlines()[0]))
+    except DataUnavailable:
+        hint = f"no data here; see ldlrepro fetch {comparison.dataset}"
+        failed = measure.asdict(measure.Samples(error=hint))
         return about | {"ours": failed}
     D_test = adapters.fold(comparison.dataset)[3]
 
