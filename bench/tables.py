@@ -61,7 +61,8 @@ def row_of(comparison: Comparison, result: Mapping[str, Any] | None) -> Row:
     if result is None:
         return row
     ours, peer = result["ours"], result.get("peer")
-    row.ours_cpu_s, row.ours_wall_s = _median(ours["cpu"]), _median(ours["wall"])
+    if comparison.measure != "memory":  # whose one run includes loading and compiling
+        row.ours_cpu_s, row.ours_wall_s = _median(ours["cpu"]), _median(ours["wall"])
     row.ours_kl, row.ours_peak_mb = _median(ours["kl"]), ours["peak_mb"] or None
     row.measurements = len(ours["cpu"])
     errors = [f"ours: {ours['error']}"] if ours["error"] else []
