@@ -54,7 +54,8 @@ if __name__ == "__main__":
         main()
     except Exception as error:
         print(
-            f"python-ldl's StructRF was not compiled ({error}); its rows will say so. "
-            "It needs a C compiler and Python's headers.",
+            f"python-ldl's StructRF was not compiled ({type(error).__name__}); its rows will say "
+            "so. It needs a C compiler and Python's headers; with them, remove the peers' "
+            "environment and type make bench again.",
             file=sys.stderr,
         )

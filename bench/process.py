@@ -47,8 +47,9 @@ class Worker:
             raise SideFailed(self._ended()) from error
         ready, _, _ = select.select([self._process.stdout], [], [], limit_s)
         if not ready:
+            peak = self._peak()
             self._process.kill()
-            raise SideFailed(f"stopped after {limit_s:.0f} s")
+            raise SideFailed(f"stopped after {limit_s:.0f} s{peak}")
         line = self._process.stdout.readline()
         if not line:
             raise SideFailed(self._ended())
@@ -56,6 +57,15 @@ class Worker:
         if not answer.pop("ok"):
             raise SideFailed(answer["error"])
         return answer
+
+    def _peak(self) -> str:
+        """What the process holds at most so far, where the system tells."""
+        try:
+            status = Path(f"/proc/{self._process.pid}/status").read_text()
+            kilobytes = int(status.partition("VmHWM:")[2].split()[0])
+        except (OSError, ValueError, IndexError):
+            return ""
+        return f", peak {kilobytes / 1024:.0f} MB by then"
 
     def _ended(self) -> str:
         return f"its process ended with code {self._process.wait()}; see {self._log.name}"
