@@ -152,7 +152,7 @@ def write_tables(comparisons: list[Comparison]) -> None:
     """Into results/bench; into docs as well if nothing is missing."""
     results = {c.name: stored(c, failures=True) for c in comparisons}
     missing = [name for name, result in results.items() if result is None]
-    rows = [tables.row_of(c, results[c.name]) for c in comparisons if c.name not in missing]
+    rows = [tables.row_of(c, results[c.name]) for c in comparisons]
     about = describe([result for result in results.values() if result])
     for folder in (RESULTS, *([] if missing else [DOCS])):
         write_text(folder / "benchmarks.csv", tables.to_csv(rows))

@@ -59,6 +59,7 @@ def row_of(comparison: Comparison, result: Mapping[str, Any] | None) -> Row:
         note=comparison.note,
     )
     if result is None:
+        row.verdict = "not measured yet"
         return row
     ours, peer = result["ours"], result.get("peer")
     if comparison.measure != "memory":  # whose one run includes loading and compiling

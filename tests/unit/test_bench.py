@@ -226,6 +226,7 @@ def test_tables_hold_every_row_and_number():
     page = tables.to_markdown(rows, {"Machine": "a fast one"})
     assert "**12.5** (12.5 to 12.5)" in page
     assert "- Machine: a fast one" in page
+    assert "not measured yet" in page
     assert "- a forest (other): odd" in page
     assert page.count("## ") == 2 + tables.PREAMBLE.read_text().count("## ")
 
