@@ -28,6 +28,7 @@ class Bars:
     worse_kl: float | None = None
     """The share by which our KL may exceed the peer's."""
     seconds: float | None = None
+    """CPU time, as everywhere."""
     mb: float | None = None
 
 

@@ -95,8 +95,8 @@ def verdict(comparison: Comparison, row: Row) -> str:
         )
     if bars.worse_kl is not None and row.ours_kl is not None and row.peer_kl is not None:
         held["KL"] = row.ours_kl <= (1 + bars.worse_kl) * row.peer_kl
-    if bars.seconds is not None and row.ours_wall_s is not None:
-        held["time"] = row.ours_wall_s < bars.seconds
+    if bars.seconds is not None and row.ours_cpu_s is not None:
+        held["time"] = row.ours_cpu_s < bars.seconds
     if bars.mb is not None and row.ours_peak_mb is not None:
         held["memory"] = row.ours_peak_mb < bars.mb
     if not held:
@@ -114,7 +114,7 @@ def bar_text(comparison: Comparison) -> str:
     if bars.worse_kl is not None:
         parts.append("KL no worse")
     if bars.seconds is not None:
-        parts.append(f"under {bars.seconds:g} s")
+        parts.append(f"under {bars.seconds:g} CPU s")
     if bars.mb is not None:
         parts.append(f"under {bars.mb:g} MB")
     return ", ".join(parts)
@@ -155,11 +155,12 @@ def to_markdown(rows: Sequence[Row], about: Mapping[str, str]) -> str:
 
 def _group_table(rows: Sequence[Row]) -> str:
     if all(row.peer == "" for row in rows):
-        columns = ["what", "data", "seconds", "peak MB", "bar", "verdict"]
+        columns = ["what", "data", "CPU s", "wall s", "peak MB", "bar", "verdict"]
         body = [
             [
                 row.title,
                 row.dataset,
+                _seconds(row.ours_cpu_s),
                 _seconds(row.ours_wall_s),
                 _number(row.ours_peak_mb, ".0f"),
                 row.bar,
@@ -204,7 +205,9 @@ def _notes(rows: Sequence[Row]) -> list[str]:
 
 
 def _seconds(value: float | None) -> str:
-    return _number(value, ".3g")
+    if value is None:
+        return NOTHING
+    return np.format_float_positional(value, precision=3, fractional=False, trim="-")
 
 
 def _ratio(row: Row) -> str:
@@ -214,7 +217,4 @@ def _ratio(row: Row) -> str:
 
 
 def _number(value: float | None, form: str) -> str:
-    if value is None:
-        return NOTHING
-    text = f"{value:{form}}"
-    return f"{value:.0f}" if "e" in text else text
+    return NOTHING if value is None else f"{value:{form}}"
