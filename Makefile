@@ -1,10 +1,12 @@
 # make demo    the whole chain on drawn data, then tells where to look
 # make test    all checks
+# make bench   speed beside public peers, in an environment of its own; writes docs/benchmarks.md
 # make setup   only the environment, in .venv
 #
 # TORCH=cpu|gpu   which build of torch (default: gpu if this machine shows a GPU, else cpu).
 #                 A cluster's login node without a GPU wants TORCH=gpu for its GPU nodes.
 # PYTHON=...      the interpreter to build .venv with, 3.11 or newer
+# ONLY=...        bench: only comparisons with this in their name; FRESH=1 measures again
 # CORES=...       cores that demo may use (default: all)
 
 PYTHON ?= python3
@@ -17,7 +19,11 @@ TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 READY := $(VENV)/.ready-$(TORCH)
 RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
 
-.PHONY: setup demo test lint lock clean
+# Peers to measure against never meet the project's own packages.
+BENCH_VENV ?= .bench-venv
+BENCH_READY := $(BENCH_VENV)/.ready
+
+.PHONY: setup demo test bench lint lock clean
 
 setup: $(READY)
 
@@ -45,6 +51,19 @@ demo: setup
 test: setup
 	@$(RUN) python -m pytest $(TESTS)
 
+bench: setup $(BENCH_READY)
+	@$(RUN) python -m bench --peers $(BENCH_VENV)/bin/python $(if $(ONLY),--only '$(ONLY)') $(if $(FRESH),--fresh)
+
+$(BENCH_READY): envs/bench.txt bench/compile_peer.py
+	$(PYTHON) -m venv $(BENCH_VENV)
+	@echo "Installing the peers into $(BENCH_VENV) ..."
+	grep '^torch==' envs/bench.txt > $(BENCH_VENV)/torch.txt
+	$(BENCH_VENV)/bin/pip install -q --disable-pip-version-check --no-deps --retries 1 \
+	  --extra-index-url $(TORCH_CPU_INDEX) -r $(BENCH_VENV)/torch.txt
+	$(BENCH_VENV)/bin/pip install -q --disable-pip-version-check --no-deps -r envs/bench.txt
+	$(BENCH_VENV)/bin/python bench/compile_peer.py
+	@touch $@
+
 lint: setup
 	@$(RUN) ruff check . && $(RUN) ruff format --check . && $(RUN) mypy && \
 	  $(RUN) snakefmt --check Snakefile rules && $(RUN) snakemake --lint
@@ -54,4 +73,4 @@ lock:
 	$(PYTHON) envs/lock.py
 
 clean:
-	rm -rf $(VENV) .snakemake results logs data/raw data/ready
+	rm -rf $(VENV) $(BENCH_VENV) .snakemake results logs data/raw data/ready

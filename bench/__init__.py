@@ -1,0 +1,1 @@
+"""Speed beside public peers: ``make bench``. What is compared stands in ``comparisons.yaml``."""

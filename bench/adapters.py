@@ -1,0 +1,148 @@
+"""How each library is asked to build, fit and predict, and where it gets its rows from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+PROTOCOL = "structrf"
+SEED = 2026
+
+
+class Ldlrepro:
+    """Ours; computes as units do, with numerics pinned.
+
+    ``{method: structrf, parameters: {trees: 10}}``: a method of config/methods, with changes.
+    """
+
+    @staticmethod
+    def build(spec: Mapping[str, Any], seed: int) -> Any:
+        from ldlrepro import models
+
+        model = models.load(spec["method"], **spec.get("parameters", {}))
+        names = model.get_params()
+        return model.set_params(random_state=seed) if "random_state" in names else model
+
+    @staticmethod
+    def fit(model: Any, X: Any, D: Any, spec: Mapping[str, Any]) -> None:
+        model.fit(X, D)
+
+    @staticmethod
+    def predict(model: Any, X: Any) -> Any:
+        return model.predict(X)
+
+    @staticmethod
+    def versions() -> dict[str, str]:
+        from ldlrepro import __version__
+
+        return {"ldlrepro": __version__}
+
+
+class PythonLdl(Ldlrepro):
+    """``{class: SA_BFGS, init: {...}, fit: {...}}``: arguments of the class and of its fit.
+
+    An argument ``{tree: {...}}`` is a tree of its StructRF, ``{sgd: 0.5}`` an optimiser.
+    """
+
+    @staticmethod
+    def build(spec: Mapping[str, Any], seed: int) -> Any:
+        from pyldl import algorithms
+
+        try:
+            kind = getattr(algorithms, spec["class"])
+        except ModuleNotFoundError as error:
+            if error.name not in ("pyldl.algorithms._tree", "pyldl.algorithms._rbm"):
+                raise
+            raise RuntimeError(
+                f"the compiled part of python-ldl's {spec['class']} is missing; it is made with "
+                "a C compiler and Python's headers when make bench sets up the peers"
+            ) from error
+        return kind(**_objects(spec.get("init", {})), random_state=seed)
+
+    @staticmethod
+    def fit(model: Any, X: Any, D: Any, spec: Mapping[str, Any]) -> None:
+        model.fit(X, D, **_objects(spec.get("fit", {})))
+
+    @staticmethod
+    def versions() -> dict[str, str]:
+        return {"python-ldl": metadata.version("python-ldl")}
+
+
+class ScikitLearn(PythonLdl):
+    """``{class: RandomForestRegressor, init: {...}}`` of sklearn.ensemble."""
+
+    @staticmethod
+    def build(spec: Mapping[str, Any], seed: int) -> Any:
+        from sklearn import ensemble
+
+        return getattr(ensemble, spec["class"])(**spec.get("init", {}), random_state=seed)
+
+    @staticmethod
+    def versions() -> dict[str, str]:
+        return {"scikit-learn": metadata.version("scikit-learn")}
+
+
+ADAPTERS: dict[str, type[Ldlrepro]] = {
+    "ldlrepro": Ldlrepro,
+    "python-ldl": PythonLdl,
+    "scikit-learn": ScikitLearn,
+}
+
+
+def _objects(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _object(value) for name, value in arguments.items()}
+
+
+def _object(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((kind, given),) = value.items()
+    if kind == "tree":
+        from pyldl.algorithms import StructRF
+
+        return StructRF.StructTree(**given)
+    if kind == "sgd":
+        import keras
+
+        return keras.optimizers.SGD(given)
+    raise ValueError(f"no object is made from '{kind}'; there are tree and sgd")
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def rows(library: str, request: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Training features and distributions, and test features, of the fold to be timed on."""
+    if library == "ldlrepro":
+        X, D, X_test, _ = fold(request["dataset"])
+        return X, D, X_test
+    import numpy as np
+
+    with np.load(request["file"]) as stored:
+        return stored["X"], stored["D"], stored["X_test"]
+
+
+def fold(dataset: str) -> tuple[Any, Any, Any, Any]:
+    """The first fold of the StructRF protocol: features and distributions, training and test."""
+    from ldlrepro import plan
+    from ldlrepro.data import load
+    from ldlrepro.protocols.folds import folds_seed, make_folds
+
+    data = load(dataset)
+    first = make_folds(plan.protocol(PROTOCOL), len(data.D), folds_seed(SEED, PROTOCOL, dataset))[0]
+    return data.X[first.train], data.D[first.train], data.X[first.test], data.D[first.test]
+
+
+def environment(library: str) -> dict[str, str]:
+    """The environment of a worker: one thread, and for ours the numerics of a unit."""
+    from ldlrepro.runs import numerics
+
+    chosen = numerics.pin()
+    if library == "ldlrepro":
+        return {**os.environ, **chosen}
+    # A peer may use whatever its processor has.
+    mine = {name: value for name, value in os.environ.items() if name not in chosen}
+    threads = dict.fromkeys(numerics.THREAD_VARIABLES, "1")
+    return {**mine, **threads, "KERAS_BACKEND": "torch"}
