@@ -11,8 +11,8 @@ import numpy as np
 
 from ldlrepro.models._split_steps import (
     longest_step,
-    place_of,
     rows_up_to,
+    scale_and_offset,
     scan_stepwise,
     step_length,
     walk_features,
@@ -28,7 +28,7 @@ from ldlrepro.models._tree_types import NO_GAIN, SMALL_NODE, TWO_VALUED
 from ldlrepro.models._two_means import compiled, random_below
 
 # How a feature is searched. Small nodes look at every gain first, which costs less than steps, and
-# follow the steps only where a gain exceeds those so far: no other feature can matter.
+# follow the steps only where a gain exceeds the greatest so far: no other feature can matter.
 EVERY_CUT, LOOK_FIRST, SIDE_BY_SIDE, STEP_BY_STEP, BY_CLASSES = range(5)
 
 
@@ -146,8 +146,9 @@ def _scan_classes(
                 at = i
             if step.adaptive:
                 compared = max(compared, gain)
-                place = place_of(gain, compared, step)
-                target = position + step_length(curve, step, place, step_rows)
+                scale, offset = scale_and_offset(compared, step)
+                bin_ = max(gain * scale, 0.0) + offset
+                target = position + step_length(curve, step, bin_, step_rows)
     node.best[0], node.best[1] = bar, compared
     node.place[2] = target - (boundary if step.by_midpoint else rows - 1)
     return tried, at
@@ -170,14 +171,12 @@ def _way_of_steps(step, clusters, longest, drawn):
     """How to search with the adaptive step."""
     if not clusters:
         return BY_CLASSES
-    if step.by_midpoint or step.carry:
+    if step.by_midpoint or step.carry or step.per_feature:
         return STEP_BY_STEP
     if longest == 1:
         # In a tiny node every step is one row long.
         return EVERY_CUT
-    if drawn < SMALL_NODE:
-        return LOOK_FIRST
-    return SIDE_BY_SIDE if step.per_feature else STEP_BY_STEP
+    return LOOK_FIRST if drawn < SMALL_NODE else SIDE_BY_SIDE
 
 
 @compiled
@@ -249,7 +248,7 @@ def search(
                     place[0], place[1] = f, 0
             elif way == SIDE_BY_SIDE:
                 k -= 1
-                f, at, best[0], k = walk_features(
+                f, at, best[0], best[1], k = walk_features(
                     queue,
                     k,
                     count,
@@ -269,6 +268,7 @@ def search(
                     step_rows,
                     drawn,
                     best[0],
+                    best[1],
                     tried_by,
                 )
             elif way == BY_CLASSES:
@@ -290,9 +290,8 @@ def search(
             else:
                 stepwise = way == STEP_BY_STEP
                 if not stepwise:
-                    # Where features share their greatest gain, one below the bar can be new, too.
-                    shared = way == LOOK_FIRST and not step.per_feature
-                    bar = best[1] if shared else best[0]
+                    # With steps a gain counts if it is the greatest, without if it is better.
+                    bar = best[0] if way == EVERY_CUT else best[1]
                     found, at, bar, k = _scan_clusters(
                         queue,
                         k - 1,

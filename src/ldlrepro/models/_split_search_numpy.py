@@ -28,8 +28,6 @@ class Split:
 class AdaptiveStep:
     alpha: float = 0.25
     beta: float = 8.0
-    per_feature: bool = True
-    """Whether the greatest gain, which lengths compare with, is of the feature or of the node."""
 
     def length(self, ratio: float, rows: int) -> int:
         """How far to go on after a gain that is ``ratio`` of the greatest."""
@@ -81,7 +79,7 @@ def best_split(X: np.ndarray, labels: np.ndarray, step: AdaptiveStep | None = No
     for f in range(X.shape[1]):
         rows, thresholds, gain = gain_curve(X[:, f], labels)
         if step is not None:
-            chosen, greatest = visited(gain, rows, n, step, 0.0 if step.per_feature else greatest)
+            chosen, greatest = visited(gain, rows, n, step, greatest)
             thresholds, gain = thresholds[chosen], gain[chosen]
         tried[f] = len(gain)
         # Gains that differ by rounding are equal, and the first of equals wins.

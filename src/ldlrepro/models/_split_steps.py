@@ -1,8 +1,9 @@
 # mypy: disable-error-code="no-untyped-def,assignment,call-arg"
-"""The adaptive step: its length, and the walk along features for the usual reading of the paper.
+"""The adaptive step: its length, and the walk along a feature for the usual reading of the paper.
 
-The next step depends on the last gain, so a walk is one long chain of operations that wait for each
-other. With a greatest gain of its own a feature depends on no other: several walk side by side.
+The next step depends on the last gain, so a walk waits for one long chain of operations after the
+other. Several features are therefore laid out and walked side by side, with the greatest gain as
+it is; where one of them exceeds it, the features from there on are walked again.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ def _step_of(value, rounding):
 
 
 @compiled
-def place_of(gain, compared, step):
-    """The bin of a gain's ratio to the greatest gain so far, which is at least this one."""
-    ratio = max(gain, 0.0) / compared if compared > NO_GAIN else step.first_ratio
-    return ratio * STEP_BINS
+def scale_and_offset(compared, step):
+    """The bin of a gain is gain * scale + offset; ``compared`` is the greatest gain so far."""
+    if compared > NO_GAIN:
+        return STEP_BINS / compared, 0.0
+    return 0.0, step.first_ratio * STEP_BINS
 
 
 @compiled
@@ -117,12 +119,13 @@ def walk_features(
     step_rows,
     drawn,
     bar,
+    compared,
     tried_by,
 ):
     """Search sorted columns of the queue from ``start`` until one is two-valued.
 
     Returns the best feature, minus the drawn rows left of its cut (0 if none is better than
-    ``bar``), the next bar, and where in the queue it stopped.
+    ``bar``), the next bar, the greatest gain, and where in the queue it stopped.
     """
     feature, ends, one_left = lanes.feature, lanes.ends, lanes.one_left
     target, tried, greatest = lanes.target, lanes.tried, lanes.greatest
@@ -132,42 +135,51 @@ def walk_features(
         while count < LANES and done < stop and lines[queue[done]] >= 0:
             feature[count] = queue[done]
             _lay_out(packed, words, lines[queue[done]], begin, end, shift, ends, one_left, count)
-            target[count], tried[count], greatest[count] = 1, 0, 0.0
             count += 1
             done += 1
-        moving = True
-        while moving:
-            moving = False
-            for k in range(count):
-                # A walk that has arrived stays, with no gain, and counts nothing.
-                n_left = _next_end(ends, k, target[k])
-                one = np.uint64(one_left[k, n_left])
-                n = np.uint64(n_left)
-                gain = ones[one] + zeros[n - one] - both[n] - parent
-                compared = max(greatest[k], gain)
-                greatest[k] = compared
-                tried[k] += n_left < drawn
-                place = place_of(gain, compared, step)
-                target[k] = min(n_left + step_length(curve, step, place, step_rows), drawn)
-                moving |= target[k] < drawn
-        for k in range(count):
-            tried_by[feature[k]] += tried[k]
-            if greatest[k] > bar:
-                best = feature[k]
-                # Where the best gain was; few features need to know, so it was not kept.
-                compared = 0.0
-                n_left = _next_end(ends, k, 1)
+        first = 0
+        while first < count:
+            scale, offset = scale_and_offset(compared, step)
+            if compared > NO_GAIN and count > first + 1:
+                target[first:count] = 1
+                tried[first:count] = 0
+                greatest[first:count] = 0.0
+                moving = True
+                while moving:
+                    moving = False
+                    for k in range(first, count):
+                        # A walk that has arrived stays, with no gain, and counts nothing.
+                        n_left = _next_end(ends, k, target[k])
+                        one = np.uint64(one_left[k, n_left])
+                        n = np.uint64(n_left)
+                        gain = ones[one] + zeros[n - one] - both[n] - parent
+                        greatest[k] = max(greatest[k], gain)
+                        tried[k] += n_left < drawn
+                        place = min(max(gain * scale, 0.0), np.float64(STEP_BINS))
+                        length = step_length(curve, step, place, step_rows)
+                        target[k] = min(n_left + length, drawn)
+                        moving |= target[k] < drawn
+                while first < count and greatest[first] <= compared:
+                    tried_by[feature[first]] += tried[first]
+                    first += 1
+            if first < count:
+                # A walk with a new greatest gain changes the steps of all that follow.
+                n_left = _next_end(ends, first, 1)
                 while n_left < drawn:
-                    one = np.uint64(one_left[k, n_left])
-                    n = np.uint64(n_left)
-                    gain = ones[one] + zeros[n - one] - both[n] - parent
-                    compared = max(compared, gain)
-                    if gain > bar:
-                        bar, at = gain + NO_GAIN, -n_left
-                    place = place_of(gain, compared, step)
+                    tried_by[feature[first]] += 1
+                    one = one_left[first, n_left]
+                    gain = ones[one] + zeros[n_left - one] - both[n_left] - parent
+                    if gain > compared:
+                        compared = gain
+                        scale, offset = scale_and_offset(compared, step)
+                        if gain > bar:
+                            bar = gain + NO_GAIN
+                            best, at = feature[first], -n_left
+                    place = max(gain * scale, 0.0) + offset
                     length = step_length(curve, step, place, step_rows)
-                    n_left = _next_end(ends, k, min(n_left + length, drawn))
-    return best, at, bar, done
+                    n_left = _next_end(ends, first, min(n_left + length, drawn))
+                first += 1
+    return best, at, bar, compared, done
 
 
 @compiled
@@ -194,6 +206,7 @@ def scan_stepwise(
     mask = (np.uint64(1) << high) - np.uint64(1)
     seen = np.uint64(0)
     tried, at, boundary = 0, 0, 0
+    scale, offset = scale_and_offset(compared, step)
     wall = np.uint64(0) if step.by_midpoint else np.uint64(target) << high
     i = begin
     while i < end - 1:
@@ -216,11 +229,12 @@ def scan_stepwise(
             gain = ones[one_left] + zeros[n_left - one_left] - both[n_left] - parent
             if gain > compared:
                 compared = gain
+                scale, offset = scale_and_offset(compared, step)
                 if gain > bar:
                     bar = gain + NO_GAIN
                     at = i
-            place = place_of(gain, compared, step)
-            target = position + step_length(curve, step, place, step_rows)
+            bin_ = max(gain * scale, 0.0) + offset
+            target = position + step_length(curve, step, bin_, step_rows)
             if not step.by_midpoint:
                 wall = np.uint64(target) << high
     return tried, at, bar, compared, target, boundary

@@ -74,11 +74,11 @@ def one_split_search(
 def _traces(
     X: np.ndarray, labels: np.ndarray, step: twin.AdaptiveStep | None
 ) -> list[FeatureTrace]:
-    traces = []
+    traces, greatest = [], 0.0
     for x in X.T:
         rows, thresholds, gains = twin.gain_curve(x, labels)
         if step is not None:
-            chosen, _ = twin.visited(gains, rows, len(X), step, 0.0)
+            chosen, greatest = twin.visited(gains, rows, len(X), step, greatest)
             rows, thresholds, gains = rows[chosen], thresholds[chosen], gains[chosen]
         traces.append(FeatureTrace(rows, thresholds, gains))
     return traces

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from ldlrepro.models._split_steps import place_of, step_length
+from ldlrepro.models._split_steps import scale_and_offset, step_length
 from ldlrepro.models._tree_types import NO_GAIN, TWO_VALUED
 from ldlrepro.models._two_means import compiled
 
@@ -92,8 +92,9 @@ def try_two_valued(node, f, shift, step, curve, step_rows, rows, table):
     if step.adaptive:
         node.best[1] = max(node.best[1], gain)
     if step.carry:
-        place = place_of(gain, node.best[1], step)
-        length = step_length(curve, step, place, step_rows)
+        scale, offset = scale_and_offset(node.best[1], step)
+        bin_ = max(gain * scale, 0.0) + offset
+        length = step_length(curve, step, bin_, step_rows)
         node.place[2] = position + length - last
     if gain > node.best[0]:
         node.best[0] = gain + NO_GAIN

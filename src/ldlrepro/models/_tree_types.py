@@ -10,7 +10,7 @@ NO_GAIN = 1e-9
 """Gains, or differences of gains, below this are rounding."""
 STEP_BINS = 1024
 """Resolution of the curve of steps."""
-SMALL_NODE = 200
+SMALL_NODE = 48
 """With fewer rows the adaptive search looks at every gain first."""
 LANES = 4
 """Features that the adaptive search walks through side by side."""
