@@ -268,12 +268,33 @@ grow = _keyed_by(_sources())
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_predictions(X, feature, threshold, child, roots, leaves, total):
-    """Add the leaf of each row in each tree to ``total``, tree by tree."""
+def add_predictions(X, nodes, threshold, roots, leaves, total):
+    """Add the leaf of each row in each tree to ``total``, tree by tree.
+
+    A node is its feature and its left child, or -1 and its leaf. Four rows go down together, so
+    that the processor need not wait for one node before it asks for the next.
+    """
+    last = len(X) - 1
     for root in roots:
-        for i in range(len(X)):
-            number = root
-            while feature[number] >= 0:
-                number = child[number] + (X[i, feature[number]] > threshold[number])
-            for j in range(leaves.shape[1]):
-                total[i, j] += leaves[child[number], j]
+        for i in range(0, len(X), 4):
+            # Past the end the last row goes down again, and is not added.
+            i1, i2, i3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+            a = b = c = d = root
+            fa = fb = fc = fd = nodes[root, 0]
+            while fa >= 0 or fb >= 0 or fc >= 0 or fd >= 0:
+                if fa >= 0:
+                    a = nodes[a, 1] + (X[i, fa] > threshold[a])
+                    fa = nodes[a, 0]
+                if fb >= 0:
+                    b = nodes[b, 1] + (X[i1, fb] > threshold[b])
+                    fb = nodes[b, 0]
+                if fc >= 0:
+                    c = nodes[c, 1] + (X[i2, fc] > threshold[c])
+                    fc = nodes[c, 0]
+                if fd >= 0:
+                    d = nodes[d, 1] + (X[i3, fd] > threshold[d])
+                    fd = nodes[d, 0]
+            ends = (a, b, c, d)
+            for k in range(min(4, len(X) - i)):
+                for j in range(leaves.shape[1]):
+                    total[i + k, j] += leaves[nodes[ends[k], 1], j]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _STARTS = ("pca_sign", "random", "farthest_pair")
 _ROUNDINGS = ("floor", "round", "ceil")
 _UNLIMITED = 2**31
-_BLOCK_ROWS = 1024
+_BLOCK_ROWS = 512  # which stay in the cache while all trees look at them
 
 
 class _SplitForest(LDLEstimator):
@@ -95,9 +95,9 @@ class _SplitForest(LDLEstimator):
         nodes = np.cumsum([0] + [len(tree.feature) for tree in self.trees_])
         leaves = np.cumsum([0] + [len(tree.leaves) for tree in self.trees_])
         self.roots_ = nodes[:-1]
-        self.feature_ = np.concatenate([tree.feature for tree in self.trees_])
+        feature = np.concatenate([tree.feature for tree in self.trees_])
         self.threshold_ = np.concatenate([tree.threshold for tree in self.trees_])
-        self.child_ = np.concatenate(
+        child = np.concatenate(
             [
                 tree.child + np.where(tree.feature < 0, first_leaf, first_node)
                 for tree, first_node, first_leaf in zip(
@@ -105,6 +105,8 @@ class _SplitForest(LDLEstimator):
                 )
             ]
         )
+        # Side by side, for a prediction looks at both.
+        self.nodes_ = np.column_stack([feature, child]).astype(np.int32)
         self.leaves_ = np.concatenate([self._leaf_values(tree) for tree in self.trees_])
 
     def _leaf_values(self, tree: Tree) -> np.ndarray:
@@ -114,13 +116,11 @@ class _SplitForest(LDLEstimator):
         from ldlrepro.models._tree_growth import add_predictions
 
         total = np.zeros((X.shape[0], self.n_labels_))
-        forest = (self.feature_, self.threshold_, self.child_, self.roots_, self.leaves_)
-        if not hasattr(X, "tocsr"):
-            add_predictions(X, *forest, total)
-        else:
-            for start in range(0, X.shape[0], _BLOCK_ROWS):
-                rows = slice(start, start + _BLOCK_ROWS)
-                add_predictions(X[rows].toarray(), *forest, total[rows])
+        forest = (self.nodes_, self.threshold_, self.roots_, self.leaves_)
+        for start in range(0, X.shape[0], _BLOCK_ROWS):
+            rows = slice(start, start + _BLOCK_ROWS)
+            part = X[rows].toarray() if hasattr(X, "tocsr") else X[rows]
+            add_predictions(part, *forest, total[rows])
         return total / self.trees
 
     def step_rule(self) -> Step:
