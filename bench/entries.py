@@ -28,7 +28,7 @@ class Bars:
     worse_kl: float | None = None
     """The share by which our KL may exceed the peer's."""
     seconds: float | None = None
-    """CPU time, as everywhere."""
+    """Wall time, for nobody is beside us."""
     mb: float | None = None
 
 

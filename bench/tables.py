@@ -95,8 +95,8 @@ def verdict(comparison: Comparison, row: Row) -> str:
         )
     if bars.worse_kl is not None and row.ours_kl is not None and row.peer_kl is not None:
         held["KL"] = row.ours_kl <= (1 + bars.worse_kl) * row.peer_kl
-    if bars.seconds is not None and row.ours_cpu_s is not None:
-        held["time"] = row.ours_cpu_s < bars.seconds
+    if bars.seconds is not None and row.ours_wall_s is not None:
+        held["time"] = row.ours_wall_s < bars.seconds
     if bars.mb is not None and row.ours_peak_mb is not None:
         held["memory"] = row.ours_peak_mb < bars.mb
     if not held:
@@ -114,7 +114,7 @@ def bar_text(comparison: Comparison) -> str:
     if bars.worse_kl is not None:
         parts.append("KL no worse")
     if bars.seconds is not None:
-        parts.append(f"under {bars.seconds:g} CPU s")
+        parts.append(f"under {bars.seconds:g} s")
     if bars.mb is not None:
         parts.append(f"under {bars.mb:g} MB")
     return ", ".join(parts)
