@@ -71,6 +71,8 @@ def _verdict(
     if plan.is_quoted(row):
         reason = f"the paper takes it from {row['quoted_from']}"
         return VerdictRow(**base, **measured, verdict=QUOTED, reason=reason)
+    if measured and experiments.is_yardstick(cell):
+        return VerdictRow(**base, **measured, verdict=NOT_RUN, reason=experiments.why_not(cell))
     if not measured:
         reason = experiments.why_not(cell) if cell.experiment else _why_not(cell, scored)
         return VerdictRow(**base, verdict=NOT_RUN, reason=reason)

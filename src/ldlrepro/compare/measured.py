@@ -35,7 +35,7 @@ class MeasuredBy:
         found = self.experiments.get(cell.experiment, {"cells": []})
         values = {_place(entry): entry for entry in found["cells"]}
         mine, yardstick = values.get(_place(cell.row)), self._yardstick(cell)
-        if mine is None or yardstick is cell.row:
+        if mine is None:
             return {}
         scale = 1.0
         if yardstick:
@@ -50,10 +50,14 @@ class MeasuredBy:
             "source": found["source"],
         }
 
+    def is_yardstick(self, cell: plan.Cell) -> bool:
+        """Its scaled time is the printed one by definition, which is no judgement."""
+        return self._yardstick(cell) is cell.row
+
     def why_not(self, cell: plan.Cell) -> str:
         if cell.experiment not in self.experiments:
             return f"not run yet: ldlrepro experiment {self.paper} {cell.experiment}"
-        if self._yardstick(cell) is cell.row:
+        if self.is_yardstick(cell):
             return "the yardstick of this table: the other times are judged in relation to it"
         return f"data not available to the experiment {cell.experiment}: {cell.row['dataset']}"
 

