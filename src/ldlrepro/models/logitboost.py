@@ -26,8 +26,8 @@ _LARGEST_RESPONSE = 4.0
 _FLOOR = 1e-6
 _HISTOGRAM_BYTES = 256 * 2**20
 
-Forest = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""Feature, threshold and child of each node, the roots, and the leaves."""
+Forest = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Feature and child of each node, their thresholds, the roots, and the leaves."""
 Mapping = Callable[[Callable[[np.ndarray], Any], Iterable[np.ndarray]], Iterable[Any]]
 
 
@@ -119,9 +119,10 @@ class _Boosting(LDLEstimator):
             ]
             self.forests_.append(
                 (
-                    np.concatenate([tree.feature for tree in trees]),
+                    _nodes(
+                        np.concatenate([tree.feature for tree in trees]), np.concatenate(children)
+                    ),
                     np.concatenate([tree.threshold for tree in trees]),
-                    np.concatenate(children),
                     nodes[:-1],
                     np.concatenate([tree.leaves for tree in trees]),
                 )
@@ -319,13 +320,18 @@ class _Watched:
         trees = self.ensemble.advance(mapping)
         for tree, part in zip(trees, _parts(self.outputs, trees), strict=True):
             root = np.zeros(1, np.int64)
-            _add(self.X, (tree.feature, tree.threshold, tree.child, root, tree.leaves), part)
+            nodes = _nodes(tree.feature, tree.child)
+            _add(self.X, (nodes, tree.threshold, root, tree.leaves), part)
         return metrics.evaluate(self.D, softmax_rows(self.ensemble.model._scores(self.outputs)))
 
 
 def _parts(outputs: np.ndarray, trees: list[Any]) -> list[np.ndarray]:
     """Columns of the outputs by tree of a round: one each, or all for the only tree."""
     return np.hsplit(outputs, len(trees))
+
+
+def _nodes(feature: np.ndarray, child: np.ndarray) -> np.ndarray:
+    return np.column_stack([feature, child]).astype(np.int32)
 
 
 def _add(X: np.ndarray, forest: Forest, outputs: np.ndarray) -> None:
