@@ -80,7 +80,7 @@ class Boosted:
 
         if self.parameters["tree_method"] == "hist":
             self.parameters["max_bin"] = self.max_bin
-            data = xgboost.QuantileDMatrix(F, D, max_bin=self.max_bin, nthread=1)
+            data: xgboost.DMatrix = xgboost.QuantileDMatrix(F, D, max_bin=self.max_bin, nthread=1)
         else:
             data = xgboost.DMatrix(F, D, nthread=1)
         self.booster_ = xgboost.train(self.parameters, data, self.rounds)
