@@ -44,6 +44,6 @@ def test_true_labels_of_another_shape_are_refused(data):
         TrueLabels().fit(X, D).predict(X, D[:, :2])
 
 
-def test_only_the_ceiling_sees_test_labels():
+def test_only_the_ceiling_and_the_oracle_see_test_labels():
     seeing = [m for m in config.method_ids() if config.load_method(m).get("sees_test_labels")]
-    assert seeing == ["true_labels"]
+    assert seeing == ["ldldf_oracle", "true_labels"]

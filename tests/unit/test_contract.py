@@ -14,7 +14,14 @@ from ldlrepro.errors import UserError
 from ldlrepro.models.base import LDLEstimator
 
 # Cheaper settings, for classes that have these parameters. The contract does not depend on them.
-CHEAPER = {"max_iter": 40, "trees": 5, "validation_rows": 1}
+CHEAPER = {
+    "max_iter": 40,
+    "trees": 5,
+    "max_trees": 5,
+    "max_layers": 2,
+    "folds": 2,
+    "validation_rows": 1,
+}
 
 METHODS = [
     name
@@ -24,6 +31,7 @@ METHODS = [
 
 NEEDS_TRUE_LABELS = {
     "true_labels": "answers with the labels it is given, so it has no predict(X)",
+    "ldldf_oracle": "compares its layers' outputs with the labels it is given",
 }
 NOT_EQUIVARIANT = {
     "rf": "a tie between two highest degrees goes to the lower label index",
@@ -46,6 +54,18 @@ SPARSE_DIFFERS = {
     "rf_reg": "rounding decides between equally good splits, and zeros are summed at another time",
     "rf_reg@kl": "as rf_reg",
 }
+
+
+def ldldf_with(kind: str) -> list[str]:
+    """LDLDF and its variants that have this kind of learner."""
+    own = [name for name in METHODS if name.partition("@")[0] in ("ldldf", "ldldf_oracle")]
+    return [name for name in own if kind in models.load(name).get_params()["learners"].split("+")]
+
+
+NOT_EQUIVARIANT |= dict.fromkeys(ldldf_with("rf"), "as rf_reg")
+SPARSE_DIFFERS |= dict.fromkeys(ldldf_with("rf"), "as rf_reg")
+SPARSE_DIFFERS |= dict.fromkeys(ldldf_with("xgb"), "xgboost reads absent entries as missing values")
+
 # The start ties label j to feature j, so an early stop depends on the order of the labels.
 EQUIVARIANT_WITH = {
     "SABFGS": {"init": "zeros", "max_iter": 15},

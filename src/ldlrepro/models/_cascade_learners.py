@@ -1,0 +1,126 @@
+"""The learners of a cascade's layers: one way to fit and predict for four kinds of model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ldlrepro.models.forest import RFRegression
+from ldlrepro.models.knn import AAKNN
+
+KINDS = ("rf", "xgb", "knn", "lr")
+
+LOWEST_DEGREE = 1e-6
+"""Clipping leaves no zeros: a label that one learner rules out would cost any kl."""
+
+
+class Model(Protocol):
+    def fit(self, F: Any, D: np.ndarray) -> Any: ...
+
+    def predict(self, F: Any) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything a learner needs to know but its seed; ``trees`` and ``depth`` grow by layer."""
+
+    trees: int
+    depth: int
+    max_features: str | int | float | None
+    learning_rate: float
+    max_bin: int
+    tree_method: str
+    multi_strategy: str
+    n_neighbors: int
+
+
+def build(kind: str, settings: Settings, seed: int) -> Model:
+    if kind == "rf":
+        return RFRegression(
+            trees=settings.trees,
+            max_depth=settings.depth,
+            max_samples=1.0,
+            min_split=2,
+            max_features=settings.max_features,
+            random_state=seed,
+        )
+    if kind == "xgb":
+        return Boosted(settings, seed)
+    if kind == "knn":
+        return AAKNN(settings.n_neighbors)
+    return Linear()
+
+
+class Boosted:
+    """XGBoost on all labels at once: one histogram of the features, one booster.
+
+    One thread, because xgboost sums histograms in another order with another number of threads.
+    Absent entries of compressed data are missing values to xgboost; it learns on which side of a
+    split they go.
+    """
+
+    def __init__(self, settings: Settings, seed: int) -> None:
+        self.rounds = settings.trees
+        self.parameters = {
+            "objective": "reg:squarederror",
+            "eta": settings.learning_rate,
+            "max_depth": settings.depth,
+            "tree_method": settings.tree_method,
+            "multi_strategy": settings.multi_strategy,
+            "seed": seed,
+            "nthread": 1,
+            "verbosity": 0,
+        }
+        self.max_bin = settings.max_bin
+
+    def fit(self, F: Any, D: np.ndarray) -> Boosted:
+        import xgboost
+
+        if self.parameters["tree_method"] == "hist":
+            self.parameters["max_bin"] = self.max_bin
+            data: xgboost.DMatrix = xgboost.QuantileDMatrix(F, D, max_bin=self.max_bin, nthread=1)
+        else:
+            data = xgboost.DMatrix(F, D, nthread=1)
+        self.booster_ = xgboost.train(self.parameters, data, self.rounds)
+        return self
+
+    def predict(self, F: Any) -> np.ndarray:
+        return np.asarray(self.booster_.inplace_predict(F), dtype=np.float64)
+
+
+class Linear:
+    """Least squares with an intercept; of several solutions the shortest."""
+
+    def fit(self, F: Any, D: np.ndarray) -> Linear:
+        from sklearn.linear_model import LinearRegression
+
+        self.model_ = LinearRegression().fit(_dense(F), D)
+        return self
+
+    def predict(self, F: Any) -> np.ndarray:
+        return self.model_.predict(_dense(F))
+
+
+def as_distributions(P: np.ndarray, normalise: str) -> np.ndarray:
+    """Outputs (labels along the last axis) made into distributions, or left alone by 'none'."""
+    if normalise == "none":
+        return P
+    if normalise == "simplex":
+        P = _nearest_on_simplex(P)
+    P = np.maximum(P, LOWEST_DEGREE)
+    return P / P.sum(axis=-1, keepdims=True)
+
+
+def _nearest_on_simplex(P: np.ndarray) -> np.ndarray:
+    """Euclidean projection: subtract what leaves a sum of one after cutting at zero."""
+    descending = -np.sort(-P, axis=-1)
+    counts = np.arange(1, P.shape[-1] + 1)
+    shifts = (np.cumsum(descending, axis=-1) - 1.0) / counts
+    kept = (descending > shifts).sum(axis=-1, keepdims=True)
+    return np.maximum(P - np.take_along_axis(shifts, kept - 1, axis=-1), 0.0)
+
+
+def _dense(F: Any) -> np.ndarray:
+    return F.toarray() if hasattr(F, "tocsr") else F
