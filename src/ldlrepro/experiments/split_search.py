@@ -45,7 +45,7 @@ def drawn_sample(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 36))
     weights = rng.normal(scale=0.02, size=(36, 8))
-    weights[[3, 17, 30]] *= 3.5
+    weights[[3, 17, 30]] *= 3
     logits = X @ weights + rng.normal(scale=0.5, size=(rows, 8))
     D = np.exp(logits - logits.max(axis=1, keepdims=True))
     return X, D / D.sum(axis=1, keepdims=True)
