@@ -49,7 +49,7 @@ def _verdict(
         "printed": row["mean"],
         "printed_std": row["std"],
         "better": row["better"],
-        "note": "; ".join(filter(None, [cell.note, row["note"]])),
+        "note": "; ".join(filter(None, [cell.note, row["note"], experiments.note(cell)])),
     }
     if cell.unit is not None:
         base |= {

@@ -50,6 +50,13 @@ class MeasuredBy:
             "source": found["source"],
         }
 
+    def note(self, cell: plan.Cell) -> str:
+        """What a reader must know of a number that is not as it was measured."""
+        yardstick = self._yardstick(cell)
+        if yardstick is None:
+            return ""
+        return f"our seconds, scaled so that {yardstick['method']} takes as long as printed"
+
     def is_yardstick(self, cell: plan.Cell) -> bool:
         """Its scaled time is the printed one by definition, which is no judgement."""
         return self._yardstick(cell) is cell.row
