@@ -1,14 +1,11 @@
-"""LDLDF: the cascade rebuilt by hand, the index audit, reuse, the stopping rule, leaks."""
-
-from itertools import pairwise
+"""LDLDF: the cascade rebuilt by hand, the index audit, and the learners."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from ldlrepro import config, metrics
-from ldlrepro.models import _cascade
-from ldlrepro.models._cascade import Reuse, StopRule, Workers, join
+from ldlrepro import metrics
+from ldlrepro.models._cascade import Workers, join
 from ldlrepro.models._cascade_learners import (
     LOWEST_DEGREE,
     Boosted,
@@ -18,28 +15,10 @@ from ldlrepro.models._cascade_learners import (
     build,
 )
 from ldlrepro.models.knn import AAKNN
-from ldlrepro.models.ldldf import LDLDF, LDLDFOracle
-from ldlrepro.protocols.folds import Fold
-from ldlrepro.protocols.selection import run_fold
+from ldlrepro.models.ldldf import LDLDF
+from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
 
-SMALL = {
-    "trees": 4,
-    "trees_step": 2,
-    "max_trees": 6,
-    "depth": 2,
-    "depth_step": 1,
-    "max_layers": 4,
-    "random_state": 5,
-}
 PLAIN = {"learners": "knn+lr", "learners_per_layer": 2, "reuse": "off", "output_layer": "last"}
-NEVER_STOPS = {"patience": 99, "output_layer": "last"}
-
-
-def problem(seed: int = 0, n: int = 60, q: int = 5, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, q))
-    D = np.exp(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
-    return X, D / D.sum(axis=1, keepdims=True)
 
 
 def settings(**changes) -> Settings:
@@ -54,32 +33,6 @@ def settings(**changes) -> Settings:
         "n_neighbors": 3,
     }
     return Settings(**{**values, **changes})
-
-
-class Spy:
-    """A learner that answers with a fixed row and writes down what it was given."""
-
-    log: list["Spy"]
-
-    def __init__(self, kind: str, given: Settings) -> None:
-        self.kind, self.given = kind, given
-        self.asked: list[np.ndarray] = []
-        type(self).log.append(self)
-
-    def fit(self, F, D):
-        self.F, self.labels = F, D.shape[1]
-        return self
-
-    def predict(self, F):
-        self.asked.append(F)
-        return np.full((F.shape[0], self.labels), 1 / self.labels)
-
-
-@pytest.fixture
-def spies(monkeypatch):
-    Spy.log = []
-    monkeypatch.setattr(_cascade, "build", lambda kind, given, seed: Spy(kind, given))
-    return Spy.log
 
 
 # ---------------------------------------------------------------------- layers by hand
@@ -223,167 +176,6 @@ def test_new_columns_stand_behind_the_features_in_blocks_by_learner():
     F = join(X, C)
     np.testing.assert_array_equal(F, np.hstack([X, C[0], C[1]]))
     np.testing.assert_array_equal(join(csr_matrix(X), C).toarray(), F)
-
-
-# ---------------------------------------------------------------------- reuse
-
-
-@pytest.mark.parametrize("reuse", ["per_learner", "joint"])
-@pytest.mark.parametrize("kl_order", ["prediction_first", "truth_first"])
-def test_no_training_row_gets_farther_from_its_labels_with_reuse(reuse, kl_order):
-    X, D = problem()
-    model = LDLDF(**SMALL | NEVER_STOPS, reuse=reuse, kl_order=kl_order).fit(X, D)
-    assert len(model.distance_) == 4
-    for before, after in pairwise(model.distance_):
-        assert (after <= before).all()
-        assert (after < before).any()
-
-
-def test_without_reuse_some_training_rows_get_farther_from_their_labels():
-    X, D = problem()
-    model = LDLDF(**SMALL | NEVER_STOPS, reuse="off").fit(X, D)
-    assert all((after > before).any() for before, after in pairwise(model.distance_))
-
-
-@pytest.mark.parametrize(("layers", "same"), [(1, True), (2, True), (3, False)])
-def test_reuse_first_shows_in_what_the_third_layer_sees(layers, same):
-    X, D = problem()
-    P = {
-        reuse: LDLDF(**SMALL | NEVER_STOPS | {"max_layers": layers}, reuse=reuse)
-        .fit(X, D)
-        .predict(X)
-        for reuse in ("per_learner", "off")
-    }
-    assert np.array_equal(P["per_learner"], P["off"]) == same
-
-
-def test_joint_reuse_swaps_all_learners_of_a_row_and_the_other_each_alone():
-    D = np.array([[0.5, 0.5]])
-    Z = np.array([[[0.4, 0.6]], [[0.1, 0.9]]])
-    L = np.array([[[0.2, 0.8]], [[0.5, 0.5]]])
-    alone = Reuse("per_learner", "truth_first").keep_better(L, Z, D)
-    np.testing.assert_array_equal(alone, [Z[0], L[1]])
-    joint = Reuse("joint", "truth_first").keep_better(L, Z, D)
-    np.testing.assert_array_equal(joint, L)
-    np.testing.assert_array_equal(Reuse("off", "truth_first").keep_better(L, Z, D), L)
-
-
-def test_equal_divergences_keep_the_earlier_output():
-    D = np.array([[0.5, 0.5]])
-    Z, L = np.array([[[0.4, 0.6]]]), np.array([[[0.6, 0.4]]])
-    np.testing.assert_array_equal(Reuse("per_learner", "truth_first").keep_better(L, Z, D), Z)
-
-
-def test_divergence_takes_the_prediction_first_or_the_truth():
-    L, D = np.array([[[0.9, 0.1]]]), np.array([[0.5, 0.5]])
-    prediction_first = 0.9 * np.log(1.8) + 0.1 * np.log(0.2)
-    truth_first = 0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1)
-    assert Reuse("joint", "prediction_first").distance(L, D) == pytest.approx(prediction_first)
-    assert Reuse("joint", "truth_first").distance(L, D) == pytest.approx(truth_first)
-
-
-# ---------------------------------------------------------------------- stopping
-
-
-def followed(rule: StopRule, values: list[float]) -> tuple[int, int]:
-    """Layers built and the best of them."""
-    for value in values:
-        if rule.stops_after(value):
-            break
-    return rule.seen, rule.best_layer
-
-
-@pytest.mark.parametrize(
-    ("theta", "mode", "counter", "expected"),
-    [
-        (0.1, "absolute", "consecutive", (7, 4)),
-        (0.1, "absolute", "cumulative", (5, 4)),
-        (0.0, "absolute", "consecutive", (8, 7)),
-        (0.05, "relative", "consecutive", (8, 7)),
-        (np.inf, "absolute", "consecutive", (4, 1)),
-    ],
-)
-def test_rule_counts_layers_that_do_not_improve_enough(theta, mode, counter, expected):
-    values = [-1.0, -0.99, -0.98, -0.8, -0.85, -0.8, -0.75, -0.76]
-    assert followed(StopRule(theta, mode, counter, 3), values) == expected
-
-
-@pytest.mark.parametrize("theta", [0.0, np.inf])
-def test_cascade_that_never_improves_stops_after_three_more_layers(spies, theta):
-    X, D = problem()
-    model = LDLDF(theta=theta, random_state=0).fit(X, D)
-    assert model.diagnostics_["layers_built"] == 4
-    assert model.diagnostics_["layers_kept"] == 1
-    assert model.diagnostics_["stopped_by"] == "rule"
-
-
-def test_printed_algorithm_judges_by_what_reuse_kept():
-    X, D = problem()
-    model = LDLDF(**SMALL | NEVER_STOPS, judge_on="reused", learners="knn").fit(X, D)
-    assert model.layers_[0].fold_of.shape[1] == 60  # no row is held out of the cascade
-    assert list(model.performance_) == sorted(model.performance_)
-
-
-def test_last_layer_answers_if_asked_for():
-    X, D = problem()
-    counts = {
-        which: len(LDLDF(**SMALL, theta=np.inf, output_layer=which).fit(X, D).layers_)
-        for which in ("best", "last")
-    }
-    assert counts == {"best": 1, "last": 4}
-
-
-def test_measure_that_grows_with_quality_is_not_turned_round():
-    X, D = problem()
-    model = LDLDF(**SMALL | NEVER_STOPS, measure="cosine", judge_on="out_of_fold").fit(X, D)
-    assert all(0 < value <= 1 for value in model.performance_)
-
-
-# ---------------------------------------------------------------------- leaks
-
-
-def predictions(method: str, D_test_order: np.ndarray) -> np.ndarray:
-    X, D = problem()
-    D = D.copy()
-    D[45:] = D[45:][D_test_order]
-    fold = Fold(0, 0, np.arange(45), np.arange(0), np.arange(45, 60))
-    spec = config.load_method(method)
-    return run_fold(method, spec, X, D, fold, select_by="kl", seed=3).predictions
-
-
-def test_test_labels_reach_the_oracle_and_nothing_else():
-    straight, turned = np.arange(15), np.arange(15)[::-1]
-    honest = [predictions(cheap("ldldf"), order) for order in (straight, turned)]
-    np.testing.assert_array_equal(*honest)
-    oracle = [predictions(cheap("ldldf_oracle"), order) for order in (straight, turned)]
-    assert not np.allclose(*oracle)
-
-
-def cheap(method: str) -> str:
-    return config.with_settings(
-        method, {"trees": 4, "max_trees": 4, "max_layers": 3, "patience": 9}
-    )
-
-
-def test_oracle_answers_with_the_best_output_so_far():
-    X, D = problem()
-    parameters = SMALL | NEVER_STOPS
-    oracle = LDLDFOracle(**parameters).fit(X[:45], D[:45])
-    honest = LDLDF(**parameters).fit(X[:45], D[:45])
-    kl = [
-        metrics.evaluate(D[45:], P)["kl"]
-        for P in (oracle.predict(X[45:], D[45:]), honest.predict(X[45:]))
-    ]
-    assert kl[0] < kl[1]
-
-
-def test_oracle_without_labels_or_with_others_is_refused():
-    X, D = problem()
-    model = LDLDFOracle(**SMALL).fit(X, D)
-    with pytest.raises(ValueError, match=r"needs the true labels: call predict\(X, D_true\)"):
-        model.predict(X)
-    with pytest.raises(ValueError, match=r"D_true has shape \(60, 2\), expected \(60, 3\)"):
-        model.predict(X, D[:, :2])
 
 
 # ---------------------------------------------------------------------- learners

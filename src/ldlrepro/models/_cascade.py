@@ -1,4 +1,4 @@
-"""Parts of a cascade: cross-fitted layers, reuse of earlier outputs, and the rule to stop.
+"""Parts of a cascade: layers, fitted crosswise, and the rule to stop.
 
 Outputs of a layer have the shape (learners, rows, labels).
 """
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.metrics import zero_convention
 from ldlrepro.models._cascade_learners import Model, Settings, as_distributions, build
 from ldlrepro.models.base import child_seeds, to_simplex
 
@@ -136,41 +135,20 @@ def mean_of(L: np.ndarray) -> np.ndarray:
     return np.mean([to_simplex(np.maximum(one, 0.0)) for one in L], axis=0)
 
 
-# ---------------------------------------------------------------------- reuse
-
-
-@dataclass(frozen=True)
-class Reuse:
-    """Which of a row's outputs so far the next layer sees."""
-
-    by: str
-    """'per_learner', 'joint' (all learners of a row together, by their mean) or 'off'."""
-    kl_order: str
-
-    def distance(self, L: np.ndarray, D: np.ndarray) -> np.ndarray:
-        """The divergence that decides, of shape (learners, rows), or (1, rows) if joint."""
-        P = [mean_of(L)] if self.by == "joint" else [mean_of(one[None]) for one in L]
-        kl = zero_convention("clip64").kl
-        if self.kl_order == "prediction_first":
-            return np.array([kl(p, D) for p in P])
-        return np.array([kl(D, p) for p in P])
-
-    def keep_better(self, L: np.ndarray, Z: np.ndarray | None, D: np.ndarray) -> np.ndarray:
-        """The new outputs L where they are nearer to the labels than the best so far, Z."""
-        if Z is None or self.by == "off":
-            return L
-        nearer = self.distance(L, D) < self.distance(Z, D)
-        return np.where(nearer[:, :, None], L, Z)
-
-
 # ---------------------------------------------------------------------- stopping
 
 
 class StopRule:
-    """Follows a measure for which more is better, layer by layer."""
+    """Follows a measure for which more is better, layer by layer.
 
-    def __init__(self, theta: float, theta_mode: str, counter: str, patience: int) -> None:
-        self.theta, self.theta_mode = theta, theta_mode
+    With a ``ceiling``, the measure's best possible value, it also stops as soon as nothing below
+    the ceiling can improve by theta: what the rule would answer is settled then.
+    """
+
+    def __init__(
+        self, theta: float, theta_mode: str, counter: str, patience: int, ceiling: float = math.inf
+    ) -> None:
+        self.theta, self.theta_mode, self.ceiling = theta, theta_mode, ceiling
         self.counter, self.patience = counter, patience
         self.best = -math.inf
         self.best_layer = 0
@@ -185,10 +163,10 @@ class StopRule:
                 self.failures = 0
         else:
             self.failures += 1
-        return self.failures >= self.patience
+        return self.failures >= self.patience or not self._improves(self.ceiling)
 
     def _improves(self, performance: float) -> bool:
-        if self.seen == 1:
+        if self.best == -math.inf:
             return True
         gain = performance - self.best
         least = self.theta * abs(self.best) if self.theta_mode == "relative" else self.theta

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ldlrepro import metrics
-from ldlrepro.models._cascade import Layer, Plan, Reuse, StopRule, Workers, fit_layer, join, mean_of
+from ldlrepro.models._cascade import Layer, Plan, StopRule, Workers, fit_layer, join, mean_of
 from ldlrepro.models._cascade_learners import KINDS, Settings
+from ldlrepro.models._cascade_reuse import TEST_REUSE, Choice, Reuse, choose
 from ldlrepro.models.base import LDLEstimator, child_seeds, to_simplex
 
 _WORDS = {
@@ -21,6 +22,7 @@ _WORDS = {
     "partition": ("per_learner", "per_layer"),
     "normalise": ("clip", "simplex", "none"),
     "reuse": ("per_learner", "joint", "off"),
+    "test_reuse": TEST_REUSE,
     "kl_order": ("prediction_first", "truth_first"),
     "judge_on": ("holdout", "out_of_fold", "reused"),
     "measure": tuple(metrics.BETTER),
@@ -37,10 +39,11 @@ class LDLDF(LDLEstimator):
 
     Layer t grows ``trees + (t - 1) trees_step`` trees, at most ``max_trees``, of depth
     ``depth + (t - 1) depth_step``. With ``reuse`` a training row keeps the output nearest to its
-    labels of all layers so far; new rows, whose labels nobody knows, have the latest.
+    labels of all layers so far; ``test_reuse`` says what new rows keep, whose labels nobody knows.
     Layers are added until ``patience`` of them in a row do not improve ``measure`` by ``theta``,
     on rows held out of the cascade ('holdout'), on the outputs for the training rows
-    ('out_of_fold') or on those after reuse ('reused').
+    ('out_of_fold') or on those after reuse ('reused'). ``skip_hopeless`` does not build layers
+    that cannot improve it by as much any more; the answer is the same.
     """
 
     accepts_sparse = True
@@ -67,6 +70,7 @@ class LDLDF(LDLEstimator):
         partition: str = "per_learner",
         normalise: str = "clip",
         reuse: str = "per_learner",
+        test_reuse: str = "none",
         kl_order: str = "prediction_first",
         judge_on: str = "holdout",
         holdout_share: float = 0.1,
@@ -76,6 +80,7 @@ class LDLDF(LDLEstimator):
         counter: str = "consecutive",
         patience: int = 3,
         output_layer: str = "best",
+        skip_hopeless: bool = True,
         random_state: int | None = None,
         n_jobs: int = 1,
     ) -> None:
@@ -99,6 +104,7 @@ class LDLDF(LDLEstimator):
         self.partition = partition
         self.normalise = normalise
         self.reuse = reuse
+        self.test_reuse = test_reuse
         self.kl_order = kl_order
         self.judge_on = judge_on
         self.holdout_share = holdout_share
@@ -108,6 +114,7 @@ class LDLDF(LDLEstimator):
         self.counter = counter
         self.patience = patience
         self.output_layer = output_layer
+        self.skip_hopeless = skip_hopeless
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -118,23 +125,26 @@ class LDLDF(LDLEstimator):
         split_seed, *layer_seeds = child_seeds(self.random_state, 1 + self.max_layers)
         inside, held = self._split(len(D), split_seed)
         self._check_rows(len(inside))
-        workers, reuse = Workers(self.n_jobs), Reuse(self.reuse, self.kl_order)
-        rule = StopRule(self.theta, self.theta_mode, self.counter, self.patience)
+        workers, reuse, rule = Workers(self.n_jobs), self._reuse(), self._rule()
         X_in, D_in = X[inside], D[inside]
         judged = _NewRows(X[held], reuse, D[held] if self._knows_new_labels else None)
         F, Z = X_in, None
         self.layers_: list[Layer] = []
+        self.choices_: list[Choice | None] = []
         self.performance_: list[float] = []
         self.distance_: list[np.ndarray] = []
         """For every layer, the divergence of each training row after reuse."""
         stopped = "depth"
         for number, seed in enumerate(layer_seeds):
             layer, L = fit_layer(plan, self._settings(number), F, D_in, seed, workers)
-            Z = reuse.keep_better(L, Z, D_in)
+            taken = reuse.nearer(L, Z, D_in)
+            Z = choose(taken, L, Z)
             self.layers_.append(layer)
+            self.choices_.append(reuse.learn_choice(X_in, taken, seed))
             self.distance_.append(reuse.distance(Z, D_in))
             if self.judge_on == "holdout":
-                performance = self._performance(judged.advance(layer, workers), D[held])
+                advanced = judged.advance(layer, self.choices_[-1], workers)
+                performance = self._performance(advanced, D[held])
             else:
                 performance = self._performance(L if self.judge_on == "out_of_fold" else Z, D_in)
             self.performance_.append(performance)
@@ -143,10 +153,19 @@ class LDLDF(LDLEstimator):
                 break
             F = join(X_in, Z)
         kept = rule.best_layer if self.output_layer == "best" else len(self.layers_)
-        del self.layers_[kept:]
+        del self.layers_[kept:], self.choices_[kept:]
         self.diagnostics_ = self._diagnostics(stopped)
 
     _knows_new_labels = False
+
+    def _reuse(self) -> Reuse:
+        return Reuse(self.reuse, self.kl_order, self.test_reuse)
+
+    def _rule(self) -> StopRule:
+        rule = StopRule(self.theta, self.theta_mode, self.counter, self.patience)
+        if self.skip_hopeless and self.output_layer == "best":
+            rule.ceiling = 0.0 if metrics.BETTER[self.measure] == "lower" else 1.0
+        return rule
 
     def _settings(self, number: int) -> Settings:
         return Settings(
@@ -187,9 +206,9 @@ class LDLDF(LDLEstimator):
 
     def _predict(self, X: Any, D_true: np.ndarray | None = None) -> np.ndarray:
         workers = Workers(self.n_jobs)
-        rows = _NewRows(X, Reuse(self.reuse, self.kl_order), D_true)
-        for layer in self.layers_:
-            L = rows.advance(layer, workers)
+        rows = _NewRows(X, self._reuse(), D_true)
+        for layer, choice in zip(self.layers_, self.choices_, strict=True):
+            L = rows.advance(layer, choice, workers)
         return mean_of(L)
 
     # ------------------------------------------------------------------ parameters
@@ -273,10 +292,12 @@ class _NewRows:
         self.F = X
         self.C: np.ndarray | None = None
 
-    def advance(self, layer: Layer, workers: Workers) -> np.ndarray:
-        """Outputs of the next layer; with labels, the best so far."""
+    def advance(self, layer: Layer, choice: Choice | None, workers: Workers) -> np.ndarray:
+        """Outputs of the next layer; where the rows reuse, the best so far."""
         C = layer.output(self.F, workers)
         if self.D is not None:
-            C = self.reuse.keep_better(C, self.C, self.D)
+            C = choose(self.reuse.nearer(C, self.C, self.D), C, self.C)
+        elif choice is not None:
+            C = choose(choice.of(self.X), C, self.C)
         self.C, self.F = C, join(self.X, C)
         return C

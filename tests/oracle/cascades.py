@@ -1,0 +1,42 @@
+"""A small problem and a small cascade, for the tests of LDLDF."""
+
+import numpy as np
+
+from ldlrepro.models._cascade_learners import Settings
+
+SMALL = {
+    "trees": 4,
+    "trees_step": 2,
+    "max_trees": 6,
+    "depth": 2,
+    "depth_step": 1,
+    "max_layers": 4,
+    "random_state": 5,
+}
+NEVER_STOPS = {"patience": 99, "output_layer": "last"}
+
+
+def problem(seed: int = 0, n: int = 60, q: int = 5, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    D = np.exp(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
+    return X, D / D.sum(axis=1, keepdims=True)
+
+
+class Spy:
+    """A learner that answers with a fixed row and writes down what it was given."""
+
+    log: list["Spy"]
+
+    def __init__(self, kind: str, given: Settings) -> None:
+        self.kind, self.given = kind, given
+        self.asked: list[np.ndarray] = []
+        type(self).log.append(self)
+
+    def fit(self, F, D):
+        self.F, self.labels = F, D.shape[1]
+        return self
+
+    def predict(self, F):
+        self.asked.append(F)
+        return np.full((F.shape[0], self.labels), 1 / self.labels)

@@ -1,0 +1,13 @@
+"""Fixtures of the tests of methods."""
+
+import pytest
+
+from ldlrepro.models import _cascade
+from tests.oracle.cascades import Spy
+
+
+@pytest.fixture
+def spies(monkeypatch):
+    Spy.log = []
+    monkeypatch.setattr(_cascade, "build", lambda kind, given, seed: Spy(kind, given))
+    return Spy.log

@@ -1,0 +1,224 @@
+"""LDLDF's choices between layers: reuse, the stopping rule, and what test labels reach."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from ldlrepro import config, metrics
+from ldlrepro.models._cascade import StopRule
+from ldlrepro.models._cascade_reuse import Reuse, choose
+from ldlrepro.models.ldldf import LDLDF, LDLDFOracle
+from ldlrepro.protocols.folds import Fold
+from ldlrepro.protocols.selection import run_fold
+from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
+
+# ---------------------------------------------------------------------- reuse
+
+
+@pytest.mark.parametrize("reuse", ["per_learner", "joint"])
+@pytest.mark.parametrize("kl_order", ["prediction_first", "truth_first"])
+def test_no_training_row_gets_farther_from_its_labels_with_reuse(reuse, kl_order):
+    X, D = problem()
+    model = LDLDF(**SMALL | NEVER_STOPS, reuse=reuse, kl_order=kl_order).fit(X, D)
+    assert len(model.distance_) == 4
+    for before, after in pairwise(model.distance_):
+        assert (after <= before).all()
+        assert (after < before).any()
+
+
+def test_without_reuse_some_training_rows_get_farther_from_their_labels():
+    X, D = problem()
+    model = LDLDF(**SMALL | NEVER_STOPS, reuse="off").fit(X, D)
+    assert all((after > before).any() for before, after in pairwise(model.distance_))
+
+
+@pytest.mark.parametrize(("layers", "same"), [(1, True), (2, True), (3, False)])
+def test_reuse_first_shows_in_what_the_third_layer_sees(layers, same):
+    X, D = problem()
+    P = {
+        reuse: LDLDF(**SMALL | NEVER_STOPS | {"max_layers": layers}, reuse=reuse)
+        .fit(X, D)
+        .predict(X)
+        for reuse in ("per_learner", "off")
+    }
+    assert np.array_equal(P["per_learner"], P["off"]) == same
+
+
+def kept(by: str, L: np.ndarray, Z: np.ndarray, D: np.ndarray) -> np.ndarray:
+    return choose(Reuse(by, "truth_first").nearer(L, Z, D), L, Z)
+
+
+def test_joint_reuse_swaps_all_learners_of_a_row_and_the_other_each_alone():
+    D = np.array([[0.5, 0.5]])
+    Z = np.array([[[0.4, 0.6]], [[0.1, 0.9]]])
+    L = np.array([[[0.2, 0.8]], [[0.5, 0.5]]])
+    np.testing.assert_array_equal(kept("per_learner", L, Z, D), [Z[0], L[1]])
+    np.testing.assert_array_equal(kept("joint", L, Z, D), L)
+    np.testing.assert_array_equal(kept("off", L, Z, D), L)
+
+
+def test_equal_divergences_keep_the_earlier_output():
+    D = np.array([[0.5, 0.5]])
+    Z, L = np.array([[[0.4, 0.6]]]), np.array([[[0.6, 0.4]]])
+    np.testing.assert_array_equal(kept("per_learner", L, Z, D), Z)
+
+
+@pytest.mark.parametrize("by", ["per_learner", "joint"])
+@pytest.mark.parametrize("way", ["nearest", "gate"])
+def test_new_rows_can_choose_as_training_rows_of_like_features_did(by, way):
+    X, _ = problem(n=200)
+    taken = (X[:, 0] > 0)[None] if by == "joint" else np.array([X[:, 0] > 0, X[:, 0] <= 0])
+    choice = Reuse(by, "truth_first", way).learn_choice(X, taken, seed=0)
+    copies = X + 1e-9
+    assert choice.of(copies).shape == taken.shape
+    assert (choice.of(copies) == taken).mean() > 0.95
+
+
+def test_a_layer_whose_outputs_all_rows_take_needs_no_choice():
+    X, _ = problem()
+    assert Reuse("joint", "truth_first", "gate").learn_choice(X, np.ones((1, 60), bool), 0) is None
+
+
+@pytest.mark.parametrize("way", ["nearest", "gate"])
+def test_what_new_rows_keep_is_what_training_rows_alike_kept(way):
+    """The first layer has no choice, the second offers one, and the third answers to it."""
+    X, D = problem()
+    P = {}
+    for at_test in ("none", way):
+        for layers in (1, 2):
+            model = LDLDF(**SMALL | NEVER_STOPS | {"max_layers": layers}, test_reuse=at_test)
+            P[at_test, layers] = model.fit(X, D).predict(X)
+    np.testing.assert_array_equal(P["none", 1], P[way, 1])
+    assert not np.array_equal(P["none", 2], P[way, 2])
+
+
+def test_divergence_takes_the_prediction_first_or_the_truth():
+    L, D = np.array([[[0.9, 0.1]]]), np.array([[0.5, 0.5]])
+    prediction_first = 0.9 * np.log(1.8) + 0.1 * np.log(0.2)
+    truth_first = 0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1)
+    assert Reuse("joint", "prediction_first").distance(L, D) == pytest.approx(prediction_first)
+    assert Reuse("joint", "truth_first").distance(L, D) == pytest.approx(truth_first)
+
+
+# ---------------------------------------------------------------------- stopping
+
+
+def followed(rule: StopRule, values: list[float]) -> tuple[int, int]:
+    """Layers built and the best of them."""
+    for value in values:
+        if rule.stops_after(value):
+            break
+    return rule.seen, rule.best_layer
+
+
+@pytest.mark.parametrize(
+    ("theta", "mode", "counter", "expected"),
+    [
+        (0.1, "absolute", "consecutive", (7, 4)),
+        (0.1, "absolute", "cumulative", (5, 4)),
+        (0.0, "absolute", "consecutive", (8, 7)),
+        (0.05, "relative", "consecutive", (8, 7)),
+        (np.inf, "absolute", "consecutive", (4, 1)),
+    ],
+)
+def test_rule_counts_layers_that_do_not_improve_enough(theta, mode, counter, expected):
+    values = [-1.0, -0.99, -0.98, -0.8, -0.85, -0.8, -0.75, -0.76]
+    assert followed(StopRule(theta, mode, counter, 3), values) == expected
+
+
+@pytest.mark.parametrize("theta", [0.0, np.inf])
+def test_cascade_that_never_improves_stops_after_three_more_layers(spies, theta):
+    X, D = problem()
+    model = LDLDF(theta=theta, skip_hopeless=False, random_state=0).fit(X, D)
+    assert model.diagnostics_["layers_built"] == 4
+    assert model.diagnostics_["layers_kept"] == 1
+    assert model.diagnostics_["stopped_by"] == "rule"
+
+
+@pytest.mark.parametrize(("measure", "mode"), [("kl", "absolute"), ("cosine", "relative")])
+def test_layers_that_cannot_improve_enough_are_skipped_with_the_same_answer(measure, mode):
+    X, D = problem()
+    models = {
+        skip: LDLDF(**SMALL, theta=0.8, theta_mode=mode, measure=measure, skip_hopeless=skip).fit(
+            X, D
+        )
+        for skip in (True, False)
+    }
+    built = {skip: model.diagnostics_["layers_built"] for skip, model in models.items()}
+    assert built == {True: 1, False: 4}
+    np.testing.assert_array_equal(models[True].predict(X), models[False].predict(X))
+
+
+def test_rule_goes_on_while_the_ceiling_is_far_enough():
+    rule = StopRule(0.1, "absolute", "consecutive", 3, ceiling=0.0)
+    assert followed(rule, [-1.0, -0.99, -0.2, -0.09, -0.08]) == (4, 4)
+
+
+def test_printed_algorithm_judges_by_what_reuse_kept():
+    X, D = problem()
+    model = LDLDF(**SMALL | NEVER_STOPS, judge_on="reused", learners="knn").fit(X, D)
+    assert model.layers_[0].fold_of.shape[1] == 60  # no row is held out of the cascade
+    assert list(model.performance_) == sorted(model.performance_)
+
+
+def test_last_layer_answers_if_asked_for():
+    X, D = problem()
+    counts = {
+        which: len(LDLDF(**SMALL, theta=np.inf, output_layer=which).fit(X, D).layers_)
+        for which in ("best", "last")
+    }
+    assert counts == {"best": 1, "last": 4}
+
+
+def test_measure_that_grows_with_quality_is_not_turned_round():
+    X, D = problem()
+    model = LDLDF(**SMALL | NEVER_STOPS, measure="cosine", judge_on="out_of_fold").fit(X, D)
+    assert all(0 < value <= 1 for value in model.performance_)
+
+
+# ---------------------------------------------------------------------- leaks
+
+
+def predictions(method: str, D_test_order: np.ndarray) -> np.ndarray:
+    X, D = problem()
+    D = D.copy()
+    D[45:] = D[45:][D_test_order]
+    fold = Fold(0, 0, np.arange(45), np.arange(0), np.arange(45, 60))
+    spec = config.load_method(method)
+    return run_fold(method, spec, X, D, fold, select_by="kl", seed=3).predictions
+
+
+def test_test_labels_reach_the_oracle_and_nothing_else():
+    straight, turned = np.arange(15), np.arange(15)[::-1]
+    honest = [predictions(cheap("ldldf"), order) for order in (straight, turned)]
+    np.testing.assert_array_equal(*honest)
+    oracle = [predictions(cheap("ldldf_oracle"), order) for order in (straight, turned)]
+    assert not np.allclose(*oracle)
+
+
+def cheap(method: str) -> str:
+    return config.with_settings(
+        method, {"trees": 4, "max_trees": 4, "max_layers": 3, "patience": 9}
+    )
+
+
+def test_oracle_answers_with_the_best_output_so_far():
+    X, D = problem()
+    parameters = SMALL | NEVER_STOPS
+    oracle = LDLDFOracle(**parameters).fit(X[:45], D[:45])
+    honest = LDLDF(**parameters).fit(X[:45], D[:45])
+    kl = [
+        metrics.evaluate(D[45:], P)["kl"]
+        for P in (oracle.predict(X[45:], D[45:]), honest.predict(X[45:]))
+    ]
+    assert kl[0] < kl[1]
+
+
+def test_oracle_without_labels_or_with_others_is_refused():
+    X, D = problem()
+    model = LDLDFOracle(**SMALL).fit(X, D)
+    with pytest.raises(ValueError, match=r"needs the true labels: call predict\(X, D_true\)"):
+        model.predict(X)
+    with pytest.raises(ValueError, match=r"D_true has shape \(60, 2\), expected \(60, 3\)"):
+        model.predict(X, D[:, :2])
