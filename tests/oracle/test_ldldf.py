@@ -27,6 +27,7 @@ def settings(**changes) -> Settings:
         "depth": 3,
         "max_features": None,
         "learning_rate": 0.3,
+        "base_score": None,
         "max_bin": 256,
         "tree_method": "hist",
         "multi_strategy": "one_output_per_tree",
@@ -60,7 +61,7 @@ def clipped(P):
 
 def test_two_layers_without_reuse_are_those_of_a_plain_cascade_by_hand():
     X, D = problem()
-    model = LDLDF(**SMALL | PLAIN | {"max_layers": 2, "judge_on": "out_of_fold"})
+    model = LDLDF(**SMALL | PLAIN | {"max_layers": 2, "judge_on": "out_of_fold", "measure": "kl"})
     model.fit(X[:50], D[:50])
     F, F_new = X[:50], X[50:]
     for layer in model.layers_:

@@ -30,6 +30,7 @@ class Settings:
     depth: int
     max_features: str | int | float | None
     learning_rate: float
+    base_score: float | None
     max_bin: int
     tree_method: str
     multi_strategy: str
@@ -69,6 +70,7 @@ class Boosted:
             "max_depth": settings.depth,
             "tree_method": settings.tree_method,
             "multi_strategy": settings.multi_strategy,
+            "base_score": settings.base_score,
             "seed": seed,
             "nthread": 1,
             "verbosity": 0,

@@ -59,8 +59,9 @@ class LDLDF(LDLEstimator):
         max_trees: int = 100,
         depth: int = 3,
         depth_step: int = 3,
-        max_features: str | int | float | None = 1 / 3,
+        max_features: str | int | float | None = "sqrt",
         learning_rate: float = 0.3,
+        base_score: float | None = 0.5,
         max_bin: int = 32,
         tree_method: str = "hist",
         multi_strategy: str = "one_output_per_tree",
@@ -74,7 +75,7 @@ class LDLDF(LDLEstimator):
         kl_order: str = "prediction_first",
         judge_on: str = "holdout",
         holdout_share: float = 0.1,
-        measure: str = "kl",
+        measure: str = "intersection",
         theta: float = 0.005,
         theta_mode: str = "absolute",
         counter: str = "consecutive",
@@ -95,6 +96,7 @@ class LDLDF(LDLEstimator):
         self.depth_step = depth_step
         self.max_features = max_features
         self.learning_rate = learning_rate
+        self.base_score = base_score
         self.max_bin = max_bin
         self.tree_method = tree_method
         self.multi_strategy = multi_strategy
@@ -173,6 +175,7 @@ class LDLDF(LDLEstimator):
             depth=self.depth + number * self.depth_step,
             max_features=self.max_features,
             learning_rate=self.learning_rate,
+            base_score=self.base_score,
             max_bin=self.max_bin,
             tree_method=self.tree_method,
             multi_strategy=self.multi_strategy,
@@ -205,11 +208,15 @@ class LDLDF(LDLEstimator):
     # ------------------------------------------------------------------ predicting
 
     def _predict(self, X: Any, D_true: np.ndarray | None = None) -> np.ndarray:
+        return mean_of(self.outputs(X, D_true))
+
+    def outputs(self, X: Any, D_true: np.ndarray | None = None) -> np.ndarray:
+        """What each learner of the answering layer says; with ``normalise='none'`` as it is."""
         workers = Workers(self.n_jobs)
         rows = _NewRows(X, self._reuse(), D_true)
         for layer, choice in zip(self.layers_, self.choices_, strict=True):
             L = rows.advance(layer, choice, workers)
-        return mean_of(L)
+        return L
 
     # ------------------------------------------------------------------ parameters
 
