@@ -83,6 +83,12 @@ class PythonLdl(Ldlrepro):
         model.fit(X, D, **_objects(spec.get("fit", {})))
 
     @staticmethod
+    def predict(model: Any, X: Any) -> Any:
+        # Its classifiers predict the highest label alone.
+        whole = getattr(model, "predict_proba", model.predict)
+        return whole(X)
+
+    @staticmethod
     def versions() -> dict[str, str]:
         return {"python-ldl": metadata.version("python-ldl")}
 

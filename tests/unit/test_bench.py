@@ -268,7 +268,7 @@ def test_a_mistake_in_an_entry_is_named(tmp_path):
         entries.read(path)
 
 
-# ---------------------------------------------------------------------- our side
+# ---------------------------------------------------------------------- sides
 
 
 def test_our_side_scales_features_by_its_training_rows_where_an_entry_says_so():
@@ -282,3 +282,19 @@ def test_our_side_scales_features_by_its_training_rows_where_an_entry_says_so():
     by_hand.fit((X[:30] - mean) / spread, D[:30])
     expected = by_hand.predict((X[30:] - mean) / spread)
     np.testing.assert_allclose(adapters.Ldlrepro.predict(scaled, X[30:]), expected, rtol=1e-9)
+
+
+def test_a_peer_that_predicts_labels_is_asked_for_distributions():
+    class Network:
+        def predict(self, X):
+            return ["distribution"] * len(X)
+
+    class Classifier(Network):
+        def predict(self, X):
+            return ["label"] * len(X)
+
+        def predict_proba(self, X):
+            return ["distribution"] * len(X)
+
+    for model in (Network(), Classifier()):
+        assert adapters.PythonLdl.predict(model, [1, 2]) == ["distribution"] * 2
