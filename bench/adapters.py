@@ -15,6 +15,7 @@ class Ldlrepro:
     """Ours; computes as units do, with numerics pinned.
 
     ``{method: structrf, parameters: {trees: 10}}``: a method of config/methods, with changes.
+    Features are as given, or scaled as part of the fit: ``scaling: standard``.
     """
 
     @staticmethod
@@ -22,8 +23,9 @@ class Ldlrepro:
         from ldlrepro import models
 
         model = models.load(spec["method"], **spec.get("parameters", {}))
-        names = model.get_params()
-        return model.set_params(random_state=seed) if "random_state" in names else model
+        if "random_state" in model.get_params():
+            model.set_params(random_state=seed)
+        return Scaled(model, spec["scaling"]) if "scaling" in spec else model
 
     @staticmethod
     def fit(model: Any, X: Any, D: Any, spec: Mapping[str, Any]) -> None:
@@ -38,6 +40,21 @@ class Ldlrepro:
         from ldlrepro import __version__
 
         return {"ldlrepro": __version__}
+
+
+class Scaled:
+    """A model whose features are scaled by what its training rows tell."""
+
+    def __init__(self, model: Any, kind: str) -> None:
+        from ldlrepro.protocols.scaling import Scaler
+
+        self.model, self.scaler = model, Scaler(kind)
+
+    def fit(self, X: Any, D: Any) -> None:
+        self.model.fit(self.scaler.fit(X).transform(X), D)
+
+    def predict(self, X: Any) -> Any:
+        return self.model.predict(self.scaler.transform(X))
 
 
 class PythonLdl(Ldlrepro):
@@ -64,6 +81,12 @@ class PythonLdl(Ldlrepro):
     @staticmethod
     def fit(model: Any, X: Any, D: Any, spec: Mapping[str, Any]) -> None:
         model.fit(X, D, **_objects(spec.get("fit", {})))
+
+    @staticmethod
+    def predict(model: Any, X: Any) -> Any:
+        # Its classifiers predict the highest label alone.
+        whole = getattr(model, "predict_proba", model.predict)
+        return whole(X)
 
     @staticmethod
     def versions() -> dict[str, str]:

@@ -142,6 +142,23 @@ def test_training_lowers_the_loss_below_that_of_the_mean_label():
     assert -(D * np.log(P)).sum() < 0.9 * -(D * np.log(D.mean(axis=0))).sum()
 
 
+def test_finer_steps_come_nearer_to_a_minimum():
+    X, D = data(n=300)
+    losses = [
+        CPNN(max_iter=200, smallest_step=step, random_state=0)
+        .fit(X, D)
+        .diagnostics_["loss_before_last_epoch"]
+        for step in (0.05, 1e-6)
+    ]
+    assert losses[1] < 0.98 * losses[0]
+
+
+def test_the_smallest_step_without_a_word_is_the_released_one():
+    X, D = data()
+    given = CPNN(max_iter=30, smallest_step=float(np.exp(-6)), random_state=0).fit(X, D)
+    np.testing.assert_array_equal(CPNN(max_iter=30, random_state=0).fit(X, D).coef_, given.coef_)
+
+
 def test_order_of_the_labels_matters_as_they_enter_as_numbers():
     X, D = data()
     model = CPNN(max_iter=20, random_state=0)
@@ -155,6 +172,8 @@ def test_order_of_the_labels_matters_as_they_enter_as_numbers():
     [
         ({"hidden": 0}, "hidden must be at least 1, got 0"),
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"smallest_step": 0.0}, "smallest_step must be above 0 and at most 0.1, got 0.0"),
+        ({"smallest_step": 0.2}, "smallest_step must be above 0 and at most 0.1, got 0.2"),
         ({"hidden_gradient": "mine"}, "hidden_gradient must be one of .*, got 'mine'"),
     ],
 )

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 from scipy.sparse import csr_matrix
 
-from ldlrepro.models.ldl_hr import LDLHR, HighestAndRest, highest_labels
+from ldlrepro.models.ldl_hr import LDLHR, HighestAndRest, Patience, highest_labels
 from ldlrepro.models.maxent import softmax_rows
 
 
@@ -116,6 +117,49 @@ def test_training_never_ends_above_its_start():
         assert model.loss_ < start(np.zeros(25))[0]
 
 
+def test_evaluations_leave_nothing_behind_for_the_next():
+    """Buffers are used again and again, with terms switched off as well."""
+    X, D = problem()
+    for margin, rest in ((7.0, 3.0), (7.0, 0.0), (0.0, 3.0), (0.0, 0.0)):
+        used = HighestAndRest(X, D, D.argmax(axis=1), margin, rest, rho=0.2)
+        generator = np.random.default_rng(4)
+        for w in generator.normal(size=(3, 20)):
+            fresh = HighestAndRest(X, D, D.argmax(axis=1), margin, rest, rho=0.2)
+            value, gradient = used(w)
+            assert value == fresh(w)[0]
+            np.testing.assert_array_equal(gradient, fresh(w)[1])
+
+
+def test_patience_ends_after_rounds_that_together_gain_too_little():
+    patience = Patience(rounds=2, least=0.1)
+    for loss in (100.0, 95.0, 85.0, 80.0):  # 15 and 15 of the loss two rounds before
+        patience(OptimizeResult(fun=loss))
+    assert not patience.over
+    with pytest.raises(StopIteration):
+        patience(OptimizeResult(fun=79.0))
+    assert patience.over
+
+
+def test_patience_saves_iterations_and_says_so():
+    X, D = problem(n=80)
+    whole = LDLHR(tol=0.0).fit(X, D)
+    short = LDLHR(tol=0.0, patience=5, min_gain=0.05).fit(X, D)
+    assert short.diagnostics_["stopped"] == "patience"
+    assert 5 < short.n_iter_ < whole.n_iter_
+    assert whole.loss_ <= short.loss_ < LDLHR(max_iter=2).fit(X, D).loss_
+    again = LDLHR(tol=0.0, max_iter=short.n_iter_).fit(X, D)
+    np.testing.assert_array_equal(again.coef_, short.coef_)
+
+
+def test_pairs_reach_the_optimiser():
+    """With one pair the second direction already forgets the first step."""
+    X, D = problem(n=80)
+    few, many = (LDLHR(pairs=pairs, max_iter=8).fit(X, D) for pairs in (1, 50))
+    assert np.abs(few.coef_ - many.coef_).max() > 1e-6
+    same = LDLHR(pairs=1, max_iter=2).fit(X, D)
+    np.testing.assert_array_equal(same.coef_, LDLHR(pairs=50, max_iter=2).fit(X, D).coef_)
+
+
 def test_intercept_is_penalised_like_every_other_weight():
     X, D = problem()
     model = LDLHR(ridge=3.0, margin_weight=1.0).fit(X, D)
@@ -141,6 +185,9 @@ def test_large_features_do_not_overflow():
         ({"rest_weight": -1.0}, "rest_weight must not be negative"),
         ({"rho": -0.1}, "rho must not be negative"),
         ({"tol": -0.1}, "tol must not be negative"),
+        ({"min_gain": -0.1}, "min_gain must not be negative"),
+        ({"pairs": 0}, "pairs must be at least 1, got 0"),
+        ({"patience": 0}, "patience must be at least 1, got 0"),
         ({"tie": "both"}, "tie must be one of first, last, got 'both'"),
         ({"init": "ones"}, "init must be one of identity, zeros, got 'ones'"),
     ],

@@ -6,9 +6,10 @@ import csv
 import os
 import sys
 
+import numpy as np
 import pytest
 
-from bench import entries, measure, tables, worker
+from bench import adapters, entries, measure, tables, worker
 from bench.entries import Bars, Comparison
 from bench.process import SideFailed, Worker
 
@@ -265,3 +266,35 @@ def test_a_mistake_in_an_entry_is_named(tmp_path):
     path.write_text("- {id: m, group: g, title: t, datasets: [toy], measure: fits, ours: {}}\n")
     with pytest.raises(ValueError, match=r"some.yaml: m: measure 'fits'"):
         entries.read(path)
+
+
+# ---------------------------------------------------------------------- sides
+
+
+def test_our_side_scales_features_by_its_training_rows_where_an_entry_says_so():
+    generator = np.random.default_rng(0)
+    X, D = generator.normal(5.0, 3.0, size=(40, 3)), generator.dirichlet([1, 2, 3], size=40)
+    plain = {"method": "sa_bfgs", "parameters": {"max_iter": 5}}
+    scaled = adapters.Ldlrepro.build({**plain, "scaling": "standard"}, 0)
+    adapters.Ldlrepro.fit(scaled, X[:30], D[:30], {})
+    mean, spread = X[:30].mean(axis=0), X[:30].std(axis=0)
+    by_hand = adapters.Ldlrepro.build(plain, 0)
+    by_hand.fit((X[:30] - mean) / spread, D[:30])
+    expected = by_hand.predict((X[30:] - mean) / spread)
+    np.testing.assert_allclose(adapters.Ldlrepro.predict(scaled, X[30:]), expected, rtol=1e-9)
+
+
+def test_a_peer_that_predicts_labels_is_asked_for_distributions():
+    class Network:
+        def predict(self, X):
+            return ["distribution"] * len(X)
+
+    class Classifier(Network):
+        def predict(self, X):
+            return ["label"] * len(X)
+
+        def predict_proba(self, X):
+            return ["distribution"] * len(X)
+
+    for model in (Network(), Classifier()):
+        assert adapters.PythonLdl.predict(model, [1, 2]) == ["distribution"] * 2

@@ -47,6 +47,7 @@ NOT_EQUIVARIANT = {
     "sa_bfgs@uniform600": "draws the first weights in the order of the labels",
     "cpnn": "labels enter as the numbers 1, 2, ...",
     "cpnn@as_released": "as cpnn",
+    "cpnn@fine_steps": "as cpnn",
     "aa_bp": "draws the first weights in the order of the labels",
     "aa_bp@toolbox": "as aa_bp",
 }

@@ -118,7 +118,9 @@ class Network:
 class CPNN(LDLEstimator):
     """CPNN with ``hidden`` sigmoid units, trained on all rows at once by resilient propagation.
 
-    Takes labels as the numbers 1, 2, ..., so that their order matters.
+    Takes labels as the numbers 1, 2, ..., so that their order matters. ``smallest_step`` is the
+    least that a weight moves in an epoch: where many move together, it decides how near the
+    training comes to a minimum.
     """
 
     accepts_sparse = True
@@ -128,11 +130,13 @@ class CPNN(LDLEstimator):
         hidden: int = 50,
         max_iter: int = 100,
         hidden_gradient: str = "exact",
+        smallest_step: float = Rprop.smallest,
         random_state: int | None = None,
     ) -> None:
         self.hidden = hidden
         self.max_iter = max_iter
         self.hidden_gradient = hidden_gradient
+        self.smallest_step = smallest_step
         self.random_state = random_state
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
@@ -145,9 +149,13 @@ class CPNN(LDLEstimator):
                 f"hidden_gradient must be one of {', '.join(_GRADIENTS)}, "
                 f"got '{self.hidden_gradient}'"
             )
+        if not 0 < self.smallest_step <= Rprop.first:
+            raise ValueError(
+                f"smallest_step must be above 0 and at most {Rprop.first}, got {self.smallest_step}"
+            )
         network = Network(X.shape[1], D.shape[1], self.hidden)
         weights = np.random.default_rng(self.random_state).uniform(-0.5, 0.5, network.size)
-        rprop = Rprop()
+        rprop = Rprop(smallest=self.smallest_step)
         steps, previous = rprop.start(network.size)
         released = self.hidden_gradient == "as_released"
         for _ in range(self.max_iter):

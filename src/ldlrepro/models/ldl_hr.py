@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.models._softmax import (
+    _GRADIENT_TOLERANCE,
     SoftmaxModel,
     SoftmaxObjective,
-    slopes_of_scores,
     softmax_columns,
     with_intercept,
 )
+from ldlrepro.models.maxent import identity_start
 
 
 class HighestAndRest(SoftmaxObjective):
@@ -42,34 +43,69 @@ class HighestAndRest(SoftmaxObjective):
         self.at_top = (top, np.arange(len(top)))
         self.others = self.D.copy()
         self.others[self.at_top] = 0.0
+        self._slopes = np.empty_like(self.D)
+        self._spare = np.empty_like(self.D)
 
     def loss(self, Z: np.ndarray) -> float:
         softmax_columns(Z)
-        P = Z
+        P, slopes = Z, self._slopes
         highest = P[self.at_top]
         # The errors of the other labels sum to 1 - P_top, so the first term is 2 (1 - P_top).
         value = 2.0 * (1.0 - highest).sum()
-        slopes = np.zeros_like(P)
+        slopes[:] = 0.0
         if self.rest:
-            apart = P - self.others
-            value += self.rest * np.abs(apart).sum()
-            slopes += self.rest * np.sign(apart)
+            value += self._add_rest(P, slopes)
         if self.margin:
-            lacking = P + (self.rho - highest)
-            lacking[self.at_top] = 0.0
-            violated = lacking > 0
-            value += self.margin * lacking[violated].sum()
-            slopes += self.margin * violated
-            slopes[self.at_top] -= self.margin * violated.sum(axis=0)
+            value += self._add_margin(P, highest, slopes)
         slopes[self.at_top] -= 2.0
-        Z[:] = slopes_of_scores(P, slopes)
+        slopes *= P
+        P *= slopes.sum(axis=0)
+        np.subtract(slopes, P, out=Z)
         return float(value)
+
+    # Both terms are part of every evaluation and work in a buffer: new arrays, and picking by
+    # conditions, made up half of its time where labels are many.
+
+    def _add_rest(self, P: np.ndarray, slopes: np.ndarray) -> float:
+        apart = np.subtract(P, self.others, out=self._spare)
+        np.sign(apart, out=slopes)
+        slopes *= self.rest
+        return self.rest * float(np.abs(apart, out=apart).sum())
+
+    def _add_margin(self, P: np.ndarray, highest: np.ndarray, slopes: np.ndarray) -> float:
+        lacking = np.add(P, self.rho - highest, out=self._spare)
+        lacking[self.at_top] = 0.0
+        violated = lacking > 0
+        value = self.margin * float(np.maximum(lacking, 0.0, out=lacking).sum())
+        slopes += np.multiply(violated, self.margin, out=lacking)
+        slopes[self.at_top] -= self.margin * violated.sum(axis=0)
+        return value
+
+
+class Patience:
+    """Ends L-BFGS once ``rounds`` iterations together lowered the loss by less than a share."""
+
+    def __init__(self, rounds: int, least: float) -> None:
+        self.rounds = rounds
+        self.least = least
+        self.losses: list[float] = []
+        self.over = False
+
+    def __call__(self, intermediate_result: Any) -> None:
+        self.losses.append(float(intermediate_result.fun))
+        if len(self.losses) > self.rounds:
+            before, now = self.losses[-1 - self.rounds], self.losses[-1]
+            if before - now < self.least * abs(before):
+                self.over = True
+                raise StopIteration
 
 
 class LDLHR(SoftmaxModel):
     """LDL-HR; ``ridge``, ``margin_weight`` and ``rest_weight`` are the release's l1, l2 and l3.
 
     ``tie`` says which of equally high labels is the highest: the ``first`` or the ``last``.
+    L-BFGS keeps ``pairs`` steps; at kinks, more of them lead further down. With ``patience`` it
+    also ends once that many iterations gained less than the share ``min_gain`` of the loss.
     """
 
     def __init__(
@@ -82,6 +118,9 @@ class LDLHR(SoftmaxModel):
         tol: float = 2.22e-9,
         init: str = "zeros",
         tie: str = "first",
+        pairs: int = 10,
+        patience: int | None = None,
+        min_gain: float = 0.01,
     ) -> None:
         self.ridge = ridge
         self.margin_weight = margin_weight
@@ -91,9 +130,16 @@ class LDLHR(SoftmaxModel):
         self.tol = tol
         self.init = init
         self.tie = tie
+        self.pairs = pairs
+        self.patience = patience
+        self.min_gain = min_gain
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._check(("ridge", "margin_weight", "rest_weight", "rho"))
+        self._check(("ridge", "margin_weight", "rest_weight", "rho", "min_gain"))
+        if self.pairs < 1:
+            raise ValueError(f"pairs must be at least 1, got {self.pairs}")
+        if self.patience is not None and self.patience < 1:
+            raise ValueError(f"patience must be at least 1, got {self.patience}")
         objective = HighestAndRest(
             with_intercept(X),
             D,
@@ -104,6 +150,49 @@ class LDLHR(SoftmaxModel):
             self.ridge,
         )
         self._minimise(objective)
+
+    def _minimise(self, objective: SoftmaxObjective) -> None:
+        """As the parent does, with ``pairs`` and ``patience``."""
+        from scipy.optimize import minimize
+
+        q, c = objective.X.shape[1], len(objective.D)
+        start = identity_start(q, c) if self.init == "identity" else np.zeros((q, c))
+        patience = Patience(self.patience, self.min_gain) if self.patience else None
+        found = minimize(
+            objective,
+            start.T.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            callback=patience,
+            options={
+                "maxiter": self.max_iter,
+                "maxfun": 100 * self.max_iter,
+                "maxcor": self.pairs,
+                "gtol": _GRADIENT_TOLERANCE,
+                "ftol": self.tol,
+            },
+        )
+        W = found.x.reshape(c, -1).T
+        self.coef_ = np.ascontiguousarray(W[:-1])
+        self.intercept_ = W[-1].copy()
+        self.n_iter_ = found.nit
+        self.loss_ = float(found.fun)
+        largest = float(np.abs(found.jac).max())
+        if patience is not None and patience.over:
+            stopped = "patience"
+        elif largest <= _GRADIENT_TOLERANCE:
+            stopped = "gradient"
+        elif found.nit >= self.max_iter:
+            stopped = "max_iter"
+        else:
+            stopped = "tol" if found.success else "descent"
+        self.diagnostics_ = {
+            "iterations": found.nit,
+            "evaluations": found.nfev,
+            "loss": self.loss_,
+            "largest_gradient": largest,
+            "stopped": stopped,
+        }
 
 
 def highest_labels(D: np.ndarray, tie: str) -> np.ndarray:
