@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ldlrepro.metrics import evaluate
-from ldlrepro.models.ptsvm import PTSVM, couple, platt, sigmoid, single_labels
+from ldlrepro.models._pair_machines import platt
+from ldlrepro.models.ptsvm import PTSVM, couple, sigmoid, single_labels
 
 
 def problem(seed: int = 0, n: int = 60, q: int = 3, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +68,7 @@ def test_sigmoid_is_the_minimum_of_platts_loss():
     values = generator.normal(size=200)
     positive = values + generator.normal(size=200) > 0.3
     weight = generator.uniform(0.1, 2.0, size=200)
-    found = platt(values, positive, weight)
+    found = platt(values, weight * positive, weight * ~positive)
     reference = minimize(
         platt_loss, [0.0, 0.0], args=(values, positive, weight), method="BFGS", tol=1e-10
     ).x
@@ -76,18 +77,18 @@ def test_sigmoid_is_the_minimum_of_platts_loss():
 
 def test_sigmoid_of_separated_values_is_finite_and_reaches_platts_targets():
     values = np.array([-1.0, -1.0, 1.0, 1.0])
-    slope, offset = platt(values, values > 0, np.ones(4))
+    slope, offset = platt(values, (values > 0) * 1.0, (values < 0) * 1.0)
     np.testing.assert_allclose(sigmoid(values, slope, offset), [0.25, 0.25, 0.75, 0.75], atol=1e-6)
 
 
 def test_whole_weights_are_repeated_instances():
     generator = np.random.default_rng(4)
-    values, positive = generator.normal(size=30), generator.random(30) < 0.4
-    times = generator.integers(1, 4, size=30)
-    repeated = platt(
-        np.repeat(values, times), np.repeat(positive, times), np.ones(int(times.sum()))
-    )
-    np.testing.assert_allclose(platt(values, positive, times.astype(float)), repeated, atol=1e-8)
+    values = generator.normal(size=30)
+    ups, downs = generator.poisson(1.0, size=(2, 30)).astype(float)
+    single = np.concatenate([np.repeat(values, n.astype(int)) for n in (ups, downs)])
+    positive = np.repeat([1.0, 0.0], [int(ups.sum()), int(downs.sum())])
+    expected = platt(single, positive, 1.0 - positive)
+    np.testing.assert_allclose(platt(values, ups, downs), expected, atol=1e-8)
 
 
 # ---------------------------------------------------------------------- single-label instances

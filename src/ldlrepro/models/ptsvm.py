@@ -1,8 +1,8 @@
 """PT-SVM: one support vector machine per pair of labels, sigmoids, and pairwise coupling.
 
-Every row counts under every label, as much as its degree. A pair's machine is libsvm's; the
-probabilities are our own: Platt's sigmoid on held-out margins (scikit-learn has deprecated its
-``probability=True``), then the second coupling method of Wu, Lin and Weng.
+Every row counts under every label, as much as its degree. A pair's machine is the one libsvm
+finds, by a solver that makes use of rows that stand on both sides; then Platt's sigmoid on held-out
+margins and the second coupling method of Wu, Lin and Weng.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldlrepro.models._embedded import check_choice
+from ldlrepro.models._pair_machines import Limits, carry, platt, solve
 from ldlrepro.models._spectral import mean_distance, rbf
 from ldlrepro.models.base import LDLEstimator, child_seeds
 
 _PLATT_FOLDS = 5
 _CLIP = 1e-7
 _DIGITS = 12
-_NEWTON_STEPS = 100
+_PAIRS_AT_ONCE = 128
+_BLOCK_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,11 @@ class Instances:
     label: np.ndarray
     weight: np.ndarray
 
-    def of(self, label: int) -> np.ndarray:
-        return np.flatnonzero(self.label == label)
+    def parts(self, folds: np.ndarray, rows: int, labels: int) -> np.ndarray:
+        """Weights by fold, label and row."""
+        parts = np.zeros((_PLATT_FOLDS, labels, rows))
+        np.add.at(parts, (folds, self.label, self.row), self.weight)
+        return parts
 
 
 @dataclass(frozen=True)
@@ -84,13 +89,10 @@ class PTSVM(LDLEstimator):
         self.width_ = mean_distance(X) if self.gamma == "mean_distance" else (X.shape[1] / 2) ** 0.5
         instances = single_labels(D, draw if self.transform == "resample" else None)
         folds = self._platt_folds(instances, len(X), split)
-        gram = rbf(X, X, self.width_)
-        first_seen = np.unique(instances.label, return_index=True)
-        self.labels_, self.appearance_ = first_seen[0], first_seen[0][np.argsort(first_seen[1])]
-        self.machines_ = [
-            _fit_pair(gram, instances, folds, a, b, self.C)
-            for a, b in itertools.combinations(self.labels_.tolist(), 2)
-        ]
+        parts = instances.parts(folds, *D.shape)
+        self.labels_ = heaviest_first(parts.sum(axis=0))
+        self.appearance_ = np.array(list(dict.fromkeys(instances.label.tolist())))
+        self.machines_ = fit_pairs(similarities(X, self.width_), parts, self.labels_, self.C)
         self.diagnostics_ = {
             "rows": len(X),
             "instances": len(instances.row),
@@ -115,12 +117,12 @@ class PTSVM(LDLEstimator):
 
     def _pairwise(self, X: np.ndarray) -> np.ndarray:
         """R[:, a, b] = P(label a | a or b), over the labels with any mass."""
+        coefs = np.array([machine.coef for machine in self.machines_]).reshape(-1, len(self.X_))
+        values = rbf(X, self.X_, self.width_) @ coefs.T
         place = {label: index for index, label in enumerate(self.labels_.tolist())}
         R = np.full((len(X), len(place), len(place)), 0.5)
-        similarities = rbf(X, self.X_, self.width_)
-        for machine in self.machines_:
-            values = similarities @ machine.coef + machine.intercept
-            p = sigmoid(values, machine.slope, machine.offset)
+        for margins, machine in zip(values.T, self.machines_, strict=True):
+            p = sigmoid(margins + machine.intercept, machine.slope, machine.offset)
             a, b = place[machine.positive], place[machine.negative]
             R[:, a, b] = np.clip(p, _CLIP, 1 - _CLIP)
             R[:, b, a] = 1.0 - R[:, a, b]
@@ -158,76 +160,55 @@ def single_labels(D: np.ndarray, draw_seed: int | None) -> Instances:
 # ---------------------------------------------------------------------- a pair of labels
 
 
-def _fit_pair(
-    gram: np.ndarray, instances: Instances, folds: np.ndarray, a: int, b: int, C: float
-) -> Machine:
-    mass = {label: float(instances.weight[instances.of(label)].sum()) for label in (a, b)}
-    if mass[b] > mass[a]:  # the heavier label is positive, so that the order of labels is free
-        a, b = b, a
-    chosen = np.concatenate([instances.of(a), instances.of(b)])
-    rows, weight, folds = instances.row[chosen], instances.weight[chosen], folds[chosen]
-    positive = np.arange(len(chosen)) < len(instances.of(a))
-    held = np.empty(len(chosen))
-    for fold in range(_PLATT_FOLDS):
-        out = folds == fold
-        coef, intercept = _support_vectors(gram, rows[~out], positive[~out], weight[~out], C)
-        held[out] = gram[rows[out]] @ coef + intercept
-    coef, intercept = _support_vectors(gram, rows, positive, weight, C)
-    slope, offset = platt(held, positive, weight)
-    return Machine(a, b, coef, intercept, slope, offset)
+def heaviest_first(weights: np.ndarray) -> np.ndarray:
+    """Labels with any weight, in an order that does not depend on how columns are ordered.
+
+    The heavier label of a pair is then the positive one.
+    """
+    mass = weights.sum(axis=1)
+    present = np.flatnonzero(mass).tolist()
+    return np.array(sorted(present, key=lambda k: (mass[k], weights[k].tolist()), reverse=True))
 
 
-def _support_vectors(
-    gram: np.ndarray, rows: np.ndarray, positive: np.ndarray, weight: np.ndarray, C: float
-) -> tuple[np.ndarray, float]:
-    """Coefficient per training row and intercept; with one class alone, the constant +1 or -1."""
-    from sklearn.svm import SVC
+def similarities(X: np.ndarray, width: float) -> np.ndarray:
+    """Of all rows to each other, in blocks for the sake of memory."""
+    gram = np.empty((len(X), len(X)))
+    for start in range(0, len(X), _BLOCK_ROWS):
+        gram[start : start + _BLOCK_ROWS] = rbf(X[start : start + _BLOCK_ROWS], X, width)
+    np.fill_diagonal(gram, 1.0)
+    return gram
 
-    coef = np.zeros(len(gram))
-    if positive.all() or not positive.any():
-        return coef, float(np.sign(positive.sum() - 0.5)) if len(positive) else 0.0
-    # Nothing here is random; without a number scikit-learn would turn the global generator.
-    machine = SVC(C=C, kernel="precomputed", cache_size=400, random_state=0)
-    machine.fit(gram[np.ix_(rows, rows)], positive, sample_weight=weight)
-    np.add.at(coef, rows[machine.support_], machine.dual_coef_[0])
-    return coef, float(machine.intercept_[0])
+
+def fit_pairs(gram: np.ndarray, parts: np.ndarray, labels: np.ndarray, C: float) -> list[Machine]:
+    """A machine for every two of the labels, positive for the one that comes first."""
+    pairs = np.array(list(itertools.combinations(labels.tolist(), 2))).reshape(-1, 2)
+    blocks = [pairs[k : k + _PAIRS_AT_ONCE] for k in range(0, len(pairs), _PAIRS_AT_ONCE)]
+    return [machine for block in blocks for machine in _fit_block(gram, parts, block, C)]
+
+
+def _fit_block(gram: np.ndarray, parts: np.ndarray, pairs: np.ndarray, C: float) -> list[Machine]:
+    first, second = pairs.T
+    whole = parts.sum(axis=0)
+    limits = Limits.of(whole[first], whole[second], C)
+    machines = solve(gram, limits, limits.corner)
+    margins = []
+    for fold in range(len(parts)):
+        rest = np.delete(parts, fold, axis=0).sum(axis=0)
+        without = Limits.of(rest[first], rest[second], C)
+        margins.append(solve(gram, without, carry(machines.beta, limits, without)).margins)
+    held = np.stack(margins, axis=1)
+    found = []
+    for p, (a, b) in enumerate(pairs.tolist()):
+        counts = parts[:, a] + parts[:, b] > 0
+        sigmoid_of_pair = platt(held[p][counts], parts[:, a][counts], parts[:, b][counts])
+        coef, intercept = machines.beta[p], float(machines.intercept[p])
+        found.append(Machine(a, b, coef, intercept, *sigmoid_of_pair))
+    return found
 
 
 def sigmoid(values: np.ndarray, slope: float, offset: float) -> np.ndarray:
     z = slope * values + offset
     return np.exp(-np.logaddexp(0.0, -z))
-
-
-def platt(values: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-    """Slope and offset of the sigmoid of largest likelihood, targets drawn in as Platt proposes.
-
-    Newton's method with halved steps; the problem is convex.
-    """
-    ups, downs = weight[positive].sum(), weight[~positive].sum()
-    target = np.where(positive, (ups + 1) / (ups + 2), 1 / (downs + 2))
-    design = np.column_stack([values, np.ones(len(values))])
-
-    def loss(theta: np.ndarray) -> float:
-        z = design @ theta
-        return float(weight @ (np.logaddexp(0.0, z) - target * z))
-
-    theta = np.array([0.0, np.log((ups + 1) / (downs + 1))])
-    current = loss(theta)
-    for _ in range(_NEWTON_STEPS):
-        p = sigmoid(values, *theta)
-        gradient = design.T @ (weight * (p - target))
-        if np.abs(gradient).max() < 1e-9 * weight.sum():
-            break
-        hessian = design.T @ ((weight * p * (1 - p))[:, None] * design)
-        hessian += 1e-12 * np.trace(hessian) * np.eye(2)
-        step = np.linalg.solve(hessian, gradient)
-        size = 1.0
-        while (tried := loss(theta - size * step)) > current and size > 1e-10:
-            size /= 2
-        if size <= 1e-10:
-            break
-        theta, current = theta - size * step, tried
-    return float(theta[0]), float(theta[1])
 
 
 def couple(R: np.ndarray) -> np.ndarray:

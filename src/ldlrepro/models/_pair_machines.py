@@ -1,0 +1,345 @@
+# mypy: disable-error-code="no-untyped-def,assignment"
+"""Support vector machines for pairs of labels that share rows and a kernel.
+
+A row that counts w under one label and v under the other has two multipliers, but only their
+difference b matters, from -C v to C w. The more of both is used up the better, which leaves the
+problem
+
+    minimise  1/2 b'K b + sum_i |b_i - k_i|    where  sum(b) = 0,  k = C (w - v),
+
+with a corner at k, where most rows of a solution are: their margins lie between -1 and 1. K b is
+kept as ``f``. Raising b_i costs its ``rise``, f_i + 1 from the corner on and f_i - 1 below it, and
+lowering it gains its ``fall``, likewise; at the optimum no row's fall exceeds any row's rise.
+
+The kernel must be 1 on its diagonal. All compiled code stands in this file, because numba looks at
+the time stamp of a cached function's own file only.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+compiled = njit(nogil=True, error_model="numpy")
+
+TOLERANCE = 1e-3
+"""By how much a fall may exceed a rise in the end; that of libsvm."""
+_FLAT = 1e-12
+"""Least curvature between two rows, as in libsvm."""
+_NO_SUM = 1e-10
+_NEW_ROWS = 100
+"""How many rows join those between corner and limits at a time."""
+_SHARE = 0.1
+"""To what share the disagreement is brought down before other rows are looked at."""
+_NEWTON_STEPS = 100
+_NEWTON_TOLERANCE = 1e-9
+_SMALLEST_STEP = 1e-10
+_RIDGE = 1e-12
+
+
+class Limits(NamedTuple):
+    """Of the multipliers, pair by row; ``corner`` is the k above."""
+
+    lower: np.ndarray
+    corner: np.ndarray
+    upper: np.ndarray
+
+    @classmethod
+    def of(cls, weights: np.ndarray, against: np.ndarray, C: float) -> Limits:
+        return cls(-C * against, C * weights - C * against, C * weights)
+
+
+class Machines(NamedTuple):
+    """One machine a line: multipliers, K times these, and the intercept."""
+
+    beta: np.ndarray
+    f: np.ndarray
+    intercept: np.ndarray
+
+    @property
+    def margins(self) -> np.ndarray:
+        """Of all rows of the kernel, whether they count or not."""
+        return self.f + self.intercept[:, None]
+
+
+def solve(
+    gram: np.ndarray, limits: Limits, start: np.ndarray, tolerance: float = TOLERANCE
+) -> Machines:
+    """The machines of these limits; ``start`` need not sum to zero.
+
+    Where one side of a pair has no weight all multipliers are 0 and the margin is +1 or -1.
+    """
+    beta = start.copy()
+    f = beta @ gram
+    return Machines(beta, f, _solve_each(gram, f, beta, *limits, tolerance))
+
+
+def carry(beta: np.ndarray, old: Limits, new: Limits) -> np.ndarray:
+    """A start within new limits: as far from the corner to the limit as with the old ones."""
+    above = beta > old.corner
+    room = np.where(above, old.upper, old.lower) - old.corner
+    share = np.divide(beta - old.corner, room, out=np.zeros_like(beta), where=room != 0)
+    moved = new.corner + share * (np.where(above, new.upper, new.lower) - new.corner)
+    return np.clip(moved, new.lower, new.upper)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _solve_each(gram, f, beta, lower, corner, upper, tolerance):
+    intercepts = np.empty(len(f))
+    for p in range(len(f)):
+        intercepts[p] = _solve(gram, f[p], beta[p], lower[p], corner[p], upper[p], tolerance)
+    return intercepts
+
+
+@compiled
+def _solve(gram, f, beta, lower, corner, upper, tolerance):
+    """Finds the optimum of a growing set of rows until none outside disagrees."""
+    _balance(gram, f, beta, lower, corner, upper)
+    rise, fall = np.empty(len(f)), np.empty(len(f))
+    store = np.empty(0)
+    while True:
+        for i in range(len(f)):
+            up, down = _slopes(beta[i], lower[i], corner[i], upper[i])
+            rise[i], fall[i] = f[i] + up, f[i] + down
+        least, most = rise.min(), fall.max()
+        if not most - least > tolerance:
+            return _intercept(least, most)
+        rows = _rows_to_move(rise, fall, beta, lower, corner, upper)
+        m = len(rows)
+        if len(store) < m * m:
+            store = np.empty(2 * m * m)
+        Q = store[: m * m].reshape(m, m)
+        for a in range(m):
+            for b in range(m):
+                Q[a, b] = gram[rows[a], rows[b]]
+        moved = beta[rows]
+        enough = max(tolerance, _SHARE * (most - least))
+        _descend(Q, rise[rows], fall[rows], moved, lower[rows], corner[rows], upper[rows], enough)
+        changes = moved - beta[rows]
+        beta[rows] = moved
+        changed = np.flatnonzero(changes)
+        _add_lines(f, gram, rows[changed], changes[changed])
+
+
+@compiled
+def _intercept(least, most):
+    """What is left undecided is halved; one side alone has a margin of one."""
+    if least == np.inf:
+        return -most if most > -np.inf else 0.0
+    return -least if most == -np.inf else -(least + most) / 2
+
+
+@compiled
+def _slopes(beta, lower, corner, upper):
+    """Of |b - k| upwards and downwards; infinite where a limit is reached."""
+    up = np.inf if beta >= upper else (1.0 if beta >= corner else -1.0)
+    down = -np.inf if beta <= lower else (-1.0 if beta <= corner else 1.0)
+    return up, down
+
+
+@compiled
+def _balance(gram, f, beta, lower, corner, upper):
+    """Brings the sum to zero, each time by the row that gains most."""
+    n = len(f)
+    rest = beta.sum()
+    while abs(rest) > _NO_SUM:
+        chosen, best = -1, -np.inf
+        for i in range(n):
+            up, down = _slopes(beta[i], lower[i], corner[i], upper[i])
+            gain = f[i] + down if rest > 0 else -f[i] - up
+            if gain > best:
+                chosen, best = i, gain
+        if chosen < 0:  # only rounding is left
+            return
+        now = beta[chosen]
+        if rest > 0:
+            end = corner[chosen] if now > corner[chosen] else lower[chosen]
+            beta[chosen] = max(end, now - rest)
+        else:
+            end = corner[chosen] if now < corner[chosen] else upper[chosen]
+            beta[chosen] = min(end, now - rest)
+        change = beta[chosen] - now
+        rest += change
+        for i in range(n):
+            f[i] += change * gram[chosen, i]
+
+
+@compiled
+def _rows_to_move(rise, fall, beta, lower, corner, upper):
+    """Rows between corner and limits, and of the others those that disagree most."""
+    n = len(rise)
+    least, most = rise.min(), fall.max()
+    middle, limit = (least + most) / 2, (most - least) / 2
+    slack = np.empty(n)
+    others = np.empty(n)
+    count = 0
+    for i in range(n):
+        slack[i] = -np.inf
+        if beta[i] == corner[i] or beta[i] == lower[i] or beta[i] == upper[i]:
+            slack[i] = min(rise[i] - middle, middle - fall[i])
+            if slack[i] < limit:
+                others[count] = slack[i]
+                count += 1
+    if count > _NEW_ROWS:
+        limit = np.partition(others[:count], _NEW_ROWS)[_NEW_ROWS]
+    return np.flatnonzero(slack <= limit)
+
+
+@compiled
+def _add_lines(f, gram, rows, changes):
+    """f + changes K, four rows at a time."""
+    last = len(rows) - len(rows) % 4
+    for k in range(0, last, 4):
+        a, b, c, d = gram[rows[k]], gram[rows[k + 1]], gram[rows[k + 2]], gram[rows[k + 3]]
+        s, t, u, v = changes[k], changes[k + 1], changes[k + 2], changes[k + 3]
+        for i in range(len(f)):
+            f[i] += (s * a[i] + t * b[i]) + (u * c[i] + v * d[i])
+    for k in range(last, len(rows)):
+        line, change = gram[rows[k]], changes[k]
+        for i in range(len(f)):
+            f[i] += change * line[i]
+
+
+# ---------------------------------------------------------------------- two rows at a time
+
+
+@compiled
+def _descend(Q, rise, fall, beta, lower, corner, upper, enough):
+    """Moves weight between two rows at a time: the least rise, and what gains most with it."""
+    losses, spare = np.empty(len(beta)), np.empty(len(beta))
+    while True:
+        i = _place_of_least(rise, spare)
+        _losses(Q[i], fall, rise[i], losses)
+        j = _place_of_least(losses, spare)
+        if not fall[j] - rise[i] > enough and not fall.max() - rise[i] > enough:
+            return
+        step = _move(Q[i, j], i, j, rise, fall, beta, lower, corner, upper)
+        _shift(rise, fall, step, Q[i], Q[j])
+
+
+@compiled
+def _losses(line, fall, least, losses):
+    """Minus the gain from lowering each row while the one of ``line`` is raised, if unlimited."""
+    for k in range(len(fall)):
+        gap = fall[k] - least
+        gap = gap if gap > 0.0 else 0.0
+        curve = 2.0 - 2.0 * line[k]
+        curve = curve if curve > _FLAT else _FLAT
+        losses[k] = -gap * gap / curve
+
+
+@compiled
+def _shift(rise, fall, step, raised, lowered):
+    for k in range(len(rise)):
+        change = step * (raised[k] - lowered[k])
+        rise[k] += change
+        fall[k] += change
+
+
+@compiled
+def _place_of_least(values, spare):
+    """By halves, which the compiler turns into vector instructions."""
+    left = (len(values) + 1) // 2
+    spare[left - 1] = values[left - 1]
+    for k in range(len(values) - left):
+        a, b = values[k], values[k + left]
+        spare[k] = a if a < b else b
+    while left > 1:
+        half = (left + 1) // 2
+        for k in range(left - half):
+            a, b = spare[k], spare[k + half]
+            spare[k] = a if a < b else b
+        left = half
+    place = 0
+    while values[place] != spare[0]:
+        place += 1
+    return place
+
+
+@compiled
+def _move(together, i, j, rise, fall, beta, lower, corner, upper):
+    """Raises i and lowers j by as much, over corners, to the best point; returns how far.
+
+    ``rise`` and ``fall`` of the two get their new slopes, but f as it was.
+    """
+    curve = max(2.0 - 2.0 * together, _FLAT)
+    up, _ = _slopes(beta[i], lower[i], corner[i], upper[i])
+    _, down = _slopes(beta[j], lower[j], corner[j], upper[j])
+    f_i, f_j = rise[i] - up, fall[j] - down
+    far = 0.0
+    while True:
+        gain = (f_j + down) - (f_i + up) - far * curve
+        if not gain > 0.0:
+            break
+        end_i = corner[i] if beta[i] < corner[i] else upper[i]
+        end_j = corner[j] if beta[j] > corner[j] else lower[j]
+        room_i, room_j = end_i - beta[i], beta[j] - end_j
+        step = min(gain / curve, room_i, room_j)
+        far += step
+        # Exactly onto an end, for that is how it is known to be there.
+        beta[i] = end_i if step == room_i else beta[i] + step
+        beta[j] = end_j if step == room_j else beta[j] - step
+        if step < room_i and step < room_j:
+            break
+        up, _ = _slopes(beta[i], lower[i], corner[i], upper[i])
+        _, down = _slopes(beta[j], lower[j], corner[j], upper[j])
+    for k, f in ((i, f_i), (j, f_j)):
+        up, down = _slopes(beta[k], lower[k], corner[k], upper[k])
+        rise[k], fall[k] = f + up, f + down
+    return far
+
+
+# ---------------------------------------------------------------------- sigmoids
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def platt(values, ups, downs):
+    """Slope and offset of the sigmoid of largest likelihood, targets drawn in as Platt proposes.
+
+    A value counts ``ups`` times as positive and ``downs`` times as negative. Newton's method with
+    halved steps; the problem is convex.
+    """
+    up, down = ups.sum(), downs.sum()
+    high, low = (up + 1) / (up + 2), 1 / (down + 2)
+    weight, wanted = ups + downs, high * ups + low * downs
+    slope, offset = 0.0, np.log((up + 1) / (down + 1))
+    current = _platt_loss(values, weight, wanted, slope, offset)
+    for _ in range(_NEWTON_STEPS):
+        g, g1, h, h1, h2 = 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(len(values)):
+            p = 1.0 / (1.0 + np.exp(-slope * values[i] - offset))
+            miss, spread = weight[i] * p - wanted[i], weight[i] * p * (1.0 - p)
+            g += miss
+            g1 += miss * values[i]
+            h += spread
+            h1 += spread * values[i]
+            h2 += spread * values[i] * values[i]
+        if max(abs(g), abs(g1)) < _NEWTON_TOLERANCE * (up + down):
+            break
+        ridge = _RIDGE * (h + h2)
+        h, h2 = h + ridge, h2 + ridge
+        scale = h * h2 - h1 * h1
+        d_slope, d_offset = (h * g1 - h1 * g) / scale, (h2 * g - h1 * g1) / scale
+        size = 1.0
+        while True:
+            tried = slope - size * d_slope, offset - size * d_offset
+            loss = _platt_loss(values, weight, wanted, tried[0], tried[1])
+            if loss <= current or size <= _SMALLEST_STEP:
+                break
+            size /= 2
+        if size <= _SMALLEST_STEP:
+            break
+        slope, offset = tried
+        current = loss
+    return slope, offset
+
+
+@compiled
+def _platt_loss(values, weight, wanted, slope, offset):
+    total = 0.0
+    for i in range(len(values)):
+        z = slope * values[i] + offset
+        total += weight[i] * (max(z, 0.0) + np.log1p(np.exp(-abs(z)))) - wanted[i] * z
+    return total

@@ -1,0 +1,221 @@
+"""Machines of pairs against libsvm, against their own duality gap, and where either is silent."""
+
+import numpy as np
+import pytest
+
+from ldlrepro.models._pair_machines import TOLERANCE, Limits, carry, solve
+from ldlrepro.models._spectral import mean_distance, rbf
+from ldlrepro.models.ptsvm import PTSVM, heaviest_first, similarities, single_labels
+
+KINDS = ["degrees", "sparse", "one_hot", "counts", "one_rare", "repeated_rows"]
+TIGHT = 1e-9
+
+
+def problem(kind: str, seed: int = 0, n: int = 70) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A kernel, and how much each row counts on either side."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, 3))
+    if kind == "repeated_rows":
+        X = X[generator.integers(4, size=n)]
+    lean = 1 / (1 + np.exp(-X[:, 0] - generator.normal(size=n)))
+    ups, downs = 2 * lean, 2 - 2 * lean
+    if kind == "sparse":
+        ups *= generator.random(n) < 0.6
+        downs *= generator.random(n) < 0.6
+    elif kind == "one_hot":
+        ups, downs = 2.0 * (lean > 0.5), 2.0 * (lean <= 0.5)
+    elif kind == "counts":
+        ups, downs = (generator.poisson(w).astype(float) for w in (ups, downs))
+    elif kind == "one_rare":
+        downs = np.where(np.arange(n) < 2, 1.0, 0.0)
+    gram = rbf(X, X, mean_distance(X))
+    np.fill_diagonal(gram, 1.0)
+    return gram, ups, downs
+
+
+def solved(gram, ups, downs, C=1.0, tolerance=TIGHT, start=None):
+    """Limits, multipliers, margins and intercept of a single machine."""
+    limits = Limits.of(ups[None], downs[None], C)
+    found = solve(gram, limits, limits.corner if start is None else start, tolerance)
+    return Limits(*(v[0] for v in limits)), found.beta[0], found.margins[0], found.intercept[0]
+
+
+def libsvm(gram, ups, downs, C, tolerance=1e-9):
+    """Objective and margins, with a row once for each side that it counts on."""
+    from sklearn.svm import SVC
+
+    rows = np.concatenate([np.flatnonzero(ups), np.flatnonzero(downs)])
+    positive = np.arange(len(rows)) < np.count_nonzero(ups)
+    weight = np.where(positive, ups[rows], downs[rows])
+    machine = SVC(C=C, kernel="precomputed", tol=tolerance)
+    machine.fit(gram[np.ix_(rows, rows)], positive, sample_weight=weight)
+    beta = np.zeros(len(gram))
+    np.add.at(beta, rows[machine.support_], machine.dual_coef_[0])
+    alphas = np.abs(machine.dual_coef_).sum()
+    return alphas - 0.5 * beta @ gram @ beta, gram @ beta + machine.intercept_[0]
+
+
+def dual(gram, limits, beta) -> float:
+    total = (limits.upper - limits.lower).sum()
+    return float(total - np.abs(beta - limits.corner).sum() - 0.5 * beta @ gram @ beta)
+
+
+def primal(gram, ups, downs, C, beta, margins) -> float:
+    losses = ups * np.maximum(0, 1 - margins) + downs * np.maximum(0, 1 + margins)
+    return float(0.5 * beta @ gram @ beta + C * losses.sum())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
+def test_objective_and_margins_are_libsvms(kind, C):
+    gram, ups, downs = problem(kind)
+    limits, beta, margins, _ = solved(gram, ups, downs, C)
+    objective, expected = libsvm(gram, ups, downs, C)
+    assert dual(gram, limits, beta) == pytest.approx(objective, rel=1e-7)
+    # libsvm keeps kernels in single precision. Where no row is between its limits, the intercept
+    # is any of a range.
+    between = (beta > limits.lower) & (beta < limits.upper) & (beta != limits.corner)
+    if between.any():
+        np.testing.assert_allclose(margins, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_is_left_between_primal_and_dual(kind, seed):
+    gram, ups, downs = problem(kind, seed)
+    limits, beta, margins, _ = solved(gram, ups, downs)
+    value = dual(gram, limits, beta)
+    assert primal(gram, ups, downs, 1.0, beta, margins) == pytest.approx(value, rel=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_multipliers_are_feasible_and_fit_the_margins_to_the_tolerance(kind):
+    gram, ups, downs = problem(kind, 1)
+    limits, beta, margins, _ = solved(gram, ups, downs, tolerance=TOLERANCE)
+    assert abs(beta.sum()) < 1e-9
+    assert (beta >= limits.lower).all()
+    assert (beta <= limits.upper).all()
+    np.testing.assert_array_less(margins[beta > limits.corner], -1 + TOLERANCE)
+    np.testing.assert_array_less(1 - TOLERANCE, margins[beta < limits.corner])
+    np.testing.assert_array_less(-1 - TOLERANCE, margins[beta < limits.upper])
+    np.testing.assert_array_less(margins[beta > limits.lower], 1 + TOLERANCE)
+
+
+def test_margins_are_of_the_multipliers_after_many_steps():
+    gram, ups, downs = problem("sparse", 2, n=250)
+    _, beta, margins, intercept = solved(gram, ups, downs, 30.0)
+    np.testing.assert_allclose(margins, gram @ beta + intercept, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_start_does_not_matter(kind):
+    gram, ups, downs = problem(kind, 3)
+    limits, _, margins, _ = solved(gram, ups, downs)
+    starts = np.random.default_rng(4).uniform(limits.lower, limits.upper)[None]
+    value = dual(gram, *solved(gram, ups, downs, start=starts)[:2])
+    assert value == pytest.approx(dual(gram, *solved(gram, ups, downs)[:2]), rel=1e-9)
+    np.testing.assert_allclose(solved(gram, ups, downs, start=starts)[2], margins, atol=1e-6)
+
+
+def test_sides_exchanged_turn_the_sign():
+    gram, ups, downs = problem("degrees", 5)
+    _, beta, margins, _ = solved(gram, ups, downs)
+    _, turned, other, _ = solved(gram, downs, ups)
+    np.testing.assert_allclose(other, -margins, atol=1e-7)
+    np.testing.assert_allclose(turned, -beta, atol=1e-4)
+
+
+def test_rows_without_weight_change_nothing():
+    gram, ups, downs = problem("degrees", 6)
+    counted = np.arange(len(ups)) % 5 > 0
+    _, beta, margins, _ = solved(gram, ups * counted, downs * counted)
+    _, _, alone, _ = solved(gram[np.ix_(counted, counted)], ups[counted], downs[counted])
+    np.testing.assert_array_equal(beta[~counted], 0.0)
+    np.testing.assert_allclose(margins[counted], alone, atol=1e-6)
+
+
+def test_row_that_stands_twice_is_one_of_twice_the_weight():
+    gram, ups, downs = problem("degrees", 7)
+    twice = np.concatenate([np.arange(len(ups))] * 2)
+    margins = solved(gram[np.ix_(twice, twice)], ups[twice], downs[twice])[2]
+    expected = solved(gram, 2 * ups, 2 * downs)[2]
+    np.testing.assert_allclose(margins[: len(ups)], expected, atol=1e-6)
+
+
+def test_more_equal_rows_than_are_looked_at_together_come_to_an_end():
+    """Of equal rows all disagree alike, so that none stands out."""
+    gram = np.ones((400, 400))
+    ups, downs = np.repeat([2.0, 0.5], 200), np.repeat([0.5, 1.0], 200)
+    limits, beta, margins, _ = solved(gram, ups, downs)
+    np.testing.assert_allclose(margins, 1.0)
+    assert primal(gram, ups, downs, 1.0, beta, margins) == pytest.approx(dual(gram, limits, beta))
+
+
+@pytest.mark.parametrize(("ups", "downs", "margin"), [(1.0, 0.0, 1.0), (0.0, 2.0, -1.0), (0, 0, 0)])
+def test_one_side_alone_has_a_margin_of_one_and_none_of_zero(ups, downs, margin):
+    gram, weights, _ = problem("degrees", 8)
+    _, beta, margins, _ = solved(gram, ups * weights, downs * weights)
+    np.testing.assert_allclose(beta, 0.0, atol=1e-12)
+    np.testing.assert_allclose(margins, margin, atol=1e-9)
+
+
+def test_machines_of_one_call_do_not_see_each_other():
+    gram, ups, downs = problem("degrees", 9)
+    _, other, rest = problem("one_hot", 10)
+    limits = Limits.of(np.array([other, ups, rest]), np.array([rest, downs, other]), 1.0)
+    found = solve(gram, limits, limits.corner, TIGHT)
+    np.testing.assert_allclose(found.margins[1], solved(gram, ups, downs)[2], atol=1e-7)
+    again = solve(gram, limits, limits.corner, TIGHT)
+    for first, second in zip(found, again, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_start_of_other_limits_keeps_its_place_between_corner_and_limits():
+    old = Limits.of(np.array([2.0, 2.0, 2.0, 2.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0, 0.0]), 1.0)
+    new = Limits.of(np.array([2.0, 1.0, 1.0, 0.0, 0.5]), np.array([1.0, 0.0, 0.5, 0.0, 1.0]), 1.0)
+    beta = np.array([1.0, 1.5, 0.0, -1.0, 1.0])
+    # At the corner; half way up to a limit that is the corner now; half way down; at the lower
+    # limit of a row that no longer counts; at the corner again, without weight on the other side.
+    np.testing.assert_allclose(carry(beta, old, new), [1.0, 1.0, 0.0, 0.0, -0.5])
+    np.testing.assert_allclose(carry(beta, old, old), beta)
+
+
+# ---------------------------------------------------------------------- within PT-SVM
+
+
+def test_heavier_label_comes_first_and_ties_are_settled_by_rows():
+    weights = np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [3.0, 0.0, 0.0]])
+    assert heaviest_first(weights).tolist() == [3, 2, 0]
+    assert heaviest_first(weights[[2, 3, 0, 1]]).tolist() == [1, 0, 2]
+
+
+def test_labels_of_equal_mass_may_change_places():
+    generator = np.random.default_rng(11)
+    X = generator.normal(size=(60, 3))
+    D = np.stack([np.roll([0.5, 0.375, 0.125], shift) for shift in generator.permuted(range(60))])
+    assert len(set(D.sum(axis=0))) == 1
+    straight = PTSVM(random_state=0).fit(X, D).predict(X)
+    for order in ([1, 0, 2], [2, 0, 1]):
+        permuted = PTSVM(random_state=0).fit(X, D[:, order]).predict(X)
+        np.testing.assert_array_equal(permuted, straight[:, order])
+
+
+@pytest.mark.parametrize("rows", [5, 700])
+def test_similarities_in_blocks_are_those_of_all_rows(rows):
+    X = np.random.default_rng(12).normal(size=(rows, 4))
+    np.testing.assert_allclose(similarities(X, 2.0), rbf(X, X, 2.0), atol=1e-12)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("draw", [None, 0])
+def test_machines_on_sjaffe_are_libsvms(real_data, draw):
+    """Tighter than libsvm stops by default: with that its own margins are off by as much."""
+    data = real_data("sjaffe")
+    gram = similarities(data.X, mean_distance(data.X))
+    drawn = single_labels(data.D, draw)
+    weights = drawn.parts(np.zeros(len(drawn.row), int), *data.D.shape).sum(axis=0)
+    for a, b in [(0, 1), (2, 3), (5, 0)]:
+        limits, beta, margins, _ = solved(gram, weights[a], weights[b], tolerance=TOLERANCE)
+        objective, expected = libsvm(gram, weights[a], weights[b], 1.0)
+        assert dual(gram, limits, beta) == pytest.approx(objective, rel=1e-6)
+        np.testing.assert_allclose(margins, expected, atol=2 * TOLERANCE)
