@@ -30,7 +30,7 @@ _FLAT = 1e-12
 """Least curvature between two rows, as in libsvm."""
 _NO_SUM = 1e-10
 _NEW_ROWS = 100
-"""How many rows join those between corner and limits at a time."""
+"""How many rows join those between corner and limits at a time, or half as many as these."""
 _SHARE = 0.1
 """To what share the disagreement is brought down before other rows are looked at."""
 _NEWTON_STEPS = 100
@@ -174,16 +174,19 @@ def _rows_to_move(rise, fall, beta, lower, corner, upper):
     middle, limit = (least + most) / 2, (most - least) / 2
     slack = np.empty(n)
     others = np.empty(n)
-    count = 0
+    inside = count = 0
     for i in range(n):
         slack[i] = -np.inf
-        if beta[i] == corner[i] or beta[i] == lower[i] or beta[i] == upper[i]:
+        if beta[i] != corner[i] and beta[i] != lower[i] and beta[i] != upper[i]:
+            inside += 1
+        else:
             slack[i] = min(rise[i] - middle, middle - fall[i])
             if slack[i] < limit:
                 others[count] = slack[i]
                 count += 1
-    if count > _NEW_ROWS:
-        limit = np.partition(others[:count], _NEW_ROWS)[_NEW_ROWS]
+    most_new = max(_NEW_ROWS, inside // 2)
+    if count > most_new:
+        limit = np.partition(others[:count], most_new)[most_new]
     return np.flatnonzero(slack <= limit)
 
 
