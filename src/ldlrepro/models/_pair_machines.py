@@ -25,7 +25,10 @@ from numba import njit
 compiled = njit(nogil=True, error_model="numpy")
 
 TOLERANCE = 1e-3
-"""By how much a fall may exceed a rise in the end; that of libsvm."""
+"""By how much a fall may exceed a rise in the end, as in libsvm."""
+_NARROW = 0.1
+"""Where margins span less than this the tolerance shrinks with it: sigmoids stretch them again."""
+_TIGHTEST = 1e-9
 _FLAT = 1e-12
 """Least curvature between two rows, as in libsvm."""
 _NO_SUM = 1e-10
@@ -104,7 +107,8 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
             up, down = _slopes(beta[i], lower[i], corner[i], upper[i])
             rise[i], fall[i] = f[i] + up, f[i] + down
         least, most = rise.min(), fall.max()
-        if not most - least > tolerance:
+        enough = max(tolerance * min(1.0, (f.max() - f.min()) / _NARROW), _TIGHTEST)
+        if not most - least > enough:
             return _intercept(least, most)
         rows = _rows_to_move(rise, fall, beta, lower, corner, upper)
         m = len(rows)
@@ -115,7 +119,7 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
             for b in range(m):
                 Q[a, b] = gram[rows[a], rows[b]]
         moved = beta[rows]
-        enough = max(tolerance, _SHARE * (most - least))
+        enough = max(enough, _SHARE * (most - least))
         _descend(Q, rise[rows], fall[rows], moved, lower[rows], corner[rows], upper[rows], enough)
         changes = moved - beta[rows]
         beta[rows] = moved
