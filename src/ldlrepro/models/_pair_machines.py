@@ -36,6 +36,8 @@ _NEW_ROWS = 100
 """How many rows join those between corner and limits at a time, or half as many as these."""
 _SHARE = 0.1
 """To what share the disagreement is brought down before other rows are looked at."""
+_MOST_STEPS = 1000
+"""Per row, before the slopes are computed afresh; rounding alone would go on for ever."""
 _NEWTON_STEPS = 100
 _NEWTON_TOLERANCE = 1e-9
 _SMALLEST_STEP = 1e-10
@@ -124,6 +126,8 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
         changes = moved - beta[rows]
         beta[rows] = moved
         changed = np.flatnonzero(changes)
+        if len(changed) == 0:  # only rounding is left
+            return _intercept(least, most)
         _add_lines(f, gram, rows[changed], changes[changed])
 
 
@@ -216,13 +220,15 @@ def _add_lines(f, gram, rows, changes):
 def _descend(Q, rise, fall, beta, lower, corner, upper, enough):
     """Moves weight between two rows at a time: the least rise, and what gains most with it."""
     losses, spare = np.empty(len(beta)), np.empty(len(beta))
-    while True:
+    for _ in range(_MOST_STEPS * len(beta)):
         i = _place_of_least(rise, spare)
         _losses(Q[i], fall, rise[i], losses)
         j = _place_of_least(losses, spare)
         if not fall[j] - rise[i] > enough and not fall.max() - rise[i] > enough:
             return
         step = _move(Q[i, j], i, j, rise, fall, beta, lower, corner, upper)
+        if step == 0.0:  # only rounding is left
+            return
         _shift(rise, fall, step, Q[i], Q[j])
 
 
