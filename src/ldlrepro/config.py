@@ -179,7 +179,7 @@ def _with_defaults(tree: Tree, kind: str) -> Tree:
 
 
 def _check_names_in(paper: Tree, where: str) -> None:
-    """Data sets, experiments and printed methods that other keys of the file refer to."""
+    """Data sets, experiments, tables and printed names that other keys of the file refer to."""
     known = dataset_ids()
     _check_known(paper["datasets"], known, f"{where}: datasets")
     _check_known(paper.get("use_dataset", {}).values(), known, f"{where}: use_dataset")
@@ -189,13 +189,17 @@ def _check_names_in(paper: Tree, where: str) -> None:
     for name, experiment in experiments.items():
         named = experiment.get("datasets", [])
         _check_known(named, known, f"{where}: experiments.{name}.datasets")
+    settings = {name for table in paper["tables"].values() for name in table.get("settings", {})}
     for part in ("tables", "figures"):
         for number, entry in paper.get(part, {}).items():
             place = f"{where}: {part}.{number}"
+            _check_known(entry.get("methods", []), paper["methods"], f"{place}.methods")
+            yardsticks = {*paper["methods"], *(() if entry.get("kind") == "deltas" else settings)}
             for key, names in (
                 ("experiment", experiments),
-                ("compared_to", paper["methods"]),
+                ("compared_to", yardsticks),
                 ("dataset", known),
+                ("ranks", paper["tables"]),
             ):
                 _check_known([entry[key]] if key in entry else [], names, f"{place}.{key}")
 

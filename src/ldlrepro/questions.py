@@ -117,7 +117,9 @@ def claims(args: argparse.Namespace) -> int:
 
     wanted = args.paper or [p for p in config.paper_ids() if not config.load_paper(p)["synthetic"]]
     rows = [asdict(row) for paper in wanted for row in paper_page(paper, RESULTS, DATA).claims]
-    return _answer(args, rows, ("id", "verdict", "printed", "measured", "text", "evidence"))
+    return _answer(
+        args, rows, ("id", "verdict", "printed", "measured", "datasets", "text", "evidence")
+    )
 
 
 def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
@@ -231,10 +233,12 @@ def explain(args: argparse.Namespace) -> int:
 
 def _unit_facts(row: Any, scored: Any) -> dict[str, Any]:
     first = scored.rows[0]
-    values = scored.values(row.metric.removeprefix("delta_"))
-    return {
-        "fold values": " ".join(f"{v:.4f}" for v in values),
-        "median of folds": round(statistics.median(values), 6),
+    values = scored.values(row.metric.removeprefix("delta_"))  # none for seconds
+    facts: dict[str, Any] = {}
+    if values:
+        facts["fold values"] = " ".join(f"{v:.4f}" for v in values)
+        facts["median of folds"] = round(statistics.median(values), 6)
+    return facts | {
         "parameters": first.params,
         "fit seconds": round(statistics.median(r.fit_s for r in scored.rows), 3),
         "data_sha256": first.data_sha256,

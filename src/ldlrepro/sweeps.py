@@ -22,7 +22,7 @@ class Point:
 
 
 def points(figure: Figure) -> Iterator[Point]:
-    """All settings of a figure, line by line; none where an experiment draws it."""
+    """All settings of a figure, line by line; none where it is drawn from other things."""
     if "x" not in figure:
         return
     x_name, lines = x_parameter(figure), figure.get("lines", {})

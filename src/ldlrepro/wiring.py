@@ -110,7 +110,7 @@ class Wiring:
         return _digest([config.load_paper(wildcards.paper), plan.published(wildcards.paper)])
 
     def compare_code(self, wildcards: Any) -> str:
-        return provenance.module_digest("ldlrepro.compare.cells", "ldlrepro.compare.reference")
+        return provenance.module_digest("ldlrepro.report.build", "ldlrepro.report.export")
 
     # ------------------------------------------------------------------ experiments
 

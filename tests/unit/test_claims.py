@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ldlrepro import config
-from ldlrepro.compare.claims import FAILS, HOLDS, PARTLY, UNTESTED, Evidence, claim_rows
+from ldlrepro import config, sweeps
+from ldlrepro.compare.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows
+from ldlrepro.compare.comparisons import Evidence
 from ldlrepro.compare.verdicts import VerdictRow
 
 
@@ -45,7 +46,7 @@ BEST = {"kind": "best", "method": "Mine", "rivals": ["Rival"]}
 def test_a_claim_holds_where_all_comparisons_come_out():
     claim = judge(BEST, sets(0.3, 0.4))
     assert (claim.verdict, claim.printed, claim.measured) == (HOLDS, "2 of 2", "2 of 2")
-    assert claim.evidence == ""
+    assert (claim.evidence, claim.datasets) == ("", 2)
 
 
 def test_it_holds_partly_where_more_than_half_do_and_names_the_others():
@@ -75,7 +76,7 @@ def test_only_pairs_that_were_measured_count_on_either_side():
 
 def test_nothing_measured_is_not_tested():
     claim = judge(BEST, [row("Mine", 0.1, None), row("Rival", 0.2, None)])
-    assert claim.verdict == UNTESTED
+    assert (claim.verdict, claim.evidence) == (UNTESTED, "not measured: Mine, Rival")
 
 
 def test_higher_is_better_where_the_measure_says_so():
@@ -151,6 +152,20 @@ def test_a_fact_of_an_experiment_has_limits_on_both_sides():
     )
 
 
+def test_points_of_a_figure_say_on_which_data_set_they_are():
+    check = {"figure": "4b", "from": [50, 20], "to": [100, 20], "at_most": 0}
+    claim = {"id": "c", "text": "t", "test": {"kind": "checks", "checks": [check]}}
+    (found,) = claim_rows("p", [claim], Evidence([], CURVE, {}, figure_datasets={"4b": "toy"}))
+    assert found.datasets == 1
+
+
+def test_points_of_a_figure_without_lines_are_named_by_their_value():
+    check = {"figure": "3", "from": [None, 6], "to": [None, 8], "at_least": 0}
+    curves = {"3": {(None, 6): 0.1, (None, 8): 0.05}}
+    claim = judge({"kind": "checks", "checks": [check]}, curves=curves)
+    assert claim.evidence.startswith("not: change in % from 6 to 8 in Figure 3 is -50,")
+
+
 def test_points_and_facts_that_are_not_there_do_not_count():
     checks = [
         {"figure": "4b", "from": [50, 20], "to": [200, 20], "at_least": 0},
@@ -173,10 +188,18 @@ def test_claims_of_the_papers_speak_of_what_there_is(paper):
     for claim in tree.get("claims", []):
         test = claim.get("test", {})
         named = [*test.get("methods", []), *test.get("rivals", []), test.get("method")]
-        assert {name for name in named if name} <= set(tree["methods"]), claim["id"]
+        named += [name for pair in test.get("pairs", []) for name in pair]
+        tables = [tree["tables"][number] for number in test.get("tables", tree["tables"])]
+        settings = {name for table in tables for name in table.get("settings", {})}
+        known = settings if test.get("by") == "setting" else set(tree["methods"])
+        assert {name for name in named if name} <= known, claim["id"]
+        assert set(test.get("datasets", [])) <= set(tree["datasets"]), claim["id"]
         assert {*test.get("tables", []), test.get("table", "")} - {""} <= set(tree["tables"])
         for check in test.get("checks", []):
-            assert check.get("figure", "") in {"", *tree.get("figures", {})}
+            if "figure" in check:
+                there = [[p.line, p.x] for p in sweeps.points(tree["figures"][check["figure"]])]
+                assert check["from"] in there, claim["id"]
+                assert check["to"] in there, claim["id"]
             assert check.get("experiment", "") in {"", *tree.get("experiments", {})}
 
 

@@ -15,7 +15,7 @@ from ldlrepro.compare.collect import (
     expected_folds,
     unavailable_reason,
 )
-from ldlrepro.compare.measured import Experiments, MeasuredBy
+from ldlrepro.compare.measured import TIMES, YARDSTICK, Experiments, MeasuredBy
 from ldlrepro.compare.reference import same_bits
 from ldlrepro.compare.verdicts import MISPRINT, NOT_RUN, QUOTED, VerdictRow, band, deviation, judge
 from ldlrepro.runs.records import FAILED
@@ -58,7 +58,9 @@ def _verdict(
             "unit_dataset": cell.unit.dataset,
         }
     scored = best_source(cell.unit, local, reference) if cell.unit else None
-    measured = _measured(cell, scored, local, reference) if scored else experiments.of(cell)
+    measured = (
+        _measured(cell, scored, local, reference, experiments) if scored else experiments.of(cell)
+    )
     std = wrong.get("std_reads", row["std"])
     if measured:
         width = band(row["mean"], std, measured["measured_std"])
@@ -72,7 +74,7 @@ def _verdict(
         reason = f"the paper takes it from {row['quoted_from']}"
         return VerdictRow(**base, **measured, verdict=QUOTED, reason=reason)
     if measured and experiments.is_yardstick(cell):
-        return VerdictRow(**base, **measured, verdict=NOT_RUN, reason=experiments.why_not(cell))
+        return VerdictRow(**base, **measured, verdict=NOT_RUN, reason=YARDSTICK)
     if not measured:
         reason = experiments.why_not(cell) if cell.experiment else _why_not(cell, scored)
         return VerdictRow(**base, verdict=NOT_RUN, reason=reason)
@@ -81,9 +83,15 @@ def _verdict(
 
 
 def _measured(
-    cell: plan.Cell, scored: UnitScores, local: Units, reference: Units
+    cell: plan.Cell,
+    scored: UnitScores,
+    local: Units,
+    reference: Units,
+    experiments: MeasuredBy,
 ) -> dict[str, Any]:
-    if cell.base is None:
+    if cell.row["metric"] in TIMES:
+        values = experiments.seconds(cell, scored, local, reference)
+    elif cell.base is None:
         values = scored.values(cell.row["metric"])
     else:
         values = _differences(cell, scored, best_source(cell.base, local, reference))
@@ -116,6 +124,8 @@ def _why_not(cell: plan.Cell, scored: UnitScores | None) -> str:
         failed = [row for row in scored.rows if row.status == FAILED]
         if failed:
             return f"failed: {failed[0].error.strip().splitlines()[-1]}"
+        if cell.row["metric"] in TIMES:
+            return "no time to compare it with: `compared_to` of the table, run on the same machine"
         return f"no measure of this kind yet: {cell.row['metric']}"
     dataset = config.load_dataset(cell.unit.dataset)
     public = any(file.get("urls") for file in dataset.get("files", []))

@@ -14,8 +14,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ldlrepro import metrics
-from ldlrepro.compare.measured import Experiments
+from ldlrepro.compare import claims_significance
+from ldlrepro.compare.comparisons import (
+    Count,
+    Evidence,
+    Group,
+    Value,
+    both,
+    datasets_of,
+    groups,
+    loss,
+    measured,
+    printed,
+    total,
+    why_none,
+)
 from ldlrepro.compare.verdicts import VerdictRow
 
 HOLDS, PARTLY, FAILS, UNTESTED = "holds", "holds partly", "fails", "not tested"
@@ -36,35 +49,8 @@ class ClaimRow:
     """The same of ours."""
     evidence: str
     """Exceptions or values, for people; the reason where it was not tested."""
-
-
-@dataclass(frozen=True)
-class Count:
-    """How many comparisons come out as claimed, and which do not."""
-
-    held: int
-    of: int
-    exceptions: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.held} of {self.of}" if self.of else ""
-
-    @property
-    def share(self) -> float:
-        return self.held / self.of
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What tests look at: verdict rows, points of figures, facts of experiments."""
-
-    rows: Sequence[VerdictRow]
-    curves: Mapping[str, Mapping[tuple[Any, Any], float]]
-    """Figure number -> (line, x) -> mean of the measure."""
-    experiments: Experiments
-
-
-Value = Callable[[VerdictRow], float | None]
+    datasets: int = 0
+    """How many data sets the verdict rests on; 0 where an experiment measured other things."""
 
 
 def claim_rows(
@@ -78,90 +64,34 @@ def _claim(paper: str, claim: Mapping[str, Any], evidence: Evidence) -> ClaimRow
     if "untested" in claim:
         return ClaimRow(*said, UNTESTED, "", "", claim["untested"])
     test = claim["test"]
-    printed, measured = _TESTS[test["kind"]](test, evidence)
-    if not measured.of:
-        return ClaimRow(*said, UNTESTED, str(printed), "", "nothing that it speaks of was measured")
-    return ClaimRow(
-        *said, _verdict(printed, measured), str(printed), str(measured), _in_words(measured)
-    )
+    on_paper, here = _TESTS[test["kind"]](test, evidence)
+    if not here.of:
+        reason = here.refusal or why_none(test, evidence, _names(test))
+        return ClaimRow(*said, UNTESTED, str(on_paper), "", reason)
+    verdict = _verdict(on_paper, here)
+    return ClaimRow(*said, verdict, str(on_paper), str(here), _in_words(here), len(here.datasets))
 
 
-def _verdict(printed: Count, measured: Count) -> str:
-    asked = printed.share if printed.of else 1.0
-    if measured.share <= 0.5:
+def _names(test: Mapping[str, Any]) -> list[str]:
+    """All that a test compares."""
+    single = [test["method"]] if "method" in test else []
+    named = [single, test.get("methods", []), test.get("rivals", []), *test.get("pairs", [])]
+    return [name for part in named for name in part]
+
+
+def _verdict(on_paper: Count, here: Count) -> str:
+    asked = on_paper.share if on_paper.of else 1.0
+    if here.share <= 0.5:
         return FAILS
-    return HOLDS if measured.share >= asked else PARTLY
+    return HOLDS if here.share >= asked else PARTLY
 
 
-def _in_words(measured: Count) -> str:
-    if not measured.exceptions:
+def _in_words(here: Count) -> str:
+    if not here.exceptions:
         return ""
-    shown = "; ".join(measured.exceptions[:8])
-    more = len(measured.exceptions) - 8
+    shown = "; ".join(here.exceptions[:8])
+    more = len(here.exceptions) - 8
     return f"not: {shown}" + (f"; and {more} more" if more > 0 else "")
-
-
-# ---------------------------------------------------------------------- values of cells
-
-
-def _printed(statistic: str) -> Value:
-    def value(row: VerdictRow) -> float | None:
-        text = row.printed if statistic == "mean" else row.printed_std
-        return float(text) if text else None
-
-    return value
-
-
-def _measured(statistic: str) -> Value:
-    return lambda row: row.measured if statistic == "mean" else row.measured_std
-
-
-def _pairs(
-    test: Mapping[str, Any], evidence: Evidence, names: Sequence[str]
-) -> list[dict[str, VerdictRow]]:
-    """Per data set and measure the rows of the named methods, where all were measured."""
-    wanted = test.get("metrics")
-    groups: dict[tuple[str, ...], dict[str, VerdictRow]] = {}
-    for row in evidence.rows:
-        if row.method not in names or (wanted and row.metric not in wanted):
-            continue
-        if not wanted and row.metric not in metrics.BETTER:
-            continue
-        if row.table not in test.get("tables", [row.table]):
-            continue
-        groups.setdefault((row.table, row.dataset, row.setting, row.metric), {})[row.method] = row
-    statistic = test.get("statistic", "mean")
-    values = (_printed(statistic), _measured(statistic))
-    return [
-        group
-        for group in groups.values()
-        if len(group) == len(set(names))
-        and all(value(row) is not None for row in group.values() for value in values)
-    ]
-
-
-def _loss(row: VerdictRow, value: Value, statistic: str) -> float:
-    """Lower is better, whatever the measure; deviations are always better when lower."""
-    found = value(row)
-    assert found is not None
-    return -found if row.better == "higher" and statistic == "mean" else found
-
-
-def _both(
-    test: Mapping[str, Any], holds: Callable[[dict[str, VerdictRow], Value], bool], pairs: Any
-) -> tuple[Count, Count]:
-    statistic = test.get("statistic", "mean")
-    counts = []
-    for value in (_printed(statistic), _measured(statistic)):
-        failing = [group for group in pairs if not holds(group, value)]
-        names = tuple(_pair_name(group) for group in failing)
-        counts.append(Count(len(pairs) - len(failing), len(pairs), names))
-    return counts[0], counts[1]
-
-
-def _pair_name(group: Mapping[str, VerdictRow]) -> str:
-    row = next(iter(group.values()))
-    return f"{row.dataset} {row.metric}"
 
 
 # ---------------------------------------------------------------------- tests
@@ -171,36 +101,26 @@ def _order(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
     """``methods`` from best to worst on every data set and measure."""
     names, statistic = test["methods"], test.get("statistic", "mean")
 
-    def holds(group: dict[str, VerdictRow], value: Value) -> bool:
-        losses = [_loss(group[name], value, statistic) for name in names]
+    def holds(group: Group, value: Value) -> bool:
+        losses = [loss(group[name], value, statistic) for name in names]
         return all(a < b for a, b in itertools.pairwise(losses))
 
-    return _both(test, holds, _pairs(test, evidence, names))
+    return both(test, holds, groups(test, evidence, names))
 
 
 def _best(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
     """``method`` before every one of ``rivals``; 'pairs' of data set, measure and rival count."""
     statistic = test.get("statistic", "mean")
-    printed, measured = [], []
-    groups = [test["rivals"]] if test.get("jointly", True) else [[r] for r in test["rivals"]]
-    for rivals in groups:
+    counts = []
+    for rivals in [test["rivals"]] if test.get("jointly", True) else [[r] for r in test["rivals"]]:
 
-        def holds(
-            group: dict[str, VerdictRow], value: Value, rivals: Sequence[str] = tuple(rivals)
-        ) -> bool:
-            mine = _loss(group[test["method"]], value, statistic)
-            return all(mine < _loss(group[name], value, statistic) for name in rivals)
+        def holds(group: Group, value: Value, rivals: Sequence[str] = tuple(rivals)) -> bool:
+            mine = loss(group[test["method"]], value, statistic)
+            return all(mine < loss(group[name], value, statistic) for name in rivals)
 
-        pairs = _pairs(test, evidence, [test["method"], *rivals])
-        on_paper, here = _both(test, holds, pairs)
-        printed.append(on_paper)
-        measured.append(here)
-    return _sum(printed), _sum(measured)
-
-
-def _sum(counts: Sequence[Count]) -> Count:
-    exceptions = tuple(name for count in counts for name in count.exceptions)
-    return Count(sum(c.held for c in counts), sum(c.of for c in counts), exceptions)
+        counts.append(both(test, holds, groups(test, evidence, [test["method"], *rivals])))
+    on_paper, here = zip(*counts, strict=True)
+    return total(on_paper), total(here)
 
 
 def _advantage(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
@@ -210,12 +130,12 @@ def _advantage(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Coun
     higher is better), averaged; each of ``values`` is compared with each of the others.
     """
     names = [test["method"], *test["rivals"]]
-    pairs = _pairs(test, evidence, names)
+    found = groups(test, evidence, names)
     sign = 1 if test["is"] == "larger" else -1
     counts = []
-    for value in (_printed("mean"), _measured("mean")):
+    for value in (printed("mean"), measured("mean")):
         gains: dict[str, list[float]] = {}
-        for group in pairs:
+        for group in found:
             losses = {name: _distance(row, value) for name, row in group.items()}
             mine, row = losses[test["method"]], group[test["method"]]
             gains.setdefault(getattr(row, test["over"]), []).extend(
@@ -230,8 +150,8 @@ def _advantage(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Coun
             for b in others
             if not sign * means[a] > sign * means[b]
         )
-        total = len(chosen) * len(others)
-        counts.append(Count(total - len(failing), total, failing))
+        of = len(chosen) * len(others)
+        counts.append(Count(of - len(failing), of, failing, datasets_of(found)))
     return counts[0], counts[1]
 
 
@@ -245,25 +165,28 @@ def _at_most(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]
     """Every number of a table is at most ``limit`` in size."""
     rows = [r for r in evidence.rows if r.table == test["table"] and r.measured is not None]
     counts = []
-    for value in (_printed("mean"), _measured("mean")):
+    datasets = frozenset(row.dataset for row in rows)
+    for value in (printed("mean"), measured("mean")):
         sizes = [(row, abs(value(row) or 0.0)) for row in rows]
         failing = [
             f"{row.dataset} {row.metric} ({size:.2g})"
             for row, size in sizes
             if size > test["limit"]
         ]
-        counts.append(Count(len(rows) - len(failing), len(rows), tuple(failing)))
+        counts.append(Count(len(rows) - len(failing), len(rows), tuple(failing), datasets))
     return counts[0], counts[1]
 
 
 def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
     """Numbers of figures and experiments compared with limits, one by one."""
     held, exceptions, found = 0, [], 0
+    datasets = set()
     for check in test["checks"]:
         values = _values(check, evidence)
         if values is None:
             continue
         found += 1
+        datasets |= {evidence.figure_datasets.get(check.get("figure", ""), "")} - {""}
         value, text = values
         low, high = check.get("at_least", -math.inf), check.get("at_most", math.inf)
         if low <= value <= high:
@@ -272,7 +195,7 @@ def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
             limits = [f"at least {low:g}"] if math.isfinite(low) else []
             limits += [f"at most {high:g}"] if math.isfinite(high) else []
             exceptions.append(f"{text} is {value:.3g}, expected {' and '.join(limits)}")
-    return Count(0, 0), Count(held, found, tuple(exceptions))
+    return Count(0, 0), Count(held, found, tuple(exceptions), frozenset(datasets))
 
 
 def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float, str] | None:
@@ -285,7 +208,9 @@ def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float, str] |
     if start not in curve or end not in curve:
         return None
     change = 100 * (curve[end] / curve[start] - 1)
-    return change, f"change in % from {start} to {end} in Figure {check['figure']}"
+    # Where a figure has one line, the line has no name.
+    first, second = (p[1] if p[0] is None else p for p in (start, end))
+    return change, f"change in % from {first} to {second} in Figure {check['figure']}"
 
 
 _TESTS: dict[str, Callable[[Mapping[str, Any], Evidence], tuple[Count, Count]]] = {
@@ -294,4 +219,6 @@ _TESTS: dict[str, Callable[[Mapping[str, Any], Evidence], tuple[Count, Count]]] 
     "advantage": _advantage,
     "at_most": _at_most,
     "checks": _checks,
+    "ranks": claims_significance.ranks,
+    "pairs": claims_significance.pairs,
 }

@@ -1,23 +1,28 @@
-"""Printed numbers that no unit measures but an experiment."""
+"""Printed numbers that are no scores of a unit: what experiments measured, and seconds."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from typing import Any
 
 from ldlrepro import config, plan
+from ldlrepro.compare.collect import LOCAL, Units, UnitScores
+from ldlrepro.runs.records import OK
 
 Experiments = Mapping[str, Mapping[str, Any]]
 """What experiments measured, by their id."""
 
-TIMES = ("train_time_s", "test_time_s", "time_ms")
+TIMES = ("time_s", "train_time_s", "test_time_s", "time_ms")
+YARDSTICK = "the yardstick of this table: the other times are judged in relation to it"
 
 
 class MeasuredBy:
-    """Finds a printed number among what experiments measured.
+    """Finds a printed number among what experiments measured, or the seconds of units.
 
     Seconds depend on the machine. What is judged is their ratio to a yardstick, a method of the
-    same table: our times are scaled so that the yardstick takes as long as printed.
+    same table or a setting of the same method: our times are scaled so that the yardstick takes as
+    long as printed.
     """
 
     def __init__(self, paper: str, experiments: Experiments) -> None:
@@ -26,9 +31,9 @@ class MeasuredBy:
         self.yardsticks = {
             name: table["compared_to"]
             for name, table in config.load_paper(paper)["tables"].items()
-            if table.get("kind") == "experiment" and "compared_to" in table
+            if table.get("kind") != "deltas" and "compared_to" in table
         }
-        self.rows = [cell.row for cell in plan.cells(paper)]
+        self.cells = plan.cells(paper)
 
     def of(self, cell: plan.Cell) -> dict[str, Any]:
         """The fields of a verdict row; nothing where it was not measured."""
@@ -39,9 +44,9 @@ class MeasuredBy:
             return {}
         scale = 1.0
         if yardstick:
-            if _place(yardstick) not in values:
+            if _place(yardstick.row) not in values:
                 return {}
-            scale = float(yardstick["mean"]) / values[_place(yardstick)]["mean"]
+            scale = float(yardstick.row["mean"]) / values[_place(yardstick.row)]["mean"]
         return {
             "measured": mine["mean"] * scale,
             "measured_std": None if mine["std"] is None else mine["std"] * scale,
@@ -50,31 +55,57 @@ class MeasuredBy:
             "source": found["source"],
         }
 
+    def seconds(
+        self, cell: plan.Cell, scored: UnitScores, local: Units, reference: Units
+    ) -> list[float]:
+        """Per fold; nothing where the yardstick has no record from the same machine."""
+        yardstick = self._yardstick(cell)
+        if yardstick is None or yardstick.unit is None:
+            return []
+        unit = yardstick.unit
+        records = local if scored.source == LOCAL else reference
+        other = records.get((unit.protocol, unit.dataset, unit.method))
+        taken = _seconds(other) if other else []
+        if not taken:
+            return []
+        scale = float(yardstick.row["mean"]) / statistics.fmean(taken)
+        return [scale * value for value in _seconds(scored)]
+
     def note(self, cell: plan.Cell) -> str:
         """What a reader must know of a number that is not as it was measured."""
         yardstick = self._yardstick(cell)
         if yardstick is None:
             return ""
-        return f"our seconds, scaled so that {yardstick['method']} takes as long as printed"
+        name = self.yardsticks[cell.row["table"]]
+        return f"our seconds, scaled so that {name} takes as long as printed"
 
     def is_yardstick(self, cell: plan.Cell) -> bool:
         """Its scaled time is the printed one by definition, which is no judgement."""
-        return self._yardstick(cell) is cell.row
+        return self._yardstick(cell) is cell
 
     def why_not(self, cell: plan.Cell) -> str:
         if cell.experiment not in self.experiments:
             return f"not run yet: ldlrepro experiment {self.paper} {cell.experiment}"
-        if self.is_yardstick(cell):
-            return "the yardstick of this table: the other times are judged in relation to it"
         return f"data not available to the experiment {cell.experiment}: {cell.row['dataset']}"
 
-    def _yardstick(self, cell: plan.Cell) -> dict[str, str] | None:
-        """The printed row that the times of this table refer to."""
-        if cell.row["metric"] not in TIMES or cell.row["table"] not in self.yardsticks:
+    def _yardstick(self, cell: plan.Cell) -> plan.Cell | None:
+        """The printed number that this time refers to."""
+        row = cell.row
+        if row["metric"] not in TIMES or row["table"] not in self.yardsticks:
             return None
-        wanted = {**cell.row, "method": self.yardsticks[cell.row["table"]]}
-        keys = ("table", "dataset", "method", "metric")
-        return next(row for row in self.rows if all(row[key] == wanted[key] for key in keys))
+        name = self.yardsticks[row["table"]]
+        for other in self.cells:
+            by_method = (other.row["table"], other.row["method"]) == (row["table"], name)
+            by_setting = (other.row["method"], other.row["setting"]) == (row["method"], name)
+            same = all(other.row[key] == row[key] for key in ("dataset", "metric"))
+            if same and (by_method or by_setting):
+                return other
+        return None
+
+
+def _seconds(scored: UnitScores) -> list[float]:
+    """Wall seconds of fit and prediction, per fold."""
+    return [row.fit_s + row.predict_s for row in scored.rows if row.status == OK]
 
 
 def _place(row: Mapping[str, Any]) -> tuple[str, ...]:

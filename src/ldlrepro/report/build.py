@@ -10,8 +10,9 @@ from pathlib import Path
 
 from ldlrepro import __version__, config, experiments, plan, sweeps
 from ldlrepro.compare.cells import verdict_rows
-from ldlrepro.compare.claims import Evidence, claim_rows
+from ldlrepro.compare.claims import claim_rows
 from ldlrepro.compare.collect import LOCAL, Places, Units, best_source, local_units
+from ldlrepro.compare.comparisons import Evidence
 from ldlrepro.compare.reference import chosen_units, reference_units
 from ldlrepro.report.content import Curve, Overhead, PaperPage, ReportContent, UnitKey
 from ldlrepro.report.figures import drawings
@@ -26,7 +27,14 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
     measured = experiments.read_all(paper, results)
     rows = verdict_rows(paper, local, reference, measured)
     curves = figure_curves(paper, local, reference)
-    means = {curve.number: curve.means() for curve in curves}
+    chosen = chosen_units(units, local, reference)
+    evidence = Evidence(
+        rows,
+        {curve.number: curve.means() for curve in curves},
+        measured,
+        {unit.key: unit for unit in chosen},
+        {curve.number: tree["figures"][curve.number]["dataset"] for curve in curves},
+    )
     return PaperPage(
         id=paper,
         title=tree["title"],
@@ -36,7 +44,7 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
         protocol_text=[definition["text"] for definition in tree["protocols"].values()],
         rows=rows,
         tables={number: table["title"] for number, table in tree["tables"].items()},
-        units=chosen_units(units, local, reference),
+        units=chosen,
         left_out=_left_out(paper),
         leaks=_leaks(results, units),
         printed_figures=tree.get("figures", {}),
@@ -46,7 +54,7 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
             name: (spec["title"], spec.get("text", ""))
             for name, spec in tree.get("experiments", {}).items()
         },
-        claims=claim_rows(paper, tree.get("claims", []), Evidence(rows, means, measured)),
+        claims=claim_rows(paper, tree.get("claims", []), evidence),
         commands=[f"snakemake --cores all {paper}", f"ldlrepro verdicts {paper}"],
         method_titles={unit.method: _title(unit.method) for unit in units},
         synthetic=tree["synthetic"],
@@ -57,7 +65,7 @@ def figure_curves(paper: str, local: Units, reference: Units) -> list[Curve]:
     """The figures whose points are units, with the points that have been measured."""
     curves = []
     for number, figure in config.load_paper(paper).get("figures", {}).items():
-        if "experiment" in figure:
+        if "x" not in figure:
             continue
         found = {}
         for point, unit in plan.figure_units(paper, figure).items():

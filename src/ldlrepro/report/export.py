@@ -5,17 +5,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
-from dataclasses import astuple
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ldlrepro.compare.claims import ClaimRow
 from ldlrepro.files import write_text
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, Tally
 from ldlrepro.report.html import render_table
 from ldlrepro.report.tables import Cell, Column, Grid, PrintedLine, page_tables
 
 if TYPE_CHECKING:
-    from ldlrepro.compare.claims import ClaimRow
     from ldlrepro.compare.verdicts import VerdictRow
 
 FILE_COLUMNS = {
@@ -73,7 +73,7 @@ def as_csv(rows: Iterable[VerdictRow]) -> str:
 def claims_csv(claims: Iterable[ClaimRow]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("paper", "id", "text", "verdict", "printed", "measured", "evidence"))
+    writer.writerow(field.name for field in fields(ClaimRow))
     writer.writerows(astuple(claim) for claim in claims)
     return out.getvalue()
 

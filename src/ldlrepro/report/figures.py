@@ -11,6 +11,7 @@ from typing import Any
 from ldlrepro import experiments
 from ldlrepro.files import write_text
 from ldlrepro.report.content import VERDICT_SIGNS, Curve, Figure, PaperPage, measure_title
+from ldlrepro.report.ranks import rank_figure
 
 COLOURS = {
     "reproduced": "#2a7f62",
@@ -45,6 +46,9 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
         name, title = f"figure_{number}", f"Figure {number}: {spec['title']}"
         if number in curves:
             found[name] = Figure(title, as_svg(_curve(curves[number])), _settings(spec))
+        elif "ranks" in spec:
+            image, caption = rank_figure(page.rows, page.units, spec)
+            found[name] = Figure(title, as_svg(image), caption)
         elif number in drawn.get(spec.get("experiment", ""), {}):
             source = page.experiments[spec["experiment"]]["source"]
             image = as_svg(drawn[spec["experiment"]][number])

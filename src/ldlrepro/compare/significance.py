@@ -1,0 +1,139 @@
+"""Tests of significance: of methods over data sets, and of two methods over folds.
+
+The tests are SciPy's, scikit-posthocs' and statsmodels'. Here is only what they are asked, and when
+an answer would mean nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Methods compared over data sets in one measure."""
+
+    ranks: dict[str, float]
+    """Average rank, the best first; empty where no data set has numbers of all methods."""
+    datasets: tuple[str, ...]
+    """Those that have numbers of all methods."""
+    friedman: float | None = None
+    """p of the Friedman test; None for two methods, and where too few data sets are there."""
+    p: Any = None
+    """Wilcoxon signed rank with Holm's correction, a pandas table of methods by methods; all 1
+    where the Friedman test sees no difference at all."""
+    refusal: str = ""
+    """Why there is no test."""
+
+    def differ(self, one: str, other: str) -> bool:
+        return bool(self.p is not None and self.p.loc[one, other] <= ALPHA)
+
+
+def fewest_datasets(comparisons: int) -> int:
+    """Data sets without which no comparison can be significant.
+
+    Over n data sets the exact Wilcoxon test cannot give less than 2 ** -(n - 1), and Holm
+    multiplies the smallest of all p by the number of comparisons.
+    """
+    return 1 + math.ceil(math.log2(comparisons / ALPHA))
+
+
+def ranking(
+    names: Sequence[str],
+    losses: Mapping[str, Mapping[str, float]],
+    *,
+    control: str = "",
+    tested: bool = True,
+) -> Ranking:
+    """Compare ``names`` over the data sets of ``losses`` (data set -> name -> loss).
+
+    All pairs are tested, or only ``control`` with each of the others: fewer comparisons, so that
+    Holm's correction costs less.
+    """
+    import pandas as pd
+
+    complete = {d: [row[n] for n in names] for d, row in losses.items() if set(names) <= set(row)}
+    if not complete:
+        missing = [n for n in names if not any(n in row for row in losses.values())]
+        text = f"no numbers of {', '.join(missing)}" if missing else "no data set has all methods"
+        return Ranking({}, (), refusal=text)
+    table = pd.DataFrame.from_dict(complete, orient="index", columns=list(names))
+    means = table.rank(axis=1).mean().sort_values(kind="stable")
+    ranks, datasets = {str(name): float(mean) for name, mean in means.items()}, tuple(complete)
+    k = len(names)
+    refusal = _too_few(len(table), k - 1 if control else k * (k - 1) // 2)
+    if refusal or not tested:
+        return Ranking(ranks, datasets, refusal=refusal)
+    friedman = _friedman(table)
+    p = _wilcoxon(table, control)
+    if friedman is not None and friedman > ALPHA:
+        p.loc[:, :] = 1.0
+    return Ranking(ranks, datasets, friedman, p)
+
+
+def _too_few(datasets: int, comparisons: int) -> str:
+    needed = fewest_datasets(comparisons)
+    if datasets >= needed:
+        return ""
+    what = "one comparison" if comparisons == 1 else f"{comparisons} comparisons"
+    return (
+        f"Wilcoxon with Holm's correction over {what} needs at least {needed} data sets; "
+        f"{datasets} {'is' if datasets == 1 else 'are'} there"
+    )
+
+
+def _friedman(table: Any) -> float | None:
+    if table.shape[1] < 3:
+        return None
+    from scipy.stats import friedmanchisquare
+
+    if (table.nunique(axis=1) == 1).all():
+        return 1.0  # everything ties, where the statistic is 0 / 0
+    return float(friedmanchisquare(*(table[name] for name in table)).pvalue)
+
+
+def _wilcoxon(table: Any, control: str) -> Any:
+    """The exact distribution throughout, which with ties is only near. The normal one cannot reach
+    small p over few data sets, and SciPy's permutations take seconds for each pair."""
+    from scikit_posthocs import posthoc_wilcoxon
+
+    tall = table.melt(var_name="method", value_name="loss")
+    correction = None if control else "holm"
+    p = posthoc_wilcoxon(
+        tall, "loss", "method", method="exact", zero_method="zsplit", p_adjust=correction
+    )
+    if control:
+        others = [name for name in table if name != control]
+        corrected = holm([float(p.loc[control, name]) for name in others])
+        p.loc[:, :] = math.nan  # pairs of others were not compared
+        p.loc[control, others] = p.loc[others, control] = corrected
+    return p
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """The p of a family of comparisons, corrected."""
+    from statsmodels.stats.multitest import multipletests
+
+    return [float(value) for value in multipletests(p, method="holm")[1]] if len(p) else []
+
+
+def corrected_t(differences: Sequence[float], n_train: float, n_test: float) -> float:
+    """Two-sided p of the corrected resampled t test of Nadeau and Bengio.
+
+    Splits of one data set share rows, so the variance of their mean is not that of independent
+    ones: 1 / r becomes 1 / r + n_test / n_train.
+    """
+    from scipy.stats import t
+
+    runs = len(differences)
+    mean, variance = statistics.fmean(differences), statistics.variance(differences)
+    error = math.sqrt(variance * (1 / runs + n_test / n_train))
+    if error == 0:
+        return 0.0 if mean else 1.0
+    return float(2 * t.sf(abs(mean) / error, runs - 1))

@@ -1,0 +1,242 @@
+"""Claims about ranks over data sets and about pairs, on made-up rows and folds."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ldlrepro import metrics
+from ldlrepro.compare.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows
+from ldlrepro.compare.collect import UnitScores
+from ldlrepro.compare.comparisons import Evidence
+from ldlrepro.compare.verdicts import VerdictRow
+from ldlrepro.runs.records import OK, FoldRow
+
+
+class Made:
+    """Rows of a table and the units behind them."""
+
+    def __init__(self) -> None:
+        self.rows: list[VerdictRow] = []
+        self.units: dict[tuple[str, str, str], UnitScores] = {}
+
+    def unit(self, dataset: str, method: str, values: list[float], metric="kl", protocol="p"):
+        rows = [
+            FoldRow(protocol, dataset, method, repeat, 0, OK, n_train=80, n_test=20)
+            for repeat in range(len(values))
+        ]
+        key = (protocol, dataset, method)
+        self.units[key] = UnitScores(protocol, dataset, method, rows, {metric: values}, "local")
+
+    def add(self, dataset, name, printed, values, *, by="method", metric="kl", **changes):
+        """A printed number and its folds; nothing was measured where ``values`` is empty."""
+        place = (
+            {"method": name, "setting": ""} if by == "method" else {"method": "M", "setting": name}
+        )
+        method_id = name.lower()
+        fields = {
+            "paper": "p",
+            "table": "1",
+            "dataset": dataset,
+            **place,
+            "metric": metric,
+            "printed": str(printed),
+            "printed_std": "",
+            "better": metrics.BETTER[metric],
+            "verdict": "reproduced",
+            "measured": sum(values) / len(values) if values else None,
+            "protocol": "p",
+            "method_id": method_id,
+            "unit_dataset": dataset,
+        }
+        self.rows.append(VerdictRow(**{**fields, **changes}))
+        if values:
+            self.unit(dataset, method_id, values, metric, changes.get("protocol", "p"))
+
+    def judge(self, **test):
+        evidence = Evidence(self.rows, {}, {}, self.units)
+        (claim,) = claim_rows("p", [{"id": "c", "text": "t", "test": test}], evidence)
+        return claim
+
+
+RANKS = {"kind": "ranks", "method": "Mine", "rivals": ["Rival"]}
+PAIRS = {"kind": "pairs", "pairs": [["Mine", "Rival"]]}
+
+
+def sets(count: int, by="method", metric="kl", mine=0.1, rival=0.2) -> Made:
+    """Mine before Rival on every data set, in print and in the folds."""
+    made = Made()
+    for i in range(count):
+        step = 0.01 * i
+        made.add(f"d{i}", "Mine", mine, [mine, mine + 0.001], by=by, metric=metric)
+        made.add(f"d{i}", "Rival", rival + step, [rival + step] * 2, by=by, metric=metric)
+    return made
+
+
+# ---------------------------------------------------------------------- ranks
+
+
+def test_ranks_count_rivals_in_each_measure():
+    claim = sets(3).judge(**RANKS)
+    assert (claim.verdict, claim.printed, claim.measured) == (HOLDS, "1 of 1", "1 of 1")
+    assert claim.datasets == 3
+
+
+def test_a_worse_rank_fails_and_is_shown():
+    claim = sets(3, mine=0.3).judge(**{**RANKS, "method": "Rival", "rivals": ["Mine"]})
+    assert claim.verdict == HOLDS
+    claim = sets(3, mine=0.3).judge(**RANKS)
+    assert (claim.verdict, claim.evidence) == (FAILS, "not: kl Rival (ranks 2 and 1)")
+
+
+def test_higher_ranks_first_where_higher_is_better():
+    assert sets(3, metric="cosine", mine=0.9, rival=0.2).judge(**RANKS).verdict == HOLDS
+
+
+def test_significance_needs_enough_data_sets_and_says_how_many():
+    claim = sets(5).judge(**RANKS, significant=True)
+    assert claim.verdict == UNTESTED
+    assert claim.evidence.endswith("over one comparison needs at least 6 data sets; 5 are there")
+    assert sets(6).judge(**RANKS, significant=True).verdict == HOLDS
+
+
+def test_a_better_rank_alone_is_not_significant():
+    made = sets(6)
+    made.add("d6", "Mine", 0.9, [0.9, 0.9])
+    made.add("d6", "Rival", 0.1, [0.1, 0.1])
+    assert made.judge(**RANKS).verdict == HOLDS
+    claim = made.judge(**RANKS, significant=True)
+    assert (claim.verdict, claim.printed, claim.datasets) == (FAILS, "0 of 1", 7)
+    assert claim.evidence.startswith("not: kl Rival (p 0.")
+
+
+def test_a_data_set_that_is_not_printed_counts_among_the_measured():
+    made = sets(5)
+    made.unit("new", "mine", [0.1, 0.1])
+    made.unit("new", "rival", [0.2, 0.2])
+    claim = made.judge(**RANKS, significant=True)
+    assert (claim.verdict, claim.printed, claim.datasets) == (HOLDS, "", 6)
+
+
+def test_printed_numbers_count_where_something_was_measured():
+    made = sets(2)
+    for i in range(3):
+        made.add(f"e{i}", "Mine", 0.9, [])
+        made.add(f"e{i}", "Rival", 0.1, [])
+    assert made.judge(**RANKS).printed == "1 of 1"
+
+
+def test_a_misprint_does_not_rank():
+    made = sets(1)
+    for i in range(2):
+        made.add(f"e{i}", "Mine", 0.9, [0.1, 0.1], verdict="misprint")
+        made.add(f"e{i}", "Rival", 0.1, [0.2, 0.2])
+    claim = made.judge(**RANKS)
+    assert (claim.printed, claim.measured, claim.datasets) == ("1 of 1", "1 of 1", 3)
+
+
+def test_missing_methods_are_named():
+    made = sets(2)
+    made.add("d0", "Other", 0.5, [])
+    claim = made.judge(**{**RANKS, "rivals": ["Rival", "Other"]}, significant=True)
+    assert (claim.verdict, claim.evidence) == (UNTESTED, "not measured: Other")
+
+
+def test_settings_of_a_method_are_ranked_like_methods():
+    claim = sets(6, by="setting").judge(**RANKS, by="setting", significant=True)
+    assert (claim.verdict, claim.measured) == (HOLDS, "1 of 1")
+
+
+def test_a_test_keeps_to_its_data_sets_and_tables():
+    assert sets(6).judge(**RANKS, datasets=["d0", "d1"]).datasets == 2
+    assert sets(6).judge(**RANKS, tables=["2"]).verdict == UNTESTED
+
+
+def test_with_a_control_rivals_are_not_compared_with_each_other():
+    made = sets(7)
+    for i in range(7):
+        for name, value in (("B", 0.3), ("C", 0.4)):
+            made.add(f"d{i}", name, value + 0.02 * i, [value + 0.02 * i] * 2)
+    test = {**RANKS, "rivals": ["Rival", "B", "C"], "significant": True}
+    assert made.judge(**test).verdict == UNTESTED
+    assert made.judge(**test, control=True).measured == "3 of 3"
+
+
+# ---------------------------------------------------------------------- pairs
+
+
+def test_pairs_count_data_sets_on_both_sides_and_name_the_others():
+    made = sets(2)
+    made.add("x", "Mine", 0.1, [0.5])
+    made.add("x", "Rival", 0.2, [0.2])
+    claim = made.judge(**PAIRS)
+    assert (claim.verdict, claim.printed, claim.measured) == (PARTLY, "3 of 3", "2 of 3")
+    assert (claim.evidence, claim.datasets) == ("not: x kl", 3)
+
+
+def test_several_pairs_are_named():
+    made = sets(1)
+    made.add("d0", "Other", 0.3, [0.05])
+    claim = made.judge(kind="pairs", pairs=[["Mine", "Rival"], ["Mine", "Other"]])
+    assert (claim.measured, claim.evidence) == ("1 of 2", "not: d0 kl Mine over Other")
+
+
+def test_settings_are_paired_across_tables():
+    made = Made()
+    made.add("d", "Mine", 0.1, [0.1], by="setting")
+    made.add("d", "Rival", 0.2, [0.2], by="setting", table="2")
+    assert made.judge(**PAIRS, by="setting").measured == "1 of 1"
+
+
+FOLDS = [0.10, 0.12, 0.11, 0.13, 0.10]
+
+
+@pytest.mark.parametrize(
+    ("gap", "verdict", "evidence"),
+    [
+        (0.05, HOLDS, ""),
+        (-0.05, FAILS, "not: d kl (behind, p "),
+        (0.001, FAILS, "not: d kl (p 0."),
+    ],
+)
+def test_over_folds_only_a_clear_difference_counts(gap, verdict, evidence):
+    made = Made()
+    made.add("d", "Mine", 0.1, FOLDS)
+    made.add("d", "Rival", 0.2, [v + gap + 0.004 * (-1) ** i for i, v in enumerate(FOLDS)])
+    claim = made.judge(**PAIRS, significant=True)
+    assert (claim.verdict, claim.printed, claim.datasets) == (verdict, "", 1)
+    assert claim.evidence.startswith(evidence)
+
+
+def test_more_comparisons_of_a_measure_make_each_harder():
+    """p of one comparison is below 5 % but not below half of that."""
+    made = Made()
+    for dataset in ("d", "e"):
+        made.add(dataset, "Mine", 0.1, FOLDS)
+        noise = (0.0, 0.02, 0.01, 0.03, 0.025)
+        made.add(dataset, "Rival", 0.2, [v + n for v, n in zip(FOLDS, noise, strict=True)])
+    one = made.judge(**PAIRS, significant=True, datasets=["d"])
+    both = made.judge(**PAIRS, significant=True)
+    assert (one.measured, both.measured) == ("0 of 1", "0 of 2")
+    first, second = (float(c.evidence.partition("(p ")[2].partition(")")[0]) for c in (one, both))
+    assert second == pytest.approx(2 * first, rel=0.05)
+
+
+def test_folds_that_failed_are_left_out_and_one_is_not_enough():
+    made = Made()
+    made.add("d", "Mine", 0.1, FOLDS)
+    made.add("d", "Rival", 0.2, [v + 0.05 for v in FOLDS])
+    scores = made.units["p", "d", "rival"].scores["kl"]
+    scores[1:4] = [math.nan] * 3
+    assert made.judge(**PAIRS, significant=True).measured == "1 of 1"
+    scores[4] = math.nan
+    assert made.judge(**PAIRS, significant=True).verdict == UNTESTED
+
+
+def test_other_splits_cannot_be_paired():
+    made = Made()
+    made.add("d", "Mine", 0.1, FOLDS)
+    made.add("d", "Rival", 0.2, FOLDS, protocol="q")
+    claim = made.judge(**PAIRS, significant=True)
+    assert (claim.verdict, claim.evidence) == (UNTESTED, "nothing that it speaks of was measured")

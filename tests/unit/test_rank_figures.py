@@ -1,0 +1,154 @@
+"""Critical-difference diagrams: what is on them, and what stands there instead."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from ldlrepro import metrics
+from ldlrepro.compare.collect import UnitScores
+from ldlrepro.compare.verdicts import VerdictRow
+from ldlrepro.report.content import PaperPage
+from ldlrepro.report.figures import as_svg, drawings
+from ldlrepro.report.ranks import rank_figure
+from ldlrepro.runs.records import OK, FoldRow
+
+SVG = "{http://www.w3.org/2000/svg}"
+SPEC = {"title": "ranks", "ranks": "6"}
+
+
+def row(dataset: str, method: str, printed: float, **changes) -> VerdictRow:
+    metric = changes.pop("metric", "kl")
+    fields = ("p", "6", dataset, "", method, metric, str(printed), "", metrics.BETTER[metric])
+    known = {"protocol": "p", "method_id": method.lower(), "unit_dataset": dataset}
+    return VerdictRow(*fields, **{"verdict": "reproduced", **known, **changes})
+
+
+def unit(dataset: str, method: str, value: float, protocol: str = "p") -> UnitScores:
+    rows = [FoldRow(protocol, dataset, method, 0, fold, OK) for fold in range(2)]
+    return UnitScores(protocol, dataset, method, rows, {"kl": [value] * 2}, "local")
+
+
+def table(count: int, methods=("A", "B", "C"), measured: int | None = None):
+    """Methods in this order on every data set; ``measured`` of the data sets were run."""
+    rows = [
+        row(f"d{i}", m, n * (1 + 0.1 * i) + 0.1)
+        for i in range(count)
+        for n, m in enumerate(methods)
+    ]
+    units = [
+        unit(r.unit_dataset, r.method_id, float(r.printed))
+        for r in rows
+        if int(r.dataset[1:]) < (count if measured is None else measured)
+    ]
+    return rows, units
+
+
+def texts(image: str) -> str:
+    root = ElementTree.fromstring(image)
+    return " ".join("".join(node.itertext()).strip() for node in root.iter(f"{SVG}text"))
+
+
+def drawn(rows, units, spec=SPEC) -> str:
+    return texts(as_svg(rank_figure(rows, units, spec)[0]))
+
+
+def test_both_sides_say_on_how_many_data_sets_they_rest():
+    found = drawn(*table(8, measured=7))
+    assert "KL, printed: 8 data sets, Friedman p" in found
+    assert "KL, measured: 7 data sets, Friedman p" in found
+
+
+def test_methods_stand_with_their_average_ranks():
+    found = drawn(*table(8))
+    assert "A 1.0" in found
+    assert "3.0 C" in found
+
+
+def test_bars_join_what_does_not_differ_and_nothing_else():
+    """A is first everywhere; B and C take turns."""
+    rows, units = table(8, ("A", "B", "C"))
+    for i in range(0, 8, 2):
+        b, c = rows[3 * i + 1], rows[3 * i + 2]
+        rows[3 * i + 1], rows[3 * i + 2] = (
+            row(b.dataset, "B", float(c.printed)),
+            row(c.dataset, "C", float(b.printed)),
+        )
+    figure, _ = rank_figure(rows, units, SPEC)
+    printed, measured = (
+        [sorted(line.get_xdata()) for line in axes.lines if line.get_marker() == "o"]
+        for axes in figure.axes
+    )
+    assert printed == [[2.5, 2.5]]
+    assert measured == []
+
+
+def test_too_few_data_sets_get_a_text_in_place_of_a_drawing():
+    found = drawn(*table(8, measured=6))
+    assert "needs at least 7 data sets; 6 are there" in found
+    assert "Average ranks: A 1.0, B 2.0, C 3.0." in found
+
+
+@pytest.mark.parametrize(("units", "missing"), [([], "A, B, C"), ([unit("d0", "a", 0.1)], "B, C")])
+def test_where_methods_were_not_run_the_measured_side_says_so(units, missing):
+    found = drawn(table(8)[0], units)
+    assert "KL, measured: 0 data sets" in found
+    assert f"No test: no numbers of {missing}." in found
+
+
+def test_a_table_without_rows_is_an_empty_drawing():
+    assert drawn([], []) == ""
+
+
+def test_a_misprint_takes_its_data_set_out_of_the_printed_side():
+    rows, units = table(8)
+    rows[0] = row("d0", "A", 9.0, verdict="misprint")
+    found = drawn(rows, units)
+    assert "KL, printed: 7 data sets" in found
+    assert "KL, measured: 8 data sets" in found
+
+
+def test_a_data_set_beside_the_table_counts_among_the_measured():
+    rows, units = table(6)
+    found = drawn(rows, [*units, *(unit("new", m, n + 0.1) for n, m in enumerate("abc"))])
+    assert "KL, measured: 7 data sets, Friedman p" in found
+
+
+def test_methods_can_be_chosen():
+    found = drawn(*table(8), {**SPEC, "methods": ["A", "C"]})
+    assert "A 1.0" in found
+    assert "2.0 C" in found
+    assert "B" not in found.replace("KL", "")
+
+
+def test_what_ran_on_other_splits_is_marked():
+    rows, units = table(8)
+    rows = [
+        row(r.dataset, r.method, float(r.printed), protocol="q") if r.method == "C" else r
+        for r in rows
+    ]
+    units = [
+        unit(u.dataset, u.method, u.scores["kl"][0], "q" if u.method == "c" else "p") for u in units
+    ]
+    figure, caption = rank_figure(rows, units, SPEC)
+    assert "3.0 C†" in texts(as_svg(figure))
+    assert caption.endswith("† under the protocol q, on other splits.")
+
+
+def test_bars_run_from_left_to_right():
+    """Their methods come as a set, whose order would change the bytes from run to run."""
+    names = "ABCDEFGH"
+    rows = [row(f"d{i}", m, (5 * i + 3 * n) % 8) for i in range(12) for n, m in enumerate(names)]
+    figure, _ = rank_figure(rows, [], SPEC)
+    bars = [list(line.get_xdata()) for line in figure.axes[0].lines if line.get_marker() == "o"]
+    assert max(map(len, bars)) == 8
+    assert bars == [sorted(bar) for bar in bars]
+
+
+def test_it_stands_among_the_figures_of_the_paper():
+    rows, units = table(8)
+    page = PaperPage("p", "T", "A", "V", 2020, [], rows, {}, units, printed_figures={"2": SPEC})
+    found = drawings(page)["figure_2"]
+    assert found.title == "Figure 2: ranks"
+    assert found.caption.startswith("Average ranks over the data sets")

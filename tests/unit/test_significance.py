@@ -1,0 +1,120 @@
+"""Tests of significance: what they are asked, and where they refuse to answer."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from scipy import stats
+
+from ldlrepro.compare.significance import (
+    ALPHA,
+    corrected_t,
+    fewest_datasets,
+    holm,
+    ranking,
+)
+
+
+def losses(count: int, *names: str) -> dict[str, dict[str, float]]:
+    """On every data set the names come in this order, at distances that differ."""
+    return {
+        f"d{i}": {name: n * (1 + 0.1 * i) for n, name in enumerate(names)} for i in range(count)
+    }
+
+
+@pytest.mark.parametrize(("comparisons", "needed"), [(1, 6), (9, 9), (21, 10), (45, 11)])
+def test_fewest_data_sets_is_where_the_smallest_p_gets_significant(comparisons, needed):
+    assert fewest_datasets(comparisons) == needed
+    smallest = [stats.wilcoxon(range(1, n + 1)).pvalue * comparisons for n in (needed - 1, needed)]
+    assert smallest[0] > ALPHA >= smallest[1]
+
+
+def test_ranks_are_averages_over_data_sets_with_the_best_first():
+    found = ranking(["a", "b", "c"], {"x": {"a": 3, "b": 1, "c": 2}, "y": {"a": 1, "b": 1, "c": 2}})
+    assert found.ranks == {"b": 1.25, "a": 2.25, "c": 2.5}
+    assert list(found.ranks) == ["b", "a", "c"]
+
+
+def test_a_data_set_without_one_of_the_methods_does_not_count():
+    found = ranking(["a", "b"], {**losses(2, "a", "b"), "lone": {"a": 1.0}})
+    assert found.datasets == ("d0", "d1")
+
+
+def test_too_few_data_sets_are_refused_with_both_numbers():
+    found = ranking(["a", "b", "c"], losses(6, "a", "b", "c"))
+    assert found.refusal == (
+        "Wilcoxon with Holm's correction over 3 comparisons needs at least 7 data sets; 6 are there"
+    )
+    assert found.p is None
+    assert found.ranks == {"a": 1.0, "b": 2.0, "c": 3.0}
+    assert not found.differ("a", "c")
+
+
+def test_one_more_data_set_is_enough():
+    found = ranking(["a", "b", "c"], losses(7, "a", "b", "c"))
+    assert found.refusal == ""
+    assert found.friedman == pytest.approx(
+        stats.friedmanchisquare(*([n * (1 + 0.1 * i) for i in range(7)] for n in range(3))).pvalue
+    )
+    assert found.p.loc["a", "b"] == pytest.approx(3 * 2**-6)
+    assert found.differ("a", "b")
+    assert found.differ("c", "b")
+
+
+def test_no_common_data_set_is_refused():
+    found = ranking(["a", "b"], {"x": {"a": 1.0}, "y": {"b": 1.0}})
+    assert (found.ranks, found.refusal) == ({}, "no data set has all methods")
+
+
+def test_methods_that_stand_nowhere_are_named():
+    found = ranking(["a", "b", "c"], {"x": {"a": 1.0}})
+    assert found.refusal == "no numbers of b, c"
+
+
+def test_without_a_difference_at_all_no_pair_differs():
+    """Friedman sees nothing here, so that no pair is looked at."""
+    turns = {f"d{i}": {name: (i + n) % 3 for n, name in enumerate("abc")} for i in range(12)}
+    found = ranking(["a", "b", "c"], turns)
+    assert found.friedman == pytest.approx(1.0)
+    assert (found.p == 1).all(axis=None)
+
+
+def test_methods_that_tie_everywhere_do_not_differ():
+    found = ranking(["a", "b", "c"], {f"d{i}": dict.fromkeys("abc", 0.5) for i in range(12)})
+    assert (found.friedman, found.differ("a", "b")) == (1.0, False)
+
+
+def test_a_control_is_compared_with_the_others_only_which_needs_fewer_data_sets():
+    names = ["a", "b", "c", "d"]
+    assert ranking(names, losses(7, *names)).refusal
+    found = ranking(names, losses(7, *names), control="a")
+    assert found.p.loc["a", "b"] == pytest.approx(3 * 2**-6)
+    assert found.p.loc["d", "a"] == pytest.approx(3 * 2**-6)
+    assert math.isnan(found.p.loc["b", "c"])
+    assert not found.differ("b", "c")
+
+
+def test_ranks_alone_need_no_test():
+    found = ranking(["a", "b"], losses(20, "a", "b"), tested=False)
+    assert (found.ranks, found.p, found.refusal) == ({"a": 1.0, "b": 2.0}, None, "")
+
+
+def test_holm_multiplies_by_what_is_left_and_never_falls():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([]) == []
+
+
+def test_the_corrected_t_test_adds_the_share_of_test_rows_to_the_variance():
+    """Differences 1, 2, 3: t = 2 / sqrt(1/3 + 20/80), and with two degrees of freedom the
+    two-sided p is 1 - t / sqrt(2 + t^2)."""
+    t = 2 / math.sqrt(1 / 3 + 20 / 80)
+    p = corrected_t([1.0, 2.0, 3.0], n_train=80, n_test=20)
+    assert p == pytest.approx(1 - t / math.sqrt(2 + t * t))
+    assert p > stats.ttest_1samp([1.0, 2.0, 3.0], 0).pvalue
+    assert corrected_t([-1.0, -2.0, -3.0], 80, 20) == pytest.approx(p)
+
+
+@pytest.mark.parametrize(("differences", "p"), [([0.0, 0.0], 1.0), ([0.5, 0.5], 0.0)])
+def test_differences_without_spread_have_a_p(differences, p):
+    assert corrected_t(differences, 80, 20) == p

@@ -1,0 +1,97 @@
+"""Printed seconds that records answer: judged in relation to a setting of the same method."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldlrepro import plan
+from ldlrepro.cli import main
+from ldlrepro.compare.cells import verdict_rows
+from ldlrepro.compare.collect import LOCAL, REFERENCE, UnitScores
+from ldlrepro.errors import UserError
+from ldlrepro.runs.records import FAILED, OK, FoldRow
+
+PRINTED = """paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note
+tiny,1,toy,plain,Near,time_s,8.0,,lower,,
+tiny,1,toy,searched,Near,time_s,30.0,,lower,,
+tiny,2,toy,again,Near,time_s,9.0,,lower,,
+"""
+TABLES = """tables:
+  "1":
+    title: one
+    compared_to: plain
+    settings: {plain: {}, searched: {variant: grid}}
+  "2": {title: two, compared_to: plain, settings: {again: {variant: grid}}}
+"""
+
+
+def record(method: str, seconds: list[float], source: str = LOCAL) -> dict:
+    rows = [
+        FoldRow("tiny", "toy", method, 0, i, OK, fit_s=value - 0.1, predict_s=0.1)
+        for i, value in enumerate(seconds)
+    ]
+    rows += [FoldRow("tiny", "toy", method, 0, i, FAILED) for i in range(len(rows), 4)]
+    return {("tiny", "toy", method): UnitScores("tiny", "toy", method, rows, {}, source)}
+
+
+@pytest.fixture
+def timed(tiny):
+    text = (tiny.root / "config/papers/tiny.yaml").read_text()
+    tiny.write("config/papers/tiny.yaml", text.replace('tables: {"1": {title: one}}\n', TABLES))
+    tiny.write("config/published/tiny.csv", PRINTED)
+    return tiny
+
+
+def test_seconds_are_scaled_so_that_the_yardstick_takes_as_long_as_printed(timed):
+    """Plain takes 2 s here and 8 s in print, so the 7 s of the other count as 28 s."""
+    local = record("near", [1.0, 2.0, 3.0]) | record("near@grid", [6.5, 7.0, 7.5])
+    plain, searched, again = verdict_rows("tiny", local, {})
+    assert (plain.verdict, plain.measured) == ("not run", pytest.approx(8.0))
+    assert plain.reason.startswith("the yardstick of this table")
+    assert searched.measured == pytest.approx(28.0)
+    assert searched.measured_std == pytest.approx(2.0)
+    assert (searched.verdict, searched.n_folds, searched.source) == ("reproduced", 3, LOCAL)
+    assert searched.note == "our seconds, scaled so that plain takes as long as printed"
+    assert (again.measured, again.verdict) == (pytest.approx(28.0), "worse")
+
+
+def test_seconds_of_another_machine_are_no_yardstick(timed):
+    theirs = record("near", [2.0] * 4, REFERENCE) | record("near@grid", [4.0] * 4, REFERENCE)
+    _, searched, _ = verdict_rows("tiny", record("near@grid", [7.0] * 4), theirs)
+    assert searched.verdict == "not run"
+    assert searched.reason.startswith("no time to compare it with")
+    _, searched, _ = verdict_rows("tiny", {}, theirs)
+    assert searched.measured == pytest.approx(16.0)
+
+
+def test_without_records_the_cell_says_what_to_type(timed):
+    assert {row.reason for row in verdict_rows("tiny", {}, {})} == {
+        "not run yet: snakemake --cores all tiny"
+    }
+
+
+def test_explain_answers_for_seconds_too(timed, capsys, monkeypatch):
+    records = record("near", [2.0] * 4) | record("near@grid", [7.0] * 4)
+    monkeypatch.setattr("ldlrepro.compare.collect.local_units", lambda places, units: records)
+    assert main(["explain", "tiny/1/toy/searched/Near/time_s"]) == 0
+    assert "scaled so that plain takes as long as printed" in capsys.readouterr().out
+
+
+def test_a_yardstick_that_is_no_setting_is_a_mistake(timed):
+    timed.edit("config/papers/tiny.yaml", "compared_to: plain\n", "compared_to: plane\n")
+    with pytest.raises(UserError, match=r"tables\.1\.compared_to: 'plane' .* Did you mean 'plain'"):
+        plan.cells("tiny")
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ("{title: t, ranks: '7'}", r"figures\.2\.ranks: '7' does not exist"),
+        ("{title: t, ranks: '1', methods: [Near, Mina]}", r"figures\.2\.methods: 'Mina'"),
+    ],
+)
+def test_ranks_of_what_there_is_not_are_a_mistake(timed, figure, message):
+    text = (timed.root / "config/papers/tiny.yaml").read_text()
+    timed.write("config/papers/tiny.yaml", f"{text}figures:\n  '2': {figure}\n")
+    with pytest.raises(UserError, match=message):
+        plan.cells("tiny")
