@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import OptimizeResult
 from scipy.sparse import csr_matrix
 
-from ldlrepro.models.ldl_hr import LDLHR, HighestAndRest, Patience, highest_labels
+from ldlrepro.models._softmax import Patience
+from ldlrepro.models.ldl_hr import LDLHR, HighestAndRest, highest_labels
 from ldlrepro.models.maxent import softmax_rows
 
 

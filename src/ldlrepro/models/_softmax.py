@@ -60,6 +60,24 @@ def slopes_of_scores(P: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     return weighted
 
 
+class Patience:
+    """Ends L-BFGS once ``rounds`` iterations together lowered the loss by less than a share."""
+
+    def __init__(self, rounds: int, least: float) -> None:
+        self.rounds = rounds
+        self.least = least
+        self.losses: list[float] = []
+        self.over = False
+
+    def __call__(self, intermediate_result: Any) -> None:
+        self.losses.append(float(intermediate_result.fun))
+        if len(self.losses) > self.rounds:
+            before, now = self.losses[-1 - self.rounds], self.losses[-1]
+            if before - now < self.least * abs(before):
+                self.over = True
+                raise StopIteration
+
+
 class SoftmaxModel(MaximumEntropy):
     """What the methods share: checks, the start, L-BFGS, and what is kept of it."""
 
@@ -76,10 +94,12 @@ class SoftmaxModel(MaximumEntropy):
         if self.init not in ("identity", "zeros"):
             raise ValueError(f"init must be one of identity, zeros, got '{self.init}'")
 
-    def _minimise(self, objective: SoftmaxObjective) -> None:
+    def _minimise(
+        self, objective: SoftmaxObjective, pairs: int = 10, patience: Patience | None = None
+    ) -> None:
         q, c = objective.X.shape[1], len(objective.D)
         start = identity_start(q, c) if self.init == "identity" else np.zeros((q, c))
-        found = minimise_lbfgs(objective, start.T.ravel(), self.max_iter, self.tol)
+        found = minimise_lbfgs(objective, start.T.ravel(), self.max_iter, self.tol, pairs, patience)
         W = found.x.reshape(c, -1).T
         self.coef_ = np.ascontiguousarray(W[:-1])
         self.intercept_ = W[-1].copy()
@@ -95,7 +115,12 @@ class SoftmaxModel(MaximumEntropy):
 
 
 def minimise_lbfgs(
-    objective: SoftmaxObjective, start: np.ndarray, max_iter: int, tol: float
+    objective: SoftmaxObjective,
+    start: np.ndarray,
+    max_iter: int,
+    tol: float,
+    pairs: int = 10,
+    patience: Patience | None = None,
 ) -> Optimum:
     """SciPy's L-BFGS as the releases call it: ten pairs, gradient 1e-6, relative decrease tol."""
     from scipy.optimize import minimize
@@ -105,14 +130,18 @@ def minimise_lbfgs(
         start,
         jac=True,
         method="L-BFGS-B",
+        callback=patience,
         options={
             "maxiter": max_iter,
             "maxfun": 100 * max_iter,
+            "maxcor": pairs,
             "gtol": _GRADIENT_TOLERANCE,
             "ftol": tol,
         },
     )
-    if np.abs(found.jac).max() <= _GRADIENT_TOLERANCE:
+    if patience is not None and patience.over:
+        stopped = "patience"
+    elif np.abs(found.jac).max() <= _GRADIENT_TOLERANCE:
         stopped = "gradient"
     elif found.nit >= max_iter:
         stopped = "max_iter"

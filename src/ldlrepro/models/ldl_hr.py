@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.models._softmax import (
-    _GRADIENT_TOLERANCE,
+    Patience,
     SoftmaxModel,
     SoftmaxObjective,
     softmax_columns,
     with_intercept,
 )
-from ldlrepro.models.maxent import identity_start
 
 
 class HighestAndRest(SoftmaxObjective):
@@ -82,24 +81,6 @@ class HighestAndRest(SoftmaxObjective):
         return value
 
 
-class Patience:
-    """Ends L-BFGS once ``rounds`` iterations together lowered the loss by less than a share."""
-
-    def __init__(self, rounds: int, least: float) -> None:
-        self.rounds = rounds
-        self.least = least
-        self.losses: list[float] = []
-        self.over = False
-
-    def __call__(self, intermediate_result: Any) -> None:
-        self.losses.append(float(intermediate_result.fun))
-        if len(self.losses) > self.rounds:
-            before, now = self.losses[-1 - self.rounds], self.losses[-1]
-            if before - now < self.least * abs(before):
-                self.over = True
-                raise StopIteration
-
-
 class LDLHR(SoftmaxModel):
     """LDL-HR; ``ridge``, ``margin_weight`` and ``rest_weight`` are the release's l1, l2 and l3.
 
@@ -149,50 +130,8 @@ class LDLHR(SoftmaxModel):
             self.rho,
             self.ridge,
         )
-        self._minimise(objective)
-
-    def _minimise(self, objective: SoftmaxObjective) -> None:
-        """As the parent does, with ``pairs`` and ``patience``."""
-        from scipy.optimize import minimize
-
-        q, c = objective.X.shape[1], len(objective.D)
-        start = identity_start(q, c) if self.init == "identity" else np.zeros((q, c))
         patience = Patience(self.patience, self.min_gain) if self.patience else None
-        found = minimize(
-            objective,
-            start.T.ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            callback=patience,
-            options={
-                "maxiter": self.max_iter,
-                "maxfun": 100 * self.max_iter,
-                "maxcor": self.pairs,
-                "gtol": _GRADIENT_TOLERANCE,
-                "ftol": self.tol,
-            },
-        )
-        W = found.x.reshape(c, -1).T
-        self.coef_ = np.ascontiguousarray(W[:-1])
-        self.intercept_ = W[-1].copy()
-        self.n_iter_ = found.nit
-        self.loss_ = float(found.fun)
-        largest = float(np.abs(found.jac).max())
-        if patience is not None and patience.over:
-            stopped = "patience"
-        elif largest <= _GRADIENT_TOLERANCE:
-            stopped = "gradient"
-        elif found.nit >= self.max_iter:
-            stopped = "max_iter"
-        else:
-            stopped = "tol" if found.success else "descent"
-        self.diagnostics_ = {
-            "iterations": found.nit,
-            "evaluations": found.nfev,
-            "loss": self.loss_,
-            "largest_gradient": largest,
-            "stopped": stopped,
-        }
+        self._minimise(objective, self.pairs, patience)
 
 
 def highest_labels(D: np.ndarray, tie: str) -> np.ndarray:
