@@ -131,6 +131,10 @@ def _agreement(page: PaperPage) -> Any:
     return figure
 
 
+_MARKS = "oDs^vP*X<"
+"""Nine, because colours repeat after ten: so no two of ninety methods look alike."""
+
+
 def _methods(page: PaperPage) -> Any:
     """Mean KL per data set: a mark per method, and a line for the training-mean control."""
     hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
@@ -147,7 +151,7 @@ def _methods(page: PaperPage) -> Any:
             [_mean(u.values("kl")) / floor[u.dataset] for u in mine],
             [datasets.index(u.dataset) for u in mine],
             s=26,
-            marker="oDs^vP*X<>"[number % 10],
+            marker=_MARKS[number % len(_MARKS)],
             label=page.method_titles.get(method, method),
             alpha=0.85,
         )
