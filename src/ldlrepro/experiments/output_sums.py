@@ -25,13 +25,17 @@ COLUMNS += ["cosine", "printed cosine"]
 
 
 def measure(
-    inputs: Inputs, settings: dict[str, str], runs: int, parameters: dict[str, Any], seed: int
+    inputs: Inputs,
+    settings: dict[str, str],
+    runs: dict[str, int],
+    parameters: dict[str, Any],
+    seed: int,
 ) -> Outcome:
-    """``settings`` are printed combinations and their methods; the first ``runs`` splits."""
+    """``settings`` are printed combinations and their methods; ``runs``, how many of the splits."""
     rows: list[list[Any]] = []
     for dataset in inputs.available():
         for setting, method in settings.items():
-            folds = inputs.folds(dataset)[:runs]
+            folds = inputs.folds(dataset)[: runs[dataset]]
             found = [_one(inputs, dataset, method, parameters, fold, seed) for fold in folds]
             mean_sum, raw, kl, cosine = np.mean(found, axis=0).tolist()
             printed = _printed(dataset, setting)
