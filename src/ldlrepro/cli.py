@@ -16,6 +16,7 @@ EPILOG = """\
 Examples:
   ldlrepro verdicts                      which printed numbers hold, per paper
   ldlrepro verdicts mslp --show worse    the cells of one paper that miss
+  ldlrepro schedule structrf             how long the paper takes on 32 cores
   ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl
   ldlrepro fetch sjaffe                  get and check one data set
   ldlrepro run structrf sjaffe sa_bfgs   compute one unit by hand
@@ -150,6 +151,17 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
 
     _verb(verbs, "status", f"{here}.status", "How far the results are, and what failed.", json=True)
 
+    schedule = _verb(
+        verbs,
+        "schedule",
+        f"{here}.schedule",
+        "How long a paper's units take on so many cores, longest jobs first, from the times of "
+        "the records.",
+        json=True,
+    )
+    schedule.add_argument("paper", help="paper id")
+    schedule.add_argument("--cores", type=_positive, default=32, help="default 32")
+
     explain = _verb(
         verbs,
         "explain",
@@ -235,6 +247,12 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     gate = _verb(verbs, "gate", f"{here}.gate", "Say what was left out; fail if a run failed.")
     gate.add_argument("papers", nargs="+", help=IDS["paper"])
     gate.add_argument("--page", default="results/report/all.html", help=argparse.SUPPRESS)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of cores; write 1 or more")
+    return int(text)
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:

@@ -194,6 +194,27 @@ def status(args: argparse.Namespace) -> int:
     return _answer(args, rows, tuple(rows[0]))
 
 
+def schedule(args: argparse.Namespace) -> int:
+    from ldlrepro import schedule as schedules
+
+    units = plan.paper_units(args.paper)
+    jobs, missing = schedules.jobs_of(units, *_units(args.paper))
+    if not jobs:
+        raise UserError(f"no unit of {args.paper} has been measured, here or in reference/")
+    found = schedules.simulate(jobs, args.cores, missing)
+    row = {
+        "paper": args.paper,
+        "cores": found.cores,
+        "jobs": found.jobs,
+        "core hours": round(found.core_seconds / 3600, 2),
+        "wall hours": round(found.wall_seconds / 3600, 2),
+        "cores busy": f"{found.efficiency:.0%}",
+        "longest job": f"{found.longest.name}, {found.longest.seconds / 60:.1f} min",
+        "units without times": len(found.missing),
+    }
+    return _answer(args, [row], tuple(row))
+
+
 def explain(args: argparse.Namespace) -> int:
     paper = args.cell.partition("/")[0]
     config.load_paper(paper)

@@ -1,0 +1,65 @@
+"""Simulated schedules: bounds, threads, and units without times."""
+
+import json
+
+import pytest
+
+from ldlrepro import cli, plan
+from ldlrepro.compare.collect import UnitScores
+from ldlrepro.runs.records import OK, FoldRow
+from ldlrepro.schedule import START_S, Job, jobs_of, simulate
+
+
+def wall(seconds: list[float], cores: int) -> float:
+    jobs = [Job(str(number), time) for number, time in enumerate(seconds)]
+    return simulate(jobs, cores, []).wall_seconds
+
+
+def test_one_core_takes_the_sum_and_many_the_longest():
+    assert wall([3, 1, 2], 1) == 6
+    assert wall([3, 1, 2], 3) == 3
+    assert wall([3, 1, 2], 99) == 3
+
+
+def test_long_jobs_start_first():
+    assert wall([1, 1, 1, 1, 4], 2) == 4
+
+
+def test_a_job_of_two_cores_waits_until_both_are_free_and_others_go_before():
+    jobs = [Job("single", 5), Job("double", 4, cores=2), Job("small", 1)]
+    found = simulate(jobs, 2, [])
+    assert found.wall_seconds == 9
+    assert found.core_seconds == 5 + 8 + 1
+    assert found.longest.name == "single"
+
+
+def test_a_job_that_wants_more_cores_than_there_are_takes_all():
+    found = simulate([Job("wide", 4, cores=8)], 2, [])
+    assert (found.wall_seconds, found.core_seconds, found.efficiency) == (4, 8, 1)
+
+
+def test_jobs_are_the_chunks_of_a_unit_with_the_times_of_its_folds():
+    unit = plan.Unit("ldldf", "sjaffe", "ldldf")
+    other = plan.Unit("ldldf", "sbu_3dfe", "ldldf")
+    names = (unit.protocol, unit.dataset, unit.method)
+    rows = [FoldRow(*names, repeat=n, fold=0, status=OK, fit_s=float(n)) for n in range(10)]
+    record = UnitScores(*names, rows, {}, "local")
+    jobs, missing = jobs_of([unit, other], {record.key: record}, {})
+    assert missing == [other]
+    assert sum(job.seconds for job in jobs) == pytest.approx(sum(range(10)) + START_S * len(jobs))
+    assert len(jobs) == len(plan.chunks(unit))
+
+
+def test_more_cores_take_less_time_in_the_answer(capsys):
+    found = {}
+    for cores in ("1", "32"):
+        assert cli.main(["schedule", "structrf", "--cores", cores, "--json"]) == 0
+        (found[cores],) = json.loads(capsys.readouterr().out)
+    assert found["1"]["core hours"] == found["32"]["core hours"]
+    assert found["32"]["wall hours"] < found["1"]["wall hours"] / 8
+
+
+def test_no_cores_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["schedule", "structrf", "--cores", "0"])
+    assert "'0' is no number of cores" in capsys.readouterr().err
