@@ -1,8 +1,11 @@
 """A small problem and a small cascade, for the tests of LDLDF."""
 
+from functools import partial
+
 import numpy as np
 
 from ldlrepro.models._cascade_learners import Settings
+from tests.oracle.examples import softmax_problem
 
 SMALL = {
     "trees": 4,
@@ -16,11 +19,7 @@ SMALL = {
 NEVER_STOPS = {"patience": 99, "output_layer": "last"}
 
 
-def problem(seed: int = 0, n: int = 60, q: int = 5, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, q))
-    D = np.exp(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
-    return X, D / D.sum(axis=1, keepdims=True)
+problem = partial(softmax_problem, q=5, c=3)
 
 
 class Spy:

@@ -1,5 +1,7 @@
 """LDL-HR: its loss by hand, its subgradient, and what each term asks for."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
@@ -8,13 +10,9 @@ from scipy.sparse import csr_matrix
 from ldlrepro.models._softmax import Patience
 from ldlrepro.models.ldl_hr import LDLHR, HighestAndRest, highest_labels
 from ldlrepro.models.maxent import softmax_rows
+from tests.oracle.examples import check_gradient, softmax_problem
 
-
-def problem(seed: int = 0, n: int = 30, q: int = 4, c: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, q))
-    D = softmax_rows(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
-    return X, D
+problem = partial(softmax_problem, n=30)
 
 
 def loss_in_words(P: np.ndarray, D: np.ndarray, margin: float, rest: float, rho: float) -> float:
@@ -47,13 +45,7 @@ def test_subgradient_equals_central_differences_away_from_kinks(sparse):
     objective = HighestAndRest(
         csr_matrix(X) if sparse else X, D, D.argmax(axis=1), margin=5.0, rest=2.0, rho=0.2, l2=0.3
     )
-    w = np.random.default_rng(2).normal(size=20)
-    gradient = objective(w)[1].copy()
-    step = 1e-6
-    differences = np.array(
-        [(objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step) for e in np.eye(20)]
-    )
-    np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-6)
+    check_gradient(objective, np.random.default_rng(2).normal(size=20), step=1e-6)
 
 
 def test_loss_at_zero_weights_by_hand():

@@ -11,14 +11,10 @@ from ldlrepro.models.ldl_ldm import (
     label_manifold,
     penalty,
 )
-from ldlrepro.models.maxent import SABFGS, softmax_rows
+from ldlrepro.models.maxent import SABFGS
+from tests.oracle.examples import check_gradient, softmax_problem
 
-
-def problem(seed: int = 0, n: int = 60, q: int = 4, c: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, q))
-    D = softmax_rows(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
-    return X, D
+problem = softmax_problem
 
 
 def two_blocks(D: np.ndarray) -> list[tuple[slice, np.ndarray]]:
@@ -31,13 +27,7 @@ def two_blocks(D: np.ndarray) -> list[tuple[slice, np.ndarray]]:
 def test_gradient_equals_central_differences(sparse):
     X, D = problem()
     objective = ManifoldObjective(csr_matrix(X) if sparse else X, D, two_blocks(D), l2=0.3)
-    w = np.random.default_rng(2).normal(size=20)
-    gradient = objective(w)[1].copy()
-    step = 1e-5
-    differences = np.array(
-        [(objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step) for e in np.eye(20)]
-    )
-    np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-6)
+    check_gradient(objective, np.random.default_rng(2).normal(size=20))
 
 
 def test_loss_is_cross_entropy_plus_squared_distances_from_both_manifolds():

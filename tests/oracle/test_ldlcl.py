@@ -10,14 +10,10 @@ from ldlrepro.models.ldlcl import (
     project_to_simplex,
     sparse_reconstruction,
 )
-from ldlrepro.models.maxent import SABFGS, softmax_rows
+from ldlrepro.models.maxent import SABFGS
+from tests.oracle.examples import check_gradient, softmax_problem
 
-
-def problem(seed: int = 0, n: int = 60, q: int = 4, c: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, q))
-    D = softmax_rows(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
-    return X, D
+problem = softmax_problem
 
 
 def lasso_loss(D: np.ndarray, S: np.ndarray, penalties: np.ndarray) -> np.ndarray:
@@ -89,13 +85,7 @@ def test_gradient_equals_central_differences(sparse):
     X, D = problem()
     A = 0.5 * np.eye(5) + 0.5 * sparse_reconstruction(D, 0.1, nonnegative=True)
     objective = CollaborationObjective(csr_matrix(X) if sparse else X, D, A, l2=0.3)
-    w = np.random.default_rng(2).normal(size=20)
-    gradient = objective(w)[1].copy()
-    step = 1e-5
-    differences = np.array(
-        [(objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step) for e in np.eye(20)]
-    )
-    np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-6)
+    check_gradient(objective, np.random.default_rng(2).normal(size=20))
 
 
 def test_degrees_below_the_smallest_have_no_slope():
@@ -103,13 +93,7 @@ def test_degrees_below_the_smallest_have_no_slope():
     A = np.eye(5)
     A[:, 0] = -1.0
     objective = CollaborationObjective(X, D, A)
-    w = np.random.default_rng(3).normal(size=20)
-    gradient = objective(w)[1].copy()
-    step = 1e-5
-    differences = np.array(
-        [(objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step) for e in np.eye(20)]
-    )
-    np.testing.assert_allclose(gradient, differences, rtol=1e-5, atol=1e-5)
+    check_gradient(objective, np.random.default_rng(3).normal(size=20), tolerance=1e-5)
 
 
 def test_without_collaboration_it_is_penalised_sa_bfgs():

@@ -1,22 +1,21 @@
 """SA-BFGS: the gradient, the optimum, and what must hold there."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 from scipy.sparse import csr_matrix
 
 from ldlrepro.models._bfgs import minimise_bfgs, wolfe_search
-from ldlrepro.models.maxent import SABFGS, MaxEntObjective, identity_start, softmax_rows
+from ldlrepro.models.maxent import SABFGS, MaxEntObjective, identity_start
+from tests.oracle.examples import check_gradient, softmax_problem
 
 SOLVERS = ["lbfgs", "dense_bfgs"]
 
 
-def problem(seed: int = 0, n: int = 120, q: int = 5, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Signed features and noisy labels; more rows than features, so the optimum is finite."""
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, q))
-    D = softmax_rows(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
-    return X, D
+# Signed features and noisy labels; more rows than features, so the optimum is finite.
+problem = partial(softmax_problem, n=120, q=5, c=4)
 
 
 def sparse_problem() -> tuple[csr_matrix, np.ndarray]:
@@ -29,13 +28,7 @@ def sparse_problem() -> tuple[csr_matrix, np.ndarray]:
 def test_gradient_equals_central_differences(data, l2):
     X, D = data
     objective = MaxEntObjective(X, D, l2=l2, unpenalised=1)
-    w = np.random.default_rng(2).normal(size=20)
-    gradient = objective(w)[1]
-    step = 1e-5
-    differences = np.array(
-        [(objective(w + step * e)[0] - objective(w - step * e)[0]) / (2 * step) for e in np.eye(20)]
-    )
-    np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-6)
+    check_gradient(objective, np.random.default_rng(2).normal(size=20))
 
 
 def test_loss_is_the_summed_cross_entropy():
