@@ -101,6 +101,12 @@ def load_ready(path: Path) -> Dataset:
     )
 
 
+def warning_of(path: Path) -> str:
+    """What whoever uses the features in this file must know, such as untrained weights."""
+    record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    return str(record.get("meta", {}).get("features", {}).get("warning", ""))
+
+
 def defects_found(dataset: Dataset) -> list[str]:
     """The oddities of this data set, counted."""
     counts = dataset.fingerprint

@@ -10,8 +10,10 @@ import numpy as np
 from ldlrepro import config
 from ldlrepro.data.images.faces import KINDS, LEAVE_OUT, FaceSet
 from ldlrepro.data.images.reading import distributions, load_faces
+from ldlrepro.data.registry import ready_path, warning_of
 from ldlrepro.errors import UserError, nearest
 from ldlrepro.questions import _answer as answer
+from ldlrepro.stages import DATA
 
 USE = {True: "no", False: "yes"}
 
@@ -20,7 +22,7 @@ def images(args: argparse.Namespace) -> int:
     spec = config.load_dataset(args.dataset)
     if "layout" not in spec:
         raise UserError(f"{args.dataset} is no set of photographs. Type `ldlrepro datasets`.")
-    faces = load_faces(args.dataset)
+    faces = load_faces(args.dataset, DATA)
     if args.compare:
         return _compare(args, spec, faces)
     if args.show:
@@ -37,9 +39,10 @@ def images(args: argparse.Namespace) -> int:
         f"{args.dataset}: {summary['used']} images of {summary['persons']} persons in use{parts}; "
         f"{summary['eye_points']} with eye points, the others are cropped at the centre"
     )
+    warning = warning_of(ready_path(args.dataset, DATA))
     if args.json:
-        return answer(args, [summary], ())
-    print("\n".join([head, *faces.notes]))
+        return answer(args, [{**summary, "warning": warning}], ())
+    print("\n".join([head, *faces.notes, *([warning] if warning else [])]))
     return answer(args, rows, ("problem", "images", "used", "meaning")) if rows else 0
 
 
