@@ -28,6 +28,7 @@ EXAMPLES = {
     "methods": ["ldlrepro methods"],
     "datasets": ["ldlrepro datasets --json"],
     "papers": ["ldlrepro papers"],
+    "images": ["ldlrepro images drawn_fgnet", "ldlrepro images drawn_fgnet --show grayscale"],
     "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
     "claims": ["ldlrepro claims structrf"],
     "experiment": ["ldlrepro experiment structrf split_search"],
@@ -124,6 +125,19 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     _verb(verbs, "methods", f"{here}.methods", "List the methods and their variants.", json=True)
     _verb(
         verbs, "datasets", f"{here}.datasets", "List the data sets, and which are here.", json=True
+    )
+    images = _verb(
+        verbs,
+        "images",
+        "ldlrepro.data.images.answers.images",
+        "Tell what is in a prepared set of photographs: how many can be used, and which are "
+        "missing, broken, unlabelled, grey or there twice.",
+        json=True,
+    )
+    images.add_argument("dataset", help=IDS["dataset"])
+    images.add_argument("--show", metavar="PROBLEM", help="list the images with this problem")
+    images.add_argument(
+        "--compare", metavar="PUBLISHED", help="compare LBP features with this published data set"
     )
     _verb(verbs, "papers", f"{here}.papers", "List the papers and their protocols.", json=True)
 

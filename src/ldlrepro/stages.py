@@ -50,9 +50,12 @@ def fetch(args: argparse.Namespace) -> int:
 
 
 def prepare(args: argparse.Namespace) -> int:
-    from ldlrepro.data.registry import prepare
+    from ldlrepro.data.registry import prepare, warning_of
 
-    say(f"{args.dataset}: {prepare(args.dataset, DATA)}")
+    path = prepare(args.dataset, DATA)
+    say(f"{args.dataset}: {path}")
+    if warning := warning_of(path):
+        say(f"{args.dataset}: {warning}")
     return 0
 
 

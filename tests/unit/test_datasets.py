@@ -37,7 +37,7 @@ def test_every_data_set_can_be_had_drawn_or_asked_for(dataset: str) -> None:
     assert sum(ways) == 1
     assert "urls" in spec["files"][0] if spec.get("files") else True
     if spec["reader"] == "images" or "git_blob" in (spec.get("files") or [{}])[0]:
-        assert f"data/manual/{dataset}/" in spec["how_to_get"]
+        assert f"data/manual/{spec.get('images_of', dataset)}/" in spec["how_to_get"]
         assert f"`ldlrepro fetch {dataset}`" in spec["how_to_get"]
 
 

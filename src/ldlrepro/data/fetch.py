@@ -55,6 +55,8 @@ def default_mirrors(config_mirrors: Sequence[str | Path] = ()) -> list[Path]:
 def local_sources(dataset_id: str, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:
     """The local files that ``fetch`` would use, by existence alone."""
     spec = load_dataset(dataset_id)
+    if "images_of" in spec:
+        return local_sources(spec["images_of"], data_dir, mirrors)
     places = _places(dataset_id, data_dir, mirrors)
     if spec["reader"] == "images":
         place = _image_place(dataset_id, places)
@@ -89,7 +91,9 @@ def fetch_spec(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(data_dir / ".locks" / f"{dataset_id}.lock") as alone:
-            if spec["reader"].startswith("drawn_"):
+            if "images_of" in spec:
+                status = _borrow(dataset_id, spec["images_of"], data_dir, mirrors)
+            elif spec["reader"].startswith("drawn_"):
                 status = _draw(dataset_id, spec, folder)
             elif spec["reader"] == "images":
                 places = _places(dataset_id, data_dir, mirrors)
@@ -263,6 +267,16 @@ def _collect_images(
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return FetchStatus(dataset_id, True, files=_records(place, f"local: {place}"))
+
+
+def _borrow(dataset_id: str, owner: str, data_dir: Path, mirrors: Sequence[Path]) -> FetchStatus:
+    """The images of another data set, which stay where they are and are not copied again."""
+    folder = data_dir / "raw" / owner
+    status = read_status(folder) if (folder / "fetch.json").is_file() else None
+    if status is None or not status.available:
+        status = fetch(owner, data_dir, mirrors, offline=True)
+    reason = status.reason and f"{status.reason} Then type `ldlrepro fetch {dataset_id}`."
+    return FetchStatus(dataset_id, status.available, reason, status.files)
 
 
 def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:

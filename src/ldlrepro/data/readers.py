@@ -5,9 +5,10 @@ Nothing is ever unpickled. Every complaint names the file and what to type.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,22 @@ def read(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
         "drawn_images": _read_images,
         "images": _read_images,
     }[spec["reader"]]
-    try:
+    with _told(dataset_id):
         return reader(dataset_id, spec, folder)
+
+
+def dataset_of(
+    dataset_id: str, spec: Mapping[str, Any], path: Path, parts: Mapping[str, Any]
+) -> Dataset:
+    """A checked Dataset of arrays that were computed from the files in ``path``."""
+    with _told(dataset_id):
+        return checked(dataset_id, spec, path, parts)
+
+
+@contextlib.contextmanager
+def _told(dataset_id: str) -> Iterator[None]:
+    try:
+        yield
     except _BadFileError as error:
         path, problem = error.args
         raise UserError(

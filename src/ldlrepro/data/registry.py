@@ -14,6 +14,12 @@ from ldlrepro.config import load_dataset, project_root
 from ldlrepro.data.checksums import sha256_of
 from ldlrepro.data.dataset import Dataset, DataUnavailable
 from ldlrepro.data.fetch import FetchStatus, default_mirrors, fetch, read_status
+from ldlrepro.data.images.reading import (
+    faces_table,
+    features_of,
+    images_folder,
+    read_faces,
+)
 from ldlrepro.data.readers import read
 from ldlrepro.errors import UserError
 from ldlrepro.runs.records import atomically
@@ -51,16 +57,23 @@ def prepare_spec(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Pa
     status = read_status(folder)
     path = ready_path(dataset_id, data_dir)
     reason = status.reason
+    about: dict[str, Any] = {}
     if status.available:
         _check_unchanged(spec, folder, status)
         try:
-            dataset = read(dataset_id, spec, folder)
+            if "layout" in spec:
+                faces = read_faces(dataset_id, spec, images_folder(dataset_id, spec, data_dir))
+                faces.write(faces_table(dataset_id, data_dir))
+                about["images"] = faces.summary()
+                dataset = features_of(dataset_id, spec, faces)
+            else:
+                dataset = read(dataset_id, spec, folder)
         except DataUnavailable as error:
             reason = str(error)
         else:
-            _write_ready(path, dataset, status)
+            _write_ready(path, dataset, status, about)
             return path
-    _write(path, {}, {"dataset": dataset_id, "available": False, "reason": reason})
+    _write(path, {}, {"dataset": dataset_id, "available": False, "reason": reason, **about})
     return path
 
 
@@ -86,6 +99,12 @@ def load_ready(path: Path) -> Dataset:
         fingerprint=meta["fingerprint"],
         meta=meta["meta"],
     )
+
+
+def warning_of(path: Path) -> str:
+    """What whoever uses the features in this file must know, such as untrained weights."""
+    record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    return str(record.get("meta", {}).get("features", {}).get("warning", ""))
 
 
 def defects_found(dataset: Dataset) -> list[str]:
@@ -114,7 +133,9 @@ def _check_unchanged(spec: Mapping[str, Any], folder: Path, status: FetchStatus)
             )
 
 
-def _write_ready(path: Path, dataset: Dataset, status: FetchStatus) -> None:
+def _write_ready(
+    path: Path, dataset: Dataset, status: FetchStatus, about: Mapping[str, Any]
+) -> None:
     arrays = {**_packed(dataset.X), "D": dataset.D}
     if dataset.groups is not None:
         arrays["groups"] = dataset.groups
@@ -131,6 +152,7 @@ def _write_ready(path: Path, dataset: Dataset, status: FetchStatus) -> None:
         "fingerprint": dataset.fingerprint,
         "defects_found": defects_found(dataset),
         "meta": {**dataset.meta, "files": files},
+        **about,
     }
     _write(path, arrays, meta)
 

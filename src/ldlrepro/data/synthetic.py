@@ -25,7 +25,13 @@ Points = Sequence[tuple[float, float]] | np.ndarray
 
 def draw(folder: Path, name: str, **arguments: Any) -> None:
     """Write the raw files of a drawn data set; the same arguments give the same bytes."""
-    writers: dict[str, Callable[..., None]] = {"toy": _write_toy, "faces": _write_faces}
+    from ldlrepro.data.drawn_albums import write_album
+
+    writers: dict[str, Callable[..., None]] = {
+        "toy": _write_toy,
+        "faces": _write_faces,
+        "album": write_album,
+    }
     writers[name](folder, **arguments)
 
 
@@ -74,10 +80,10 @@ def _write_faces(folder: Path, persons: int, images_per_person: int, seed: int) 
     for person in range(persons):
         # A stream for each person: more persons leave the earlier faces as they are.
         rng = np.random.default_rng([seed, person])
-        looks = _looks(rng)
+        looks = looks_of(rng)
         for number in range(images_per_person):
             name = f"p{person:02d}_{number}.png"
-            feelings = _feelings(rng, strongest=number % len(EMOTIONS))
+            feelings = feelings_of(rng, strongest=number % len(EMOTIONS))
             picture = _photograph(_sketch(looks, feelings), rng)
             atomically(images / name, lambda part, picture=picture: picture.save(part, "PNG"))
             ratings = np.clip(1 + 4 * feelings + rng.normal(0, 0.08, len(EMOTIONS)), 1, 5)
@@ -86,7 +92,7 @@ def _write_faces(folder: Path, persons: int, images_per_person: int, seed: int) 
     atomically(images / "ratings.csv", lambda part: part.write_text(text, encoding="utf-8"))
 
 
-def _looks(rng: np.random.Generator) -> dict[str, float]:
+def looks_of(rng: np.random.Generator) -> dict[str, float]:
     """What stays the same between the images of one person."""
     return {
         "face": rng.uniform(0.40, 0.46),
@@ -99,7 +105,7 @@ def _looks(rng: np.random.Generator) -> dict[str, float]:
     }
 
 
-def _feelings(rng: np.random.Generator, strongest: int) -> np.ndarray:
+def feelings_of(rng: np.random.Generator, strongest: int) -> np.ndarray:
     """Intensities in [0, 1]: one emotion leads, another one may show, the rest hardly do."""
     feelings = rng.uniform(0.0, 0.12, len(EMOTIONS))
     feelings[rng.integers(len(EMOTIONS))] = rng.uniform(0.0, 0.5)
@@ -107,7 +113,7 @@ def _feelings(rng: np.random.Generator, strongest: int) -> np.ndarray:
     return feelings
 
 
-class _Pen:
+class Pen:
     """Draws on an enlarged picture; positions are shares of the width, from the middle."""
 
     def __init__(self, stroke: float) -> None:
@@ -134,16 +140,16 @@ class _Pen:
 
 def _sketch(looks: dict[str, float], feelings: np.ndarray) -> Any:
     """The face, enlarged."""
-    pen = _Pen(looks["stroke"])
+    pen = Pen(looks["stroke"])
     pen.oval(0, -0.06, looks["face"] + 0.04, looks["length"] + 0.07, looks["hair"])
     pen.oval(0, looks["fringe"] - 0.14, looks["face"], looks["length"], looks["skin"])
-    _draw_eyes(pen, looks, feelings)
-    _draw_nose(pen, looks, feelings)
-    _draw_mouth(pen, feelings)
+    draw_eyes(pen, looks, feelings)
+    draw_nose(pen, looks, feelings)
+    draw_mouth(pen, feelings)
     return pen.picture
 
 
-def _draw_eyes(pen: _Pen, looks: dict[str, float], feelings: np.ndarray) -> None:
+def draw_eyes(pen: Pen, looks: dict[str, float], feelings: np.ndarray) -> None:
     happy, sad, surprised, angry, disgusted, afraid = feelings
     # Eyes open with surprise and fear and narrow with disgust and joy.
     opening = 0.045 + 0.05 * max(surprised, afraid) - 0.025 * max(disgusted, 0.6 * happy)
@@ -157,7 +163,7 @@ def _draw_eyes(pen: _Pen, looks: dict[str, float], feelings: np.ndarray) -> None
         pen.line([(x - side * 0.10, height + slope), (x + side * 0.10, height - slope)])
 
 
-def _draw_nose(pen: _Pen, looks: dict[str, float], feelings: np.ndarray) -> None:
+def draw_nose(pen: Pen, looks: dict[str, float], feelings: np.ndarray) -> None:
     disgusted = feelings[EMOTIONS.index("disgust")]
     pen.line([(0, -0.02), (-0.03, 0.10), (0.03, 0.10)], looks["skin"] - 60)
     for wrinkle in range(round(4 * disgusted)):
@@ -165,7 +171,7 @@ def _draw_nose(pen: _Pen, looks: dict[str, float], feelings: np.ndarray) -> None
         pen.line([(-0.07, y), (0.07, y)], looks["skin"] - 70)
 
 
-def _draw_mouth(pen: _Pen, feelings: np.ndarray) -> None:
+def draw_mouth(pen: Pen, feelings: np.ndarray) -> None:
     """Corners up or down, open with surprise and fear, teeth with anger, wavy with disgust."""
     happy, sad, surprised, angry, disgusted, afraid = feelings
     x = np.linspace(-1, 1, 15)

@@ -2,21 +2,31 @@
 
 Each pixel is compared with 16 points on a circle of radius 2. The 2 + 16 * 15 patterns with at
 most two changes around the circle have a bin each, in any rotation, and all others share one.
+
+The points are counted from the right, against the clock. scikit-image orders the bins by the number
+of points that reach the centre and then by where their run begins (``runs``). The published files
+have them in ascending order of the pattern as a number, point k worth 2 to the k (``codes``): read
+so, and not otherwise, the mean histograms of s-JAFFE and s-BU_3DFE stay the same when the patterns
+are mirrored, as those of faces must (docs/images.md). Flat areas have bin 241 and patterns with
+more than two changes bin 242 in both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ldlrepro.errors import UserError
+from ldlrepro.errors import UserError, unknown
 
 POINTS = 16
 RADIUS = 2
 BINS = POINTS * (POINTS - 1) + 3
+
+RUNS, CODES = "runs", "codes"
 
 RECIPE: dict[str, Any] = {
     "extractor": "lbp",
@@ -26,7 +36,36 @@ RECIPE: dict[str, Any] = {
     "border": f"{RADIUS} pixels dropped on each side",
     "bins": BINS,
     "scale": "counts divided by their sum",
+    "order": RUNS,
 }
+
+
+def recipe(order: str) -> dict[str, Any]:
+    """What to store beside features in this order: with it they can be read by others."""
+    return {**RECIPE, "order": order, "patterns_of_bins": _patterns_in(order)}
+
+
+@cache
+def patterns() -> tuple[int, ...]:
+    """The pattern of each of the first 242 bins of scikit-image, point k worth 2 to the k."""
+    found = [0]
+    for ones in range(1, POINTS):
+        for place in range(POINTS):
+            found.append(sum(1 << ((run - place) % POINTS) for run in range(ones)))
+    return (*found, 2**POINTS - 1)
+
+
+def bins_in(order: str) -> np.ndarray:
+    """Positions of scikit-image's bins such that ``histogram[bins_in(order)]`` has that order."""
+    if order == RUNS:
+        return np.arange(BINS)
+    if order == CODES:
+        return np.append(np.argsort(patterns()), BINS - 1)
+    raise unknown("order of bins", order, (RUNS, CODES), f"There are {RUNS} and {CODES}.")
+
+
+def _patterns_in(order: str) -> list[int | str]:
+    return [patterns()[b] if b < BINS - 1 else "all others" for b in bins_in(order)]
 
 
 def lbp_histogram(image: np.ndarray) -> np.ndarray:

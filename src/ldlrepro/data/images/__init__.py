@@ -1,0 +1,24 @@
+"""Licensed photographs in the folders as their owners deliver them: who, how old, which eyes.
+
+``load_faces("fgnet")`` gives the images that can be used, and one table of all that is wrong with
+the others. Pixels are read by whoever needs them, through ``ldlrepro.features.align``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ldlrepro.data.images.faces import Face, FaceSet
+    from ldlrepro.data.images.reading import load_faces
+
+__all__ = ["Face", "FaceSet", "load_faces"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    home = "reading" if name == "load_faces" else "faces"
+    return getattr(import_module(f"{__name__}.{home}"), name)

@@ -1,0 +1,148 @@
+"""Looks at every file of a listing: is it there, can it be decoded, is it grey, is it a copy?"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ldlrepro.data.images.faces import (
+    BROKEN,
+    DUPLICATE,
+    GREY,
+    MISSING,
+    POINTS,
+    REPEATED,
+    UNLABELLED,
+    Face,
+    Problem,
+)
+from ldlrepro.data.images.layouts import GREY_LAYOUTS, Folder, Listing, belongs
+from ldlrepro.data.images.points import EYES_TABLE, PointsError, complaint, read_eyes_table
+
+DECODERS = 4
+"""Threads; Pillow decodes outside Python's lock."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one decoded file shows."""
+
+    error: str = ""
+    size: tuple[int, int] = (0, 0)
+    grey: bool = False
+    pixels: str = ""
+    """SHA-256 of size and pixels."""
+
+
+def look(path: Path) -> Look:
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            array = np.asarray(image.convert("RGB"))
+            size = image.size
+    except MemoryError:
+        raise
+    except Exception as error:  # decoders raise whatever the broken bytes lead to
+        return Look(
+            (str(error).splitlines() or [type(error).__name__])[0].replace(str(path), path.name)
+        )
+    grey = bool((array[..., 0] == array[..., 1]).all() and (array[..., 1] == array[..., 2]).all())
+    digest = hashlib.sha256(repr(size).encode() + array.tobytes()).hexdigest()
+    return Look("", size, grey, digest)
+
+
+def checked(layout: str, folder: Folder, listing: Listing) -> tuple[list[Face], list[Problem]]:
+    """The faces that can be used, in the order of the listing, and all complaints."""
+    problems = list(listing.problems)
+    problems += _unlisted(layout, folder, listing)
+    faces = _once(listing.faces, problems)
+    faces, repaired = _with_eyes(folder, faces, problems)
+    problems = [p for p in problems if p.kind != POINTS or p.file not in repaired]
+    usable: list[Face] = []
+    first_with: dict[str, Face] = {}
+    for face, found in zip(faces, _looks(folder.root, faces), strict=True):
+        if found is None:
+            problems.append(Problem(face.file, MISSING, "no such file"))
+        elif found.error:
+            problems.append(Problem(face.file, BROKEN, found.error))
+        else:
+            usable.append(_judged(layout, face, found, first_with, problems))
+    gone = {p.file for p in problems if p.kind in (MISSING, BROKEN)}
+    return usable, [p for p in problems if p.kind != POINTS or p.file not in gone]
+
+
+def _unlisted(layout: str, folder: Folder, listing: Listing) -> list[Problem]:
+    known = {face.file for face in listing.faces} | {p.file for p in listing.problems}
+    return [
+        Problem(name, UNLABELLED, "no list names it, or its name says nothing")
+        for name in folder.images()
+        if name not in known and belongs(layout, name)
+    ]
+
+
+def _once(faces: Iterable[Face], problems: list[Problem]) -> list[Face]:
+    kept: dict[str, Face] = {}
+    for face in faces:
+        first = kept.setdefault(face.file, face)
+        if first is not face:
+            words = "the same" if first == face else "other"
+            problems.append(Problem(face.file, REPEATED, f"{words} words; the first line counts"))
+    return list(kept.values())
+
+
+def _with_eyes(
+    folder: Folder, faces: list[Face], problems: list[Problem]
+) -> tuple[list[Face], set[str]]:
+    """Points of the user's eyes.csv go before all others; who got points from there."""
+    path = folder.find(EYES_TABLE)
+    if path is None:
+        return faces, set()
+    try:
+        eyes = read_eyes_table(folder.root / path)
+    except PointsError as error:
+        problems.append(Problem(path, POINTS, str(error)))
+        return faces, set()
+    given = {face.file: eyes.get(Path(face.file).name.lower()) for face in faces}
+    named = [
+        face
+        if given[face.file] is None
+        else replace(face, eyes=given[face.file], points_from=EYES_TABLE)
+        for face in faces
+    ]
+    return named, {file for file, points in given.items() if points is not None}
+
+
+def _looks(root: Path, faces: list[Face]) -> Iterable[Look | None]:
+    from tqdm import tqdm
+
+    def one(face: Face) -> Look | None:
+        path = root / face.file
+        return look(path) if path.is_file() else None
+
+    with ThreadPoolExecutor(DECODERS) as pool:
+        # Only where it takes long enough for somebody to wonder.
+        quiet = len(faces) < 2000
+        yield from tqdm(pool.map(one, faces), "images", len(faces), disable=quiet or None)
+
+
+def _judged(
+    layout: str, face: Face, found: Look, first_with: dict[str, Face], problems: list[Problem]
+) -> Face:
+    if found.grey and layout not in GREY_LAYOUTS:
+        problems.append(Problem(face.file, GREY, "no colour"))
+    first = first_with.setdefault(found.pixels, face)
+    if first is not face:
+        about = (first.person, first.age, first.ratings)
+        same = about == (face.person, face.age, face.ratings)
+        words = "the same person and labels" if same else "another person or other labels"
+        problems.append(Problem(face.file, DUPLICATE, f"of {first.file}, {words}"))
+    if face.eyes is not None and (wrong := complaint(face.eyes, found.size)):
+        problems.append(Problem(face.file, POINTS, wrong))
+        return replace(face, eyes=None, points_from="")
+    return face

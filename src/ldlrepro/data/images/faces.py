@@ -1,0 +1,186 @@
+"""A face image and what is known of it; a set of them as one table, the unusable ones included."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.errors import UserError
+from ldlrepro.files import write_text
+
+MISSING, BROKEN, UNLABELLED, REPEATED = "missing", "broken", "unlabelled", "listed twice"
+DUPLICATE, GREY, POINTS = "duplicate", "grayscale", "points"
+KINDS = {
+    MISSING: "named in the list, but there is no such file",
+    BROKEN: "cannot be decoded",
+    UNLABELLED: "nothing says who it is, how old, or how it was rated",
+    REPEATED: "a second line of the list names the same file",
+    DUPLICATE: "the same pixels as another file; both are used",
+    GREY: "no colour; used, with three equal channels where a method wants colour",
+    POINTS: "eye points are absent or impossible; used, cropped at the centre",
+}
+LEAVE_OUT = (MISSING, BROKEN, UNLABELLED, REPEATED)
+
+Eyes = tuple[float, float, float, float]
+"""x and y of the eye on the left of the picture, x and y of the other one, in pixels.
+
+(0, 0) is the middle of the first pixel."""
+
+
+@dataclass(frozen=True)
+class Face:
+    """One image. ``file`` is relative to the folder of the images."""
+
+    file: str
+    person: str
+    age: float | None = None
+    sex: str = ""
+    origin: str = ""
+    subset: str = ""
+    """The part of the data set that its authors put the image in, where they did."""
+    ratings: tuple[float, ...] = ()
+    eyes: Eyes | None = None
+    points_from: str = ""
+    """The file that the eye points come from."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    file: str
+    kind: str
+    detail: str
+
+
+@dataclass
+class FaceSet:
+    """The usable images in a fixed order, and every complaint."""
+
+    folder: Path
+    """Where the images are."""
+    faces: list[Face]
+    problems: list[Problem] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    """Names of the ratings."""
+    notes: list[str] = field(default_factory=list)
+    """Choices that were made for the whole set."""
+
+    def __len__(self) -> int:
+        return len(self.faces)
+
+    @property
+    def paths(self) -> list[Path]:
+        return [self.folder / face.file for face in self.faces]
+
+    @property
+    def persons(self) -> np.ndarray:
+        return np.array([face.person for face in self.faces])
+
+    @property
+    def ages(self) -> np.ndarray:
+        """NaN where the data set has ratings instead of ages."""
+        return np.array([np.nan if f.age is None else f.age for f in self.faces], dtype=float)
+
+    @property
+    def ratings(self) -> np.ndarray:
+        return np.array([face.ratings for face in self.faces], dtype=float)
+
+    def rows_of(self, subset: str) -> np.ndarray:
+        """Positions of the images in one part of the data set."""
+        return np.flatnonzero([face.subset == subset for face in self.faces])
+
+    def chosen(self, rows: Iterable[int], note: str) -> FaceSet:
+        """The same set with fewer faces, and why."""
+        faces = [self.faces[row] for row in rows]
+        return replace(self, faces=faces, notes=[*self.notes, note])
+
+    def counts(self) -> dict[str, int]:
+        """How many complaints of each kind."""
+        found = Counter(problem.kind for problem in self.problems)
+        return {kind: found[kind] for kind in KINDS if found[kind]}
+
+    def summary(self) -> dict[str, Any]:
+        """For the record of the data set, the report and the command line."""
+        return {
+            "used": len(self.faces),
+            "persons": len(set(self.persons.tolist())),
+            "eye_points": sum(face.eyes is not None for face in self.faces),
+            "subsets": dict(sorted(Counter(f.subset for f in self.faces if f.subset).items())),
+            "problems": self.counts(),
+            "notes": self.notes,
+        }
+
+    # ------------------------------------------------------------------ as a table
+
+    def write(self, path: Path) -> None:
+        """One CSV table: first the images in use, in order, then what had to be left out."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*COLUMNS, *(f"rating {name}" for name in self.labels)])
+        complaints: dict[str, list[Problem]] = {}
+        for problem in self.problems:
+            complaints.setdefault(problem.file, []).append(problem)
+        for face in self.faces:
+            writer.writerow(_cells(face, complaints.pop(face.file, [])))
+        for name, problems in complaints.items():
+            said = _said(problems)
+            writer.writerow([name, "no", said] + [""] * (len(COLUMNS) - 3 + len(self.labels)))
+        write_text(path, text.getvalue())
+
+    @classmethod
+    def read(cls, path: Path, folder: Path) -> FaceSet:
+        """What ``write`` wrote. Notes stand in the data set's record, not in the table."""
+        try:
+            with open(path, encoding="utf-8", newline="") as handle:
+                rows = list(csv.reader(handle))
+            header, *lines = rows
+            if header[: len(COLUMNS)] != COLUMNS:
+                raise ValueError("other columns")
+            faces = [_face(line) for line in lines if line[1] == "yes"]
+            problems = [p for line in lines for p in _problems(line[0], line[2])]
+        except (ValueError, IndexError) as error:
+            raise UserError(
+                f"{path}: not a table of images ({error}). Remove it and type "
+                f"`ldlrepro prepare {path.name.partition('.')[0]}`."
+            ) from None
+        labels = [name.removeprefix("rating ") for name in header[len(COLUMNS) :]]
+        return cls(folder, faces, problems, labels)
+
+
+COLUMNS = ["file", "used", "problems", "person", "age", "sex", "origin", "subset"]
+COLUMNS += ["left_x", "left_y", "right_x", "right_y", "points_from"]
+
+
+def _cells(face: Face, problems: Sequence[Problem]) -> list[str]:
+    eyes = ["" if face.eyes is None else f"{v:.10g}" for v in face.eyes or (0.0,) * 4]
+    age = "" if face.age is None else f"{face.age:.10g}"
+    about = [face.person, age, face.sex, face.origin, face.subset]
+    ratings = [f"{rating:.10g}" for rating in face.ratings]
+    return [face.file, "yes", _said(problems), *about, *eyes, face.points_from, *ratings]
+
+
+def _face(line: list[str]) -> Face:
+    file, _, _, person, age, sex, origin, subset, *rest = line
+    points, (source, *ratings) = rest[:4], rest[4:]
+    eyes = None
+    if points[0]:
+        left_x, left_y, right_x, right_y = (float(value) for value in points)
+        eyes = (left_x, left_y, right_x, right_y)
+    rated = tuple(float(value) for value in ratings)
+    years = float(age) if age else None
+    return Face(file, person, years, sex, origin, subset, rated, eyes, source)
+
+
+def _said(problems: Sequence[Problem]) -> str:
+    return "; ".join(f"{p.kind}: {p.detail}".replace(";", ",") for p in problems)
+
+
+def _problems(file: str, said: str) -> list[Problem]:
+    parts = [part.partition(": ") for part in said.split("; ") if part]
+    return [Problem(file, kind, detail) for kind, _, detail in parts]

@@ -1,0 +1,274 @@
+"""The folders of JAFFE, BU-3DFE, MORPH album 2, FG-NET and CACD as they are delivered.
+
+A layout says which faces should be there; whether they are is checked afterwards. Archives may
+have put everything one or more folders deeper, so files are found by their names.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ldlrepro.data.images.faces import MISSING, POINTS, UNLABELLED, Face, Problem
+from ldlrepro.data.images.points import PointsError, eyes_of, read_points
+from ldlrepro.errors import UserError
+
+IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")
+EMOTIONS = ["happiness", "sadness", "surprise", "anger", "disgust", "fear"]
+
+JAFFE_IMAGE = re.compile(
+    r"(?P<person>[A-Z]{2})\.(?P<pose>[A-Z]{2}\d)\.(?P<number>\d+)\.tiff?$", re.I
+)
+JAFFE_LINE = re.compile(r"^\s*(\d+)\s+((?:\d+\.\d+\s+){6})([A-Z]{2})[-.][A-Z]{2}\d\s*$", re.I)
+BU_IMAGE = re.compile(r"(?P<person>[FM]\d{4})_(?P<pose>[A-Z]{2}\d{2})[A-Z]*_F2D\.\w+$", re.I)
+FGNET_IMAGE = re.compile(r"(?P<person>\d{3})A(?P<age>\d{2})[A-Z]?\.jpe?g$", re.I)
+MORPH_COLUMNS = ("id_num", "race", "gender", "age", "photo")
+RATINGS_HEADER = ["file", "person"]
+
+
+@dataclass
+class Listing:
+    """What a layout found."""
+
+    faces: list[Face] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+
+    def unlabelled(self, file: str, detail: str) -> None:
+        self.problems.append(Problem(file, UNLABELLED, detail))
+
+
+class Folder:
+    """The files below a folder, found by their names whatever the case."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        found = sorted(path for path in root.rglob("*") if path.is_file())
+        self.files = [p.relative_to(root).as_posix() for p in found if not _hidden(p, root)]
+        self._by_path = {name.lower(): name for name in self.files}
+        self._by_name: dict[str, list[str]] = {}
+        for name in self.files:
+            self._by_name.setdefault(_last(name).lower(), []).append(name)
+
+    def find(self, name: str) -> str | None:
+        """The file with this path, or the only one with this last part."""
+        path = name.replace("\\", "/").strip("/")
+        same = self._by_name.get(_last(path).lower(), [])
+        return self._by_path.get(path.lower()) or (same[0] if len(same) == 1 else None)
+
+    def only(self, what: str, fits: Callable[[str], bool]) -> Path:
+        """The one file that fits; the user is told where none or several do."""
+        found = [name for name in self.files if fits(_last(name))]
+        if len(found) != 1:
+            several = f"{len(found)} files fit: {', '.join(found)}" if found else "there is none"
+            raise UserError(f"{self.root}: it needs {what}, and {several}. See docs/images.md.")
+        return self.root / found[0]
+
+    def images(self) -> Iterator[str]:
+        return (name for name in self.files if name.lower().endswith(IMAGE_ENDINGS))
+
+
+def _hidden(path: Path, root: Path) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in path.relative_to(root).parts)
+
+
+def _last(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+# ---------------------------------------------------------------------- faces with ratings
+
+
+def jaffe(folder: Folder) -> Listing:
+    """``KA.AN1.39.tiff``: person, posed expression, number; the number is a line of the table."""
+    table = folder.only(
+        "the README with the rating table, or ratings.csv",
+        lambda name: (
+            name.lower() == "ratings.csv" or re.match(r"read.?me.*", name, re.I) is not None
+        ),
+    )
+    if table.name.lower() == "ratings.csv":
+        return _rated_by_table(folder, table)
+    rated = _jaffe_table(table)
+    listing = Listing(labels=EMOTIONS)
+    for name in folder.images():
+        parts = JAFFE_IMAGE.match(_last(name))
+        if not parts:
+            continue
+        person, ratings = rated.get(int(parts["number"]), ("", ()))
+        if person != parts["person"].upper():
+            number = parts["number"]
+            listing.unlabelled(name, f"line {number} of {table.name} is " + (person or "absent"))
+        else:
+            listing.faces.append(Face(name, person, ratings=ratings))
+            del rated[int(parts["number"])]
+    for number, (person, _) in rated.items():
+        said = Problem(f"{person}, number {number}", MISSING, f"a line of {table.name}, no image")
+        listing.problems.append(said)
+    return listing
+
+
+def _jaffe_table(path: Path) -> dict[int, tuple[str, tuple[float, ...]]]:
+    """Number of a picture to person and ratings, in the order of EMOTIONS."""
+    lines = path.read_text(encoding="latin-1").splitlines()
+    found = [match for line in lines if (match := JAFFE_LINE.match(line))]
+    if not found:
+        raise UserError(
+            f"{path}: no lines like `1 2.87 2.52 2.10 1.97 1.97 2.06 KM-NE1`. See docs/images.md."
+        )
+    return {int(m[1]): (m[3].upper(), tuple(float(value) for value in m[2].split())) for m in found}
+
+
+def bu_3dfe(folder: Folder) -> Listing:
+    """``F0001_AN01WH_F2D.bmp``; the ratings are no part of BU-3DFE and come as ratings.csv."""
+    table = folder.only("ratings.csv", lambda name: name.lower() == "ratings.csv")
+    return _rated_by_table(folder, table)
+
+
+def _rated_by_table(folder: Folder, table: Path) -> Listing:
+    """Lines ``file, person, rating, ...`` whose header names the labels."""
+    header, *rows = _table(table)
+    if [name.lower() for name in header[:2]] != RATINGS_HEADER or len(header) < 4:
+        raise UserError(f"{table}: the columns must be file, person, and one for each label.")
+    listing = Listing(labels=header[2:])
+    for row in rows:
+        name = folder.find(row[0]) or row[0]
+        try:
+            ratings = tuple(float(value) for value in row[2:])
+        except ValueError:
+            ratings = ()
+        # Comparing this way also refuses NaN.
+        if len(row) != len(header) or not row[1] or not all(0 <= r < 1e9 for r in ratings):
+            listing.unlabelled(name, f"unusable line of {table.name}")
+        elif not sum(ratings) > 0:
+            listing.unlabelled(name, f"no rating above zero in {table.name}")
+        else:
+            listing.faces.append(Face(name, row[1], ratings=ratings))
+    return listing
+
+
+# ---------------------------------------------------------------------- faces with ages
+
+
+def morph(folder: Folder) -> Listing:
+    """A CSV with ``id_num, race, gender, age, photo``; photo is the path of the image."""
+    table = folder.only(
+        "the CSV of album 2 (morph_2008_nonCommercial.csv)",
+        lambda name: name.lower().endswith(".csv") and "morph" in name.lower(),
+    )
+    header, *rows = _table(table)
+    columns = {name.strip().lower(): index for index, name in enumerate(header)}
+    absent = [name for name in MORPH_COLUMNS if name not in columns]
+    if absent:
+        raise UserError(f"{table}: there is no column {', '.join(absent)}. See docs/images.md.")
+    listing = Listing()
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            listing.unlabelled(row[-1], f"line {number} of {table.name} has {len(row)} cells")
+            continue
+        person, origin, sex, years, photo = (row[columns[name]].strip() for name in MORPH_COLUMNS)
+        name, age = folder.find(photo) or photo, _age(years)
+        if age is None or not person:
+            listing.unlabelled(name, f"line {number} of {table.name}: id '{person}', age '{years}'")
+        else:
+            face = Face(name, person, age, sex[:1].upper(), origin[:1].upper())
+            listing.faces.append(face)
+    return listing
+
+
+def fgnet(folder: Folder) -> Listing:
+    """``001A02.JPG``, ``001A43a.JPG``: person and age; points in files ``001a02.pts``."""
+    listing = Listing()
+    for name in folder.images():
+        parts = FGNET_IMAGE.match(_last(name))
+        if not parts:
+            continue
+        stem = _last(name).rpartition(".")[0]
+        face = Face(name, parts["person"], float(parts["age"]))
+        points = folder.find(f"{stem}.pts")
+        if points is None:
+            listing.problems.append(Problem(name, POINTS, f"there is no {stem.lower()}.pts"))
+        else:
+            try:
+                eyes = eyes_of(read_points(folder.root / points))
+                face = Face(name, face.person, face.age, eyes=eyes, points_from=_last(points))
+            except PointsError as error:
+                listing.problems.append(Problem(name, POINTS, str(error)))
+        listing.faces.append(face)
+    return listing
+
+
+def cacd(folder: Folder) -> Listing:
+    """``celebrity2000_meta.mat`` lists name, age and identity of every image.
+
+    The rank of a celebrity among those born in the same year makes the three parts: 3 to 5 test
+    (120 celebrities), 1 and 2 validation (80), the rest training (1800). The published evaluation
+    code of CACD tests on 3 to 5; that validation is 1 and 2 follows from the counts.
+    """
+    from scipy.io import loadmat
+
+    table = folder.only(
+        "celebrity2000_meta.mat", lambda n: re.match(r"celebrity2000.*\.mat$", n, re.I) is not None
+    )
+    try:
+        stored: Any = loadmat(table, simplify_cells=True)["celebrityImageData"]
+        columns = [stored[key] for key in ("name", "identity", "age", "rank")]
+        rows = list(zip(*columns, strict=True))
+    except NotImplementedError:
+        raise UserError(f"{table}: save it as MATLAB version 7, without the features.") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # scipy raises whatever the broken bytes lead to
+        raise UserError(f"{table}: not CACD's list of images ({error!r}).") from None
+    listing = Listing()
+    for file, identity, years, rank in rows:
+        name, age = folder.find(str(file)) or str(file), _age(str(years))
+        if age is None:
+            listing.unlabelled(name, f"age '{years}' in {table.name}")
+        else:
+            person = f"{int(identity):04d}"
+            listing.faces.append(Face(name, person, age, subset=_cacd_subset(int(rank))))
+    return listing
+
+
+def _cacd_subset(rank: int) -> str:
+    return "validation" if rank <= 2 else "test" if rank <= 5 else "train"
+
+
+def _table(path: Path) -> list[list[str]]:
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace", newline="") as handle:
+            rows = [row for row in csv.reader(handle) if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise UserError(f"{path}: not a CSV table ({error}).") from None
+    if len(rows) < 2:
+        raise UserError(f"{path}: it holds no lines below a header.")
+    return rows
+
+
+def _age(text: str) -> float | None:
+    try:
+        age = float(text)
+    except ValueError:
+        return None
+    return age if 0 <= age <= 120 else None
+
+
+LAYOUTS: dict[str, Callable[[Folder], Listing]] = {
+    "jaffe": jaffe,
+    "bu_3dfe": bu_3dfe,
+    "morph": morph,
+    "fgnet": fgnet,
+    "cacd": cacd,
+}
+GREY_LAYOUTS = ("jaffe",)
+"""Grey by nature, so that no image of it is reported for that."""
+
+
+def belongs(layout: str, name: str) -> bool:
+    """Whether an image file is one that the layout's list should name."""
+    return BU_IMAGE.match(_last(name)) is not None if layout == "bu_3dfe" else True

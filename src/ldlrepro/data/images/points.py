@@ -1,0 +1,68 @@
+"""Eye points: from FG-NET's 68-point files, or from a table ``eyes.csv`` that the user adds."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+from ldlrepro.data.images.faces import Eyes
+
+PUPILS = (31, 36)
+"""Positions of the pupils among FG-NET's 68 points, counted from zero."""
+N_POINTS = 68
+EYES_TABLE = "eyes.csv"
+EYES_HEADER = ["file", "left_x", "left_y", "right_x", "right_y"]
+
+
+class PointsError(Exception):
+    """What is wrong with a file of points."""
+
+
+def read_points(path: Path) -> list[tuple[float, float]]:
+    """The 68 points of a ``.pts`` file: a header, then ``x y`` lines between braces."""
+    text = path.read_text(encoding="latin-1")
+    _, opening, body = text.partition("{")
+    body, closing, _ = body.partition("}")
+    try:
+        numbers = [float(word) for word in body.split()]
+    except ValueError as error:
+        raise PointsError(f"{path.name}: {error}") from None
+    if not opening or not closing or len(numbers) != 2 * N_POINTS:
+        raise PointsError(f"{path.name}: {len(numbers) // 2} points instead of {N_POINTS}")
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def eyes_of(points: list[tuple[float, float]]) -> Eyes:
+    """The two pupils, the one on the left of the picture first."""
+    (ax, ay), (bx, by) = sorted(points[index] for index in PUPILS)
+    return ax, ay, bx, by
+
+
+def read_eyes_table(path: Path) -> dict[str, Eyes]:
+    """File name, without its folder and in lower case, to eye points."""
+    with open(path, encoding="utf-8-sig", newline="") as handle:
+        rows = list(csv.reader(handle))
+    if not rows or [cell.strip() for cell in rows[0]] != EYES_HEADER:
+        raise PointsError(f"{path.name}: the columns must be {', '.join(EYES_HEADER)}")
+    eyes: dict[str, Eyes] = {}
+    for number, row in enumerate(rows[1:], start=2):
+        try:
+            name, ax, ay, bx, by = row
+            first, second = sorted([(float(ax), float(ay)), (float(bx), float(by))])
+        except ValueError:
+            raise PointsError(f"{path.name}, line {number}: not a name and four numbers") from None
+        eyes[Path(name).name.lower()] = (*first, *second)
+    return eyes
+
+
+def complaint(eyes: Eyes, size: tuple[int, int]) -> str:
+    """Why these points cannot be eyes in a picture of this width and height, or nothing."""
+    if not all(math.isfinite(value) for value in eyes):
+        return "an eye point is not a number"
+    inside = all(0 <= x < size[0] and 0 <= y < size[1] for x, y in (eyes[:2], eyes[2:]))
+    if not inside:
+        return f"an eye lies outside the {size[0]} x {size[1]} pixels"
+    if math.hypot(eyes[2] - eyes[0], eyes[3] - eyes[1]) < 2:
+        return "the eyes are less than two pixels apart"
+    return ""

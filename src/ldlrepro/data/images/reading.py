@@ -1,0 +1,90 @@
+"""From a folder of photographs and the data set's YAML to a FaceSet, and from there to a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.config import load_dataset, project_root
+from ldlrepro.data.dataset import Dataset, DataUnavailable
+from ldlrepro.data.images.ages import age_distributions, age_grid
+from ldlrepro.data.images.checks import checked
+from ldlrepro.data.images.faces import FaceSet
+from ldlrepro.data.images.layouts import LAYOUTS, Folder
+from ldlrepro.data.images.setups import apply
+from ldlrepro.errors import UserError
+
+
+def load_faces(dataset_id: str, data_dir: str | Path | None = None) -> FaceSet:
+    """The images of a data set that was fetched and prepared."""
+    spec = load_dataset(dataset_id)
+    data = Path(data_dir) if data_dir else project_root() / "data"
+    table = faces_table(dataset_id, data)
+    if not table.is_file():
+        raise DataUnavailable(
+            f"{dataset_id}: there is no table of its images. Type `ldlrepro fetch {dataset_id}` "
+            f"and `ldlrepro prepare {dataset_id}`."
+        )
+    faces = FaceSet.read(table, images_folder(dataset_id, spec, data))
+    record = json.loads((table.parent / f"{dataset_id}.json").read_text(encoding="utf-8"))
+    faces.notes = list(record["images"]["notes"])
+    return faces
+
+
+def images_folder(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
+    return data_dir / "raw" / spec.get("images_of", dataset_id) / "images"
+
+
+def faces_table(dataset_id: str, data_dir: Path) -> Path:
+    return data_dir / "ready" / f"{dataset_id}.images.csv"
+
+
+def read_faces(dataset_id: str, spec: Mapping[str, Any], images: Path) -> FaceSet:
+    """Every image of a layout, looked at; UserError only where the whole set is of no use."""
+    layout = spec["layout"]["name"]
+    folder = Folder(images)
+    listing = LAYOUTS[layout](folder)
+    usable, problems = checked(layout, folder, listing)
+    faces = FaceSet(images, usable, problems, listing.labels)
+    if not usable:
+        counts = ", ".join(f"{count} {kind}" for kind, count in faces.counts().items())
+        raise UserError(
+            f"{images}: no usable image in the layout of {layout} ({counts or 'no image at all'}). "
+            f"See docs/images.md, then type `ldlrepro fetch {dataset_id}`."
+        )
+    setup = spec["layout"].get("setup")
+    return apply(faces, folder, setup) if setup else faces
+
+
+def distributions(faces: FaceSet, spec: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
+    """Label distributions and their names: ratings over their sum, or ages by the YAML's rule."""
+    if faces.labels:
+        ratings = faces.ratings
+        return ratings / ratings.sum(axis=1, keepdims=True), faces.labels
+    ages = spec["ages"]
+    grid = age_grid(ages["first"], ages["last"])
+    return age_distributions(faces.ages, grid, ages["width"]), [f"{age:.0f}" for age in grid]
+
+
+def features_of(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Dataset:
+    """The Dataset of a set of faces; DataUnavailable where no extractor makes features of it."""
+    from ldlrepro.data.readers import dataset_of
+    from ldlrepro.features.extract import extract
+
+    if "features" not in spec:
+        raise DataUnavailable(
+            f"{dataset_id}: {len(faces)} images are ready, but there is no table of features; "
+            "only methods that read the images themselves can use them."
+        )
+    D, labels = distributions(faces, spec)
+    X, recipe = extract(faces, spec)
+    parts: dict[str, Any] = {"X": X, "D": D, "groups": faces.persons}
+    if not np.isnan(faces.ages).any():
+        parts["target"] = faces.ages
+    dataset = dataset_of(dataset_id, {**spec, "labels": labels}, faces.folder, parts)
+    dataset.meta["features"] = recipe
+    return dataset

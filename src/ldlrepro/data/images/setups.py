@@ -1,0 +1,79 @@
+"""The parts of MORPH that the papers use, by the rules they state; their lists are not public.
+
+A text file ``<setup>.txt`` with one file name a line goes before the rule: whoever has the list of
+a paper puts it beside the images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.data.images.faces import FaceSet
+from ldlrepro.data.images.layouts import Folder
+from ldlrepro.errors import UserError
+
+RATIO_CELLS = {("B", "F"): 1, ("B", "M"): 3, ("W", "F"): 1, ("W", "M"): 3}
+"""Black to White 1:1, female to male 1:3: shares of origin and sex, in eighths."""
+
+
+def apply(faces: FaceSet, folder: Folder, setup: Mapping[str, Any]) -> FaceSet:
+    """The faces of a set-up: ``name``, ``rule``, ``count``, ``seed`` from the data set's YAML."""
+    name, rule = str(setup["name"]), str(setup["rule"])
+    listed = folder.find(f"{name}.txt")
+    if listed is not None:
+        return _by_list(faces, folder, name, listed)
+    if rule == "all":
+        return faces.chosen(range(len(faces)), f"{name}: all images")
+    rng = np.random.default_rng(int(setup["seed"]))
+    rows = _white(faces, setup, rng) if rule == "white" else _balanced(faces, setup, rng)
+    asked = int(setup["count"])
+    short = "" if len(rows) == asked else f" instead of {asked}"
+    return faces.chosen(
+        rows,
+        f"{name}: {len(rows)} images{short}, drawn with seed {setup['seed']} by the rule "
+        f"'{rule}', for the paper's list is not public; {name}.txt beside the images replaces it",
+    )
+
+
+def _by_list(faces: FaceSet, folder: Folder, name: str, listed: str) -> FaceSet:
+    lines = (folder.root / listed).read_text(encoding="utf-8-sig").splitlines()
+    wanted = [line.strip() for line in lines if line.strip()]
+    position = {face.file: row for row, face in enumerate(faces.faces)}
+    found = [position.get(folder.find(line) or line) for line in wanted]
+    rows = sorted({row for row in found if row is not None})
+    if not rows:
+        raise UserError(f"{folder.root / listed}: none of its {len(wanted)} names can be used.")
+    return faces.chosen(rows, f"{name}: {len(rows)} of the {len(wanted)} names in {listed}")
+
+
+def _white(faces: FaceSet, setup: Mapping[str, Any], rng: np.random.Generator) -> np.ndarray:
+    rows = np.flatnonzero([face.origin == "W" for face in faces.faces])
+    _need(faces, len(rows), "White")
+    count = min(int(setup["count"]), len(rows))
+    return np.sort(rng.choice(rows, size=count, replace=False))
+
+
+def _balanced(faces: FaceSet, setup: Mapping[str, Any], rng: np.random.Generator) -> np.ndarray:
+    """As many as the count and the smallest cell allow, in exactly these shares."""
+    cells = {
+        cell: np.flatnonzero([(face.origin, face.sex) == cell for face in faces.faces])
+        for cell in RATIO_CELLS
+    }
+    eighths = min(len(cells[cell]) // share for cell, share in RATIO_CELLS.items())
+    _need(faces, eighths, "Black and White, female and male (in these ratios)")
+    eighths = min(eighths, int(setup["count"]) // sum(RATIO_CELLS.values()))
+    parts = [
+        rng.choice(cells[cell], size=eighths * share, replace=False)
+        for cell, share in RATIO_CELLS.items()
+    ]
+    return np.sort(np.concatenate(parts))
+
+
+def _need(faces: FaceSet, found: int, what: str) -> None:
+    if not found:
+        raise UserError(
+            f"{faces.folder}: the set-up needs images of {what} persons; there are none."
+        )

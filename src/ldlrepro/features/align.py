@@ -1,0 +1,104 @@
+"""Puts the eyes of a face where a crop wants them, or cuts out the centre where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.data.images.faces import Eyes, Face
+
+BY_EYES, BY_LANDMARKS, CENTRE = "eyes", "landmarks", "centre"
+
+
+@dataclass(frozen=True)
+class Crop:
+    """Size of the result, and the shares of its width and height where the eyes come to lie."""
+
+    width: int
+    height: int
+    eye_x: float = 0.3
+    """The eye on the left of the picture; the other one lies mirrored."""
+    eye_y: float = 0.4
+
+    @classmethod
+    def of(cls, spec: Mapping[str, Any]) -> Crop:
+        return cls(**spec)
+
+    @property
+    def eyes(self) -> Eyes:
+        left, right = self.eye_x * (self.width - 1), (1 - self.eye_x) * (self.width - 1)
+        y = self.eye_y * (self.height - 1)
+        return left, y, right, y
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The 2 x 3 matrix that turns, scales and moves ``source`` points nearest to ``target``.
+
+    Least squares over all points; exact for two. A mirrored target is never mirrored back.
+    """
+    a, b = np.asarray(source, dtype=float), np.asarray(target, dtype=float)
+    # Points as complex numbers: z -> m z + t turns and scales by m.
+    za, zb = a @ [1, 1j], b @ [1, 1j]
+    centred = za - za.mean()
+    spread = float((abs(centred) ** 2).sum())
+    if spread == 0:
+        raise ValueError("all source points coincide")
+    m = (centred.conj() * (zb - zb.mean())).sum() / spread
+    t = zb.mean() - m * za.mean()
+    return np.array([[m.real, -m.imag, t.real], [m.imag, m.real, t.imag]])
+
+
+def aligned(face: Face, path: Path, crop: Crop, mode: str = "RGB") -> tuple[Any, str]:
+    """The cropped Pillow image and how it was placed: by eyes, by landmarks or at the centre."""
+    from PIL import Image
+
+    with Image.open(path) as opened:
+        image = opened.convert(mode)
+    if face.eyes is None:
+        return _centre(image, crop), CENTRE
+    way = BY_LANDMARKS if face.points_from.lower().endswith(".pts") else BY_EYES
+    return _placed(image, face.eyes, crop), way
+
+
+def _placed(image: Any, eyes: Eyes, crop: Crop) -> Any:
+    from PIL import Image
+
+    matrix = similarity(_pairs(eyes), _pairs(crop.eyes))
+    scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
+    if scale < 0.5:
+        # Bilinear sampling looks at four pixels only and would skip most of a large picture.
+        shrunk_size = tuple(max(1, round(side * 2 * scale)) for side in image.size)
+        ratio = np.divide(shrunk_size, image.size)
+        image = image.resize(shrunk_size, Image.Resampling.BOX)
+        shrunk = (_pairs(eyes) + 0.5) * ratio - 0.5
+        matrix = similarity(shrunk, _pairs(crop.eyes))
+    back = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))[:2]
+    # Pillow counts from the corner of the first pixel, we from its middle.
+    back[:, 2] += 0.5 - back[:, :2] @ [0.5, 0.5]
+    size = (crop.width, crop.height)
+    data = tuple(back.ravel())
+    return image.transform(size, Image.Transform.AFFINE, data, Image.Resampling.BILINEAR)
+
+
+def _centre(image: Any, crop: Crop) -> Any:
+    """The largest box of the crop's shape in the middle, resized."""
+    from PIL import Image
+
+    width, height = image.size
+    scale = min(width / crop.width, height / crop.height)
+    # Rounding may leave the picture by a hair, which Pillow refuses.
+    left = max(0.0, (width - crop.width * scale) / 2)
+    top = max(0.0, (height - crop.height * scale) / 2)
+    box = (left, top, width - left, height - top)
+    return image.resize((crop.width, crop.height), Image.Resampling.BILINEAR, box=box)
+
+
+def _pairs(eyes: Eyes) -> np.ndarray:
+    return np.array(eyes).reshape(2, 2)

@@ -1,0 +1,131 @@
+"""VGG-16 and AlexNet with the names of torchvision's weights, for which torchvision is not needed.
+
+``Sizes`` exists so that tests can use networks that are small; the published weights have the
+standard ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+FC6, FC7 = "fc6", "fc7"
+IMAGE_SIDE = 224
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Channels of the convolutions in order, width of fc6 and fc7, number of classes."""
+
+    channels: tuple[int, ...]
+    hidden: int = 4096
+    classes: int = 1000
+
+
+VGG16_BLOCKS = (2, 2, 3, 3, 3)
+STANDARD = {
+    "vgg16": Sizes((64,) * 2 + (128,) * 2 + (256,) * 3 + (512,) * 6),
+    "alexnet": Sizes((64, 192, 384, 256, 256)),
+}
+
+
+class Backbone(nn.Module):
+    """Convolutions, a pooling to a fixed size, and three fully connected layers."""
+
+    def __init__(self, features: nn.Sequential, side: int, classifier: nn.Sequential) -> None:
+        super().__init__()
+        self.features = features
+        self.avgpool = nn.AdaptiveAvgPool2d((side, side))
+        self.classifier = classifier
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.classifier(torch.flatten(self.avgpool(self.features(x)), 1))
+
+    def until(self, x: torch.Tensor, layer: str) -> torch.Tensor:
+        """The positive parts of fc6 or fc7."""
+        x = torch.flatten(self.avgpool(self.features(x)), 1)
+        wanted = (FC6, FC7).index(layer)
+        seen = -1
+        for module in self.classifier:
+            x = module(x)
+            seen += isinstance(module, nn.ReLU)
+            if seen == wanted:
+                return x
+        raise ValueError(f"there is no layer {layer}")
+
+
+def vgg16(sizes: Sizes = STANDARD["vgg16"]) -> Backbone:
+    modules: list[nn.Module] = []
+    before, rest = 3, list(sizes.channels)
+    for length in VGG16_BLOCKS:
+        for _ in range(length):
+            after = rest.pop(0)
+            modules += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU(inplace=True)]
+            before = after
+        modules.append(nn.MaxPool2d(2, 2))
+    hidden, classes = sizes.hidden, sizes.classes
+    classifier = nn.Sequential(
+        nn.Linear(before * 49, hidden),
+        nn.ReLU(inplace=True),
+        nn.Dropout(),
+        nn.Linear(hidden, hidden),
+        nn.ReLU(inplace=True),
+        nn.Dropout(),
+        nn.Linear(hidden, classes),
+    )
+    return Backbone(nn.Sequential(*modules), 7, classifier)
+
+
+def alexnet(sizes: Sizes = STANDARD["alexnet"]) -> Backbone:
+    a, b, c, d, e = sizes.channels
+    features = nn.Sequential(
+        nn.Conv2d(3, a, 11, stride=4, padding=2),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(3, 2),
+        nn.Conv2d(a, b, 5, padding=2),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(3, 2),
+        nn.Conv2d(b, c, 3, padding=1),
+        nn.ReLU(inplace=True),
+        nn.Conv2d(c, d, 3, padding=1),
+        nn.ReLU(inplace=True),
+        nn.Conv2d(d, e, 3, padding=1),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(3, 2),
+    )
+    hidden, classes = sizes.hidden, sizes.classes
+    classifier = nn.Sequential(
+        nn.Dropout(),
+        nn.Linear(e * 36, hidden),
+        nn.ReLU(inplace=True),
+        nn.Dropout(),
+        nn.Linear(hidden, hidden),
+        nn.ReLU(inplace=True),
+        nn.Linear(hidden, classes),
+    )
+    return Backbone(features, 6, classifier)
+
+
+BUILDERS = {"vgg16": vgg16, "alexnet": alexnet}
+
+
+def vgg_face_names() -> dict[str, str]:
+    """Names of VGG-Face's layers (conv1_1 ... conv5_3, fc6, fc7, fc8) to torchvision's."""
+    names, position = {}, 0
+    for block, length in enumerate(VGG16_BLOCKS, start=1):
+        for number in range(1, length + 1):
+            names[f"conv{block}_{number}"] = f"features.{position}"
+            position += 2
+        position += 1
+    return {**names, "fc6": "classifier.0", "fc7": "classifier.3", "fc8": "classifier.6"}
+
+
+def sizes_of(name: str, state: Mapping[str, torch.Tensor]) -> Sizes:
+    """What the weights of a network are made for."""
+    weights: Sequence[torch.Tensor] = [v for k, v in state.items() if k.endswith(".weight")]
+    channels = tuple(int(w.shape[0]) for w in weights if w.ndim == 4)
+    linear = [w for w in weights if w.ndim == 2]
+    return Sizes(channels, int(linear[0].shape[0]), int(linear[-1].shape[0]))

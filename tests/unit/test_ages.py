@@ -1,0 +1,58 @@
+"""Ages as distributions: where the mass is, and what the limits are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ldlrepro.data.images.ages import age_distributions, age_grid
+
+GRID = age_grid(0, 69)
+
+
+@pytest.mark.parametrize("width", [0, 1, 2, 3, 10])
+def test_rows_sum_to_one_and_peak_at_the_age(width: float) -> None:
+    D = age_distributions(np.arange(70), GRID, width)
+    np.testing.assert_allclose(D.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_array_equal(D.argmax(axis=1), np.arange(70))
+    assert D.min() >= 0
+
+
+def test_the_middle_is_symmetric_and_its_mean_is_the_age() -> None:
+    (row,) = age_distributions(np.array([35]), GRID, 2)
+    np.testing.assert_allclose(row[25:35], row[36:46][::-1], atol=1e-15)
+    assert row @ GRID == pytest.approx(35, abs=1e-6)
+
+
+def test_values_follow_the_formula() -> None:
+    (row,) = age_distributions(np.array([30]), GRID, 3)
+    density = np.exp(-((GRID - 30) ** 2) / 18)
+    np.testing.assert_allclose(row, density / density.sum(), atol=1e-11)
+
+
+def test_width_zero_is_the_nearest_age_alone() -> None:
+    D = age_distributions(np.array([3.0, 3.6, 90.0]), GRID, 0)
+    np.testing.assert_array_equal(D.argmax(axis=1), [3, 4, 69])
+    np.testing.assert_array_equal(D.max(axis=1), 1.0)
+
+
+def test_small_widths_come_near_to_the_nearest_age() -> None:
+    ages = np.array([0.0, 20.0, 69.0])
+    near, exact = (age_distributions(ages, GRID, width) for width in (0.05, 0))
+    np.testing.assert_allclose(near, exact, atol=1e-9)
+
+
+def test_an_age_far_outside_the_labels_still_has_a_distribution() -> None:
+    (row,) = age_distributions(np.array([500.0]), GRID, 2)
+    assert np.isfinite(row).all()
+    assert row.argmax() == 69
+
+
+def test_no_degree_is_zero_so_that_logarithms_exist() -> None:
+    assert age_distributions(np.array([0.0]), GRID, 1).min() > 1e-13
+
+
+def test_the_plain_density_is_that_of_the_published_fgnet_file() -> None:
+    (row,) = age_distributions(np.array([2.0]), GRID, 3, renormalise=False)
+    assert row[2] == pytest.approx(1 / (3 * np.sqrt(2 * np.pi)))
+    assert row.sum() < 0.9

@@ -1,0 +1,327 @@
+"""Photographs in their owners' folders, on drawn faces: who is read, and what is reported."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from ldlrepro.data.drawn_albums import write_album
+from ldlrepro.data.images.faces import FaceSet
+from ldlrepro.data.images.reading import read_faces
+from ldlrepro.errors import UserError
+
+LAYOUTS = ("jaffe", "bu_3dfe", "morph", "fgnet", "cacd")
+
+
+@pytest.fixture(scope="module")
+def albums(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small album in every layout; tests that break something take a copy."""
+    folder = tmp_path_factory.mktemp("albums")
+    for layout in LAYOUTS:
+        write_album(folder / layout, layout, persons=8, images_per_person=2, seed=5)
+    return folder
+
+
+@pytest.fixture
+def copy(albums: Path, tmp_path: Path) -> Callable[[str], Path]:
+    def made(layout: str) -> Path:
+        return Path(shutil.copytree(albums / layout / "images", tmp_path / layout))
+
+    return made
+
+
+def faces_in(layout: str, images: Path, **more: object) -> FaceSet:
+    return read_faces("demo", {"layout": {"name": layout, **more}}, images)
+
+
+def found(faces: FaceSet, kind: str) -> list[str]:
+    return [problem.file for problem in faces.problems if problem.kind == kind]
+
+
+def images_below(folder: Path) -> list[Path]:
+    endings = (".jpg", ".bmp", ".tiff")
+    return sorted(p for p in folder.rglob("*") if p.suffix.lower() in endings)
+
+
+# ---------------------------------------------------------------------- what is read
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_drawn_image_is_read_without_a_complaint(albums: Path, layout: str) -> None:
+    faces = faces_in(layout, albums / layout / "images")
+    assert len(faces) == 16
+    assert len(set(faces.persons.tolist())) == 8
+    assert set(faces.counts()) <= {"grayscale"}
+    assert sorted(faces.paths) == images_below(albums / layout / "images")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_folders_that_an_archive_put_deeper_are_found(
+    copy: Callable[[str], Path], layout: str, tmp_path: Path
+) -> None:
+    images = copy(layout)
+    (tmp_path / "outer" / "album").mkdir(parents=True)
+    shutil.move(str(images), tmp_path / "outer" / "album" / "unpacked")
+    assert len(faces_in(layout, tmp_path / "outer")) == 16
+
+
+def test_jaffe_images_find_their_line_by_number_and_person(albums: Path) -> None:
+    images = albums / "jaffe" / "images"
+    lines = (images / "README_DRAWN.txt").read_text().splitlines()[2:]
+    rated = {int(line.split()[0]): [float(v) for v in line.split()[1:7]] for line in lines}
+    faces = faces_in("jaffe", images)
+    assert faces.labels[:2] == ["happiness", "sadness"]
+    for face in faces.faces:
+        person, _, number, _ = face.file.split(".")
+        assert face.person == person
+        assert list(face.ratings) == rated[int(number)]
+
+
+def test_ages_and_persons_of_fgnet_stand_in_the_names(albums: Path) -> None:
+    for face in faces_in("fgnet", albums / "fgnet" / "images").faces:
+        name = Path(face.file).name
+        assert (face.person, face.age) == (name[:3], float(name[4:6]))
+        assert face.points_from.endswith(".pts")
+
+
+def test_morph_takes_its_facts_from_the_csv(albums: Path) -> None:
+    images = albums / "morph" / "images"
+    with open(images / "morph_2008_nonCommercial.csv", newline="") as handle:
+        rows = {row["photo"]: row for row in csv.DictReader(handle)}
+    for face in faces_in("morph", images).faces:
+        row = rows[face.file]
+        assert face.person == row["id_num"]
+        assert face.age == float(row["age"])
+        assert (face.origin, face.sex) == (row["race"], row["gender"])
+
+
+def test_the_rank_of_a_celebrity_makes_the_three_parts_of_cacd(albums: Path) -> None:
+    faces = faces_in("cacd", albums / "cacd" / "images")
+    parts = {
+        part: sorted({faces.faces[row].person for row in faces.rows_of(part)})
+        for part in ("validation", "test", "train")
+    }
+    assert parts == {
+        "validation": ["0001", "0002"],
+        "test": ["0003", "0004", "0005"],
+        "train": ["0006", "0007", "0008"],
+    }
+
+
+# ---------------------------------------------------------------------- what is reported
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_broken_missing_copied_and_unknown_files_stand_in_one_table(
+    copy: Callable[[str], Path], layout: str, tmp_path: Path
+) -> None:
+    images = copy(layout)
+    empty, cut, gone, first, second, *_ = images_below(images)
+    empty.write_bytes(b"")
+    cut.write_bytes(cut.read_bytes()[: cut.stat().st_size // 2])
+    gone.unlink()
+    shutil.copyfile(first, second)
+    ending = "_F2D.bmp" if layout == "bu_3dfe" else ".jpg"
+    stranger = "F9999_AN01WH" if layout == "bu_3dfe" else "holiday"
+    Image.new("RGB", (30, 30), "red").save(images / f"{stranger}{ending}")
+
+    faces = faces_in(layout, images)
+    assert len(faces) == 13
+    names = [p.relative_to(images).as_posix() for p in (empty, cut)]
+    assert found(faces, "broken") == names
+    if layout != "fgnet":  # whose only list are the files
+        assert len(found(faces, "missing")) == 1
+    assert found(faces, "duplicate") == [second.relative_to(images).as_posix()]
+    assert found(faces, "unlabelled") == [f"{stranger}{ending}"]
+
+    faces.write(tmp_path / "table.csv")
+    with open(tmp_path / "table.csv", newline="") as handle:
+        rows = {row["file"]: row for row in csv.DictReader(handle)}
+    assert [rows[name]["used"] for name in names] == ["no", "no"]
+    assert rows[f"{stranger}{ending}"]["problems"].startswith("unlabelled: ")
+    assert sum(row["used"] == "yes" for row in rows.values()) == 13
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_table_gives_the_same_set_back(albums: Path, tmp_path: Path, layout: str) -> None:
+    faces = faces_in(layout, albums / layout / "images")
+    faces.write(tmp_path / "table.csv")
+    again = FaceSet.read(tmp_path / "table.csv", faces.folder)
+    assert again.labels == faces.labels
+    assert again.problems == faces.problems
+    for one, two in zip(faces.faces, again.faces, strict=True):
+        assert (one.file, one.person, one.age, one.subset) == (
+            two.file,
+            two.person,
+            two.age,
+            two.subset,
+        )
+        assert one.ratings == two.ratings
+        np.testing.assert_allclose(one.eyes or 0, two.eyes or 0, atol=1e-6)
+
+
+def test_a_second_line_for_an_image_is_left_out_and_reported(copy: Callable[[str], Path]) -> None:
+    images = copy("morph")
+    table = images / "morph_2008_nonCommercial.csv"
+    lines = table.read_text().splitlines()
+    older = lines[1].split(",")
+    older[7] = "99"
+    table.write_text("\n".join([*lines, ",".join(older)]) + "\n")
+    faces = faces_in("morph", images)
+    assert len(faces) == 16
+    (problem,) = (p for p in faces.problems if p.kind == "listed twice")
+    assert "other words" in problem.detail
+    assert faces.ages.max() < 99
+
+
+@pytest.mark.parametrize("age", ["", "old", "-3", "1e9", "nan"])
+def test_a_line_without_a_usable_age_is_unlabelled(copy: Callable[[str], Path], age: str) -> None:
+    images = copy("morph")
+    table = images / "morph_2008_nonCommercial.csv"
+    lines = [line.split(",") for line in table.read_text().splitlines()]
+    lines[3][7] = age
+    table.write_text("\n".join(",".join(line) for line in lines) + "\n")
+    faces = faces_in("morph", images)
+    assert found(faces, "unlabelled") == [lines[3][10]]
+    assert len(faces) == 15
+
+
+def test_colour_without_colour_is_reported_as_grey(copy: Callable[[str], Path]) -> None:
+    images = copy("morph")
+    path = images_below(images)[0]
+    grey = Image.open(path).convert("L").convert("RGB")
+    grey.save(path, "JPEG")
+    assert found(faces_in("morph", images), "grayscale") == [path.relative_to(images).as_posix()]
+
+
+def test_ratings_without_an_image_are_reported(copy: Callable[[str], Path]) -> None:
+    images = copy("jaffe")
+    with open(images / "README_DRAWN.txt", "a") as handle:
+        handle.write("99 1.00 1.00 1.00 1.00 1.00 1.00 ZA-NE1\n")
+    assert found(faces_in("jaffe", images), "missing") == ["ZA, number 99"]
+
+
+def test_a_jaffe_image_whose_line_is_of_another_person_is_unlabelled(
+    copy: Callable[[str], Path],
+) -> None:
+    images = copy("jaffe")
+    (images / "ZA.HA1.1.tiff").rename(images / "ZC.HA1.1.tiff")
+    assert found(faces_in("jaffe", images), "unlabelled") == ["ZC.HA1.1.tiff"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "0 points instead of 68"),
+        ("n_points: 68\n{\n1 2\n3 4\n}\n", "2 points instead of 68"),
+        ("{\n1 two\n}\n", "could not convert"),
+        ("{\n" + "900 900\n" * 68 + "}\n", "outside the"),
+        ("{\n" + "9 9\n" * 68 + "}\n", "less than two pixels apart"),
+        ("{\n" + "nan 9\n" * 68 + "}\n", "not a number"),
+    ],
+)
+def test_impossible_points_leave_the_image_in_use(
+    copy: Callable[[str], Path], content: str, problem: str
+) -> None:
+    images = copy("fgnet")
+    path = sorted(images.rglob("*.pts"))[0]
+    path.write_text(content)
+    faces = faces_in("fgnet", images)
+    (said,) = (p for p in faces.problems if p.kind == "points")
+    assert problem in said.detail
+    assert len(faces) == 16
+    assert sum(face.eyes is None for face in faces.faces) == 1
+
+
+def test_eye_points_of_a_table_replace_those_that_cannot_be_read(
+    copy: Callable[[str], Path],
+) -> None:
+    images = copy("fgnet")
+    path = sorted(images.rglob("*.pts"))[0]
+    path.unlink()
+    name = images_below(images)[0].name
+    (images / "eyes.csv").write_text(f"file,left_x,left_y,right_x,right_y\n{name},90,100,40,101\n")
+    faces = faces_in("fgnet", images)
+    assert found(faces, "points") == []
+    assert faces.faces[0].eyes == (40.0, 101.0, 90.0, 100.0)
+    assert faces.faces[0].points_from == "eyes.csv"
+
+
+@pytest.mark.parametrize(
+    ("layout", "file", "content", "problem"),
+    [
+        ("jaffe", "README_DRAWN.txt", "Hello\n", "no lines like"),
+        ("jaffe", "README_DRAWN.txt", None, "there is none"),
+        ("bu_3dfe", "ratings.csv", "name,who\n1,2\n", "the columns must be file, person"),
+        ("bu_3dfe", "ratings.csv", "", "no lines below a header"),
+        ("morph", "morph_2008_nonCommercial.csv", "a,b\n1,2\n", "no column id_num"),
+        ("cacd", "celebrity2000_meta.mat", "not a mat file", "not CACD's list"),
+        ("cacd", "celebrity2000_meta.mat", None, "there is none"),
+    ],
+)
+def test_an_unusable_list_is_one_line_for_people(
+    copy: Callable[[str], Path], layout: str, file: str, content: str | None, problem: str
+) -> None:
+    images = copy(layout)
+    if content is None:
+        (images / file).unlink()
+    else:
+        (images / file).write_text(content)
+    with pytest.raises(UserError, match=problem) as caught:
+        faces_in(layout, images)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_without_images_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no usable image in the layout of fgnet"):
+        faces_in("fgnet", tmp_path)
+
+
+# ---------------------------------------------------------------------- set-ups of MORPH
+
+
+def setup(name: str, rule: str, count: int = 0) -> dict[str, object]:
+    return {"name": name, "rule": rule, "count": count, "seed": 3}
+
+
+def test_setup_one_draws_so_many_white_persons_images(albums: Path) -> None:
+    images = albums / "morph" / "images"
+    faces = faces_in("morph", images, setup=setup("one", "white", 5))
+    again = faces_in("morph", images, setup=setup("one", "white", 5))
+    assert [face.origin for face in faces.faces] == ["W"] * 5
+    assert [f.file for f in faces.faces] == [f.file for f in again.faces]
+    assert "drawn with seed 3" in faces.notes[0]
+
+
+def test_setup_three_keeps_the_ratios_of_origin_and_sex(albums: Path) -> None:
+    # 4 images in the smallest cells allow 16 in these shares; 13 asked for give one eighth: 8.
+    faces = faces_in("morph", albums / "morph" / "images", setup=setup("three", "balanced", 13))
+    cells = [(face.origin, face.sex) for face in faces.faces]
+    counts = {cell: cells.count(cell) for cell in set(cells)}
+    assert counts == {("B", "F"): 1, ("B", "M"): 3, ("W", "F"): 1, ("W", "M"): 3}
+    assert "8 images instead of 13" in faces.notes[0]
+
+
+def test_the_list_of_a_paper_goes_before_the_rule(copy: Callable[[str], Path]) -> None:
+    images = copy("morph")
+    wanted = [path.name for path in images_below(images)[4:7]]
+    (images / "one.txt").write_text("\n".join([*wanted, "999999_00M20.JPG"]) + "\n")
+    faces = faces_in("morph", images, setup=setup("one", "white", 5))
+    assert [Path(face.file).name for face in faces.faces] == wanted
+    assert "3 of the 4 names in one.txt" in faces.notes[0]
+
+
+def test_a_setup_that_the_images_cannot_fill_says_what_is_missing(
+    copy: Callable[[str], Path],
+) -> None:
+    images = copy("morph")
+    table = images / "morph_2008_nonCommercial.csv"
+    table.write_text(table.read_text().replace(",W,", ",B,"))
+    with pytest.raises(UserError, match="White"):
+        faces_in("morph", images, setup=setup("one", "white", 5))

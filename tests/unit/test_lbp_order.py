@@ -1,0 +1,162 @@
+"""The order of the bins: which pattern a bin counts, and what the published files say of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldlrepro.data.dataset import Dataset
+from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
+from ldlrepro.data.registry import load_ready, prepare
+from ldlrepro.errors import UserError
+from ldlrepro.features.lbp import (
+    BINS,
+    CODES,
+    POINTS,
+    RUNS,
+    bins_in,
+    lbp_histogram,
+    patterns,
+    recipe,
+)
+from ldlrepro.features.published import compare
+
+LARGEST = {"sjaffe": 14659, "sbu_3dfe": 778256}
+"""Inner pixels of the images behind the published features."""
+
+
+def pattern_of(image: np.ndarray) -> int:
+    """The pattern of the middle pixel of a 5 x 5 image whose inner pixels were one pixel."""
+    histogram = lbp_histogram(image)
+    (found,) = np.flatnonzero(histogram)
+    return patterns()[found]
+
+
+def test_there_are_242_different_patterns_with_at_most_two_changes() -> None:
+    assert len(set(patterns())) == BINS - 1
+    for code in patterns():
+        bits = [code >> k & 1 for k in range(POINTS)]
+        assert sum(bits[k] != bits[k - 1] for k in range(POINTS)) in (0, 2)
+
+
+@pytest.mark.parametrize(("row", "column", "point"), [(2, 4, 0), (0, 2, 4), (2, 0, 8), (4, 2, 12)])
+def test_points_are_counted_from_the_right_against_the_clock(
+    row: int, column: int, point: int
+) -> None:
+    image = np.full((5, 5), 10, np.uint8)
+    image[2, 2] = 100
+    image[row, column] = 200
+    assert pattern_of(image) == 1 << point
+
+
+def test_codes_ascend_and_keep_the_rest_last() -> None:
+    order = bins_in(CODES)
+    found = [patterns()[b] for b in order[:-1]]
+    assert found == sorted(found)
+    assert order[-1] == bins_in(RUNS)[-1] == BINS - 1
+    assert sorted(order) == list(range(BINS))
+
+
+def test_the_recipe_names_the_pattern_of_every_bin() -> None:
+    stored = recipe(CODES)["patterns_of_bins"]
+    assert stored[:5] == [0, 1, 2, 3, 4]
+    assert stored[241:] == [65535, "all others"]
+    with pytest.raises(UserError, match="There are runs and codes"):
+        recipe("code")
+
+
+# ---------------------------------------------------------------------- the published files
+
+
+def published(dataset: str, data_dir: Path) -> Dataset:
+    mirrors = default_mirrors()
+    if not local_sources(dataset, data_dir, mirrors):
+        pytest.skip(f"no local mirror holds {dataset}; set LDLREPRO_DATA_MIRROR to a folder of it")
+    assert fetch(dataset, data_dir, mirrors, offline=True).available
+    return load_ready(prepare(dataset, data_dir))
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("dataset", LARGEST)
+def test_published_features_are_whole_counts_without_smoothing(
+    dataset: str, tmp_path: Path
+) -> None:
+    counts = np.asarray(published(dataset, tmp_path).X) * LARGEST[dataset]
+    np.testing.assert_allclose(counts, np.rint(counts), atol=1e-6)
+    # One more in each bin would leave so many pixels, and 778013 is no product of two sides.
+    rest = LARGEST[dataset] - BINS
+    sides = [side for side in range(50, 2000) if rest % side == 0]
+    assert (dataset == "sbu_3dfe") == (not sides)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("dataset", LARGEST)
+def test_published_bins_are_in_ascending_order_of_the_pattern(dataset: str, tmp_path: Path) -> None:
+    """Faces look alike in a mirror, so a pattern is as frequent as the mirrored one."""
+    mean = np.asarray(published(dataset, tmp_path).X).mean(axis=0)
+    assert symmetry(mean, CODES) > 0.9
+    assert symmetry(mean, RUNS) < 0.4
+
+
+def symmetry(histogram: np.ndarray, order: str) -> float:
+    """The highest correlation of log shares with those of patterns mirrored at some axis."""
+    bins = np.argsort(bins_in(order))  # where this order keeps scikit-image's bins
+    by_pattern = {code: histogram[bins[b]] for b, code in enumerate(patterns())}
+    best = -1.0
+    for turn in range(POINTS):
+        mirrored = [by_pattern[reflected(code, turn)] for code in patterns()]
+        best = max(best, correlation([by_pattern[code] for code in patterns()], mirrored))
+    return best
+
+
+def reflected(code: int, turn: int) -> int:
+    return sum(1 << ((turn - k) % POINTS) for k in range(POINTS) if code >> k & 1)
+
+
+def correlation(one: list[float], two: list[float]) -> float:
+    """Between patterns of equal length, whose shares differ for any picture."""
+    a, b = (np.log(np.array(v[1:241])).reshape(15, 16) for v in (one, two))
+    a, b = (v - v.mean(axis=1, keepdims=True) for v in (a, b))
+    return float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
+
+
+# ---------------------------------------------------------------------- comparison
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Drawn faces in JAFFE's files, through fetch and prepare, with ordered codes."""
+    data = tmp_path_factory.mktemp("data")
+    assert fetch("drawn_jaffe", data, []).available
+    return load_ready(prepare("drawn_jaffe", data))
+
+
+def in_runs(X: np.ndarray) -> np.ndarray:
+    return X[:, np.argsort(bins_in(CODES))]
+
+
+def test_the_same_images_in_another_order_are_recognised(drawn: Dataset) -> None:
+    order = np.random.default_rng(0).permutation(len(drawn.D))
+    found = compare(in_runs(drawn.X), drawn.D, drawn.X[order], drawn.D[order].round(4))
+    assert (found.matched, found.rows) == (60, 60)
+    assert found.any_order == pytest.approx(0, abs=1e-12)
+    assert found.readings[0].order == "codes, point 0 at 0 degrees, against the clock"
+    assert found.readings[0].distance == pytest.approx(0, abs=1e-12)
+    assert found.readings[0].nearest == 1.0
+    assert found.readings[1].distance > 0.01
+
+
+def test_features_of_other_images_are_told_from_the_same(drawn: Dataset) -> None:
+    wrong = np.roll(drawn.X, 1, axis=0)
+    found = compare(in_runs(drawn.X), drawn.D, wrong, drawn.D)
+    assert found.any_order > 0.01
+    assert found.readings[0].nearest < 0.3
+
+
+def test_other_ratings_cannot_be_compared(drawn: Dataset) -> None:
+    with pytest.raises(UserError, match="no row has the labels"):
+        compare(drawn.X, drawn.D, drawn.X, np.roll(drawn.D, 1, axis=1) * 0 + 0.9)
+    with pytest.raises(UserError, match="LBP has 243 features"):
+        compare(drawn.X[:, :9], drawn.D, drawn.X, drawn.D)

@@ -1,0 +1,271 @@
+"""VGG-16 and AlexNet: the names of the published weights, safe loading, features of drawn faces."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ldlrepro.data.checksums import sha256_of  # noqa: E402
+from ldlrepro.data.drawn_albums import write_album  # noqa: E402
+from ldlrepro.data.fetch import fetch_spec  # noqa: E402
+from ldlrepro.data.images.reading import read_faces  # noqa: E402
+from ldlrepro.data.registry import load_ready, prepare_spec, warning_of  # noqa: E402
+from ldlrepro.errors import UserError  # noqa: E402
+from ldlrepro.features import networks, weights  # noqa: E402
+from ldlrepro.features.align import Crop  # noqa: E402
+from ldlrepro.features.deep import deep_features, network_of, normalised  # noqa: E402
+from ldlrepro.features.networks import BUILDERS, STANDARD, Sizes, vgg_face_names  # noqa: E402
+from ldlrepro.features.weights import load_network, random_network  # noqa: E402
+
+SMALL = {"vgg16": Sizes((2,) * 13, 6, 4), "alexnet": Sizes((3, 4, 3, 4, 2), 6, 4)}
+CONVOLUTIONS = {
+    "vgg16": [0, 2, 5, 7, 10, 12, 14, 17, 19, 21, 24, 26, 28],
+    "alexnet": [0, 3, 6, 8, 10],
+}
+CONNECTED = {"vgg16": [0, 3, 6], "alexnet": [1, 4, 6]}
+PARAMETERS = {"vgg16": 138_357_544, "alexnet": 61_100_840}
+
+each_network = pytest.mark.parametrize("name", BUILDERS)
+
+
+def saved(path: Path, stored: Any) -> tuple[Path, str]:
+    torch.save(stored, path)
+    return path, sha256_of(path)
+
+
+def small_state(name: str, seed: int = 0) -> dict[str, Any]:
+    return dict(random_network(name, seed, SMALL[name]).network.state_dict())
+
+
+def vgg_face_state(state: dict[str, Any]) -> dict[str, Any]:
+    theirs = {ours: face for face, ours in vgg_face_names().items()}
+    renamed = {}
+    for key, tensor in state.items():
+        layer, _, part = key.rpartition(".")
+        renamed[f"{theirs[layer]}.{part}"] = tensor
+    return renamed
+
+
+# ---------------------------------------------------------------------- modules
+
+
+@each_network
+def test_names_and_sizes_are_those_of_the_published_weights(name: str) -> None:
+    with torch.device("meta"):
+        network = BUILDERS[name]()
+    layers = [f"features.{i}" for i in CONVOLUTIONS[name]]
+    layers += [f"classifier.{i}" for i in CONNECTED[name]]
+    expected = [f"{layer}.{part}" for layer in layers for part in ("weight", "bias")]
+    assert list(network.state_dict()) == expected
+    assert sum(p.numel() for p in network.parameters()) == PARAMETERS[name]
+
+
+@each_network
+def test_features_are_what_the_layers_give_one_by_one(name: str) -> None:
+    network = random_network(name, 1, SMALL[name]).network
+    x = torch.randn(2, 3, 224, 224, generator=torch.Generator().manual_seed(0))
+    first, second, _ = (network.classifier[i] for i in CONNECTED[name])
+    with torch.inference_mode():
+        flat = network.avgpool(network.features(x)).flatten(1)
+        fc6 = torch.relu(first(flat))
+        fc7 = torch.relu(second(fc6))
+        assert flat.shape[1] == first.in_features
+        torch.testing.assert_close(network.until(x, "fc6"), fc6)
+        torch.testing.assert_close(network.until(x, "fc7"), fc7)
+        assert network(x).shape == (2, 4)
+
+
+def test_vgg_faces_names_are_all_there_and_in_order() -> None:
+    names = vgg_face_names()
+    assert list(names)[:3] == ["conv1_1", "conv1_2", "conv2_1"]
+    assert names["conv5_3"] == "features.28"
+    assert list(names.values())[:13] == [f"features.{i}" for i in CONVOLUTIONS["vgg16"]]
+
+
+# ---------------------------------------------------------------------- files of weights
+
+
+@each_network
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_file_gives_the_network_it_was_saved_from(
+    name: str, wrapped: bool, tmp_path: Path
+) -> None:
+    state = small_state(name)
+    stored = {"state_dict": {f"module.{k}": v for k, v in state.items()}} if wrapped else state
+    path, digest = saved(tmp_path / "weights.pth", stored)
+    loaded = load_network(name, path, digest, any_size=True)
+    for key, tensor in loaded.network.state_dict().items():
+        torch.testing.assert_close(tensor, state[key])
+    assert loaded.record["sha256"] == digest
+    assert loaded.record["layout"] == "torchvision"
+    assert loaded.warning == ""
+    assert not loaded.network.training
+
+
+def test_vgg_faces_names_give_the_same_network_and_other_preprocessing(tmp_path: Path) -> None:
+    state = small_state("vgg16")
+    one = load_network("vgg16", *saved(tmp_path / "a.pth", state), any_size=True)
+    two = load_network("vgg16", *saved(tmp_path / "b.pth", vgg_face_state(state)), any_size=True)
+    x = torch.ones(1, 3, 64, 64)
+    torch.testing.assert_close(one.network(x), two.network(x))
+    assert two.record["layout"] == "vgg_face"
+    assert one.preprocessing != two.preprocessing
+
+
+class Trap:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.target,)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_file_that_could_run_code_is_refused_and_runs_none(tmp_path: Path, inside: bool) -> None:
+    trap = Trap(tmp_path / "it_ran")
+    path, digest = saved(tmp_path / "weights.pth", {"weight": trap} if inside else trap)
+    with pytest.raises(UserError, match=r"could run code\. Save only the state_dict"):
+        load_network("vgg16", path, digest)
+    assert not (tmp_path / "it_ran").exists()
+    torch.load(path, weights_only=False)
+    assert (tmp_path / "it_ran").exists(), "the trap works"
+
+
+def test_another_checksum_is_refused_before_the_file_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "weights.pth"
+    path.write_bytes(b"anything")
+    with pytest.raises(UserError, match=f"its SHA-256 is {sha256_of(path)}, not {'0' * 64}"):
+        load_network("vgg16", path, "0" * 64)
+
+
+def spoilt(state: dict[str, Any], change: str) -> Any:
+    if change == "widths":
+        return state
+    if change == "shape":
+        return {**state, "classifier.0.weight": torch.zeros(6, 5)}
+    if change == "absent":
+        return {k: v for k, v in state.items() if k != "classifier.6.bias"}
+    if change == "more":
+        return {**state, "extra.weight": torch.zeros(3)}
+    if change == "names":
+        return {f"body.{k}": v for k, v in state.items()}
+    if change == "convolutions":
+        return {k: v for k, v in state.items() if not k.startswith("features.28")}
+    return {"list": "no tensor"} if change == "words" else [torch.zeros(2)]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("widths", "its layers have other widths"),
+        ("shape", r"1 tensors do not fit, first classifier.0.weight"),
+        ("absent", r"first classifier.6.bias: absent instead of \(4,\)"),
+        ("more", "first extra.weight"),
+        ("names", "names like 'body.features.0.weight' are not torchvision's or VGG-Face's"),
+        ("convolutions", "12 convolutions, but vgg16 has 13"),
+        ("words", "holds something that is no tensor"),
+        ("list", "holds no table of named tensors"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(tmp_path: Path, change: str, problem: str) -> None:
+    path, digest = saved(tmp_path / "weights.pth", spoilt(small_state("vgg16"), change))
+    with pytest.raises(UserError, match=problem):
+        load_network("vgg16", path, digest, any_size=change != "widths")
+
+
+def test_a_broken_file_is_one_line_for_people(tmp_path: Path) -> None:
+    path, _ = saved(tmp_path / "weights.pth", small_state("alexnet"))
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(UserError, match=r"weights\.pth") as caught:
+        load_network("alexnet", path, sha256_of(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_without_weights_nothing_is_made_up() -> None:
+    with pytest.raises(UserError, match=r"needs features\.weights.*random_weights: 0"):
+        network_of({"extractor": "vgg16"})
+    with pytest.raises(UserError, match=r"features\.sha256 is missing"):
+        network_of({"extractor": "vgg16", "weights": "somewhere.pth"})
+
+
+def test_random_weights_leave_the_callers_random_numbers_alone() -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    one = random_network("alexnet", 0, SMALL["alexnet"])
+    torch.testing.assert_close(torch.rand(3), expected)
+    two = random_network("alexnet", 0, SMALL["alexnet"])
+    torch.testing.assert_close(one.network.classifier[1].weight, two.network.classifier[1].weight)
+
+
+# ---------------------------------------------------------------------- features of faces
+
+
+def test_preprocessing_by_hand() -> None:
+    pixels = torch.tensor([[[[255, 0, 51]]]], dtype=torch.uint8)
+    x = normalised(pixels, weights.PREPROCESSING["torchvision"])
+    expected = [(1 - 0.485) / 0.229, -0.456 / 0.224, (0.2 - 0.406) / 0.225]
+    np.testing.assert_allclose(x.ravel(), expected, rtol=1e-6)
+    y = normalised(pixels, weights.PREPROCESSING["vgg_face"])
+    np.testing.assert_allclose(y.ravel(), [125.8137, -104.7624, -42.594], rtol=1e-6)
+
+
+def test_rows_stay_with_their_faces_whatever_the_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_album(tmp_path, "fgnet", persons=2, images_per_person=2, seed=1)
+    faces = read_faces("demo", {"layout": {"name": "fgnet"}}, tmp_path / "images")
+    loaded = random_network("alexnet", 0, SMALL["alexnet"])
+    options = {"extractor": "alexnet", "layer": "fc6"}
+    whole, recipe, ways = deep_features(faces, Crop(224, 224), options, loaded)
+    monkeypatch.setattr("ldlrepro.features.deep.BATCH", 3)
+    parts, _, _ = deep_features(faces, Crop(224, 224), options, loaded)
+    assert whole.shape == (4, 6)
+    np.testing.assert_allclose(parts, whole, atol=1e-6)
+    assert len({row.tobytes() for row in whole}) == 4
+    assert ways == ["landmarks"] * 4
+    assert recipe["layer"] == "fc6, positive parts"
+    with pytest.raises(UserError, match="take 224 x 224 pixels"):
+        deep_features(faces, Crop(100, 224), options, loaded)
+
+
+def test_random_weights_are_said_in_the_record_and_when_preparing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(networks.STANDARD, "alexnet", SMALL["alexnet"])
+    spec = {
+        "reader": "drawn_images",
+        "layout": {"name": "cacd"},
+        "generator": {
+            "name": "album", "layout": "cacd", "persons": 6, "images_per_person": 2, "seed": 1,
+        },
+        "crop": {"width": 224, "height": 224},
+        "ages": {"first": 14, "last": 62, "width": 2},
+        "features": {"extractor": "alexnet", "random_weights": 3},
+    }  # fmt: skip
+    assert fetch_spec("demo", spec, tmp_path, [], None).available
+    path = prepare_spec("demo", spec, tmp_path)
+    assert warning_of(path).startswith("RANDOM WEIGHTS")
+    record = json.loads(path.with_suffix(".json").read_text())
+    assert record["meta"]["features"]["seed"] == 3
+    assert record["images"]["subsets"] == {"test": 6, "train": 2, "validation": 4}
+    data = load_ready(path)
+    assert data.X.shape == (12, 6)
+    assert data.D.shape == (12, 49)
+    assert data.groups is not None
+    assert len(set(data.groups)) == 6
+    assert data.target is not None
+    assert (data.D.argmax(axis=1) + 14 == data.target).all()
+
+
+def test_standard_sizes_are_untouched() -> None:
+    assert STANDARD["vgg16"].hidden == 4096
+    assert STANDARD["vgg16"].channels[-1] == 512
