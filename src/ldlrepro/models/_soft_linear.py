@@ -1,0 +1,134 @@
+"""A linear f below soft trees: rows in batches, the map and its optimiser, the queue of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+OPTIMISERS = ("sgd", "adam")
+INITS = ("glorot", "xavier_inputs", "normal")
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """More threads would sum in another order; what the caller had set is put back."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class Rows:
+    """Features, dense or in compressed rows, of one precision."""
+
+    def __init__(self, X: Any, dtype: torch.dtype) -> None:
+        self.sparse = hasattr(X, "tocsr")
+        self.count, self.width = X.shape
+        self.X: Any = X
+        if self.sparse:
+            self.X = X.astype(np.float32 if dtype == torch.float32 else np.float64)
+        else:
+            self.X = torch.from_numpy(X).to(dtype)
+
+    def take(self, rows: np.ndarray) -> Any:
+        return self.X[rows] if self.sparse else self.X.index_select(0, torch.from_numpy(rows))
+
+    def times(self, some: Any, W: Tensor) -> Tensor:
+        """Outputs of the map W (features, units) for these rows, (units, rows)."""
+        if self.sparse:
+            return torch.from_numpy(np.ascontiguousarray((some @ W.numpy()).T))
+        return torch.mm(W.t(), some.t())
+
+    def slope(self, some: Any, slopes: Tensor) -> Tensor:
+        """Slope by W from the slopes by its outputs."""
+        if self.sparse:
+            return torch.from_numpy(some.T @ np.ascontiguousarray(slopes.numpy().T))
+        return torch.mm(some.t(), slopes.t())
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How the map is moved."""
+
+    optimiser: str = "sgd"
+    learning_rate: float = 0.1
+    momentum: float = 0.9
+
+
+class LinearMap:
+    """f(x) = W'x + b and its optimiser."""
+
+    def __init__(
+        self,
+        features: int,
+        units: int,
+        init: str,
+        intercept: bool,
+        dtype: torch.dtype,
+        steps: Steps,
+        generator: np.random.Generator,
+    ) -> None:
+        self.W = torch.from_numpy(_start(features, units, init, generator)).to(dtype)
+        self.b = torch.zeros(units, dtype=dtype)
+        self.parameters = [self.W, self.b] if intercept else [self.W]
+        self._step: Callable[[], object] = (
+            torch.optim.Adam(self.parameters, lr=steps.learning_rate, fused=True).step
+            if steps.optimiser == "adam"
+            else Momentum(self.parameters, steps.learning_rate, steps.momentum).step
+        )
+
+    def __call__(self, rows: Rows, some: Any) -> Tensor:
+        return rows.times(some, self.W).add_(self.b[:, None])
+
+    def move(self, rows: Rows, some: Any, slopes: Tensor) -> None:
+        """One step against the slopes of the loss by the outputs for these rows."""
+        self.W.grad = rows.slope(some, slopes)
+        if len(self.parameters) > 1:
+            self.b.grad = slopes.sum(1)
+        self._step()
+
+
+def _start(features: int, units: int, init: str, generator: np.random.Generator) -> np.ndarray:
+    if init == "normal":
+        return generator.normal(0.0, 0.01, (features, units))
+    reach = np.sqrt(6.0 / (features + units) if init == "glorot" else 3.0 / features)
+    return generator.uniform(-reach, reach, (features, units))
+
+
+class Momentum:
+    """Gradient descent with momentum; torch's own takes longer to be called than to compute."""
+
+    def __init__(self, parameters: list[Tensor], learning_rate: float, momentum: float) -> None:
+        self.parameters, self.learning_rate, self.momentum = parameters, learning_rate, momentum
+        self.velocities = [torch.zeros_like(parameter) for parameter in parameters]
+
+    def step(self) -> None:
+        for parameter, velocity in zip(self.parameters, self.velocities, strict=True):
+            velocity.mul_(self.momentum).add_(parameter.grad)
+            parameter.sub_(velocity, alpha=self.learning_rate)
+
+
+def batches(
+    count: int, size: int, replacement: bool, generator: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Row numbers without end: epoch after epoch, or each batch drawn from all rows."""
+    size = min(size, count)
+    if replacement:
+        while True:
+            yield generator.integers(0, count, size)
+    waiting = np.empty(0, dtype=np.int64)
+    while True:
+        if len(waiting) < size:
+            waiting = np.concatenate([waiting, generator.permutation(count)])
+        yield waiting[:size]
+        waiting = waiting[size:]

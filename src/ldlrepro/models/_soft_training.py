@@ -1,0 +1,248 @@
+"""Trains soft trees on a linear map: steps of the map by mini-batches, leaves from a queue of them.
+
+All trees together (the mean of their losses), or one tree at a time as deep neural decision forests
+are trained.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ldlrepro.metrics import evaluate
+from ldlrepro.models._soft_leaves import DistributionLeaves
+from ldlrepro.models._soft_linear import DTYPES, LinearMap, Rows, Steps, batches
+from ldlrepro.models._soft_routing import Routing, draw_phi
+from ldlrepro.models.base import child_seeds
+
+PREDICTED_AT_ONCE = 2**24
+"""Leaf probabilities held at a time."""
+ROUTED_AT_ONCE = 128
+"""Rows: few enough that what is computed on the way stays in the processor's cache."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides a fit, but for data and seed."""
+
+    trees: int
+    depth: int
+    units: int
+    phi_replacement: bool
+    max_iter: int
+    batch_size: int
+    batch_replacement: bool
+    leaf_batches: int
+    leaf_repeats: int
+    queue: str
+    queue_batches: int | None
+    init: str
+    intercept: bool
+    steps: Steps
+    dtype: str
+    schedule: str = "joint"
+    """'joint', or which tree the next batch moves: 'random', 'round_robin', 'blocks'."""
+    share_units: bool = True
+
+
+@dataclass
+class _Visit:
+    """A batch in the queue; with its leaf probabilities where those are kept."""
+
+    rows: np.ndarray
+    P: Tensor | None = None
+
+
+@dataclass
+class Snapshot:
+    """Parameters after a leaf step, as predictions need them."""
+
+    iteration: int
+    W: np.ndarray
+    b: np.ndarray
+    Q: np.ndarray
+    apart: bool
+    """Trees have units of their own, side by side."""
+
+    def phi_of(self, phi: np.ndarray) -> np.ndarray:
+        step = self.W.shape[1] // len(phi) if self.apart else 0
+        return phi + step * np.arange(len(phi))[:, None]
+
+
+class LinearForest:
+    """Soft trees above linear maps: one for all trees, or one for each."""
+
+    def __init__(self, plan: Plan, X: Any, D: np.ndarray, random_state: int | None) -> None:
+        phi_seed, map_seed, batch_seed, self._tree_seed = child_seeds(random_state, 4)
+        self.plan = plan
+        dtype = DTYPES[plan.dtype]
+        self.rows = Rows(X, dtype)
+        self.D = torch.from_numpy(np.ascontiguousarray(D.T)).to(dtype)
+        self.phi = draw_phi(
+            plan.trees,
+            plan.depth,
+            plan.units,
+            plan.phi_replacement,
+            np.random.default_rng(phi_seed),
+        )
+        generator = np.random.default_rng(map_seed)
+        self.maps = [
+            LinearMap(
+                self.rows.width,
+                plan.units,
+                plan.init,
+                plan.intercept,
+                dtype,
+                plan.steps,
+                generator,
+            )
+            for _ in range(1 if plan.share_units else plan.trees)
+        ]
+        self.routing = Routing(self.phi, plan.units)
+        self.single = [Routing(self.phi[[k]], plan.units) for k in range(plan.trees)]
+        self.leaves = DistributionLeaves(plan.trees, self.routing.leaves, len(self.D), dtype)
+        self._batches = batches(
+            self.rows.count,
+            plan.batch_size,
+            plan.batch_replacement,
+            np.random.default_rng(batch_seed),
+        )
+        self.leaf_steps = 0
+        # Kept from step to step: fresh memory of this size costs more than what is done with it.
+        most = min(self.rows.count, plan.leaf_batches * plan.batch_size)
+        self._room = torch.empty((plan.trees, self.routing.leaves, most), dtype=dtype)
+
+    def train(self, after_leaf_step: Callable[[int], bool] = lambda iteration: False) -> int:
+        """Iterates until the limit, or until ``after_leaf_step`` says so; returns iterations."""
+        plan = self.plan
+        queue: deque[_Visit] = deque(maxlen=plan.queue_batches)
+        turns = self._turns()
+        for iteration in range(1, plan.max_iter + 1):
+            queue.append(self._step(next(self._batches), next(turns)))
+            if iteration % plan.leaf_batches == 0 or iteration == plan.max_iter:
+                self._update_leaves(queue)
+                if plan.queue_batches is None:
+                    queue.clear()
+                if after_leaf_step(iteration):
+                    break
+        return iteration
+
+    def snapshot(self, iteration: int) -> Snapshot:
+        return Snapshot(
+            iteration,
+            torch.cat([m.W for m in self.maps], 1).numpy().copy(),
+            torch.cat([m.b for m in self.maps]).numpy().copy(),
+            self.leaves.Q.numpy().copy(),
+            apart=not self.plan.share_units,
+        )
+
+    def _turns(self) -> Iterator[int | None]:
+        """The tree whose turn it is; None where all move together."""
+        plan, generator = self.plan, np.random.default_rng(self._tree_seed)
+        for iteration in range(plan.max_iter):
+            if plan.schedule == "joint":
+                yield None
+            elif plan.schedule == "random":
+                yield int(generator.integers(plan.trees))
+            elif plan.schedule == "round_robin":
+                yield iteration % plan.trees
+            else:
+                yield iteration * plan.trees // plan.max_iter
+
+    def _step(self, rows: np.ndarray, turn: int | None) -> _Visit:
+        """Moves f by one batch."""
+        stale = self.plan.queue == "stale"
+        if not self.leaf_steps and not stale:
+            return _Visit(rows)  # while all leaves are alike every slope is zero
+        some = self.rows.take(rows)
+        f = self._map(turn or 0)
+        routing = self.routing if turn is None else self.single[turn]
+        both = routing.log_sigmoids(f(self.rows, some))
+        P = routing.log_probabilities(both).exp_()
+        visit = _Visit(rows)
+        if stale:
+            visit.P = P if turn is None else self._probabilities(some)
+        if self.leaf_steps:
+            D = self.D.index_select(1, torch.from_numpy(rows))
+            slopes = routing.slopes(both, P, self._leaves_of(turn).gain(P, D))
+            f.move(self.rows, some, slopes.div_(routing.trees * len(rows)))
+        return visit
+
+    def _leaves_of(self, turn: int | None) -> DistributionLeaves:
+        if turn is None:
+            return self.leaves
+        one = DistributionLeaves(1, 0, 1)
+        one.Q = self.leaves.Q[turn : turn + 1]
+        return one
+
+    def _map(self, tree: int) -> LinearMap:
+        return self.maps[0 if self.plan.share_units else tree]
+
+    def _probabilities(self, some: Any) -> Tensor:
+        """Of all trees, wherever their units are; (trees, leaves, rows)."""
+        if self.plan.share_units:
+            both = self.routing.log_sigmoids(self.maps[0](self.rows, some))
+            return self.routing.log_probabilities(both).exp_()
+        parts = []
+        for f, routing in zip(self.maps, self.single, strict=True):
+            parts.append(routing.log_probabilities(routing.log_sigmoids(f(self.rows, some))))
+        return torch.cat(parts).exp_()
+
+    def _update_leaves(self, queue: Iterable[_Visit]) -> None:
+        drawn = np.concatenate([visit.rows for visit in queue])
+        stored = [visit.P for visit in queue if visit.P is not None]
+        if stored:
+            D = self.D.index_select(1, torch.from_numpy(drawn))
+            P = torch.cat(stored, 2)
+        else:
+            # Rows drawn again route as before, so they only weigh more.
+            drawn, counts = np.unique(drawn, return_counts=True)
+            D = self.D.index_select(1, torch.from_numpy(drawn))
+            D *= torch.from_numpy(counts)
+            P = self._room[:, :, : len(drawn)]
+            for start in range(0, len(drawn), ROUTED_AT_ONCE):
+                block = drawn[start : start + ROUTED_AT_ONCE]
+                P[:, :, start : start + len(block)] = self._probabilities(self.rows.take(block))
+        for tree in range(self.plan.trees):
+            self.leaves.update(tree, P[tree], D, self.plan.leaf_repeats)
+        self.leaf_steps += 1
+
+
+class BestOn:
+    """Judges every leaf step on rows of its own, and keeps the best."""
+
+    def __init__(self, forest: LinearForest, X: Any, D: np.ndarray, patience: float) -> None:
+        self.forest, self.X, self.D, self.patience = forest, X, D, patience
+        self.least, self.waited = math.inf, 0
+
+    def __call__(self, iteration: int) -> bool:
+        state = self.forest.snapshot(iteration)
+        self.latest = evaluate(self.D, predict(self.forest.phi, state, self.X))["kl"]
+        self.waited += 1
+        if self.latest < self.least:
+            self.state, self.least, self.waited = state, self.latest, 0
+        return self.waited >= self.patience
+
+
+def predict(phi: np.ndarray, found: Snapshot, X: Any) -> np.ndarray:
+    """Mean of the trees' outputs, in double precision."""
+    W = torch.from_numpy(found.W.astype(np.float64))
+    b = torch.from_numpy(found.b.astype(np.float64))
+    Q = torch.from_numpy(found.Q.astype(np.float64))
+    whole = Routing(found.phi_of(phi), W.shape[1])
+    rows = Rows(X, torch.float64)
+    block = max(1, PREDICTED_AT_ONCE // (whole.trees * whole.leaves))
+    outputs = []
+    for start in range(0, rows.count, block):
+        some = rows.take(np.arange(start, min(start + block, rows.count)))
+        both = whole.log_sigmoids(rows.times(some, W).add_(b[:, None]))
+        P = whole.log_probabilities(both).exp_()
+        outputs.append(torch.bmm(Q.transpose(1, 2), P).mean(0))
+    return torch.cat(outputs, 1).t().contiguous().numpy()
