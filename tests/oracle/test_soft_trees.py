@@ -33,6 +33,12 @@ def probabilities(routing: Routing, F: torch.Tensor) -> torch.Tensor:
     return routing.log_probabilities(routing.log_sigmoids(F)).exp()
 
 
+def step(leaves, tree, P, D, repeats, counts=None) -> None:
+    """A leaf step, from probabilities that are left as they are."""
+    counts = torch.ones(P.shape[1], dtype=P.dtype) if counts is None else counts
+    leaves.update(tree, P.log(), D, counts, repeats)
+
+
 def loop_over_nodes(phi: np.ndarray, F: np.ndarray) -> np.ndarray:
     """Equation 1 as it stands: a product over the nodes on the way to each leaf."""
     trees, nodes = phi.shape
@@ -105,7 +111,7 @@ def test_slopes_equal_differences_and_automatic_ones(replacement):
 
     both = routing.log_sigmoids(F)
     P = routing.log_probabilities(both).exp()
-    found = routing.slopes(both, P, leaves.gain(P, D)) / (routing.trees * F.shape[1])
+    found = routing.slopes(both, *leaves.pull(P.log(), D)) / (routing.trees * F.shape[1])
 
     tracked = F.clone().requires_grad_()
     loss(tracked).backward()
@@ -140,15 +146,15 @@ def test_uniform_leaves_give_slopes_of_zero():
     leaves = DistributionLeaves(routing.trees, routing.leaves, 5)
     both = routing.log_sigmoids(F)
     P = routing.log_probabilities(both).exp()
-    slopes = routing.slopes(both, P, leaves.gain(P, distributions(5, 6)))
+    slopes = routing.slopes(both, *leaves.pull(P.log(), distributions(5, 6)))
     np.testing.assert_allclose(slopes.numpy(), 0.0, atol=1e-15)
 
 
 def test_mass_of_a_row_is_one_in_every_tree():
     routing, _, F = forest()
     P = probabilities(routing, F)
-    gain = random_leaves(routing, 5).gain(P, distributions(5, 6))
-    np.testing.assert_allclose((P * gain).sum(1).numpy(), 1.0, rtol=1e-12)
+    mass, times = random_leaves(routing, 5).pull(P.log(), distributions(5, 6))
+    np.testing.assert_allclose((mass * times).sum(1).numpy(), 1.0, rtol=1e-12)
 
 
 def test_slopes_of_one_split_by_hand():
@@ -161,7 +167,7 @@ def test_slopes_of_one_split_by_hand():
     D = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
     # Output .55 for the first label; its slope by s is .9 - .2, and s changes by s (1 - s).
     expected = -(0.9 - 0.2) * 0.25 / 0.55
-    np.testing.assert_allclose(routing.slopes(both, P, leaves.gain(P, D)).item(), expected)
+    np.testing.assert_allclose(routing.slopes(both, *leaves.pull(P.log(), D)).item(), expected)
 
 
 # ---------------------------------------------------------------------- leaves
@@ -180,7 +186,7 @@ def test_leaf_step_never_raises_the_loss(seed):
     before = losses(leaves, P, D)
     for _ in range(5):
         for tree in range(2):
-            leaves.update(tree, P[tree], D, 1)
+            step(leaves, tree, P[tree], D, 1)
         after = losses(leaves, P, D)
         assert (after <= before + 1e-10).all()
         before = after
@@ -191,14 +197,14 @@ def test_leaf_step_minimises_the_bound_that_touches_the_loss():
     leaves, D = random_leaves(routing, 4), distributions(4, 6)
     P = probabilities(routing, F)
     old = leaves.Q.clone()
-    shares = P[0][:, :, None] * old[0][:, None, :] / leaves.outputs(P)[0].t()[None]
+    shares = P[0][:, :, None] * old[0][:, None, :] / (old.transpose(1, 2) @ P)[0].t()[None]
 
     def bound(Q: torch.Tensor) -> float:
         inside = torch.log(P[0][:, :, None] * Q[:, None, :] / shares)
         return float(-(D.t()[None] * shares * inside).sum() / 6)
 
     np.testing.assert_allclose(bound(old[0]), losses(leaves, P, D)[0], rtol=1e-12)
-    leaves.update(0, P[0], D, 1)
+    step(leaves, 0, P[0], D, 1)
     least = bound(leaves.Q[0])
     assert losses(leaves, P, D)[0] <= least
     generator = np.random.default_rng(3)
@@ -211,7 +217,7 @@ def test_leaf_step_minimises_the_bound_that_touches_the_loss():
 
 def test_single_leaf_becomes_the_mean_distribution_in_one_step():
     leaves, D = DistributionLeaves(1, 1, 4), distributions(4, 10)
-    leaves.update(0, torch.ones((1, 10), dtype=torch.float64), D, 1)
+    step(leaves, 0, torch.ones((1, 10), dtype=torch.float64), D, 1)
     np.testing.assert_allclose(leaves.Q[0, 0].numpy(), D.mean(1).numpy(), rtol=1e-9)
 
 
@@ -220,7 +226,7 @@ def test_leaves_of_certain_splits_become_the_means_of_their_rows_in_one_step():
     P = torch.zeros((2, 10), dtype=torch.float64)
     P[0, :3] = P[1, 3:] = 1.0
     leaves = DistributionLeaves(1, 2, 4)
-    leaves.update(0, P, D, 1)
+    step(leaves, 0, P, D, 1)
     expected = torch.stack([D[:, :3].mean(1), D[:, 3:].mean(1)])
     np.testing.assert_allclose(leaves.Q[0].numpy(), expected.numpy(), rtol=1e-9)
 
@@ -231,7 +237,7 @@ def test_leaf_that_no_row_reaches_keeps_its_distribution():
     P[0] = 1.0
     leaves = DistributionLeaves(1, 2, 4)
     leaves.Q[0, 1] = kept = torch.tensor([0.1, 0.2, 0.3, 0.4], dtype=torch.float64)
-    leaves.update(0, P, D, 20)
+    step(leaves, 0, P, D, 20)
     np.testing.assert_allclose(leaves.Q[0, 1].numpy(), kept.numpy(), rtol=1e-12)
 
 
@@ -240,15 +246,15 @@ def test_row_drawn_three_times_counts_as_three_rows():
     P, D = probabilities(routing, F)[0], distributions(5, 6)
     counts = torch.tensor([3.0, 1, 1, 2, 1, 1], dtype=torch.float64)
     weighted, repeated = DistributionLeaves(1, 8, 5), DistributionLeaves(1, 8, 5)
-    weighted.update(0, P, D * counts, 4)
+    step(weighted, 0, P, D, 4, counts)
     times = counts.long()
-    repeated.update(0, P.repeat_interleave(times, 1), D.repeat_interleave(times, 1), 4)
+    step(repeated, 0, P.repeat_interleave(times, 1), D.repeat_interleave(times, 1), 4)
     np.testing.assert_allclose(weighted.Q.numpy(), repeated.Q.numpy(), rtol=1e-10)
 
 
 def test_label_that_no_row_has_stays_possible():
     D = torch.cat([distributions(3, 8), torch.zeros((1, 8), dtype=torch.float64)])
     leaves = DistributionLeaves(1, 2, 4)
-    leaves.update(0, torch.full((2, 8), 0.5, dtype=torch.float64), D, 50)
+    step(leaves, 0, torch.full((2, 8), 0.5, dtype=torch.float64), D, 50)
     assert (leaves.Q[0, :, 3] > 0).all()
     assert (leaves.Q[0, :, 3] < 1e-11).all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,13 +18,19 @@ INITS = ("glorot", "xavier_inputs", "normal")
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """More threads would sum in another order; what the caller had set is put back."""
+    """More threads would sum in another order; what the caller had set is put back.
+
+    Numbers too small for a full mantissa become zero: certain splits make many, and processors take
+    a hundred times longer over them.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
     try:
         with torch.no_grad():
             yield
     finally:
+        torch.set_flush_denormal(False)
         torch.set_num_threads(before)
 
 
@@ -63,6 +69,9 @@ class Steps:
     optimiser: str = "sgd"
     learning_rate: float = 0.1
     momentum: float = 0.9
+    drop_every: int | None = None
+    """Iterations after which the rate is multiplied by ``drop_factor``, again and again."""
+    drop_factor: float = 1.0
 
 
 class LinearMap:
@@ -81,11 +90,10 @@ class LinearMap:
         self.W = torch.from_numpy(_start(features, units, init, generator)).to(dtype)
         self.b = torch.zeros(units, dtype=dtype)
         self.parameters = [self.W, self.b] if intercept else [self.W]
-        self._step: Callable[[], object] = (
-            torch.optim.Adam(self.parameters, lr=steps.learning_rate, fused=True).step
-            if steps.optimiser == "adam"
-            else Momentum(self.parameters, steps.learning_rate, steps.momentum).step
-        )
+        if steps.optimiser == "adam":
+            self.stepper: Any = torch.optim.Adam(self.parameters, steps.learning_rate, fused=True)
+        else:
+            self.stepper = Momentum(self.parameters, steps.learning_rate, steps.momentum)
 
     def __call__(self, rows: Rows, some: Any) -> Tensor:
         return rows.times(some, self.W).add_(self.b[:, None])
@@ -95,7 +103,11 @@ class LinearMap:
         self.W.grad = rows.slope(some, slopes)
         if len(self.parameters) > 1:
             self.b.grad = slopes.sum(1)
-        self._step()
+        self.stepper.step()
+
+    def slow_down(self, factor: float) -> None:
+        for group in self.stepper.param_groups:
+            group["lr"] *= factor
 
 
 def _start(features: int, units: int, init: str, generator: np.random.Generator) -> np.ndarray:
@@ -109,13 +121,14 @@ class Momentum:
     """Gradient descent with momentum; torch's own takes longer to be called than to compute."""
 
     def __init__(self, parameters: list[Tensor], learning_rate: float, momentum: float) -> None:
-        self.parameters, self.learning_rate, self.momentum = parameters, learning_rate, momentum
+        self.parameters, self.momentum = parameters, momentum
+        self.param_groups = [{"lr": learning_rate}]
         self.velocities = [torch.zeros_like(parameter) for parameter in parameters]
 
     def step(self) -> None:
         for parameter, velocity in zip(self.parameters, self.velocities, strict=True):
             velocity.mul_(self.momentum).add_(parameter.grad)
-            parameter.sub_(velocity, alpha=self.learning_rate)
+            parameter.sub_(velocity, alpha=self.param_groups[0]["lr"])
 
 
 def batches(

@@ -64,19 +64,19 @@ class Routing(torch.nn.Module):
             start += 2 * nodes
         return reached.view(self.leaves, self.trees, rows).transpose(0, 1)
 
-    def slopes(self, both: Tensor, P: Tensor, gain: Tensor) -> Tensor:
+    def slopes(self, both: Tensor, mass: Tensor, times: Tensor) -> Tensor:
         """How a loss changes with the outputs of f, (units, rows), summed over trees.
 
-        ``gain`` is minus its slope by each leaf's probability P, (trees, leaves, rows). A node's
-        output draws the mass P * gain below it to the left until the left's share of it is the
-        node's probability.
+        ``mass`` times ``times`` is minus its slope by the logarithm of each leaf's probability,
+        (trees, leaves, rows). A node's output draws the mass below it to the left until the left's
+        share of it is the node's probability.
         """
-        rows = P.shape[2]
-        sums = P.new_empty((self.trees * (2 * self.leaves - 1) + 1, rows))
+        rows = mass.shape[2]
+        sums = mass.new_empty((self.trees * (2 * self.leaves - 1) + 1, rows))
         sums[-1] = 0.0  # for units that a tree does not use
         start = self.trees * (self.leaves - 1)
         lower = sums[start:-1]
-        torch.mul(P, gain, out=lower.view(self.leaves, self.trees, rows).transpose(0, 1))
+        torch.mul(mass, times, out=lower.view(self.leaves, self.trees, rows).transpose(0, 1))
         while start:
             left, right = lower.view(2, -1, rows)
             start -= len(left)

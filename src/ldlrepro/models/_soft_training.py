@@ -17,11 +17,13 @@ import torch
 from torch import Tensor
 
 from ldlrepro.metrics import evaluate
-from ldlrepro.models._soft_leaves import DistributionLeaves
+from ldlrepro.models._soft_leaves import Leaves
 from ldlrepro.models._soft_linear import DTYPES, LinearMap, Rows, Steps, batches
 from ldlrepro.models._soft_routing import Routing, draw_phi
 from ldlrepro.models.base import child_seeds
 
+COLD = 1e-4
+"""A temperature below this is none."""
 PREDICTED_AT_ONCE = 2**24
 """Leaf probabilities held at a time."""
 ROUTED_AT_ONCE = 128
@@ -50,14 +52,17 @@ class Plan:
     schedule: str = "joint"
     """'joint', or which tree the next batch moves: 'random', 'round_robin', 'blocks'."""
     share_units: bool = True
+    temperature: float = 0.0
+    """Weight of the routing's entropy in the loss; times the factor after each leaf step."""
+    temperature_factor: float = 1.0
 
 
 @dataclass
 class _Visit:
-    """A batch in the queue; with its leaf probabilities where those are kept."""
+    """A batch in the queue; with its routing where that is kept."""
 
     rows: np.ndarray
-    P: Tensor | None = None
+    logs: Tensor | None = None
 
 
 @dataclass
@@ -67,7 +72,8 @@ class Snapshot:
     iteration: int
     W: np.ndarray
     b: np.ndarray
-    Q: np.ndarray
+    table: np.ndarray
+    """What the leaves hold."""
     apart: bool
     """Trees have units of their own, side by side."""
 
@@ -77,14 +83,19 @@ class Snapshot:
 
 
 class LinearForest:
-    """Soft trees above linear maps: one for all trees, or one for each."""
+    """Soft trees above linear maps: one for all trees, or one for each.
 
-    def __init__(self, plan: Plan, X: Any, D: np.ndarray, random_state: int | None) -> None:
+    ``targets`` has a row for every row of X: label distributions, or a number each.
+    """
+
+    def __init__(
+        self, plan: Plan, X: Any, targets: np.ndarray, leaves: Leaves, random_state: int | None
+    ) -> None:
         phi_seed, map_seed, batch_seed, self._tree_seed = child_seeds(random_state, 4)
         self.plan = plan
         dtype = DTYPES[plan.dtype]
         self.rows = Rows(X, dtype)
-        self.D = torch.from_numpy(np.ascontiguousarray(D.T)).to(dtype)
+        self.targets = torch.from_numpy(np.ascontiguousarray(targets.T)).to(dtype)
         self.phi = draw_phi(
             plan.trees,
             plan.depth,
@@ -107,7 +118,7 @@ class LinearForest:
         ]
         self.routing = Routing(self.phi, plan.units)
         self.single = [Routing(self.phi[[k]], plan.units) for k in range(plan.trees)]
-        self.leaves = DistributionLeaves(plan.trees, self.routing.leaves, len(self.D), dtype)
+        self.leaves = leaves
         self._batches = batches(
             self.rows.count,
             plan.batch_size,
@@ -115,6 +126,7 @@ class LinearForest:
             np.random.default_rng(batch_seed),
         )
         self.leaf_steps = 0
+        self.temperature = plan.temperature
         # Kept from step to step: fresh memory of this size costs more than what is done with it.
         most = min(self.rows.count, plan.leaf_batches * plan.batch_size)
         self._room = torch.empty((plan.trees, self.routing.leaves, most), dtype=dtype)
@@ -126,6 +138,9 @@ class LinearForest:
         turns = self._turns()
         for iteration in range(1, plan.max_iter + 1):
             queue.append(self._step(next(self._batches), next(turns)))
+            if plan.steps.drop_every and iteration % plan.steps.drop_every == 0:
+                for f in self.maps:
+                    f.slow_down(plan.steps.drop_factor)
             if iteration % plan.leaf_batches == 0 or iteration == plan.max_iter:
                 self._update_leaves(queue)
                 if plan.queue_batches is None:
@@ -139,7 +154,7 @@ class LinearForest:
             iteration,
             torch.cat([m.W for m in self.maps], 1).numpy().copy(),
             torch.cat([m.b for m in self.maps]).numpy().copy(),
-            self.leaves.Q.numpy().copy(),
+            self.leaves.table(),
             apart=not self.plan.share_units,
         )
 
@@ -159,60 +174,68 @@ class LinearForest:
     def _step(self, rows: np.ndarray, turn: int | None) -> _Visit:
         """Moves f by one batch."""
         stale = self.plan.queue == "stale"
-        if not self.leaf_steps and not stale:
-            return _Visit(rows)  # while all leaves are alike every slope is zero
+        # While the leaves are alike every slope of the loss is zero.
+        still = self.leaves.alike and not self.temperature
+        if still and not stale:
+            return _Visit(rows)
         some = self.rows.take(rows)
         f = self._map(turn or 0)
         routing = self.routing if turn is None else self.single[turn]
         both = routing.log_sigmoids(f(self.rows, some))
-        P = routing.log_probabilities(both).exp_()
+        logs = routing.log_probabilities(both)
         visit = _Visit(rows)
         if stale:
-            visit.P = P if turn is None else self._probabilities(some)
-        if self.leaf_steps:
-            D = self.D.index_select(1, torch.from_numpy(rows))
-            slopes = routing.slopes(both, P, self._leaves_of(turn).gain(P, D))
+            visit.logs = logs if turn is None else self._log_probabilities(some)
+        if not still:
+            slopes = routing.slopes(both, *self._pull(logs, rows, turn))
             f.move(self.rows, some, slopes.div_(routing.trees * len(rows)))
         return visit
 
-    def _leaves_of(self, turn: int | None) -> DistributionLeaves:
-        if turn is None:
-            return self.leaves
-        one = DistributionLeaves(1, 0, 1)
-        one.Q = self.leaves.Q[turn : turn + 1]
-        return one
+    def _pull(self, logs: Tensor, rows: np.ndarray, turn: int | None) -> tuple[Tensor, Tensor]:
+        leaves = self.leaves if turn is None else self.leaves.only(turn)
+        mass, times = leaves.pull(logs, self.targets.index_select(1, torch.from_numpy(rows)))
+        if not self.temperature:
+            return mass, times
+        # Of the entropy of the routing, which the temperature rewards.
+        hotter = logs.exp() * (1.0 + logs)
+        return (mass * times).sub_(hotter, alpha=self.temperature), logs.new_ones(())
 
     def _map(self, tree: int) -> LinearMap:
         return self.maps[0 if self.plan.share_units else tree]
 
-    def _probabilities(self, some: Any) -> Tensor:
+    def _log_probabilities(self, some: Any) -> Tensor:
         """Of all trees, wherever their units are; (trees, leaves, rows)."""
         if self.plan.share_units:
             both = self.routing.log_sigmoids(self.maps[0](self.rows, some))
-            return self.routing.log_probabilities(both).exp_()
+            return self.routing.log_probabilities(both)
         parts = []
         for f, routing in zip(self.maps, self.single, strict=True):
             parts.append(routing.log_probabilities(routing.log_sigmoids(f(self.rows, some))))
-        return torch.cat(parts).exp_()
+        return torch.cat(parts)
 
     def _update_leaves(self, queue: Iterable[_Visit]) -> None:
         drawn = np.concatenate([visit.rows for visit in queue])
-        stored = [visit.P for visit in queue if visit.P is not None]
+        stored = [visit.logs for visit in queue if visit.logs is not None]
+        counts = np.ones(len(drawn))
         if stored:
-            D = self.D.index_select(1, torch.from_numpy(drawn))
-            P = torch.cat(stored, 2)
+            logs = torch.cat(stored, 2)
         else:
             # Rows drawn again route as before, so they only weigh more.
             drawn, counts = np.unique(drawn, return_counts=True)
-            D = self.D.index_select(1, torch.from_numpy(drawn))
-            D *= torch.from_numpy(counts)
-            P = self._room[:, :, : len(drawn)]
+            logs = self._room[:, :, : len(drawn)]
             for start in range(0, len(drawn), ROUTED_AT_ONCE):
                 block = drawn[start : start + ROUTED_AT_ONCE]
-                P[:, :, start : start + len(block)] = self._probabilities(self.rows.take(block))
+                found = self._log_probabilities(self.rows.take(block))
+                logs[:, :, start : start + len(block)] = found
+        targets = self.targets.index_select(1, torch.from_numpy(drawn))
+        weights = torch.from_numpy(counts).to(targets.dtype)
         for tree in range(self.plan.trees):
-            self.leaves.update(tree, P[tree], D, self.plan.leaf_repeats)
+            self.leaves.update(tree, logs[tree], targets, weights, self.plan.leaf_repeats)
         self.leaf_steps += 1
+        self.leaves.anneal()
+        self.temperature *= self.plan.temperature_factor
+        if self.temperature < COLD:
+            self.temperature = 0.0
 
 
 class BestOn:
@@ -224,25 +247,29 @@ class BestOn:
 
     def __call__(self, iteration: int) -> bool:
         state = self.forest.snapshot(iteration)
-        self.latest = evaluate(self.D, predict(self.forest.phi, state, self.X))["kl"]
+        found = predict(self.forest.phi, state, state.table, self.X)
+        self.latest = evaluate(self.D, found)["kl"]
         self.waited += 1
         if self.latest < self.least:
             self.state, self.least, self.waited = state, self.latest, 0
         return self.waited >= self.patience
 
 
-def predict(phi: np.ndarray, found: Snapshot, X: Any) -> np.ndarray:
-    """Mean of the trees' outputs, in double precision."""
+def predict(phi: np.ndarray, found: Snapshot, table: np.ndarray, X: Any) -> np.ndarray:
+    """Mean over trees of a table's lines by the probability of their leaves, in double precision.
+
+    ``table`` is (trees, leaves, numbers): what is to be predicted where a leaf is reached.
+    """
     W = torch.from_numpy(found.W.astype(np.float64))
     b = torch.from_numpy(found.b.astype(np.float64))
-    Q = torch.from_numpy(found.Q.astype(np.float64))
-    whole = Routing(found.phi_of(phi), W.shape[1])
+    Q = torch.from_numpy(table.astype(np.float64))
+    routing = Routing(found.phi_of(phi), W.shape[1])
     rows = Rows(X, torch.float64)
-    block = max(1, PREDICTED_AT_ONCE // (whole.trees * whole.leaves))
+    block = max(1, PREDICTED_AT_ONCE // (routing.trees * routing.leaves))
     outputs = []
     for start in range(0, rows.count, block):
         some = rows.take(np.arange(start, min(start + block, rows.count)))
-        both = whole.log_sigmoids(rows.times(some, W).add_(b[:, None]))
-        P = whole.log_probabilities(both).exp_()
+        both = routing.log_sigmoids(rows.times(some, W).add_(b[:, None]))
+        P = routing.log_probabilities(both).exp_()
         outputs.append(torch.bmm(Q.transpose(1, 2), P).mean(0))
     return torch.cat(outputs, 1).t().contiguous().numpy()

@@ -34,8 +34,10 @@ class SLDLF(LDLEstimator):
     the present weights (``queue='recompute'``) or as they were visited ('stale').
     ``schedule='joint'`` moves all trees by the mean of their losses; the other schedules move one
     tree per batch, as in deep neural decision forests, whose trees also have units of their own
-    (``share_units=False``). ``keep='holdout'`` holds rows out and answers with the leaf step that
-    was best on them, stopping after ``patience`` that were not.
+    (``share_units=False``). ``temperature`` weighs the entropy of the routing in the loss and
+    cools by its factor with every leaf step (the DRF paper's annealing of splits); ``hard_labels``
+    teaches the highest label alone. ``keep='holdout'`` holds rows out and answers with the leaf
+    step that was best on them, stopping after ``patience`` that were not.
     """
 
     accepts_sparse = True
@@ -58,6 +60,11 @@ class SLDLF(LDLEstimator):
         optimiser: str = "sgd",
         learning_rate: float = 0.1,
         momentum: float = 0.9,
+        drop_every: int | None = None,
+        drop_factor: float = 0.5,
+        temperature: float = 0.0,
+        temperature_factor: float = 0.9,
+        hard_labels: bool = False,
         init: str = "glorot",
         fit_intercept: bool = True,
         keep: str = "last",
@@ -82,6 +89,11 @@ class SLDLF(LDLEstimator):
         self.optimiser = optimiser
         self.learning_rate = learning_rate
         self.momentum = momentum
+        self.drop_every = drop_every
+        self.drop_factor = drop_factor
+        self.temperature = temperature
+        self.temperature_factor = temperature_factor
+        self.hard_labels = hard_labels
         self.init = init
         self.fit_intercept = fit_intercept
         self.keep = keep
@@ -96,7 +108,8 @@ class SLDLF(LDLEstimator):
         split_seed, seed = child_seeds(self.random_state, 2)
         inside, held = self._split(len(D), split_seed)
         judges = (X[held], D[held]) if len(held) else None
-        self._train(X[inside], D[inside], seed, judges, self.patience)
+        taught = np.eye(D.shape[1])[D.argmax(axis=1)] if self.hard_labels else D
+        self._train(X[inside], taught[inside], seed, judges, self.patience)
 
     def _train(
         self,
@@ -107,11 +120,16 @@ class SLDLF(LDLEstimator):
         patience: float,
     ) -> None:
         """Fits on X and D; rows and labels of ``judges`` choose the leaf step that answers."""
-        from ldlrepro.models._soft_linear import one_thread
+        from ldlrepro.models._soft_leaves import DistributionLeaves
+        from ldlrepro.models._soft_linear import DTYPES, one_thread
         from ldlrepro.models._soft_training import BestOn, LinearForest
 
+        plan = self._checked_plan()
         with one_thread():
-            forest = LinearForest(self._checked_plan(), X, D, seed)
+            leaves = DistributionLeaves(
+                self.trees, 2 ** (self.depth - 1), D.shape[1], DTYPES[self.dtype]
+            )
+            forest = LinearForest(plan, X, D, leaves, seed)
             best = BestOn(forest, *judges, patience) if judges else None
             iterations = forest.train(best or (lambda iteration: False))
         last = forest.snapshot(iterations)
@@ -140,7 +158,7 @@ class SLDLF(LDLEstimator):
         from ldlrepro.models._soft_training import predict
 
         with one_thread():
-            return predict(self.phi_, self.state_, X)
+            return predict(self.phi_, self.state_, self.state_.table, X)
 
     # ------------------------------------------------------------------ parameters
 
@@ -179,10 +197,18 @@ class SLDLF(LDLEstimator):
             queue_batches=self.queue_batches,
             init=self.init,
             intercept=self.fit_intercept,
-            steps=Steps(self.optimiser, self.learning_rate, self.momentum),
+            steps=Steps(
+                self.optimiser,
+                self.learning_rate,
+                self.momentum,
+                self.drop_every,
+                self.drop_factor,
+            ),
             dtype=self.dtype,
             schedule=self.schedule,
             share_units=self.share_units,
+            temperature=self.temperature,
+            temperature_factor=self.temperature_factor,
         )
 
 
