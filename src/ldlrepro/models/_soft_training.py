@@ -22,6 +22,7 @@ from ldlrepro.models._soft_linear import DTYPES, LinearMap, Rows, Steps, batches
 from ldlrepro.models._soft_routing import Routing, draw_phi
 from ldlrepro.models.base import child_seeds
 
+ENTROPY_ROWS = 512
 COLD = 1e-4
 """A temperature below this is none."""
 PREDICTED_AT_ONCE = 2**24
@@ -236,6 +237,13 @@ class LinearForest:
         self.temperature *= self.plan.temperature_factor
         if self.temperature < COLD:
             self.temperature = 0.0
+
+
+def routing_entropy(forest: LinearForest) -> float:
+    """Mean entropy, over trees and the first rows, of the leaf that a row goes to."""
+    rows = np.arange(min(forest.rows.count, ENTROPY_ROWS))
+    logs = forest._log_probabilities(forest.rows.take(rows))
+    return float(-(logs.exp() * logs).sum(1).mean())
 
 
 class BestOn:
