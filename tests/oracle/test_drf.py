@@ -241,10 +241,9 @@ def test_two_groups_and_one_split_recover_both_means():
 def test_predicted_distribution_has_the_predicted_mean():
     X, D = ages()
     model = DRF(**QUICK, random_state=0).fit(X, D)
-    # Away from the ends, and with leaves wider than the labels' distance.
-    assert model.diagnostics_["least_leaf_deviation"] > 0.0
-    numbers = np.arange(30)
-    np.testing.assert_allclose(model.predict(X) @ numbers, model.predict_number(X), atol=0.5)
+    # Not exactly: labels are intervals, and those at the ends take what lies beyond.
+    of_labels = model.predict(X) @ np.arange(30)
+    np.testing.assert_allclose(of_labels, model.predict_number(X), atol=0.5)
 
 
 def test_training_beats_the_mean_number():
@@ -262,7 +261,7 @@ def test_routing_stays_more_even_with_annealing():
 
 
 def test_cold_forest_forgets_its_temperature():
-    X, D = ages()
+    _, D = ages()
     leaves = gaussians(trees=2, leaves=4)
     forest = annealed(leaves, D.argmax(1)[:, None].astype(float), 1.0)
     with one_thread():

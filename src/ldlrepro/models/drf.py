@@ -48,7 +48,7 @@ class DRF(LDLEstimator):
         units: int = 128,
         phi_replacement: bool = False,
         schedule: str = "joint",
-        share_units: bool = True,
+        share_units: bool | None = None,
         max_iter: int = 30000,
         batch_size: int = 16,
         leaf_batches: int = 50,
@@ -225,7 +225,7 @@ class DRF(LDLEstimator):
             ),
             dtype=self.dtype,
             schedule=self.schedule,
-            share_units=self.share_units,
+            share_units=self.schedule == "joint" if self.share_units is None else self.share_units,
             temperature=self.temperature,
             temperature_factor=self.temperature_factor,
         )

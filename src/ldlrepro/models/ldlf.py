@@ -33,11 +33,11 @@ class SLDLF(LDLEstimator):
     ``leaf_repeats`` steps on the queue of batches since (or the last ``queue_batches``), routed by
     the present weights (``queue='recompute'``) or as they were visited ('stale').
     ``schedule='joint'`` moves all trees by the mean of their losses; the other schedules move one
-    tree per batch, as in deep neural decision forests, whose trees also have units of their own
-    (``share_units=False``). ``temperature`` weighs the entropy of the routing in the loss and
-    cools by its factor with every leaf step (the DRF paper's annealing of splits); ``hard_labels``
-    teaches the highest label alone. ``keep='holdout'`` holds rows out and answers with the leaf
-    step that was best on them, stopping after ``patience`` that were not.
+    tree per batch, as in deep neural decision forests, whose trees also have units of their own;
+    ``share_units`` says otherwise than that. ``temperature`` weighs the entropy of the routing in
+    the loss and cools by its factor with every leaf step (the DRF paper's annealing of splits);
+    ``hard_labels`` teaches the highest label alone. ``keep='holdout'`` holds rows out and answers
+    with the leaf step that was best on them, stopping after ``patience`` that were not.
     """
 
     accepts_sparse = True
@@ -49,7 +49,7 @@ class SLDLF(LDLEstimator):
         units: int | None = 64,
         phi_replacement: bool = False,
         schedule: str = "joint",
-        share_units: bool = True,
+        share_units: bool | None = None,
         max_iter: int = 25000,
         batch_size: int = 100,
         batch_replacement: bool = False,
@@ -69,7 +69,7 @@ class SLDLF(LDLEstimator):
         fit_intercept: bool = True,
         keep: str = "last",
         holdout_share: float = 0.1,
-        patience: int = 50,
+        patience: int = 20,
         dtype: str = "float32",
         random_state: int | None = None,
     ) -> None:
@@ -206,7 +206,7 @@ class SLDLF(LDLEstimator):
             ),
             dtype=self.dtype,
             schedule=self.schedule,
-            share_units=self.share_units,
+            share_units=self.schedule == "joint" if self.share_units is None else self.share_units,
             temperature=self.temperature,
             temperature_factor=self.temperature_factor,
         )
