@@ -11,7 +11,7 @@ from ldlrepro.models._soft_training import LinearForest
 from ldlrepro.models.base import child_seeds
 from ldlrepro.models.ldlf import SLDLF, SLDLFReleased
 
-SMALL = {"depth": 3, "units": 4, "dtype": "float64", "random_state": 3}
+SMALL = {"standardise": False, "depth": 3, "units": 4, "dtype": "float64", "random_state": 3}
 
 
 def data(seed: int = 0, n: int = 40, q: int = 4, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +185,7 @@ def test_turn_of_a_tree_moves_its_own_units_only():
 
 
 def test_turn_of_a_tree_leaves_shared_units_that_it_does_not_use():
-    forest = after_one_leaf_step(schedule="round_robin", momentum=0.0)
+    forest = after_one_leaf_step(schedule="round_robin", share_units=True, momentum=0.0)
     before = forest.maps[0].W.clone()
     with one_thread():
         forest._step(np.arange(10), 2)
@@ -258,6 +258,20 @@ def test_single_precision_is_near_double_precision():
     np.testing.assert_allclose(single, double, atol=1e-4)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_standardising_inside_equals_standardised_features(sparse):
+    from scipy.sparse import csr_matrix
+
+    X, D = data(n=60)
+    X = np.column_stack([np.where(X > 0, 50.0 * X, 0.0), np.full(60, 7.0)])
+    standard = (X - X.mean(0)) / np.where(X.std(0) > 1e-9, X.std(0), 1.0)
+    settings = {**SMALL, "max_iter": 40, "leaf_batches": 10, "learning_rate": 0.5}
+    outside = SLDLF(**settings).fit(standard, D).predict(standard)
+    given = csr_matrix(X) if sparse else X
+    inside = SLDLF(**{**settings, "standardise": True}).fit(given, D).predict(given)
+    np.testing.assert_allclose(inside, outside, rtol=1e-9)
+
+
 def test_gradients_are_switched_on_again_after_a_fit():
     SLDLF(max_iter=2, leaf_batches=1).fit(*data())
     assert torch.is_grad_enabled()
@@ -298,7 +312,7 @@ def test_without_its_leaks_the_script_is_the_method_with_its_settings():
     released = diagnostic.fit(X[:60], D[:60]).predict(X[60:], D[60:])
     plain = SLDLF(
         trees=10, depth=5, leaf_batches=50, batch_replacement=True, queue="stale",
-        queue_batches=3, init="xavier_inputs", learning_rate=1000.0, **SCRIPT,
+        queue_batches=3, init="xavier_inputs", standardise=False, learning_rate=1000.0, **SCRIPT,
     ).fit(X[:60], D[:60])  # fmt: skip
     np.testing.assert_array_equal(plain.predict(X[60:]), released)
     np.testing.assert_array_equal(diagnostic.predict(X[60:], D[60:][::-1]), released)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from ldlrepro.models._soft_leaves import DistributionLeaves
-from ldlrepro.models._soft_routing import Routing, draw_phi
+from ldlrepro.models._soft_routing import Routing, draw_phi, left_to_right
 
 
 def forest(
@@ -68,6 +68,16 @@ def test_one_split_by_hand():
     routing = Routing(np.array([[0]]), 1)
     P = probabilities(routing, torch.tensor([[0.0, np.log(3.0)]], dtype=torch.float64))
     np.testing.assert_allclose(P[0].numpy(), [[0.5, 0.75], [0.5, 0.25]], rtol=1e-15)
+
+
+def test_leaves_from_left_to_right_part_at_the_root_first():
+    routing = Routing(np.array([[0, 1, 2, 3, 4, 5, 6]]), 7)
+    F = torch.zeros((7, 1), dtype=torch.float64)
+    F[0] = 50.0  # everything goes to the left of the root
+    reached = probabilities(routing, F)[0, :, 0].numpy() > 0.1
+    places = left_to_right(8)
+    assert sorted(places) == list(range(8))
+    assert sorted(places[reached]) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -34,16 +34,50 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class Rows:
-    """Features, dense or in compressed rows, of one precision."""
+class Scale:
+    """Mean and inverse deviation of every feature; a feature without spread gets a factor of 0."""
 
-    def __init__(self, X: Any, dtype: torch.dtype) -> None:
+    def __init__(self, X: Any) -> None:
+        n = X.shape[0]
+        self.shift = np.asarray(X.mean(axis=0)).ravel()
+        if hasattr(X, "tocsr"):
+            # Entries that are there, and those that are not and lie a mean away.
+            squares = (X.data - self.shift[X.indices]) ** 2
+            there = np.bincount(X.indices, minlength=X.shape[1])
+            sums = np.bincount(X.indices, squares, X.shape[1]) + (n - there) * self.shift**2
+            largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
+        else:
+            sums = ((X - self.shift) ** 2).sum(axis=0)
+            largest = np.abs(X).max(axis=0)
+        spread = np.sqrt(sums / n)
+        flat = spread <= 1e-12 * largest
+        self.factor = np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, spread))
+
+    def fold(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The map of features as they are that says the same."""
+        W = W * self.factor[:, None]
+        return W, b - self.shift @ W
+
+
+class Rows:
+    """Features, dense or in compressed rows, of one precision; standardised by ``scale``.
+
+    Compressed rows are divided only. What their shift adds is the same for all rows, so it is taken
+    from the outputs instead, and nothing becomes dense.
+    """
+
+    def __init__(self, X: Any, dtype: torch.dtype, scale: Scale | None = None) -> None:
         self.sparse = hasattr(X, "tocsr")
         self.count, self.width = X.shape
-        self.X: Any = X
+        self.offset: Tensor | None = None
         if self.sparse:
-            self.X = X.astype(np.float32 if dtype == torch.float32 else np.float64)
+            X = X.astype(np.float32 if dtype == torch.float32 else np.float64)
+            if scale:
+                X.data *= scale.factor[X.indices]
+                self.offset = torch.from_numpy(scale.shift * scale.factor).to(dtype)
+            self.X: Any = X
         else:
+            X = (X - scale.shift) * scale.factor if scale else X
             self.X = torch.from_numpy(X).to(dtype)
 
     def take(self, rows: np.ndarray) -> Any:
@@ -51,15 +85,17 @@ class Rows:
 
     def times(self, some: Any, W: Tensor) -> Tensor:
         """Outputs of the map W (features, units) for these rows, (units, rows)."""
-        if self.sparse:
-            return torch.from_numpy(np.ascontiguousarray((some @ W.numpy()).T))
-        return torch.mm(W.t(), some.t())
+        if not self.sparse:
+            return torch.mm(W.t(), some.t())
+        found = torch.from_numpy(np.ascontiguousarray((some @ W.numpy()).T))
+        return found if self.offset is None else found.sub_(torch.mv(W.t(), self.offset)[:, None])
 
     def slope(self, some: Any, slopes: Tensor) -> Tensor:
         """Slope by W from the slopes by its outputs."""
-        if self.sparse:
-            return torch.from_numpy(some.T @ np.ascontiguousarray(slopes.numpy().T))
-        return torch.mm(some.t(), slopes.t())
+        if not self.sparse:
+            return torch.mm(some.t(), slopes.t())
+        found = torch.from_numpy(some.T @ np.ascontiguousarray(slopes.numpy().T))
+        return found if self.offset is None else found.addr_(self.offset, slopes.sum(1), alpha=-1)
 
 
 @dataclass(frozen=True)

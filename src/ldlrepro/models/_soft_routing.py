@@ -23,6 +23,14 @@ def draw_phi(
     return np.stack([generator.choice(units, nodes, replacement) for _ in range(trees)])
 
 
+def left_to_right(leaves: int) -> np.ndarray:
+    """For every leaf its place from the left in a drawing of the tree."""
+    places = np.zeros(1, dtype=np.int64)
+    while len(places) < leaves:
+        places = np.concatenate([2 * places, 2 * places + 1])
+    return places
+
+
 class Routing(torch.nn.Module):
     """Routes rows through ``len(phi)`` trees: to the left with probability sigmoid(f).
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ldlrepro.metrics import evaluate
 from ldlrepro.models._soft_leaves import Leaves
-from ldlrepro.models._soft_linear import DTYPES, LinearMap, Rows, Steps, batches
+from ldlrepro.models._soft_linear import DTYPES, LinearMap, Rows, Scale, Steps, batches
 from ldlrepro.models._soft_routing import Routing, draw_phi
 from ldlrepro.models.base import child_seeds
 
@@ -48,6 +48,7 @@ class Plan:
     queue_batches: int | None
     init: str
     intercept: bool
+    standardise: bool
     steps: Steps
     dtype: str
     schedule: str = "joint"
@@ -68,7 +69,7 @@ class _Visit:
 
 @dataclass
 class Snapshot:
-    """Parameters after a leaf step, as predictions need them."""
+    """Parameters after a leaf step, as predictions need them; of features as they are."""
 
     iteration: int
     W: np.ndarray
@@ -95,7 +96,8 @@ class LinearForest:
         phi_seed, map_seed, batch_seed, self._tree_seed = child_seeds(random_state, 4)
         self.plan = plan
         dtype = DTYPES[plan.dtype]
-        self.rows = Rows(X, dtype)
+        self.scale = Scale(X) if plan.standardise else None
+        self.rows = Rows(X, dtype, self.scale)
         self.targets = torch.from_numpy(np.ascontiguousarray(targets.T)).to(dtype)
         self.phi = draw_phi(
             plan.trees,
@@ -151,10 +153,13 @@ class LinearForest:
         return iteration
 
     def snapshot(self, iteration: int) -> Snapshot:
+        W = torch.cat([m.W for m in self.maps], 1).numpy().astype(np.float64)
+        b = torch.cat([m.b for m in self.maps]).numpy().astype(np.float64)
+        W, b = self.scale.fold(W, b) if self.scale else (W, b)
         return Snapshot(
             iteration,
-            torch.cat([m.W for m in self.maps], 1).numpy().copy(),
-            torch.cat([m.b for m in self.maps]).numpy().copy(),
+            W,
+            b,
             self.leaves.table(),
             apart=not self.plan.share_units,
         )
@@ -268,8 +273,8 @@ def predict(phi: np.ndarray, found: Snapshot, table: np.ndarray, X: Any) -> np.n
 
     ``table`` is (trees, leaves, numbers): what is to be predicted where a leaf is reached.
     """
-    W = torch.from_numpy(found.W.astype(np.float64))
-    b = torch.from_numpy(found.b.astype(np.float64))
+    W = torch.from_numpy(found.W)
+    b = torch.from_numpy(found.b)
     Q = torch.from_numpy(table.astype(np.float64))
     routing = Routing(found.phi_of(phi), W.shape[1])
     rows = Rows(X, torch.float64)

@@ -33,10 +33,10 @@ class DRF(LDLEstimator):
 
     Splits are annealed by the ``temperature`` that weighs the entropy of the routing, leaves by the
     power ``tau`` of their responsibilities; both factors apply after each leaf step, ``tau`` up to
-    one. ``leaf_init`` draws the leaves' means from the training numbers or clusters these;
-    ``leaf_rule='routing'`` updates leaves without their posterior, as neural regression forests do.
-    ``split_loss='l2'`` is what the public code trains splits by. ``predict`` gives the probability
-    of each label's interval, ``predict_number`` the mean.
+    one. ``leaf_init`` draws the leaves' means from the training numbers, or clusters these with the
+    lowest on the left of every tree. ``leaf_rule='routing'`` updates leaves without their posterior,
+    as neural regression forests do. ``split_loss='l2'`` is what the public code trains splits by.
+    ``predict`` gives the probability of each label's interval, ``predict_number`` the mean.
     """
 
     accepts_sparse = True
@@ -68,6 +68,7 @@ class DRF(LDLEstimator):
         drop_factor: float = 0.5,
         init: str = "glorot",
         fit_intercept: bool = True,
+        standardise: bool = True,
         dtype: str = "float32",
         random_state: int | None = None,
     ) -> None:
@@ -96,6 +97,7 @@ class DRF(LDLEstimator):
         self.drop_factor = drop_factor
         self.init = init
         self.fit_intercept = fit_intercept
+        self.standardise = standardise
         self.dtype = dtype
         self.random_state = random_state
 
@@ -135,11 +137,13 @@ class DRF(LDLEstimator):
     def _leaves(self, y: np.ndarray, generator: np.random.Generator) -> GaussianLeaves:
         from ldlrepro.models._soft_leaves import GaussianLeaves
         from ldlrepro.models._soft_linear import DTYPES
+        from ldlrepro.models._soft_routing import left_to_right
 
         least = self.least_variance / self.scale_**2
         shape = (self.trees, 2 ** (self.depth - 1))
         if self.leaf_init == "kmeans":
-            centres, variances = clustered(y, shape[1])
+            places = left_to_right(shape[1])
+            centres, variances = (found[places] for found in clustered(y, shape[1]))
             mean, variance = np.tile(centres, (shape[0], 1)), np.tile(variances, (shape[0], 1))
         else:
             mean, variance = generator.choice(y, shape), np.full(shape, y.var())
@@ -216,6 +220,7 @@ class DRF(LDLEstimator):
             queue_batches=None,
             init=self.init,
             intercept=self.fit_intercept,
+            standardise=self.standardise,
             steps=Steps(
                 self.optimiser,
                 self.learning_rate,

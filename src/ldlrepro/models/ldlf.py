@@ -58,7 +58,7 @@ class SLDLF(LDLEstimator):
         queue: str = "recompute",
         queue_batches: int | None = None,
         optimiser: str = "sgd",
-        learning_rate: float = 0.1,
+        learning_rate: float = 2.0,
         momentum: float = 0.9,
         drop_every: int | None = None,
         drop_factor: float = 0.5,
@@ -67,6 +67,7 @@ class SLDLF(LDLEstimator):
         hard_labels: bool = False,
         init: str = "glorot",
         fit_intercept: bool = True,
+        standardise: bool = True,
         keep: str = "last",
         holdout_share: float = 0.1,
         patience: int = 20,
@@ -96,6 +97,7 @@ class SLDLF(LDLEstimator):
         self.hard_labels = hard_labels
         self.init = init
         self.fit_intercept = fit_intercept
+        self.standardise = standardise
         self.keep = keep
         self.holdout_share = holdout_share
         self.patience = patience
@@ -197,6 +199,7 @@ class SLDLF(LDLEstimator):
             queue_batches=self.queue_batches,
             init=self.init,
             intercept=self.fit_intercept,
+            standardise=self.standardise,
             steps=Steps(
                 self.optimiser,
                 self.learning_rate,
@@ -246,6 +249,7 @@ class SLDLFReleased(SLDLF):
             queue="stale",
             learning_rate=learning_rate,
             init="xavier_inputs",
+            standardise=False,
             random_state=random_state,
         )
         self.draw_rows = draw_rows
