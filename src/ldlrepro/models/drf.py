@@ -34,7 +34,7 @@ class DRF(LDLEstimator):
     Splits are annealed by the ``temperature`` that weighs the entropy of the routing, leaves by the
     power ``tau`` of their responsibilities; both factors apply after each leaf step, ``tau`` up to
     one. ``leaf_init`` draws the leaves' means from the training numbers, or clusters these with the
-    lowest on the left of every tree. ``leaf_rule='routing'`` updates leaves without their posterior,
+    lowest on the left of a tree. ``leaf_rule='routing'`` updates leaves without their posterior,
     as neural regression forests do. ``split_loss='l2'`` is what the public code trains splits by.
     ``predict`` gives the probability of each label's interval, ``predict_number`` the mean.
     """
