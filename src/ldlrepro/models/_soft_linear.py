@@ -163,6 +163,7 @@ class Momentum:
 
     def step(self) -> None:
         for parameter, velocity in zip(self.parameters, self.velocities, strict=True):
+            assert parameter.grad is not None
             velocity.mul_(self.momentum).add_(parameter.grad)
             parameter.sub_(velocity, alpha=self.param_groups[0]["lr"])
 

@@ -222,7 +222,7 @@ class LinearForest:
     def _update_leaves(self, queue: Iterable[_Visit]) -> None:
         drawn = np.concatenate([visit.rows for visit in queue])
         stored = [visit.logs for visit in queue if visit.logs is not None]
-        counts = np.ones(len(drawn))
+        counts = np.ones(len(drawn), dtype=np.int64)
         if stored:
             logs = torch.cat(stored, 2)
         else:
