@@ -37,6 +37,7 @@ NEEDS_TRUE_LABELS = {
     "sldlf_released@drawn_rows": "as sldlf_released",
     "sldlf_released@best_iteration": "as sldlf_released",
     "sldlf_released@no_leaks": "as sldlf_released",
+    "sldlf_released@mean_loss": "as sldlf_released",
 }
 NOT_EQUIVARIANT = {
     "rf": "a tie between two highest degrees goes to the lower label index",
