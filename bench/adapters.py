@@ -107,10 +107,25 @@ class ScikitLearn(PythonLdl):
         return {"scikit-learn": metadata.version("scikit-learn")}
 
 
+class Torch(ScikitLearn):
+    """``{class: SoftmaxRegression, init: {...}}`` of yardsticks.py."""
+
+    @staticmethod
+    def build(spec: Mapping[str, Any], seed: int) -> Any:
+        from . import yardsticks
+
+        return getattr(yardsticks, spec["class"])(**spec.get("init", {}), random_state=seed)
+
+    @staticmethod
+    def versions() -> dict[str, str]:
+        return {"torch": metadata.version("torch")}
+
+
 ADAPTERS: dict[str, type[Ldlrepro]] = {
     "ldlrepro": Ldlrepro,
     "python-ldl": PythonLdl,
     "scikit-learn": ScikitLearn,
+    "torch": Torch,
 }
 
 

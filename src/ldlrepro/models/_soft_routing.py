@@ -1,0 +1,125 @@
+"""Soft trees: the probability of every leaf for every row, and the way back to the outputs of f.
+
+Imports torch, so it is imported where it is needed. Rows run along the last axis everywhere: the
+few hundred nodes then are long, contiguous lines, and a level of all trees is one operation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def draw_phi(
+    trees: int, depth: int, units: int, replacement: bool, generator: np.random.Generator
+) -> np.ndarray:
+    """Which output of f each split node asks, (trees, nodes); nodes in the order of a heap."""
+    nodes = 2 ** (depth - 1) - 1
+    if not replacement and units < nodes:
+        raise ValueError(
+            f"units must be at least {nodes}, the splits of a tree of depth {depth}, got {units}"
+        )
+    return np.stack([generator.choice(units, nodes, replacement) for _ in range(trees)])
+
+
+def left_to_right(leaves: int) -> np.ndarray:
+    """For every leaf its place from the left in a drawing of the tree."""
+    places = np.zeros(1, dtype=np.int64)
+    while len(places) < leaves:
+        places = np.concatenate([2 * places, 2 * places + 1])
+    return places
+
+
+class Routing(torch.nn.Module):
+    """Routes rows through ``len(phi)`` trees: to the left with probability sigmoid(f).
+
+    Node j of a level of 2^l nodes, column 2^l - 1 + j of phi, has the children j (left) and j + 2^l
+    (right) of the next level; so all left children stand together, and a level is one addition of
+    two blocks. In memory the trees stand within the nodes; shapes name them first.
+    """
+
+    sides: Tensor
+    used: Tensor
+
+    def __init__(self, phi: np.ndarray, units: int) -> None:
+        super().__init__()
+        self.trees, self.nodes = phi.shape
+        self.leaves = self.nodes + 1
+        self.levels = self.leaves.bit_length() - 1
+        self.units = units
+        self.register_buffer("sides", torch.from_numpy(_sides(phi, units)), persistent=False)
+        self.register_buffer("used", torch.from_numpy(_uses(phi, units)), persistent=False)
+
+    def log_sigmoids(self, F: Tensor) -> Tensor:
+        """ln of the probabilities of both sides, (2, units, rows), for the outputs F of f."""
+        both = F.new_empty((2, *F.shape))
+        both[0] = torch.nn.functional.logsigmoid(F)
+        torch.sub(both[0], F, out=both[1])
+        return both
+
+    def log_probabilities(self, both: Tensor) -> Tensor:
+        """ln of the probability of every leaf, (trees, leaves, rows)."""
+        rows = both.shape[2]
+        steps = both.view(2 * self.units, rows).index_select(0, self.sides)
+        reached = both.new_zeros((self.trees, rows))
+        start = 0
+        for level in range(self.levels):
+            nodes = self.trees << level
+            step = steps[start : start + 2 * nodes]
+            step.view(2, nodes, rows).add_(reached)
+            reached = step
+            start += 2 * nodes
+        return reached.view(self.leaves, self.trees, rows).transpose(0, 1)
+
+    def slopes(self, both: Tensor, mass: Tensor, times: Tensor) -> Tensor:
+        """How a loss changes with the outputs of f, (units, rows), summed over trees.
+
+        ``mass`` times ``times`` is minus its slope by the logarithm of each leaf's probability,
+        (trees, leaves, rows). A node's output draws the mass below it to the left until the left's
+        share of it is the node's probability.
+        """
+        rows = mass.shape[2]
+        sums = mass.new_empty((self.trees * (2 * self.leaves - 1) + 1, rows))
+        sums[-1] = 0.0  # for units that a tree does not use
+        start = self.trees * (self.leaves - 1)
+        lower = sums[start:-1]
+        torch.mul(mass, times, out=lower.view(self.leaves, self.trees, rows).transpose(0, 1))
+        while start:
+            left, right = lower.view(2, -1, rows)
+            start -= len(left)
+            lower = torch.add(left, right, out=sums[start : start + len(left)])
+        node, left = sums.index_select(0, self.used).view(-1, 2, self.units, rows).sum(0)
+        return both[0].exp().mul_(node).sub_(left)
+
+
+def _levels(phi: np.ndarray) -> list[np.ndarray]:
+    """Units of the nodes of each level as they stand in memory, trees within nodes."""
+    count = (phi.shape[1] + 1).bit_length() - 1
+    return [phi[:, 2**level - 1 : 2 ** (level + 1) - 1].T.ravel() for level in range(count)]
+
+
+def _sides(phi: np.ndarray, units: int) -> np.ndarray:
+    """For every level its nodes' units, and the same again in the half of the right sides."""
+    return np.concatenate([np.concatenate([u, u + units]) for u in _levels(phi)]).astype(np.int64)
+
+
+def _uses(phi: np.ndarray, units: int) -> np.ndarray:
+    """Where the nodes of a unit, and their left children, stand among the sums over subtrees.
+
+    (most uses of one unit, 2, units), flat; a unit with fewer uses is filled up with the line of
+    zeros at the end of the sums.
+    """
+    trees, nodes = phi.shape
+    levels = _levels(phi)
+    unit = np.concatenate(levels)
+    node = np.arange(len(unit))
+    # The children of a level follow it, the left ones first.
+    left = node + np.repeat([len(level) for level in levels], [len(level) for level in levels])
+    order = np.argsort(unit, kind="stable")
+    counts = np.bincount(unit, minlength=units)
+    turn = np.arange(len(unit)) - np.repeat(np.cumsum(counts) - counts, counts)
+    found = np.full((counts.max(initial=1), 2, units), trees * (2 * nodes + 1), dtype=np.int64)
+    found[turn, 0, unit[order]] = node[order]
+    found[turn, 1, unit[order]] = left[order]
+    return found.ravel()

@@ -1,0 +1,328 @@
+"""DRF: leaf steps against closed forms, slopes against differences, limits of the annealing."""
+
+import numpy as np
+import pytest
+import torch
+
+from ldlrepro.models._soft_leaves import DistributionLeaves, GaussianLeaves
+from ldlrepro.models._soft_linear import one_thread
+from ldlrepro.models._soft_routing import Routing, draw_phi
+from ldlrepro.models._soft_training import LinearForest, routing_entropy
+from ldlrepro.models.drf import DRF, clustered
+from ldlrepro.models.ldlf import SLDLF
+
+
+def case(seed: int = 0, leaves: int = 4, rows: int = 12) -> tuple[torch.Tensor, ...]:
+    """Logarithms of leaf probabilities (leaves, rows), numbers (1, rows), counts."""
+    generator = np.random.default_rng(seed)
+    P = generator.dirichlet(np.ones(leaves), rows).T
+    y = torch.from_numpy(generator.normal(size=(1, rows)))
+    return torch.from_numpy(P.copy()).log(), y, torch.ones(rows, dtype=torch.float64)
+
+
+def gaussians(seed: int = 1, leaves: int = 4, trees: int = 1, **how: object) -> GaussianLeaves:
+    generator = np.random.default_rng(seed)
+    mean = generator.normal(size=(trees, leaves))
+    return GaussianLeaves(mean, generator.gamma(2.0, size=(trees, leaves)), 1e-6, **how)
+
+
+def ages(seed: int = 0, n: int = 60, q: int = 4, c: int = 30) -> tuple[np.ndarray, np.ndarray]:
+    """Features, and normal densities around ages that depend on them."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    y = np.clip(np.round(c / 2 + c / 5 * np.tanh(X[:, 0]) + 2 * X[:, 1]), 0, c - 1)
+    D = np.exp(-0.5 * ((np.arange(c) - y[:, None]) / 2) ** 2)
+    return X, D / D.sum(axis=1, keepdims=True)
+
+
+# ---------------------------------------------------------------------- leaves
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_leaf_step_never_raises_the_negative_log_likelihood(seed):
+    leaves_count = 1 + seed % 6
+    logs, y, counts = case(seed, leaves_count, rows=4 + seed)
+    leaves = gaussians(seed, leaves_count)
+    before = leaves.loss(logs[None], y).item()
+    for _ in range(10):
+        leaves.update(0, logs, y, counts, 1)
+        after = leaves.loss(logs[None], y).item()
+        assert after <= before + 1e-10
+        before = after
+
+
+def test_leaf_step_below_one_never_raises_the_free_energy():
+    logs, y, counts = case(rows=30)
+    leaves = gaussians(tau=0.4)
+
+    def energy() -> float:
+        """After the best responsibilities for the present leaves."""
+        joint = (logs[None] + leaves.log_densities(y))[0]
+        shares = torch.softmax(0.4 * joint, 0)
+        return float(-(shares * (joint - shares.log() / 0.4)).sum() / 30)
+
+    before = energy()
+    for _ in range(15):
+        leaves.update(0, logs, y, counts, 1)
+        assert energy() <= before + 1e-10
+        before = energy()
+
+
+def test_leaf_step_by_hand():
+    leaves = GaussianLeaves(np.array([[0.0, 2.0]]), np.ones((1, 2)), 1e-6)
+    P = np.array([[0.5, 0.25], [0.5, 0.75]])
+    y = np.array([0.5, 2.5])
+    joint = P * np.exp(-0.5 * (y - np.array([[0.0], [2.0]])) ** 2)
+    shares = joint / joint.sum(0)
+    mean = (shares * y).sum(1) / shares.sum(1)
+    variance = (shares * (y - mean[:, None]) ** 2).sum(1) / shares.sum(1)
+    leaves.update(0, torch.from_numpy(P).log(), torch.from_numpy(y)[None], torch.ones(2), 1)
+    np.testing.assert_allclose(leaves.mean[0, :, 0].numpy(), mean, rtol=1e-12)
+    np.testing.assert_allclose(leaves.variance[0, :, 0].numpy(), variance, rtol=1e-12)
+
+
+def test_tau_near_zero_gives_every_leaf_the_global_mean_and_variance():
+    logs, y, counts = case()
+    leaves = gaussians(tau=1e-12)
+    leaves.update(0, logs, y, counts, 1)
+    np.testing.assert_allclose(leaves.mean.numpy(), y.mean().item(), rtol=1e-8)
+    np.testing.assert_allclose(leaves.variance.numpy(), y.var(correction=0).item(), rtol=1e-8)
+
+
+@pytest.mark.parametrize("rule", ["posterior", "routing"])
+def test_certain_routing_gives_means_and_variances_of_the_rows(rule):
+    _, y, counts = case()
+    logs = torch.full((2, 12), -1000.0, dtype=torch.float64)
+    logs[0, :5] = logs[1, 5:] = 0.0
+    leaves = gaussians(leaves=2, rule=rule)
+    leaves.update(0, logs, y, counts, 1)
+    expected = [y[0, :5], y[0, 5:]]
+    for leaf, rows in enumerate(expected):
+        np.testing.assert_allclose(leaves.mean[0, leaf].item(), rows.mean(), rtol=1e-10)
+        np.testing.assert_allclose(
+            leaves.variance[0, leaf].item(), rows.var(correction=0), rtol=1e-10
+        )
+
+
+def test_update_by_routing_ignores_how_well_a_leaf_fits():
+    logs, y, counts = case()
+    found = []
+    for seed in (1, 2):
+        leaves = gaussians(seed, rule="routing")
+        leaves.update(0, logs, y, counts, 20)
+        found.append(leaves.table())
+    np.testing.assert_array_equal(found[0], found[1])
+    P = logs.exp()
+    np.testing.assert_allclose(found[0][0, :, 0], ((P * y).sum(1) / P.sum(1)).numpy(), rtol=1e-12)
+
+
+def test_equal_numbers_leave_the_least_variance_and_finite_leaves():
+    logs, _, counts = case()
+    leaves = gaussians()
+    leaves.update(0, logs, torch.full((1, 12), 3.0, dtype=torch.float64), counts, 30)
+    np.testing.assert_allclose(leaves.mean.numpy(), 3.0)
+    np.testing.assert_allclose(leaves.variance.numpy(), 1e-6)
+
+
+def test_leaf_that_no_row_reaches_keeps_what_it_has():
+    _, y, counts = case()
+    logs = torch.zeros((2, 12), dtype=torch.float64)
+    logs[1] = -1000.0
+    leaves = gaussians(leaves=2)
+    before = leaves.table()[0, 1]
+    leaves.update(0, logs, y, counts, 20)
+    np.testing.assert_array_equal(leaves.table()[0, 1], before)
+
+
+def test_tau_grows_to_one_in_seven_leaf_steps_and_stays():
+    leaves = gaussians(tau=0.5, tau_factor=0.9)
+    seen = []
+    for _ in range(9):
+        seen.append(leaves.tau)
+        leaves.anneal()
+    assert seen[6] < 1.0
+    assert seen[7:] == [1.0, 1.0]
+
+
+def test_leaf_step_of_a_classification_forest_is_that_of_one_hot_labels():
+    logs, _, counts = case(leaves=3)
+    classes = np.arange(12) % 4
+    D = torch.from_numpy(np.eye(4)[classes].T.copy())
+    leaves = DistributionLeaves(1, 3, 4)
+    leaves.Q = torch.from_numpy(np.random.default_rng(2).dirichlet(np.ones(4), (1, 3)))
+    Q, P = leaves.Q[0].numpy(), logs.exp().numpy()
+    expected = np.zeros((3, 4))
+    for i, y in enumerate(classes):
+        expected[:, y] += P[:, i] * Q[:, y] / (P[:, i] @ Q[:, y])
+    leaves.update(0, logs, D, counts, 1)
+    expected /= expected.sum(1, keepdims=True)
+    np.testing.assert_allclose(leaves.Q[0].numpy(), expected, rtol=1e-9)
+
+
+# ---------------------------------------------------------------------- slopes
+
+
+def annealed(leaves: object, targets: np.ndarray, temperature: float) -> LinearForest:
+    plan = SLDLF(
+        trees=2, depth=3, units=5, temperature=temperature, dtype="float64", max_iter=1
+    )._checked_plan()
+    X = np.zeros((len(targets), 2))
+    return LinearForest(plan, X, targets, leaves, 0)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("kind", ["distributions", "gaussians", "gaussians l2"])
+def test_slopes_with_and_without_entropy_equal_differences(kind, temperature):
+    generator = np.random.default_rng(4)
+    rows = np.arange(6)
+    if kind == "distributions":
+        targets = generator.dirichlet(np.ones(3), 6)
+        leaves = DistributionLeaves(2, 4, 3)
+        leaves.Q = torch.from_numpy(generator.dirichlet(np.ones(3), (2, 4)))
+    else:
+        targets = generator.normal(size=(6, 1))
+        leaves = gaussians(trees=2, split_loss="l2" if kind.endswith("l2") else "nll")
+    forest = annealed(leaves, targets, temperature)
+    T = torch.from_numpy(targets.T.copy())
+    F = torch.from_numpy(2.0 * generator.normal(size=(5, 6)))
+
+    def loss(F: torch.Tensor) -> float:
+        logs = forest.routing.log_probabilities(forest.routing.log_sigmoids(F))
+        P = logs.exp()
+        if kind == "distributions":
+            value = leaves.loss(P, T).mean()
+        elif kind == "gaussians":
+            value = leaves.loss(logs, T).mean()
+        else:
+            value = 0.5 * (((P * leaves.mean).sum(1) - T) ** 2).mean()
+        entropy = -(P * logs).sum(1).mean()
+        return float(value - temperature * entropy)
+
+    both = forest.routing.log_sigmoids(F)
+    logs = forest.routing.log_probabilities(both)
+    slopes = forest.routing.slopes(both, *forest._pull(logs, rows, None)) / 12
+    step = 1e-6
+    for unit in range(5):
+        for row in (0, 4):
+            up, down = F.clone(), F.clone()
+            up[unit, row] += step
+            down[unit, row] -= step
+            difference = (loss(up) - loss(down)) / (2 * step)
+            np.testing.assert_allclose(slopes[unit, row].item(), difference, atol=1e-8)
+
+
+def test_entropy_is_largest_and_flat_where_every_side_is_as_probable():
+    routing = Routing(draw_phi(2, 5, 15, False, np.random.default_rng(0)), 15)
+    both = routing.log_sigmoids(torch.zeros((15, 3), dtype=torch.float64))
+    logs = routing.log_probabilities(both)
+    P = logs.exp()
+    np.testing.assert_allclose(-(P * logs).sum(1).numpy(), np.log(16), rtol=1e-12)
+    slopes = routing.slopes(both, P * (1 + logs), torch.ones((), dtype=torch.float64))
+    np.testing.assert_allclose(slopes.numpy(), 0.0, atol=1e-14)
+
+
+# ---------------------------------------------------------------------- the estimator
+
+QUICK = {"trees": 2, "depth": 4, "units": 8, "max_iter": 300, "leaf_batches": 10}
+
+
+def test_two_groups_and_one_split_recover_both_means():
+    X = np.repeat([[-1.0], [1.0]], 30, axis=0)
+    D = np.zeros((60, 40))
+    D[np.arange(60), np.where(X[:, 0] < 0, 10, 30)] = 1.0
+    model = DRF(
+        trees=1, depth=2, units=1, max_iter=600, leaf_batches=20, leaf_init="kmeans", random_state=0
+    ).fit(X, D)
+    np.testing.assert_allclose(np.sort(model.state_.table[0, :, 0] * 10 + 20), [10, 30], atol=0.1)
+    np.testing.assert_allclose(model.predict_number(X[[0, -1]]), [10, 30], atol=0.5)
+    assert model.predict(X).argmax(1).tolist() == [10] * 30 + [30] * 30
+
+
+def test_predicted_distribution_has_the_predicted_mean():
+    X, D = ages()
+    model = DRF(**QUICK, random_state=0).fit(X, D)
+    # Not exactly: labels are intervals, and those at the ends take what lies beyond.
+    of_labels = model.predict(X) @ np.arange(30)
+    np.testing.assert_allclose(of_labels, model.predict_number(X), atol=0.5)
+
+
+def test_training_beats_the_mean_number():
+    X, D = ages(n=200)
+    y = D.argmax(1)
+    model = DRF(**QUICK, random_state=0).fit(X, D)
+    assert np.abs(model.predict_number(X) - y).mean() < 0.5 * np.abs(y - y.mean()).mean()
+
+
+def test_routing_stays_more_even_with_annealing():
+    X, D = ages(n=200)
+    hot = DRF(**QUICK, temperature=1.0, random_state=0).fit(X, D).entropies_
+    cold = DRF(**QUICK, temperature=0.0, random_state=0).fit(X, D).entropies_
+    assert (hot[1:] > cold[1:]).all()
+
+
+def test_cold_forest_forgets_its_temperature():
+    _, D = ages()
+    leaves = gaussians(trees=2, leaves=4)
+    forest = annealed(leaves, D.argmax(1)[:, None].astype(float), 1.0)
+    with one_thread():
+        assert 0 < routing_entropy(forest) <= np.log(4)
+        for _ in range(100):
+            forest._update_leaves([forest._step(np.arange(10), None)])
+    assert forest.temperature == 0.0
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        {"temperature": 0.0},
+        {"tau": 1.0},
+        {"leaf_init": "kmeans", "tau": 1.0},
+        {"leaf_init": "kmeans", "leaf_rule": "routing"},
+        {"split_loss": "l2"},
+        {"schedule": "round_robin", "share_units": False},
+        {"optimiser": "adam", "learning_rate": 0.01},
+    ],
+    ids=str,
+)
+def test_every_variant_of_the_ablation_learns(variant):
+    X, D = ages(n=200)
+    y = D.argmax(1)
+    model = DRF(**{**QUICK, **variant}, random_state=0).fit(X, D)
+    assert np.abs(model.predict_number(X) - y).mean() < 0.9 * np.abs(y - y.mean()).mean()
+
+
+def test_rate_drops_in_steps():
+    X, D = ages()
+    once = DRF(**QUICK, drop_every=10, drop_factor=1e-9, random_state=0).fit(X, D)
+    short = DRF(**{**QUICK, "max_iter": 10}, random_state=0).fit(X, D)
+    np.testing.assert_allclose(once.state_.W, short.state_.W, atol=1e-5)
+
+
+def test_clusters_of_separate_groups_are_their_means_and_variances():
+    y = np.array([1.0, 2.0, 3.0, 50.0, 52.0])
+    centres, variances = clustered(y, 2)
+    np.testing.assert_allclose(centres, [2.0, 51.0])
+    np.testing.assert_allclose(variances, [2 / 3, 1.0])
+
+
+def test_more_clusters_than_numbers_are_still_finite():
+    centres, variances = clustered(np.array([1.0, 1.0, 4.0]), 8)
+    assert np.isfinite(centres).all()
+    assert np.isfinite(variances).all()
+    assert (np.diff(centres) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"depth": 1}, "depth must be at least 2"),
+        ({"leaf_rule": "mine"}, "leaf_rule must be one of posterior, routing, got 'mine'"),
+        ({"tau": 0.0}, "tau must be above 0 and at most 1, got 0.0"),
+        ({"temperature": -1.0}, "temperature must not be negative, got -1.0"),
+        ({"least_variance": 0.0}, "least_variance must be positive, got 0.0"),
+        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        DRF(**parameters).fit(*ages())

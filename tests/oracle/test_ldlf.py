@@ -1,0 +1,376 @@
+"""sLDLF and sNDF-LDL: training against a plain loop, the queue, schedules, and what is kept."""
+
+import numpy as np
+import pytest
+import torch
+
+from ldlrepro.metrics import evaluate
+from ldlrepro.models._soft_leaves import DistributionLeaves
+from ldlrepro.models._soft_linear import batches, one_thread
+from ldlrepro.models._soft_training import LinearForest
+from ldlrepro.models.base import child_seeds
+from ldlrepro.models.ldlf import SLDLF, SLDLFReleased
+
+SMALL = {"standardise": False, "depth": 3, "units": 4, "dtype": "float64", "random_state": 3}
+
+
+def data(seed: int = 0, n: int = 40, q: int = 4, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    D = np.exp(2.0 * np.tanh(X @ generator.normal(size=(q, c))))
+    return X, D / D.sum(axis=1, keepdims=True)
+
+
+def built(X: np.ndarray, D: np.ndarray, seed: int = 5, **parameters: object) -> LinearForest:
+    with one_thread():
+        plan = SLDLF(**{**SMALL, **parameters})._checked_plan()
+        leaves = DistributionLeaves(plan.trees, 2 ** (plan.depth - 1), D.shape[1])
+        return LinearForest(plan, X, D, leaves, seed)
+
+
+def trained(forest: LinearForest) -> LinearForest:
+    with one_thread():
+        forest.train()
+    return forest
+
+
+# ---------------------------------------------------------------------- against a plain loop
+
+
+def plain_tree(phi: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Leaf probabilities of one row, and minus nothing: their derivatives by each output of f."""
+    leaves = len(phi) + 1
+    P, slope = np.ones(leaves), np.zeros((leaves, len(f)))
+    s = 1 / (1 + np.exp(-f))
+    for leaf in range(leaves):
+        for level in range(leaves.bit_length() - 1):
+            unit = phi[2**level - 1 + leaf % 2**level]
+            right = leaf >> level & 1
+            P[leaf] *= 1 - s[unit] if right else s[unit]
+            slope[leaf, unit] += -s[unit] if right else 1 - s[unit]
+    return P, P[:, None] * slope
+
+
+@pytest.mark.parametrize("trees", [1, 2])
+def test_training_equals_the_algorithm_row_by_row(trees):
+    X, D = data(n=12)
+    settings = {"trees": trees, "max_iter": 7, "batch_size": 5, "leaf_batches": 2}
+    forest = built(X, D, leaf_repeats=3, learning_rate=0.7, **settings)
+    phi, W, b = forest.phi, forest.maps[0].W.numpy().copy(), np.zeros(4)
+    trained(forest)
+
+    Q = np.full((trees, 4, 3), 1 / 3)
+    velocity_W, velocity_b = np.zeros_like(W), np.zeros_like(b)
+    stream = batches(12, 5, False, np.random.default_rng(child_seeds(5, 4)[2]))
+    queue: list[int] = []
+    for iteration in range(1, 8):
+        rows = next(stream)
+        gradient_W, gradient_b = np.zeros_like(W), np.zeros_like(b)
+        for i in rows:
+            for tree in range(trees):
+                P, slope = plain_tree(phi[tree], X[i] @ W + b)
+                by_f = -(D[i] / (P @ Q[tree])) @ Q[tree].T @ slope / (trees * len(rows))
+                gradient_W += np.outer(X[i], by_f)
+                gradient_b += by_f
+        velocity_W = 0.9 * velocity_W + gradient_W
+        velocity_b = 0.9 * velocity_b + gradient_b
+        W, b = W - 0.7 * velocity_W, b - 0.7 * velocity_b
+        queue += rows.tolist()
+        if iteration % 2 == 0 or iteration == 7:
+            for _ in range(3):
+                for tree in range(trees):
+                    new = np.zeros((4, 3))
+                    for i in queue:
+                        P, _ = plain_tree(phi[tree], X[i] @ W + b)
+                        new += P[:, None] * Q[tree] * D[i] / (P @ Q[tree])
+                    Q[tree] = new / new.sum(1, keepdims=True)
+            queue = []
+    np.testing.assert_allclose(forest.maps[0].W.numpy(), W, rtol=1e-9)
+    np.testing.assert_allclose(forest.maps[0].b.numpy(), b, rtol=1e-9)
+    np.testing.assert_allclose(forest.leaves.Q.numpy(), Q, rtol=1e-9)
+
+
+def test_prediction_is_the_mean_of_the_trees():
+    X, D = data()
+    model = SLDLF(trees=3, max_iter=20, leaf_batches=5, batch_size=8, **SMALL).fit(X, D)
+    state = model.state_
+    expected = np.zeros((len(X), 3))
+    for i, x in enumerate(X):
+        for tree in range(3):
+            P, _ = plain_tree(model.phi_[tree], x @ state.W + state.b)
+            expected[i] += P @ state.table[tree] / 3
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12)
+
+
+def test_training_finds_what_the_training_mean_does_not():
+    X, D = data(n=200)
+    model = SLDLF(max_iter=600, leaf_batches=20, learning_rate=0.5, random_state=0).fit(X, D)
+    of_mean = evaluate(D, np.tile(D.mean(0), (200, 1)))["kl"]
+    assert evaluate(D, model.predict(X))["kl"] < 0.1 * of_mean
+
+
+def test_adam_trains_too():
+    X, D = data(n=200)
+    model = SLDLF(
+        max_iter=300, leaf_batches=20, optimiser="adam", learning_rate=0.02, random_state=0
+    ).fit(X, D)
+    of_mean = evaluate(D, np.tile(D.mean(0), (200, 1)))["kl"]
+    assert evaluate(D, model.predict(X))["kl"] < 0.2 * of_mean
+
+
+# ---------------------------------------------------------------------- batches and the queue
+
+
+def test_batches_run_through_whole_epochs():
+    stream = batches(10, 4, False, np.random.default_rng(0))
+    drawn = np.concatenate([next(stream) for _ in range(5)])
+    assert sorted(drawn[:10]) == sorted(drawn[10:]) == list(range(10))
+
+
+def test_drawn_batches_repeat_rows_and_leave_some_out():
+    stream = batches(10, 10, True, np.random.default_rng(0))
+    assert len(set(next(stream).tolist())) < 10
+
+
+def test_batch_is_never_larger_than_the_data():
+    assert len(next(batches(7, 100, False, np.random.default_rng(0)))) == 7
+
+
+def test_kept_and_recomputed_routing_agree_while_the_map_stands_still():
+    X, D = data()
+    still = {"learning_rate": 1e-200, "max_iter": 12, "batch_size": 16, "leaf_batches": 6}
+    found = [
+        trained(built(X, D, queue=queue, **still)).leaves.Q for queue in ("stale", "recompute")
+    ]
+    np.testing.assert_allclose(found[0].numpy(), found[1].numpy(), rtol=1e-9)
+
+
+def test_kept_and_recomputed_routing_differ_once_the_map_moves():
+    X, D = data()
+    moving = {"learning_rate": 1.0, "max_iter": 12, "batch_size": 16, "leaf_batches": 6}
+    found = [trained(built(X, D, queue=q, **moving)).leaves.Q for q in ("stale", "recompute")]
+    assert (found[0] - found[1]).abs().max() > 1e-4
+
+
+def test_short_ring_updates_leaves_from_the_last_batches_only():
+    X, D = data()
+    settings = {"max_iter": 4, "batch_size": 5, "leaf_batches": 4, "leaf_repeats": 1}
+    forest = trained(built(X, D, queue_batches=1, **settings))
+    stream = batches(40, 5, False, np.random.default_rng(child_seeds(5, 4)[2]))
+    last = [next(stream) for _ in range(4)][-1]
+    fresh = built(X, D, **settings)
+    with one_thread():
+        logs = fresh._log_probabilities(fresh.rows.take(last))
+        for tree in range(5):
+            fresh.leaves.update(tree, logs[tree], fresh.targets[:, last], torch.ones(5), 1)
+    np.testing.assert_allclose(forest.leaves.Q.numpy(), fresh.leaves.Q.numpy(), rtol=1e-9)
+
+
+# ---------------------------------------------------------------------- one tree at a time
+
+
+def after_one_leaf_step(**parameters: object) -> LinearForest:
+    X, D = data()
+    forest = built(X, D, trees=3, max_iter=4, leaf_batches=4, **parameters)
+    return trained(forest)
+
+
+def test_turn_of_a_tree_moves_its_own_units_only():
+    forest = after_one_leaf_step(schedule="round_robin", share_units=False)
+    before = [f.W.clone() for f in forest.maps]
+    with one_thread():
+        forest._step(np.arange(10), 1)
+    moved = [bool((f.W != W).any()) for f, W in zip(forest.maps, before, strict=True)]
+    assert moved == [False, True, False]
+
+
+def test_turn_of_a_tree_leaves_shared_units_that_it_does_not_use():
+    forest = after_one_leaf_step(schedule="round_robin", share_units=True, momentum=0.0)
+    before = forest.maps[0].W.clone()
+    with one_thread():
+        forest._step(np.arange(10), 2)
+    moved = (before != forest.maps[0].W).any(0).nonzero().ravel().tolist()
+    assert moved == sorted(forest.phi[2].tolist())
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [("round_robin", [0, 1, 2, 0, 1, 2, 0]), ("blocks", [0, 0, 0, 1, 1, 2, 2])],
+)
+def test_turns_of_the_schedules(schedule, expected):
+    X, D = data()
+    assert list(built(X, D, trees=3, max_iter=7, schedule=schedule)._turns()) == expected
+
+
+def test_random_schedule_gives_every_tree_its_share():
+    X, D = data()
+    turns = list(built(X, D, trees=3, max_iter=600, schedule="random")._turns())
+    assert min(np.bincount(turns)) > 150
+
+
+def test_single_tree_is_the_same_under_every_schedule():
+    X, D = data()
+    settings = {"trees": 1, "max_iter": 30, "leaf_batches": 5, **SMALL}
+    joint = SLDLF(**settings).fit(X, D).predict(X)
+    for schedule in ("random", "round_robin", "blocks"):
+        for share in (True, False):
+            other = SLDLF(**settings, schedule=schedule, share_units=share).fit(X, D)
+            np.testing.assert_allclose(other.predict(X), joint, rtol=1e-12)
+
+
+def test_trees_with_units_of_their_own_predict_what_each_predicts_alone():
+    forest = after_one_leaf_step(schedule="round_robin", share_units=False)
+    X, _ = data()
+    state = forest.snapshot(4)
+    outputs = [
+        np.stack([plain_tree(forest.phi[k], x @ f.W.numpy() + f.b.numpy())[0] for x in X])
+        @ state.table[k]
+        for k, f in enumerate(forest.maps)
+    ]
+    from ldlrepro.models._soft_training import predict
+
+    np.testing.assert_allclose(
+        predict(forest.phi, state, state.table, X), np.mean(outputs, 0), rtol=1e-12
+    )
+
+
+# ---------------------------------------------------------------------- bits and precision
+
+
+def test_number_of_threads_changes_no_bit_and_is_put_back():
+    X, D = data(n=300, q=60)
+    found = []
+    before = torch.get_num_threads()
+    for threads in (1, 3):
+        torch.set_num_threads(threads)
+        found.append(SLDLF(max_iter=60, leaf_batches=20, random_state=0).fit(X, D).predict(X))
+        assert torch.get_num_threads() == threads
+    torch.set_num_threads(before)
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_single_precision_is_near_double_precision():
+    X, D = data(n=100)
+    settings = {"max_iter": 60, "leaf_batches": 20, "random_state": 0}
+    single = SLDLF(dtype="float32", **settings).fit(X, D).predict(X)
+    double = SLDLF(dtype="float64", **settings).fit(X, D).predict(X)
+    assert not np.array_equal(single, double)
+    np.testing.assert_allclose(single, double, atol=1e-4)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_standardising_inside_equals_standardised_features(sparse):
+    from scipy.sparse import csr_matrix
+
+    X, D = data(n=60)
+    X = np.column_stack([np.where(X > 0, 50.0 * X, 0.0), np.full(60, 7.0)])
+    standard = (X - X.mean(0)) / np.where(X.std(0) > 1e-9, X.std(0), 1.0)
+    settings = {**SMALL, "max_iter": 40, "leaf_batches": 10, "learning_rate": 0.5}
+    outside = SLDLF(**settings).fit(standard, D).predict(standard)
+    given = csr_matrix(X) if sparse else X
+    inside = SLDLF(**{**settings, "standardise": True}).fit(given, D).predict(given)
+    np.testing.assert_allclose(inside, outside, rtol=1e-9)
+
+
+def test_gradients_are_switched_on_again_after_a_fit():
+    SLDLF(max_iter=2, leaf_batches=1).fit(*data())
+    assert torch.is_grad_enabled()
+
+
+# ---------------------------------------------------------------------- what is kept
+
+
+def test_best_leaf_step_on_rows_held_out_answers():
+    X, D = data(n=120)
+    settings = {"trees": 2, "leaf_batches": 10, "learning_rate": 3.0, "keep": "holdout", **SMALL}
+    model = SLDLF(max_iter=400, **settings).fit(X, D)
+    found = model.diagnostics_
+    assert found["answers_with_iteration"] < found["iterations"]
+    assert found["judged_kl"] < found["judged_kl_at_the_end"]
+    again = SLDLF(max_iter=found["answers_with_iteration"], **settings).fit(X, D)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_training_stops_after_so_many_leaf_steps_that_were_not_better():
+    X, D = data(n=120)
+    model = SLDLF(
+        trees=2, leaf_batches=10, learning_rate=3.0, keep="holdout", patience=4, max_iter=5000,
+        **SMALL,
+    ).fit(X, D)  # fmt: skip
+    found = model.diagnostics_
+    assert found["iterations"] == found["answers_with_iteration"] + 40
+
+
+# ---------------------------------------------------------------------- the script's leaks
+
+SCRIPT = {"max_iter": 60, "batch_size": 20, "units": 16, "random_state": 0}
+
+
+def test_without_its_leaks_the_script_is_the_method_with_its_settings():
+    X, D = data(n=80)
+    diagnostic = SLDLFReleased(draw_rows=False, best_iteration=False, **SCRIPT)
+    released = diagnostic.fit(X[:60], D[:60]).predict(X[60:], D[60:])
+    plain = SLDLF(
+        trees=10, depth=5, leaf_batches=50, batch_replacement=True, queue="stale",
+        queue_batches=3, init="xavier_inputs", standardise=False, learning_rate=1000.0, **SCRIPT,
+    ).fit(X[:60], D[:60])  # fmt: skip
+    np.testing.assert_array_equal(plain.predict(X[60:]), released)
+    np.testing.assert_array_equal(diagnostic.predict(X[60:], D[60:][::-1]), released)
+
+
+def test_best_iteration_looks_at_the_test_labels():
+    X, D = data(n=80)
+    X_test, D_test = X[60:], D[60:]
+    settings = {"draw_rows": False, "learning_rate": 500.0, **SCRIPT, "max_iter": 500}
+    kl = [
+        evaluate(
+            D_test,
+            SLDLFReleased(best_iteration=best, **settings)
+            .fit(X[:60], D[:60])
+            .predict(X_test, D_test),
+        )["kl"]
+        for best in (False, True)
+    ]
+    assert kl[1] < kl[0]
+
+
+def test_drawn_rows_hold_six_of_ten_test_rows():
+    X, D = data(n=2000)
+    diagnostic = SLDLFReleased(random_state=0).fit(X[:1800], D[:1800])
+    drawn, labels = diagnostic._drawn(X[1800:], D[1800:], seed=1)
+    assert drawn.shape == (1800, 4)
+    assert labels.shape == (1800, 3)
+    share = np.isin(X[1800:, 0], drawn[:, 0]).mean()
+    assert abs(share - (1 - np.exp(-0.9))) < 0.08
+
+
+def test_script_without_test_labels_says_what_it_needs():
+    X, D = data()
+    with pytest.raises(ValueError, match=r"call predict\(X, D_true\).*sees_test_labels: true"):
+        SLDLFReleased(**SCRIPT).fit(X, D).predict(X)
+
+
+# ---------------------------------------------------------------------- settings
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"depth": 1}, "depth must be at least 2, a split and two leaves, got 1"),
+        ({"trees": 0}, "trees must be at least 1, got 0"),
+        ({"units": 20}, "units must be at least 63"),
+        ({"schedule": "mine"}, "schedule must be one of joint, .*, got 'mine'"),
+        ({"queue_batches": 0}, "queue_batches must be at least 1 or None, got 0"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive, got 0.0"),
+        ({"momentum": 1.0}, "momentum must lie between 0 and 1, got 1.0"),
+        ({"holdout_share": 1.0}, "holdout_share must lie between 0 and 1, got 1.0"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SLDLF(**parameters).fit(*data())
+
+
+def test_units_may_follow_the_depth():
+    model = SLDLF(trees=1, depth=4, units=None, max_iter=2, leaf_batches=1).fit(*data())
+    assert model.state_.W.shape == (4, 8)
