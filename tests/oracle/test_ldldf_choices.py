@@ -155,18 +155,6 @@ def test_rule_goes_on_while_the_ceiling_is_far_enough():
     assert followed(rule, [-1.0, -0.99, -0.2, -0.09, -0.08]) == (4, 4)
 
 
-def test_refitted_cascade_is_one_of_as_many_layers_on_all_rows():
-    X, D = problem()
-    model = LDLDF(**SMALL, theta=0.03, refit=True).fit(X, D)
-    layers = len(model.layers_)
-    direct = LDLDF(**SMALL | NEVER_STOPS | {"judge_on": "out_of_fold"})
-    direct.fit(X, D)
-    del direct.layers_[layers:], direct.choices_[layers:]
-    assert 1 < layers < 4
-    assert model.layers_[0].fold_of.shape[1] == len(X)
-    np.testing.assert_array_equal(model.predict(X), direct.predict(X))
-
-
 def test_printed_algorithm_judges_by_what_reuse_kept():
     X, D = problem()
     model = LDLDF(**SMALL | NEVER_STOPS, judge_on="reused", learners="knn").fit(X, D)

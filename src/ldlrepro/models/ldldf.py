@@ -43,8 +43,7 @@ class LDLDF(LDLEstimator):
     Layers are added until ``patience`` of them in a row do not improve ``measure`` by ``theta``,
     on rows held out of the cascade ('holdout'), on the outputs for the training rows
     ('out_of_fold') or on those after reuse ('reused'). ``skip_hopeless`` does not build layers
-    that cannot improve it by as much any more; the answer is the same. ``refit`` fits the kept
-    layers once more, to all rows.
+    that cannot improve it by as much any more; the answer is the same.
     """
 
     accepts_sparse = True
@@ -76,7 +75,6 @@ class LDLDF(LDLEstimator):
         kl_order: str = "prediction_first",
         judge_on: str = "holdout",
         holdout_share: float = 0.1,
-        refit: bool = False,
         measure: str = "intersection",
         theta: float = 0.005,
         theta_mode: str = "absolute",
@@ -112,7 +110,6 @@ class LDLDF(LDLEstimator):
         self.kl_order = kl_order
         self.judge_on = judge_on
         self.holdout_share = holdout_share
-        self.refit = refit
         self.measure = measure
         self.theta = theta
         self.theta_mode = theta_mode
@@ -141,12 +138,15 @@ class LDLDF(LDLEstimator):
         """For every layer, the divergence of each training row after reuse."""
         stopped = "depth"
         for number, seed in enumerate(layer_seeds):
-            layer, L, Z, choice = self._next_layer(plan, number, seed, F, Z, X_in, D_in, workers)
+            layer, L = fit_layer(plan, self._settings(number), F, D_in, seed, workers)
+            taken = reuse.nearer(L, Z, D_in)
+            Z = choose(taken, L, Z)
             self.layers_.append(layer)
-            self.choices_.append(choice)
+            self.choices_.append(reuse.learn_choice(X_in, taken, seed))
             self.distance_.append(reuse.distance(Z, D_in))
             if self.judge_on == "holdout":
-                performance = self._performance(judged.advance(layer, choice, workers), D[held])
+                advanced = judged.advance(layer, self.choices_[-1], workers)
+                performance = self._performance(advanced, D[held])
             else:
                 performance = self._performance(L if self.judge_on == "out_of_fold" else Z, D_in)
             self.performance_.append(performance)
@@ -156,35 +156,7 @@ class LDLDF(LDLEstimator):
             F = join(X_in, Z)
         kept = rule.best_layer if self.output_layer == "best" else len(self.layers_)
         del self.layers_[kept:], self.choices_[kept:]
-        if self.refit and len(held):
-            self._fit_again(plan, layer_seeds[:kept], X, D, workers)
         self.diagnostics_ = self._diagnostics(stopped)
-
-    def _next_layer(
-        self,
-        plan: Plan,
-        number: int,
-        seed: int,
-        F: Any,
-        Z: np.ndarray | None,
-        X: Any,
-        D: np.ndarray,
-        workers: Workers,
-    ) -> tuple[Layer, np.ndarray, np.ndarray, Choice | None]:
-        """The layer, its outputs, what the rows keep, and what new rows go by."""
-        layer, L = fit_layer(plan, self._settings(number), F, D, seed, workers)
-        taken = self._reuse().nearer(L, Z, D)
-        return layer, L, choose(taken, L, Z), self._reuse().learn_choice(X, taken, seed)
-
-    def _fit_again(
-        self, plan: Plan, seeds: list[int], X: Any, D: np.ndarray, workers: Workers
-    ) -> None:
-        """As many layers, now that their number is known, on the rows that judged them too."""
-        F, Z = X, None
-        for number, seed in enumerate(seeds):
-            layer, _, Z, choice = self._next_layer(plan, number, seed, F, Z, X, D, workers)
-            self.layers_[number], self.choices_[number] = layer, choice
-            F = join(X, Z)
 
     _knows_new_labels = False
 
