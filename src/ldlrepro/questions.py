@@ -29,7 +29,7 @@ def methods(args: argparse.Namespace) -> int:
                 "scaling": spec["scaling"],
             }
         )
-    return _answer(args, rows, ("id", "title"))
+    return answer(args, rows, ("id", "title"))
 
 
 def datasets(args: argparse.Namespace) -> int:
@@ -52,7 +52,7 @@ def datasets(args: argparse.Namespace) -> int:
             where = "not public: see how_to_get"
         size = " x ".join(str(shape.get(k, "?")) for k in ("n", "q", "c")) if shape else ""
         rows.append({"id": name, "where": where, "n x q x c": size, "title": spec["title"]})
-    return _answer(args, rows, ("id", "where", "n x q x c", "title"))
+    return answer(args, rows, ("id", "where", "n x q x c", "title"))
 
 
 def papers(args: argparse.Namespace) -> int:
@@ -69,7 +69,7 @@ def papers(args: argparse.Namespace) -> int:
                 "title": tree["title"],
             }
         )
-    return _answer(args, rows, ("id", "year", "cells", "units", "protocols", "title"))
+    return answer(args, rows, ("id", "year", "cells", "units", "protocols", "title"))
 
 
 # ---------------------------------------------------------------------- verdicts
@@ -91,7 +91,7 @@ def verdicts(args: argparse.Namespace) -> int:
         rows = [row for row in rows if row.verdict == args.show]
         shown = [_cell_line(row) for row in rows]
         columns = ("cell", "printed", "measured", "deviation", "source", "reason")
-        return _answer(args, [asdict(r) for r in rows] if args.json else shown, columns)
+        return answer(args, [asdict(r) for r in rows] if args.json else shown, columns)
     counted = []
     for paper in wanted:
         mine = [row for row in rows if row.paper == paper]
@@ -109,7 +109,7 @@ def verdicts(args: argparse.Namespace) -> int:
     if len(counted) > 1:
         total = {key: sum(c[key] for c in counted) for key in counted[0] if key != "paper"}
         counted.append({"paper": "all", **total})
-    return _answer(args, counted, tuple(counted[0]))
+    return answer(args, counted, tuple(counted[0]))
 
 
 def claims(args: argparse.Namespace) -> int:
@@ -117,7 +117,7 @@ def claims(args: argparse.Namespace) -> int:
 
     wanted = args.paper or [p for p in config.paper_ids() if not config.load_paper(p)["synthetic"]]
     rows = [asdict(row) for paper in wanted for row in paper_page(paper, RESULTS, DATA).claims]
-    return _answer(
+    return answer(
         args, rows, ("id", "verdict", "printed", "measured", "datasets", "text", "evidence")
     )
 
@@ -191,7 +191,7 @@ def status(args: argparse.Namespace) -> int:
                 "compute min": round(seconds / 60, 1),
             }
         )
-    return _answer(args, rows, tuple(rows[0]))
+    return answer(args, rows, tuple(rows[0]))
 
 
 def schedule(args: argparse.Namespace) -> int:
@@ -212,7 +212,7 @@ def schedule(args: argparse.Namespace) -> int:
         "longest job": f"{found.longest.name}, {found.longest.seconds / 60:.1f} min",
         "units without times": len(found.missing),
     }
-    return _answer(args, [row], tuple(row))
+    return answer(args, [row], tuple(row))
 
 
 def explain(args: argparse.Namespace) -> int:
@@ -275,7 +275,7 @@ def _unit_facts(row: Any, scored: Any) -> dict[str, Any]:
 # ---------------------------------------------------------------------- answers
 
 
-def _answer(args: argparse.Namespace, rows: list[dict[str, Any]], columns: Iterable[str]) -> int:
+def answer(args: argparse.Namespace, rows: list[dict[str, Any]], columns: Iterable[str]) -> int:
     """A table for people, or JSON for programs."""
     if args.json:
         print(json.dumps(rows, indent=1, default=str))

@@ -12,7 +12,7 @@ from ldlrepro.data.images.faces import KINDS, LEAVE_OUT, FaceSet
 from ldlrepro.data.images.reading import distributions, load_faces
 from ldlrepro.data.registry import ready_path, warning_of
 from ldlrepro.errors import UserError, nearest
-from ldlrepro.questions import _answer as answer
+from ldlrepro.questions import answer
 from ldlrepro.stages import DATA
 
 USE = {True: "no", False: "yes"}
