@@ -44,6 +44,9 @@ def test_true_labels_of_another_shape_are_refused(data):
         TrueLabels().fit(X, D).predict(X, D[:, :2])
 
 
-def test_only_the_ceiling_and_the_oracle_see_test_labels():
-    seeing = [m for m in config.method_ids() if config.load_method(m).get("sees_test_labels")]
-    assert seeing == ["ldldf_oracle", "true_labels"]
+def test_only_the_ceiling_and_two_diagnostics_see_test_labels_and_are_no_competitors():
+    specs = {method: config.load_method(method) for method in config.method_ids()}
+    seeing = [method for method, spec in specs.items() if spec["sees_test_labels"]]
+    families = {method.partition("@")[0] for method in seeing}
+    assert families == {"ldldf_oracle", "sldlf_released", "true_labels"}
+    assert all(specs[method]["control"] for method in seeing)
