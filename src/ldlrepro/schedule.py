@@ -10,7 +10,7 @@ from ldlrepro import plan
 from ldlrepro.compare.collect import Units, UnitScores, best_source
 
 START_S = 3.0
-"""A job's interpreter and imports."""
+"""Assumed for a job's interpreter and imports."""
 
 
 @dataclass(frozen=True)
