@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 
 from ldlrepro import __version__
 from ldlrepro.errors import UserError, nearest
@@ -186,6 +187,37 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     )
     explain.add_argument("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE")
 
+    audit = _verb(
+        verbs,
+        "audit",
+        "ldlrepro.audit.certificate.audit",
+        "Check results from end to end: files, data, folds, records, tables and MLflow against "
+        "each other, and some folds, drawn by lot, by computing them again. Writes audit.json and "
+        "audit.html.",
+        json=True,
+    )
+    audit.add_argument("paper", nargs="*", help="papers; default all five")
+    audit.add_argument("--units", type=_positive, default=20, help="units to draw; default 20")
+    audit.add_argument(
+        "--unit",
+        action="append",
+        default=[],
+        metavar="PROTOCOL/DATASET/METHOD",
+        help="this one instead of a draw; may be repeated",
+    )
+    audit.add_argument(
+        "--longest",
+        type=float,
+        default=30.0,
+        help="draw only folds that took fewer seconds; default 30",
+    )
+    audit.add_argument("--lot", type=int, help="repeat the draw of an earlier audit")
+    audit.add_argument("--tracking-uri", help="MLflow store; default: config, MLFLOW_TRACKING_URI")
+    audit.add_argument(
+        "--out", type=Path, default=Path("results/audit"), help="default: %(default)s"
+    )
+    _add_seed(audit)
+
 
 def _stages(verbs: argparse._SubParsersAction) -> None:
     here = "ldlrepro.stages"
@@ -265,7 +297,7 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of cores; write 1 or more")
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of them; write 1 or more")
     return int(text)
 
 

@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     plan.protocol(unit.protocol)
     config.load_dataset(unit.dataset)
     models.load(unit.method)  # a mistake in its file is no failed fold
-    _make_inputs(args, unit.dataset, unit.protocol)
+    make_inputs(unit.dataset, unit.protocol, args.seed)
     chunks = [plan.Chunk.parse(unit, args.folds)] if args.folds else plan.chunks(unit)
     failed = 0
     for chunk in chunks:
@@ -123,13 +123,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _make_inputs(args: argparse.Namespace, dataset: str, protocol: str) -> None:
+def make_inputs(dataset: str, protocol: str, seed: int | None = None) -> None:
     """By hand, data and folds may be missing; under Snakemake other rules have made them."""
     if not (DATA / "ready" / f"{dataset}.npz").is_file():
         fetch(argparse.Namespace(dataset=[dataset], mirror=[], offline=False, json=False))
         prepare(argparse.Namespace(dataset=dataset))
     if protocol and not (RESULTS / "folds" / protocol / f"{dataset}.npz").is_file():
-        folds(argparse.Namespace(protocol=protocol, dataset=dataset, seed=args.seed))
+        folds(argparse.Namespace(protocol=protocol, dataset=dataset, seed=seed))
 
 
 def _seed(args: argparse.Namespace) -> int:
@@ -141,7 +141,7 @@ def experiment(args: argparse.Namespace) -> int:
 
     spec = plan.experiment(args.paper, args.experiment)
     for dataset in spec["datasets"]:
-        _make_inputs(args, dataset, spec["protocol"])
+        make_inputs(dataset, spec["protocol"], args.seed)
     inputs = experiments.Inputs(RESULTS, DATA, spec["datasets"], spec["protocol"], say)
     missing = sorted(set(spec["datasets"]) - set(inputs.available()))
     if missing:
@@ -152,11 +152,17 @@ def experiment(args: argparse.Namespace) -> int:
 
 
 def compare(args: argparse.Namespace) -> int:
+    from ldlrepro import experiments
+    from ldlrepro.audit.seals import write_seals
+    from ldlrepro.compare.collect import Places
     from ldlrepro.report.build import paper_page
     from ldlrepro.report.export import write_tables
 
+    folder = RESULTS / "compare" / args.paper
     page = paper_page(args.paper, RESULTS, DATA)
-    written = write_tables(page, RESULTS / "compare" / args.paper)
+    written = write_tables(page, folder)
+    measured = [experiments.place(RESULTS, args.paper, name) for name in page.experiments]
+    write_seals(folder, Places(RESULTS, DATA), page.units, [*written, *measured])
     _forget_journals(page.units)
     say(f"{args.paper}: {len(page.rows)} cells, {len(written)} files")
     return 0

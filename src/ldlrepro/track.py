@@ -89,6 +89,42 @@ def sync(
     return counts
 
 
+def differences(
+    paper: str, units: Sequence[UnitScores], tracking_uri: str
+) -> dict[str, str] | None:
+    """For every unit what the store says otherwise than its record, '' where nothing.
+
+    Only reads; None where the paper was never tracked.
+    """
+    uri = _checked_uri(tracking_uri)
+    database = _sqlite_file(uri)
+    if database and not database.is_file():
+        return None
+    with _environment(QUIET), _told_to_the_user(uri):
+        client = _connect(uri)
+        with _environment(PATIENT_HTTP):
+            experiment = client.get_experiment_by_name(paper)
+            if experiment is None:
+                return None
+            found = _tracked_runs(client, experiment.experiment_id)
+    plans = [plan_unit(unit) for unit in units if not is_unavailable(unit)]
+    return {plan.key: _difference(plan, found.get(plan.key, [])) for plan in plans}
+
+
+def _difference(plan: RunPlan, present: Sequence[Any]) -> str:
+    final = [run for run in present if run.info.status in FINAL_STATES]
+    if len(final) != 1:
+        return "not tracked" if not final else f"tracked {len(final)} times"
+    run = final[0]
+    if run.data.tags.get(CONTENT_TAG) != plan.content:
+        return "tracked before the record changed"
+    # Of values by fold the store gives the last one here.
+    latest = {name: value for name, value, _, _ in plan.metrics}
+    wrong = [name for name, value in latest.items() if run.data.metrics.get(name) != value]
+    wrong += [name for name, value in plan.params.items() if run.data.params.get(name) != value]
+    return f"other values of {', '.join(sorted(wrong))}" if wrong else ""
+
+
 def open_hint(tracking_uri: str) -> str:
     """What to type to look at a store in the browser, served to this machine only."""
     uri = _checked_uri(tracking_uri)

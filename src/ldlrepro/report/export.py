@@ -47,6 +47,13 @@ FILE_COLUMNS = {
 
 
 def write_tables(page: PaperPage, folder: Path) -> list[Path]:
+    texts = table_texts(page)
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    return [folder / name for name in texts]
+
+
+def table_texts(page: PaperPage) -> dict[str, str]:
     """Per printed table a CSV, a Markdown and an HTML file; all cells and all claims as CSV."""
     tables = page_tables(page)
     texts = {"cells.csv": as_csv(page.rows), "claims.csv": claims_csv(page.claims)}
@@ -55,9 +62,7 @@ def write_tables(page: PaperPage, folder: Path) -> list[Path]:
         texts[f"table_{grid.id}.csv"] = as_csv(rows)
         texts[f"table_{grid.id}.md"] = as_markdown(page, grid, tables.notes)
         texts[f"table_{grid.id}.html"] = render_table(page, grid, tables.notes)
-    for name, text in texts.items():
-        write_text(folder / name, text)
-    return [folder / name for name in texts]
+    return texts
 
 
 def as_csv(rows: Iterable[VerdictRow]) -> str:

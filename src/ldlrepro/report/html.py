@@ -8,7 +8,7 @@ import json
 import math
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +89,12 @@ def render_table(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
     used = {n for b in grid.blocks for p in b.printed for c in p.cells for x in c for n in x.notes}
     shown = {text: number for text, number in notes.items() if number in used}
     return str(template.module.fragment(page, grid, shown))  # type: ignore[attr-defined]
+
+
+def audit_page(found: Mapping[str, Any]) -> str:
+    """The certificate of an audit, as a page without script."""
+    template = _environment().get_template("audit.html.j2")
+    return template.render(audit=found, style=_asset("report.css"))
 
 
 def _environment() -> jinja2.Environment:

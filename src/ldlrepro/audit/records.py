@@ -1,0 +1,223 @@
+"""Do records, data, folds, tables and MLflow say the same?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ldlrepro import config, plan
+from ldlrepro.audit import Check
+from ldlrepro.compare.collect import Places, Units, UnitScores, is_complete, local_units
+from ldlrepro.compare.reference import chosen_units, reference_units
+from ldlrepro.data import DataUnavailable, load_ready
+from ldlrepro.data.checksums import mismatch
+from ldlrepro.data.dataset import fingerprint
+from ldlrepro.data.fetch import read_status
+from ldlrepro.protocols import folds as folding
+from ldlrepro.protocols import leaks
+from ldlrepro.runs import provenance, records
+from ldlrepro.runs.records import OK, UNAVAILABLE, FoldRow
+from ldlrepro.runs.seeds import seed_for
+
+ROUNDING = 1e-9
+"""How far rows of predictions may sum from one."""
+
+
+@dataclass
+class Scope:
+    """What an audit looks at."""
+
+    papers: Sequence[str]
+    places: Places
+    seed: int
+    """The workflow's seed."""
+    tracking_uri: str
+    unusable: dict[plan.Unit, str] = field(default_factory=dict)
+
+    @cached_property
+    def planned(self) -> list[plan.Unit]:
+        return sorted({unit for paper in self.papers for unit in plan.paper_units(paper)})
+
+    @cached_property
+    def present(self) -> list[plan.Unit]:
+        """Units with a record here, whatever it is worth."""
+        results = self.places.results
+        return [
+            unit
+            for unit in self.planned
+            if any(plan.record_path(results, chunk).is_file() for chunk in plan.chunks(unit))
+        ]
+
+    @cached_property
+    def local(self) -> Units:
+        """Local units that can be used; why the others cannot is in ``unusable``."""
+        found: Units = {}
+        for unit in self.present:
+            try:
+                found |= local_units(self.places, [unit])
+            except Exception as error:  # damage shows as errors of all kinds
+                self.unusable[unit] = str(error).strip().partition("\n")[0]
+            else:
+                if _names(unit) not in found:
+                    self.unusable[unit] = "made with other rows or folds than those here"
+        return found
+
+    @cached_property
+    def reference(self) -> Units:
+        return reference_units(config.project_root() / "reference")
+
+    @cached_property
+    def chosen(self) -> list[UnitScores]:
+        """What the tables show: local records where they are complete, else the reference."""
+        return chosen_units(self.planned, self.local, self.reference)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Protocol and data set of all records here."""
+        return sorted({(unit.protocol, unit.dataset) for unit in self.present})
+
+
+def check_data(scope: Scope) -> Check:
+    check = Check("data", "Are raw files those that were fetched, and the features and labels?")
+    for dataset in sorted({dataset for _, dataset in scope.pairs}):
+        again = f"ldlrepro fetch {dataset}; ldlrepro prepare {dataset}"
+        with check.of(dataset, again):
+            folder = scope.places.data / "raw" / dataset
+            files = config.load_dataset(dataset).get("files", [])
+            expected = {entry["name"]: entry for entry in files}
+            for file in read_status(folder).files:
+                path, entry = folder / file["name"], expected.get(file["name"], {})
+                check.judge(str(path), mismatch(path, {**file, **entry}), again)
+            data = load_ready(scope.places.ready(dataset))
+            found = fingerprint(data.X, data.D)
+            same = all(data.fingerprint[key] == value for key, value in found.items())
+            check.judge(dataset, "" if same else "the rows have not the digest they had", again)
+    return check
+
+
+def check_folds(scope: Scope) -> Check:
+    check = Check("folds", "Are folds those of the protocol and seed, and free of leaks?")
+    for protocol, dataset in scope.pairs:
+        path = scope.places.folds(protocol, dataset)
+        again = f"rm {path}; ldlrepro folds {protocol} {dataset}"
+        with check.of(str(path), again):
+            try:
+                data = load_ready(scope.places.ready(dataset))
+            except DataUnavailable as error:
+                check.skip(str(path), str(error))
+                continue
+            seed = folding.folds_seed(scope.seed, protocol, dataset)
+            made = folding.make_folds(plan.protocol(protocol), len(data.D), seed, data.groups)
+            stored, _ = folding.read_folds(path)
+            same = folding.folds_digest(stored) == folding.folds_digest(made)
+            check.judge(str(path), "" if same else "not the folds of the protocol", again)
+            told = json.loads(path.with_suffix(".leaks.json").read_text(encoding="utf-8"))
+            found = leaks.check_leaks(data.X, data.D, stored, data.groups)
+            problem = "" if found.text() == told["text"] else "another answer than the file gives"
+            if found.broken:
+                problem = found.text()
+            check.judge(f"leaks of {path}", problem, again)
+    return check
+
+
+def check_records(scope: Scope) -> Check:
+    check = Check(
+        "records", "Do records belong to the data, folds, settings, code and lock file of today?"
+    )
+    usable = scope.local
+    for unit, reason in scope.unusable.items():
+        check.judge("/".join(_names(unit)), reason or "cannot be read", _again(unit))
+    for key, scored in usable.items():
+        unit = plan.Unit(*key)
+        if all(row.status == UNAVAILABLE for row in scored.rows):
+            check.skip("/".join(key), scored.rows[0].error)
+            continue
+        with check.of("/".join(key), _again(unit)):
+            problems = _problems(scope, unit, scored)
+            check.judge("/".join(key), "; ".join(sorted(set(problems))), _again(unit))
+    return check
+
+
+def _problems(scope: Scope, unit: plan.Unit, scored: UnitScores) -> list[str]:
+    problems = [] if is_complete(unit, scored) else ["folds are missing or failed"]
+    today = current_digests(unit)
+    predictions = {
+        key: P for path in scored.files for key, P in records.read_predictions(path).items()
+    }
+    for row in scored.rows:
+        if row.status != OK:
+            continue
+        problems += [f"made with another {name}" for name in differing(row, today)]
+        seed = seed_for(scope.seed, *_names(unit), row.repeat, row.fold)
+        if row.seed != f"{seed:032x}":
+            problems.append("another seed than that of the workflow")
+        P = predictions[row.repeat, row.fold]
+        if not (np.isfinite(P).all() and P.min() >= 0 and abs(P.sum(1) - 1).max() < ROUNDING):
+            problems.append("predictions are no distributions")
+    return problems
+
+
+def current_digests(unit: plan.Unit) -> dict[str, str]:
+    """What a record of this unit would say if it were made now."""
+    spec = config.load_method(unit.method)
+    select_by = plan.protocol(unit.protocol).get("select_by", "kl")
+    return {
+        "spec_sha256": provenance.spec_digest(spec, select_by),
+        "code_sha256": provenance.code_digest(spec["class"]),
+        "lock_sha256": provenance.lock_digest(),
+    }
+
+
+def differing(row: FoldRow, today: dict[str, str]) -> list[str]:
+    words = {"spec_sha256": "setting", "code_sha256": "code", "lock_sha256": "lock file"}
+    return [words[name] for name, value in today.items() if getattr(row, name) != value]
+
+
+def check_tables(scope: Scope) -> Check:
+    from ldlrepro.report.build import paper_page
+    from ldlrepro.report.export import table_texts
+
+    check = Check("tables", "Do the tables say what the records give?")
+    for paper in scope.papers:
+        folder = scope.places.results / "compare" / paper
+        command = f"snakemake --cores all {paper}"
+        if not folder.is_dir():
+            check.skip(paper, "its tables have not been made here", command)
+            continue
+        with check.of(paper, command):
+            page = paper_page(paper, scope.places.results, scope.places.data)
+            for name, text in table_texts(page).items():
+                path = folder / name
+                same = path.is_file() and path.read_text(encoding="utf-8") == text
+                check.judge(str(path), "" if same else "not what the records give now", command)
+    return check
+
+
+def check_tracking(scope: Scope) -> Check:
+    from ldlrepro import track
+
+    check = Check("tracking", "Does MLflow hold every run once, with the numbers of the records?")
+    for paper in scope.papers:
+        command = f"ldlrepro sync {paper}"
+        planned = set(plan.paper_units(paper))
+        units = [unit for unit in scope.chosen if plan.Unit(*unit.key) in planned]
+        with check.of(paper, command):
+            told = track.differences(paper, units, scope.tracking_uri)
+            if told is None:
+                check.skip(paper, "never tracked here", command)
+                continue
+            for subject, problem in told.items():
+                check.judge(f"{paper}: {subject}", problem, command)
+    return check
+
+
+def _names(unit: plan.Unit) -> tuple[str, str, str]:
+    return unit.protocol, unit.dataset, unit.method
+
+
+def _again(unit: plan.Unit) -> str:
+    return f"ldlrepro run {' '.join(_names(unit))} --fresh"
