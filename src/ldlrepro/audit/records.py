@@ -11,7 +11,14 @@ import numpy as np
 
 from ldlrepro import config, plan
 from ldlrepro.audit import Check
-from ldlrepro.compare.collect import Places, Units, UnitScores, is_complete, local_units
+from ldlrepro.compare.collect import (
+    REFERENCE,
+    Places,
+    Units,
+    UnitScores,
+    is_complete,
+    local_units,
+)
 from ldlrepro.compare.reference import chosen_units, reference_units
 from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.data.checksums import mismatch
@@ -139,11 +146,35 @@ def check_records(scope: Scope) -> Check:
         with check.of("/".join(key), _again(unit)):
             problems = _problems(scope, unit, scored)
             check.judge("/".join(key), "; ".join(sorted(set(problems))), _again(unit))
+    for scored in scope.chosen:
+        if scored.source == REFERENCE:
+            _judge_reference(scope, check, scored)
     return check
+
+
+def _judge_reference(scope: Scope, check: Check, scored: UnitScores) -> None:
+    """Maintainers' records may be older than the code; only a rerun tells whether that matters."""
+    unit = plan.Unit(*scored.key)
+    subject = f"{'/'.join(scored.key)} (reference)"
+    older = {name for row in scored.rows for name in differing(row, current_digests(unit))}
+    if older - {"lock file"}:
+        command = f"ldlrepro audit --unit {'/'.join(scored.key)}"
+        check.skip(subject, f"made with another {' and '.join(sorted(older))}", command)
+    else:
+        check.judge(subject, "; ".join(_wrong_seeds(scope, unit, scored)), _again(unit))
+
+
+def _wrong_seeds(scope: Scope, unit: plan.Unit, scored: UnitScores) -> set[str]:
+    return {
+        "another seed than that of the workflow"
+        for row in scored.rows
+        if row.seed != f"{seed_for(scope.seed, *_names(unit), row.repeat, row.fold):032x}"
+    }
 
 
 def _problems(scope: Scope, unit: plan.Unit, scored: UnitScores) -> list[str]:
     problems = [] if is_complete(unit, scored) else ["folds are missing or failed"]
+    problems += _wrong_seeds(scope, unit, scored)
     today = current_digests(unit)
     predictions = {
         key: P for path in scored.files for key, P in records.read_predictions(path).items()
@@ -152,9 +183,6 @@ def _problems(scope: Scope, unit: plan.Unit, scored: UnitScores) -> list[str]:
         if row.status != OK:
             continue
         problems += [f"made with another {name}" for name in differing(row, today)]
-        seed = seed_for(scope.seed, *_names(unit), row.repeat, row.fold)
-        if row.seed != f"{seed:032x}":
-            problems.append("another seed than that of the workflow")
         P = predictions[row.repeat, row.fold]
         if not (np.isfinite(P).all() and P.min() >= 0 and abs(P.sum(1) - 1).max() < ROUNDING):
             problems.append("predictions are no distributions")
