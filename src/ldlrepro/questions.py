@@ -137,10 +137,13 @@ def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
 
 def _rows(paper: str) -> list[Any]:
     from ldlrepro import experiments
+    from ldlrepro.compare.bands import bands_of, with_bands
     from ldlrepro.compare.cells import verdict_rows
+    from ldlrepro.compare.reference import chosen_units
 
     local, reference = _units(paper)
-    return verdict_rows(paper, local, reference, experiments.read_all(paper, RESULTS))
+    rows = verdict_rows(paper, local, reference, experiments.read_all(paper, RESULTS))
+    return with_bands(rows, bands_of(chosen_units(plan.paper_units(paper), local, reference)))
 
 
 def _units(paper: str) -> tuple[dict[Any, Any], dict[Any, Any]]:

@@ -20,6 +20,7 @@ from ldlrepro.audit.records import (
     check_folds,
     check_records,
     check_tables,
+    check_too_good,
     check_tracking,
 )
 from ldlrepro.audit.rerun import Draw, check_reruns, draw
@@ -38,6 +39,7 @@ WHOLE: tuple[Callable[[Scope], Check], ...] = (
     check_records,
     check_tables,
     check_tracking,
+    check_too_good,
 )
 """Checks that look at everything, in the order in which damage would show."""
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ldlrepro import config, plan
 from ldlrepro.audit import Check
+from ldlrepro.compare.bands import bands_of, has_band, too_good
 from ldlrepro.compare.collect import (
     REFERENCE,
     Places,
@@ -203,6 +204,19 @@ def current_digests(unit: plan.Unit) -> dict[str, str]:
 def differing(row: FoldRow, today: dict[str, str]) -> list[str]:
     words = {"spec_sha256": "setting", "code_sha256": "code", "lock_sha256": "lock file"}
     return [words[name] for name, value in today.items() if getattr(row, name) != value]
+
+
+def check_too_good(scope: Scope) -> Check:
+    """A mean far better than other fold seeds give smells of test rows in training."""
+    check = Check("too good", "Is no number better than its band over many fold seeds?")
+    bands = bands_of(scope.chosen)
+    for scored in scope.chosen:
+        subject = "/".join(scored.key)
+        if has_band(scored, bands):
+            measures = too_good(scored, bands)
+            problem = f"better than any seed should be: {measures}" if measures else ""
+            check.judge(subject, problem, f"ldlrepro audit --unit {subject}")
+    return check
 
 
 def check_tables(scope: Scope) -> Check:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 REPRODUCED, BETTER, WORSE = "reproduced", "better", "worse"
 NOT_RUN, QUOTED, MISPRINT = "not run", "quoted", "misprint"
+INSIDE, OUTSIDE = "inside the band", "outside every band"
+"""Of what other fold seeds give."""
 VERDICTS = (REPRODUCED, BETTER, WORSE, NOT_RUN, QUOTED, MISPRINT)
 
 
@@ -44,6 +46,12 @@ class VerdictRow:
     method_id: str = ""
     unit_dataset: str = ""
     note: str = ""
+    fold_seeds: str = ""
+    """Whether another fold seed explains the printed number, where that was measured."""
+
+    @property
+    def outside_seeds(self) -> bool:
+        return self.fold_seeds.startswith(OUTSIDE)
 
     @property
     def cell(self) -> str:

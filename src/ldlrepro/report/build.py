@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from ldlrepro import __version__, config, experiments, plan, sweeps
+from ldlrepro.compare.bands import bands_of, with_bands
 from ldlrepro.compare.cells import verdict_rows
 from ldlrepro.compare.claims import claim_rows
 from ldlrepro.compare.collect import LOCAL, Places, Units, best_source, local_units
@@ -25,9 +26,9 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
     units = plan.paper_units(paper)
     local, reference = local_units(Places(results, data), units), _reference()
     measured = experiments.read_all(paper, results)
-    rows = verdict_rows(paper, local, reference, measured)
-    curves = figure_curves(paper, local, reference)
     chosen = chosen_units(units, local, reference)
+    rows = with_bands(verdict_rows(paper, local, reference, measured), bands_of(chosen))
+    curves = figure_curves(paper, local, reference)
     evidence = Evidence(
         rows,
         {curve.number: curve.means() for curve in curves},

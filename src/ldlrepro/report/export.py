@@ -42,6 +42,7 @@ FILE_COLUMNS = {
     "unit_dataset": "unit_dataset",
     "method_id": "method_id",
     "note": "note",
+    "fold_seeds": "fold_seeds",
 }
 """Column of the CSV files -> field of a verdict row."""
 

@@ -110,6 +110,7 @@ def _environment() -> jinja2.Environment:
     environment.globals.update(route=route, anchor=anchor)
     environment.filters.update(
         measure=measure_title,
+        by_row=_by_row,
         percent=percent,
         share=lambda value: f"{100 * value:.0f} %",
         count=lambda number: f"{number:,}".replace(",", "\u202f"),
@@ -119,6 +120,14 @@ def _environment() -> jinja2.Environment:
         seconds=lambda unit: sum(row.fit_s + row.predict_s for row in unit.rows),
     )
     return environment
+
+
+def _by_row(rows: Iterable[VerdictRow]) -> list[tuple[tuple[str, str], list[VerdictRow]]]:
+    """Cells of the same data set and method together, in printed order."""
+    found: dict[tuple[str, str], list[VerdictRow]] = {}
+    for row in rows:
+        found.setdefault((row.dataset, row.method), []).append(row)
+    return list(found.items())
 
 
 def _asset(name: str) -> str:

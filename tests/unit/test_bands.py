@@ -1,0 +1,115 @@
+"""Bands over fold seeds: what they explain, and what is too good to be true."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ldlrepro import metrics, plan
+from ldlrepro.audit.records import Scope, check_too_good
+from ldlrepro.compare.bands import Band, bands_of, too_good, with_bands
+from ldlrepro.compare.collect import LOCAL, Places, UnitScores
+from ldlrepro.compare.verdicts import VerdictRow
+from ldlrepro.runs.records import FoldRow
+
+SPREAD = (0.040, 0.041, 0.042, 0.043, 0.044, 0.041, 0.042, 0.043, 0.042, 0.042)
+
+
+@pytest.fixture(autouse=True)
+def protocols(monkeypatch):
+    known = {"paper": {}, "paper_seeds": {"noise_of": "paper"}}
+    monkeypatch.setattr(plan, "protocol", known.__getitem__)
+
+
+def unit(protocol: str, method: str, means: tuple[float, ...], folds: int = 2) -> UnitScores:
+    """Folds of a seed lie .01 around its mean."""
+    rows, values = [], []
+    for repeat, mean in enumerate(means):
+        for fold in range(folds):
+            rows.append(FoldRow(protocol, "faces", method, repeat, fold, "ok"))
+            values.append(mean + 0.01 * (fold - (folds - 1) / 2))
+    return UnitScores(protocol, "faces", method, rows, dict.fromkeys(metrics.BETTER, values), LOCAL)
+
+
+def printed(value: str, method: str = "knn", metric: str = "kl") -> VerdictRow:
+    row = VerdictRow(
+        "p", "1", "faces", "", "kNN", metric, value, "", "lower", "worse", method_id=method
+    )
+    return dataclasses.replace(row, protocol="paper", unit_dataset="faces")
+
+
+def seeds(*methods: str) -> list[UnitScores]:
+    return [unit("paper_seeds", method, SPREAD) for method in methods]
+
+
+def test_a_band_is_made_of_the_means_over_the_folds_of_each_seed() -> None:
+    (band,) = [b for b in bands_of(seeds("knn"))["paper", "faces"] if b.measure == "kl"]
+    assert (band.low, band.high) == (pytest.approx(0.040), pytest.approx(0.044))
+    assert len(band.means) == len(SPREAD)
+
+
+def test_units_of_ordinary_protocols_make_no_band() -> None:
+    assert bands_of([unit("paper", "knn", SPREAD)]) == {}
+
+
+def test_too_few_seeds_make_no_band() -> None:
+    assert bands_of([unit("paper_seeds", "knn", SPREAD[:4])]) == {("paper", "faces"): []}
+
+
+@pytest.mark.parametrize(
+    ("value", "outside"), [("0.041", False), ("0.0444", True), ("0.0395", True), ("0.04", False)]
+)
+def test_a_printed_number_is_inside_if_a_number_that_rounds_to_it_is(value, outside) -> None:
+    (row,) = with_bands([printed(value)], bands_of(seeds("knn")))
+    assert row.outside_seeds is outside
+
+
+def test_any_setting_of_the_method_may_explain_the_number_and_is_named() -> None:
+    other = unit("paper_seeds", "knn@wide", tuple(m + 0.01 for m in SPREAD))
+    (row,) = with_bands([printed("0.052")], bands_of([*seeds("knn"), other]))
+    assert row.fold_seeds == "inside the band of 10 fold seeds with knn@wide"
+
+
+def test_a_number_outside_of_all_tells_every_band() -> None:
+    other = unit("paper_seeds", "knn@wide", tuple(m + 0.01 for m in SPREAD))
+    (row,) = with_bands([printed("0.090")], bands_of([*seeds("knn"), other]))
+    assert row.fold_seeds == (
+        "outside every band of 10 fold seeds: knn 0.04 to 0.044, knn@wide 0.05 to 0.054"
+    )
+
+
+def test_bands_of_other_methods_and_measures_that_are_no_scores_say_nothing() -> None:
+    rows = [printed("0.041", method="svm"), printed("3.2", metric="train_seconds")]
+    assert [row.fold_seeds for row in with_bands(rows, bands_of(seeds("knn")))] == ["", ""]
+
+
+@pytest.mark.parametrize(("measure", "sign"), [("kl", -1), ("cosine", 1)])
+def test_too_good_looks_in_the_direction_of_the_measure(measure, sign) -> None:
+    band = Band("knn", measure, SPREAD)
+    middle = float(np.mean(SPREAD))
+    assert band.too_good(middle + sign * 0.02)
+    assert not band.too_good(middle - sign * 0.02)
+    assert not band.too_good(middle + sign * 0.001)
+
+
+def test_another_seed_looks_too_good_as_rarely_as_promised() -> None:
+    lot = np.random.default_rng(0)
+    draws = lot.normal(size=(20000, 11))
+    alarms = np.mean([Band("m", "kl", tuple(d[:10])).too_good(d[10]) for d in draws[:4000]])
+    assert alarms < 0.004
+
+
+def test_the_audit_refuses_a_unit_that_is_better_than_its_seeds(monkeypatch) -> None:
+    leaking = unit("paper", "knn", (0.002,))
+    honest = unit("paper", "knn@wide", (0.042,))
+    scope = Scope([], Places(*2 * ["x"]), 1, "")
+    scope.__dict__["chosen"] = [leaking, honest, *seeds("knn", "knn@wide")]
+    check = check_too_good(scope)
+    assert check.passed == ["paper/faces/knn@wide"]
+    (remark,) = check.failed
+    assert remark.subject == "paper/faces/knn"
+    assert "kl" in remark.text
+    assert "cosine" not in remark.text  # lower is no better there
+    assert too_good(honest, bands_of(seeds("knn@wide"))) == ""
