@@ -165,6 +165,14 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     claims.add_argument("paper", nargs="*", help="papers; default all five")
 
     _verb(verbs, "status", f"{here}.status", "How far the results are, and what failed.", json=True)
+    _verb(
+        verbs,
+        "doctor",
+        "ldlrepro.doctor.doctor",
+        "What this machine has for the workflow, what each finding means, and what to do.",
+        json=True,
+    )
+    _verb(verbs, "cite", "ldlrepro.cite.cite", "BibTeX of the project and of the papers.")
 
     schedule = _verb(
         verbs,

@@ -1,0 +1,98 @@
+"""`ldlrepro doctor` and `ldlrepro cite`: what is found, what it means, what to do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import namedtuple
+
+import pytest
+import yaml
+
+from ldlrepro import config, doctor
+from ldlrepro.cite import bibtex
+from ldlrepro.cli import main
+
+
+@pytest.fixture
+def told(capsys, monkeypatch, tmp_path):
+    """The answer in a folder without data, by what it is about."""
+    monkeypatch.setenv("LDLREPRO_ROOT", str(config.project_root()))
+    monkeypatch.setattr("ldlrepro.data.fetch.default_mirrors", lambda folders: [])
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/none.db")
+    monkeypatch.chdir(tmp_path)
+
+    def ask(status: int) -> dict[str, dict[str, str]]:
+        assert main(["doctor", "--json"]) == status
+        return {line["what"]: line for line in json.loads(capsys.readouterr().out)}
+
+    return ask
+
+
+def test_every_line_that_is_not_good_says_what_to_do_or_what_it_means(told) -> None:
+    lines = told(0)
+    assert {"Python", "packages", "cores", "memory", "SLURM", "GPU", "weights"} < set(lines)
+    assert all(line["do"] for line in lines.values() if line["state"] != doctor.GOOD)
+
+
+def test_public_and_licensed_data_are_told_apart_and_drawn_ones_left_out(told) -> None:
+    lines = told(0)
+    assert "sjaffe" in lines["to download"]["do"]
+    assert "fgnet" in lines["to apply for"]["do"]
+    assert "drawn" not in json.dumps(lines)
+
+
+def test_a_full_disk_is_bad_and_changes_the_exit_status(told, monkeypatch) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: usage(10, 10, 1e8))
+    assert told(1)["data/"]["do"].startswith("make room")
+
+
+def test_packages_of_other_versions_are_named(told, monkeypatch) -> None:
+    monkeypatch.setattr(doctor, "_installed", lambda name: "" if name == "numpy" else PINS[name])
+    line = told(0)["packages"]
+    assert line["found"].endswith("another version: numpy")
+    assert "make setup" in line["do"]
+
+
+PINS = dict(
+    line.split("==")
+    for line in (config.project_root() / "envs" / "lock.txt").read_text().splitlines()
+    if "==" in line
+)
+
+
+def test_a_card_that_this_torch_cannot_use_is_bad(told, monkeypatch) -> None:
+    found = doctor.shutil.which
+    monkeypatch.setattr(
+        doctor.shutil, "which", lambda tool: "/x" if tool == "nvidia-smi" else found(tool)
+    )
+    listed = subprocess.CompletedProcess([], 0, "GPU 0: NVIDIA H200 (UUID: GPU-1)\n")
+    monkeypatch.setattr(doctor.subprocess, "run", lambda *a, **k: listed)
+    monkeypatch.setattr(
+        doctor, "_installed", lambda name: "2.13.0+cpu" if name == "torch" else PINS.get(name, "")
+    )
+    line = told(1)["GPU"]
+    assert line["found"] == "GPU 0: NVIDIA H200"
+    assert "TORCH=gpu" in line["do"]
+
+
+def test_every_paper_can_be_cited(capsys) -> None:
+    assert main(["cite"]) == 0
+    told = capsys.readouterr().out
+    papers = [config.load_paper(p) for p in config.paper_ids()]
+    for paper in papers:
+        if not paper["synthetic"]:
+            assert f"title = {{{{{paper['title']}}}}}" in told
+    assert told.count("@") == 1 + sum(not paper["synthetic"] for paper in papers)
+
+
+def test_an_entry_has_the_fields_of_its_kind() -> None:
+    entry = yaml.safe_load(
+        "{type: conference-paper, title: 'T: u', year: 2018, conference: {name: C}, "
+        "authors: [{family-names: Ada}, {name: the many}]}"
+    )
+    assert bibtex(entry) == (
+        "@inproceedings{ada2018,\n  author = {Ada and {the many}},\n  title = {{T: u}},\n"
+        "  booktitle = {C},\n  year = {2018},\n}"
+    )
