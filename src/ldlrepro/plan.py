@@ -99,8 +99,9 @@ def _protocols_named_in(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     mentions: dict[str, Any] = {f"methods.{name}": m for name, m in tree["methods"].items()}
     mentions |= {f"extra.{i}": block for i, block in enumerate(tree.get("extra", []))}
     for name, definition in tree["protocols"].items():
-        if "noise_of" in definition:
-            yield f"protocols.{name}.noise_of", definition["noise_of"]
+        for key in ("noise_of", "persons_of"):
+            if key in definition:
+                yield f"protocols.{name}.{key}", definition[key]
     for number, table in tree["tables"].items():
         mentions[f"tables.{number}"] = table
         for name, setting in table.get("settings", {}).items():

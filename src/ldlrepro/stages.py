@@ -62,6 +62,7 @@ def prepare(args: argparse.Namespace) -> int:
 def folds(args: argparse.Namespace) -> int:
     from ldlrepro.data import DataUnavailable, load_ready
     from ldlrepro.protocols import folds, leaks
+    from ldlrepro.protocols.persons import folds_of
 
     protocol = plan.protocol(args.protocol)
     config.load_dataset(args.dataset)
@@ -78,7 +79,7 @@ def folds(args: argparse.Namespace) -> int:
     except DataUnavailable as error:
         made, found = [], {"available": False, "text": str(error)}
     else:
-        made = folds.make_folds(protocol, len(data.D), seed, data.groups)
+        made = folds_of(protocol, data, seed)
         report = leaks.check_leaks(data.X, data.D, made, data.groups)
         if report.broken:
             raise UserError(f"protocol {args.protocol} on {args.dataset}: {report.text()}")

@@ -60,7 +60,7 @@ class Wiring:
         return _digest({key: value for key, value in definition.items() if key != "text"})
 
     def fold_code(self, wildcards: Any) -> str:
-        return provenance.module_digest("ldlrepro.protocols.folds", "ldlrepro.protocols.leaks")
+        return provenance.module_digest("ldlrepro.protocols.persons", "ldlrepro.protocols.leaks")
 
     # ------------------------------------------------------------------ units
 

@@ -27,6 +27,7 @@ from ldlrepro.data.dataset import fingerprint
 from ldlrepro.data.fetch import read_status
 from ldlrepro.protocols import folds as folding
 from ldlrepro.protocols import leaks
+from ldlrepro.protocols.persons import folds_of
 from ldlrepro.runs import provenance, records
 from ldlrepro.runs.records import OK, UNAVAILABLE, FoldRow
 from ldlrepro.runs.seeds import seed_for
@@ -119,7 +120,7 @@ def check_folds(scope: Scope) -> Check:
                 check.skip(str(path), str(error))
                 continue
             seed = folding.folds_seed(scope.seed, protocol, dataset)
-            made = folding.make_folds(plan.protocol(protocol), len(data.D), seed, data.groups)
+            made = folds_of(plan.protocol(protocol), data, seed)
             stored, _ = folding.read_folds(path)
             same = folding.folds_digest(stored) == folding.folds_digest(made)
             check.judge(str(path), "" if same else "not the folds of the protocol", again)

@@ -138,11 +138,23 @@ def checked(
         id=dataset_id,
         X=X,
         D=D,
-        groups=_per_row(path, "groups", parts.get("groups"), len(D)),
+        groups=_persons(path, spec, parts.get("groups"), len(D)),
         target=None if target is None else _numbers(path, "target", target[:, None])[:, 0],
         labels=labels,
         fingerprint={**fingerprint(X, D), "renormalised_rows": renormalised},
     )
+
+
+def _persons(path: Path, spec: Mapping[str, Any], named: Any, n: int) -> np.ndarray | None:
+    """As the file names them, or counted off in the order of the rows."""
+    sizes = spec.get("rows_per_person")
+    if sizes is None:
+        return _per_row(path, "groups", named, n)
+    if isinstance(sizes, int):
+        sizes = [sizes] * -(-n // sizes)
+    if sum(sizes) != n:
+        raise _BadFileError(path, f"rows_per_person adds up to {sum(sizes)} rows, not {n}")
+    return np.repeat(np.arange(len(sizes)), sizes)
 
 
 def _features(path: Path, X: Any, sparse: bool) -> Any:

@@ -14,6 +14,7 @@ from ldlrepro.compare.cells import verdict_rows
 from ldlrepro.compare.claims import claim_rows
 from ldlrepro.compare.collect import LOCAL, Places, Units, best_source, local_units
 from ldlrepro.compare.comparisons import Evidence
+from ldlrepro.compare.persons import persons_apart
 from ldlrepro.compare.reference import chosen_units, reference_units
 from ldlrepro.report.content import Curve, Overhead, PaperPage, ReportContent, UnitKey
 from ldlrepro.report.figures import drawings
@@ -55,6 +56,7 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
             name: (spec["title"], spec.get("text", ""))
             for name, spec in tree.get("experiments", {}).items()
         },
+        persons=persons_apart(chosen),
         claims=claim_rows(paper, tree.get("claims", []), evidence),
         commands=[f"snakemake --cores all {paper}", f"ldlrepro verdicts {paper}"],
         method_titles={unit.method: _title(unit.method) for unit in units},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ldlrepro.compare.claims import ClaimRow
     from ldlrepro.compare.collect import UnitScores
+    from ldlrepro.compare.persons import PersonsApart
     from ldlrepro.compare.verdicts import VerdictRow
 
 UnitKey = tuple[str, str, str]
@@ -149,6 +150,8 @@ class PaperPage:
     """What experiments measured, by their id."""
     experiment_titles: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Experiment id -> (title, how it was done)."""
+    persons: list[PersonsApart] = field(default_factory=list)
+    """The same methods with persons kept apart."""
     claims: list[ClaimRow] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     method_titles: Mapping[str, str] = field(default_factory=dict)

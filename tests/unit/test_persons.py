@@ -1,0 +1,116 @@
+"""Persons kept apart: told from the order of rows, bundled into folds, compared with shuffling."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ldlrepro import metrics, plan
+from ldlrepro.compare.collect import LOCAL, UnitScores
+from ldlrepro.compare.persons import persons_apart
+from ldlrepro.data.dataset import Dataset
+from ldlrepro.data.readers import checked
+from ldlrepro.errors import UserError
+from ldlrepro.experiments.row_order import best_cut
+from ldlrepro.protocols.persons import bundled, folds_of
+from ldlrepro.runs.records import FoldRow
+
+BY_PERSON = {"scheme": "leave_one_group_out", "folds": 5}
+
+
+def test_the_best_cut_finds_where_drawn_persons_end() -> None:
+    lot = np.random.default_rng(3)
+    sizes = [6, 9, 7, 8, 6, 10]
+    X = np.repeat(lot.normal(size=(6, 20)), sizes, axis=0) + 0.3 * lot.normal(size=(46, 20))
+    assert best_cut(X, 6, 5, 10) == sizes
+
+
+def test_the_best_cut_is_the_best_of_all_cuts() -> None:
+    X = np.random.default_rng(5).normal(size=(12, 3))
+
+    def spread(sizes: list[int]) -> float:
+        parts = np.split(X, np.cumsum(sizes)[:-1])
+        return sum(((part - part.mean(axis=0)) ** 2).sum() for part in parts)
+
+    every = [[a, b, 12 - a - b] for a in range(2, 8) for b in range(2, 8) if 2 <= 12 - a - b <= 7]
+    assert spread(best_cut(X, 3, 2, 7)) == pytest.approx(min(map(spread, every)))
+
+
+def test_bundles_hold_whole_persons_and_as_many_each() -> None:
+    groups = np.repeat(np.arange(10), [1, 5, 2, 2, 9, 1, 1, 3, 4, 2])
+    bundles = bundled(groups, 5)
+    persons = [set(groups[bundles == number]) for number in range(5)]
+    assert [len(some) for some in persons] == [2] * 5
+    assert set.union(*persons) == set(range(10))
+
+
+def test_folds_by_person_test_every_row_once_and_share_nobody() -> None:
+    groups = np.repeat(np.arange(10), 4)
+    D = np.full((40, 2), 0.5)
+    made = folds_of(BY_PERSON, Dataset("d", np.zeros((40, 1)), D, groups), (1,))
+    assert len(made) == 5
+    assert sorted(np.concatenate([fold.test for fold in made])) == list(range(40))
+    assert not any(set(groups[fold.train]) & set(groups[fold.test]) for fold in made)
+
+
+def test_without_a_number_of_folds_each_person_is_one() -> None:
+    data = Dataset("d", np.zeros((6, 1)), np.full((6, 2), 0.5), np.array([7, 7, 3, 3, 3, 9]))
+    assert len(folds_of({"scheme": "leave_one_group_out"}, data, (1,))) == 3
+
+
+@pytest.mark.parametrize(("sizes", "groups"), [(2, [0, 0, 1, 1]), ([1, 3], [0, 1, 1, 1])])
+def test_rows_per_person_count_persons_off(tmp_path, sizes, groups) -> None:
+    parts = {"X": np.arange(8.0).reshape(4, 2), "D": np.full((4, 2), 0.5)}
+    found = checked("d", {"rows_per_person": sizes}, tmp_path, parts)
+    assert found.groups.tolist() == groups
+
+
+def test_rows_per_person_that_do_not_add_up_are_refused(tmp_path) -> None:
+    parts = {"X": np.arange(8.0).reshape(4, 2), "D": np.full((4, 2), 0.5)}
+    with pytest.raises(UserError, match="adds up to 6 rows, not 4"):
+        checked("d", {"rows_per_person": 3}, tmp_path, parts)
+
+
+@pytest.fixture
+def units(monkeypatch):
+    known = {"paper": {}, "paper_persons": {"persons_of": "paper"}}
+    monkeypatch.setattr(plan, "protocol", known.__getitem__)
+
+    def make(protocol: str, method: str, kl: float) -> UnitScores:
+        rows = [FoldRow(protocol, "faces", method, 0, fold, "ok") for fold in (0, 1)]
+        scores = {measure: [kl - 0.01, kl + 0.01] for measure in metrics.BETTER}
+        return UnitScores(protocol, "faces", method, rows, scores, LOCAL)
+
+    values = {
+        "train_mean": (0.10, 0.11),
+        "aa_knn": (0.04, 0.08),
+        "sa_bfgs": (0.05, 0.06),
+        "rf": (0.06, 0.09),
+        "true_labels": (0.0, 0.0),
+    }
+    return [
+        make(protocol, method, value)
+        for method, both in values.items()
+        for protocol, value in zip(("paper", "paper_persons"), both, strict=True)
+    ]
+
+
+def test_what_is_lost_is_measured_against_the_training_mean(units) -> None:
+    (found,) = persons_apart(units)
+    lost = {line.method: line.lost for line in found.lines}
+    assert lost == {
+        "aa_knn": pytest.approx(0.5),  # gained .06, gains .03
+        "sa_bfgs": pytest.approx(0.0),
+        "rf": pytest.approx(0.5),
+    }
+
+
+def test_places_change_and_controls_have_none(units) -> None:
+    (found,) = persons_apart(units)
+    places = [(line.method, line.rank_mixed, line.rank_apart) for line in found.lines]
+    assert places == [("aa_knn", 1, 2), ("sa_bfgs", 2, 1), ("rf", 3, 3)]
+    assert found.agreement["kl"] == pytest.approx(1 / 3)  # one of three pairs turned round
+
+
+def test_too_few_methods_make_no_comparison(units) -> None:
+    assert persons_apart([unit for unit in units if unit.method != "rf"]) == []
