@@ -9,8 +9,6 @@ from ldlrepro import metrics, plan
 from ldlrepro.compare.collect import LOCAL, UnitScores
 from ldlrepro.compare.persons import persons_apart
 from ldlrepro.data.dataset import Dataset
-from ldlrepro.data.readers import checked
-from ldlrepro.errors import UserError
 from ldlrepro.experiments.row_order import best_cut
 from ldlrepro.protocols.persons import bundled, folds_of
 from ldlrepro.runs.records import FoldRow
@@ -56,19 +54,6 @@ def test_folds_by_person_test_every_row_once_and_share_nobody() -> None:
 def test_without_a_number_of_folds_each_person_is_one() -> None:
     data = Dataset("d", np.zeros((6, 1)), np.full((6, 2), 0.5), np.array([7, 7, 3, 3, 3, 9]))
     assert len(folds_of({"scheme": "leave_one_group_out"}, data, (1,))) == 3
-
-
-@pytest.mark.parametrize(("sizes", "groups"), [(2, [0, 0, 1, 1]), ([1, 3], [0, 1, 1, 1])])
-def test_rows_per_person_count_persons_off(tmp_path, sizes, groups) -> None:
-    parts = {"X": np.arange(8.0).reshape(4, 2), "D": np.full((4, 2), 0.5)}
-    found = checked("d", {"rows_per_person": sizes}, tmp_path, parts)
-    assert found.groups.tolist() == groups
-
-
-def test_rows_per_person_that_do_not_add_up_are_refused(tmp_path) -> None:
-    parts = {"X": np.arange(8.0).reshape(4, 2), "D": np.full((4, 2), 0.5)}
-    with pytest.raises(UserError, match="adds up to 6 rows, not 4"):
-        checked("d", {"rows_per_person": 3}, tmp_path, parts)
 
 
 @pytest.fixture

@@ -426,3 +426,14 @@ def test_load_fetches_and_prepares_what_is_not_there_yet(tmp_path: Path) -> None
     second = load("toy", tmp_path)
     np.testing.assert_array_equal(first.X, second.X)
     assert path.stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize(("sizes", "last"), [(3, 3), ([4, 8], 1)])
+def test_rows_per_person_count_persons_off(tmp_path, sizes, last) -> None:
+    found = read_mat(tmp_path, good_arrays(), rows_per_person=sizes)
+    assert len(found.groups) == len(found.D) == N
+    assert (found.groups[0], found.groups[-1]) == (0, last)
+
+
+def test_rows_per_person_that_do_not_add_up_are_refused(tmp_path) -> None:
+    assert_refused(tmp_path, good_arrays(), "adds up to 15 rows, not 12", rows_per_person=5)
