@@ -25,6 +25,7 @@ wildcard_constraints:
     chunk=r"all|\d+-\d+",
     paper=r"[a-z0-9_]+",
     experiment=r"[a-z0-9_]+",
+    notebook=r"[a-z0-9_]+",
 
 
 include: "rules/data.smk"
@@ -35,6 +36,7 @@ include: "rules/experiments.smk"
 include: "rules/compare.smk"
 include: "rules/figures.smk"
 include: "rules/track.smk"
+include: "rules/notebooks.smk"
 include: "rules/report.smk"
 
 

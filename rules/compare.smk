@@ -7,7 +7,12 @@ rule compare:
         leaks=PLAN.paper_leaks,
         experiments=PLAN.paper_experiments,
     output:
-        verdicts="results/compare/{paper}/cells.csv",
+        verdicts=report(
+            "results/compare/{paper}/cells.csv",
+            category="Verdicts",
+            labels={"paper": "{paper}"},
+            caption="captions/verdicts.rst",
+        ),
     log:
         "logs/compare/{paper}.log",
     conda:

@@ -2,7 +2,14 @@ rule figures:
     input:
         verdicts="results/compare/{paper}/cells.csv",
     output:
-        drawings=directory("results/figures/{paper}"),
+        drawings=report(
+            directory("results/figures/{paper}"),
+            patterns=["{name}.svg"],
+            category="Figures",
+            subcategory="{paper}",
+            labels={"figure": "{name}"},
+            caption="captions/figures.rst",
+        ),
     log:
         "logs/figures/{paper}.log",
     conda:

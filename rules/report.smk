@@ -4,8 +4,14 @@
 rule report:
     input:
         tracked=PLAN.scope_tracked,
+        notebooks=PLAN.scope_notebooks,
     output:
-        page="results/report/{paper}.html",
+        page=report(
+            "results/report/{paper}.html",
+            category="Report",
+            labels={"papers": "{paper}"},
+            caption="captions/page.rst",
+        ),
     log:
         "logs/report/{paper}.log",
     conda:

@@ -288,6 +288,25 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     sync.add_argument("--tracking-uri", help="MLflow store; default: config, MLFLOW_TRACKING_URI")
     sync.add_argument("--out", help=argparse.SUPPRESS)
 
+    notebook = _verb(
+        verbs,
+        "notebook",
+        "ldlrepro.notebooks.notebook",
+        "Run one of notebooks/ on the results here and keep it as results/notebooks/NAME.html.",
+    )
+    notebook.add_argument("name", help="its file's name without .ipynb")
+    notebook.add_argument("--paper", default="mslp", help="the paper it is about; default mslp")
+
+    export = _verb(
+        verbs,
+        "export",
+        "ldlrepro.crate.export",
+        "Pack a finished paper as an RO-Crate (Workflow Run Crate): workflow, settings, records, "
+        "tables, and what made what. Data sets are named, never copied.",
+    )
+    export.add_argument("paper", help=IDS["paper"])
+    export.add_argument("--crate", type=Path, help="folder to make; default results/crate/PAPER")
+
     report = _verb(verbs, "report", f"{here}.report", "Write the report of all papers.")
     report.add_argument("--out", default="results/report/all.html", help="default: %(default)s")
     record = _verb(

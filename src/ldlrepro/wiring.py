@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import config, plan
+from ldlrepro import config, notebooks, plan
 from ldlrepro.data.fetch import default_mirrors, local_sources
 from ldlrepro.errors import UserError
 from ldlrepro.runs import provenance
@@ -148,6 +148,16 @@ class Wiring:
 
     def scope_tracked(self, wildcards: Any) -> list[str]:
         return [f"results/track/{paper}.json" for paper in self.scope(wildcards)]
+
+    def scope_notebooks(self, wildcards: Any) -> list[str]:
+        """The report of everything has the notebooks; that of one paper does not wait for them."""
+        return self.notebook_pages() if wildcards.paper == "all" else []
+
+    def notebook_pages(self) -> list[str]:
+        return [f"results/notebooks/{name}.html" for name in notebooks.names()]
+
+    def notebook_inputs(self, wildcards: Any) -> list[str]:
+        return [f"results/track/{paper}.json" for paper in self.run["papers"]]
 
     def report_code(self, wildcards: Any) -> str:
         return provenance.module_digest("ldlrepro.report.build")

@@ -12,7 +12,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("Snakefile", "rules", "config", "profiles", "src", "envs")
+PARTS = (
+    "Snakefile",
+    "rules",
+    "workflow",
+    "config",
+    "profiles",
+    "src",
+    "envs",
+    "notebooks",
+    "README.md",
+)
 
 
 @dataclass

@@ -21,8 +21,8 @@ def measure(inputs: Inputs, seed: int, persons: dict[str, int], sizes: tuple[int
     rows: list[list[Any]] = []
     for dataset in inputs.available():
         data = inputs.load(dataset)
-        X = _standardised(data.X)
-        neighbour = _nearest(X)
+        X = standardised(data.X)
+        neighbour = nearest(X)
         gap, chance = _gaps(neighbour, rng_for(seed, "row_order", dataset))
         count = persons[dataset]
         found = best_cut(X, count, *sizes)
@@ -60,12 +60,12 @@ def measure(inputs: Inputs, seed: int, persons: dict[str, int], sizes: tuple[int
     )
 
 
-def _standardised(X: np.ndarray) -> np.ndarray:
+def standardised(X: np.ndarray) -> np.ndarray:
     spread = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def _nearest(X: np.ndarray) -> np.ndarray:
+def nearest(X: np.ndarray) -> np.ndarray:
     from scipy.spatial.distance import cdist
 
     distances = cdist(X, X)

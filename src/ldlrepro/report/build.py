@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from ldlrepro import __version__, config, experiments, plan, sweeps
+from ldlrepro import __version__, config, experiments, notebooks, plan, sweeps
 from ldlrepro.compare.bands import bands_of, with_bands
 from ldlrepro.compare.cells import verdict_rows
 from ldlrepro.compare.claims import claim_rows
@@ -99,8 +99,21 @@ def report_content(results: Path, data: Path) -> ReportContent:
         git_commit=provenance.git_commit(),
         machine=f"{provenance.machine()['cpu']}, {platform.system()}",
         overhead=[_overhead(page) for page in pages if page.units],
+        further=_further(results),
         logs=lambda key: _log(results, key),
     )
+
+
+def _further(results: Path) -> list[tuple[str, str]]:
+    """Pages beside the report, by their address from its folder."""
+    found = []
+    for name in notebooks.names():
+        page = results / "notebooks" / f"{name}.html"
+        if page.is_file():
+            found.append((f"../notebooks/{page.name}", f"Notebook: {notebooks.title(name)}"))
+    if (results / "audit" / "audit.html").is_file():
+        found.append(("../audit/audit.html", "The last audit"))
+    return found
 
 
 @cache

@@ -178,6 +178,8 @@ class ReportContent:
     git_commit: str
     machine: str
     overhead: list[Overhead] = field(default_factory=list)
+    further: list[tuple[str, str]] = field(default_factory=list)
+    """(address, title) of other pages that are there: notebooks, the last audit."""
     logs: Callable[[UnitKey], str] | Mapping[UnitKey, str] = field(default_factory=dict)
     """Unit -> its log file, relative to the folder of the report; '' where there is none."""
 

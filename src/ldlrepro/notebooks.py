@@ -1,0 +1,60 @@
+"""Runs a notebook and keeps it as a page, with everything it showed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+from pathlib import Path
+
+from ldlrepro import config
+from ldlrepro.errors import UserError, unknown
+from ldlrepro.files import write_text
+from ldlrepro.stages import RESULTS, say
+
+PAPER = "LDLREPRO_PAPER"
+"""Tells a notebook which paper it is about."""
+CELL_SECONDS = 600
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in (config.project_root() / "notebooks").glob("*.ipynb"))
+
+
+def title(name: str) -> str:
+    """The first heading of a notebook."""
+    path = config.project_root() / "notebooks" / f"{name}.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return "".join(cells[0]["source"]).partition("\n")[0].removeprefix("# ")
+
+
+def notebook(args: argparse.Namespace) -> int:
+    import nbformat
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+    from nbconvert import HTMLExporter
+
+    if args.name not in names():
+        raise unknown("notebook", args.name, names(), "They stand in notebooks/.")
+    config.load_paper(args.paper)
+    path = config.project_root() / "notebooks" / f"{args.name}.ipynb"
+    book = nbformat.read(path, as_version=4)
+    os.environ[PAPER] = args.paper
+    # A socket of this user's own; jupyter's default is an open port of this machine.
+    kernel = AsyncKernelManager(kernel_name="python3", transport="ipc")
+    # Results and data are read from here, wherever the checkout is.
+    where = {"metadata": {"path": str(Path.cwd())}}
+    try:
+        NotebookClient(book, km=kernel, timeout=CELL_SECONDS, resources=where).execute()
+    except CellExecutionError as error:
+        said = re.sub(r"\x1b\[[0-9;]*m", "", f"{error.ename}: {error.evalue}")
+        raise UserError(
+            f"{path}: a cell failed: {said}. Open it with Jupyter to see where."
+        ) from None
+    page, _ = HTMLExporter(embed_images=True).from_notebook_node(book)
+    out = RESULTS / "notebooks" / f"{args.name}.html"
+    write_text(out, page)
+    say(f"{args.name}: {out}")
+    return 0

@@ -1,0 +1,71 @@
+"""What other tools expect of a Snakemake workflow: its place, its own report, its notebooks."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from conftest import Project
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_workflow_is_also_found_where_the_catalog_looks(project) -> None:
+    here = project.run("snakemake", "--list")
+    assert project.run("snakemake", "-s", "workflow/Snakefile", "--list") == here
+    assert "notebooks" in here.split()
+
+
+def test_the_catalog_entry_names_what_is_there() -> None:
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert usage["report"] is True
+    assert usage["software-stack-deployment"]["conda"] is True
+    assert (ROOT / "config" / "README.md").is_file()
+
+
+def test_the_report_of_snakemake_itself_has_categories_and_captions(undisturbed, tmp_path) -> None:
+    copy = replace(undisturbed, root=tmp_path / "copy")
+    shutil.copytree(undisturbed.root, copy.root, symlinks=True)
+    copy.snakemake("results/compare/tiny/cells.csv", "--report", "report.html")
+    page = (copy.root / "report.html").read_text()
+    assert "Verdicts" in page
+    assert "Every printed number of tiny" in page
+
+
+@pytest.fixture(scope="module")
+def tracked(undisturbed: Project, tmp_path_factory) -> Project:
+    """Finished results in MLflow, as notebooks find them."""
+    copy = replace(undisturbed, root=tmp_path_factory.mktemp("tracked") / "project")
+    shutil.copytree(undisturbed.root, copy.root, symlinks=True)
+    copy.run("ldlrepro", "sync", "tiny")
+    return copy
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "notebooks").glob("*.ipynb")))
+def test_every_notebook_runs_on_small_results(name, tracked) -> None:
+    tracked.run("ldlrepro", "notebook", name, "--paper", "tiny")
+    page = (tracked.root / "results" / "notebooks" / f"{name}.html").read_text()
+    assert "Traceback" not in page
+    assert "data:image/png" in page or "<table" in page
+
+
+def test_a_notebook_that_fails_says_where_and_leaves_no_page(tracked, tmp_path) -> None:
+    copy = replace(tracked, root=tmp_path / "copy")
+    shutil.copytree(tracked.root, copy.root, symlinks=True)
+    shutil.rmtree(copy.root / "results" / "notebooks", ignore_errors=True)
+    copy.edit("notebooks/04_inside_a_forest.ipynb", "random_state=1", "random_stat=1")
+    told = copy.run("ldlrepro", "notebook", "04_inside_a_forest", "--paper", "tiny", status=2)
+    assert "a cell failed: TypeError" in told
+    assert not (copy.root / "results/notebooks/04_inside_a_forest.html").exists()
+
+
+def test_notebooks_are_committed_without_outputs() -> None:
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        assert '"outputs": []' in path.read_text()
+        assert '"output_type"' not in path.read_text()
