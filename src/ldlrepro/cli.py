@@ -188,7 +188,7 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     explain = _verb(
         verbs,
         "explain",
-        f"{here}.explain",
+        "ldlrepro.explain.explain",
         "Tell all about one cell: printed and measured value, folds, settings, hashes, and the "
         "command that computes it again.",
         json=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -84,7 +83,7 @@ def verdicts(args: argparse.Namespace) -> int:
             f"no verdict '{args.show}'.{nearest(args.show, VERDICTS)} "
             f"They are: {', '.join(VERDICTS)}"
         )
-    rows = [row for paper in wanted for row in _rows(paper)]
+    rows = [row for paper in wanted for row in verdict_rows_of(paper)]
     rows = _only(rows, "dataset", args.dataset)
     rows = _only(rows, "method", args.method)
     if args.show:
@@ -135,18 +134,18 @@ def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
     return [row for row in rows if getattr(row, column) == wanted]
 
 
-def _rows(paper: str) -> list[Any]:
+def verdict_rows_of(paper: str) -> list[Any]:
     from ldlrepro import experiments
     from ldlrepro.compare.bands import bands_of, with_bands
     from ldlrepro.compare.cells import verdict_rows
     from ldlrepro.compare.reference import chosen_units
 
-    local, reference = _units(paper)
+    local, reference = units_of(paper)
     rows = verdict_rows(paper, local, reference, experiments.read_all(paper, RESULTS))
     return with_bands(rows, bands_of(chosen_units(plan.paper_units(paper), local, reference)))
 
 
-def _units(paper: str) -> tuple[dict[Any, Any], dict[Any, Any]]:
+def units_of(paper: str) -> tuple[dict[Any, Any], dict[Any, Any]]:
     from ldlrepro.compare.collect import Places, local_units
     from ldlrepro.compare.reference import reference_units
 
@@ -165,7 +164,7 @@ def _cell_line(row: Any) -> dict[str, str]:
     }
 
 
-# ---------------------------------------------------------------------- status and explain
+# ---------------------------------------------------------------------- status
 
 
 def status(args: argparse.Namespace) -> int:
@@ -175,7 +174,7 @@ def status(args: argparse.Namespace) -> int:
     rows = []
     for paper in config.paper_ids():
         units = plan.paper_units(paper)
-        local, reference = _units(paper)
+        local, reference = units_of(paper)
         done = [
             u
             for u in units
@@ -201,7 +200,7 @@ def schedule(args: argparse.Namespace) -> int:
     from ldlrepro import schedule as schedules
 
     units = plan.paper_units(args.paper)
-    jobs, missing = schedules.jobs_of(units, *_units(args.paper))
+    jobs, missing = schedules.jobs_of(units, *units_of(args.paper))
     if not jobs:
         raise UserError(f"no unit of {args.paper} has been measured, here or in reference/")
     found = schedules.simulate(jobs, args.cores, missing)
@@ -216,63 +215,6 @@ def schedule(args: argparse.Namespace) -> int:
         "units without times": len(found.missing),
     }
     return answer(args, [row], tuple(row))
-
-
-def explain(args: argparse.Namespace) -> int:
-    paper = args.cell.partition("/")[0]
-    config.load_paper(paper)
-    rows = {row.cell: row for row in _rows(paper)}
-    if args.cell not in rows:
-        raise UserError(
-            f"no cell '{args.cell}'.{nearest(args.cell, rows)} A cell is named "
-            f"PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE; `ldlrepro verdicts {paper} --show "
-            "reproduced` lists some."
-        )
-    row = rows[args.cell]
-    facts: dict[str, Any] = {
-        key: value for key, value in asdict(row).items() if value not in ("", None)
-    }
-    local, reference = _units(paper)
-    key = (row.protocol, row.unit_dataset, row.method_id)
-    scored = {"local": local, "reference": reference}.get(row.source, {}).get(key)
-    if scored is not None:
-        facts |= _unit_facts(row, scored)
-    if row.method_id and config.method_exists(row.method_id):
-        facts["open points"] = config.load_method(row.method_id).get("choices", [])
-        facts["compute it again"] = "ldlrepro run " + " ".join(key) + " --fresh"
-    if name := config.load_paper(paper)["tables"][row.table].get("experiment"):
-        facts["compute it again"] = f"ldlrepro experiment {paper} {name}"
-    if args.json:
-        print(json.dumps(facts, indent=1, default=str))
-        return 0
-    for name, value in facts.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            print(f"{name}:")
-            for entry in value:
-                print("  - " + "; ".join(f"{k}: {v}" for k, v in entry.items()))
-        else:
-            print(f"{name + ':':<18} {value}")
-    return 0
-
-
-def _unit_facts(row: Any, scored: Any) -> dict[str, Any]:
-    first = scored.rows[0]
-    values = scored.values(row.metric.removeprefix("delta_"))  # none for seconds
-    facts: dict[str, Any] = {}
-    if values:
-        facts["fold values"] = " ".join(f"{v:.4f}" for v in values)
-        facts["median of folds"] = round(statistics.median(values), 6)
-    return facts | {
-        "parameters": first.params,
-        "fit seconds": round(statistics.median(r.fit_s for r in scored.rows), 3),
-        "data_sha256": first.data_sha256,
-        "folds_sha256": first.folds_sha256,
-        "spec_sha256": first.spec_sha256,
-        "code_sha256": first.code_sha256,
-        "git_commit": first.git_commit,
-        "versions": first.versions,
-        "record": ", ".join(map(str, scored.files)),
-    }
 
 
 # ---------------------------------------------------------------------- answers

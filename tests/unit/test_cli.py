@@ -209,7 +209,8 @@ def test_explain_tells_what_a_measured_cell_rests_on(tiny, capsys):
     assert status == 0
     assert facts["compute it again"] == "ldlrepro run tiny toy near --fresh"
     assert len(facts["fold values"].split()) == 4
-    assert facts["parameters"]["n_neighbors"] == 4
+    (parameter,) = [p for p in facts["parameters"] if p["parameter"] == "n_neighbors"]
+    assert parameter["value"] == "4"
     assert len(facts["code_sha256"]) == 64
     _, text, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl")
     assert "ldlrepro run tiny toy near" in text

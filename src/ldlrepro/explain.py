@@ -1,0 +1,150 @@
+"""All about one cell: what it rests on, where each parameter comes from, and what moves it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ldlrepro import config, plan
+from ldlrepro.compare.collect import UnitScores, best_source
+from ldlrepro.compare.verdicts import VerdictRow, deviation
+from ldlrepro.errors import UserError, nearest
+from ldlrepro.questions import units_of, verdict_rows_of
+
+IN_CHOICES = "left open; our choice, see open points"
+IN_GRID = "decided on validation rows"
+IN_VARIANT = "what this variant changes"
+IN_YAML = "as the paper or its code says"
+NOWHERE = "default of the class"
+
+
+def explain(args: argparse.Namespace) -> int:
+    paper = args.cell.partition("/")[0]
+    config.load_paper(paper)
+    rows = {row.cell: row for row in verdict_rows_of(paper)}
+    if args.cell not in rows:
+        raise UserError(
+            f"no cell '{args.cell}'.{nearest(args.cell, rows)} A cell is named "
+            f"PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE; `ldlrepro verdicts {paper} --show "
+            "reproduced` lists some."
+        )
+    facts = facts_of(paper, rows[args.cell])
+    if args.json:
+        print(json.dumps(facts, indent=1, default=str))
+    else:
+        print("\n".join(_lines(facts)))
+    return 0
+
+
+def facts_of(paper: str, row: VerdictRow) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        key: value for key, value in asdict(row).items() if value not in ("", None)
+    }
+    local, reference = units_of(paper)
+    key = (row.protocol, row.unit_dataset, row.method_id)
+    scored = {"local": local, "reference": reference}.get(row.source, {}).get(key)
+    if scored is not None:
+        facts |= _unit_facts(row, scored)
+        facts["what moves it"] = what_moves(paper, row, local, reference)
+    if row.method_id and config.method_exists(row.method_id):
+        facts["open points"] = config.load_method(row.method_id).get("choices", [])
+        facts["compute it again"] = "ldlrepro run " + " ".join(key) + " --fresh"
+    if name := config.load_paper(paper)["tables"][row.table].get("experiment"):
+        facts["compute it again"] = f"ldlrepro experiment {paper} {name}"
+    return facts
+
+
+def _unit_facts(row: VerdictRow, scored: UnitScores) -> dict[str, Any]:
+    first = scored.rows[0]
+    values = scored.values(row.metric.removeprefix("delta_"))  # none for seconds
+    facts: dict[str, Any] = {}
+    if values:
+        facts["fold values"] = " ".join(f"{v:.4f}" for v in values)
+        facts["median of folds"] = round(statistics.median(values), 6)
+    return facts | {
+        "parameters": parameters_of(scored),
+        "seeds": f"{first.seed} in the first fold; each fold has its own",
+        "computed": first.started_at,
+        "fit seconds": round(statistics.median(r.fit_s for r in scored.rows), 3),
+        "data_sha256": first.data_sha256,
+        "folds_sha256": first.folds_sha256,
+        "spec_sha256": first.spec_sha256,
+        "code_sha256": first.code_sha256,
+        "lock_sha256": first.lock_sha256,
+        "git_commit": first.git_commit,
+        "versions": first.versions,
+        "record": ", ".join(map(str, scored.files)),
+    }
+
+
+def parameters_of(scored: UnitScores) -> list[dict[str, Any]]:
+    """Every parameter, its value (or values over the folds) and where it comes from."""
+    family, _, variant = scored.method.partition("@")
+    spec = config.load_method(scored.method)
+    base = config.load_method(family).get("parameters", {}) if variant else {}
+    found = []
+    for name in sorted(scored.rows[0].params):
+        if name in ("random_state", "n_jobs"):
+            continue
+        counts = Counter(json.dumps(row.params.get(name), default=str) for row in scored.rows)
+        values = [
+            value if len(counts) == 1 else f"{value} ({times} folds)"
+            for value, times in counts.most_common()
+        ]
+        origin = _origin(name, spec, base if variant else spec.get("parameters", {}))
+        found.append({"parameter": name, "value": ", ".join(values), "from": origin})
+    return found
+
+
+def _origin(name: str, spec: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+    given = spec.get("parameters", {})
+    if name in spec.get("grid", {}):
+        return IN_GRID
+    if name in given and base.get(name) != given[name]:
+        return IN_VARIANT
+    if name in {choice["switch"] for choice in spec.get("choices", [])}:
+        return IN_CHOICES
+    return IN_YAML if name in given else NOWHERE
+
+
+def what_moves(
+    paper: str, row: VerdictRow, local: Mapping[Any, Any], reference: Mapping[Any, Any]
+) -> list[dict[str, Any]]:
+    """Other settings of the method on the same folds, the one nearest to the print first."""
+    family = row.method_id.partition("@")[0]
+    metric = row.metric.removeprefix("delta_")
+    found = []
+    for unit in plan.paper_units(paper):
+        if (unit.protocol, unit.dataset) != (row.protocol, row.unit_dataset):
+            continue
+        if unit.method.partition("@")[0] != family or unit.method == row.method_id:
+            continue
+        scored = best_source(unit, dict(local), dict(reference))
+        if scored is None or not scored.values(metric) or row.metric != metric:
+            continue
+        mean = statistics.fmean(scored.values(metric))
+        off = deviation(mean, row.printed)
+        found.append(
+            {
+                "setting": unit.method,
+                "measured": round(mean, 5),
+                "deviation": "" if off is None else f"{off:+.1%}",
+            }
+        )
+    return sorted(found, key=lambda entry: abs(entry["measured"] - float(row.printed)))
+
+
+def _lines(facts: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for name, value in facts.items():
+        if isinstance(value, list):
+            entries = ["; ".join(f"{k}: {v}" for k, v in entry.items()) for entry in value]
+            lines += [f"{name}:", *(f"  - {entry}" for entry in entries or ["none"])]
+        else:
+            lines.append(f"{name + ':':<18} {value}")
+    return lines

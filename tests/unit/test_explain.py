@@ -1,0 +1,85 @@
+"""`ldlrepro explain`: where parameters come from, and what moves a number."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from ldlrepro import config, explain, metrics, plan
+from ldlrepro.compare.collect import REFERENCE, UnitScores
+from ldlrepro.compare.verdicts import VerdictRow
+from ldlrepro.runs.records import FoldRow
+
+METHODS = {
+    "forest": {
+        "parameters": {"trees": 20, "step": 1},
+        "choices": [{"switch": "step", "default": 1}],
+        "grid": {"depth": [2, 5]},
+    },
+    "forest@wide": {
+        "parameters": {"trees": 90, "step": 1},
+        "choices": [{"switch": "step", "default": 1}],
+        "grid": {"depth": [2, 5]},
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def methods(monkeypatch):
+    monkeypatch.setattr(config, "load_method", METHODS.__getitem__)
+
+
+def unit(method: str, kl: float, depths: tuple[int, ...] = (2, 5, 5)) -> UnitScores:
+    rows = [
+        FoldRow(
+            "p",
+            "faces",
+            method,
+            0,
+            fold,
+            "ok",
+            params={"trees": 20, "step": 1, "depth": depth, "gain": "x", "random_state": fold},
+        )
+        for fold, depth in enumerate(depths)
+    ]
+    scores = {measure: [kl] * len(rows) for measure in metrics.BETTER}
+    return UnitScores("p", "faces", method, rows, scores, REFERENCE)
+
+
+def origins(method: str) -> dict[str, str]:
+    return {p["parameter"]: p["from"] for p in explain.parameters_of(unit(method, 0.1))}
+
+
+def test_every_parameter_says_where_it_comes_from() -> None:
+    assert origins("forest") == {
+        "depth": explain.IN_GRID,
+        "gain": explain.NOWHERE,
+        "step": explain.IN_CHOICES,
+        "trees": explain.IN_YAML,
+    }
+
+
+def test_what_a_variant_changes_is_told_apart_from_what_it_keeps() -> None:
+    assert origins("forest@wide")["trees"] == explain.IN_VARIANT
+    assert origins("forest@wide")["step"] == explain.IN_CHOICES
+
+
+def test_values_that_differ_between_folds_are_counted() -> None:
+    values = {p["parameter"]: p["value"] for p in explain.parameters_of(unit("forest", 0.1))}
+    assert values["depth"] == "5 (2 folds), 2 (1 folds)"
+    assert values["trees"] == "20"
+
+
+def test_other_settings_on_the_same_folds_are_told_the_nearest_to_the_print_first(monkeypatch):
+    units = [unit("forest", 0.30), unit("forest@far", 0.90), unit("forest@wide", 0.11)]
+    units += [unit("knn", 0.10), dataclasses.replace(unit("forest@else", 0.1), dataset="other")]
+    monkeypatch.setattr(plan, "paper_units", lambda paper: [plan.Unit(*u.key) for u in units])
+    monkeypatch.setattr(plan, "protocol", lambda name: {"scheme": "kfold", "folds": 3})
+    row = VerdictRow("x", "1", "faces", "", "F", "kl", "0.10", "", "lower", "worse")
+    row = dataclasses.replace(row, protocol="p", unit_dataset="faces", method_id="forest")
+    told = explain.what_moves("x", row, {}, {u.key: u for u in units})
+    assert [(t["setting"], t["deviation"]) for t in told] == [
+        ("forest@wide", "+10.0%"),
+        ("forest@far", "+800.0%"),
+    ]
