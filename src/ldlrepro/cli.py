@@ -164,7 +164,15 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     )
     claims.add_argument("paper", nargs="*", help="papers; default all five")
 
-    _verb(verbs, "status", f"{here}.status", "How far the results are, and what failed.", json=True)
+    status = _verb(
+        verbs,
+        "status",
+        f"{here}.status",
+        "How far the results are, what failed, and how long the rest takes by the times of the "
+        "reference.",
+        json=True,
+    )
+    status.add_argument("paper", nargs="*", help="papers; default all")
     _verb(
         verbs,
         "doctor",

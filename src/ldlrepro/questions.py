@@ -168,19 +168,20 @@ def _cell_line(row: Any) -> dict[str, str]:
 
 
 def status(args: argparse.Namespace) -> int:
+    from ldlrepro import schedule as schedules
     from ldlrepro.compare.collect import is_complete
     from ldlrepro.runs.records import FAILED, UNAVAILABLE
 
-    rows = []
-    for paper in config.paper_ids():
+    rows, failures = [], []
+    for paper in args.paper or config.paper_ids():
         units = plan.paper_units(paper)
         local, reference = units_of(paper)
-        done = [
-            u
-            for u in units
-            if (key := tuple(asdict(u).values())) in local and is_complete(u, local[key])
-        ]
+        keys = {unit: tuple(asdict(unit).values()) for unit in units}
+        done = {u for u, key in keys.items() if key in local and is_complete(u, local[key])}
         states = [{row.status for row in unit.rows} for unit in local.values()]
+        absent = {key for key, unit in local.items() if unit.rows[0].status == UNAVAILABLE}
+        open_units = [u for u, key in keys.items() if u not in done and key not in absent]
+        jobs, unknown = schedules.jobs_of(open_units, {}, reference)
         seconds = sum(r.fit_s + r.predict_s + r.overhead_s for u in local.values() for r in u.rows)
         rows.append(
             {
@@ -189,11 +190,19 @@ def status(args: argparse.Namespace) -> int:
                 "done here": len(done),
                 "failed": sum(FAILED in state for state in states),
                 "no data": sum(UNAVAILABLE in state for state in states),
-                "in reference": sum(tuple(asdict(u).values()) in reference for u in units),
+                "in reference": sum(key in reference for key in keys.values()),
                 "compute min": round(seconds / 60, 1),
+                "to do, core min": round(sum(job.seconds * job.cores for job in jobs) / 60, 1),
+                "of unknown length": len(unknown),
             }
         )
-    return answer(args, rows, tuple(rows[0]))
+        for key, scored in local.items():
+            if errors := [row.error for row in scored.rows if row.status == FAILED]:
+                failures.append(f"FAILED {'/'.join(key)}: {errors[0].strip().splitlines()[-1]}")
+    answer(args, rows, tuple(rows[0]))
+    if failures and not args.json:
+        print("\n".join(["", *failures]))
+    return 0
 
 
 def schedule(args: argparse.Namespace) -> int:

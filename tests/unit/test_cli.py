@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -198,6 +199,35 @@ def test_a_unit_by_hand_makes_its_inputs_and_shows_up_in_the_status(tiny, capsys
     _, out, _ = ask(capsys, "status", "--json")
     (row,) = [r for r in json.loads(out) if r["paper"] == "tiny"]
     assert (row["units"], row["done here"], row["failed"], row["no data"]) == (2, 1, 0, 0)
+
+
+BROKEN = """
+from ldlrepro.models.base import LDLEstimator
+
+
+class Broken(LDLEstimator):
+    def _fit(self, X, D):
+        raise ValueError("no rows like these")
+"""
+
+
+def test_status_names_what_failed_and_how_long_the_rest_takes(tiny, capsys):
+    tiny.module("broken", BROKEN)
+    tiny.write("config/methods/near.yaml", "title: Broken\nclass: broken.Broken\n")
+    ask(capsys, "run", "tiny", "toy", "near")
+    _, text, _ = ask(capsys, "status", "tiny")
+    assert text.splitlines()[-1] == "FAILED tiny/toy/near: ValueError: no rows like these"
+    _, out, _ = ask(capsys, "status", "tiny", "--json")
+    (row,) = json.loads(out)
+    assert (row["failed"], row["of unknown length"]) == (1, 2)
+    ask(capsys, "run", "tiny", "toy", "train_mean")
+    ask(capsys, "record", "tiny")
+    tiny.forget()
+    shutil.rmtree(tiny.root / "results" / "units")
+    _, out, _ = ask(capsys, "status", "tiny", "--json")
+    (row,) = json.loads(out)
+    assert row["of unknown length"] == 1
+    assert row["to do, core min"] > 0
 
 
 def test_explain_tells_what_a_measured_cell_rests_on(tiny, capsys):
