@@ -392,3 +392,15 @@ def test_the_readme_counts_what_the_reference_holds(monkeypatch, capsys, tmp_pat
     assert set(shown) == set(counted)
     for paper, row in shown.items():
         assert row == {name: str(counted[paper][name]) for name in head}
+
+
+def test_the_picture_of_the_readme_shows_the_same_numbers(monkeypatch):
+    from ldlrepro.report import summary
+
+    def numbers(svg: str) -> list[str]:
+        return re.findall(r">(\d+)</text>", svg)
+
+    monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
+    shown = numbers((ROOT / summary.PICTURE).read_text())
+    assert shown == numbers(summary.picture(summary.counts()))
+    assert len(shown) > 10

@@ -185,11 +185,11 @@ def _nothing(figure: Any, axes: Any, text: str) -> Any:
     return figure
 
 
-def as_svg(figure: Any) -> str:
+def as_svg(figure: Any, transparent: bool = True) -> str:
     """SVG text that is the same for the same content: no date, fixed ids."""
     import matplotlib
 
     out = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "ldlrepro", "svg.fonttype": "none"}):
-        figure.savefig(out, format="svg", metadata={"Date": None}, transparent=True)
+        figure.savefig(out, format="svg", metadata={"Date": None}, transparent=transparent)
     return out.getvalue()
