@@ -21,10 +21,12 @@ from ldlrepro.compare.collect import LOCAL, UnitScores
 from ldlrepro.errors import UserError
 from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 1
+LAYOUT = 2
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
+NOT_SHOWN = {"random_state", "n_jobs"}
+"""Seeds of the folds, and threads, which change no bit: they say nothing of a method."""
 LONGEST_PARAM, LONGEST_TAG = 6000, 8000
 DECIMALS = 12
 VIEW_TAG = "mlflow.sharedViewState."
@@ -136,7 +138,7 @@ def _params(rows: Sequence[FoldRow]) -> dict[str, str]:
         "folds": str(1 + max(row.fold for row in rows)),
         "repeats": str(1 + max(row.repeat for row in rows)),
     }
-    for name in sorted({name for row in rows for name in row.params}):
+    for name in sorted({name for row in rows for name in row.params} - NOT_SHOWN):
         values = [_text(row.params[name]) for row in rows if name in row.params]
         ranked = Counter(values).most_common()
         params[f"param.{name}"] = _cut(ranked[0][0], LONGEST_PARAM)

@@ -7,7 +7,6 @@ import csv
 import math
 import random
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,23 +24,10 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 pytestmark = pytest.mark.browser
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 800}
 RECORDS_LOOKED_AT = 25
 
 # ---------------------------------------------------------------------- for any report
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is installed")
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=executable, args=flags)
-        yield started
-        started.close()
 
 
 def listen(page: Any) -> list[str]:

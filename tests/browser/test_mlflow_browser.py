@@ -1,0 +1,137 @@
+"""MLflow's own page on our runs: the view of a table, and methods beside each other.
+
+With LDLREPRO_PICTURES=docs/pictures the tests renew the pictures of docs/tracking.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from ldlrepro.compare.collect import LOCAL, UnitScores
+from ldlrepro.runs.records import FoldRow
+from ldlrepro.track import sync
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+KL = {"knn": 0.050, "forest": 0.040, "maxent": 0.060, "mean": 0.073}
+"""Method -> its KL."""
+
+
+def unit(method: str, kl: float) -> UnitScores:
+    rows = [
+        FoldRow(
+            "paper",
+            "faces",
+            method,
+            0,
+            fold,
+            "ok",
+            params={"k": 5, "random_state": fold},
+            fit_s=10 * kl,
+            started_at="2026-03-01T10:00:00+00:00",
+        )
+        for fold in range(3)
+    ]
+    scores = {"kl": [kl - 0.001, kl, kl + 0.001], "cosine": [1 - kl] * 3}
+    return UnitScores("paper", "faces", method, rows, scores, LOCAL)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> Iterator[str]:
+    """A server on four runs of one table."""
+    store = f"sqlite:///{tmp_path_factory.mktemp('mlflow')}/mlflow.db"
+    sync("paper", "A paper", [unit(*item) for item in KL.items()], store)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", store]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    server = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true"},
+    )
+    found = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(found, server)
+        yield found
+    finally:
+        os.killpg(server.pid, 9)
+        server.wait()
+
+
+def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        assert server.poll() is None, "the server ended"
+        try:
+            with urllib.request.urlopen(f"{address}/health", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail("the server does not answer")
+
+
+@pytest.fixture
+def page(browser) -> Iterator[Any]:
+    opened = browser.new_page(viewport={"width": 1500, "height": 800})
+    opened.set_default_timeout(90_000)
+    yield opened
+    opened.close()
+
+
+def keep(page: Any, name: str) -> None:
+    if folder := os.environ.get("LDLREPRO_PICTURES"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(folder) / f"{name}.jpg", type="jpeg", quality=60)
+
+
+def names_in(page: Any) -> list[str]:
+    """Runs of the table from top to bottom."""
+    links = page.locator("a[href*='/runs/']").filter(has_text="faces / ")
+    links.first.wait_for()
+    return list(dict.fromkeys(links.all_inner_texts()))
+
+
+def test_the_saved_view_of_a_table_lists_its_methods_the_best_first(address, page) -> None:
+    page.goto(f"{address}/#/experiments/1/runs?viewStateShareKey=paper-faces")
+    shown = names_in(page)
+    keep(page, "mlflow-table")
+    assert shown == [f"faces / {name}" for name in sorted(KL, key=KL.__getitem__)]
+
+
+def test_runs_beside_each_other_have_axes_by_method_and_measure(address, page) -> None:
+    runs = json.loads(_post(address, "runs/search", {"experiment_ids": ["1"]}))["runs"]
+    ids = quote(json.dumps([run["info"]["run_id"] for run in runs]))
+    page.goto(f"{address}/#/compare-runs?runs={ids}&experiments={quote(json.dumps(['1']))}")
+    page.get_by_text("Parallel Coordinates Plot").wait_for()
+    page.get_by_text("Scatter Plot").wait_for()
+    page.get_by_text("Parameters:").wait_for()
+    page.wait_for_function("document.body.innerText.includes('forest')")
+    text = page.inner_text("body")
+    keep(page, "mlflow-compare")
+    assert "Comparing 4 Runs" in text
+    assert "random_state" not in text  # seeds differ by fold and would only be in the way
+
+
+def _post(address: str, path: str, content: dict[str, Any]) -> bytes:
+    request = urllib.request.Request(
+        f"{address}/api/2.0/mlflow/{path}",
+        json.dumps(content).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return bytes(answer.read())
