@@ -80,7 +80,7 @@ class Place:
     """Where it is computed, and how the pixels get there."""
 
     device: torch.device
-    mixed_precision: bool = True
+    mixed_precision: bool = False
     readers: int = 2
 
     @property
@@ -149,11 +149,12 @@ class Training:
         draws = np.random.default_rng([self.seed, self.step])
         turn = self.course.turn(self.step, draws)
         torch.manual_seed(int(draws.integers(2**63)))  # decides which units drop out
-        index = torch.from_numpy(rows).to(self.where.device, non_blocking=True)
-        pixels = pixels.to(self.where.device, non_blocking=True)
+        device = self.where.device
+        index = torch.from_numpy(rows).to(device, non_blocking=True)
+        pixels = pixels.to(device, non_blocking=True)
         targets = self.targets[index]
         with torch.enable_grad():
-            with torch.autocast("cuda", torch.bfloat16, enabled=self.where.mixed_precision):
+            with torch.autocast(device.type, torch.bfloat16, self.where.mixed_precision):
                 outputs = self.network(self.window.at_random(pixels, self.course.flip, draws))
             loss = self.head.loss(outputs, targets, turn)
         if loss is not None:
