@@ -55,7 +55,7 @@ def linear_network(widths: list[int], pixels: int = 4, dropout: float = 0.0) -> 
     return ImageNetwork(trunk, 3 * pixels, widths, PREPROCESSING[TORCHVISION]).double()
 
 
-class Killed(Exception):
+class KilledError(Exception):
     pass
 
 
@@ -76,4 +76,4 @@ class Recorder:
     def report(self, step: int, values: Mapping[str, float]) -> None:
         self.told.append((step, dict(values)))
         if step == self.kill_at:
-            raise Killed
+            raise KilledError

@@ -1,4 +1,4 @@
-"""What networks get to see: order of images, squares and mirrors, memory, weights, real learning."""
+"""What networks get to see: order of images, squares and mirrors, memory, weights, learning."""
 
 import numpy as np
 import pytest
@@ -111,7 +111,7 @@ def test_the_last_layer_alone_is_made_anew(monkeypatch, name, side):
 
 def test_random_weights_are_asked_for_and_said():
     X, D = pictures()
-    with pytest.raises(UserError, match="no weights.*random_weights: true"):
+    with pytest.raises(UserError, match=r"no weights.*random_weights: true"):
         built("dldl", random_weights=False).fit(X, D)
     assert built("dldl").fit(X, D).diagnostics_["warning"].startswith("RANDOM START")
 

@@ -16,7 +16,7 @@ from ldlrepro.models._soft_leaves import DistributionLeaves, GaussianLeaves
 from ldlrepro.models._soft_linear import Steps
 from ldlrepro.models._soft_training import LinearForest, Plan
 from ldlrepro.models._watch import watched_by
-from tests.oracle.images import KINDS, Killed, Recorder, built, linear_network, pictures
+from tests.oracle.images import KINDS, KilledError, Recorder, built, linear_network, pictures
 
 TREES, DEPTH, UNITS, BATCH, STEPS = 3, 3, 4, 6, 17
 
@@ -134,7 +134,7 @@ def test_training_taken_up_ends_as_one_that_nobody_stopped(every_step, kind, kil
     straight = built(kind).fit(X, D)
     watch = Recorder(kill_at)
     with watched_by(watch):
-        with pytest.raises(Killed):
+        with pytest.raises(KilledError):
             built(kind).fit(X, D)
         watch.kill_at = None
         resumed = built(kind).fit(X, D)
@@ -149,7 +149,7 @@ def test_every_optimiser_and_crop_is_taken_up(every_step, other):
     X, D = pictures()
     straight = built("drf", **other).fit(X, D)
     watch = Recorder(8)
-    with watched_by(watch), pytest.raises(Killed):
+    with watched_by(watch), pytest.raises(KilledError):
         built("drf", **other).fit(X, D)
     watch.kill_at = None
     with watched_by(watch):
@@ -173,7 +173,7 @@ def test_units_drop_out_the_same_after_a_kill(every_step):
 
     straight = train(Recorder())
     watch = Recorder(9)
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         train(watch)
     watch.kill_at = None
     for ours, theirs in zip(train(watch), straight, strict=True):
@@ -183,7 +183,7 @@ def test_units_drop_out_the_same_after_a_kill(every_step):
 def test_state_is_plain_and_survives_a_file(every_step):
     X, D = pictures()
     watch = Recorder(8)
-    with watched_by(watch), pytest.raises(Killed):
+    with watched_by(watch), pytest.raises(KilledError):
         built("drf").fit(X, D)
     assert_plain(watch.kept)
     file = io.BytesIO()
@@ -228,7 +228,7 @@ def test_kept_state_does_not_change_while_training_goes_on(every_step):
 def test_state_of_another_fit_is_left_alone(every_step, other):
     X, D = pictures()
     watch = Recorder(8)
-    with watched_by(watch), pytest.raises(Killed):
+    with watched_by(watch), pytest.raises(KilledError):
         built("drf").fit(X, D)
     watch.kill_at = None
     with watched_by(watch):

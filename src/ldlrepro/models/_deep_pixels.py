@@ -137,4 +137,6 @@ class Window:
             columns = np.where(mirrored[:, None], columns[:, ::-1], columns)
         lines = top[:, None] + np.arange(height)
         index = (np.arange(count)[:, None, None], lines[:, :, None], columns[:, None, :])
-        return pixels[tuple(torch.from_numpy(part).to(pixels.device) for part in index)]
+        # Without waiting for what the GPU still has to do.
+        there = (torch.from_numpy(part).to(pixels.device, non_blocking=True) for part in index)
+        return pixels[tuple(there)]
