@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import psutil
 import torch
 from torch import Tensor, nn
 
+from ldlrepro import memory
 from ldlrepro.errors import UserError
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ldlrepro.models._deep_training import Course, Place
 
 GB = 1e9
-CGROUPS = "/sys/fs/cgroup"
-"""Where Linux says what a job may use, if something sets a limit."""
 
 
 def check_memory(
@@ -76,15 +74,4 @@ def activation_bytes(network: nn.Module, shape: tuple[int, int]) -> int:
 def free_bytes(device: torch.device) -> int:
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    return min(psutil.virtual_memory().available, _left_of_limit())
-
-
-def _left_of_limit() -> int:
-    """What a container or a cluster leaves to this process; a large number where none limits it."""
-    try:
-        with open("/proc/self/cgroup") as listed:
-            group = next(line for line in listed if line.startswith("0::"))[3:].strip()
-        with open(f"{CGROUPS}{group.rstrip('/')}/memory.max") as limit:
-            return int(limit.read()) - psutil.Process().memory_info().rss
-    except (OSError, ValueError, StopIteration):  # another kind of system, or the word "max"
-        return 2**62
+    return memory.free_bytes()
