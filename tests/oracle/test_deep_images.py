@@ -43,7 +43,7 @@ def test_batch_is_never_larger_than_the_data():
 def test_squares_are_parts_of_the_image_and_may_lie_anywhere():
     pixels = torch.arange(200, dtype=torch.uint8).view(1, 10, 20, 1).repeat(64, 1, 1, 3)
     window = Window(10, 20, 6)
-    found = window.at_random(pixels, False, np.random.default_rng(0))
+    found = window.draw(64, False, np.random.default_rng(0)).of(pixels)
     assert found.shape == (64, 6, 6, 3)
     corners = set()
     for image in found:
@@ -59,7 +59,7 @@ def test_squares_are_parts_of_the_image_and_may_lie_anywhere():
 
 def test_about_half_of_the_images_are_mirrored_and_nothing_else():
     pixels = torch.arange(12, dtype=torch.uint8).view(1, 2, 6, 1).repeat(200, 1, 1, 3)
-    found = Window(2, 6).at_random(pixels, True, np.random.default_rng(0))
+    found = Window(2, 6).draw(200, True, np.random.default_rng(0)).of(pixels)
     mirrored = [torch.equal(image, pixels[0].flip(1)) for image in found]
     kept = [torch.equal(image, pixels[0]) for image in found]
     assert sum(mirrored) + sum(kept) == 200
@@ -70,7 +70,7 @@ def test_the_same_step_changes_images_the_same_way():
     pixels = torch.from_numpy(pictures(n=8)[0])
     window = Window(10, 10, 7)
     first, again, other = (
-        window.at_random(pixels, True, np.random.default_rng([5, step])) for step in (3, 3, 4)
+        window.draw(8, True, np.random.default_rng([5, step])).of(pixels) for step in (3, 3, 4)
     )
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
@@ -78,7 +78,7 @@ def test_the_same_step_changes_images_the_same_way():
 
 def test_without_crop_and_mirror_images_stay_as_they_are():
     pixels = torch.from_numpy(pictures(n=8)[0])
-    assert Window(10, 10).at_random(pixels, False, np.random.default_rng(0)) is pixels
+    assert Window(10, 10).draw(8, False, np.random.default_rng(0)).of(pixels) is pixels
 
 
 # ---------------------------------------------------------------------- networks

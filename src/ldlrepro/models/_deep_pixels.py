@@ -7,7 +7,7 @@ up at any step, and it does not matter which thread read what when.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,21 +71,21 @@ class Order:
 @contextmanager
 def read_ahead(
     images: Images, batches: Iterator[np.ndarray], readers: int, pin: bool
-) -> Iterator[Iterator[tuple[np.ndarray, Tensor]]]:
-    """Batches of row numbers with their pixels, in their order.
+) -> Iterator[Iterator[Tensor]]:
+    """The pixels of batches of row numbers, in their order.
 
     ``readers`` threads work at most two batches each ahead. ``pin`` puts pixels where a GPU can
     fetch them while the processor goes on.
     """
 
-    def read(rows: np.ndarray) -> tuple[np.ndarray, Tensor]:
+    def read(rows: np.ndarray) -> Tensor:
         pixels = torch.from_numpy(images.read(rows))
-        return rows, pixels.pin_memory() if pin else pixels
+        return pixels.pin_memory() if pin else pixels
 
     pool = ThreadPoolExecutor(readers, thread_name_prefix="pixels")
-    waiting: deque[Future[tuple[np.ndarray, Tensor]]] = deque()
+    waiting: deque[Future[Tensor]] = deque()
 
-    def results() -> Iterator[tuple[np.ndarray, Tensor]]:
+    def results() -> Iterator[Tensor]:
         for rows in batches:
             waiting.append(pool.submit(read, rows))
             if len(waiting) > 2 * readers:
@@ -123,20 +123,41 @@ class Window:
         top, left = (self.height - height) // 2, (self.width - width) // 2
         return pixels[:, top : top + height, left : left + width]
 
-    def at_random(self, pixels: Tensor, flip: bool, generator: np.random.Generator) -> Tensor:
-        """Squares from anywhere, and every other image mirrored; made where the pixels are."""
+    def draw(self, count: int, flip: bool, generator: np.random.Generator) -> Changes:
+        """Squares from anywhere, and if ``flip`` every other image mirrored."""
         height, width = self.shape
-        count = len(pixels)
         top = generator.integers(0, self.height - height + 1, count)
         left = generator.integers(0, self.width - width + 1, count)
-        mirrored = generator.random(count) < 0.5
-        if self.side is None and not (flip and mirrored.any()):
+        mirrored = (generator.random(count) < 0.5) & flip
+        whole = self.shape == (self.height, self.width)
+        return Changes(top, left, mirrored, height, width, whole)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Which part of each image is seen, and whether in a mirror."""
+
+    top: np.ndarray
+    left: np.ndarray
+    mirrored: np.ndarray
+    height: int
+    width: int
+    whole: bool
+    """Every image is seen from edge to edge."""
+
+    def part(self, of: Callable[[np.ndarray], np.ndarray]) -> Changes:
+        top, left, mirrored = of(self.top), of(self.left), of(self.mirrored)
+        return Changes(top, left, mirrored, self.height, self.width, self.whole)
+
+    def of(self, pixels: Tensor) -> Tensor:
+        """Changed images, made where the pixels are."""
+        if self.whole and not self.mirrored.any():
             return pixels
-        columns = left[:, None] + np.arange(width)
-        if flip:
-            columns = np.where(mirrored[:, None], columns[:, ::-1], columns)
-        lines = top[:, None] + np.arange(height)
-        index = (np.arange(count)[:, None, None], lines[:, :, None], columns[:, None, :])
+        columns = self.left[:, None] + np.arange(self.width)
+        columns = np.where(self.mirrored[:, None], columns[:, ::-1], columns)
+        lines = self.top[:, None] + np.arange(self.height)
+        images = np.arange(len(pixels))
+        index = (images[:, None, None], lines[:, :, None], columns[:, None, :])
         # Without waiting for what the GPU still has to do.
         there = (torch.from_numpy(part).to(pixels.device, non_blocking=True) for part in index)
         return pixels[tuple(there)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,9 @@ from ldlrepro.models._deep_heads import Head, Outputs
 from ldlrepro.models._deep_memory import check_memory, too_little
 from ldlrepro.models._deep_networks import ImageNetwork
 from ldlrepro.models._deep_pixels import Images, Order, Window, read_ahead
+from ldlrepro.models._deep_ranks import Ranks, local_device, ranks_of_torchrun
 from ldlrepro.models._soft_linear import one_thread
-from ldlrepro.models._watch import current_watch
+from ldlrepro.models._watch import Silent, current_watch
 
 KEEP_SECONDS = 300.0
 """A state is kept this often: a kill costs no more than that."""
@@ -82,6 +83,7 @@ class Place:
     device: torch.device
     mixed_precision: bool = False
     readers: int = 2
+    ranks: Ranks = field(default_factory=Ranks)
 
     @property
     def cuda(self) -> bool:
@@ -91,8 +93,12 @@ class Place:
 def place(device: str, mixed_precision: bool, readers: int) -> Place:
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError("device: cuda, but there is no GPU that PyTorch can use; say auto or cpu.")
-    wanted = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-    return Place(torch.device(wanted), mixed_precision and wanted == "cuda", readers)
+    cuda = device == "cuda" or (device == "auto" and torch.cuda.is_available())
+    ranks = ranks_of_torchrun(cuda)
+    if not cuda:
+        return Place(torch.device("cpu"), False, readers, ranks)
+    torch.cuda.set_device(local_device())
+    return Place(torch.device("cuda", local_device()), mixed_precision, readers, ranks)
 
 
 class Training:
@@ -113,6 +119,11 @@ class Training:
         self.course, self.window, self.where = course, window, where
         self.seed, self.name = seed, name
         self.order = Order(images.shape[0], course.batch_size, seed)
+        if self.order.size % where.ranks.count:
+            raise ValueError(
+                f"batch_size must be a multiple of the {where.ranks.count} processes that share "
+                f"it, got {self.order.size}"
+            )
         device = where.device
         self.targets = torch.from_numpy(taught.targets).to(device)
         self.numbers = torch.from_numpy(taught.numbers).to(device)
@@ -124,18 +135,24 @@ class Training:
 
     def run(self) -> None:
         course, cuda = self.course, self.where.cuda
-        check_memory(self.network, self.window.shape, self.order.size, course, self.where)
+        ranks = self.where.ranks
+        check_memory(
+            self.network, self.window.shape, self.order.size // ranks.count, course, self.where
+        )
         watch = current_watch()
         with self._ready():
             self._take_up(watch.restore())
+            if ranks.own:  # the first process speaks for all
+                watch = Silent()
             kept = time.monotonic()
             meter = _Meter(self)
             batches = (self.order.batch(s) for s in range(self.step + 1, course.max_iter + 1))
-            with read_ahead(self.images, batches, self.where.readers, cuda) as read:
-                for rows, pixels in read:
+            parts = map(ranks.part, batches)
+            with read_ahead(self.images, parts, self.where.readers, cuda) as read:
+                for pixels in read:
                     self.step += 1
-                    loss, outputs, index = self._step(rows, pixels)
-                    meter.add(loss, len(rows))
+                    loss, outputs, index = self._step(pixels)
+                    meter.add(loss, len(index))
                     if self.step % REPORT_STEPS == 0 or self.step == course.max_iter:
                         self.latest = meter.read(outputs, index)
                         watch.report(self.step, self.latest)
@@ -144,26 +161,30 @@ class Training:
                         kept = time.monotonic()
         self.network.cpu().eval()
 
-    def _step(self, rows: np.ndarray, pixels: Tensor) -> tuple[Tensor | None, Outputs, Tensor]:
+    def _step(self, pixels: Tensor) -> tuple[Tensor | None, Outputs, Tensor]:
         """One batch; returns its loss, the network's outputs and which rows they are of."""
+        device, ranks = self.where.device, self.where.ranks
         draws = np.random.default_rng([self.seed, self.step])
         turn = self.course.turn(self.step, draws)
-        torch.manual_seed(int(draws.integers(2**63)))  # decides which units drop out
-        device = self.where.device
+        # Decides which units drop out.
+        torch.manual_seed(int(draws.integers(2**62)) + ranks.own)
+        rows = self.order.batch(self.step)
         index = torch.from_numpy(rows).to(device, non_blocking=True)
-        pixels = pixels.to(device, non_blocking=True)
         targets = self.targets[index]
+        changes = self.window.draw(len(rows), self.course.flip, draws).part(ranks.part)
+        pixels = changes.of(pixels.to(device, non_blocking=True))
         with torch.enable_grad():
             with torch.autocast(device.type, torch.bfloat16, self.where.mixed_precision):
-                outputs = self.network(self.window.at_random(pixels, self.course.flip, draws))
-            loss = self.head.loss(outputs, targets, turn)
+                outputs = self.network(pixels)
+            loss = self.head.loss(outputs, targets[ranks.own :: ranks.count], turn)
         if loss is not None:
             for group in self.optimiser.param_groups:
                 group["lr"] = self.course.rate(self.step)
             self.optimiser.zero_grad(set_to_none=True)
             loss.backward()
+            ranks.share_slopes(self.network.parameters())
             self.optimiser.step()
-        outputs = [block.detach() for block in outputs]
+        outputs = [ranks.whole(block.detach()) for block in outputs]
         self.head.visited(outputs, targets)
         self.head.after(self.step, self.step == self.course.max_iter)
         return loss, outputs, index
@@ -290,7 +311,7 @@ def answered(
     network.to(where.device).eval()
     found = []
     with one_thread(), read_ahead(images, batches, where.readers, where.cuda) as read:
-        for _, pixels in read:
+        for pixels in read:
             pixels = window.middle(pixels.to(where.device, non_blocking=True))
             found.append(answer([block.cpu() for block in network(pixels)]).numpy())
     network.cpu()
