@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from ldlrepro.models import _deep_training
+from ldlrepro.models._deep_estimator import ImageEstimator
 from ldlrepro.models._deep_heads import ForestHead
 from ldlrepro.models._deep_pixels import InMemory, Window
 from ldlrepro.models._deep_training import Course, Place, Taught, Training
@@ -254,6 +255,18 @@ def test_watch_hears_loss_error_and_speed(every_step):
 def test_loss_that_is_no_number_ends_the_training_with_advice():
     with pytest.raises(FloatingPointError, match="lower learning_rate"):
         built("deep_regression", learning_rate=1e6).fit(*pictures())
+
+
+@pytest.mark.parametrize("kind", ["dldl", "dldlf annealed", "drf"])
+def test_half_precision_learns_nearly_the_same(monkeypatch, kind):
+    """As on a GPU, where it is meant for; the processor can do it too."""
+    X, D = pictures()
+    exact = built(kind).fit(X, D).predict(X)
+    half = Place(torch.device("cpu"), mixed_precision=True)
+    monkeypatch.setattr(ImageEstimator, "_place", lambda self: half)
+    found = built(kind).fit(X, D).predict(X)
+    assert np.abs(found - exact).max() > 1e-7
+    np.testing.assert_allclose(found, exact, atol=0.02)
 
 
 # ---------------------------------------------------------------------- reading
