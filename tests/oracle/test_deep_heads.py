@@ -132,6 +132,14 @@ def test_entropy_has_no_slope_where_both_sides_are_as_probable():
     assert loss.item() == pytest.approx(np.log(LABELS) - np.log(LEAVES))
 
 
+def test_entropy_of_the_routing_is_that_of_the_probabilities():
+    forest, _ = head()
+    F = outputs()[0].detach()
+    P = forest.routing.log_probabilities(forest.routing.log_sigmoids(F.t())).exp().numpy()
+    expected = -(P * np.log(P)).sum(axis=1).mean()
+    assert forest.measures([F])["entropy"].item() == pytest.approx(expected, rel=1e-12)
+
+
 # ---------------------------------------------------------------------- one tree at a time
 
 

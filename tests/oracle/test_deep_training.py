@@ -252,6 +252,17 @@ def test_watch_hears_loss_error_and_speed(every_step):
     assert values[-1]["loss"] < values[0]["loss"]
 
 
+def test_watch_hears_how_evenly_a_forest_routes(every_step):
+    heard = {}
+    for temperature in (0.0, 3.0):
+        watch = Recorder()
+        with watched_by(watch):
+            built("drf", temperature=temperature, max_iter=30, learning_rate=0.1).fit(*pictures())
+        heard[temperature] = [values["entropy"] for _, values in watch.told]
+    assert all(0 < entropy <= np.log(4) + 1e-12 for entropy in heard[0.0] + heard[3.0])
+    assert heard[3.0][-1] > heard[0.0][-1]
+
+
 def test_loss_that_is_no_number_ends_the_training_with_advice():
     with pytest.raises(FloatingPointError, match="lower learning_rate"):
         built("deep_regression", learning_rate=1e6).fit(*pictures())

@@ -36,6 +36,10 @@ class Head(Protocol):
     def numbers(self, outputs: Outputs) -> Tensor:
         """The predicted number of every row, in the units of the targets' numbers."""
 
+    def measures(self, outputs: Outputs) -> dict[str, Tensor]:
+        """What else is worth a curve, of one batch."""
+        ...
+
     def to(self, device: torch.device) -> Any: ...
 
     def state(self) -> dict[str, Any]: ...
@@ -51,6 +55,9 @@ class Plain:
 
     def after(self, step: int, last: bool) -> None:
         pass
+
+    def measures(self, outputs: Outputs) -> dict[str, Tensor]:
+        return {}
 
     def to(self, device: torch.device) -> None:
         pass
@@ -166,6 +173,11 @@ class ForestHead:
         if isinstance(self.leaves, DistributionLeaves):
             return self.mixture(outputs, self.leaves.Q).argmax(1).double()
         return self.mixture(outputs, self.leaves.mean)[:, 0]
+
+    def measures(self, outputs: Outputs) -> dict[str, Tensor]:
+        """Mean entropy, over trees and rows, of the leaf that a row goes to."""
+        logs = _log_probabilities(self.routing, torch.cat(list(outputs), 1))
+        return {"entropy": -(logs.exp() * logs).sum(1).mean()}
 
     # ------------------------------------------------------------------ state
 

@@ -276,7 +276,7 @@ class _Meter:
         self.images += images
 
     def read(self, outputs: Outputs, rows: Tensor) -> dict[str, float]:
-        """With the mean absolute error on one batch."""
+        """With the mean absolute error, and what the head measures, on one batch."""
         training = self.training
         errors = (training.head.numbers(outputs) - training.numbers[rows]).abs()
         values = {
@@ -290,6 +290,7 @@ class _Meter:
                     f"the loss is no number any more after step {training.step}; lower "
                     f"learning_rate ({training.course.learning_rate})"
                 )
+        values |= {name: float(value) for name, value in training.head.measures(outputs).items()}
         values["images_per_second"] = self.images / (time.perf_counter() - self.since)
         self._clear()
         return values

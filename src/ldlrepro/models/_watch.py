@@ -33,7 +33,9 @@ class Watch(Protocol):
         """
 
     def report(self, step: int, values: Mapping[str, float]) -> None:
-        """Numbers after ``step`` steps: steps (in all), loss, mae, images_per_second.
+        """Numbers after ``step`` steps: steps (in all), loss, mae, images_per_second, entropy.
+
+        Not all of them are always there: a forest has no loss before its first leaf step.
 
         Called often; must be quick, and must not raise.
         """
