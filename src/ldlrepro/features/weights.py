@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from ldlrepro.config import project_root
 from ldlrepro.data.checksums import sha256_of
 from ldlrepro.errors import UserError
 from ldlrepro.features.networks import (
@@ -58,6 +59,11 @@ def random_network(name: str, seed: int, sizes: Sizes | None = None) -> Loaded:
         network = BUILDERS[name](sizes or STANDARD[name])
     record = {"network": name, "weights": RANDOM, "seed": seed, "warning": RANDOM_WARNING}
     return Loaded(network.eval(), PREPROCESSING[TORCHVISION], record)
+
+
+def network_from(name: str, path: str, sha256: str) -> Loaded:
+    """``load_network`` with a path as a YAML says it, from the folder of the project."""
+    return load_network(name, project_root() / Path(path).expanduser(), sha256)
 
 
 def load_network(name: str, path: Path, sha256: str, any_size: bool = False) -> Loaded:

@@ -135,27 +135,19 @@ class DRF(LDLEstimator):
         }
 
     def _leaves(self, y: np.ndarray, generator: np.random.Generator) -> GaussianLeaves:
-        from ldlrepro.models._soft_leaves import GaussianLeaves
         from ldlrepro.models._soft_linear import DTYPES
-        from ldlrepro.models._soft_routing import left_to_right
 
-        least = self.least_variance / self.scale_**2
-        shape = (self.trees, 2 ** (self.depth - 1))
-        if self.leaf_init == "kmeans":
-            places = left_to_right(shape[1])
-            centres, variances = (found[places] for found in clustered(y, shape[1]))
-            mean, variance = np.tile(centres, (shape[0], 1)), np.tile(variances, (shape[0], 1))
-        else:
-            mean, variance = generator.choice(y, shape), np.full(shape, y.var())
-        return GaussianLeaves(
-            mean,
-            np.maximum(variance, least),
-            least,
-            self.tau,
-            self.tau_factor,
-            self.leaf_rule,
-            self.split_loss,
-            DTYPES[self.dtype],
+        return first_leaves(
+            y,
+            (self.trees, 2 ** (self.depth - 1)),
+            self.leaf_init,
+            generator,
+            least_variance=self.least_variance / self.scale_**2,
+            tau=self.tau,
+            tau_factor=self.tau_factor,
+            rule=self.leaf_rule,
+            split_loss=self.split_loss,
+            dtype=DTYPES[self.dtype],
         )
 
     # ------------------------------------------------------------------ predicting
@@ -166,14 +158,7 @@ class DRF(LDLEstimator):
         return found * self.scale_ + self.shift_
 
     def _predict(self, X: Any) -> np.ndarray:
-        from scipy.special import ndtr
-
-        mean = self.state_.table[..., :1].astype(np.float64) * self.scale_ + self.shift_
-        deviation = np.sqrt(self.state_.table[..., 1:].astype(np.float64)) * self.scale_
-        borders = np.arange(self.n_labels_ - 1) + 0.5
-        below = ndtr((borders - mean) / deviation)
-        ends = np.zeros((*below.shape[:2], 1))
-        intervals = np.diff(np.concatenate([ends, below, ends + 1.0], axis=2), axis=2)
+        intervals = interval_shares(self.state_.table, self.shift_, self.scale_, self.n_labels_)
         return self._of_leaves(intervals, X)
 
     def _of_leaves(self, table: np.ndarray, X: Any) -> np.ndarray:
@@ -234,6 +219,42 @@ class DRF(LDLEstimator):
             temperature=self.temperature,
             temperature_factor=self.temperature_factor,
         )
+
+
+def first_leaves(
+    y: np.ndarray,
+    shape: tuple[int, int],
+    init: str,
+    generator: np.random.Generator,
+    least_variance: float,
+    **how: Any,
+) -> GaussianLeaves:
+    """Leaves of (trees, leaves): means drawn from the numbers ``y``, or clusters from the left."""
+    from ldlrepro.models._soft_leaves import GaussianLeaves
+    from ldlrepro.models._soft_routing import left_to_right
+
+    if init == "kmeans":
+        places = left_to_right(shape[1])
+        centres, variances = (found[places] for found in clustered(y, shape[1]))
+        mean, variance = np.tile(centres, (shape[0], 1)), np.tile(variances, (shape[0], 1))
+    else:
+        mean, variance = generator.choice(y, shape), np.full(shape, y.var())
+    return GaussianLeaves(mean, np.maximum(variance, least_variance), least_variance, **how)
+
+
+def interval_shares(table: np.ndarray, shift: float, scale: float, labels: int) -> np.ndarray:
+    """What each leaf's normal density gives to each label's interval, (trees, leaves, labels).
+
+    ``table`` holds means and variances of standardised numbers.
+    """
+    from scipy.special import ndtr
+
+    mean = table[..., :1].astype(np.float64) * scale + shift
+    deviation = np.sqrt(table[..., 1:].astype(np.float64)) * scale
+    borders = np.arange(labels - 1) + 0.5
+    below = ndtr((borders - mean) / deviation)
+    ends = np.zeros((*below.shape[:2], 1))
+    return np.diff(np.concatenate([ends, below, ends + 1.0], axis=2), axis=2)
 
 
 def clustered(y: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,270 @@
+"""What all estimators on images share: checks, the network, its training, states, answers."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ldlrepro.models.base import LDLEstimator, child_seeds, to_simplex
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ldlrepro.models._deep_heads import Head, Outputs
+    from ldlrepro.models._deep_pixels import Images, Window
+    from ldlrepro.models._deep_training import Course, Place, Taught
+
+_WORDS = {
+    "network": ("vgg16", "alexnet", "tiny"),
+    "optimiser": ("sgd", "adam"),
+    "device": ("auto", "cpu", "cuda"),
+    "schedule": ("joint", "random", "round_robin", "blocks"),
+    "leaf_init": ("random", "kmeans"),
+    "leaf_rule": ("posterior", "routing"),
+    "split_loss": ("nll", "l2"),
+}
+_COUNTS = ("max_iter", "batch_size", "readers", "trees", "units", "leaf_batches", "leaf_repeats")
+_SHARES = ("tau", "tau_factor", "temperature_factor", "drop_factor")
+# They say where and how fast, so a training may go on with others.
+_NO_MATTER = ("device", "mixed_precision", "readers")
+
+
+class _Labels(LDLEstimator):
+    """Checks D as every estimator does."""
+
+    def _fit(self, X: Any, D: np.ndarray) -> None:
+        self.D = D
+
+
+class ImageEstimator(LDLEstimator):
+    """A network on images, (rows, height, width, 3) as whole grey levels, trained step by step.
+
+    X is an array, or anything with ``shape``, ``X[rows]`` and ``read(rows)``, so that images need
+    not lie in memory. ``weights`` is a file with the checksum ``sha256``; ``random_weights`` starts
+    from nothing instead and says so in every record. Training sees squares of ``crop_side`` pixels
+    from anywhere, mirrored at random if ``flip``; predictions see the middle. ``readers`` threads
+    read ahead. On a GPU, convolutions compute in bfloat16 if ``mixed_precision``. Whoever puts a
+    ``Watch`` in place (``_watch.py``) can follow a training and take it up again.
+    """
+
+    def __init__(
+        self,
+        network: str = "vgg16",
+        weights: str | None = None,
+        sha256: str | None = None,
+        random_weights: bool = False,
+        crop_side: int | None = None,
+        flip: bool = True,
+        max_iter: int = 30000,
+        batch_size: int = 16,
+        optimiser: str = "sgd",
+        learning_rate: float = 0.05,
+        momentum: float = 0.9,
+        weight_decay: float = 0.0005,
+        drop_every: int | None = 10000,
+        drop_factor: float = 0.5,
+        device: str = "auto",
+        mixed_precision: bool = True,
+        readers: int = 2,
+        random_state: int | None = None,
+    ) -> None:
+        self.network = network
+        self.weights = weights
+        self.sha256 = sha256
+        self.random_weights = random_weights
+        self.crop_side = crop_side
+        self.flip = flip
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.optimiser = optimiser
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.drop_every = drop_every
+        self.drop_factor = drop_factor
+        self.device = device
+        self.mixed_precision = mixed_precision
+        self.readers = readers
+        self.random_state = random_state
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        """Those of the subclass, and those that it passes on."""
+        names = {
+            parameter.name
+            for kind in cls.__mro__
+            if issubclass(kind, ImageEstimator) and "__init__" in vars(kind)
+            for parameter in inspect.signature(vars(kind)["__init__"]).parameters.values()
+            if parameter.name != "self" and parameter.kind != inspect.Parameter.VAR_KEYWORD
+        }
+        return sorted(names)
+
+    # ------------------------------------------------------------------ to be written by methods
+
+    def _head(self, D: np.ndarray, seed: int) -> Head:
+        """What stands on the network, for these labels of the training rows."""
+        raise NotImplementedError
+
+    def _taught(self, D: np.ndarray) -> Taught:
+        raise NotImplementedError
+
+    def _shares(self, outputs: Outputs) -> Tensor:
+        """Label distributions."""
+        raise NotImplementedError
+
+    def _numbers(self, outputs: Outputs) -> Tensor:
+        """Numbers of the labels."""
+        return self.head_.numbers(outputs)
+
+    # ------------------------------------------------------------------ public
+
+    def fit(self, X: Any, D: Any) -> Self:
+        from ldlrepro.models._deep_pixels import checked
+
+        images = checked(X)
+        labels = _Labels().fit(np.zeros((images.shape[0], 1)), D)
+        self.renormalised_, self.n_labels_ = labels.renormalised_, labels.n_labels_
+        self.image_shape_ = images.shape[1:]
+        self.n_features_in_ = int(np.prod(self.image_shape_))
+        self._train(images, labels.D)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Label distributions, one row per image."""
+        return to_simplex(self._answered(X, self._shares))
+
+    def predict_number(self, X: Any) -> np.ndarray:
+        """The number of the label that the method predicts, such as the age in years."""
+        return self._answered(X, self._numbers)
+
+    # ------------------------------------------------------------------ inside
+
+    def _train(self, images: Images, D: np.ndarray) -> None:
+        import torch
+
+        from ldlrepro.models._deep_networks import image_network
+        from ldlrepro.models._deep_training import Training
+
+        self._check_parameters()
+        head_seed, network_seed, seed = child_seeds(self.random_state, 3)
+        window, where = self._window(), self._place()
+        self.head_ = self._head(D, head_seed)
+        self.network_, record = image_network(
+            self.network,
+            self.head_.widths,
+            self.weights,
+            self.sha256,
+            self.random_weights,
+            network_seed,
+        )
+        training = Training(
+            self.network_,
+            self.head_,
+            images,
+            self._taught(D),
+            self._course(),
+            window,
+            where,
+            seed,
+            self._name(images, D),
+        )
+        training.run()
+        self.head_.to(torch.device("cpu"))
+        self.diagnostics_ = {
+            **record,
+            "iterations": training.step,
+            "taken_up_at": training.taken_up_at,
+            "last_batch_mae": training.latest["mae"],
+            "device": str(where.device),
+            "mixed_precision": where.mixed_precision,
+        }
+        for key, value in (
+            ("last_loss", training.latest.get("loss")),
+            ("leaf_steps", getattr(self.head_, "leaf_steps", None)),
+        ):
+            if value is not None:
+                self.diagnostics_[key] = value
+
+    def _answered(self, X: Any, answer: Any) -> np.ndarray:
+        from ldlrepro.models._deep_pixels import checked
+        from ldlrepro.models._deep_training import answered
+
+        if not hasattr(self, "network_"):
+            raise RuntimeError(f"{type(self).__name__} is not fitted; call fit(X, D) first")
+        images = checked(X)
+        if images.shape[1:] != self.image_shape_:
+            seen, given = (
+                " x ".join(map(str, shape[:2])) for shape in (self.image_shape_, images.shape[1:])
+            )
+            raise ValueError(f"X has images of {given} pixels, but fit saw {seen}")
+        return answered(self.network_, images, self._window(), self._place(), answer)
+
+    def _window(self) -> Window:
+        from ldlrepro.models._deep_networks import LEAST_SIDE
+        from ldlrepro.models._deep_pixels import Window
+
+        window = Window(*self.image_shape_[:2], self.crop_side)
+        least = LEAST_SIDE[self.network]
+        if min(window.shape) < least:
+            height, width = window.shape
+            raise ValueError(
+                f"{self.network} needs images of {least} x {least} pixels or more, X has "
+                f"{height} x {width}"
+            )
+        return window
+
+    def _place(self) -> Place:
+        from ldlrepro.models._deep_training import place
+
+        return place(self.device, self.mixed_precision, self.readers)
+
+    def _course(self) -> Course:
+        from ldlrepro.models._deep_training import Course
+
+        return Course(
+            self.max_iter,
+            self.batch_size,
+            self.optimiser,
+            self.learning_rate,
+            self.momentum,
+            self.weight_decay,
+            self.drop_every,
+            self.drop_factor,
+            self.flip,
+            getattr(self, "schedule", "joint"),
+            getattr(self, "trees", 1),
+        )
+
+    def _name(self, images: Images, D: np.ndarray) -> str:
+        """Of this very fit; states of others are not taken up."""
+        deciding = {k: v for k, v in self.get_params().items() if k not in _NO_MATTER}
+        text = json.dumps([type(self).__name__, deciding, list(images.shape)], sort_keys=True)
+        return hashlib.sha256(text.encode() + D.tobytes()).hexdigest()
+
+    def _check_parameters(self) -> None:
+        given = self.get_params()
+        for name, allowed in _WORDS.items():
+            if name in given and given[name] not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given[name]!r}")
+        for name in _COUNTS:
+            if given.get(name, 1) < 1:
+                raise ValueError(f"{name} must be at least 1, got {given[name]}")
+        if given.get("depth", 2) < 2:
+            raise ValueError(
+                f"depth must be at least 2, a split and two leaves, got {given['depth']}"
+            )
+        for name in ("learning_rate", "least_variance"):
+            if not given.get(name, 1) > 0:
+                raise ValueError(f"{name} must be positive, got {given[name]}")
+        for name in _SHARES:
+            if not 0 < given.get(name, 1) <= 1:
+                raise ValueError(f"{name} must be above 0 and at most 1, got {given[name]}")
+        for name in ("temperature", "weight_decay"):
+            if not given.get(name, 0) >= 0:
+                raise ValueError(f"{name} must not be negative, got {given[name]}")
+        if not 0 <= self.momentum < 1:
+            raise ValueError(f"momentum must lie between 0 and 1, got {self.momentum}")

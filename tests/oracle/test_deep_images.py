@@ -1,0 +1,245 @@
+"""What networks get to see: order of images, squares and mirrors, memory, weights, learning."""
+
+import numpy as np
+import pytest
+import torch
+
+from ldlrepro.data.drawn_faces import person, portrait
+from ldlrepro.data.images.ages import age_distributions, age_grid
+from ldlrepro.errors import UserError
+from ldlrepro.features.networks import Sizes
+from ldlrepro.features.weights import random_network
+from ldlrepro.models import _deep_memory, _deep_networks
+from ldlrepro.models._deep_memory import activation_bytes, check_memory, fixed_bytes
+from ldlrepro.models._deep_pixels import Order, Window
+from ldlrepro.models._deep_training import Place
+from tests.oracle.images import KINDS, built, linear_network, pictures
+from tests.oracle.test_deep_training import course
+
+SMALL = {"alexnet": Sizes((4, 4, 4, 4, 4), 8, 3), "vgg16": Sizes((2,) * 13, 8, 3)}
+
+# ---------------------------------------------------------------------- order and squares
+
+
+def test_every_epoch_shows_every_image_once_in_another_order():
+    order = Order(10, 4, seed=1)
+    seen = np.concatenate([order.batch(step) for step in range(1, 11)])
+    for epoch in range(4):
+        assert sorted(seen[10 * epoch : 10 * epoch + 10]) == list(range(10))
+    assert list(seen[:10]) != list(seen[10:20])
+
+
+def test_any_step_can_be_asked_for_at_once():
+    straight, jumping = Order(10, 4, seed=1), Order(10, 4, seed=1)
+    batches = [straight.batch(step) for step in range(1, 12)]
+    np.testing.assert_array_equal(jumping.batch(9), batches[8])
+    assert not np.array_equal(Order(10, 4, seed=2).batch(9), batches[8])
+
+
+def test_batch_is_never_larger_than_the_data():
+    assert sorted(Order(3, 8, seed=0).batch(2)) == [0, 1, 2]
+
+
+def test_squares_are_parts_of_the_image_and_may_lie_anywhere():
+    pixels = torch.arange(200, dtype=torch.uint8).view(1, 10, 20, 1).repeat(64, 1, 1, 3)
+    window = Window(10, 20, 6)
+    found = window.draw(64, False, np.random.default_rng(0)).of(pixels)
+    assert found.shape == (64, 6, 6, 3)
+    corners = set()
+    for image in found:
+        top, left = divmod(int(image[0, 0, 0]), 20)
+        assert torch.equal(image, pixels[0, top : top + 6, left : left + 6])
+        corners.add((top, left))
+    assert {top for top, _ in corners} == set(range(5))
+    assert min(left for _, left in corners) == 0
+    assert max(left for _, left in corners) == 14
+    middle = window.middle(pixels[:1])[0]
+    assert torch.equal(middle, pixels[0, 2:8, 7:13])
+
+
+def test_about_half_of_the_images_are_mirrored_and_nothing_else():
+    pixels = torch.arange(12, dtype=torch.uint8).view(1, 2, 6, 1).repeat(200, 1, 1, 3)
+    found = Window(2, 6).draw(200, True, np.random.default_rng(0)).of(pixels)
+    mirrored = [torch.equal(image, pixels[0].flip(1)) for image in found]
+    kept = [torch.equal(image, pixels[0]) for image in found]
+    assert sum(mirrored) + sum(kept) == 200
+    assert 70 < sum(mirrored) < 130
+
+
+def test_the_same_step_changes_images_the_same_way():
+    pixels = torch.from_numpy(pictures(n=8)[0])
+    window = Window(10, 10, 7)
+    first, again, other = (
+        window.draw(8, True, np.random.default_rng([5, step])).of(pixels) for step in (3, 3, 4)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_without_crop_and_mirror_images_stay_as_they_are():
+    pixels = torch.from_numpy(pictures(n=8)[0])
+    assert Window(10, 10).draw(8, False, np.random.default_rng(0)).of(pixels) is pixels
+
+
+# ---------------------------------------------------------------------- networks
+
+
+def test_images_reach_the_network_as_its_weights_expect_them():
+    network = linear_network([1])
+    pixels = torch.randint(0, 256, (3, 2, 2, 3), dtype=torch.uint8)
+    seen = []
+    network.trunk.register_forward_pre_hook(lambda module, given: seen.append(given[0]))
+    network(pixels)
+    mean, std = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
+    expected = (pixels.numpy() / 255 - mean) / std
+    np.testing.assert_allclose(seen[0].permute(0, 2, 3, 1).numpy(), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "side"), [("vgg16", 32), ("alexnet", 63)])
+def test_the_last_layer_alone_is_made_anew(monkeypatch, name, side):
+    loaded = random_network(name, 0, SMALL[name])
+    monkeypatch.setattr(_deep_networks, "network_from", lambda *given: loaded)
+    network, record = _deep_networks.image_network(name, [5, 5], "w.pth", "0" * 64, False, 3)
+    before = random_network(name, 0, SMALL[name]).network.state_dict()
+    after = network.trunk.state_dict()
+    assert set(before) - set(after) == {"classifier.6.weight", "classifier.6.bias"}
+    assert all(torch.equal(before[key], tensor) for key, tensor in after.items())
+    found = network.eval()(torch.zeros((2, side, side, 3), dtype=torch.uint8))
+    assert [tuple(block.shape) for block in found] == [(2, 5), (2, 5)]
+    assert record is loaded.record
+
+
+def test_random_weights_are_asked_for_and_said():
+    X, D = pictures()
+    with pytest.raises(UserError, match=r"no weights.*random_weights: true"):
+        built("dldl", random_weights=False).fit(X, D)
+    assert built("dldl").fit(X, D).diagnostics_["warning"].startswith("RANDOM START")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"weights": "w.pth", "random_weights": True}, "exclude each other"),
+        ({"weights": "w.pth", "random_weights": False}, "tiny: nobody published weights"),
+        (
+            {"weights": "w.pth", "random_weights": False, "network": "alexnet"},
+            "sha256 is missing.*sha256sum w.pth",
+        ),
+    ],
+)
+def test_wrong_demands_for_weights_are_refused(parameters, message):
+    X, D = pictures(side=64)
+    with pytest.raises(UserError, match=message):
+        built("dldl", **parameters).fit(X, D)
+
+
+# ---------------------------------------------------------------------- input
+
+
+@pytest.mark.parametrize(
+    ("parameters", "side", "message"),
+    [
+        ({"network": "alexnet"}, 40, "alexnet needs images of 63 x 63 pixels or more, X has 40"),
+        ({"crop_side": 11}, 10, "crop_side must be at most 10"),
+        ({"device": "gpu"}, 10, "device must be one of auto, cpu, cuda"),
+        ({"depth": 1}, 10, "depth must be at least 2"),
+        ({"tau": 0.0}, 10, "tau must be above 0"),
+        ({"readers": 0}, 10, "readers must be at least 1"),
+        ({"momentum": 1.0}, 10, "momentum must lie between"),
+        ({"units": 2}, 10, "units must be at least 3"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, side, message):
+    X, D = pictures(side=side)
+    with pytest.raises(ValueError, match=message):
+        built("drf", **parameters).fit(X, D)
+
+
+def test_regression_answers_with_a_distribution_whose_mean_is_the_number():
+    X, D = pictures()
+    model = built("deep_regression").fit(X, D)
+    numbers = model.predict_number(X)
+    inside = (numbers >= 0) & (numbers <= 4)
+    assert inside.sum() > 10
+    np.testing.assert_allclose((model.predict(X) @ np.arange(5))[inside], numbers[inside])
+
+
+# ---------------------------------------------------------------------- memory
+
+
+def test_activations_are_counted_layer_by_layer():
+    network = torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear(12, 5), torch.nn.ReLU(inplace=True)
+    )
+    network.forward = lambda x: torch.nn.Sequential.forward(network, x.float())
+    assert activation_bytes(network, (2, 2)) == 4 * (12 + 5) + 2 * 4 * 12
+    assert fixed_bytes(network, "sgd") == 3 * 4 * (12 * 5 + 5)
+    assert fixed_bytes(network, "adam") == 4 * 4 * (12 * 5 + 5)
+
+
+def test_too_little_memory_is_said_before_training_with_what_to_lower(monkeypatch):
+    monkeypatch.setattr(_deep_memory, "free_bytes", lambda device: 1000)
+    with pytest.raises(MemoryError, match=r"Lower batch_size \(6\), or give the job more mem_mb"):
+        built("dldl").fit(*pictures())
+
+
+def test_too_little_memory_of_a_gpu_is_the_users(monkeypatch):
+    monkeypatch.setattr(_deep_memory, "free_bytes", lambda device: 1000)
+    where = Place(torch.device("cuda"), mixed_precision=True)
+    with pytest.raises(UserError, match=r"memory of the GPU.*Lower batch_size \(4\)"):
+        check_memory(linear_network([1]), (2, 2), 4, course(), where)
+
+
+def test_half_precision_leaves_room_for_larger_batches(monkeypatch):
+    network = linear_network([1])
+    fixed, each = fixed_bytes(network, "sgd"), activation_bytes(network, (2, 2))
+    monkeypatch.setattr(_deep_memory, "free_bytes", lambda device: fixed + 2 * each)
+    cuda = torch.device("cuda")
+    check_memory(network, (2, 2), 4, course(), Place(cuda, mixed_precision=True))
+    with pytest.raises(UserError):
+        check_memory(network, (2, 2), 4, course(), Place(cuda, mixed_precision=False))
+
+
+# ---------------------------------------------------------------------- learning
+
+
+@pytest.fixture(scope="module")
+def faces() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    ages = rng.integers(0, 70, 240)
+    drawn = [portrait(person(rng), float(age), None, (32, 32), rng).picture for age in ages]
+    return np.stack([np.asarray(picture) for picture in drawn]), ages
+
+
+FEW_STEPS = {"max_iter": 120, "batch_size": 24, "optimiser": "adam", "learning_rate": 0.003}
+FOREST = {"trees": 5, "depth": 4, "units": 16, "leaf_batches": 10, "leaf_repeats": 10}
+
+
+@pytest.mark.parametrize("kind", ["dldl", "deep_regression", "dldlf", "dndf", "drf", "drf nrf"])
+def test_ages_of_drawn_faces_are_told_better_than_by_their_mean(faces, kind):
+    X, ages = faces
+    D = age_distributions(ages, age_grid(0, 69), 2)
+    forest = FOREST if "trees" in KINDS[kind][1] else {}
+    model = built(kind, **FEW_STEPS, **forest).fit(X[:180], D[:180])
+    error = np.abs(model.predict_number(X[180:]) - ages[180:]).mean()
+    assert error < 0.6 * np.abs(ages[180:] - ages[:180].mean()).mean()
+
+
+# ---------------------------------------------------------------------- GPU
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU; this machine has none")
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("kind", ["dldl", "dldlf annealed", "dndf", "drf"])
+def test_gpu_trains_as_the_processor_does(kind, mixed):
+    X, D = pictures(n=64)
+    processor = built(kind).fit(X, D).predict(X)
+    gpu = built(kind, device="cuda", mixed_precision=mixed).fit(X, D)
+    np.testing.assert_allclose(gpu.predict(X), processor, atol=0.05 if mixed else 2e-3)
+    assert gpu.diagnostics_["device"] == "cuda"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_asking_for_a_gpu_where_there_is_none_is_said():
+    with pytest.raises(UserError, match="no GPU that PyTorch can use; say auto or cpu"):
+        built("dldl", device="cuda").fit(*pictures())

@@ -1,0 +1,320 @@
+"""Training on images: the same as the linear forests', as if never stopped, whoever reads ahead."""
+
+import copy
+import io
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from ldlrepro.models import _deep_training
+from ldlrepro.models._deep_estimator import ImageEstimator
+from ldlrepro.models._deep_heads import ForestHead
+from ldlrepro.models._deep_pixels import InMemory, Window
+from ldlrepro.models._deep_training import Course, Place, Taught, Training
+from ldlrepro.models._soft_leaves import DistributionLeaves, GaussianLeaves
+from ldlrepro.models._soft_linear import Steps
+from ldlrepro.models._soft_training import LinearForest, Plan
+from ldlrepro.models._watch import watched_by
+from tests.oracle.images import KINDS, KilledError, Recorder, built, linear_network, pictures
+
+TREES, DEPTH, UNITS, BATCH, STEPS = 3, 3, 4, 6, 17
+
+
+@pytest.fixture
+def every_step(monkeypatch):
+    """States are kept and numbers told after every step."""
+    monkeypatch.setattr(_deep_training, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(_deep_training, "REPORT_STEPS", 1)
+
+
+def course(**other) -> Course:
+    settings = {
+        "max_iter": STEPS,
+        "batch_size": BATCH,
+        "optimiser": "sgd",
+        "learning_rate": 0.3,
+        "momentum": 0.9,
+        "weight_decay": 0.0,
+        "drop_every": 5,
+        "drop_factor": 0.5,
+        "flip": False,
+        "trees": TREES,
+    }
+    return Course(**{**settings, **other})
+
+
+def two_leaves(kind: str, D: np.ndarray):
+    """Leaves for the deep forest, and the same for the linear one."""
+    if kind == "distributions":
+        leaves = DistributionLeaves(TREES, 2 ** (DEPTH - 1), D.shape[1])
+        return leaves, copy.deepcopy(leaves), D
+    y = D.argmax(axis=1).astype(float)
+    y = (y - y.mean()) / y.std()
+    drawn = np.random.default_rng(1).choice(y, (TREES, 2 ** (DEPTH - 1)))
+    leaves = GaussianLeaves(drawn, np.ones_like(drawn), 0.01, tau=0.5, tau_factor=0.9)
+    return leaves, copy.deepcopy(leaves), y[:, None]
+
+
+# ---------------------------------------------------------------------- against the linear forests
+
+
+@pytest.mark.parametrize("kind", ["distributions", "numbers"])
+@pytest.mark.parametrize("schedule", ["joint", "round_robin"])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_forest_on_a_linear_network_trains_as_the_linear_forest(kind, schedule, temperature):
+    X, D = pictures(side=2)
+    ours, theirs, targets = two_leaves(kind, D)
+    plan = Plan(
+        trees=TREES,
+        depth=DEPTH,
+        units=UNITS,
+        phi_replacement=False,
+        max_iter=STEPS,
+        batch_size=BATCH,
+        batch_replacement=False,
+        leaf_batches=4,
+        leaf_repeats=3,
+        queue="stale",
+        queue_batches=None,
+        init="glorot",
+        intercept=True,
+        standardise=False,
+        steps=Steps("sgd", 0.3, 0.9, 5, 0.5),
+        dtype="float64",
+        schedule=schedule,
+        share_units=schedule == "joint",
+        temperature=temperature,
+        temperature_factor=0.9,
+    )
+    widths = [UNITS] * (1 if schedule == "joint" else TREES)
+    network = linear_network(widths)
+    flat = network.trunk((torch.from_numpy(X).permute(0, 3, 1, 2) - network.shift) * network.factor)
+    linear = LinearForest(plan, flat.numpy(), targets, theirs, 0)
+    head = ForestHead(
+        linear.phi, UNITS, schedule == "joint", ours, 4, 3, temperature, plan.temperature_factor
+    )
+    for layer, f in zip(network.outputs, linear.maps, strict=True):
+        layer.weight.data.copy_(f.W.t())
+    taught = Taught(targets, targets.argmax(axis=1).astype(float))
+    deep = Training(
+        network,
+        head,
+        InMemory(X),
+        taught,
+        course(schedule=schedule),
+        Window(2, 2),
+        Place(torch.device("cpu")),
+        seed=0,
+    )
+    linear._batches = iter([deep.order.batch(step) for step in range(1, STEPS + 1)])
+    before = network.outputs[0].weight.detach().clone()
+    with torch.no_grad():
+        linear.train()
+    deep.run()
+    assert (network.outputs[0].weight - before).abs().max() > 0.01
+    for layer, f in zip(network.outputs, linear.maps, strict=True):
+        np.testing.assert_allclose(layer.weight.detach().numpy(), f.W.t().numpy(), atol=1e-10)
+        np.testing.assert_allclose(layer.bias.detach().numpy(), f.b.numpy(), atol=1e-10)
+    np.testing.assert_allclose(ours.table(), theirs.table(), atol=1e-10)
+
+
+# ---------------------------------------------------------------------- taken up again
+
+
+def bits(model) -> list[np.ndarray]:
+    found = [tensor.numpy() for tensor in model.network_.state_dict().values()]
+    return found + ([model.head_.leaves.table()] if hasattr(model.head_, "leaves") else [])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kill_at", [2, 7, 12])
+def test_training_taken_up_ends_as_one_that_nobody_stopped(every_step, kind, kill_at):
+    X, D = pictures()
+    straight = built(kind).fit(X, D)
+    watch = Recorder(kill_at)
+    with watched_by(watch):
+        with pytest.raises(KilledError):
+            built(kind).fit(X, D)
+        watch.kill_at = None
+        resumed = built(kind).fit(X, D)
+    assert resumed.diagnostics_["taken_up_at"] == kill_at - 1
+    for ours, theirs in zip(bits(resumed), bits(straight), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(resumed.predict(X), straight.predict(X))
+
+
+@pytest.mark.parametrize("other", [{"optimiser": "adam"}, {"momentum": 0.0}, {"crop_side": 8}])
+def test_every_optimiser_and_crop_is_taken_up(every_step, other):
+    X, D = pictures()
+    straight = built("drf", **other).fit(X, D)
+    watch = Recorder(8)
+    with watched_by(watch), pytest.raises(KilledError):
+        built("drf", **other).fit(X, D)
+    watch.kill_at = None
+    with watched_by(watch):
+        resumed = built("drf", **other).fit(X, D)
+    np.testing.assert_array_equal(resumed.predict(X), straight.predict(X))
+
+
+def test_units_drop_out_the_same_after_a_kill(every_step):
+    def train(watch: Recorder) -> list[np.ndarray]:
+        X, D = pictures(side=2)
+        leaves, _, targets = two_leaves("numbers", D)
+        torch.manual_seed(5)
+        network = linear_network([UNITS], dropout=0.5)
+        phi = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3]])
+        head = ForestHead(phi, UNITS, True, leaves, 4, 3)
+        taught, where = Taught(targets, targets[:, 0]), Place(torch.device("cpu"))
+        training = Training(network, head, InMemory(X), taught, course(), Window(2, 2), where, 0)
+        with watched_by(watch):
+            training.run()
+        return [tensor.numpy() for tensor in network.state_dict().values()]
+
+    straight = train(Recorder())
+    watch = Recorder(9)
+    with pytest.raises(KilledError):
+        train(watch)
+    watch.kill_at = None
+    for ours, theirs in zip(train(watch), straight, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_state_is_plain_and_survives_a_file(every_step):
+    X, D = pictures()
+    watch = Recorder(8)
+    with watched_by(watch), pytest.raises(KilledError):
+        built("drf").fit(X, D)
+    assert_plain(watch.kept)
+    file = io.BytesIO()
+    torch.save(watch.kept, file)
+    file.seek(0)
+    watch.kept, watch.kill_at = torch.load(file, weights_only=True), None
+    with watched_by(watch):
+        resumed = built("drf").fit(X, D)
+    assert resumed.diagnostics_["taken_up_at"] == 7
+    np.testing.assert_array_equal(resumed.predict(X), built("drf").fit(X, D).predict(X))
+
+
+def assert_plain(value) -> None:
+    if isinstance(value, dict):
+        assert all(type(key) is str for key in value)
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            assert_plain(inner)
+    else:
+        assert isinstance(value, torch.Tensor) or type(value) in (str, int, float, bool)
+
+
+def test_kept_state_does_not_change_while_training_goes_on(every_step):
+    class First(Recorder):
+        def keep(self, state):
+            if self.kept is None:
+                super().keep(state)
+                self.then = copy.deepcopy(state)
+
+    watch = First()
+    with watched_by(watch):
+        built("drf").fit(*pictures())
+    for key, tensor in watch.then["network"].items():
+        assert torch.equal(tensor, watch.kept["network"][key])
+    assert watch.kept["step"] == 1
+
+
+@pytest.mark.parametrize(
+    "other", [{"random_state": 4}, {"learning_rate": 0.01}, {"max_iter": 14}, {"depth": 2}]
+)
+def test_state_of_another_fit_is_left_alone(every_step, other):
+    X, D = pictures()
+    watch = Recorder(8)
+    with watched_by(watch), pytest.raises(KilledError):
+        built("drf").fit(X, D)
+    watch.kill_at = None
+    with watched_by(watch):
+        fitted = built("drf", **other).fit(X, D)
+    assert fitted.diagnostics_["taken_up_at"] == 0
+    np.testing.assert_array_equal(fitted.predict(X), built("drf", **other).fit(X, D).predict(X))
+
+
+# ---------------------------------------------------------------------- reports
+
+
+def test_watch_hears_loss_error_and_speed(every_step):
+    watch = Recorder()
+    with watched_by(watch):
+        built("dldl").fit(*pictures())
+    steps, values = zip(*watch.told, strict=True)
+    assert list(steps) == list(range(1, 14))
+    assert all(set(v) == {"steps", "loss", "mae", "images_per_second"} for v in values)
+    assert values[0]["steps"] == 13
+    assert values[-1]["loss"] < values[0]["loss"]
+
+
+def test_watch_hears_how_evenly_a_forest_routes(every_step):
+    heard = {}
+    for temperature in (0.0, 3.0):
+        watch = Recorder()
+        with watched_by(watch):
+            built("drf", temperature=temperature, max_iter=30, learning_rate=0.1).fit(*pictures())
+        heard[temperature] = [values["entropy"] for _, values in watch.told]
+    assert all(0 < entropy <= np.log(4) + 1e-12 for entropy in heard[0.0] + heard[3.0])
+    assert heard[3.0][-1] > heard[0.0][-1]
+
+
+def test_loss_that_is_no_number_ends_the_training_with_advice():
+    with pytest.raises(FloatingPointError, match="lower learning_rate"):
+        built("deep_regression", learning_rate=1e6).fit(*pictures())
+
+
+@pytest.mark.parametrize("kind", ["dldl", "dldlf annealed", "drf"])
+def test_half_precision_learns_nearly_the_same(monkeypatch, kind):
+    """As on a GPU, where it is meant for; the processor can do it too."""
+    X, D = pictures()
+    exact = built(kind).fit(X, D).predict(X)
+    half = Place(torch.device("cpu"), mixed_precision=True)
+    monkeypatch.setattr(ImageEstimator, "_place", lambda self: half)
+    found = built(kind).fit(X, D).predict(X)
+    assert np.abs(found - exact).max() > 1e-7
+    np.testing.assert_allclose(found, exact, atol=0.02)
+
+
+# ---------------------------------------------------------------------- reading
+
+
+class Slow(InMemory):
+    """Images that take a while, now longer and now shorter."""
+
+    def read(self, rows):
+        time.sleep(0.004 * (int(rows.sum()) % 3))
+        return super().read(rows)
+
+
+@pytest.mark.parametrize("readers", [1, 3])
+def test_speed_and_number_of_readers_change_no_bit(readers):
+    X, D = pictures()
+    expected = built("drf").fit(X, D).predict(X)
+    slow = Slow(X)
+    found = built("drf", readers=readers).fit(slow, D).predict(slow)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_error_of_a_reader_reaches_the_caller():
+    class Broken(InMemory):
+        def read(self, rows):
+            raise OSError("the disk is gone")
+
+    X, D = pictures()
+    with pytest.raises(OSError, match="the disk is gone"):
+        built("dldl").fit(Broken(X), D)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_images_one_by_one_are_answered_as_together(kind):
+    X, D = pictures()
+    model = built(kind).fit(X, D)
+    single = np.concatenate([model.predict(X[[row]]) for row in range(len(X))])
+    np.testing.assert_allclose(single, model.predict(X), atol=1e-6)
+    numbers = np.concatenate([model.predict_number(X[[row]]) for row in range(len(X))])
+    np.testing.assert_allclose(numbers, model.predict_number(X), atol=1e-5)

@@ -1,0 +1,44 @@
+"""From a method's name to an estimator, and what is said where that fails."""
+
+import pytest
+
+from ldlrepro import config, models
+from ldlrepro.errors import UserError
+
+
+def test_unknown_parameter_is_refused_with_the_nearest_that_exists():
+    with pytest.raises(UserError, match=r"no parameter 'n_neighbours'.*mean 'n_neighbors'"):
+        models.load("aa_knn", n_neighbours=3)
+
+
+def test_unknown_method_is_refused_with_the_nearest_that_exists():
+    with pytest.raises(UserError, match=r"'aa_kn'.*Did you mean 'aa_knn'"):
+        models.load("aa_kn")
+
+
+def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():
+    assert models.load("aa_knn").get_params() == {"n_neighbors": 4}
+    assert models.load("aa_knn", n_neighbors=9).get_params() == {"n_neighbors": 9}
+    default = models.estimator_class("aa_knn")().get_params()
+    assert models.load("aa_knn@grid").get_params() == default
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("ldlrepro.models.knnn.AAKNN", r"m\.yaml: class: cannot import 'ldlrepro.models.knnn'"),
+        ("ldlrepro.models.knn.AAKN", "has no estimator 'AAKN'.*Did you mean 'AAKNN'"),
+        ("ldlrepro.models.knn.np", "has no estimator 'np'"),
+    ],
+)
+def test_class_that_cannot_be_found_is_refused_with_the_file(monkeypatch, path, message):
+    monkeypatch.setattr(config, "load_method", lambda name: {"title": "m", "class": path})
+    with pytest.raises(UserError, match=message):
+        models.load("m")
+
+
+def test_parameter_in_the_yaml_that_the_class_lacks_is_refused(monkeypatch):
+    spec = {"class": "ldlrepro.models.knn.AAKNN", "parameters": {"k": 3}}
+    monkeypatch.setattr(config, "load_method", lambda name: spec)
+    with pytest.raises(UserError, match=r"config/methods/m\.yaml: parameters: .*parameter 'k'"):
+        models.load("m")
