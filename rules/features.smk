@@ -21,3 +21,29 @@ rule ready:
         code=PLAN.reader_code,
     shell:
         "ldlrepro prepare {wildcards.dataset} 2> {log}"
+
+
+# Aligned faces in one file, for methods that read images instead of a table of features.
+
+
+rule pixels:
+    input:
+        table="data/ready/{dataset}.npz",
+    output:
+        pixels="data/ready/{dataset}.pixels.npy",
+        facts="data/ready/{dataset}.pixels.json",
+    log:
+        "logs/pixels/{dataset}.log",
+    benchmark:
+        "results/benchmarks/pixels/{dataset}.tsv"
+    conda:
+        "../envs/ldlrepro.yaml"
+    threads: 8
+    resources:
+        mem_mb=4000,
+        runtime=240,
+    params:
+        source=PLAN.dataset_source,
+        code=PLAN.pixel_code,
+    shell:
+        "ldlrepro pixels {wildcards.dataset} --threads {threads} 2> {log}"

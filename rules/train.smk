@@ -6,6 +6,7 @@ rule train:
     input:
         table="data/ready/{dataset}.npz",
         indices="results/folds/{protocol}/{dataset}.npz",
+        pixels=PLAN.unit_pixels,
     output:
         record="results/units/{protocol}/{dataset}/{method}/folds_{chunk}.parquet",
         predictions="results/units/{protocol}/{dataset}/{method}/folds_{chunk}.npz",
@@ -19,6 +20,7 @@ rule train:
     resources:
         mem_mb=PLAN.unit_mem_mb,
         runtime=PLAN.unit_runtime,
+        gpu=PLAN.unit_gpu,
     params:
         spec=PLAN.method_spec,
         code=PLAN.method_code,

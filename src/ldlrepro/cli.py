@@ -251,6 +251,16 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     prepare = _verb(verbs, "prepare", f"{here}.prepare", "Turn raw files into features and labels.")
     prepare.add_argument("dataset", help=IDS["dataset"])
 
+    pixels = _verb(
+        verbs,
+        "pixels",
+        f"{here}.pixels",
+        "Align the images of a prepared data set and write them as one file of pixels, for methods "
+        "that read images.",
+    )
+    pixels.add_argument("dataset", help=IDS["dataset"])
+    pixels.add_argument("--threads", type=_positive, default=1, help="processes; default 1")
+
     folds = _verb(verbs, "folds", f"{here}.folds", "Make the folds of a protocol on a data set.")
     folds.add_argument("protocol", help=IDS["protocol"])
     folds.add_argument("dataset", help=IDS["dataset"])

@@ -64,6 +64,11 @@ def load_dataset(dataset: str) -> Tree:
     return copy.deepcopy(_file("dataset", dataset))
 
 
+def only_photographs(dataset: Tree) -> bool:
+    """Whether a data set is images without a table of features, for methods that read images."""
+    return "layout" in dataset and "features" not in dataset
+
+
 def load_paper(paper: str) -> Tree:
     if paper not in paper_ids():
         raise unknown("paper", paper, paper_ids(), "`ldlrepro papers` lists them.")
@@ -193,6 +198,9 @@ def _check_names_in(paper: Tree, where: str) -> None:
     for part in ("tables", "figures"):
         for number, entry in paper.get(part, {}).items():
             place = f"{where}: {part}.{number}"
+            for name, setting in entry.get("settings", {}).items():
+                named = [setting["dataset"]] if "dataset" in setting else []
+                _check_known(named, known, f"{place}.settings.{name}.dataset")
             _check_known(entry.get("methods", []), paper["methods"], f"{place}.methods")
             yardsticks = {*paper["methods"], *(() if entry.get("kind") == "deltas" else settings)}
             for key, names in (

@@ -188,7 +188,8 @@ def _unit(
         return None
     own = next(iter(tree["protocols"]))
     chosen = setting.get("protocol") or method.get("protocol") or table.get("protocol") or own
-    dataset = tree.get("use_dataset", {}).get(row["dataset"], row["dataset"])
+    printed = tree.get("use_dataset", {}).get(row["dataset"], row["dataset"])
+    dataset = setting.get("dataset", printed)
     return Unit(chosen, dataset, name)
 
 

@@ -50,7 +50,8 @@ def fetch(args: argparse.Namespace) -> int:
 
 
 def prepare(args: argparse.Namespace) -> int:
-    from ldlrepro.data.registry import prepare, warning_of
+    from ldlrepro.data.photographs import prepare
+    from ldlrepro.data.registry import warning_of
 
     path = prepare(args.dataset, DATA)
     say(f"{args.dataset}: {path}")
@@ -59,9 +60,21 @@ def prepare(args: argparse.Namespace) -> int:
     return 0
 
 
+def pixels(args: argparse.Namespace) -> int:
+    from ldlrepro.data.pixels import make_pixels
+    from ldlrepro.runs.progress import ProgressLine
+
+    line = ProgressLine(f"{args.dataset}: images aligned")
+    path = make_pixels(args.dataset, DATA, args.threads, line.update)
+    line.close()
+    say(f"{args.dataset}: {path}")
+    return 0
+
+
 def folds(args: argparse.Namespace) -> int:
     from ldlrepro.data import DataUnavailable, load_ready
-    from ldlrepro.protocols import folds, leaks
+    from ldlrepro.data.photographs import rows_to_compare
+    from ldlrepro.protocols import folds, leaks, parts
     from ldlrepro.protocols.persons import folds_of
 
     protocol = plan.protocol(args.protocol)
@@ -79,8 +92,12 @@ def folds(args: argparse.Namespace) -> int:
     except DataUnavailable as error:
         made, found = [], {"available": False, "text": str(error)}
     else:
-        made = folds_of(protocol, data, seed)
-        report = leaks.check_leaks(data.X, data.D, made, data.groups)
+        if protocol["scheme"] == parts.SCHEME:
+            made = parts.make_folds(protocol, args.dataset, DATA)
+        else:
+            made = folds_of(protocol, data, seed)
+        rows = rows_to_compare(data, DATA)
+        report = leaks.check_leaks(rows, data.D, made, data.groups)
         if report.broken:
             raise UserError(f"protocol {args.protocol} on {args.dataset}: {report.text()}")
         found = {"available": True, **report.to_dict()}

@@ -53,16 +53,33 @@ class Wiring:
         return " ".join(options + [f"--mirror {folder}" for folder in self.run["mirrors"]])
 
     def reader_code(self, wildcards: Any) -> str:
-        return provenance.module_digest("ldlrepro.data.readers", "ldlrepro.data.registry")
+        modules = ["ldlrepro.data.readers", "ldlrepro.data.registry"]
+        if config.only_photographs(config.load_dataset(wildcards.dataset)):
+            modules.append("ldlrepro.data.photographs")
+        return provenance.module_digest(*modules)
+
+    def pixel_code(self, wildcards: Any) -> str:
+        return provenance.module_digest("ldlrepro.data.pixels")
 
     def protocol_definition(self, wildcards: Any) -> str:
         definition = plan.protocol(wildcards.protocol)
         return _digest({key: value for key, value in definition.items() if key != "text"})
 
     def fold_code(self, wildcards: Any) -> str:
-        return provenance.module_digest("ldlrepro.protocols.persons", "ldlrepro.protocols.leaks")
+        modules = ["ldlrepro.protocols.persons", "ldlrepro.protocols.leaks"]
+        if plan.protocol(wildcards.protocol)["scheme"] == "parts":
+            modules.append("ldlrepro.protocols.parts")
+        return provenance.module_digest(*modules)
 
     # ------------------------------------------------------------------ units
+
+    def unit_pixels(self, wildcards: Any) -> list[str]:
+        """The aligned faces, for methods that read images."""
+        wanted = self._method(wildcards).get("needs", {}).get("images")
+        return [f"data/ready/{wildcards.dataset}.pixels.npy"] if wanted else []
+
+    def unit_gpu(self, wildcards: Any) -> int:
+        return plan.resources(_unit(wildcards))["gpu"]
 
     def method_spec(self, wildcards: Any) -> str:
         select_by = plan.protocol(wildcards.protocol).get("select_by", "kl")

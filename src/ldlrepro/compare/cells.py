@@ -98,9 +98,15 @@ def _measured(
     if not values or cell.unit is None:
         return {}
     bits = same_bits(scored, reference.get(scored.key)) if scored.source == LOCAL else ""
+    mean, std = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
+    if plan.protocol(cell.unit.protocol).get("average") == "rows" and len(values) == len(
+        scored.rows
+    ):
+        # The deviation over folds of very different sizes says nothing about this mean.
+        mean, std = statistics.fmean(values, [row.n_test for row in scored.rows]), None
     return {
-        "measured": statistics.fmean(values),
-        "measured_std": statistics.stdev(values) if len(values) > 1 else None,
+        "measured": mean,
+        "measured_std": std,
         "n_folds": len(values),
         "expected_folds": expected_folds(cell.unit, scored),
         "source": scored.source,

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ldlrepro import metrics, plan
+from ldlrepro.compare import ages
 from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.errors import UserError
 from ldlrepro.protocols.folds import folds_digest, read_folds
@@ -37,7 +38,8 @@ class UnitScores:
     rows: list[FoldRow]
     """Every fold, failed ones too, ordered by (repeat, fold)."""
     scores: dict[str, list[float]]
-    """Measure name -> value per row of ``rows``; NaN where the fold has no prediction."""
+    """Measure name -> value per row of ``rows``; NaN where the fold has no prediction. Errors in
+    years only where labels are ages."""
     source: str
     """'local' (results/) or 'reference' (reference/)."""
     files: list[Path] = field(default_factory=list)
@@ -89,7 +91,7 @@ def local_units(places: Places, units: Iterable[plan.Unit]) -> Units:
 
 def _is_current(places: Places, rows: list[FoldRow]) -> bool:
     return all(
-        row.data_sha256 == _labels(places.ready(row.dataset))[1]
+        row.data_sha256 == _labels(places.ready(row.dataset)).sha256
         and row.folds_sha256 == _tests(places.folds(row.protocol, row.dataset))[1]
         for row in rows
         if row.status != UNAVAILABLE
@@ -108,12 +110,16 @@ def score_unit(
             rows.append(row)
             values.append(_score(places, row, P, path))
     order = sorted(range(len(rows)), key=lambda i: (rows[i].repeat, rows[i].fold))
+    in_years = [name for name in metrics.AGE_BETTER if any(name in found for found in values)]
     return UnitScores(
         unit.protocol,
         unit.dataset,
         unit.method,
         [rows[i] for i in order],
-        {name: [values[i].get(name, math.nan) for i in order] for name in metrics.BETTER},
+        {
+            name: [values[i].get(name, math.nan) for i in order]
+            for name in [*metrics.BETTER, *in_years]
+        },
         LOCAL,
         list(records),
     )
@@ -128,19 +134,34 @@ def _score(places: Places, row: FoldRow, P: np.ndarray | None, path: Path) -> di
             f"are not those that {path.name} was written with. Remove both files and run "
             "snakemake again."
         )
-    D, _ = _labels(places.ready(row.dataset))
+    true = _labels(places.ready(row.dataset))
     tests, _ = _tests(places.folds(row.protocol, row.dataset))
-    return metrics.evaluate(D[tests[row.repeat, row.fold]], P)
+    test = tests[row.repeat, row.fold]
+    scores = metrics.evaluate(true.D[test], P)
+    if true.ages is not None and true.grid is not None:
+        scores |= ages.errors(P, true.grid, true.ages[test], row.method)
+    return scores
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """What predictions are scored against; nothing where the data are not here."""
+
+    D: np.ndarray
+    sha256: str
+    ages: np.ndarray | None = None
+    """Of the rows, where labels are ages."""
+    grid: np.ndarray | None = None
+    """Of the labels."""
 
 
 @cache
-def _labels(ready: Path) -> tuple[np.ndarray, str]:
-    """Label distributions and the digest of the rows; nothing where the data are not here."""
+def _labels(ready: Path) -> _Labels:
     try:
         data = load_ready(ready)
     except (FileNotFoundError, DataUnavailable):
-        return np.empty((0, 0)), ""
-    return data.D, data.fingerprint["data_sha256"]
+        return _Labels(np.empty((0, 0)), "")
+    return _Labels(data.D, data.fingerprint["data_sha256"], data.target, ages.grid_of(data.labels))
 
 
 @cache

@@ -72,7 +72,7 @@ def name_of(test: Mapping[str, Any], row: VerdictRow) -> str:
 def speaks_of(test: Mapping[str, Any], row: VerdictRow) -> bool:
     """Whether a row is of the measures, tables and data sets of a test."""
     return (
-        row.metric in test.get("metrics", metrics.BETTER)
+        row.metric in test.get("metrics", [*metrics.BETTER, *metrics.AGE_BETTER])
         and row.table in test.get("tables", [row.table])
         and row.dataset in test.get("datasets", [row.dataset])
     )

@@ -16,12 +16,8 @@ from ldlrepro import metrics, plan
 from ldlrepro.compare.collect import REFERENCE, Units, UnitScores, best_source, is_complete
 from ldlrepro.runs.records import OK, FoldRow
 
-FOLD_COLUMNS = (
-    "method",
-    "dataset",
-    "repeat",
-    "fold",
-    *metrics.BETTER,
+KEY_COLUMNS = ("method", "dataset", "repeat", "fold")
+COST_COLUMNS = (
     "fit_s",
     "predict_s",
     "peak_mb",
@@ -70,7 +66,10 @@ def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> 
         kept.sort(key=lambda r: (r["method"], r["dataset"], int(r["repeat"]), int(r["fold"])))
         table.parent.mkdir(parents=True, exist_ok=True)
         with open(table, "w", encoding="utf-8", newline="") as handle:
-            writer = csv.DictWriter(handle, FOLD_COLUMNS, lineterminator="\n")
+            # Errors in years only where a unit of the table has them.
+            in_years = [name for name in metrics.AGE_BETTER if any(row.get(name) for row in kept)]
+            columns = (*KEY_COLUMNS, *metrics.BETTER, *in_years, *COST_COLUMNS)
+            writer = csv.DictWriter(handle, columns, lineterminator="\n")
             writer.writeheader()
             writer.writerows(kept)
         text = json.dumps(provenance, indent=1, sort_keys=True) + "\n"
@@ -93,7 +92,11 @@ def reference_units(folder: Path) -> Units:
                 dataset,
                 method,
                 [_text_to_row(table, row, provenance[method][dataset]) for row in mine],
-                {name: [float(row[name]) for row in mine] for name in metrics.BETTER},
+                {
+                    name: [float(row[name]) for row in mine]
+                    for name in [*metrics.BETTER, *metrics.AGE_BETTER]
+                    if mine[0].get(name)
+                },
                 REFERENCE,
                 [table],
             )
@@ -132,7 +135,7 @@ def _fold_to_text(unit: UnitScores, index: int) -> dict[str, str]:
         "dataset": unit.dataset,
         "repeat": str(row.repeat),
         "fold": str(row.fold),
-        **{name: f"{unit.scores[name][index]:.12g}" for name in metrics.BETTER},
+        **{name: f"{values[index]:.12g}" for name, values in unit.scores.items()},
         **seconds,
         "peak_mb": f"{row.peak_mb:.0f}",
         "n_train": str(row.n_train),

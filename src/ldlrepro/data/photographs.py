@@ -1,0 +1,72 @@
+"""Prepared data sets that are photographs without a table of features.
+
+They have labels, persons and ages like any other, and no column in X; methods that read images take
+their pixels from elsewhere (``ldlrepro.data.pixels``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.config import load_dataset, only_photographs
+from ldlrepro.data import registry
+from ldlrepro.data.checksums import sha256_of
+from ldlrepro.data.dataset import Dataset, fingerprint
+from ldlrepro.data.fetch import read_status
+from ldlrepro.data.images.faces import FaceSet
+from ldlrepro.data.images.reading import (
+    distributions,
+    faces_table,
+    images_folder,
+    read_faces,
+)
+
+
+def prepare(dataset_id: str, data_dir: Path) -> Path:
+    """``registry.prepare``, and for photographs without features what methods on images need."""
+    spec = load_dataset(dataset_id)
+    status = read_status(data_dir / "raw" / dataset_id)
+    if not (only_photographs(spec) and status.available):
+        return registry.prepare(dataset_id, data_dir)
+    faces = read_faces(dataset_id, spec, images_folder(dataset_id, spec, data_dir))
+    faces.write(faces_table(dataset_id, data_dir))
+    path = registry.ready_path(dataset_id, data_dir)
+    data = _dataset(dataset_id, spec, faces)
+    registry._write_ready(path, data, status, {"images": faces.summary()})
+    return path
+
+
+def rows_to_compare(data: Dataset, data_dir: Path) -> Any:
+    """What tells rows apart: their features, or where there are none the bytes of their images."""
+    from ldlrepro.data.images.reading import load_faces
+
+    return data.X if data.X.shape[1] else _digests(load_faces(data.id, data_dir))
+
+
+def _dataset(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Dataset:
+    D, labels = distributions(faces, spec)
+    ages = faces.ages
+    counts = fingerprint(_digests(faces), D)
+    return Dataset(
+        id=dataset_id,
+        X=np.empty((len(D), 0)),
+        D=D,
+        groups=faces.persons,
+        target=None if np.isnan(ages).any() else ages,
+        labels=labels,
+        fingerprint={
+            **counts,
+            "zero_columns": 0,
+            "duplicate_columns": 0,
+            "renormalised_rows": 0,
+        },
+    )
+
+
+def _digests(faces: FaceSet) -> np.ndarray:
+    """The SHA-256 of each image file, as 32 numbers."""
+    return np.array([list(bytes.fromhex(sha256_of(path))) for path in faces.paths], dtype=float)

@@ -1,0 +1,215 @@
+"""Aligned faces of a data set in one file that is never held in memory as a whole.
+
+``data/ready/<id>.pixels.npy`` holds whole grey levels (rows, height, width, 3), red, green, blue,
+with the rows in the order of ``data/ready/<id>.npz``. The size is that of ``crop`` in the data
+set's YAML: no paper states a crop at random offsets, only eyes at fixed places and, in the public
+code, mirrored images, which needs no pixels beyond the crop.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.config import load_dataset
+from ldlrepro.data.dataset import DataUnavailable
+from ldlrepro.errors import UserError
+from ldlrepro.runs.records import atomically
+
+ROWS_AT_ONCE = 64
+HASHED_AT_ONCE = 2**24
+
+
+class Pixels:
+    """Rows of a file of pixels, read when they are asked for.
+
+    ``X[rows]`` is the same kind with fewer rows, ``X.read(rows)`` an array of uint8, for positions
+    among the rows of X. Pickled, it is a path and the numbers of the rows.
+    """
+
+    def __init__(self, path: Path, rows: np.ndarray | None = None) -> None:
+        self.path = Path(path)
+        self._all = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        if self._all.ndim != 4 or self._all.shape[3] != 3 or self._all.dtype != np.uint8:
+            raise UserError(f"{path}: no file of pixels. Remove it and run snakemake again.")
+        self.rows = np.arange(len(self._all)) if rows is None else np.asarray(rows)
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        _, height, width, channels = self._all.shape
+        return len(self.rows), height, width, channels
+
+    ndim = 4
+    dtype = np.dtype(np.uint8)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, rows: Any) -> Pixels:
+        return Pixels(self.path, np.atleast_1d(self.rows[rows]))
+
+    def read(self, rows: Any = slice(None)) -> np.ndarray:
+        wanted = np.atleast_1d(self.rows[rows])
+        # In the order of the file, so that the disk is read forwards.
+        order = np.argsort(wanted, kind="stable")
+        found = np.empty((len(wanted), *self._all.shape[1:]), np.uint8)
+        found[order] = self._all[wanted[order]]
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "rows": self.rows}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def __repr__(self) -> str:
+        return f"Pixels({str(self.path)!r}, {'x'.join(map(str, self.shape))})"
+
+
+# ---------------------------------------------------------------------- making the file
+
+
+def pixels_path(dataset_id: str, data_dir: Path) -> Path:
+    return data_dir / "ready" / f"{dataset_id}.pixels.npy"
+
+
+def load_pixels(path: Path) -> tuple[Pixels, dict[str, Any]]:
+    """The pixels of a data set and what is written of them; DataUnavailable where it has none."""
+    dataset = path.name.partition(".")[0]
+    if not path.is_file():
+        raise DataUnavailable(f"needs images: {dataset} has no pixels ({path} is missing)")
+    about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    if not about["available"]:
+        raise DataUnavailable(f"needs images: {about['reason']}")
+    return Pixels(path), about
+
+
+def make_pixels(
+    dataset_id: str,
+    data_dir: Path,
+    workers: int = 1,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Path:
+    """Decode and align every image in use. Where there are none, the file is empty and says why."""
+    from ldlrepro.data.registry import load_ready, ready_path
+
+    path = pixels_path(dataset_id, data_dir)
+    try:
+        ready = load_ready(ready_path(dataset_id, data_dir))
+        if "layout" not in load_dataset(dataset_id):
+            raise DataUnavailable(f"{dataset_id} is a table of features without photographs")
+    except DataUnavailable as error:
+        _write(path, {"dataset": dataset_id, "available": False, "reason": str(error)})
+        return path
+    about = _draw(dataset_id, data_dir, path, len(ready.D), workers, progress)
+    _write(path, {**about, "data_sha256": ready.fingerprint["data_sha256"]})
+    return path
+
+
+def _draw(
+    dataset_id: str,
+    data_dir: Path,
+    path: Path,
+    rows: int,
+    workers: int,
+    progress: Callable[[int, int], None],
+) -> dict[str, Any]:
+    """Fill the file in pieces, each by a process of its own, and say what is in it."""
+    from ldlrepro.data.images import load_faces
+    from ldlrepro.features.align import Crop
+
+    faces = load_faces(dataset_id, data_dir)
+    crop = Crop.of(load_dataset(dataset_id)["crop"])
+    if len(faces) != rows:
+        raise UserError(
+            f"{dataset_id}: its table of images has {len(faces)} rows, its features {rows}. "
+            f"Type `ldlrepro prepare {dataset_id}`."
+        )
+    pieces = [
+        (
+            start,
+            faces.faces[start : start + ROWS_AT_ONCE],
+            faces.paths[start : start + ROWS_AT_ONCE],
+        )
+        for start in range(0, rows, ROWS_AT_ONCE)
+    ]
+    ways: Counter[str] = Counter()
+
+    def fill(part: Path) -> None:
+        shape = (rows, crop.height, crop.width, 3)
+        _new(part, shape).flush()
+        done = 0
+        for count, placed in _filled(part, pieces, crop, workers):
+            done += count
+            ways.update(placed)
+            progress(done, rows)
+
+    atomically(path, fill)
+    names = "\n".join(face.file for face in faces.faces)
+    return {
+        "dataset": dataset_id,
+        "available": True,
+        "shape": [rows, crop.height, crop.width, 3],
+        "sha256": _content_sha256(path),
+        "crop": asdict(crop),
+        "placed_by": dict(sorted(ways.items())),
+        "images_sha256": hashlib.sha256(names.encode()).hexdigest(),
+    }
+
+
+def _new(path: Path, shape: tuple[int, ...]) -> np.memmap:
+    return np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
+
+
+def _filled(
+    part: Path, pieces: list[Any], crop: Any, workers: int
+) -> Iterator[tuple[int, list[str]]]:
+    if workers == 1:
+        yield from (_fill_piece(part, crop, *piece) for piece in pieces)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        jobs = [pool.submit(_fill_piece, part, crop, *piece) for piece in pieces]
+        try:
+            yield from (job.result() for job in as_completed(jobs))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _fill_piece(
+    part: Path, crop: Any, start: int, faces: list[Any], paths: list[Path]
+) -> tuple[int, list[str]]:
+    from ldlrepro.features.align import aligned
+
+    into = np.lib.format.open_memmap(part, mode="r+")
+    ways = []
+    for row, (face, path) in enumerate(zip(faces, paths, strict=True), start=start):
+        image, way = aligned(face, path, crop)
+        into[row] = np.asarray(image)
+        ways.append(way)
+    into.flush()
+    return len(faces), ways
+
+
+def _content_sha256(path: Path) -> str:
+    """Of the pixels alone, read piece by piece."""
+    found = hashlib.sha256()
+    pixels = np.load(path, mmap_mode="r", allow_pickle=False).reshape(-1)
+    for start in range(0, len(pixels), HASHED_AT_ONCE):
+        found.update(pixels[start : start + HASHED_AT_ONCE].tobytes())
+    return found.hexdigest()
+
+
+def _write(path: Path, about: dict[str, Any]) -> None:
+    if not about["available"]:
+        atomically(path, lambda part: _new(part, (0, 1, 1, 3)).flush())
+    text = json.dumps(about, indent=1, sort_keys=True) + "\n"
+    atomically(path.with_suffix(".json"), lambda part: part.write_text(text, "utf-8"))
