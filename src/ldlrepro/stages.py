@@ -122,6 +122,8 @@ def run(args: argparse.Namespace) -> int:
     config.load_dataset(unit.dataset)
     models.load(unit.method)  # a mistake in its file is no failed fold
     make_inputs(unit.dataset, unit.protocol, args.seed)
+    if config.load_method(unit.method).get("needs", {}).get("images"):
+        _make_pixels(args, unit.dataset)
     chunks = [plan.Chunk.parse(unit, args.folds)] if args.folds else plan.chunks(unit)
     failed = 0
     for chunk in chunks:
@@ -139,6 +141,11 @@ def run(args: argparse.Namespace) -> int:
         failed += sum(row.status == "failed" for row in rows)
         say(f"{job.record}: {len(rows)} folds, {failed} failed")
     return 0
+
+
+def _make_pixels(args: argparse.Namespace, dataset: str) -> None:
+    if not (DATA / "ready" / f"{dataset}.pixels.npy").is_file():
+        pixels(argparse.Namespace(dataset=dataset, threads=args.threads))
 
 
 def make_inputs(dataset: str, protocol: str, seed: int | None = None) -> None:

@@ -24,14 +24,18 @@ from typing import Any
 import numpy as np
 
 from ldlrepro import config, plan
-from ldlrepro.data import DataUnavailable, load_ready
+from ldlrepro.data import Dataset, DataUnavailable, load_ready
+from ldlrepro.data.pixels import load_pixels
 from ldlrepro.errors import UserError
+from ldlrepro.models._watch import watched_by
 from ldlrepro.protocols import selection
 from ldlrepro.protocols.folds import Fold, folds_digest, read_folds
-from ldlrepro.runs import numerics, provenance, records
+from ldlrepro.runs import cards, numerics, provenance, records
 from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, FoldRow
 from ldlrepro.runs.seeds import seed_for
+from ldlrepro.runs.watch import CURVES, FoldName, FoldWatch
 
+Say = Callable[[str], None]
 # Errors of the machine, not of the method: the job fails and is tried again with more.
 MACHINE_ERRORS = (MemoryError, OSError)
 
@@ -52,47 +56,94 @@ class UnitJob:
     """Compute every fold, whatever the journal holds."""
 
 
-def run_unit(job: UnitJob, say: Callable[[str], None] = lambda line: None) -> list[FoldRow]:
+def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
     """Compute what the journal lacks, write the record, return its rows."""
     unit = job.chunk.unit
     spec = config.load_method(unit.method)
     common = _provenance(job, spec)
+    needed = bool(spec.get("needs", {}).get("gpu"))
+    count = cards.wanted(spec, plan.resources(unit))
     try:
         data = load_ready(job.ready)
+        X, pixels_sha256 = _features(job, spec, data)
         folds, folds_sha256 = _chunk_folds(job, data.fingerprint["data_sha256"])
-    except DataUnavailable as error:
+        with cards.held(count, needed, "/".join(_names(unit)), say) as names:
+            common |= {
+                "data_sha256": data.fingerprint["data_sha256"],
+                "folds_sha256": folds_sha256,
+            }
+            if names:
+                common["machine"] = {**common["machine"], "gpu": ", ".join(names)}
+            journal = _Journal(job.journal / _identity(job, common, pixels_sha256))
+            rows, predictions = _run_folds(job, spec, X, data.D, folds, common, journal, say)
+    except (DataUnavailable, cards.NoCardError) as error:
         rows = [_unavailable(job, common, index, str(error)) for index in _positions(job.chunk)]
-        records.write_record(job.record, rows, {})
-        return rows
-    common |= {
-        "data_sha256": data.fingerprint["data_sha256"],
-        "folds_sha256": folds_sha256,
-    }
-    journal = _Journal(job.journal / _identity(job, common))
+        predictions = {}
+    records.write_record(job.record, rows, predictions)
+    return rows
+
+
+def _run_folds(
+    job: UnitJob,
+    spec: Mapping[str, Any],
+    X: Any,
+    D: np.ndarray,
+    folds: list[Fold],
+    common: Mapping[str, Any],
+    journal: _Journal,
+    say: Say,
+) -> tuple[list[FoldRow], dict[tuple[int, int], np.ndarray]]:
+    names = _names(job.chunk.unit)
     rows, predictions, busy = [], {}, 0.0
     for number, fold in enumerate(folds, start=1):
         saved = None if job.fresh else journal.load(fold)
         if saved is None:
-            row, P = _run_one(job, spec, data, fold, common)
-            busy += row.fit_s + row.predict_s
-            if P is not None:
-                journal.save(row, P)
+            name = FoldName(names, fold.repeat, fold.fold)
+            curves = job.record.parent / CURVES
+            with FoldWatch(name, journal.folder, curves, job.fresh, say) as watch:
+                with watched_by(watch):
+                    row, P = _run_one(job, spec, X, D, fold, common)
+                busy += row.fit_s + row.predict_s
+                if P is not None:
+                    journal.save(row, P)
+                watch.forget()
         else:
             row, P = saved
         rows.append(row)
         if P is not None:
             predictions[fold.repeat, fold.fold] = P
         origin = "from the journal" if saved else f"fit {row.fit_s:.2f} s"
-        say(f"{'/'.join(_names(unit))} fold {number}/{len(folds)} {row.status}, {origin}")
+        say(f"{'/'.join(names)} fold {number}/{len(folds)} {row.status}, {origin}")
     outside = max(0.0, _process_age() - busy)
     for row in rows:
         row.overhead_s = outside / len(rows)
-    records.write_record(job.record, rows, predictions)
-    return rows
+    return rows, predictions
+
+
+def _features(job: UnitJob, spec: Mapping[str, Any], data: Dataset) -> tuple[Any, str]:
+    """What the method reads, a table of features or pixels; of pixels also their digest."""
+    if not spec.get("needs", {}).get("images"):
+        if data.X.shape[1] == 0:
+            raise DataUnavailable(f"needs features: {data.id} has photographs only")
+        return data.X, ""
+    X, about = load_pixels(job.ready.with_name(f"{job.ready.stem}.pixels.npy"))
+    if about["data_sha256"] != data.fingerprint["data_sha256"]:
+        raise UserError(
+            f"{X.path}: made for other rows than {job.ready} holds. Delete it and run snakemake "
+            "again; it makes new pixels."
+        )
+    if spec["scaling"] != "none":
+        raise UserError(f"{job.chunk.unit.method}: scaling: pixels are not scaled here; write none")
+    return X, str(about["sha256"])
 
 
 def _run_one(
-    job: UnitJob, spec: Mapping[str, Any], data: Any, fold: Fold, common: Mapping[str, Any]
+    job: UnitJob,
+    spec: Mapping[str, Any],
+    X: Any,
+    D: np.ndarray,
+    fold: Fold,
+    common: Mapping[str, Any],
 ) -> tuple[FoldRow, np.ndarray | None]:
     unit = job.chunk.unit
     protocol = plan.protocol(unit.protocol)
@@ -115,8 +166,8 @@ def _run_one(
             result = selection.run_fold(
                 unit.method,
                 spec,
-                data.X,
-                data.D,
+                X,
+                D,
                 fold,
                 select_by=protocol.get("select_by", "kl"),
                 seed=seed,
@@ -187,11 +238,13 @@ def _provenance(job: UnitJob, spec: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _identity(job: UnitJob, common: Mapping[str, Any]) -> str:
+def _identity(job: UnitJob, common: Mapping[str, Any], pixels_sha256: str) -> str:
     deciding = {
         key: common[key]
         for key in ("data_sha256", "folds_sha256", "spec_sha256", "code_sha256", "versions")
     }
+    if pixels_sha256:
+        deciding["pixels_sha256"] = pixels_sha256
     text = json.dumps({**deciding, "seed": job.seed}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

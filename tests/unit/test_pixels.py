@@ -1,0 +1,155 @@
+"""Aligned faces in one file: the rows of the data set, read lazily, made by several processes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldlrepro import cli
+from ldlrepro.data import DataUnavailable, load_ready
+from ldlrepro.data.drawn_albums import write_album
+from ldlrepro.data.images import load_faces
+from ldlrepro.data.pixels import Pixels, load_pixels, make_pixels, pixels_path
+from ldlrepro.errors import UserError
+from ldlrepro.features.align import Crop, aligned
+from ldlrepro.protocols import parts
+from ldlrepro.protocols.scaling import Scaler
+
+DATA = Path("data")
+
+
+def drawn(dataset: str, layout: str, persons: int = 5, pictures: int = 3) -> None:
+    """A set of licensed photographs, with drawn ones in their place, prepared."""
+    write_album(DATA / "manual" / dataset / "album", layout, persons, pictures, seed=3)
+    assert cli.main(["fetch", dataset]) == 0
+    assert cli.main(["prepare", dataset]) == 0
+
+
+def small(checkout, dataset: str) -> None:
+    checkout.edit(
+        f"config/datasets/{dataset}.yaml", "width: 224, height: 224", "width: 20, height: 24"
+    )
+
+
+@pytest.fixture
+def morph(checkout):
+    small(checkout, "morph")
+    drawn("morph", "morph")
+    return checkout
+
+
+# ---------------------------------------------------------------------- the file
+
+
+def test_every_row_is_the_aligned_image_of_the_same_row_of_the_data_set(morph):
+    X, about = load_pixels(make_pixels("morph", DATA))
+    faces, ready = load_faces("morph"), load_ready(DATA / "ready" / "morph.npz")
+    assert X.shape == (len(ready.D), 24, 20, 3) == tuple(about["shape"])
+    for row in (0, 7, 14):
+        image, _ = aligned(faces.faces[row], faces.paths[row], Crop(20, 24))
+        np.testing.assert_array_equal(X.read([row])[0], np.asarray(image))
+    assert about["data_sha256"] == ready.fingerprint["data_sha256"]
+    assert sum(about["placed_by"].values()) == 15
+
+
+def test_several_processes_write_the_bytes_of_one(morph, monkeypatch):
+    monkeypatch.setattr("ldlrepro.data.pixels.ROWS_AT_ONCE", 4)
+    first = make_pixels("morph", DATA).read_bytes()
+    assert make_pixels("morph", DATA, workers=3).read_bytes() == first
+
+
+def test_the_verb_says_how_far_it_is_and_leaves_no_half_file(morph, capsys):
+    assert cli.main(["pixels", "morph"]) == 0
+    assert "morph: images aligned: 15 of 15" in capsys.readouterr().err
+    (load_faces("morph").paths[3]).write_bytes(b"gone bad since it was looked at")
+    before = pixels_path("morph", DATA).read_bytes()
+    with pytest.raises(Exception, match="cannot identify"):
+        make_pixels("morph", DATA)
+    assert pixels_path("morph", DATA).read_bytes() == before
+    assert not list((DATA / "ready").glob(".*.part"))
+
+
+@pytest.mark.parametrize(
+    ("dataset", "reason"),
+    [("toy", "toy is a table of features without photographs"), ("fgnet", "keepers of the FG-NET")],
+)
+def test_a_data_set_without_photographs_says_why_it_has_no_pixels(checkout, dataset, reason):
+    assert cli.main(["fetch", dataset, "--offline"]) == 0
+    assert cli.main(["prepare", dataset]) == 0
+    with pytest.raises(DataUnavailable, match=f"needs images: .*{reason}"):
+        load_pixels(make_pixels(dataset, DATA))
+
+
+# ---------------------------------------------------------------------- rows of it
+
+
+def test_rows_of_rows_are_read_in_the_order_asked_for(tmp_path):
+    path = tmp_path / "x.npy"
+    whole = np.random.default_rng(1).integers(0, 256, (9, 2, 3, 3), dtype=np.uint8)
+    np.save(path, whole)
+    X = Pixels(path)
+    some = X[np.array([8, 1, 1, 5])]
+    np.testing.assert_array_equal(some.read(), whole[[8, 1, 1, 5]])
+    np.testing.assert_array_equal(some[1:].read([2, 0]), whole[[5, 1]])
+    np.testing.assert_array_equal(X.read(4), whole[[4]])
+    assert (len(some), some.shape) == (4, (4, 2, 3, 3))
+
+
+def test_pickled_it_is_a_path_and_the_rows(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros((1000, 8, 8, 3), np.uint8))
+    stored = pickle.dumps(Pixels(path)[np.array([3, 2])])
+    assert len(stored) < 1000
+    assert pickle.loads(stored).rows.tolist() == [3, 2]
+
+
+def test_no_scaling_lets_them_pass(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros((4, 8, 8, 3), np.uint8))
+    X = Pixels(path)
+    assert Scaler("none").fit(X).transform(X) is X
+
+
+def test_another_array_is_refused(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros((4, 8)))
+    with pytest.raises(UserError, match="no file of pixels"):
+        Pixels(path)
+
+
+# ---------------------------------------------------------------------- folds on photographs
+
+
+def test_parts_train_on_one_and_test_on_the_other(checkout):
+    small(checkout, "cacd")
+    drawn("cacd", "cacd", persons=20)
+    faces = load_faces("cacd")
+    protocol = {"scheme": "parts", "train_part": "validation", "test_part": "test"}
+    (fold,) = parts.make_folds(protocol, "cacd", DATA)
+    assert {faces.faces[row].subset for row in fold.train} == {"validation"}
+    assert fold.test.tolist() == faces.rows_of("test").tolist()
+    assert cli.main(["folds", "drf_cacd_val", "cacd"]) == 0
+    leaks = json.loads(Path("results/folds/drf_cacd_val/cacd.leaks.json").read_text())
+    assert (leaks["folds"], leaks["shared_groups"]) == (1, 0)
+    with pytest.raises(UserError, match="There are: test, train, validation"):
+        parts.make_folds({**protocol, "test_part": "holiday"}, "cacd", DATA)
+
+
+def test_parts_need_photographs(checkout):
+    with pytest.raises(UserError, match="needs photographs"):
+        parts.make_folds({"train_part": "a", "test_part": "b"}, "toy", DATA)
+
+
+def test_a_copy_of_an_image_in_training_and_test_is_found(checkout):
+    small(checkout, "fgnet")
+    drawn("fgnet", "fgnet", persons=3)
+    faces = load_faces("fgnet")
+    faces.paths[4].write_bytes(faces.paths[0].read_bytes())
+    assert cli.main(["prepare", "fgnet"]) == 0
+    assert cli.main(["folds", "drf_fgnet", "fgnet"]) == 0
+    leaks = json.loads(Path("results/folds/drf_fgnet/fgnet.leaks.json").read_text())
+    assert leaks["twin_features"] == 2

@@ -1,0 +1,362 @@
+"""Long trainings: killed and gone on with, heard while they run, never held up by a tracker."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ldlrepro import cli, plan
+from ldlrepro.compare.collect import Places, local_units
+from ldlrepro.data.pixels import make_pixels
+from ldlrepro.models._watch import current_watch
+from ldlrepro.runs import cards
+from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, read_predictions
+from ldlrepro.runs.unit import UnitJob, run_unit
+from ldlrepro.runs.watch import Curve, FoldName, FoldWatch, read_rows
+
+DATA, RESULTS = Path("data"), Path("results")
+UNIT = plan.Unit("photos", "drawn_fgnet", "steps")
+
+PAPER = """
+title: Two folds on drawn photographs
+authors: nobody
+venue: nowhere
+year: 2026
+synthetic: true
+protocols:
+  photos: {scheme: kfold, folds: 2, text: two folds}
+datasets: [drawn_fgnet]
+methods: {Steps: steps}
+tables: {"1": {title: one}}
+"""
+
+METHOD = """
+title: steps on pixels
+class: own_steps.Steps
+parameters: {steps: 60}
+needs: {images: true}
+"""
+
+# Random steps towards the mean label: what a step does depends on all before it.
+ESTIMATOR = """
+import numpy as np
+import torch
+
+from ldlrepro.models._watch import current_watch
+from ldlrepro.models.base import LDLEstimator
+
+done = []
+stop_at = None
+fail_at = None
+
+
+class Steps(LDLEstimator):
+    def __init__(self, steps=10, random_state=None):
+        self.steps, self.random_state = steps, random_state
+
+    def fit(self, X, D):
+        self.renormalised_ = 0
+        self.diagnostics_ = {"brightness": float(X.read().mean())}
+        heard = current_watch()
+        generator = torch.Generator().manual_seed(self.random_state % 2**63)
+        goal = torch.from_numpy(D.mean(axis=0))
+        self.P = torch.full_like(goal, 1 / len(goal))
+        start, state = 0, heard.restore()
+        if state is not None and state["steps"] == self.steps:
+            start, self.P = state["step"], state["P"]
+            generator.set_state(state["generator"])
+        for step in range(start + 1, self.steps + 1):
+            if step == stop_at:
+                raise KeyboardInterrupt
+            if step == fail_at:
+                raise ValueError("diverged")
+            share = torch.rand(len(goal), generator=generator, dtype=goal.dtype)
+            self.P = self.P + 0.1 * share * (goal - self.P)
+            done.append(step)
+            loss = float((goal - self.P).abs().sum())
+            heard.report(step, {"steps": self.steps, "loss": loss, "mae": 7.0 / step})
+            if step % 7 == 0:
+                heard.keep(
+                    {
+                        "steps": self.steps,
+                        "step": step,
+                        "P": self.P.clone(),
+                        "generator": generator.get_state(),
+                        "big": 2**130,
+                        "nothing": None,
+                    }
+                )
+        return self
+
+    def predict(self, X):
+        P = self.P.numpy() / self.P.numpy().sum()
+        return np.tile(P, (len(X), 1))
+"""
+
+
+@pytest.fixture
+def photos(checkout):
+    checkout.edit("config/datasets/drawn_fgnet.yaml", "persons: 12", "persons: 4")
+    checkout.write("config/papers/photos.yaml", PAPER)
+    checkout.write("config/methods/steps.yaml", METHOD)
+    checkout.module("own_steps", ESTIMATOR)
+    assert cli.main(["fetch", "drawn_fgnet"]) == 0
+    assert cli.main(["prepare", "drawn_fgnet"]) == 0
+    assert cli.main(["folds", "photos", "drawn_fgnet"]) == 0
+    make_pixels("drawn_fgnet", DATA)
+    return checkout
+
+
+def job(name: str = "results") -> UnitJob:
+    chunk = plan.Chunk(UNIT, 0, 1)
+    return UnitJob(
+        chunk=chunk,
+        ready=DATA / "ready" / "drawn_fgnet.npz",
+        folds=RESULTS / "folds" / "photos" / "drawn_fgnet.npz",
+        record=plan.record_path(name, chunk),
+        journal=Path(name) / "journal",
+        seed=2026,
+    )
+
+
+def states(name: str = "results") -> list[str]:
+    return sorted(path.name for path in (Path(name) / "journal").rglob("*.state"))
+
+
+def steps_done() -> list[int]:
+    import own_steps
+
+    found = list(own_steps.done)
+    own_steps.done.clear()
+    return found
+
+
+# ---------------------------------------------------------------------- killed and gone on with
+
+
+def test_a_killed_unit_goes_on_from_the_last_state_with_the_same_bits(photos, capsys):
+    rows = run_unit(job("whole"))
+    assert [row.status for row in rows] == [OK, OK], rows[0].error
+    assert steps_done() == 2 * list(range(1, 61))
+    import own_steps
+
+    own_steps.stop_at = 40
+    with pytest.raises(KeyboardInterrupt):
+        run_unit(job())
+    assert steps_done() == list(range(1, 40))
+    assert states() == ["r000_f000.fit001.state"]
+    own_steps.stop_at = None
+    said: list[str] = []
+    run_unit(job(), said.append)
+    assert steps_done() == [*range(36, 61), *range(1, 61)]
+    assert any("goes on at step 36 of 60" in line for line in said)
+    assert states() == []
+    whole, parts = read_predictions(job("whole").record), read_predictions(job().record)
+    for key, P in whole.items():
+        assert P.tobytes() == parts[key].tobytes()
+    # The curve is that of a training that was never stopped.
+    assert curve() == curve("whole")
+
+
+def curve(name: str = "results", fold: int = 0) -> list[list[str]]:
+    path = job(name).record.parent / "curves" / f"r000_f{fold:03d}.csv"
+    header, rows = read_rows(path)
+    assert header == ["fit", "step", "loss", "mae"]
+    return rows
+
+
+@pytest.mark.parametrize("change", ["code", "settings", "pixels"])
+def test_a_state_of_other_code_settings_or_pixels_is_never_taken_up(photos, change):
+    import own_steps
+
+    own_steps.stop_at = 40
+    with pytest.raises(KeyboardInterrupt):
+        run_unit(job())
+    if change == "code":
+        photos.module("own_steps", ESTIMATOR.replace("0.1 * share", "0.2 * share"))
+    elif change == "settings":
+        photos.edit("config/methods/steps.yaml", "steps: 60", "steps: 61")
+    else:
+        photos.edit("config/datasets/drawn_fgnet.yaml", "height: 64", "height: 60")
+        make_pixels("drawn_fgnet", DATA)
+    own_steps.stop_at = None
+    own_steps.done.clear()
+    run_unit(job())
+    assert steps_done()[:2] == [1, 2]
+
+
+def test_fresh_means_from_the_first_step(photos):
+    import own_steps
+
+    own_steps.stop_at = 40
+    with pytest.raises(KeyboardInterrupt):
+        run_unit(job())
+    own_steps.stop_at = None
+    steps_done()
+    run_unit(replace(job(), fresh=True))
+    assert steps_done() == 2 * list(range(1, 61))
+
+
+def test_a_failed_fold_keeps_no_state(photos):
+    import own_steps
+
+    own_steps.fail_at = 40
+    rows = run_unit(job())
+    assert [row.status for row in rows] == [FAILED, FAILED]
+    assert states() == []
+
+
+def test_a_damaged_state_is_no_state(photos):
+    import own_steps
+
+    own_steps.stop_at = 40
+    with pytest.raises(KeyboardInterrupt):
+        run_unit(job())
+    (path,) = (RESULTS / "journal").rglob("*.state")
+    path.write_bytes(path.read_bytes()[:200])
+    own_steps.stop_at = None
+    steps_done()
+    said: list[str] = []
+    run_unit(job(), said.append)
+    assert steps_done() == 2 * list(range(1, 61))
+    assert any("cannot be read" in line for line in said)
+
+
+class Trap:
+    """What an untrusted pickle does."""
+
+    def __reduce__(self):
+        return os.mkdir, ("sprung",)
+
+
+def test_a_state_that_could_run_code_is_refused(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.chdir(tmp_path)
+    watched = _watch(tmp_path)
+    torch.save({"P": Trap()}, tmp_path / "r000_f001.fit001.state")
+    assert watched.restore() is None
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_every_fit_of_a_fold_has_a_state_of_its_own(tmp_path):
+    first = _watch(tmp_path)
+    for number in (1, 2):
+        assert first.restore() is None
+        first.keep({"fit": number})
+    again = _watch(tmp_path)
+    assert [again.restore(), again.restore(), again.restore()] == [{"fit": 1}, {"fit": 2}, None]
+    again.forget()
+    assert not list(tmp_path.glob("*.state"))
+
+
+def _watch(folder: Path, fresh: bool = False) -> FoldWatch:
+    name = FoldName(("photos", "drawn_fgnet", "steps"), 0, 1)
+    return FoldWatch(name, folder, folder / "curves", fresh, lambda line: None)
+
+
+# ---------------------------------------------------------------------- heard
+
+
+def test_the_line_says_step_loss_error_speed_and_what_is_left(tmp_path, capsys):
+    with _watch(tmp_path) as heard:
+        heard.restore()
+        time.sleep(0.01)
+        heard.report(10, {"steps": 40, "loss": 1.23456, "mae": 4.5, "images_per_second": 812.3})
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "photos/drawn_fgnet/steps repeat 0 fold 1: 10 of 40, loss 1.235, MAE 4.50, 812 images/s, "
+        "about "
+    )
+
+
+def test_a_long_curve_has_some_hundred_rows_and_the_last_step(tmp_path):
+    curve = Curve(tmp_path / "c.csv", goes_on=False)
+    curve.begin(1, 1)
+    for step in range(1, 30001):
+        curve.add(step, 30000, {"steps": 30000, "loss": 1 / step})
+    curve.close()
+    _, rows = read_rows(tmp_path / "c.csv")
+    assert len(rows) == 1000
+    assert rows[-1][:2] == ["1", "30000"]
+
+
+def test_a_line_cut_by_a_kill_is_left_out(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_text("fit,step,loss\n1,1,0.5\n1,2,0.")
+    assert read_rows(path) == (["fit", "step", "loss"], [["1", "1", "0.5"]])
+    curve = Curve(path, goes_on=True)
+    curve.begin(1, 2)
+    curve.add(2, 2, {"loss": 0.25})
+    curve.close()
+    assert path.read_text() == "fit,step,loss\n1,1,0.5\n1,2,0.25\n"
+
+
+def test_a_full_disk_stops_no_report(tmp_path, monkeypatch):
+    heard = _watch(tmp_path)
+
+    def full(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(heard.curve, "add", full)
+    heard.report(1, {"steps": 2, "loss": 1.0})
+
+
+# ---------------------------------------------------------------------- what a unit lacks
+
+
+def test_a_method_on_images_is_not_run_where_there_are_none(photos):
+    photos.write("config/papers/photos.yaml", PAPER.replace("drawn_fgnet", "toy"))
+    unit = plan.Unit("photos", "toy", "steps")
+    for words in (["fetch", "toy"], ["prepare", "toy"], ["run", "photos", "toy", "steps"]):
+        assert cli.main(words) == 0
+    found = local_units(Places(RESULTS, DATA), [unit])
+    (scored,) = found.values()
+    assert {row.status for row in scored.rows} == {UNAVAILABLE}
+    assert scored.rows[0].error.startswith("needs images: toy is a table of features")
+
+
+def test_a_method_on_features_is_not_run_on_photographs_alone(photos):
+    text = Path("config/datasets/drawn_fgnet.yaml").read_text()
+    photos.write(
+        "config/datasets/drawn_fgnet.yaml", text.replace("features: {extractor: lbp}\n", "")
+    )
+    assert cli.main(["prepare", "drawn_fgnet"]) == 0
+    assert cli.main(["folds", "photos", "drawn_fgnet"]) == 0
+    assert cli.main(["run", "photos", "drawn_fgnet", "train_mean"]) == 0
+    unit = plan.Unit("photos", "drawn_fgnet", "train_mean")
+    (scored,) = local_units(Places(RESULTS, DATA), [unit]).values()
+    assert scored.rows[0].error == "needs features: drawn_fgnet has photographs only"
+
+
+def test_a_method_that_needs_a_gpu_is_not_run_without_unless_asked_to(photos, monkeypatch):
+    monkeypatch.setattr(cards, "_listed", lambda: [])
+    monkeypatch.delenv(cards.VISIBLE, raising=False)
+    monkeypatch.delenv(cards.DEVICE, raising=False)
+    photos.edit("config/methods/steps.yaml", "images: true", "images: true, gpu: true")
+    rows = run_unit(job())
+    assert {row.status for row in rows} == {UNAVAILABLE}
+    assert rows[0].error.startswith("needs a GPU, and there is none here")
+    monkeypatch.setenv(cards.DEVICE, "cpu")
+    assert {row.status for row in run_unit(job())} == {OK}
+
+
+def test_the_record_names_the_card(photos, monkeypatch):
+    card = cards.Card("0", "GPU-of-this-test", "Test Card")
+    monkeypatch.setattr(cards, "usable", lambda: [card])
+    monkeypatch.setattr(cards, "LOCKS", photos.root)
+    photos.edit("config/methods/steps.yaml", "images: true", "images: true, gpu: true")
+    assert {row.machine["gpu"] for row in run_unit(job())} == {"Test Card"}
+
+
+def test_without_a_runner_nothing_is_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    heard = current_watch()
+    heard.keep({"a": 1})
+    heard.report(1, {"loss": 1.0})
+    assert heard.restore() is None
+    assert not list(tmp_path.iterdir())
