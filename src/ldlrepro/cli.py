@@ -325,6 +325,18 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     export.add_argument("paper", help=IDS["paper"])
     export.add_argument("--crate", type=Path, help="folder to make; default results/crate/PAPER")
 
+    stream = _verb(
+        verbs,
+        "stream",
+        f"{here}.stream",
+        "Send a growing loss curve to the MLflow server. Long trainings start it themselves.",
+    )
+    for name in ("protocol", "dataset", "method"):
+        stream.add_argument(name, help=IDS[name])
+    stream.add_argument("repeat", type=int, help="which repetition")
+    stream.add_argument("fold", type=int, help="which fold")
+    stream.add_argument("curve", type=Path, help="the file that the training writes")
+
     report = _verb(verbs, "report", f"{here}.report", "Write the report of all papers.")
     report.add_argument("--out", default="results/report/all.html", help="default: %(default)s")
     record = _verb(

@@ -244,6 +244,28 @@ def sync(args: argparse.Namespace) -> int:
     return 0
 
 
+def stream(args: argparse.Namespace) -> int:
+    """Started by a long training, which closes our input when it is done or dies."""
+    import select
+    import signal
+
+    from ldlrepro import track
+    from ldlrepro.runs.watch import FoldName
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the training
+
+    def ended(seconds: float) -> bool:
+        return bool(select.select([sys.stdin], [], [], seconds)[0])
+
+    names = (args.protocol, args.dataset, args.method)
+    fold = FoldName(names, args.repeat, args.fold)
+    paper = plan.protocols()[args.protocol][0]
+    uri = config.tracking_uri(config.load_run_config())
+    title = config.load_paper(paper)["title"]
+    track.stream_curve(paper, title, "/".join(names), str(fold), args.curve, uri, ended, say)
+    return 0
+
+
 def report(args: argparse.Namespace) -> int:
     from ldlrepro.report.build import report_content
     from ldlrepro.report.html import write_report

@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from ldlrepro.compare.collect import UnitScores
 from ldlrepro.errors import UserError
 from ldlrepro.track_layout import (
     RunPlan,
+    curve_metrics,
     existing,
     is_unavailable,
     plan_artifacts,
@@ -32,6 +34,8 @@ from ldlrepro.track_layout import (
 )
 
 UNIT_TAG, CONTENT_TAG, SUPERSEDED_TAG = "ldlrepro.unit", "content_sha256", "superseded_by"
+LIVE_TAG = "ldlrepro.live"
+SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0
 FINAL_STATES = {"FINISHED", "FAILED"}
 DATABASES = ("postgresql", "mysql", "mssql")
 RUNS_PER_PAGE = 1000
@@ -82,8 +86,11 @@ def sync(
         with _environment(PATIENT_HTTP):
             experiment = _experiment(client, uri, paper, title, saved_views(units))
             found = _tracked_runs(client, experiment)
+            live = _tracked_runs(client, experiment, LIVE_TAG)
             for done, plan in enumerate(plans, start=1):
                 _bring_in_line(client, experiment, plan, found.get(plan.key, []), counts)
+                for run in live.get(plan.key, []):
+                    client.delete_run(run.info.run_id)
                 if on_progress:
                     on_progress(done, len(plans))
     return counts
@@ -123,6 +130,61 @@ def _difference(plan: RunPlan, present: Sequence[Any]) -> str:
     wrong = [name for name, value in latest.items() if run.data.metrics.get(name) != value]
     wrong += [name for name, value in plan.params.items() if run.data.params.get(name) != value]
     return f"other values of {', '.join(sorted(wrong))}" if wrong else ""
+
+
+def stream_curve(
+    paper: str,
+    title: str,
+    unit: str,
+    fold: str,
+    curve: Path,
+    tracking_uri: str,
+    ended: Callable[[float], bool],
+    say: Callable[[str], None],
+) -> None:
+    """Send a growing loss curve to a server until ``ended(seconds to wait)`` says that it is done.
+
+    Whatever the server does is no error: what it lacks is sent again later, less and less often.
+    The curve's file is the truth, and the next sync takes all of it from there.
+    """
+    uri = _checked_uri(tracking_uri)
+    client = run = None
+    sent, pause, done = 0, SHORTEST_PAUSE_S, False
+    with _environment(QUIET | QUICK_HTTP):
+        while not done:
+            done = ended(pause)
+            points = curve_metrics(curve, int(time.time() * 1000))
+            try:
+                with _told_to_the_user(uri):
+                    client = client or _connect(uri)
+                    found = _live_run(
+                        client, _experiment(client, uri, paper, title, {}), unit, fold
+                    )
+                    if found != run:
+                        run, sent = found, 0
+                    _send(client, run, points[sent:], done)
+            except UserError as error:
+                if pause == SHORTEST_PAUSE_S:
+                    say(f"{unit} {fold}: the loss curve waits in {curve}: {error}")
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+            else:
+                sent, pause = len(points), SHORTEST_PAUSE_S
+
+
+def _live_run(client: Any, experiment: str, unit: str, fold: str) -> str:
+    for run in _tracked_runs(client, experiment, LIVE_TAG).get(unit, []):
+        if run.info.run_name == fold:
+            return str(run.info.run_id)
+    return str(client.create_run(experiment, None, {LIVE_TAG: unit}, fold).info.run_id)
+
+
+def _send(client: Any, run: str, points: Sequence[Any], done: bool) -> None:
+    from mlflow.entities import Metric
+
+    if points:
+        client.log_batch(run, [Metric(*point) for point in points])
+    if done:
+        client.set_terminated(run, "FINISHED")
 
 
 def open_hint(tracking_uri: str) -> str:
@@ -182,15 +244,15 @@ def _write(client: Any, experiment: str, plan: RunPlan) -> str:
     return run
 
 
-def _tracked_runs(client: Any, experiment: str) -> dict[str, list[Any]]:
+def _tracked_runs(client: Any, experiment: str, tag: str = UNIT_TAG) -> dict[str, list[Any]]:
     """Every visible run of ours by what it tracks; other people's runs are left out."""
     found: dict[str, list[Any]] = {}
     token = None
     while True:
         page = client.search_runs([experiment], max_results=RUNS_PER_PAGE, page_token=token)
         for run in page:
-            if UNIT_TAG in run.data.tags:
-                found.setdefault(run.data.tags[UNIT_TAG], []).append(run)
+            if tag in run.data.tags:
+                found.setdefault(run.data.tags[tag], []).append(run)
         token = page.token
         if not token:
             return found

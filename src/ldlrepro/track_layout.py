@@ -20,6 +20,7 @@ import numpy as np
 from ldlrepro.compare.collect import LOCAL, UnitScores
 from ldlrepro.errors import UserError
 from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, FoldRow
+from ldlrepro.runs.watch import CURVES, FoldName, read_rows
 
 LAYOUT = 2
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
@@ -29,6 +30,8 @@ NOT_SHOWN = {"random_state", "n_jobs"}
 """Seeds of the folds, and threads, which change no bit: they say nothing of a method."""
 LONGEST_PARAM, LONGEST_TAG = 6000, 8000
 DECIMALS = 12
+CURVE_POINTS = 250
+"""Of one curve; a server holds the curves of hundreds of folds."""
 VIEW_TAG = "mlflow.sharedViewState."
 """Where MLflow's run table keeps saved views, as the page itself writes them."""
 SORT_BY = ("kl", "mae")
@@ -61,6 +64,8 @@ def content_sha256(unit: UnitScores) -> str:
         "scores": unit.scores,
         "files": sorted(path.name for path in unit.files),
     }
+    if found := _curves(unit):
+        content["curves"] = {path.name: sha256(path.read_bytes()) for path in found.values()}
     return sha256(json.dumps(content, sort_keys=True, default=str).encode())
 
 
@@ -79,7 +84,7 @@ def plan_unit(unit: UnitScores) -> RunPlan:
         start_ms=start,
         end_ms=end,
         params=identity | _params(unit.rows),
-        metrics=_metrics(unit, [e or 0 for _, e in spans], end or 0),
+        metrics=_metrics(unit, [e or 0 for _, e in spans], end or 0) + _curve_metrics(unit, end),
         tags=identity | {"source": unit.source} | _tags(unit.rows),
     )
 
@@ -182,6 +187,44 @@ def _metrics(
     # The run table cuts 2.26e-16 off to "2.26": rounding noise must be zero there.
     means = [(name, round(float(value), DECIMALS), end_ms, 0) for name, value in summary.items()]
     return means + by_fold
+
+
+def curve_metrics(path: Path, at_ms: int, suffix: str = "") -> list[tuple[str, float, int, int]]:
+    """What a training said of itself, by its steps; of several fits the last one."""
+    header, rows = read_rows(path)
+    last = [row for row in rows if row[0] == rows[-1][0]]
+    return [
+        (f"{name}{suffix}", float(value), at_ms, int(row[1]))
+        for row in last
+        for name, value in zip(header[2:], row[2:], strict=True)
+        if value and math.isfinite(float(value))
+    ]
+
+
+def _curves(unit: UnitScores) -> dict[tuple[Any, ...], Path]:
+    """The kept loss curves of the folds that came to an end."""
+    if unit.source != LOCAL or not unit.files:
+        return {}
+    folder = unit.files[0].parent / CURVES
+    named = {
+        row.key: folder / f"{FoldName(unit.key, row.repeat, row.fold).file}.csv"
+        for row in unit.rows
+        if row.status == OK
+    }
+    return {key: path for key, path in named.items() if path.is_file()}
+
+
+def _curve_metrics(unit: UnitScores, end: int | None) -> list[tuple[str, float, int, int]]:
+    found = []
+    for path in _curves(unit).values():
+        points = curve_metrics(path, end or 0, f"/{path.stem}")
+        by_name: dict[str, list[Any]] = {}
+        for point in points:
+            by_name.setdefault(point[0], []).append(point)
+        for mine in by_name.values():
+            step = max(1, len(mine) // CURVE_POINTS)
+            found += [*mine[:-1][::step], mine[-1]]
+    return found
 
 
 def _tags(rows: Sequence[FoldRow]) -> dict[str, str]:

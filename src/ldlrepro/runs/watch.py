@@ -159,7 +159,7 @@ class Curve:
         self.path = path
         self._handle: TextIO | None = None
         self._names: list[str] = []
-        self._fit = 1
+        self._fit, self._last = 1, 0
         self._flushed = time.monotonic()
         if not goes_on:
             path.unlink(missing_ok=True)
@@ -167,7 +167,7 @@ class Curve:
     def begin(self, fit: int, step: int) -> None:
         """A fit begins, or goes on with ``step``: what a killed one wrote from there on is void."""
         self.close()
-        self._fit = fit
+        self._fit, self._last = fit, step - 1
         header, rows = read_rows(self.path)
         kept = [row for row in rows if (int(row[0]), int(row[1])) < (fit, step)]
         self._names = header[2:]
@@ -176,7 +176,9 @@ class Curve:
             atomically(self.path, lambda part: part.write_text(text, "utf-8"))
 
     def add(self, step: int, steps: int, values: Mapping[str, float]) -> None:
-        if step % max(1, steps // ROWS_PER_FIT) and step != steps:
+        every = max(1, steps // ROWS_PER_FIT)
+        before, self._last = self._last, step
+        if step // every == before // every and step != steps:
             return
         if self._handle is None:
             self._open(values)
