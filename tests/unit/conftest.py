@@ -18,6 +18,8 @@ from ldlrepro.protocols.folds import folds_seed, make_folds, write_folds
 from ldlrepro.report import build
 from ldlrepro.runs import provenance
 from ldlrepro.runs.unit import UnitJob
+from ldlrepro.track import sync
+from tests.unit.servers import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -141,3 +143,25 @@ def ready(tiny: Checkout) -> Checkout:
     tiny.make_data()
     tiny.make_folds()
     return tiny
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory) -> Path:
+    """A store with its tables made, to be copied: making them takes MLflow seconds."""
+    database = tmp_path_factory.mktemp("store") / "mlflow.db"
+    sync("other", "Another paper", [], f"sqlite:///{database}")
+    return database
+
+
+@pytest.fixture
+def own_server(empty_store, tmp_path) -> Iterator[Server]:
+    started = Server(tmp_path, empty_store)
+    started.start()
+    yield started
+    started.kill()
+
+
+@pytest.fixture
+def server(own_server) -> str:
+    """The address of a server."""
+    return own_server.address

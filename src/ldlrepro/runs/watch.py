@@ -186,8 +186,12 @@ class Curve:
         numbers = [f"{values[name]:.6g}" if name in values else "" for name in self._names]
         self._handle.write(",".join([str(self._fit), str(step), *numbers]) + "\n")
         if time.monotonic() - self._flushed > SECONDS_BETWEEN_FLUSHES:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._handle is not None:
             self._handle.flush()
-            self._flushed = time.monotonic()
+        self._flushed = time.monotonic()
 
     def close(self) -> None:
         if self._handle is not None:

@@ -1,0 +1,209 @@
+"""Loss curves on their way to MLflow: while they grow, after a server died, and by the sync."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ldlrepro import track
+from ldlrepro.compare.collect import LOCAL, UnitScores
+from ldlrepro.runs.records import OK, FoldRow
+from ldlrepro.runs.watch import FoldName, FoldWatch
+from ldlrepro.track import LIVE_TAG, UNIT_TAG, SyncCounts, stream_curve, sync
+from ldlrepro.track_layout import content_sha256
+
+PAPER = "drf"
+KEY = ("drf_morph", "morph", "drf")
+DEADLINE_S = 120
+
+
+def unit(folder: Path) -> UnitScores:
+    """One fold of a deep method, recorded in a folder."""
+    row = FoldRow(*KEY, repeat=0, fold=0, status=OK, started_at="2026-03-01T10:00:00+00:00")
+    record = folder / "folds_0-0.parquet"
+    record.parent.mkdir(parents=True, exist_ok=True)
+    record.write_bytes(b"record")
+    return UnitScores(*KEY, [row], {"kl": [0.5]}, LOCAL, [record])
+
+
+def write_curve(folder: Path, steps: int, fits: int = 1) -> Path:
+    path = folder / "curves" / "r000_f000.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = ["fit,step,loss,mae"]
+    lines += [f"{fit},{s},{fit / s},{s}" for fit in range(1, fits + 1) for s in range(1, steps + 1)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def client_of(uri: str):
+    from mlflow import MlflowClient
+
+    return MlflowClient(uri)
+
+
+def runs(uri: str) -> list:
+    client = client_of(uri)
+    experiment = client.get_experiment_by_name(PAPER)
+    return list(client.search_runs([experiment.experiment_id])) if experiment else []
+
+
+def history(uri: str, run, name: str) -> list[tuple[int, float]]:
+    points = client_of(uri).get_metric_history(run.info.run_id, name)
+    return sorted((point.step, point.value) for point in points)
+
+
+# ---------------------------------------------------------------------- the sync
+
+
+@pytest.fixture
+def uri(empty_store, tmp_path) -> str:
+    (tmp_path / "mlflow.db").write_bytes(empty_store.read_bytes())
+    return f"sqlite:///{tmp_path}/mlflow.db"
+
+
+def test_the_sync_takes_the_curve_from_its_file(uri, tmp_path):
+    write_curve(tmp_path, steps=4)
+    assert sync(PAPER, "DRF", [unit(tmp_path)], uri) == SyncCounts(new=1)
+    (run,) = runs(uri)
+    assert history(uri, run, "loss/r000_f000") == [(1, 1.0), (2, 0.5), (3, 1 / 3), (4, 0.25)]
+    assert sync(PAPER, "DRF", [unit(tmp_path)], uri) == SyncCounts(unchanged=1)
+
+
+def test_of_several_fits_the_last_one_is_shown(uri, tmp_path):
+    write_curve(tmp_path, steps=2, fits=3)
+    sync(PAPER, "DRF", [unit(tmp_path)], uri)
+    assert history(uri, runs(uri)[0], "loss/r000_f000") == [(1, 3.0), (2, 1.5)]
+
+
+def test_a_long_curve_is_thinned_and_ends_where_it_ends(uri, tmp_path):
+    write_curve(tmp_path, steps=1000)
+    sync(PAPER, "DRF", [unit(tmp_path)], uri)
+    points = history(uri, runs(uri)[0], "mae/r000_f000")
+    assert len(points) == 251
+    assert points[-1] == (1000, 1000.0)
+
+
+def test_a_unit_without_a_curve_has_the_content_that_it_always_had(tmp_path):
+    plain = unit(tmp_path)
+    before = content_sha256(plain)
+    write_curve(tmp_path, steps=2)
+    with_curve = content_sha256(plain)
+    assert with_curve != before
+    assert content_sha256(replace(plain, source="reference", files=[])) != with_curve
+    (tmp_path / "curves" / "r000_f000.csv").unlink()
+    assert content_sha256(plain) == before
+
+
+# ---------------------------------------------------------------------- while it grows
+
+
+class Flaky:
+    """An MLflow client whose server is away for some of the calls."""
+
+    def __init__(self, away: list[bool]) -> None:
+        self.away, self.sent, self.ended = away, [], False
+
+    def log_batch(self, run, metrics):
+        from mlflow.exceptions import MlflowException
+
+        if self.away.pop(0):
+            raise MlflowException("connection refused")
+        self.sent += [(metric.key, metric.step) for metric in metrics]
+
+    def set_terminated(self, run, status):
+        self.ended = True
+
+
+def test_what_a_server_missed_is_sent_again_once(tmp_path, monkeypatch):
+    client = Flaky([False, True, True, False, False])
+    monkeypatch.setattr(track, "_connect", lambda uri: client)
+    monkeypatch.setattr(track, "_experiment", lambda *args: "1")
+    monkeypatch.setattr(track, "_live_run", lambda *args: "run")
+    pauses: list[float] = []
+
+    def grows(seconds: float) -> bool:
+        pauses.append(seconds)
+        write_curve(tmp_path, steps=len(pauses))
+        return len(pauses) == 5
+
+    said: list[str] = []
+    path = tmp_path / "curves" / "r000_f000.csv"
+    stream_curve(PAPER, "DRF", "/".join(KEY), "f", path, "http://there:1", grows, said.append)
+    assert client.sent == [(name, step) for step in range(1, 6) for name in ("loss", "mae")]
+    assert client.ended
+    assert pauses == [5.0, 5.0, 10.0, 20.0, 5.0]
+    assert len(said) == 1
+    assert "the loss curve waits in" in said[0]
+
+
+def wait_for(what) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not what():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.2)
+
+
+@pytest.mark.slow
+def test_a_server_that_dies_neither_stops_nor_spoils_a_training(
+    checkout, own_server, tmp_path, uri, monkeypatch
+):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", own_server.address)
+    name = FoldName(KEY, 0, 0)
+    with FoldWatch(name, tmp_path, tmp_path / "curves", False, print) as heard:
+        heard.restore()
+        for step in range(1, 11):
+            heard.report(step, {"steps": 20, "loss": 1 / step})
+        heard.curve.flush()
+        wait_for(lambda: any(LIVE_TAG in run.data.tags for run in runs(own_server.address)))
+        (live,) = runs(own_server.address)
+        assert UNIT_TAG not in live.data.tags
+        wait_for(lambda: len(history(own_server.address, live, "loss")) == 10)
+        own_server.kill()
+        for step in range(11, 21):
+            heard.report(step, {"steps": 20, "loss": 1 / step})
+    sender = heard._sender
+    assert sender.wait(DEADLINE_S) == 0
+    # Nothing is lost: a sync, here to a file, has all of it.
+    sync(PAPER, "DRF", [unit(tmp_path)], uri)
+    assert [step for step, _ in history(uri, runs(uri)[0], "loss/r000_f000")] == [*range(1, 21)]
+    # And where the server comes back, the run that grew gives way to the whole one.
+    own_server.start()
+    assert sync(PAPER, "DRF", [unit(tmp_path)], own_server.address).new == 1
+    (run,) = runs(own_server.address)
+    assert len(history(own_server.address, run, "loss/r000_f000")) == 20
+
+
+def test_without_a_server_no_process_is_started_and_mlflow_is_not_imported(tmp_path):
+    script = (
+        "import sys; from pathlib import Path; from ldlrepro.runs.watch import *;"
+        f"w = FoldWatch(FoldName({KEY!r}, 0, 0), Path('.'), Path('curves'), False, print);"
+        "w.report(1, {'steps': 1, 'loss': 1.0}); assert w._sender is None;"
+        "assert 'mlflow' not in sys.modules"
+    )
+    subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "MLFLOW_TRACKING_URI": ""},
+        check=True,
+    )
+
+
+def test_with_a_server_mlflow_is_imported_by_the_other_process_only(tmp_path):
+    script = (
+        "import sys; from pathlib import Path; from ldlrepro.runs.watch import *;"
+        f"w = FoldWatch(FoldName({KEY!r}, 0, 0), Path('.'), Path('curves'), False, print);"
+        "w.report(1, {'steps': 1, 'loss': 1.0}); assert w._sender is not None;"
+        "assert 'mlflow' not in sys.modules; w.__exit__(None, None, None)"
+    )
+    subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "MLFLOW_TRACKING_URI": "http://127.0.0.1:9"},
+        check=True,
+    )
