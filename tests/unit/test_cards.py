@@ -50,7 +50,7 @@ def visible() -> list[str]:
 
 def test_a_unit_sees_the_card_that_it_holds_and_nothing_is_left_behind(machine):
     there = machine(2)
-    with cards.held(1, True, "unit") as names:
+    with cards.held(1, "unit") as names:
         assert visible() == [there.uuids[0]]
         assert names == ["Test Card"]
     assert cards.VISIBLE not in os.environ
@@ -63,7 +63,7 @@ def hold(there: str, marks: Path, name: str) -> subprocess.Popen[str]:
         from ldlrepro.runs import cards
         cards.LOCKS = pathlib.Path({str(marks)!r})
         cards.SECONDS_BETWEEN_TRIES = 0.01
-        with cards.held(1, True, {name!r}, lambda line: print(line, flush=True)):
+        with cards.held(1, {name!r}, lambda line: print(line, flush=True)):
             print("has", os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
             while not pathlib.Path({str(marks / name)!r}).exists():
                 time.sleep(0.02)
@@ -125,7 +125,7 @@ def _got_one(process: subprocess.Popen[str]) -> bool:
 
 
 def _take_two(said: list[str]) -> None:
-    with cards.held(2, True, "greedy", said.append):
+    with cards.held(2, "greedy", said.append):
         said.append(f"has {len(visible())}")
 
 
@@ -136,7 +136,7 @@ def test_the_cards_of_a_scheduler_are_kept(machine, monkeypatch):
     machine(4)
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv(cards.VISIBLE, "2")
-    with cards.held(1, True, "unit") as names:
+    with cards.held(1, "unit") as names:
         assert visible() == ["2"]
         assert names == ["Test Card"]
 
@@ -144,7 +144,7 @@ def test_the_cards_of_a_scheduler_are_kept(machine, monkeypatch):
 def test_a_users_choice_of_cards_is_kept_to(machine, monkeypatch):
     there = machine(3)
     monkeypatch.setenv(cards.VISIBLE, f"1,{there.uuids[2][:12]}")
-    with cards.held(2, True, "unit"):
+    with cards.held(2, "unit"):
         assert visible() == there.uuids[1:]
     assert os.environ[cards.VISIBLE].startswith("1,")
 
@@ -152,28 +152,28 @@ def test_a_users_choice_of_cards_is_kept_to(machine, monkeypatch):
 def test_no_card_where_one_is_needed_is_said(machine):
     machine(0)
     with pytest.raises(cards.NoCardError, match=r"needs a GPU.*LDLREPRO_DEVICE=cpu"):
-        cards.held(1, True, "unit").__enter__()
+        cards.held(1, "unit").__enter__()
 
 
-def test_one_that_would_like_a_card_goes_on_without(machine):
-    machine(0)
-    with cards.held(1, False, "unit") as names:
-        assert (names, visible()) == ([], [])
+def test_fewer_cards_than_needed_are_said(machine):
+    machine(1)
+    with pytest.raises(cards.NoCardError, match="needs 2 GPUs, and there is 1 here"):
+        cards.held(2, "unit").__enter__()
 
 
 def test_on_the_users_word_the_cpu_is_taken(machine, monkeypatch):
     machine(1)
     monkeypatch.setenv(cards.DEVICE, "cpu")
-    with cards.held(1, True, "unit") as names:
+    with cards.held(1, "unit") as names:
         assert (names, visible()) == ([], [])
     monkeypatch.setenv(cards.DEVICE, "tpu")
     with pytest.raises(UserError, match="write auto"):
-        cards.held(1, True, "unit").__enter__()
+        cards.held(1, "unit").__enter__()
 
 
 def test_a_unit_without_need_sees_no_card(machine):
     machine(1)
-    with cards.held(0, False, "unit"):
+    with cards.held(0, "unit"):
         assert visible() == []
 
 

@@ -337,7 +337,7 @@ def test_a_method_that_needs_a_gpu_is_not_run_without_unless_asked_to(photos, mo
     monkeypatch.setattr(cards, "_listed", lambda: [])
     monkeypatch.delenv(cards.VISIBLE, raising=False)
     monkeypatch.delenv(cards.DEVICE, raising=False)
-    photos.edit("config/methods/steps.yaml", "images: true", "images: true, gpu: true")
+    photos.write("config/methods/steps.yaml", METHOD + "resources: {gpu: 1}\n")
     rows = run_unit(job())
     assert {row.status for row in rows} == {UNAVAILABLE}
     assert rows[0].error.startswith("needs a GPU, and there is none here")
@@ -349,7 +349,7 @@ def test_the_record_names_the_card(photos, monkeypatch):
     card = cards.Card("0", "GPU-of-this-test", "Test Card")
     monkeypatch.setattr(cards, "usable", lambda: [card])
     monkeypatch.setattr(cards, "LOCKS", photos.root)
-    photos.edit("config/methods/steps.yaml", "images: true", "images: true, gpu: true")
+    photos.write("config/methods/steps.yaml", METHOD + "resources: {gpu: 1}\n")
     assert {row.machine["gpu"] for row in run_unit(job())} == {"Test Card"}
 
 

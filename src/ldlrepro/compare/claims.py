@@ -186,7 +186,8 @@ def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
         if values is None:
             continue
         found += 1
-        datasets |= {evidence.figure_datasets.get(check.get("figure", ""), "")} - {""}
+        named = check.get("dataset") or evidence.figure_datasets.get(check.get("figure", ""))
+        datasets |= {named} if named else set()
         value, text = values
         low, high = check.get("at_least", -math.inf), check.get("at_most", math.inf)
         if low <= value <= high:
@@ -199,10 +200,12 @@ def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
 
 
 def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float, str] | None:
-    """A fact of an experiment, or the change between two points (line, x) of a figure."""
+    """A fact of an experiment, or the change between two units or two points of a figure."""
     if "fact" in check:
         facts = evidence.experiments.get(check["experiment"], {}).get("facts", {})
         return (facts[check["fact"]], check["fact"]) if check["fact"] in facts else None
+    if "than" in check:
+        return _change_of_units(check, evidence)
     curve = evidence.curves.get(check["figure"], {})
     start, end = tuple(check["from"]), tuple(check["to"])
     if start not in curve or end not in curve:
@@ -211,6 +214,19 @@ def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float, str] |
     # Where a figure has one line, the line has no name.
     first, second = (p[1] if p[0] is None else p for p in (start, end))
     return change, f"change in % from {first} to {second} in Figure {check['figure']}"
+
+
+def _change_of_units(check: Mapping[str, Any], evidence: Evidence) -> tuple[float, str] | None:
+    """From one method to another, where both have all folds."""
+    means = []
+    for method in (check["method"], check["than"]):
+        scored = evidence.units.get((check["protocol"], check["dataset"], method))
+        values = scored.values(check["metric"]) if scored else []
+        if not scored or len(values) < len(scored.rows) or not values:
+            return None
+        means.append(statistics.fmean(values))
+    text = f"change in % of {check['metric']} from {check['than']} to {check['method']}"
+    return 100 * (means[0] / means[1] - 1), text
 
 
 _TESTS: dict[str, Callable[[Mapping[str, Any], Evidence], tuple[Count, Count]]] = {

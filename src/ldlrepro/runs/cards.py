@@ -12,11 +12,10 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ldlrepro.errors import UserError
 
@@ -35,7 +34,7 @@ Say = Callable[[str], None]
 
 
 class NoCardError(UserError):
-    """The method needs a GPU, and there is none."""
+    """The unit needs more GPUs than there are."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +45,8 @@ class Card:
     name: str
 
 
-def wanted(spec: Mapping[str, Any], resources: Mapping[str, int]) -> int:
-    """How many cards a unit of this method takes where there are any."""
-    return max(int(resources["gpu"]), int(bool(spec.get("needs", {}).get("gpu"))))
-
-
 @contextmanager
-def held(count: int, needed: bool, who: str, say: Say = lambda line: None) -> Iterator[list[str]]:
+def held(count: int, who: str, say: Say = lambda line: None) -> Iterator[list[str]]:
     """``count`` cards for this process alone; yields their names, for the record.
 
     Sets CUDA_VISIBLE_DEVICES, so it must come before PyTorch looks for cards. Whoever takes no card
@@ -66,13 +60,15 @@ def held(count: int, needed: bool, who: str, say: Say = lambda line: None) -> It
         yield [card.name for card in usable()]
     else:
         cards = usable()
-        if not cards and needed:
+        if len(cards) < count:
+            asked = "a GPU" if count == 1 else f"{count} GPUs"
             raise NoCardError(
-                "needs a GPU, and there is none here. Where there is one, remove this record and "
-                f"run it again; {DEVICE}=cpu takes the CPU, which may take weeks"
+                f"needs {asked}, and there is {len(cards) or 'none'} here. Where there are more, "
+                f"remove this record and run it again; {DEVICE}=cpu takes the CPU, which may take "
+                "weeks"
             )
         with ExitStack() as stack:
-            mine = _take(cards, min(count, len(cards)), who, say, stack)
+            mine = _take(cards, count, who, say, stack)
             stack.enter_context(_visible(",".join(card.uuid for card in mine)))
             yield [card.name for card in mine]
 

@@ -61,13 +61,11 @@ def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
     unit = job.chunk.unit
     spec = config.load_method(unit.method)
     common = _provenance(job, spec)
-    needed = bool(spec.get("needs", {}).get("gpu"))
-    count = cards.wanted(spec, plan.resources(unit))
     try:
         data = load_ready(job.ready)
         X, pixels_sha256 = _features(job, spec, data)
         folds, folds_sha256 = _chunk_folds(job, data.fingerprint["data_sha256"])
-        with cards.held(count, needed, "/".join(_names(unit)), say) as names:
+        with cards.held(plan.resources(unit)["gpu"], "/".join(_names(unit)), say) as names:
             common |= {
                 "data_sha256": data.fingerprint["data_sha256"],
                 "folds_sha256": folds_sha256,

@@ -1,0 +1,252 @@
+"""Inside soft forests for ages: entropy of the routing, what leaves hold, widths of labels, seeds.
+
+Figures 6, 7 and 8c and section 6.4.4 of the DRF paper, on features instead of photographs.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ldlrepro import models
+from ldlrepro.compare import ages
+from ldlrepro.data import Dataset
+from ldlrepro.data.images.ages import age_distributions
+from ldlrepro.experiments import Inputs, Outcome
+from ldlrepro.protocols.folds import Fold
+from ldlrepro.runs.seeds import seed_for
+
+SEED = 2026
+FREQUENT_BELOW, RARE_ABOVE = 20, 40
+DRF, DLDLF = "DRF", "DLDLF"
+
+
+def measure(
+    inputs: Inputs,
+    methods: Mapping[str, str],
+    iterations: Sequence[int],
+    widths: Sequence[float],
+    width_splits: int,
+    seeds: int,
+) -> Outcome:
+    outcome = Outcome()
+    for dataset in inputs.available():
+        data, folds = inputs.load(dataset), inputs.folds(dataset)
+        _entropies(outcome, data, folds[0], methods, iterations)
+        inputs.say(f"{dataset}: entropies done")
+        _leaves(outcome, data, folds[0], methods)
+        inputs.say(f"{dataset}: leaves done")
+        _widths(outcome, data, folds[:width_splits], methods[DLDLF], widths)
+        inputs.say(f"{dataset}: widths done")
+        _seeds(outcome, data, folds[0], methods[DRF], seeds)
+    return outcome
+
+
+def _fit(method: str, data: Dataset, fold: Fold, D: np.ndarray, seed: int, **settings: Any) -> Any:
+    """From one seed, so that fits of fewer iterations are the beginnings of longer ones."""
+    state = seed_for(SEED, "age_forests", data.id, fold.repeat, fold.fold, seed)
+    model = models.load(method, random_state=state, **settings)
+    return model.fit(data.X[fold.train], D[fold.train])
+
+
+def _mae(model: Any, method: str, data: Dataset, fold: Fold) -> float:
+    grid = ages.grid_of(data.labels)
+    assert grid is not None
+    assert data.target is not None
+    P = model.predict(data.X[fold.test])
+    return ages.errors(P, grid, data.target[fold.test], method)["mae"]
+
+
+# ---------------------------------------------------------------------- Figure 6
+
+
+def _entropies(
+    outcome: Outcome,
+    data: Dataset,
+    fold: Fold,
+    methods: Mapping[str, str],
+    iterations: Sequence[int],
+) -> None:
+    curves: dict[str, list[float]] = {}
+    for name, method in methods.items():
+        fits = [_fit(method, data, fold, data.D, 0, max_iter=count) for count in iterations]
+        curves[name] = [_entropy(model, data.X[fold.train]) for model in fits]
+    for name in (DRF, DLDLF):
+        plain = f"{name} (T=0)"
+        for place, count in enumerate(iterations):
+            ratio = curves[name][place] / curves[plain][place]
+            outcome.facts[f"entropy of {name} over {plain} after {count}"] = ratio
+        fall, plain_fall = (1 - curves[key][3] / curves[key][0] for key in (name, plain))
+        outcome.facts[f"fall of {name}'s entropy over {plain}"] = fall / plain_fall
+    outcome.series["6"] = {"iterations": list(iterations), "entropies": curves}
+    outcome.tables.append(
+        {
+            "title": f"Mean entropy of the leaf that a training row goes to, {data.id}",
+            "columns": ["method", *(f"after {count}" for count in iterations)],
+            "rows": [[name, *values] for name, values in curves.items()],
+        }
+    )
+
+
+def _entropy(model: Any, X: np.ndarray) -> float:
+    """Of the fitted trees' routing; their own record does not reach all methods."""
+    import torch
+
+    from ldlrepro.models._soft_linear import Rows
+    from ldlrepro.models._soft_routing import Routing
+
+    state = model.state_
+    W, b = torch.from_numpy(state.W), torch.from_numpy(state.b)
+    routing = Routing(state.phi_of(model.phi_), W.shape[1])
+    rows = Rows(X, torch.float64)
+    F = rows.times(rows.take(np.arange(rows.count)), W).add_(b[:, None])
+    logs = routing.log_probabilities(routing.log_sigmoids(F))
+    return float(-(logs.exp() * logs).sum(1).mean())
+
+
+# ---------------------------------------------------------------------- Figure 7
+
+
+def _leaves(outcome: Outcome, data: Dataset, fold: Fold, methods: Mapping[str, str]) -> None:
+    """Of the first tree in the drawing, of all trees in the numbers."""
+    grid = ages.grid_of(data.labels)
+    assert grid is not None
+    drf, dldlf = (_fit(methods[name], data, fold, data.D, 0) for name in (DRF, DLDLF))
+    mean = drf.state_.table[..., 0] * drf.scale_ + drf.shift_ + grid[0]
+    deviation = np.sqrt(drf.state_.table[..., 1]) * drf.scale_
+    shares = dldlf.state_.table.astype(float)
+    centre = shares @ grid
+    width = np.sqrt(np.maximum(shares @ grid**2 - centre**2, 0))
+    for name, where, spread in ((DRF, mean, deviation), (DLDLF, centre, width)):
+        rare, frequent = spread[where > RARE_ABOVE], spread[where < FREQUENT_BELOW]
+        if len(rare) and len(frequent):
+            fact = f"deviation of {name}'s leaves at rare over frequent ages"
+            outcome.facts[fact] = float(rare.mean() / frequent.mean())
+        outcome.tables.append(
+            {
+                "title": f"Leaves of {name}, {data.id}",
+                "columns": ["centred", "leaves", "mean deviation in years"],
+                "rows": [
+                    [words, len(found), float(found.mean()) if len(found) else None]
+                    for words, found in (
+                        (f"below {FREQUENT_BELOW}", frequent),
+                        ("between", spread[(where >= FREQUENT_BELOW) & (where <= RARE_ABOVE)]),
+                        (f"above {RARE_ABOVE}", rare),
+                    )
+                ],
+            }
+        )
+    assert data.target is not None
+    counts = np.bincount(data.target.astype(int), minlength=len(grid))
+    outcome.series["7"] = {
+        "ages": grid.tolist(),
+        "counts": counts[: len(grid)].tolist(),
+        "shares": np.round(shares[0], 5).tolist(),
+        "means": mean[0].round(3).tolist(),
+        "deviations": deviation[0].round(3).tolist(),
+    }
+
+
+# ---------------------------------------------------------------------- Figure 8c and 6.4.4
+
+
+def _widths(
+    outcome: Outcome, data: Dataset, folds: Sequence[Fold], method: str, widths: Sequence[float]
+) -> None:
+    grid = ages.grid_of(data.labels)
+    assert grid is not None
+    assert data.target is not None
+    means = []
+    for width in widths:
+        D = age_distributions(data.target, grid, width)
+        means.append(
+            statistics.fmean(_mae(_fit(method, data, f, D, 0), method, data, f) for f in folds)
+        )
+    two = means[list(widths).index(2)]
+    for width, mean in zip(widths, means, strict=True):
+        outcome.facts[f"MAE of width {width:g} over 2"] = mean / two
+    outcome.series["8c"] = {"widths": list(widths), "mae": means}
+    outcome.tables.append(
+        {
+            "title": f"MAE of DLDLF by the width of the labels, {data.id}",
+            "columns": ["width in years", "MAE"],
+            "rows": [list(pair) for pair in zip(widths, means, strict=True)],
+        }
+    )
+
+
+def _seeds(outcome: Outcome, data: Dataset, fold: Fold, method: str, seeds: int) -> None:
+    found = [_mae(_fit(method, data, fold, data.D, s), method, data, fold) for s in range(seeds)]
+    mean, deviation = statistics.fmean(found), statistics.stdev(found)
+    outcome.facts["deviation of the MAE over seeds"] = deviation
+    outcome.facts["deviation over seeds as a share of the MAE"] = deviation / mean
+    outcome.tables.append(
+        {
+            "title": f"MAE of DRF over {seeds} seeds, {data.id}",
+            "columns": ["mean", "deviation", "lowest", "highest"],
+            "rows": [[mean, deviation, min(found), max(found)]],
+        }
+    )
+
+
+# ---------------------------------------------------------------------- drawings
+
+
+def draw(series: dict[str, Any]) -> dict[str, Any]:
+    drawn = {}
+    if "6" in series:
+        drawn["6"] = _draw_entropies(series["6"])
+    if "7" in series:
+        drawn["7"] = _draw_leaves(series["7"])
+    if "8c" in series:
+        drawn["8c"] = _draw_widths(series["8c"])
+    return drawn
+
+
+def _panels(count: int) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.6 * count, 3.2), layout="constrained", dpi=120)
+    return figure, figure.subplots(1, count, squeeze=False)[0]
+
+
+def _draw_entropies(content: Mapping[str, Any]) -> Any:
+    figure, panels = _panels(2)
+    for axes, name in zip(panels, (DLDLF, DRF), strict=True):
+        for key, style in ((name, "-o"), (f"{name} (T=0)", "--s")):
+            axes.plot(content["iterations"], content["entropies"][key], style, label=key)
+        axes.set_xscale("log")
+        axes.set_xlabel("iterations")
+        axes.set_ylabel("mean entropy of the routing")
+        axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _draw_leaves(content: Mapping[str, Any]) -> Any:
+    figure, panels = _panels(3)
+    grid = np.array(content["ages"])
+    panels[0].bar(grid, content["counts"], width=1.0)
+    panels[0].set_ylabel("rows")
+    for shares in content["shares"]:
+        panels[1].plot(grid, shares, linewidth=0.8)
+    panels[1].set_ylabel("probability (a leaf of DLDLF)")
+    fine = np.linspace(grid[0], grid[-1], 600)
+    for mean, deviation in zip(content["means"], content["deviations"], strict=True):
+        density = np.exp(-((fine - mean) ** 2) / (2 * deviation**2))
+        # As high as their peak allows, and no higher than a leaf of one year.
+        panels[2].plot(fine, density * min(1.0, 1.0 / deviation), linewidth=0.8)
+    panels[2].set_ylabel("density, cut (a leaf of DRF)")
+    for axes in panels:
+        axes.set_xlabel("age")
+    return figure
+
+
+def _draw_widths(content: Mapping[str, Any]) -> Any:
+    figure, panels = _panels(1)
+    panels[0].plot(content["widths"], content["mae"], "-o")
+    panels[0].set_xlabel("width of the labels in years")
+    panels[0].set_ylabel("MAE")
+    return figure
