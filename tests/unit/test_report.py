@@ -5,6 +5,7 @@ import csv
 import hashlib
 import json
 import math
+import re
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,11 +21,19 @@ from ldlrepro.report.content import (
     Figure,
     Overhead,
     PaperPage,
+    Photographs,
     ReportContent,
     tally,
 )
 from ldlrepro.report.export import write_tables
-from ldlrepro.report.html import grouped_reasons, json_for_html, record_data, shared, write_report
+from ldlrepro.report.html import (
+    grouped_reasons,
+    json_for_html,
+    record_data,
+    render_report,
+    shared,
+    write_report,
+)
 from ldlrepro.report.tables import fixed, mean_pair, page_tables, percent
 from ldlrepro.runs.records import FoldRow
 
@@ -329,6 +338,23 @@ def test_long_diagnostics_are_cut_and_say_so(tmp_path):
     (text,) = record_data(wordy, content(), tmp_path)["diagnostics"]["same"].values()
     assert len(text) < 500
     assert text.endswith("whole in the record file)")
+
+
+def test_problems_of_photographs_are_counted_and_their_list_is_linked(tmp_path):
+    table = tmp_path / "data" / "ready" / "faces.images.csv"
+    table.parent.mkdir(parents=True)
+    table.write_text("file")
+    found = [
+        Photographs("faces", 1001, 82, [("broken", 3, "cannot be decoded")], table),
+        Photographs("others", 7, 2, [], tmp_path / "gone.csv"),
+    ]
+    html = render_report(content(page(photographs=found)), tmp_path / "results" / "report")
+    (row, other) = re.findall(r'<tr><th scope="row">(?:faces|others).*?</tr>', html, re.S)
+    assert "3 broken" in row
+    assert "cannot be decoded" in row
+    assert 'href="../../data/ready/faces.images.csv"' in row
+    assert "none" in other
+    assert "href" not in other
 
 
 def test_record_files_are_linked_only_where_they_lie(tmp_path):

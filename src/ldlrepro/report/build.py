@@ -16,7 +16,8 @@ from ldlrepro.compare.collect import LOCAL, Places, Units, best_source, local_un
 from ldlrepro.compare.comparisons import Evidence
 from ldlrepro.compare.persons import persons_apart
 from ldlrepro.compare.reference import chosen_units, reference_units
-from ldlrepro.report.content import Curve, Overhead, PaperPage, ReportContent, UnitKey
+from ldlrepro.data.images.faces import KINDS
+from ldlrepro.report.content import Curve, Overhead, PaperPage, Photographs, ReportContent, UnitKey
 from ldlrepro.report.figures import drawings
 from ldlrepro.runs import provenance
 
@@ -49,6 +50,7 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
         units=chosen,
         left_out=_left_out(paper),
         leaks=_leaks(results, units),
+        photographs=_photographs(data, units),
         printed_figures=tree.get("figures", {}),
         curves=curves,
         experiments=measured,
@@ -145,6 +147,20 @@ def _leaks(results: Path, units: list[plan.Unit]) -> list[tuple[str, str, str]]:
             facts = json.loads(path.read_text(encoding="utf-8"))
             if facts["available"]:
                 found.append((protocol, dataset, facts["text"]))
+    return found
+
+
+def _photographs(data: Path, units: list[plan.Unit]) -> list[Photographs]:
+    """What preparing the sets of photographs found, where they are here."""
+    found = []
+    for dataset in sorted({unit.dataset for unit in units}):
+        table = data / "ready" / f"{dataset}.images.csv"
+        if not table.is_file():
+            continue
+        record = json.loads((data / "ready" / f"{dataset}.json").read_text(encoding="utf-8"))
+        about = record["images"]
+        problems = [(kind, count, KINDS[kind]) for kind, count in about["problems"].items()]
+        found.append(Photographs(dataset, about["used"], about["persons"], problems, table))
     return found
 
 

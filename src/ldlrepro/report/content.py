@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -122,6 +123,19 @@ class Curve:
         return {point: statistics.fmean(values) for point, values in self.values.items()}
 
 
+@dataclass(frozen=True)
+class Photographs:
+    """A set of photographs that a paper's runs use, and what was wrong with its images."""
+
+    dataset: str
+    used: int
+    persons: int
+    problems: list[tuple[str, int, str]]
+    """(kind, how many images, what it means)."""
+    table: Path
+    """A line for every image."""
+
+
 @dataclass
 class PaperPage:
     """Everything the report says about one paper."""
@@ -142,6 +156,7 @@ class PaperPage:
     """(what, why), for what no single cell stands for: figures, whole data sets."""
     leaks: list[tuple[str, str, str]] = field(default_factory=list)
     """(protocol, data set, what the leak check found)."""
+    photographs: list[Photographs] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
     printed_figures: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Figure number -> its entry in the paper's file."""

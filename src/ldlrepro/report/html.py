@@ -72,6 +72,7 @@ def render_report(content: ReportContent, folder: Path) -> str:
             signs=VERDICT_SIGNS,
             claim_signs=CLAIM_SIGNS,
             claimed=[page for page in content.pages if page.claims],
+            file_link=lambda path: _file_link(path, folder)[1],
             style=_asset("report.css"),
             script=script,
             early_script=early_script,
