@@ -165,7 +165,7 @@ def test_a_killed_unit_goes_on_from_the_last_state_with_the_same_bits(photos, ca
 def curve(name: str = "results", fold: int = 0) -> list[list[str]]:
     path = job(name).record.parent / "curves" / f"r000_f{fold:03d}.csv"
     header, rows = read_rows(path)
-    assert header == ["fit", "step", "loss", "mae"]
+    assert header == ["fit", "step", "loss", "mae", "images_per_second"]
     return rows
 
 
@@ -294,6 +294,17 @@ def test_a_line_cut_by_a_kill_is_left_out(tmp_path):
     curve.add(2, 2, {"loss": 0.25})
     curve.close()
     assert path.read_text() == "fit,step,loss\n1,1,0.5\n1,2,0.25\n"
+
+
+def test_what_a_first_report_lacks_has_its_column(tmp_path):
+    curve = Curve(tmp_path / "c.csv", goes_on=False)
+    curve.begin(1, 1)
+    curve.add(1, 2, {"mae": 9.0})
+    curve.add(2, 2, {"mae": 8.0, "loss": 0.5, "entropy": 3.0})
+    curve.close()
+    header, rows = read_rows(tmp_path / "c.csv")
+    assert header == ["fit", "step", "loss", "mae", "images_per_second"]
+    assert rows == [["1", "1", "", "9", ""], ["1", "2", "0.5", "8", ""]]
 
 
 def test_a_full_disk_stops_no_report(tmp_path, monkeypatch):

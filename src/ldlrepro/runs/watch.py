@@ -204,7 +204,10 @@ class Curve:
         begun = self.path.is_file()
         self._handle = open(self.path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close
         if not begun:
-            self._names = [name for name in values if name != "steps"]
+            # A first report may lack what later ones have.
+            self._names = [
+                name for name in dict.fromkeys([*OF_THE_LINE, *values]) if name != "steps"
+            ]
             self._handle.write(",".join(["fit", "step", *self._names]) + "\n")
 
 
