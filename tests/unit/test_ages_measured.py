@@ -26,7 +26,8 @@ def test_the_likeliest_age_or_the_mean_by_the_methods_file(checkout):
     P = np.array([[0.6, 0.0, 0.0, 0.4]])
     assert ages.predicted(P, GRID, ages.MODE).tolist() == [20.0]
     assert ages.predicted(P, GRID, ages.MEAN).tolist() == pytest.approx([21.2])
-    assert ages.rule_of("drf_linear@no_annealing") == ages.MEAN
+    for method in ("drf_linear@no_annealing", "drf", "drf@tiny", "deep_regression"):
+        assert ages.rule_of(method) == ages.MEAN
     assert ages.rule_of("sa_bfgs") == ages.MODE
     assert ages.rule_of("a_method_that_was_removed") == ages.MODE
 

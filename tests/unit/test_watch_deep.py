@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import cli, config, plan
+from ldlrepro import cli, plan
 from ldlrepro.data.pixels import make_pixels
 from ldlrepro.runs.records import OK, read_predictions
 from ldlrepro.runs.unit import UnitJob, run_unit
 from ldlrepro.runs.watch import FoldWatch
 
-pytestmark = pytest.mark.skipif(
-    not config.method_exists("drf"), reason="the deep methods are not there yet"
-)
 DATA, RESULTS = Path("data"), Path("results")
 UNIT = plan.Unit("drf_morph", "drawn_morph", "drf@small")
 

@@ -10,7 +10,6 @@ import csv
 import pytest
 import yaml
 
-from ldlrepro import config
 from ldlrepro.data.drawn_albums import write_album
 
 TINY_STEPS = 6
@@ -43,7 +42,6 @@ def with_morph(project):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not config.method_exists("dldlf"), reason="the deep methods are not there yet")
 def test_tables_2_and_3_of_ldlf_are_measured_when_morph_is_there(with_morph):
     slice_of_it = with_morph.root / "config" / "slice.yaml"
     slice_of_it.write_text(SLICE)
