@@ -45,7 +45,7 @@ demo: setup
 	@$(RUN) snakemake demo --cores $(CORES) --configfile config/demo.yaml
 	@echo
 	@echo "Report      results/report/demo.html   (open it in a browser)"
-	@echo "MLflow      . $(VENV)/bin/activate && mlflow ui --backend-store-uri sqlite:///mlflow.db"
+	@echo "MLflow      . $(VENV)/bin/activate && ldlrepro ui"
 	@echo "Next        . $(VENV)/bin/activate && snakemake --cores all mslp   (real data, one paper)"
 
 test: setup

@@ -205,7 +205,7 @@ def sync(args: argparse.Namespace) -> int:
     from ldlrepro.compare.reference import chosen_units, reference_units
 
     reference = reference_units(config.project_root() / "reference")
-    uri = args.tracking_uri or config.tracking_uri(config.load_run_config())
+    uri = _tracking_uri(args)
     for paper in args.paper:
         planned = plan.paper_units(paper)
         units = chosen_units(planned, local_units(Places(RESULTS, DATA), planned), reference)
@@ -218,6 +218,17 @@ def sync(args: argparse.Namespace) -> int:
             write_text(Path(args.out), json.dumps({"paper": paper, "units": len(units)}) + "\n")
     say(f"To look at the runs: {track.open_hint(uri)}")
     return 0
+
+
+def ui(args: argparse.Namespace) -> int:
+    from ldlrepro import track
+
+    track.serve(_tracking_uri(args), args.port, say)
+    return 0
+
+
+def _tracking_uri(args: argparse.Namespace) -> str:
+    return str(args.tracking_uri or config.tracking_uri(config.load_run_config()))
 
 
 def report(args: argparse.Namespace) -> int:

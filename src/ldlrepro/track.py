@@ -8,9 +8,12 @@ written to it; whatever is still RUNNING was left by a killed sync and is replac
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 import shlex
+import socket
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro.compare.collect import UnitScores
-from ldlrepro.errors import UserError
+from ldlrepro.errors import NO_RIGHT, NO_ROOM, UserError
 from ldlrepro.track_layout import (
     RunPlan,
     existing,
@@ -39,6 +42,9 @@ NOTE = "Each entry of **Views** (top right) is one table: every method on one da
 
 QUICK_HTTP = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
 PATIENT_HTTP = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "60", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2"}
+LOOPBACK = "127.0.0.1"
+# SQLAlchemy's errors go on with the statement, its parameters and an address to read on.
+SQL_DETAILS = re.compile(r"\(raised as a result of [^)]*\)|\[SQL: .*|\(Background on .*", re.DOTALL)
 QUIET = {"MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true", "MLFLOW_DISABLE_TELEMETRY": "true"}
 
 Progress = Callable[[int, int], None]
@@ -77,7 +83,7 @@ def sync(
     doubled = [key for key, times in Counter(plan.key for plan in plans).items() if times > 1]
     if doubled:
         raise ValueError(f"given twice: {', '.join(doubled)}")
-    with _environment(QUIET), _only_writer(uri), _told_to_the_user(uri):
+    with _environment(QUIET), _only_writer(uri), _told_to_the_user(uri, paper):
         client = _connect(uri)
         with _environment(PATIENT_HTTP):
             experiment = _experiment(client, uri, paper, title, saved_views(units))
@@ -133,7 +139,40 @@ def open_hint(tracking_uri: str) -> str:
     shown = shlex.quote(uri)
     if _without_password(uri) != uri:
         shown = '"$MLFLOW_TRACKING_URI"'
-    return f"mlflow ui --backend-store-uri {shown} --host 127.0.0.1 --port 5000 --workers 1"
+    return f"ldlrepro ui --tracking-uri {shown}"
+
+
+def serve(tracking_uri: str, port: int, say: Callable[[str], None]) -> None:
+    """Become MLflow's page for this store, for this machine alone; a server has a page already."""
+    uri = _checked_uri(tracking_uri)
+    if uri.startswith("http"):
+        say(open_hint(uri))
+        return
+    database = _sqlite_file(uri)
+    if database and not database.is_file():
+        raise UserError(
+            f"{database}: nothing is tracked there yet. Type `snakemake --cores all demo`, or "
+            "`ldlrepro sync PAPER` for a paper that has results."
+        )
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            raise UserError(
+                f"port {port}: {error.strerror}. Type `ldlrepro ui --port {port + 1}`."
+            ) from None
+    say(
+        f"http://{LOOPBACK}:{port} shows {_without_password(uri)}, to this machine only. Ctrl-C "
+        "ends it.\nFrom another machine, never by opening the port to the network: there, type\n"
+        f"  ssh -N -L {port}:{LOOPBACK}:{port} USER@{os.uname().nodename}\n"
+        "and open the same address."
+    )
+    # By the environment: the list of processes, which all can see, would show a password.
+    place = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    page = [sys.executable, "-m", "mlflow", "ui"]
+    page += ["--host", LOOPBACK, "--port", str(port), "--workers", "1"]
+    os.execve(sys.executable, page, {**os.environ, **QUIET, **place})
 
 
 # ---------------------------------------------------------------------- talking to MLflow
@@ -306,23 +345,37 @@ def _environment(defaults: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def _told_to_the_user(uri: str) -> Iterator[None]:
+def _told_to_the_user(uri: str, paper: str) -> Iterator[None]:
     """Turn what a store or server throws into words; records are never touched by it."""
+    # It would log every such error with a long traceback before it raises it.
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     from mlflow.exceptions import MlflowException
     from requests import RequestException
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
         yield
-    except (MlflowException, RequestException, SQLAlchemyError, ImportError) as error:
-        reason = _without_password(" ".join(str(error).split()))[:400]
-        if _sqlite_file(uri):
-            cure = f"If the file is broken, move {_sqlite_file(uri)} away: a sync builds it again."
-        else:
-            cure = "Start the server, or correct MLFLOW_TRACKING_URI, then sync again."
+    except (MlflowException, RequestException, SQLAlchemyError, ImportError, OSError) as error:
+        reason = _without_password(" ".join(SQL_DETAILS.sub("", str(error)).split()))[:400]
         raise UserError(
-            f"tracking to {_without_password(uri)} failed: {reason}\nNo record is lost. {cure}"
+            f"tracking to {_without_password(uri)} failed: {reason}\nNo record is lost. "
+            f"{_cure(uri, error)}, then type `ldlrepro sync {paper}`."
         ) from error
+
+
+def _cure(uri: str, error: Exception) -> str:
+    database, said = _sqlite_file(uri), str(error).lower()
+    number = error.errno if isinstance(error, OSError) else None
+    if not database and number not in (*NO_ROOM, *NO_RIGHT):
+        return "Start the server, or correct MLFLOW_TRACKING_URI"
+    if number in NO_ROOM or "disk is full" in said or "disk i/o" in said:
+        return f"Make room on the disk of {database or tempfile.gettempdir()}"
+    if number in NO_RIGHT or "readonly" in said or "unable to open" in said:
+        return (
+            f"Give yourself the right to write to {database or tempfile.gettempdir()} and the "
+            "folder it is in, or set MLFLOW_TRACKING_URI to a place you may write to"
+        )
+    return f"If the file is broken, move {database} away, for a sync builds it again"
 
 
 def _without_password(text: str) -> str:
