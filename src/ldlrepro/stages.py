@@ -174,7 +174,7 @@ def _journal(unit: plan.Unit) -> Path:
 
 
 def _forget_journals(units: Sequence[UnitScores]) -> None:
-    """Throw away the finished folds of complete units.
+    """Throw away the finished folds of complete units, and half files that kills left there.
 
     Not earlier: a unit whose record is written may still be run again, when Snakemake was killed
     before it took note. Here it has, for it compares only after all units.
@@ -185,6 +185,8 @@ def _forget_journals(units: Sequence[UnitScores]) -> None:
         unit = plan.Unit(*scored.key)
         if scored.source == LOCAL and is_complete(unit, scored):
             shutil.rmtree(_journal(unit), ignore_errors=True)
+            for half in {p for file in scored.files for p in file.parent.glob(".*.part")}:
+                half.unlink(missing_ok=True)
 
 
 def figures(args: argparse.Namespace) -> int:

@@ -8,11 +8,6 @@ import multiprocessing
 import os
 import shutil
 import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +20,7 @@ from ldlrepro.errors import UserError
 from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, FoldRow
 from ldlrepro.track import SyncCounts, open_hint, sync
 from ldlrepro.track_layout import content_sha256, saved_views
+from tests.mlflow_server import MlflowServer, free_port
 
 PAPER, TITLE = "structrf", "Structured random forest"
 
@@ -463,44 +459,16 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 # ---------------------------------------------------------------------- servers and addresses
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture
 def server(empty_store, tmp_path):
     """The address of a server of its own, killed with all its children at the end."""
     shutil.copy(empty_store, tmp_path / "served.db")
-    address = f"http://127.0.0.1:{free_port()}"
-    command = [sys.executable, "-m", "mlflow", "server", "--workers", "1"]
-    command += ["--host", "127.0.0.1", "--port", address.rpartition(":")[2]]
-    command += ["--backend-store-uri", f"sqlite:///{tmp_path}/served.db"]
-    command += ["--artifacts-destination", str(tmp_path / "served")]
-    quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-    with open(tmp_path / "server.log", "wb") as log:
-        process = subprocess.Popen(
-            command, cwd=tmp_path, env=os.environ | quiet, stdout=log, stderr=log,
-            start_new_session=True,
-        )  # fmt: skip
+    service = MlflowServer(tmp_path)
     try:
-        wait_until_healthy(address, process, tmp_path / "server.log")
-        yield address
+        service.start()
+        yield service.address
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def wait_until_healthy(address: str, process: subprocess.Popen, log: Path) -> None:
-    for _ in range(600):
-        assert process.poll() is None, log.read_text()
-        try:
-            with urllib.request.urlopen(f"{address}/health", timeout=5):
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError(log.read_text())
+        service.kill()
 
 
 def test_a_server_gets_what_a_file_gets_once(server, uri, tmp_path):
