@@ -54,13 +54,11 @@ def lines_of(report: dict[str, Any]) -> list[str]:
             lines.append(
                 f"{package['name']} {package['version']}: {entry['id']}; mended in: {cure}"
             )
+    result = f"{len(lines)} findings"
+    if not known:
+        result = "nothing checked (offline, or this registry has no such list)"
     total = len(report["dependencies"])
-    where = "" if known else " (offline, or this registry has no list): nothing checked"
-    found = len(lines)
-    lines.append(
-        f"dependency audit: {known} of {total} packages looked up{where}, {found} findings"
-    )
-    return lines
+    return [*lines, f"dependency audit: {known} of {total} packages looked up, {result}"]
 
 
 if __name__ == "__main__":

@@ -220,7 +220,8 @@ class Round:
         if kind == "snakemake":
             command = ["snakemake", "--cores", "2", "--nolock", *arguments]
         else:
-            step = self.draw.randint(1, max(1, pace.steps)) if inside else 10**9
+            # Early steps more often: a command that finds work done has fewer of them.
+            step = round(pace.steps ** self.draw.random()) if inside else 10**9
             command = [sys.executable, str(DYING), str(step), *arguments]
         process = self.project.start(*command)
         if not inside:

@@ -1,4 +1,4 @@
-"""Nothing from outside is run, nothing reaches out of its folder, nothing listens to the network."""
+"""Nothing from outside is run or leaves its folder, and nothing listens to the network."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_pickle_inside_what_a_run_left_is_never_loaded(ready, tmp_path, part):
         assert not any("from the journal" in line for line in lines)
     else:
         np.savez(job.folds if part == "folds" else job.ready, meta=bad)
-        with pytest.raises(UserError, match="damaged|not a prepared data set"):
+        with pytest.raises(UserError, match=r"damaged|not a prepared data set"):
             run_unit(job)
     assert not trap.exists()
 
@@ -137,9 +137,7 @@ files: [{{name: "{name}", sha256: "{sha}", urls: ["{url}"]}}]
 """
 
 
-@pytest.mark.parametrize(
-    "name", ["../secret.npz", "/etc/passwd", "..", ".hidden", "a/b.npz", "a\\\\b"]
-)
+@pytest.mark.parametrize("name", ["../x.npz", "/etc/passwd", "..", ".hidden", "a/b.npz", "a\\\\b"])
 def test_the_file_of_a_data_set_has_a_name_and_no_path(tiny, name):
     url = "https://example.org/x"
     tiny.write("config/datasets/d.yaml", DATA.format(name=name, sha="0" * 64, url=url))
@@ -176,7 +174,6 @@ def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp
             if c.status == psutil.CONN_LISTEN
         }
         assert listening == {("127.0.0.1", port)}
-        assert uri not in " ".join(" ".join(process.cmdline()) for process in family[:1]) or True
     finally:
         os.killpg(page.pid, 9)
         page.wait()
