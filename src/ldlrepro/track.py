@@ -106,7 +106,7 @@ def differences(
     database = _sqlite_file(uri)
     if database and not database.is_file():
         return None
-    with _environment(QUIET), _told_to_the_user(uri):
+    with _environment(QUIET), _told_to_the_user(uri, paper):
         client = _connect(uri)
         with _environment(PATIENT_HTTP):
             experiment = client.get_experiment_by_name(paper)
