@@ -1,41 +1,44 @@
-"""Disks for tests of faults: small ones that run full, and folders that may not be written to."""
+"""Fixtures shared by all tests."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
+from ldlrepro.runs import numerics
+from tests.disks import Disks
 
-class Disks:
-    """Mounts for one test; all are taken away at its end."""
+# Before anything imports NumPy, so that tests compute as units do.
+numerics.pin()
 
-    def __init__(self) -> None:
-        self.mounted: list[Path] = []
+if TYPE_CHECKING:
+    from ldlrepro.data import Dataset
 
-    def small(self, folder: Path, size: str) -> None:
-        """Put an empty disk of this size, such as ``64k``, in the place of ``folder``."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self._mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder))
-        self.mounted.append(folder)
 
-    def resize(self, folder: Path, size: str) -> None:
-        self._mount("-o", f"remount,size={size}", str(folder))
+@pytest.fixture(scope="session")
+def real_data(tmp_path_factory) -> Callable[[str], Dataset]:
+    """``real_data("sjaffe")``: the data set from a local mirror, or a skip that says what lacks."""
+    from ldlrepro.data import DataUnavailable, load_ready, prepare
+    from ldlrepro.data.fetch import default_mirrors, fetch
 
-    def read_only(self, path: Path) -> None:
-        """Make an existing file or folder one that even root cannot write to."""
-        self._mount("--bind", str(path), str(path))
-        self.mounted.append(path)
-        self._mount("-o", "remount,bind,ro", str(path))
+    folder = tmp_path_factory.mktemp("data")
+    loaded: dict[str, Dataset] = {}
 
-    def _mount(self, *arguments: str) -> None:
-        done = subprocess.run(["mount", *arguments], capture_output=True, text=True)
-        if done.returncode:
-            pytest.skip(f"this machine lets us mount no disk: {done.stderr.strip()}")
+    def load(dataset_id: str) -> Dataset:
+        if dataset_id not in loaded:
+            fetch(dataset_id, folder, default_mirrors(), offline=True, progress=False)
+            try:
+                loaded[dataset_id] = load_ready(prepare(dataset_id, folder))
+            except DataUnavailable as error:
+                pytest.skip(f"real data: {error}")
+        return loaded[dataset_id]
+
+    return load
 
 
 @pytest.fixture
