@@ -1,17 +1,22 @@
 # make demo    the whole chain on drawn data, then tells where to look
 # make test    all checks
 # make bench   speed beside public peers, in an environment of its own; writes docs/benchmarks.md
+# make chaos   kills a small paper again and again, then compares every byte; about 20 minutes
 # make setup   only the environment, in .venv
 #
 # TORCH=cpu|gpu   which build of torch (default: gpu if this machine shows a GPU, else cpu).
 #                 A cluster's login node without a GPU wants TORCH=gpu for its GPU nodes.
 # PYTHON=...      the interpreter to build .venv with, 3.11 or newer
 # ONLY=...        bench: only comparisons with this in their name; FRESH=1 measures again
+# KILLS=200       chaos: how often; SYNCS=32: how many syncs to MLflow at once; SEED=2026
 # CORES=...       cores that demo may use (default: all)
 
 PYTHON ?= python3
 VENV ?= .venv
 CORES ?= all
+KILLS ?= 200
+SYNCS ?= 32
+SEED ?= 2026
 TORCH ?= $(shell command -v nvidia-smi >/dev/null 2>&1 && echo gpu || echo cpu)
 # CPU builds of torch stand on an index of their own; the plain one brings gigabytes of CUDA.
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
@@ -23,7 +28,7 @@ RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
 BENCH_VENV ?= .bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 
-.PHONY: setup demo test bench lint lock clean
+.PHONY: setup demo test chaos bench lint lock clean
 
 setup: $(READY)
 
@@ -45,11 +50,14 @@ demo: setup
 	@$(RUN) snakemake demo --cores $(CORES) --configfile config/demo.yaml
 	@echo
 	@echo "Report      results/report/demo.html   (open it in a browser)"
-	@echo "MLflow      . $(VENV)/bin/activate && mlflow ui --backend-store-uri sqlite:///mlflow.db"
+	@echo "MLflow      . $(VENV)/bin/activate && ldlrepro ui"
 	@echo "Next        . $(VENV)/bin/activate && snakemake --cores all mslp   (real data, one paper)"
 
 test: setup
 	@$(RUN) python -m pytest $(TESTS)
+
+chaos: setup
+	@$(RUN) python -m tests.chaos --kills $(KILLS) --syncs $(SYNCS) --seed $(SEED)
 
 bench: setup $(BENCH_READY)
 	@$(RUN) python -m bench --peers $(BENCH_VENV)/bin/python $(if $(ONLY),--only '$(ONLY)') $(if $(FRESH),--fresh)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ldlrepro.runs import numerics
+from tests.disks import Disks
 
 # Before anything imports NumPy, so that tests compute as units do.
 numerics.pin()
@@ -35,3 +39,13 @@ def real_data(tmp_path_factory) -> Callable[[str], Dataset]:
         return loaded[dataset_id]
 
     return load
+
+
+@pytest.fixture
+def disks() -> Iterator[Disks]:
+    if os.getuid() or not shutil.which("mount"):
+        pytest.skip("only root can mount a small or read-only disk")
+    own = Disks()
+    yield own
+    for path in reversed(own.mounted):
+        subprocess.run(["umount", "-l", str(path)], check=False)

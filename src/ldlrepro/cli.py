@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ldlrepro import __version__
-from ldlrepro.errors import UserError, nearest
+from ldlrepro.errors import UserError, nearest, of_the_disk
 from ldlrepro.runs import numerics
 
 EPILOG = """\
@@ -43,6 +43,7 @@ EXAMPLES = {
         "ldlrepro run structrf sjaffe sa_bfgs",
         "ldlrepro run mslp m2b aa_knn@grid --folds 0-4",
     ],
+    "ui": ["ldlrepro ui", "ldlrepro ui --port 5001"],
     "sync": ["ldlrepro sync mslp", "ldlrepro sync mslp --tracking-uri http://localhost:5000"],
 }
 IDS = {
@@ -51,6 +52,7 @@ IDS = {
     "paper": "paper id; `ldlrepro papers` lists them",
     "protocol": "protocol id; `ldlrepro papers` lists them",
 }
+STORE = "MLflow store; default: config, MLFLOW_TRACKING_URI"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,6 +70,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `ldlrepro verdicts | head`
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if not of_the_disk(error):
+            raise
+        print(f"ldlrepro: {of_the_disk(error)}", file=sys.stderr)
+        return 2
 
 
 class _Parser(argparse.ArgumentParser):
@@ -303,8 +310,18 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         "Bring MLflow in line with the records. Safe to repeat: nothing is written twice.",
     )
     sync.add_argument("paper", nargs="+", help=IDS["paper"])
-    sync.add_argument("--tracking-uri", help="MLflow store; default: config, MLFLOW_TRACKING_URI")
+    sync.add_argument("--tracking-uri", help=STORE)
     sync.add_argument("--out", help=argparse.SUPPRESS)
+
+    ui = _verb(
+        verbs,
+        "ui",
+        f"{here}.ui",
+        "Open MLflow's page of all runs, for this machine only, and tell how to reach it safely "
+        "from another one.",
+    )
+    ui.add_argument("--tracking-uri", help=STORE)
+    ui.add_argument("--port", type=int, default=5000, help="default %(default)s")
 
     notebook = _verb(
         verbs,

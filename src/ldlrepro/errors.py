@@ -1,7 +1,17 @@
-"""The one exception whose text is written for the person at the keyboard."""
+"""Errors whose text is written for the person at the keyboard."""
 
 import difflib
-from collections.abc import Iterable
+import errno
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
+# What numpy, pyarrow and json raise at files that are cut short or hold something else.
+UNREADABLE = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 class UserError(Exception):
@@ -20,3 +30,34 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 def unknown(kind: str, word: str, choices: Iterable[str], hint: str) -> UserError:
     """The error for a name that does not exist, with the nearest one that does."""
     return UserError(f"unknown {kind} '{word}'.{nearest(word, choices)} {hint}")
+
+
+def of_the_disk(error: OSError) -> str:
+    """What to do about a disk that is full or may not be written to; empty for other errors."""
+    place = error.filename or Path.cwd()
+    if error.errno in NO_ROOM:
+        return (
+            f"no room left on the disk ({place}). Nothing that was finished is lost. Make room, "
+            "then give the same command again."
+        )
+    if error.errno in NO_RIGHT:
+        return (
+            f"{place}: {error.strerror}. Nothing that was finished is lost. Give yourself the "
+            "right to write there, or work in another folder (`snakemake --directory FOLDER`, "
+            "see docs/faq.md)."
+        )
+    return ""
+
+
+@contextmanager
+def damage_told(path: Path, cure: str) -> Iterator[None]:
+    """Whatever broken bytes in ``path`` lead to becomes a UserError that ends with ``cure``."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise UserError(f"{path}: the file is gone. {cure}") from None
+    except (*UNREADABLE, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's own errors; damaged Parquet comes without a number
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{path}: the file is damaged ({said}). {cure}") from None

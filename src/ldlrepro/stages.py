@@ -198,7 +198,7 @@ def _journal(unit: plan.Unit) -> Path:
 
 
 def _forget_journals(units: Sequence[UnitScores]) -> None:
-    """Throw away the finished folds of complete units.
+    """Throw away the finished folds of complete units, and half files that kills left there.
 
     Not earlier: a unit whose record is written may still be run again, when Snakemake was killed
     before it took note. Here it has, for it compares only after all units.
@@ -209,6 +209,8 @@ def _forget_journals(units: Sequence[UnitScores]) -> None:
         unit = plan.Unit(*scored.key)
         if scored.source == LOCAL and is_complete(unit, scored):
             shutil.rmtree(_journal(unit), ignore_errors=True)
+            for half in {p for file in scored.files for p in file.parent.glob(".*.part")}:
+                half.unlink(missing_ok=True)
 
 
 def figures(args: argparse.Namespace) -> int:
@@ -229,7 +231,7 @@ def sync(args: argparse.Namespace) -> int:
     from ldlrepro.compare.reference import chosen_units, reference_units
 
     reference = reference_units(config.project_root() / "reference")
-    uri = args.tracking_uri or config.tracking_uri(config.load_run_config())
+    uri = _tracking_uri(args)
     for paper in args.paper:
         planned = plan.paper_units(paper)
         units = chosen_units(planned, local_units(Places(RESULTS, DATA), planned), reference)
@@ -264,6 +266,17 @@ def stream(args: argparse.Namespace) -> int:
     title = config.load_paper(paper)["title"]
     track.stream_curve(paper, title, "/".join(names), str(fold), args.curve, uri, ended, say)
     return 0
+
+
+def ui(args: argparse.Namespace) -> int:
+    from ldlrepro import track
+
+    track.serve(_tracking_uri(args), args.port, say)
+    return 0
+
+
+def _tracking_uri(args: argparse.Namespace) -> str:
+    return str(args.tracking_uri or config.tracking_uri(config.load_run_config()))
 
 
 def report(args: argparse.Namespace) -> int:

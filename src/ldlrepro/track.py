@@ -1,4 +1,4 @@
-"""Copies records into MLflow. The only module that imports it, and the only writer.
+"""Copies records into MLflow. The only writer, after the training.
 
 The records stay the truth: a lost database is built again by another `sync`, and a sync that finds
 nothing new writes nothing. A run is accepted once it has an end state, which is the last thing
@@ -7,15 +7,13 @@ written to it; whatever is still RUNNING was left by a killed sync and is replac
 
 from __future__ import annotations
 
-import fcntl
 import os
-import re
 import shlex
-import tempfile
+import socket
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,20 +28,29 @@ from ldlrepro.track_layout import (
     plan_artifacts,
     plan_unit,
     saved_views,
-    sha256,
+)
+from ldlrepro.track_store import (
+    PATIENT_HTTP,
+    QUICK_HTTP,
+    QUIET,
+    artifact_root,
+    checked_uri,
+    connect,
+    environment,
+    only_writer,
+    sqlite_file,
+    told_to_the_user,
+    without_password,
 )
 
 UNIT_TAG, CONTENT_TAG, SUPERSEDED_TAG = "ldlrepro.unit", "content_sha256", "superseded_by"
 LIVE_TAG = "ldlrepro.live"
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0
 FINAL_STATES = {"FINISHED", "FAILED"}
-DATABASES = ("postgresql", "mysql", "mssql")
 RUNS_PER_PAGE = 1000
 NOTE = "Each entry of **Views** (top right) is one table: every method on one data set."
 
-QUICK_HTTP = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
-PATIENT_HTTP = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "60", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2"}
-QUIET = {"MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true", "MLFLOW_DISABLE_TELEMETRY": "true"}
+LOOPBACK = "127.0.0.1"
 
 Progress = Callable[[int, int], None]
 
@@ -73,7 +80,7 @@ def sync(
     on_progress: Progress | None = None,
 ) -> SyncCounts:
     """Bring the experiment of ``paper`` in line with the records; waits for a sync under way."""
-    uri = _checked_uri(tracking_uri)
+    uri = checked_uri(tracking_uri)
     plans = [plan_unit(unit) for unit in units if not is_unavailable(unit)]
     counts = SyncCounts(not_run=len(units) - len(plans), failed=sum(p.failed for p in plans))
     if artifacts:
@@ -81,9 +88,9 @@ def sync(
     doubled = [key for key, times in Counter(plan.key for plan in plans).items() if times > 1]
     if doubled:
         raise ValueError(f"given twice: {', '.join(doubled)}")
-    with _environment(QUIET), _only_writer(uri), _told_to_the_user(uri):
-        client = _connect(uri)
-        with _environment(PATIENT_HTTP):
+    with environment(QUIET), only_writer(uri), told_to_the_user(uri, paper):
+        client = connect(uri)
+        with environment(PATIENT_HTTP):
             experiment = _experiment(client, uri, paper, title, saved_views(units))
             found = _tracked_runs(client, experiment)
             live = _tracked_runs(client, experiment, LIVE_TAG)
@@ -103,13 +110,13 @@ def differences(
 
     Only reads; None where the paper was never tracked.
     """
-    uri = _checked_uri(tracking_uri)
-    database = _sqlite_file(uri)
+    uri = checked_uri(tracking_uri)
+    database = sqlite_file(uri)
     if database and not database.is_file():
         return None
-    with _environment(QUIET), _told_to_the_user(uri):
-        client = _connect(uri)
-        with _environment(PATIENT_HTTP):
+    with environment(QUIET), told_to_the_user(uri, paper):
+        client = connect(uri)
+        with environment(PATIENT_HTTP):
             experiment = client.get_experiment_by_name(paper)
             if experiment is None:
                 return None
@@ -147,16 +154,16 @@ def stream_curve(
     Whatever the server does is no error: what it lacks is sent again later, less and less often.
     The curve's file is the truth, and the next sync takes all of it from there.
     """
-    uri = _checked_uri(tracking_uri)
+    uri = checked_uri(tracking_uri)
     client = run = None
     sent, pause, done = 0, SHORTEST_PAUSE_S, False
-    with _environment(QUIET | QUICK_HTTP):
+    with environment(QUIET | QUICK_HTTP):
         while not done:
             done = ended(pause)
             points = curve_metrics(curve, int(time.time() * 1000))
             try:
-                with _told_to_the_user(uri):
-                    client = client or _connect(uri)
+                with told_to_the_user(uri, paper):
+                    client = client or connect(uri)
                     found = _live_run(
                         client, _experiment(client, uri, paper, title, {}), unit, fold
                     )
@@ -189,13 +196,46 @@ def _send(client: Any, run: str, points: Sequence[Any], done: bool) -> None:
 
 def open_hint(tracking_uri: str) -> str:
     """What to type to look at a store in the browser, served to this machine only."""
-    uri = _checked_uri(tracking_uri)
+    uri = checked_uri(tracking_uri)
     if uri.startswith("http"):
-        return f"open {_without_password(uri)} in a browser"
+        return f"open {without_password(uri)} in a browser"
     shown = shlex.quote(uri)
-    if _without_password(uri) != uri:
+    if without_password(uri) != uri:
         shown = '"$MLFLOW_TRACKING_URI"'
-    return f"mlflow ui --backend-store-uri {shown} --host 127.0.0.1 --port 5000 --workers 1"
+    return f"ldlrepro ui --tracking-uri {shown}"
+
+
+def serve(tracking_uri: str, port: int, say: Callable[[str], None]) -> None:
+    """Become MLflow's page for this store, for this machine alone; a server has a page already."""
+    uri = checked_uri(tracking_uri)
+    if uri.startswith("http"):
+        say(open_hint(uri))
+        return
+    database = sqlite_file(uri)
+    if database and not database.is_file():
+        raise UserError(
+            f"{database}: nothing is tracked there yet. Type `snakemake --cores all demo`, or "
+            "`ldlrepro sync PAPER` for a paper that has results."
+        )
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            raise UserError(
+                f"port {port}: {error.strerror}. Type `ldlrepro ui --port {port + 1}`."
+            ) from None
+    say(
+        f"http://{LOOPBACK}:{port} shows {without_password(uri)}, to this machine only. Ctrl-C "
+        "ends it.\nFrom another machine, never by opening the port to the network: there, type\n"
+        f"  ssh -N -L {port}:{LOOPBACK}:{port} USER@{os.uname().nodename}\n"
+        "and open the same address."
+    )
+    # By the environment: the list of processes, which all can see, would show a password.
+    place = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    page = [sys.executable, "-m", "mlflow", "ui"]
+    page += ["--host", LOOPBACK, "--port", str(port), "--workers", "1"]
+    os.execve(sys.executable, page, {**os.environ, **QUIET, **place})
 
 
 # ---------------------------------------------------------------------- talking to MLflow
@@ -265,127 +305,10 @@ def _experiment(client: Any, uri: str, paper: str, title: str, views: dict[str, 
     tags = {"mlflow.note.content": f"{title}. {NOTE}"} | kind | views
     found = client.get_experiment_by_name(paper)
     if found is None:
-        return client.create_experiment(paper, _artifact_root(uri, paper), tags)
+        return client.create_experiment(paper, artifact_root(uri, paper), tags)
     if found.lifecycle_stage != "active":
         client.restore_experiment(found.experiment_id)
     for name, value in tags.items():
         if found.tags.get(name) != value:
             client.set_experiment_tag(found.experiment_id, name, value)
     return found.experiment_id
-
-
-def _connect(uri: str) -> Any:
-    """A client whose store answers, found out fast."""
-    import sqlalchemy
-    from mlflow import MlflowClient
-
-    database = _sqlite_file(uri)
-    if database:
-        _create_sqlite_store(database)
-    if not uri.startswith("http"):
-        # MLflow would try ten times, for minutes, before it says what is wrong.
-        engine = sqlalchemy.create_engine(uri, poolclass=sqlalchemy.NullPool)
-        with engine.connect() as connection:
-            sqlalchemy.inspect(connection).get_table_names()
-    with _environment(QUICK_HTTP):
-        client = MlflowClient(uri)
-        client.search_experiments(max_results=1)
-    return client
-
-
-def _create_sqlite_store(database: Path) -> None:
-    """Let MLflow make its tables in a file of another name, so nobody meets half of them."""
-    from mlflow import MlflowClient
-
-    if database.exists() and database.stat().st_size:
-        return
-    part = database.with_name(f"{database.name}.part")
-    part.unlink(missing_ok=True)
-    MlflowClient(f"sqlite:///{part}")
-    os.replace(part, database)
-
-
-def _artifact_root(uri: str, paper: str) -> str | None:
-    """Beside a local database; elsewhere the server knows where."""
-    database = _sqlite_file(uri)
-    return (database.parent / "mlartifacts" / paper).as_uri() if database else None
-
-
-# ---------------------------------------------------------------------- where and how
-
-
-def _checked_uri(uri: str) -> str:
-    """The URI in one spelling: absolute path for SQLite, no slash at the end of an address."""
-    scheme = re.split(r"[:+]", uri, maxsplit=1)[0]
-    if scheme in ("http", "https"):
-        return uri.rstrip("/")
-    if scheme in DATABASES:
-        return uri
-    if uri.startswith("sqlite:///") and len(uri) > len("sqlite:///"):
-        return f"sqlite:///{Path(uri.removeprefix('sqlite:///')).absolute()}"
-    raise UserError(
-        f"cannot track to '{_without_password(uri)}'. Set MLFLOW_TRACKING_URI to "
-        "sqlite:///mlflow.db for a local file, or to http://host:port for a server."
-    )
-
-
-def _sqlite_file(uri: str) -> Path | None:
-    return Path(uri.removeprefix("sqlite:///")) if uri.startswith("sqlite:///") else None
-
-
-@contextmanager
-def _only_writer(uri: str) -> Iterator[None]:
-    """Hold the lock of this store; the system drops it when a process dies."""
-    database = _sqlite_file(uri)
-    if database:
-        lock = database.with_name(database.name + ".lock")
-    else:
-        name = f"ldlrepro-{os.getuid()}-{sha256(uri.encode())[:16]}.lock"
-        lock = Path(tempfile.gettempdir()) / name
-    try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        handle = open(lock, "w")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise UserError(
-            f"cannot write {lock}: {error.strerror}. Set MLFLOW_TRACKING_URI to a place you may "
-            "write to, such as sqlite:////tmp/mlflow.db."
-        ) from error
-    with handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def _environment(defaults: Mapping[str, str]) -> Iterator[None]:
-    """Settings that MLflow reads from the environment; what the user has set stays."""
-    added = [name for name in defaults if name not in os.environ]
-    os.environ.update({name: defaults[name] for name in added})
-    try:
-        yield
-    finally:
-        for name in added:
-            del os.environ[name]
-
-
-@contextmanager
-def _told_to_the_user(uri: str) -> Iterator[None]:
-    """Turn what a store or server throws into words; records are never touched by it."""
-    from mlflow.exceptions import MlflowException
-    from requests import RequestException
-    from sqlalchemy.exc import SQLAlchemyError
-
-    try:
-        yield
-    except (MlflowException, RequestException, SQLAlchemyError, ImportError) as error:
-        reason = _without_password(" ".join(str(error).split()))[:400]
-        if _sqlite_file(uri):
-            cure = f"If the file is broken, move {_sqlite_file(uri)} away: a sync builds it again."
-        else:
-            cure = "Start the server, or correct MLFLOW_TRACKING_URI, then sync again."
-        raise UserError(
-            f"tracking to {_without_password(uri)} failed: {reason}\nNo record is lost. {cure}"
-        ) from error
-
-
-def _without_password(text: str) -> str:
-    return re.sub(r"(://[^:/@\s]*):[^@/\s]+@", r"\1:***@", text)

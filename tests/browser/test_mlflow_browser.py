@@ -7,10 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
-import subprocess
-import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +18,7 @@ import pytest
 from ldlrepro.compare.collect import LOCAL, UnitScores
 from ldlrepro.runs.records import FoldRow
 from ldlrepro.track import sync
+from tests.mlflow_server import MlflowServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -51,38 +48,13 @@ def unit(method: str, kl: float) -> UnitScores:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> Iterator[str]:
     """A server on four runs of one table."""
-    store = f"sqlite:///{tmp_path_factory.mktemp('mlflow')}/mlflow.db"
-    sync("paper", "A paper", [unit(*item) for item in KL.items()], store)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", store]
-    command += ["--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-    server = subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        env={**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true"},
-    )
-    found = f"http://127.0.0.1:{port}"
-    try:
-        _wait_for(found, server)
-        yield found
-    finally:
-        os.killpg(server.pid, 9)
-        server.wait()
-
-
-def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
-        assert server.poll() is None, "the server ended"
-        try:
-            with urllib.request.urlopen(f"{address}/health", timeout=5):
-                return
-        except OSError:
-            time.sleep(0.2)
-    pytest.fail("the server does not answer")
+    folder = tmp_path_factory.mktemp("mlflow")
+    units = [unit(*item) for item in KL.items()]
+    sync("paper", "A paper", units, f"sqlite:///{folder}/served.db")
+    server = MlflowServer(folder)
+    server.start()
+    yield server.address
+    server.kill()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from ldlrepro.report import build
 from ldlrepro.runs import provenance
 from ldlrepro.runs.unit import UnitJob
 from ldlrepro.track import sync
-from tests.unit.servers import Server
+from tests.mlflow_server import MlflowServer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -154,8 +154,9 @@ def empty_store(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def own_server(empty_store, tmp_path) -> Iterator[Server]:
-    started = Server(tmp_path, empty_store)
+def own_server(empty_store, tmp_path) -> Iterator[MlflowServer]:
+    shutil.copy(empty_store, tmp_path / "served.db")
+    started = MlflowServer(tmp_path)
     started.start()
     yield started
     started.kill()

@@ -253,7 +253,7 @@ def test_predictions_that_were_changed_are_refused_with_what_to_do(ready):
         arrays = {name: stored[name] for name in stored.files}
     arrays["r000_f002"] = arrays["r000_f002"][::-1]
     np.savez_compressed(path, **arrays)
-    with pytest.raises(UserError, match=r"fold 2 are not those .* Remove both files"):
+    with pytest.raises(UserError, match=r"fold 2 are not those .* remove it and"):
         local_units(places(ready), [UNIT])
 
 

@@ -589,7 +589,9 @@ def test_archive_members_outside_the_folder_are_refused(tmp_path: Path, name: st
         unpack(tar_of(tmp_path / "a.tar.gz", tar_member(name)), tmp_path / "out")
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE]
+)
 def test_links_and_devices_in_tar_archives_are_refused(tmp_path: Path, kind: bytes) -> None:
     path = tar_of(tmp_path / "a.tar.gz", tar_member("fine"), tar_member("bad", kind, "fine"))
     with pytest.raises(ArchiveError, match="bad"):
@@ -604,6 +606,16 @@ def test_links_in_zip_archives_are_refused(tmp_path: Path) -> None:
         archive.writestr(info, "/etc/passwd")
     with pytest.raises(ArchiveError, match="link is a link"):
         unpack(tmp_path / "a.zip", tmp_path / "out")
+
+
+def test_encrypted_members_are_refused(tmp_path: Path) -> None:
+    path = zip_of(tmp_path / "a.zip", {"x": b"1"})
+    content = bytearray(path.read_bytes())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(header) + flags] |= 1
+    path.write_bytes(content)
+    with pytest.raises(ArchiveError, match="x is encrypted"):
+        unpack(path, tmp_path / "out")
 
 
 def test_archives_that_unpack_to_too_much_are_stopped(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ldlrepro.errors import UserError
 from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, FoldRow
 from ldlrepro.track import SyncCounts, open_hint, sync
 from ldlrepro.track_layout import content_sha256, saved_views
-from tests.unit.servers import free_port
+from tests.mlflow_server import free_port
 
 PAPER, TITLE = "structrf", "Structured random forest"
 
@@ -480,8 +480,7 @@ def test_an_address_that_is_no_store_is_refused_with_examples(address):
 
 def test_the_hint_opens_the_page_on_this_machine_only(tmp_path):
     assert open_hint(f"sqlite:///{tmp_path}/mlflow.db") == (
-        f"mlflow ui --backend-store-uri sqlite:///{tmp_path}/mlflow.db"
-        " --host 127.0.0.1 --port 5000 --workers 1"
+        f"ldlrepro ui --tracking-uri sqlite:///{tmp_path}/mlflow.db"
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ldlrepro import metrics, plan
 from ldlrepro.compare import ages
 from ldlrepro.data import DataUnavailable, load_ready
-from ldlrepro.errors import UserError
+from ldlrepro.errors import UserError, damage_told
 from ldlrepro.protocols.folds import folds_digest, read_folds
 from ldlrepro.runs.records import (
     OK,
@@ -81,12 +81,39 @@ def local_units(places: Places, units: Iterable[plan.Unit]) -> Units:
     found = {}
     for unit in units:
         paths = [plan.record_path(places.results, chunk) for chunk in plan.chunks(unit)]
-        present = {path: read_rows(path) for path in paths if path.is_file()}
+        present = {path: _rows(path) for path in paths if path.is_file()}
         current = {path: rows for path, rows in present.items() if _is_current(places, rows)}
         if current:
             scored = score_unit(places, unit, current)
             found[scored.key] = scored
     return found
+
+
+def _rows(path: Path) -> list[FoldRow]:
+    with damage_told(path, _again(path)):
+        try:
+            rows = read_rows(path)
+        except (KeyError, TypeError) as error:  # columns that a row lacks or does not know
+            raise _other_version(path, str(error)) from None
+    for row in rows:
+        for name in ("predictions_sha256", "data_sha256", "folds_sha256"):
+            if row.status == OK and not getattr(row, name):
+                raise _other_version(path, f"it has no '{name}'")
+    return rows
+
+
+def _other_version(path: Path, how_known: str) -> UserError:
+    return UserError(
+        f"{path}: written by another version of ldlrepro ({how_known}). Go on with that version, "
+        f"or compute it again. {_again(path)}"
+    )
+
+
+def _again(path: Path) -> str:
+    return (
+        "To compute it again, remove it and give the same snakemake command again:\n"
+        f"  rm -f {path} {predictions_path(path)}"
+    )
 
 
 def _is_current(places: Places, rows: list[FoldRow]) -> bool:
@@ -104,7 +131,8 @@ def score_unit(
     """Score stored predictions against the labels; refuses predictions that lost their digest."""
     rows, values = [], []
     for path, found in records.items():
-        predictions = read_predictions(path)
+        with damage_told(predictions_path(path), _again(path)):
+            predictions = read_predictions(path)
         for row in found:
             P = predictions.get((row.repeat, row.fold))
             rows.append(row)
@@ -126,13 +154,12 @@ def score_unit(
 
 
 def _score(places: Places, row: FoldRow, P: np.ndarray | None, path: Path) -> dict[str, float]:
-    if row.status != OK or P is None:
+    if row.status != OK:
         return {}
-    if digest(P) != row.predictions_sha256:
+    if P is None or digest(P) != row.predictions_sha256:
         raise UserError(
             f"{predictions_path(path)}: the predictions of repeat {row.repeat}, fold {row.fold} "
-            f"are not those that {path.name} was written with. Remove both files and run "
-            "snakemake again."
+            f"are not those that {path.name} was written with. {_again(path)}"
         )
     true = _labels(places.ready(row.dataset))
     tests, _ = _tests(places.folds(row.protocol, row.dataset))
@@ -167,7 +194,10 @@ def _labels(ready: Path) -> _Labels:
 @cache
 def _tests(folds: Path) -> tuple[dict[tuple[int, int], np.ndarray], str]:
     """Test rows by (repeat, fold) and the digest of the folds; nothing where there are none."""
-    made = read_folds(folds)[0] if folds.is_file() else []
+    if not folds.is_file():
+        return {}, ""
+    with damage_told(folds, f"Remove it and give the same snakemake command again:\n  rm {folds}"):
+        made = read_folds(folds)[0]
     return {(f.repeat, f.fold): f.test for f in made}, folds_digest(made) if made else ""
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from ldlrepro import config, plan
 from ldlrepro.data import Dataset, DataUnavailable, load_ready
 from ldlrepro.data.pixels import load_pixels
-from ldlrepro.errors import UserError
+from ldlrepro.errors import UserError, damage_told
 from ldlrepro.models._watch import watched_by
 from ldlrepro.protocols import selection
 from ldlrepro.protocols.folds import Fold, folds_digest, read_folds
@@ -190,7 +190,8 @@ def _run_one(
 
 def _chunk_folds(job: UnitJob, data_sha256: str) -> tuple[list[Fold], str]:
     """The folds of the chunk, and the digest of all folds of the protocol."""
-    folds, meta = read_folds(job.folds)
+    with damage_told(job.folds, f"Remove it and give the same command again:\n  rm {job.folds}"):
+        folds, meta = read_folds(job.folds)
     if meta.get("data_sha256") != data_sha256:  # absent where the data were, too
         raise UserError(
             f"{job.folds}: made for other rows than {job.ready} holds. "

@@ -1,0 +1,92 @@
+"""The two container definitions against each other, the lock files and the project; no image is
+built here."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKER = (ROOT / "envs" / "Dockerfile").read_text()
+APPTAINER = (ROOT / "envs" / "ldlrepro.def").read_text()
+both = pytest.mark.parametrize("text", [DOCKER, APPTAINER], ids=["docker", "apptainer"])
+
+
+def base_image(text: str) -> str:
+    return re.search(r"^F(?:ROM|rom:) (\S+)$", text, re.MULTILINE)[1]
+
+
+def setup_command(text: str) -> str:
+    command = re.search(r"^(?:RUN +| +)(make setup .*)$", text, re.MULTILINE)[1]
+    return re.sub(r"TORCH=\S+(?: TORCH }})?", "TORCH=cpu", command).replace("{{ TORCH }}", "cpu")
+
+
+def system_packages(text: str) -> list[str]:
+    return re.search(r"--no-install-recommends ([^\\\n]+)", text)[1].split()
+
+
+def section(name: str) -> list[str]:
+    body = re.search(rf"^%{name}\n((?: .*\n|\n)*)", APPTAINER, re.MULTILINE)[1]
+    return [line.strip() for line in body.splitlines() if line.strip()]
+
+
+def test_both_start_from_the_same_image_and_it_has_the_python_of_the_conda_environment():
+    assert base_image(DOCKER) == base_image(APPTAINER)
+    tree = yaml.safe_load((ROOT / "envs" / "ldlrepro.yaml").read_text())
+    (python,) = (d for d in tree["dependencies"] if str(d).startswith("python="))
+    assert base_image(DOCKER) == f"python:{python.removeprefix('python=')}-slim"
+
+
+def test_both_install_the_same():
+    assert system_packages(DOCKER) == system_packages(APPTAINER)
+    assert setup_command(DOCKER) == "make setup TORCH=cpu VENV=/opt/ldlrepro"
+    assert setup_command(APPTAINER) == setup_command(DOCKER)
+
+
+@both
+def test_nothing_is_installed_beside_the_lock(text):
+    commands = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    assert not re.search(r"\b(pip|conda|mamba|uv|curl|wget)\b", commands)
+
+
+@pytest.mark.parametrize("torch", ["cpu", "gpu"])
+def test_their_setup_installs_the_lock_and_nothing_unpinned(torch, tmp_path):
+    command = setup_command(DOCKER).replace("TORCH=cpu", f"TORCH={torch}")
+    command = command.replace("/opt/ldlrepro", str(tmp_path / "venv"))
+    planned = subprocess.run(
+        [*command.split(), "-n"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.replace("\\\n", " ")
+    installs = [line for line in planned.splitlines() if "pip install" in line]
+    assert any("-r envs/lock.txt" in line for line in installs)
+    chosen = [line for line in planned.splitlines() if f"[ {torch} = {torch} ]" in line]
+    assert [f"-r envs/{torch}.txt" in line for line in chosen] == [True]
+    for line in installs:
+        assert "-r envs/" in line or line.strip().endswith("-e ."), line
+
+
+@both
+def test_the_environment_comes_first_and_the_checkout_is_where_it_is_mounted(text):
+    assert re.search(r"PATH=/opt/ldlrepro/bin:\$PATH LDLREPRO_ROOT=/ldlrepro\b", text)
+    assert '"$PWD:/ldlrepro"' in text
+
+
+def test_the_apptainer_image_gets_all_that_setup_and_the_workflow_read():
+    copied = dict(line.split() for line in section("files"))
+    assert copied == {name: f"/ldlrepro/{name}" for name in copied}
+    assert all((ROOT / name).exists() for name in copied)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = {"Makefile", "pyproject.toml", "envs", "src", project["readme"]}
+    needed |= {*project["license-files"], "Snakefile", "rules", "profiles", "config", "reference"}
+    assert needed <= set(copied)
+
+
+def test_the_docker_image_gets_no_environment_results_or_data_of_this_checkout():
+    left_out = set((ROOT / ".dockerignore").read_text().split())
+    assert {".venv", "results", "data", ".git"} <= left_out
+    for name in ("Makefile", "envs", "src", "config", "Snakefile"):
+        assert name not in left_out

@@ -1,0 +1,279 @@
+"""Disks that are full or may not be written to, clocks that jump, files that were damaged: a clear
+message, no damage, and the next run mends it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ldlrepro import cli
+from ldlrepro.runs.records import digest, predictions_path, read_predictions, read_rows
+from ldlrepro.runs.unit import run_unit
+
+RUN = ["run", "tiny", "toy", "near"]
+
+
+def say(capsys, *arguments: str) -> tuple[int, str]:
+    """Exit status and stderr of `ldlrepro ...`."""
+    capsys.readouterr()
+    return cli.main(arguments), capsys.readouterr().err
+
+
+def compared(ready, capsys) -> tuple[int, str]:
+    ready.forget()
+    return say(capsys, "compare", "tiny")
+
+
+@pytest.fixture
+def done(ready):
+    """The tiny paper with both units computed."""
+    for method in ("near", "train_mean"):
+        run_unit(ready.job(method))
+    return ready
+
+
+# ---------------------------------------------------------------------- disks
+
+
+def test_a_full_disk_keeps_finished_folds_and_the_same_command_ends_the_work(ready, disks, capsys):
+    assert say(capsys, *RUN)[0] == 0
+    job = ready.job()
+    expected = predictions_path(job.record).read_bytes()
+    journal = job.journal
+    shutil.rmtree(journal)
+    job.record.unlink()
+    disks.small(journal.parent, "16k")
+    status, told = say(capsys, *RUN)
+    assert status == 2
+    assert "no room left on the disk" in told
+    assert "give the same command again" in told
+    assert "Traceback" not in told
+    kept = sorted(path.name for path in journal.rglob("r*.npz"))
+    assert 0 < len(kept) < 4
+    assert not job.record.exists()
+    assert not list(journal.rglob("*.part"))
+    disks.resize(journal.parent, "1m")
+    status, told = say(capsys, *RUN)
+    assert status == 0
+    assert told.count("from the journal") == len(kept)
+    assert predictions_path(job.record).read_bytes() == expected
+
+
+def test_a_full_disk_under_the_records_leaves_no_half_record(ready, disks, capsys):
+    units = ready.job().record.parents[2]
+    disks.small(units, "16k")  # folders and predictions fit, the table does not
+    status, told = say(capsys, *RUN)
+    assert status == 2
+    assert "no room left on the disk" in told
+    assert not ready.job().record.exists()
+    disks.resize(units, "1m")
+    status, told = say(capsys, *RUN)
+    assert status == 0
+    assert told.count("from the journal") == 4
+
+
+def test_read_only_results_are_named_with_what_to_do_and_stay_as_they_are(done, disks, capsys):
+    results = done.root / "results"
+    before = {p: p.read_bytes() for p in results.rglob("*") if p.is_file()}
+    disks.read_only(results)
+    for arguments in (RUN, ["compare", "tiny"], ["report"]):
+        status, told = say(capsys, *arguments)
+        assert status == 2, arguments
+        assert "Read-only file system" in told
+        assert "results/" in told
+        assert "snakemake --directory FOLDER" in told
+    assert {p: p.read_bytes() for p in results.rglob("*") if p.is_file()} == before
+    assert say(capsys, "status")[0] == 0, "looking needs no right to write"
+
+
+def test_a_folder_without_the_right_to_write_is_told(ready):
+    units = ready.root / "results" / "units"
+    units.mkdir(exist_ok=True)
+    units.chmod(0o555)
+    command = [sys.executable, "-m", "ldlrepro.cli", *RUN]
+    if not os.getuid():  # root may write anywhere, unless it gives that up
+        if not shutil.which("setpriv"):
+            pytest.skip("we are root, and there is no setpriv to become less")
+        command = ["setpriv", "--bounding-set=-dac_override", *command]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    units.chmod(0o755)
+    assert ran.returncode == 2, ran.stderr
+    assert "results/units/tiny: Permission denied" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+# ---------------------------------------------------------------------- damaged files
+
+
+def cut(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def garble(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[20:60] = os.urandom(40)
+    path.write_bytes(bytes(content))
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("damage", [cut, garble, empty])
+@pytest.mark.parametrize("part", ["record", "predictions"])
+def test_a_damaged_record_is_named_with_the_command_that_renews_it(done, capsys, damage, part):
+    record = done.job().record
+    whole = predictions_path(record).read_bytes()
+    path = record if part == "record" else predictions_path(record)
+    damage(path)
+    status, told = compared(done, capsys)
+    assert status == 2
+    assert str(path) in told
+    assert "Traceback" not in told
+    advice = f"rm -f {record} {predictions_path(record)}"
+    assert advice in told
+    subprocess.run(advice.split(), check=True)
+    run_unit(done.job())
+    assert compared(done, capsys)[0] == 0
+    assert predictions_path(record).read_bytes() == whole
+
+
+def test_predictions_that_are_gone_are_named(done, capsys):
+    predictions_path(done.job().record).unlink()
+    status, told = compared(done, capsys)
+    assert status == 2
+    assert "folds_0-3.npz: the file is gone" in told
+
+
+def test_a_fold_without_its_predictions_is_no_fold_without_a_score(done, capsys):
+    path = predictions_path(done.job().record)
+    arrays = {f"r{r:03d}_f{f:03d}": P for (r, f), P in read_predictions(path).items()}
+    del arrays["r000_f002"]
+    np.savez(path, **arrays)
+    status, told = compared(done, capsys)
+    assert status == 2
+    assert "repeat 0, fold 2 are not those" in told
+
+
+def test_predictions_of_another_unit_are_refused(done, capsys):
+    ours, theirs = (predictions_path(done.job(m).record) for m in ("near", "train_mean"))
+    ours.write_bytes(theirs.read_bytes())
+    status, told = compared(done, capsys)
+    assert status == 2
+    assert "are not those that folds_0-3.parquet was written with" in told
+
+
+def rewrite(record: Path, change) -> None:
+    rows = change(pq.ParquetFile(record).read())
+    pq.write_table(rows, record)
+
+
+def test_a_record_of_an_older_version_without_a_newer_column_is_read(done, capsys):
+    record = done.job().record
+    rewrite(record, lambda table: table.drop_columns(["overhead_s", "lock_sha256"]))
+    assert compared(done, capsys)[0] == 0
+    assert {row.overhead_s for row in read_rows(record)} == {0.0}
+
+
+@pytest.mark.parametrize("column", ["params", "status", "predictions_sha256", "data_sha256"])
+def test_a_record_without_a_column_that_counts_is_told_from_a_damaged_one(done, capsys, column):
+    record = done.job().record
+    rewrite(record, lambda table: table.drop_columns([column]))
+    before = record.read_bytes()
+    status, told = compared(done, capsys)
+    assert status == 2
+    assert f"{record}: written by another version of ldlrepro" in told
+    assert column in told
+    assert "rm -f" in told
+    assert record.read_bytes() == before
+
+
+def test_a_record_of_a_newer_version_with_a_column_more_is_told_and_kept(done, capsys):
+    record = done.job().record
+    rewrite(record, lambda t: t.append_column("joules", pa.array([1.0] * len(t))))
+    before = record.read_bytes()
+    status, told = compared(done, capsys)
+    assert status == 2
+    assert "written by another version of ldlrepro" in told
+    assert "joules" in told
+    assert record.read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", [cut, empty])
+def test_damaged_folds_are_named_with_what_to_type(done, capsys, damage):
+    damage(done.job().folds)
+    for arguments in (RUN, ["compare", "tiny"]):
+        done.forget()
+        status, told = say(capsys, *arguments)
+        assert status == 2
+        assert f"rm {done.job().folds}" in told.replace(f"{done.root}/", "")
+    done.make_folds()
+    assert compared(done, capsys)[0] == 0
+
+
+# ---------------------------------------------------------------------- two at once
+
+
+def test_two_runs_of_one_unit_at_once_leave_one_whole_record(ready):
+    job = ready.job()
+    run_unit(job)
+    expected = predictions_path(job.record).read_bytes()
+    for folder in (job.journal, job.record.parent):
+        shutil.rmtree(folder)
+    command = [sys.executable, "-m", "ldlrepro.cli", *RUN]
+
+    def run(_: int) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, capture_output=True, text=True)
+
+    with ThreadPoolExecutor(3) as pool:
+        ran = list(pool.map(run, range(3)))
+    assert [(r.returncode, "Traceback" in r.stderr) for r in ran] == [(0, False)] * 3
+    assert predictions_path(job.record).read_bytes() == expected
+    stored = read_predictions(job.record)
+    assert [digest(stored[0, r.fold]) for r in read_rows(job.record)] == [
+        r.predictions_sha256 for r in read_rows(job.record)
+    ]
+    assert sorted(os.listdir(job.record.parent)) == ["folds_0-3.npz", "folds_0-3.parquet"]
+
+
+# ---------------------------------------------------------------------- clocks
+
+
+@pytest.mark.parametrize("year", [1971, 2026, 2105])
+def test_a_clock_that_stands_wrong_moves_no_number(ready, monkeypatch, capsys, year):
+    import datetime as clock
+
+    job = ready.job()
+    run_unit(job)
+    expected = predictions_path(job.record).read_bytes()
+
+    class Wrong(clock.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return clock.datetime(year, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr("ldlrepro.runs.unit.datetime", Wrong)
+    rows = run_unit(replace(job, fresh=True))
+    run_unit(ready.job("train_mean"))
+    assert predictions_path(job.record).read_bytes() == expected
+    assert {row.started_at[:4] for row in rows} == {str(year)}
+    assert all(row.fit_s >= 0 and row.overhead_s >= 0 for row in rows)
+    assert compared(ready, capsys)[0] == 0
+
+
+def test_files_from_the_future_and_from_1980_are_read_all_the_same(done, capsys):
+    for number, path in enumerate(sorted(done.root.rglob("*"))):
+        if path.is_file():
+            os.utime(path, (4e9, 4e9) if number % 2 else (315532800, 315532800))
+    assert compared(done, capsys)[0] == 0

@@ -1,0 +1,241 @@
+"""Nothing from outside is run or leaves its folder, and nothing listens to the network."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from ldlrepro import config
+from ldlrepro.errors import UserError
+from ldlrepro.runs.records import predictions_path, read_predictions
+from ldlrepro.runs.unit import run_unit
+from ldlrepro.track import serve, sync
+from tests.mlflow_server import free_port, wait_until_healthy
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# ---------------------------------------------------------------------- the source
+
+RUN_WHAT_THEY_READ = {
+    "pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load", "marshal.loads",
+    "shelve.open", "joblib.load", "eval", "exec", "os.system", "os.popen",
+}  # fmt: skip
+LAST_NAMES = {"read_pickle", "unpack_archive", "extractall", "unsafe_load", "full_load"}
+FOREIGN = {"dill", "cloudpickle", "shelve", "marshal"}
+
+
+def dangers(source: str) -> list[str]:
+    """Calls that would run what a file says, or write where an archive wants."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = {alias.name for alias in node.names} | {getattr(node, "module", None)}
+            found += sorted(FOREIGN & names)
+        elif isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            given = {k.arg: ast.unparse(k.value) for k in node.keywords}
+            last = name.rpartition(".")[2]
+            if (
+                name in RUN_WHAT_THEY_READ
+                or last in LAST_NAMES
+                or given.get("allow_pickle", "False") != "False"
+                or (name == "torch.load" and given.get("weights_only") != "True")
+                or (name == "yaml.load" and "SafeLoader" not in given.get("Loader", ""))
+                or given.get("shell") == "True"
+            ):
+                found.append(name)
+    return found
+
+
+def test_no_source_runs_what_it_reads():
+    files = [p for top in ("src", "bench", "envs") for p in (ROOT / top).rglob("*.py")]
+    assert len(files) > 80
+    assert {str(p.relative_to(ROOT)): d for p in files if (d := dangers(p.read_text()))} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pickle.load(handle)",
+        "np.load(path, allow_pickle=True)",
+        "np.load(path, allow_pickle=wanted)",
+        "torch.load(path)",
+        "torch.load(path, weights_only=False)",
+        "yaml.load(text)",
+        "yaml.load(text, Loader=yaml.Loader)",
+        "pandas.read_pickle(path)",
+        "archive.extractall(folder)",
+        "subprocess.run(line, shell=True)",
+        "import dill",
+        "from cloudpickle import loads",
+        "eval(text)",
+    ],
+)
+def test_the_search_for_dangers_finds_them(line):
+    assert dangers(line)
+
+
+# ---------------------------------------------------------------------- files from outside
+
+
+class Trap:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.mark.parametrize("part", ["predictions", "journal", "folds", "prepared data"])
+def test_a_pickle_inside_what_a_run_left_is_never_loaded(ready, tmp_path, part):
+    job = ready.job()
+    run_unit(job)
+    trap = tmp_path / "sprung"
+    bad = np.array([Trap(trap)], dtype=object)
+    if part == "predictions":
+        np.savez(predictions_path(job.record), r000_f000=bad)
+        with pytest.raises(ValueError, match="allow_pickle=False"):
+            read_predictions(job.record)
+    elif part == "journal":
+        for path in job.journal.rglob("r*.npz"):
+            np.savez(path, row=bad, predictions=bad)
+        lines: list[str] = []
+        run_unit(job, lines.append)
+        assert not any("from the journal" in line for line in lines)
+    else:
+        np.savez(job.folds if part == "folds" else job.ready, meta=bad)
+        with pytest.raises(UserError, match=r"damaged|not a prepared data set"):
+            run_unit(job)
+    assert not trap.exists()
+
+
+def test_yaml_makes_no_objects(tiny, tmp_path):
+    trap = tmp_path / "sprung"
+    for tag in (f"!!python/object/apply:os.mkdir ['{trap}']", "!!python/name:os.system"):
+        tiny.write("config/methods/near.yaml", f"title: {tag}\nclass: x.Y\n")
+        with pytest.raises(UserError, match=r"near\.yaml: not valid YAML"):
+            config.load_method("near")
+    assert not trap.exists()
+
+
+DATA = """
+title: t
+reader: npz
+licence: free
+files: [{{name: "{name}", sha256: "{sha}", urls: ["{url}"]}}]
+"""
+
+
+@pytest.mark.parametrize("name", ["../x.npz", "/etc/passwd", "..", ".hidden", "a/b.npz", "a\\\\b"])
+def test_the_file_of_a_data_set_has_a_name_and_no_path(tiny, name):
+    url = "https://example.org/x"
+    tiny.write("config/datasets/d.yaml", DATA.format(name=name, sha="0" * 64, url=url))
+    with pytest.raises(UserError, match=r"files\.0\.name"):
+        config.load_dataset("d")
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org/x", "/etc/passwd"])
+def test_the_address_of_a_data_set_names_no_local_file(tiny, url):
+    tiny.write("config/datasets/d.yaml", DATA.format(name="x.npz", sha="0" * 64, url=url))
+    with pytest.raises(UserError, match=r"files\.0\.urls\.0"):
+        config.load_dataset("d")
+
+
+# ---------------------------------------------------------------------- what listens
+
+
+def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp_path):
+    uri, port, log = f"sqlite:///{tmp_path}/mlflow.db", free_port(), tmp_path / "log"
+    sync("p", "A paper", [], uri)
+    command = [sys.executable, "-m", "ldlrepro.cli", "ui", "--port", str(port)]
+    with open(log, "wb") as handle:
+        page = subprocess.Popen(
+            [*command, "--tracking-uri", uri], cwd=tmp_path, stdout=handle, stderr=handle,
+            start_new_session=True,
+        )  # fmt: skip
+    try:
+        wait_until_healthy(f"http://127.0.0.1:{port}", page, log)
+        family = [psutil.Process(page.pid), *psutil.Process(page.pid).children(recursive=True)]
+        listening = {
+            (c.laddr.ip, c.laddr.port)
+            for process in family
+            for c in process.net_connections()
+            if c.status == psutil.CONN_LISTEN
+        }
+        assert listening == {("127.0.0.1", port)}
+    finally:
+        os.killpg(page.pid, 9)
+        page.wait()
+    assert f"ssh -N -L {port}:127.0.0.1:{port} USER@" in log.read_text()
+
+
+def test_a_password_of_a_store_is_not_in_the_list_of_processes(monkeypatch, capsys):
+    started = {}
+    monkeypatch.setattr("os.execve", lambda *call: started.update(call=call))
+    said: list[str] = []
+    serve("postgresql://me:secret@box/mlflow", free_port(), said.append)
+    _, arguments, environment = started["call"]
+    assert "secret" not in " ".join(arguments)
+    assert "secret" not in " ".join(said)
+    assert environment["MLFLOW_BACKEND_STORE_URI"].endswith("secret@box/mlflow")
+    assert arguments[arguments.index("--host") + 1] == "127.0.0.1"
+
+
+def test_a_page_without_a_store_or_a_free_port_says_what_to_type(tmp_path):
+    with pytest.raises(UserError, match=r"nothing is tracked there yet.*ldlrepro sync PAPER"):
+        serve(f"sqlite:///{tmp_path}/mlflow.db", free_port(), print)
+    assert not (tmp_path / "mlflow.db").exists()
+    (tmp_path / "mlflow.db").touch()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(UserError, match=rf"port {port}: .*ldlrepro ui --port {port + 1}"):
+            serve(f"sqlite:///{tmp_path}/mlflow.db", port, print)
+
+
+def test_a_server_has_its_own_page(capsys):
+    said: list[str] = []
+    serve("http://box:5000/", 5000, said.append)
+    assert said == ["open http://box:5000 in a browser"]
+
+
+# ---------------------------------------------------------------------- known vulnerabilities
+
+
+def audit_lines(report: dict) -> list[str]:
+    spec = importlib.util.spec_from_file_location("audit", ROOT / "envs" / "audit.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.lines_of(report)
+
+
+def test_an_audit_that_could_look_up_nothing_does_not_claim_that_all_is_well():
+    report = {"dependencies": [{"name": "numpy", "skip_reason": "not found"}]}
+    (line,) = audit_lines(report)
+    assert "0 of 1 packages looked up" in line
+    assert "nothing checked" in line
+
+
+def test_an_audit_names_each_finding_and_its_cure():
+    hole = {"id": "PYSEC-1", "fix_versions": ["2.1"]}
+    report = {
+        "dependencies": [
+            {"name": "a", "version": "2.0", "vulns": [hole]},
+            {"name": "b", "version": "1.0", "vulns": []},
+        ]
+    }
+    first, last = audit_lines(report)
+    assert first == "a 2.0: PYSEC-1; mended in: 2.1"
+    assert last == "dependency audit: 2 of 2 packages looked up, 1 findings"

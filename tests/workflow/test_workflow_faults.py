@@ -1,0 +1,67 @@
+"""The workflow on a full disk, with a clock that jumps, and twice in one folder."""
+
+import os
+import shutil
+import signal
+import time
+
+from tests.workflow.conftest import CELLS
+
+FIRST_UNIT = "results/units/tiny/drawn_faces/train_mean/folds_0-4.parquet"
+
+
+def wait_for_lock(project, process):
+    for _ in range(600):
+        assert process.poll() is None, process.communicate()[0]
+        if list((project.root / ".snakemake" / "locks").glob("*.lock")):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the first workflow took no lock")
+
+
+def test_a_second_workflow_in_the_same_folder_is_turned_away_and_the_first_goes_on(
+    undisturbed, project
+):
+    first = project.start("snakemake", "--cores", "1", CELLS)
+    wait_for_lock(project, first)
+    told = project.snakemake(CELLS, status=1)
+    assert "cannot be locked" in told
+    assert "snakemake --unlock" in told or "--unlock" in told
+    output, _ = first.communicate(timeout=300)
+    assert first.returncode == 0, output
+    assert project.predictions() == undisturbed.predictions()
+
+
+def test_after_a_kill_the_lock_is_opened_as_the_message_says(undisturbed, project):
+    killed = project.start("snakemake", "--cores", "1", CELLS)
+    wait_for_lock(project, killed)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    assert "--unlock" in project.snakemake(FIRST_UNIT, status=1)
+    project.snakemake("--unlock")
+    project.snakemake(FIRST_UNIT)
+    done = project.predictions()
+    assert done
+    assert done.items() <= undisturbed.predictions().items()
+
+
+def test_a_clock_that_jumped_reruns_nothing(undisturbed, project):
+    for part in ("results", "data", ".snakemake"):
+        shutil.copytree(undisturbed.root / part, project.root / part)
+    for part, seconds in {"results": 315532800, "data": 4e9, "config": 4e9, "src": 4e9}.items():
+        for path in (project.root / part).rglob("*"):
+            os.utime(path, (seconds, seconds))
+    assert "Nothing to be done" in project.snakemake("-n", CELLS)
+
+
+def test_a_full_disk_fails_the_workflow_with_the_reason_and_the_next_run_ends_it(
+    undisturbed, project, disks
+):
+    results = project.root / "results"
+    disks.small(results, "100k")
+    told = project.snakemake("--retries", "0", CELLS, status=1)
+    assert "no room left on the disk" in told
+    assert "give the same command again" in told
+    disks.resize(results, "20m")
+    project.snakemake(CELLS)
+    assert project.predictions() == undisturbed.predictions()
