@@ -122,7 +122,7 @@ class Flaky:
 
 def test_what_a_server_missed_is_sent_again_once(tmp_path, monkeypatch):
     client = Flaky([False, True, True, False, False])
-    monkeypatch.setattr(track, "_connect", lambda uri: client)
+    monkeypatch.setattr(track, "connect", lambda uri: client)
     monkeypatch.setattr(track, "_experiment", lambda *args: "1")
     monkeypatch.setattr(track, "_live_run", lambda *args: "run")
     pauses: list[float] = []
