@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ldlrepro import metrics, plan
+from ldlrepro import plan
+from ldlrepro.compare import measures
 from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.errors import UserError
 from ldlrepro.protocols.folds import folds_digest, read_folds
@@ -113,7 +114,7 @@ def score_unit(
         unit.dataset,
         unit.method,
         [rows[i] for i in order],
-        {name: [values[i].get(name, math.nan) for i in order] for name in metrics.BETTER},
+        {name: [values[i].get(name, math.nan) for i in order] for name in measures.directions()},
         LOCAL,
         list(records),
     )
@@ -130,7 +131,7 @@ def _score(places: Places, row: FoldRow, P: np.ndarray | None, path: Path) -> di
         )
     D, _ = _labels(places.ready(row.dataset))
     tests, _ = _tests(places.folds(row.protocol, row.dataset))
-    return metrics.evaluate(D[tests[row.repeat, row.fold]], P)
+    return measures.evaluate(D[tests[row.repeat, row.fold]], P)
 
 
 @cache
