@@ -30,8 +30,10 @@ EXAMPLES = {
     "datasets": ["ldlrepro datasets --json"],
     "papers": ["ldlrepro papers"],
     "images": ["ldlrepro images drawn_fgnet", "ldlrepro images drawn_fgnet --show grayscale"],
+    "check": ["ldlrepro check ../mine/my_method.yaml"],
     "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
     "claims": ["ldlrepro claims structrf"],
+    "leaderboard": ["ldlrepro leaderboard structrf", "ldlrepro leaderboard mslp --measure cosine"],
     "experiment": ["ldlrepro experiment structrf split_search"],
     "status": ["ldlrepro status"],
     "explain": [
@@ -149,6 +151,16 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     )
     _verb(verbs, "papers", f"{here}.papers", "List the papers and their protocols.", json=True)
 
+    check = _verb(
+        verbs,
+        "check",
+        "ldlrepro.checking.check",
+        "Say what is wrong with a method, a data set or a measure of your own: a method is held "
+        "against the rules that all methods keep.",
+        json=True,
+    )
+    check.add_argument("file", help="its YAML file, anywhere")
+
     verdicts = _verb(
         verbs,
         "verdicts",
@@ -170,6 +182,16 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         json=True,
     )
     claims.add_argument("paper", nargs="*", help="papers; default all five")
+
+    leaderboard = _verb(
+        verbs,
+        "leaderboard",
+        f"{here}.leaderboard",
+        "Rank the methods of each protocol over the data sets that all of them have.",
+        json=True,
+    )
+    leaderboard.add_argument("paper", nargs="*", help="papers; default all five")
+    leaderboard.add_argument("--measure", default="kl", help="default: %(default)s")
 
     status = _verb(
         verbs,

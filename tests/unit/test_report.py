@@ -205,7 +205,7 @@ def test_nothing_is_loaded_from_elsewhere(tmp_path):
 def test_scripts_are_the_ones_that_the_security_policy_allows(tmp_path):
     text, reading = written(rich_content(), tmp_path)
     scripts = [script for kind, script in reading.scripts if kind == ""]
-    assert len(scripts) == 2
+    assert len(scripts) == 3
     for script in scripts:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"sha256-{digest}" in text
@@ -226,9 +226,10 @@ def test_every_verdict_has_a_sign_and_a_meaning():
 def test_text_from_data_cannot_become_markup(tmp_path):
     row = cell("not run", method=HOSTILE, reason=HOSTILE, dataset=HOSTILE, setting=HOSTILE)
     bad = unit(rows=[fold(0, status="failed", error=HOSTILE, params={"a": HOSTILE})])
-    hostile = page([cell(), row], [bad], title=HOSTILE, left_out=[(HOSTILE, HOSTILE)])
+    whole = unit(dataset=HOSTILE)
+    hostile = page([cell(), row], [bad, whole], title=HOSTILE, left_out=[(HOSTILE, HOSTILE)])
     text, reading = written(content(hostile, machine=HOSTILE), tmp_path)
-    assert reading.tags["script"] == 3
+    assert reading.tags["script"] == 5
     assert reading.tags["img"] == 0
     assert HOSTILE not in text
 
@@ -468,7 +469,7 @@ def test_each_printed_table_becomes_three_files(tmp_path):
     rows = [cell(), cell(table="2")]
     files = write_tables(page(rows, tables={"1": "one", "2": "two"}), tmp_path)
     expected = {f"table_{n}.{kind}" for n in (1, 2) for kind in ("csv", "md", "html")}
-    assert {path.name for path in files} == expected | {"cells.csv", "claims.csv"}
+    assert {path.name for path in files} == expected | {"cells.csv", "claims.csv", "scores.csv"}
     assert all(path.is_file() for path in files)
 
 
