@@ -78,12 +78,11 @@ def check_reruns(scope: Scope, draws: Sequence[Draw], say: Callable[[str], None]
     for number, one in enumerate(draws, start=1):
         say(f"rerun {number}/{len(draws)}: {one.name}")
         with check.of(one.name, one.command):
-            check.judge(one.name, _rerun(scope, one), one.command)
+            _rerun(scope, one, check)
     return check
 
 
-def _rerun(scope: Scope, one: Draw) -> str:
-    """What is different; '' if nothing."""
+def _rerun(scope: Scope, one: Draw, check: Check) -> None:
     with tempfile.TemporaryDirectory(prefix="ldlrepro-audit-") as folder:
         desk = Path(folder)
         os.symlink(scope.places.data.absolute(), desk / "data")
@@ -102,13 +101,20 @@ def _rerun(scope: Scope, one: Draw) -> str:
         path = plan.record_path(desk / "results", plan.Chunk(one.unit, one.position, one.position))
         if found.returncode or not path.is_file():
             last = found.stderr.strip().splitlines()[-1:] or ["no message"]
-            return f"the run ended with {found.returncode}: {last[0]}"
+            said = f"the run ended with {found.returncode}: {last[0]}"
+            check.judge(one.name, said, one.command)
+            return
         new = records.read_rows(path)[0]
-        if new.status != records.OK:
-            return f"the run {new.status}: {new.error.strip().splitlines()[-1]}"
-        if new.predictions_sha256 == one.row.predictions_sha256:
-            return ""
-        return _difference(one, new, records.read_predictions(path)[new.repeat, new.fold])
+        if new.status == records.UNAVAILABLE:
+            check.skip(one.name, new.error, one.command)
+        elif new.status != records.OK:
+            said = f"the run {new.status}: {new.error.strip().splitlines()[-1]}"
+            check.judge(one.name, said, one.command)
+        elif new.predictions_sha256 == one.row.predictions_sha256:
+            check.judge(one.name, "", one.command)
+        else:
+            P = records.read_predictions(path)[new.repeat, new.fold]
+            check.judge(one.name, _difference(one, new, P), one.command)
 
 
 def _difference(one: Draw, new: FoldRow, P: np.ndarray) -> str:
