@@ -131,7 +131,7 @@ def our_code(comparison: Comparison) -> dict[str, str]:
     sides = (comparison.ours, comparison.peer or {})
     specs = {s["method"]: config.load_method(s["method"]) for s in sides if "method" in s}
     return {
-        method: provenance.code_digest(spec["class"]) + provenance.spec_digest(spec, "")
+        method: provenance.method_digest(spec) + provenance.spec_digest(spec, "")
         for method, spec in specs.items()
     }
 

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ldlrepro import own
 from ldlrepro.errors import UserError, nearest, unknown
 
 Tree = dict[str, Any]
@@ -56,6 +57,20 @@ def method_ids() -> list[str]:
 
 def paper_ids() -> list[str]:
     return _ids("papers")
+
+
+def own_ids(kind: str) -> list[str]:
+    """Methods (with their variants), data sets or metrics from files of the user's own."""
+    _hear_of_own_files()
+    if kind != "method":
+        return sorted(own.files(kind))
+    return [name for name in method_ids() if name.partition("@")[0] in own.files(kind)]
+
+
+def load_metric(metric: str) -> Tree:
+    if metric not in own_ids("metric"):
+        raise unknown("own metric", metric, own_ids("metric"), "They stand in extra_metrics.")
+    return copy.deepcopy(_file("metric", metric))
 
 
 def load_dataset(dataset: str) -> Tree:
@@ -136,13 +151,14 @@ def _settings(variant: str) -> Tree:
 def load_run_config() -> Tree:
     """config/config.yaml, checked."""
     path = project_root() / "config" / "config.yaml"
-    return check_run_config(_read_yaml(path), path)
+    return check_run_config(read_yaml(path), path)
 
 
 def check_run_config(tree: Tree, source: Path | str) -> Tree:
     """A merged run configuration, with every file that it leads to checked as well."""
     check(tree, "config", source)
     tree = _with_defaults(tree, "config")
+    own.announce(tree)
     where = _shown(source)
     _check_known(tree["papers"], paper_ids(), f"{where}: papers")
     _check_known(tree["only"].get("datasets", []), dataset_ids(), f"{where}: only.datasets")
@@ -152,6 +168,9 @@ def check_run_config(tree: Tree, source: Path | str) -> Tree:
         load_paper(paper)
     for dataset in dataset_ids():
         load_dataset(dataset)
+    for kind in own.DECISIVE_KEY:
+        for name in own_ids(kind):
+            _file(kind, name)
     return tree
 
 
@@ -164,13 +183,36 @@ def tracking_uri(run: Tree) -> str:
 
 
 def _ids(folder: str) -> list[str]:
-    return sorted(p.stem for p in (project_root() / "config" / folder).glob("*.yaml"))
+    ours = {path.stem for path in (project_root() / "config" / folder).glob("*.yaml")}
+    if folder == "papers":
+        return sorted(ours)
+    _hear_of_own_files()
+    theirs = own.files(folder.removesuffix("s"))
+    for name in sorted(ours & set(theirs)):
+        raise UserError(
+            f"{theirs[name]}: '{name}' is the id of config/{folder}/{name}.yaml. Rename your file."
+        )
+    return sorted(ours | set(theirs))
+
+
+@cache
+def _hear_of_own_files() -> None:
+    """A verb that is typed by hand knows those of config.yaml; jobs are told by their run."""
+    own.announce(read_yaml(project_root() / "config" / "config.yaml"))
+
+
+def file_of(kind: str, name: str) -> Path:
+    """The YAML file of a data set, method (without its variant), metric or paper."""
+    theirs = own.files(kind) if kind in own.DECISIVE_KEY else {}
+    return theirs.get(name) or project_root() / "config" / f"{kind}s" / f"{name}.yaml"
 
 
 @cache
 def _file(kind: str, name: str) -> Tree:
-    path = project_root() / "config" / f"{kind}s" / f"{name}.yaml"
-    tree = _read_yaml(path)
+    path = file_of(kind, name)
+    tree = read_yaml(path)
+    if kind in own.DECISIVE_KEY and name in own.files(kind):
+        tree = own.completed(kind, tree, path)
     check(tree, kind, path)
     if kind == "paper":
         _check_names_in(tree, _shown(path))
@@ -218,7 +260,7 @@ def _check_known(names: Iterable[str], known: Collection[str], where: str) -> No
             raise UserError(f"{where}: '{name}' does not exist.{nearest(name, known)}")
 
 
-def _read_yaml(path: Path) -> Tree:
+def read_yaml(path: Path) -> Tree:
     import yaml
 
     try:
@@ -235,7 +277,7 @@ def _read_yaml(path: Path) -> Tree:
 
 @cache
 def schema(kind: str) -> Tree:
-    return _read_yaml(project_root() / "config" / "schemas" / f"{kind}.schema.yaml")
+    return read_yaml(project_root() / "config" / "schemas" / f"{kind}.schema.yaml")
 
 
 @cache

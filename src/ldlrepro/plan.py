@@ -208,6 +208,7 @@ def paper_units(paper: str, *, extra: bool = True, to_come: bool = False) -> lis
         cell.unit for cell in cells(paper) if cell.unit is not None and (to_come or not cell.skip)
     }
     units |= set(_planned_rows(paper, to_come))
+    units |= set(_own_units(paper, {(unit.protocol, unit.dataset) for unit in units}))
     if extra:
         main = next(iter(tree["protocols"]))
         use = tree.get("use_dataset", {})
@@ -256,6 +257,40 @@ def _planned_rows(paper: str, to_come: bool) -> Iterator[Unit]:
             method = entry if isinstance(entry, str) else entry.get("method", "")
             if method and (to_come or config.method_exists(method)):
                 yield Unit(main, dataset, method)
+
+
+CONTROLS = ("uniform", "train_mean", "true_labels")
+
+
+def _own_units(paper: str, places: set[tuple[str, str]]) -> Iterator[Unit]:
+    """The user's own methods wherever the paper's run, and the paper's on the user's own data.
+
+    On those the main protocol holds; methods that need more than features and labels stay away.
+    """
+    methods, datasets = config.own_ids("method"), config.own_ids("dataset")
+    for protocol, dataset in places:
+        yield from (Unit(protocol, dataset, method) for method in methods)
+    if not datasets:
+        return
+    tree = _paper(paper)
+    main, definition = next(iter(tree["protocols"].items()))
+    entries = [{"method": e} if isinstance(e, str) else e for e in tree["methods"].values()]
+    theirs = {entry["method"] for entry in entries if "method" in entry and "skip" not in entry}
+    theirs = {name for name in theirs if _runs_anywhere(name)}
+    for dataset in datasets:
+        grouped = "groups" in config.load_dataset(dataset).get("keys", {})
+        if grouped or definition["scheme"] != "leave_one_group_out":
+            yield from (Unit(main, dataset, name) for name in {*theirs, *methods, *CONTROLS})
+
+
+def _runs_anywhere(method: str) -> bool:
+    return config.method_exists(method) and not config.load_method(method).get("needs")
+
+
+def is_own(unit: Unit) -> bool:
+    """Whether the user's own method or data set is part of it."""
+    base = unit.method.partition("@")[0]
+    return unit.dataset in config.own_ids("dataset") or base in config.own_ids("method")
 
 
 def is_quoted(row: dict[str, str]) -> bool:

@@ -294,7 +294,8 @@ def record(args: argparse.Namespace) -> int:
     from ldlrepro.compare.reference import write_reference
 
     for paper in args.paper:
-        units = local_units(Places(RESULTS, DATA), plan.paper_units(paper))
+        planned = [unit for unit in plan.paper_units(paper) if not plan.is_own(unit)]
+        units = local_units(Places(RESULTS, DATA), planned)
         command = args.command_line or f"snakemake --cores all {paper}"
         written = write_reference(config.project_root() / "reference", units.values(), command)
         for name in config.load_paper(paper).get("experiments", {}):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro import config, notebooks, plan
+from ldlrepro.compare import measures
 from ldlrepro.data.fetch import default_mirrors, local_sources
 from ldlrepro.errors import UserError
 from ldlrepro.runs import provenance
@@ -86,7 +87,7 @@ class Wiring:
         return provenance.spec_digest(self._method(wildcards), select_by)
 
     def method_code(self, wildcards: Any) -> str:
-        return provenance.code_digest(self._method(wildcards)["class"])
+        return provenance.method_digest(self._method(wildcards))
 
     def unit_threads(self, wildcards: Any) -> int:
         return plan.resources(_unit(wildcards))["threads"]
@@ -127,7 +128,9 @@ class Wiring:
         return _digest([config.load_paper(wildcards.paper), plan.published(wildcards.paper)])
 
     def compare_code(self, wildcards: Any) -> str:
-        return provenance.module_digest("ldlrepro.report.build", "ldlrepro.report.export")
+        code = provenance.module_digest("ldlrepro.report.build", "ldlrepro.report.export")
+        theirs = measures.digests()
+        return _digest([code, theirs]) if theirs else code
 
     # ------------------------------------------------------------------ experiments
 

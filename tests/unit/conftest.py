@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import config, plan
-from ldlrepro.compare import collect
+from ldlrepro import config, own, plan
+from ldlrepro.compare import collect, measures
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.protocols.folds import folds_seed, make_folds, write_folds
@@ -67,7 +67,7 @@ class Checkout:
     @staticmethod
     def forget() -> None:
         """Drop what modules remember of files, for a test changes them."""
-        for module in (config, plan, collect, provenance, build):
+        for module in (config, own, plan, collect, measures, provenance, build):
             for value in vars(module).values():
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()
@@ -121,6 +121,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checko
     shutil.copytree(ROOT / "config", root / "config")
     monkeypatch.setenv("LDLREPRO_ROOT", str(root))
     monkeypatch.setenv("LDLREPRO_DATA_MIRROR", "")
+    for kind in own.DECISIVE_KEY:
+        monkeypatch.setenv(own.variable(kind), "")
     monkeypatch.chdir(root)
     monkeypatch.syspath_prepend(str(root / "own"))
     Checkout.forget()

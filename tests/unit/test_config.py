@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import config, metrics, models, plan
+from ldlrepro import config, config_docs, metrics, models, plan
 from ldlrepro.errors import UserError, nearest
 
 RUN = "config/config.yaml"
@@ -50,7 +50,7 @@ def test_every_key_of_the_schemas_is_described():
             yield from undescribed(rule, f"{where}.{key}")
             yield from undescribed(rule.get("items", {}), f"{where}.{key}")
 
-    for kind in ("config", "dataset", "method", "paper"):
+    for kind in config_docs.KINDS:
         assert list(undescribed(config.schema(kind), kind)) == []
 
 
@@ -84,6 +84,9 @@ def test_a_run_configuration_needs_papers_only(checkout):
         "tracking_uri": "sqlite:///mlflow.db",
         "plan": "runnable",
         "extra": True,
+        "extra_methods": [],
+        "extra_datasets": [],
+        "extra_metrics": [],
     }
     assert len(plan.run_units(run, "mslp")) == len(plan.paper_units("mslp"))
 

@@ -197,7 +197,7 @@ def current_digests(unit: plan.Unit) -> dict[str, str]:
     select_by = plan.protocol(unit.protocol).get("select_by", "kl")
     return {
         "spec_sha256": provenance.spec_digest(spec, select_by),
-        "code_sha256": provenance.code_digest(spec["class"]),
+        "code_sha256": provenance.method_digest(spec),
         "lock_sha256": provenance.lock_digest(),
     }
 

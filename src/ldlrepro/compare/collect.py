@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ldlrepro import metrics, plan
-from ldlrepro.compare import ages
+from ldlrepro import config, metrics, plan
+from ldlrepro.compare import ages, measures
 from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.errors import UserError, damage_told
 from ldlrepro.protocols.folds import folds_digest, read_folds
@@ -146,7 +146,7 @@ def score_unit(
         [rows[i] for i in order],
         {
             name: [values[i].get(name, math.nan) for i in order]
-            for name in [*metrics.BETTER, *in_years]
+            for name in [*metrics.BETTER, *in_years, *config.own_ids("metric")]
         },
         LOCAL,
         list(records),
@@ -164,7 +164,7 @@ def _score(places: Places, row: FoldRow, P: np.ndarray | None, path: Path) -> di
     true = _labels(places.ready(row.dataset))
     tests, _ = _tests(places.folds(row.protocol, row.dataset))
     test = tests[row.repeat, row.fold]
-    scores = metrics.evaluate(true.D[test], P)
+    scores = measures.evaluate(true.D[test], P)
     if true.ages is not None and true.grid is not None:
         scores |= ages.errors(P, true.grid, true.ages[test], row.method)
     return scores

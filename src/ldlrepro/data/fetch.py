@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ldlrepro import own
 from ldlrepro.config import load_dataset, project_root
 from ldlrepro.data.archives import NO_SPACE, ArchiveError, is_archive, unpack
 from ldlrepro.data.checksums import mismatch, sha256_of
@@ -45,8 +46,10 @@ class FetchStatus:
 
 
 def default_mirrors(config_mirrors: Sequence[str | Path] = ()) -> list[Path]:
-    """Local folders to copy from: the config's, LDLREPRO_DATA_MIRROR's, the one beside us."""
-    named = [Path(p).expanduser() for p in config_mirrors]
+    """Local folders to copy from: those of own data sets, the config's, LDLREPRO_DATA_MIRROR's,
+    the one beside us."""
+    named = sorted({path.parent for path in own.files("dataset").values()})
+    named += [Path(p).expanduser() for p in config_mirrors]
     named += [Path(p) for p in os.environ.get("LDLREPRO_DATA_MIRROR", "").split(os.pathsep) if p]
     beside = project_root().parent / "shared" / "datasets"
     return list(dict.fromkeys(named + ([beside] if beside.is_dir() else [])))

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ldlrepro.data.csv_tables import read_csv
 from ldlrepro.data.dataset import Dataset, DataUnavailable, fingerprint
 from ldlrepro.errors import UserError, nearest
 from ldlrepro.models.base import MAX_ROW_SUM_ERROR
@@ -27,6 +28,7 @@ def read(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
     reader = {
         "mat": _read_table,
         "npz": _read_table,
+        "csv": _read_csv,
         "drawn_table": _read_table,
         "drawn_images": _read_images,
         "images": _read_images,
@@ -73,6 +75,17 @@ def _read_table(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Datas
                 path, f"there is no variable '{name}'.{nearest(name, stored)} It holds: {held}"
             )
     parts = {part: stored[name] for part, name in keys.items()}
+    return checked(dataset_id, spec, path, parts)
+
+
+def _read_csv(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
+    path = folder / spec["files"][0]["name"]
+    try:
+        parts = read_csv(path, spec)
+    except FileNotFoundError:
+        raise _BadFileError(path, "no such file") from None
+    except ValueError as error:
+        raise _BadFileError(path, str(error)) from None
     return checked(dataset_id, spec, path, parts)
 
 

@@ -14,12 +14,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ldlrepro import own
 from ldlrepro.config import project_root
 
 PACKAGE = Path(__file__).resolve().parents[1]
 RECORDED_VERSIONS = ("numpy", "scipy", "scikit-learn", "xgboost-cpu", "xgboost", "torch", "numba")
 # Modules whose changes cannot move a number; what they read is in the other digests.
-NOT_DECISIVE = ("ldlrepro.errors", "ldlrepro.config")
+NOT_DECISIVE = ("ldlrepro.errors", "ldlrepro.config", "ldlrepro.own")
 SPEC_KEYS = ("class", "parameters", "grid", "scaling", "sees_test_labels")
 
 
@@ -38,11 +39,21 @@ def spec_digest(spec: Mapping[str, Any], select_by: str) -> str:
 def code_digest(class_path: str) -> str:
     """Of a method's source: its module, the runner of a fold, and what they import of ours.
 
-    The module may be a user's own; then what it imports of its package counts as well.
+    The module may be a user's own; then what it imports of its package, and of the modules beside
+    its YAML, counts as well.
 
     Sources are compared as syntax trees without docstrings, so comments and layout do not count.
     """
     return module_digest(class_path.rpartition(".")[0], "ldlrepro.protocols.selection")
+
+
+def method_digest(spec: Mapping[str, Any]) -> str:
+    """Of the source of a method: its class, and an own class that its parameters name."""
+    wrapped = own.modules_named(spec.get("parameters", {}))
+    if not wrapped:
+        return code_digest(spec["class"])
+    module = spec["class"].rpartition(".")[0]
+    return module_digest(module, "ldlrepro.protocols.selection", *wrapped)
 
 
 @cache
@@ -55,7 +66,7 @@ def module_digest(*modules: str) -> str:
 
 
 def _closure(start: str) -> dict[str, Path]:
-    """``start`` and what it imports of ours, or of its own package where it is a user's."""
+    """``start`` and what it imports of ours, or of its own where it is a user's."""
     followed = ("ldlrepro.", start.partition(".")[0] + ".")
     found: dict[str, Path] = {}
     pending = [start]
@@ -65,7 +76,12 @@ def _closure(start: str) -> dict[str, Path]:
         if path is None or name in found:
             continue
         found[name] = path
-        pending += [n for n in _imports(name, path) if n.startswith(followed)]
+        theirs = not name.startswith("ldlrepro.")
+        pending += [
+            n
+            for n in _imports(name, path)
+            if n.startswith(followed) or (theirs and own.module_file(n))
+        ]
     return found
 
 
@@ -79,11 +95,20 @@ def _module_path(name: str) -> Path | None:
                 return path
         return None
     try:
-        spec = importlib.util.find_spec(name)
-    except ModuleNotFoundError:
+        # Only the first part: looking for a module inside a package would import the package.
+        spec = importlib.util.find_spec(parts[0])
+    except ValueError:  # a module that was not imported in the ordinary way
         return None
-    source = spec.origin if spec else None
-    return Path(source) if source and source.endswith(".py") else None
+    if spec is None:
+        return None
+    if len(parts) == 1:
+        return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") else None
+    for folder in spec.submodule_search_locations or ():
+        base = Path(folder).joinpath(*parts[1:])
+        for path in (base.with_suffix(".py"), base / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
 
 
 @cache

@@ -228,7 +228,7 @@ def _provenance(job: UnitJob, spec: Mapping[str, Any]) -> dict[str, Any]:
     select_by = plan.protocol(job.chunk.unit.protocol).get("select_by", "kl")
     return {
         "spec_sha256": provenance.spec_digest(spec, select_by),
-        "code_sha256": provenance.code_digest(spec["class"]),
+        "code_sha256": provenance.method_digest(spec),
         "lock_sha256": provenance.lock_digest(),
         "git_commit": provenance.git_commit(),
         "versions": provenance.versions(),
