@@ -1,15 +1,17 @@
 """What every estimator of the registry must keep, whatever it computes.
 
-The list of methods comes from config/methods, so a new method is tested by being there.
+The list of methods comes from config/methods, so a new method is tested by being there. The rules
+are those that `ldlrepro check` holds a method of the user's own against.
 """
 
-import pickle
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ldlrepro import config, models
+from ldlrepro import config, contract, models
 from ldlrepro.models.base import LDLEstimator
 
 # Cheaper settings, for classes that have these parameters. The contract does not depend on them.
@@ -121,21 +123,15 @@ EQUIVARIANT_WITH = {
     "LDLLDM": {"init": "zeros", "max_iter": 15},
 }
 
-predicting = pytest.mark.parametrize("name", [m for m in METHODS if m not in NEEDS_TRUE_LABELS])
-
-
-def sample(seed: int = 0, n: int = 48, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Non-negative features and labels that depend on them."""
-    generator = np.random.default_rng(seed)
-    X = generator.gamma(2.0, size=(n, q))
-    scores = np.log1p(X) @ generator.normal(size=(q, c)) + 0.3 * generator.normal(size=(n, c))
-    D = np.exp(scores)
-    return X, D / D.sum(axis=1, keepdims=True)
-
-
-def sample_for(name: str, *args: Any, **shape: Any) -> tuple[np.ndarray, np.ndarray]:
-    X, D = sample(*args, **shape)
-    return given_to(name, X), D
+SPARSE_DIFFERS |= dict.fromkeys(IMAGES, "images are never sparse")
+BAD_FEATURES = dict.fromkeys(
+    IMAGES, "images cannot be so; test_bad_images_are_refused_by_name has what they can"
+)
+EXEMPT: dict[str, Mapping[str, str]] = {
+    "label_order": NOT_EQUIVARIANT,
+    "sparse": SPARSE_DIFFERS,
+    "bad_features": BAD_FEATURES,
+}
 
 
 def given_to(name: str, X: np.ndarray) -> np.ndarray:
@@ -146,90 +142,39 @@ def given_to(name: str, X: np.ndarray) -> np.ndarray:
     return np.stack([np.resize(row, (8, 8, 3)) for row in levels])
 
 
-def assert_on_simplex(P: np.ndarray, shape: tuple[int, int]) -> None:
-    assert P.shape == shape
-    assert P.dtype == np.float64
-    assert np.isfinite(P).all()
-    assert (P >= 0).all()
-    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-9)
+def trial_of(name: str, **fixed: Any) -> contract.Trial:
+    def make(**parameters: Any) -> LDLEstimator:
+        return build(name, **{**fixed, **parameters})
 
-
-# ---------------------------------------------------------------------- output
-
-
-@predicting
-def test_prediction_lies_on_the_simplex(name):
-    X, D = sample_for(name)
-    P = build(name).fit(X[:40], D[:40]).predict(X[40:])
-    assert_on_simplex(P, (8, 4))
-
-
-HARD_DATA = {
-    "fewer rows than features": sample(1, n=12, q=20),
-    "two labels": sample(2, c=2),
-    "constant columns": (
-        np.column_stack([sample(3)[0], np.zeros((48, 1)), np.full((48, 1), 3.0)]),
-        sample(3)[1],
-    ),
-    "only constant columns": (np.ones((48, 3)), sample(3)[1]),
-    "duplicate rows": tuple(np.repeat(part[:16], 3, axis=0) for part in sample(4)),
-    "a label that is always zero": (
-        sample(5)[0],
-        np.column_stack([sample(5)[1], np.zeros((48, 1))]),
-    ),
-    "one label with everything": (sample(6)[0], np.eye(3)[sample(6)[1].argmax(axis=1) % 3]),
-}
-
-
-@predicting
-@pytest.mark.parametrize("kind", HARD_DATA)
-def test_hard_data_still_give_distributions(name, kind):
-    X, D = HARD_DATA[kind]
-    X = given_to(name, X)
-    P = build(name).fit(X, D).predict(X[:9])
-    assert_on_simplex(P, (9, D.shape[1]))
-
-
-@predicting
-def test_sparse_features_predict_what_dense_ones_do(name):
-    from scipy.sparse import csr_matrix
-
-    if name in SPARSE_DIFFERS:
-        pytest.skip(SPARSE_DIFFERS[name])
-    if name in IMAGES:
-        pytest.skip("images are never sparse")
-    X, D = sample_for(name)
-    X = np.where(X > 1.5, X, 0.0)
-    dense = build(name).fit(X, D).predict(X[:6])
-    sparse = build(name).fit(csr_matrix(X), D).predict(csr_matrix(X[:6]))
-    np.testing.assert_allclose(sparse, dense, atol=1e-6)
-
-
-# ---------------------------------------------------------------------- input
+    if name not in IMAGES:
+        return contract.Trial(make)
+    # Networks compute in single precision, and sum in another order for one image.
+    return contract.Trial(make, lambda X: given_to(name, X), tolerance=1e-6)
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda X, D: (X, D * np.nan), "D contains NaN"),
-        (lambda X, D: (X, np.where(D.max() == D, np.inf, D)), "D contains NaN or infinity"),
-        (lambda X, D: (X, D - 0.3), "D contains negative"),
-        (lambda X, D: (X, D * 1.002), r"row \d+ of D sums to 1.002"),
-        (lambda X, D: (X, D[:, :1]), "D must have shape"),
-        (lambda X, D: (X, D[:-1]), "X has 48 rows but D has 47"),
-        (lambda X, D: (X[:1], D[:1]), "D has one row"),
-        (lambda X, D: (X * np.nan, D), "X contains NaN"),
-        (lambda X, D: (np.where(X.max() == X, np.inf, X), D), "X contains NaN or infinity"),
-        (lambda X, D: (X[:, :0], D), "X must have shape"),
-        (lambda X, D: (X[:, 0], D), "X must have shape"),
-    ],
-)
-def test_bad_training_data_are_refused_by_name(name, spoil, message):
-    if name in IMAGES and message.startswith(("X contains", "X must")):
-        pytest.skip("images cannot be so; test_bad_images_are_refused_by_name has what they can")
-    with pytest.raises(ValueError, match=message):
-        build(name).fit(*spoil(*sample_for(name)))
+@pytest.mark.parametrize("rule", contract.RULES, ids=lambda rule: rule.id)
+def test_every_method_keeps_every_rule(name, rule):
+    if rule.predicts and name in NEEDS_TRUE_LABELS:
+        pytest.skip(NEEDS_TRUE_LABELS[name])
+    if name in EXEMPT.get(rule.id, {}):
+        pytest.skip(EXEMPT[rule.id][name])
+    kind = models.estimator_class(name)
+    if rule.id == "n_jobs" and "n_jobs" not in kind._parameter_names():
+        pytest.skip("has no n_jobs")
+    fixed = EQUIVARIANT_WITH.get(kind.__name__, {}) if rule.id == "label_order" else {}
+    rule.check(trial_of(name, **fixed))
+
+
+@pytest.mark.parametrize("name", [name for name in OURS if name not in METHODS])
+def test_parameters_of_the_other_variants_are_stored_too(name):
+    (rule,) = (rule for rule in contract.RULES if rule.id == "parameters")
+    rule.check(trial_of(name))
+
+
+@pytest.mark.parametrize("name", [m for m in METHODS if config.load_method(m).get("grid")])
+def test_every_candidate_of_the_grid_is_accepted(name):
+    contract.grid_rule(config.load_method(name)["grid"]).check(trial_of(name))
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name in IMAGES])
@@ -244,156 +189,143 @@ def test_bad_training_data_are_refused_by_name(name, spoil, message):
     ],
 )
 def test_bad_images_are_refused_by_name(name, spoil, message):
-    X, D = sample_for(name)
+    X, D = trial_of(name).sample()
     with pytest.raises(ValueError, match=message):
         build(name).fit(spoil(X), D)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_small_errors_of_the_row_sums_are_mended_and_recorded(name):
-    X, D = sample_for(name)
-    off = D.copy()
-    off[:5] *= 1.0005
-    model = build(name).fit(X, off)
-    assert model.renormalised_ == 5
-    assert build(name).fit(X, D).renormalised_ == 0
+# ---------------------------------------------------------------------- what breaks a rule
 
 
-@predicting
-def test_training_data_are_left_as_they_were(name):
-    X, D = sample_for(name)
-    before = X.copy(), D.copy()
-    model = build(name).fit(X, D)
-    model.predict(X)
-    np.testing.assert_array_equal(X, before[0])
-    np.testing.assert_array_equal(D, before[1])
+class Good(LDLEstimator):
+    """Breaks no rule; the classes below break one each."""
+
+    def __init__(self, width: float = 1.0, random_state: int | None = None) -> None:
+        self.width = width
+        self.random_state = random_state
+
+    def _fit(self, X: Any, D: np.ndarray) -> None:
+        self.X_, self.D_ = X.copy(), D
+
+    def _predict(self, X: Any) -> np.ndarray:
+        squares = ((X[:, None, :] - self.X_[None, :, :]) ** 2).sum(axis=2)
+        squares -= squares.min(axis=1, keepdims=True)
+        return np.exp(-squares / (2 * self.width**2)) @ self.D_
 
 
-@predicting
-def test_fitted_model_does_not_follow_changes_of_the_callers_arrays(name):
-    X, D = sample_for(name)
-    test = X[:5].copy()
-    model = build(name).fit(X, D)
-    before = model.predict(test)
-    X[:] = X[::-1].copy()
-    D[:] = D[::-1].copy()
-    np.testing.assert_array_equal(model.predict(test), before)
+class OneColumn(Good):
+    def _predict(self, X):
+        return super()._predict(X)[:, 0]
 
 
-@predicting
-def test_wrong_width_at_predict_is_refused(name):
-    X, D = sample_for(name)
-    saw = "images of 5 x 8 pixels, but fit saw 8 x 8" if name in IMAGES else "5 features, but fit"
-    with pytest.raises(ValueError, match=f"X has {saw}"):
-        build(name).fit(X, D).predict(X[:, :5])
+class TooFewLabels(Good):
+    def _predict(self, X):
+        return super()._predict(X)[:, :2]
 
 
-@predicting
-def test_predict_before_fit_says_so(name):
-    with pytest.raises(RuntimeError, match=r"not fitted; call fit\(X, D\) first"):
-        build(name).predict(np.ones((2, 3)))
+class WritesIntoX(Good):
+    def _fit(self, X, D):
+        X -= X.mean(axis=0)
+        super()._fit(X, D)
 
 
-# ---------------------------------------------------------------------- repeatability
+class KeepsX(Good):
+    def _fit(self, X, D):
+        self.X_, self.D_ = X, D
 
 
-@predicting
-def test_same_seed_gives_same_bits_whatever_the_global_generator_does(name):
-    X, D = sample_for(name)
-    np.random.seed(1)
-    first = build(name).fit(X, D).predict(X)
-    np.random.seed(2)
-    state = np.random.get_state()[1].copy()
-    again = build(name).fit(X, D).predict(X)
-    np.testing.assert_array_equal(first, again)
-    np.testing.assert_array_equal(np.random.get_state()[1], state)
+class DrawsAnew(Good):
+    def _predict(self, X):
+        return super()._predict(X) * np.random.default_rng().random(self.n_labels_)
 
 
-@predicting
-def test_second_fit_forgets_the_first(name):
-    X, D = sample_for(name, 1)
-    fresh = build(name).fit(X, D).predict(X)
-    reused = build(name).fit(*sample_for(name, 2, q=3, c=5)).fit(X, D).predict(X)
-    np.testing.assert_array_equal(fresh, reused)
+class DrawsGlobally(Good):
+    def _predict(self, X):
+        np.random.random()
+        return super()._predict(X)
 
 
-@predicting
-def test_number_of_jobs_changes_no_bit(name):
-    if "n_jobs" not in models.estimator_class(name)._parameter_names():
-        pytest.skip("has no n_jobs")
-    X, D = sample_for(name)
-    alone = build(name, n_jobs=1).fit(X, D).predict(X)
-    together = build(name, n_jobs=2).fit(X, D).predict(X)
-    np.testing.assert_array_equal(alone, together)
+class Accumulates(Good):
+    def _fit(self, X, D):
+        self.fits_ = getattr(self, "fits_", 0) + 1
+        super()._fit(X, D)
+
+    def _predict(self, X):
+        return super()._predict(X) + self.fits_
 
 
-@predicting
-def test_rows_one_at_a_time_predict_what_the_batch_does(name):
-    X, D = sample_for(name)
-    model = build(name).fit(X[:30], D[:30])
-    batch = model.predict(X)
-    single = np.vstack([model.predict(row[None, :]) for row in X])
-    # Networks compute in single precision, and sum in another order for one image.
-    np.testing.assert_allclose(single, batch, atol=1e-6 if name in IMAGES else 1e-12, rtol=0)
+class LooksAtTheBatch(Good):
+    def _predict(self, X):
+        return super()._predict(X - X.mean(axis=0))
 
 
-@predicting
-def test_permuted_labels_permute_the_prediction(name):
-    if name in NOT_EQUIVARIANT:
-        pytest.skip(NOT_EQUIVARIANT[name])
-    X, D = sample_for(name)
-    order = [2, 0, 3, 1]
-    kind = models.estimator_class(name).__name__
-    parameters = EQUIVARIANT_WITH.get(kind, {})
-    straight = build(name, **parameters).fit(X, D).predict(X)
-    permuted = build(name, **parameters).fit(X, D[:, order]).predict(X)
-    np.testing.assert_allclose(permuted, straight[:, order], atol=1e-6)
+class FavoursTheFirstLabel(Good):
+    def _predict(self, X):
+        return super()._predict(X) + np.eye(self.n_labels_)[0]
 
 
-# ---------------------------------------------------------------------- parameters
+class ChangesParameters(Good):
+    def __init__(self, width: float = 1.0, random_state: int | None = None) -> None:
+        super().__init__(width + 1, random_state)
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_parameters_are_stored_as_given_and_come_back(name):
-    model = build(name)
-    given = model.get_params()
-    assert {key: getattr(model, key) for key in given} == given
-    assert type(model)(**given).get_params() == given
-    assert model.set_params(**given) is model
-    with pytest.raises(ValueError, match="has no parameter 'no_such'"):
-        model.set_params(no_such=1)
+class HoldsAFunction(Good):
+    def _fit(self, X, D):
+        super()._fit(X, D)
+        self.kernel_ = lambda squares: np.exp(-squares)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_scikit_learn_can_clone_it(name):
-    from sklearn.base import clone
-
-    X, D = sample_for(name)
-    model = build(name).fit(X, D)
-    copied = clone(model)
-    assert copied.get_params() == model.get_params()
-    assert not hasattr(copied, "n_features_in_")
+class TellsArrays(Good):
+    def _fit(self, X, D):
+        super()._fit(X, D)
+        self.diagnostics_ = {"mean": np.float64(X.mean())}
 
 
-@predicting
-def test_pickled_model_predicts_the_same_bits(name):
-    X, D = sample_for(name)
-    model = build(name).fit(X, D)
-    restored = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(restored.predict(X), model.predict(X))
+class NeedsManyRows(Good):
+    def _fit(self, X, D):
+        if len(X) < X.shape[1]:
+            raise ZeroDivisionError("more features than rows")
+        super()._fit(X, D)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_diagnostics_are_plain_numbers_and_words(name):
-    model = build(name).fit(*sample_for(name))
-    for key, value in getattr(model, "diagnostics_", {}).items():
-        assert type(value) in (int, float, str, bool), key
+def broken_rules(kind: type[LDLEstimator], *, must: bool = True) -> dict[str, str]:
+    """Rule -> what is wrong, as a person reads it."""
+    found = {}
+    for rule in contract.RULES:
+        try:
+            rule.check(contract.Trial(lambda **given: kind(**{"random_state": 7, **given})))
+        except Exception as error:
+            if rule.must or not must:
+                found[rule.id] = f"{type(error).__name__}: {error}"
+    return found
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_every_candidate_of_the_grid_is_accepted(name):
-    X, D = sample_for(name)
-    for parameter, candidates in config.load_method(name).get("grid", {}).items():
-        for value in candidates:
-            model = build(name).set_params(**{parameter: value})
-            assert model.fit(X, D).get_params()[parameter] == value
+def test_a_method_that_keeps_all_rules_is_not_accused():
+    assert broken_rules(Good, must=False) == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "words"),
+    [
+        (OneColumn, "distributions", r"_predict returned shape \(8,\), \(8, 4\) is needed"),
+        (TooFewLabels, "distributions", r"shape \(8, 2\), \(8, 4\) is needed"),
+        (WritesIntoX, "inputs_untouched", "writes into X"),
+        (KeepsX, "keeps_copies", r"keep X.copy\(\)"),
+        (DrawsAnew, "same_bits", "made of random_state only"),
+        (DrawsGlobally, "same_bits", "global generator"),
+        (Accumulates, "forgets", "fitted with before"),
+        (LooksAtTheBatch, "row_by_row", "alone gets another prediction"),
+        (ChangesParameters, "parameters", "__init__ changes width: it may only store"),
+        (HoldsAFunction, "pickle", "cannot be pickled"),
+        (TellsArrays, "diagnostics", r"diagnostics_\['mean'\] is a float64"),
+        (NeedsManyRows, "fewer_rows_than_features", "more features than rows"),
+    ],
+)
+def test_a_method_that_breaks_a_rule_is_told_which(kind, rule, words):
+    found = broken_rules(kind)
+    assert re.search(words, found[rule]), found
+
+
+def test_what_is_only_worth_knowing_is_told_apart():
+    assert broken_rules(FavoursTheFirstLabel) == {}
+    assert set(broken_rules(FavoursTheFirstLabel, must=False)) == {"label_order"}
