@@ -30,6 +30,7 @@ EXAMPLES = {
     "datasets": ["ldlrepro datasets --json"],
     "papers": ["ldlrepro papers"],
     "images": ["ldlrepro images drawn_fgnet", "ldlrepro images drawn_fgnet --show grayscale"],
+    "check": ["ldlrepro check ../mine/my_method.yaml"],
     "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
     "claims": ["ldlrepro claims structrf"],
     "experiment": ["ldlrepro experiment structrf split_search"],
@@ -148,6 +149,16 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         "--compare", metavar="PUBLISHED", help="compare LBP features with this published data set"
     )
     _verb(verbs, "papers", f"{here}.papers", "List the papers and their protocols.", json=True)
+
+    check = _verb(
+        verbs,
+        "check",
+        "ldlrepro.checking.check",
+        "Say what is wrong with a method, a data set or a measure of your own: a method is held "
+        "against the rules that all methods keep.",
+        json=True,
+    )
+    check.add_argument("file", help="its YAML file, anywhere")
 
     verdicts = _verb(
         verbs,

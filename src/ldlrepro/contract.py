@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,8 @@ SPOILT: Sequence[tuple[Callable[[Any, Any], tuple[Any, Any]], str]] = (
 @_rule("bad_data", "refuses bad training data", predicts=False)
 def _bad_data(build: Build) -> None:
     for spoil, message in SPOILT:
-        _demand_refusal(lambda spoil=spoil: build().fit(*spoil(*sample())), ValueError, message)
+        spoilt = spoil(*sample())
+        _demand_refusal(partial(build().fit, *spoilt), ValueError, message)
 
 
 def _demand_refusal(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
@@ -217,7 +219,7 @@ def _same_bits(build: Build) -> None:
     np.random.seed(1)
     first = build().fit(X, D).predict(X)
     np.random.seed(2)
-    state = np.random.get_state()[1].copy()  # type: ignore[index, union-attr]
+    state = np.random.get_state()[1].copy()  # type: ignore[index]
     again = build().fit(X, D).predict(X)
     text = "a second fit with the same data and seed predicts something else: take random numbers"
     _demand_same_bits(first, again, f"{text} from a generator made of random_state only")
