@@ -169,7 +169,7 @@ def check_run_config(tree: Tree, source: Path | str) -> Tree:
     for dataset in dataset_ids():
         load_dataset(dataset)
     for kind in own.DECISIVE_KEY:
-        for name in own_ids(kind):
+        for name in own.files(kind):
             _file(kind, name)
     return tree
 
