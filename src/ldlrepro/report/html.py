@@ -25,6 +25,7 @@ from ldlrepro.report.content import (
     measure_title,
     tally,
 )
+from ldlrepro.report.leaderboard import all_standings, board_data, collect
 from ldlrepro.report.tables import (
     Grid,
     mean_and_std,
@@ -54,7 +55,8 @@ def write_report(content: ReportContent, path: Path) -> Path:
 
 
 def render_report(content: ReportContent, folder: Path) -> str:
-    script = _asset("report.js")
+    script, board_script = _asset("report.js"), _asset("leaderboard.js")
+    board = collect(content.pages)
     early_script = "document.documentElement.classList.add('js')"
     units = content.units()
     papers = [page for page in content.pages if not page.synthetic]
@@ -76,7 +78,10 @@ def render_report(content: ReportContent, folder: Path) -> str:
             style=_asset("report.css"),
             script=script,
             early_script=early_script,
-            script_hashes=[_content_hash(text) for text in (early_script, script)],
+            board_script=board_script,
+            script_hashes=[_content_hash(text) for text in (early_script, script, board_script)],
+            boards=all_standings(board),
+            board_data=json_for_html(board_data(board)),
             records=json_for_html(
                 shared([record_data(unit, content, folder) for unit in units.values()])
             ),

@@ -1,0 +1,256 @@
+"""All methods over all data sets: who is compared with whom, on what, and the outcome.
+
+Methods are ranked within a protocol, where all have the same folds, and over data sets on which all
+of them have numbers. The page's script does the same for every choice of a reader; here it is done
+once per protocol, for the page without script and for ``ldlrepro leaderboard``.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ldlrepro import config, plan
+from ldlrepro.compare import measures
+from ldlrepro.compare.significance import Ranking, ranking
+from ldlrepro.report.content import CONTROLS, measure_title
+from ldlrepro.runs.records import OK
+
+if TYPE_CHECKING:
+    from ldlrepro.compare.collect import UnitScores
+    from ldlrepro.report.content import PaperPage
+
+MEASURE = "kl"
+"""What is ranked by at first."""
+DIGITS = 9
+"""Significant digits of a mean; the script reads the same ones, so that it finds the same ties."""
+CONTROL, SEES_LABELS = "control", "sees the test labels"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A method, and why it is not ranked, if it is not."""
+
+    id: str
+    title: str
+    note: str = ""
+    own: bool = False
+    """Whether it is the user's."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A unit with all its folds."""
+
+    protocol: str
+    dataset: str
+    method: str
+    means: dict[str, float]
+    fit_s: float
+    """Mean over the folds."""
+    peak_mb: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method in a ranking, or beside it."""
+
+    contestant: Contestant
+    rank: float | None
+    """Mean rank; None for what is not ranked."""
+    datasets: int
+    """How many of the protocol's data sets it has numbers of."""
+    mean: float | None
+    """Of the measure, over the data sets of the ranking; None where it lacks one of them."""
+    better_than: int
+    """How many others are significantly worse."""
+    worse_than: int
+    fit_s: float | None
+    peak_mb: float | None
+    sources: str
+
+
+@dataclass(frozen=True)
+class Standings:
+    """The outcome for one protocol and measure."""
+
+    paper: str
+    protocol: str
+    measure: str
+    datasets: tuple[str, ...]
+    """Those that the ranking stands on."""
+    of: int
+    """How many data sets the protocol has."""
+    lines: list[Line]
+    compared: Ranking
+
+
+@dataclass
+class Board:
+    entries: list[Entry]
+    contestants: dict[str, Contestant]
+    papers: dict[str, list[str]]
+    """Paper -> protocols under which its units ran."""
+    directions: dict[str, str] = field(default_factory=measures.directions)
+
+    def protocols(self) -> list[tuple[str, str]]:
+        """(paper, protocol), each protocol once, with the paper whose own it is."""
+        found: dict[str, str] = {}
+        for paper, names in self.papers.items():
+            for protocol in names:
+                home = plan.protocols().get(protocol, (paper,))[0]
+                found.setdefault(protocol, home)
+        return [(paper, protocol) for protocol, paper in found.items()]
+
+
+def collect(pages: Sequence[PaperPage]) -> Board:
+    """The board of some papers' units; points of figures and incomplete units are left out."""
+    units = {unit.key: unit for page in reversed(pages) for unit in page.units}
+    units = {key: unit for key, unit in units.items() if "=" not in unit.method and unit.rows}
+    folds: dict[tuple[str, str], int] = {}
+    for (protocol, dataset, _), unit in units.items():
+        place = (protocol, dataset)
+        folds[place] = max(folds.get(place, 0), len(unit.rows))
+    entries = [
+        _entry(unit)
+        for key, unit in units.items()
+        if sum(row.status == OK for row in unit.rows) == folds[key[0], key[1]]
+    ]
+    titles = {name: title for page in pages for name, title in page.method_titles.items()}
+    names = dict.fromkeys(entry.method for entry in entries)
+    present = {entry.protocol for entry in entries}
+    papers = {
+        page.id: list(dict.fromkeys(u.protocol for u in page.units if u.protocol in present))
+        for page in pages
+    }
+    return Board(
+        entries,
+        {name: _contestant(name, titles.get(name, name)) for name in names},
+        {paper: protocols for paper, protocols in papers.items() if protocols},
+    )
+
+
+def _entry(unit: UnitScores) -> Entry:
+    means = {
+        name: float(f"{statistics.fmean(values):.{DIGITS}g}")
+        for name, values in unit.scores.items()
+        if values and all(map(math.isfinite, values))
+    }
+    fit = statistics.fmean(row.fit_s for row in unit.rows)
+    return Entry(*unit.key, means, fit, max(row.peak_mb for row in unit.rows), unit.source)
+
+
+def _contestant(method: str, title: str) -> Contestant:
+    if method in CONTROLS:
+        title, remark = CONTROLS[method]
+        return Contestant(method, title, remark)
+    if not config.method_exists(method):
+        return Contestant(method, title)
+    spec = config.load_method(method)
+    note = SEES_LABELS if spec["sees_test_labels"] else CONTROL if spec["control"] else ""
+    return Contestant(method, spec["title"], note, method in config.own_ids("method"))
+
+
+# ---------------------------------------------------------------------- who is compared on what
+
+
+def compared(places: Mapping[str, set[str]], always: Iterable[str]) -> list[str]:
+    """Of methods with their data sets those that are compared when nobody chose.
+
+    Those that have at least so many data sets that methods times common data sets is largest; methods
+    of the user's own, in ``always``, whatever they have.
+    """
+    always = [name for name in always if places.get(name)]
+    best, best_area = list(always), 0
+    for fewest in sorted({len(sets) for sets in places.values() if sets}, reverse=True):
+        chosen = [name for name, sets in places.items() if len(sets) >= fewest or name in always]
+        common = set.intersection(*(places[name] for name in chosen))
+        if len(chosen) * len(common) >= best_area:
+            best, best_area = chosen, len(chosen) * len(common)
+    return best
+
+
+def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -> Standings:
+    mine = [e for e in board.entries if e.protocol == protocol and measure in e.means]
+    cells = {(entry.dataset, entry.method): entry for entry in mine}
+    datasets = list(dict.fromkeys(entry.dataset for entry in mine))
+    sets: dict[str, set[str]] = {}
+    for entry in mine:
+        sets.setdefault(entry.method, set()).add(entry.dataset)
+    ranked = {name: s for name, s in sets.items() if not board.contestants[name].note}
+    names = compared(ranked, (name for name in ranked if board.contestants[name].own))
+    sign = -1.0 if board.directions.get(measure) == "higher" else 1.0
+    losses = {
+        d: {n: sign * cells[d, n].means[measure] for n in names if (d, n) in cells}
+        for d in datasets
+    }
+    outcome = ranking(names, losses) if len(names) > 1 else Ranking(dict.fromkeys(names, 1.0), ())
+    on = outcome.datasets or tuple(datasets)
+
+    def line(name: str) -> Line:
+        own = [cells[d, name] for d in on if (d, name) in cells]
+        rank = outcome.ranks.get(name)
+        others = [n for n in outcome.ranks if n != name] if rank is not None else []
+        others = [n for n in others if outcome.differ(name, n)]
+        ahead = sum(outcome.ranks[name] < outcome.ranks[n] for n in others)
+        return Line(
+            board.contestants[name],
+            rank,
+            len(sets[name]),
+            _mean(e.means[measure] for e in own) if len(own) == len(on) else None,
+            ahead,
+            len(others) - ahead,
+            _mean(entry.fit_s for entry in own),
+            max((entry.peak_mb for entry in own), default=None),
+            ", ".join(sorted({entry.source for entry in own})),
+        )
+
+    beside = sorted((n for n in sets if n not in outcome.ranks), key=lambda n: (-len(sets[n]), n))
+    lines = [line(name) for name in [*outcome.ranks, *beside]]
+    return Standings(paper, protocol, measure, on, len(datasets), lines, outcome)
+
+
+def all_standings(board: Board) -> list[Standings]:
+    """One for each protocol, by the first measure; protocols without numbers are left out."""
+    found = (standings(board, paper, protocol) for paper, protocol in board.protocols())
+    return [outcome for outcome in found if outcome.lines]
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    present = list(values)
+    return statistics.fmean(present) if present else None
+
+
+# ---------------------------------------------------------------------- for the script
+
+
+def board_data(board: Board) -> dict[str, Any]:
+    """The board as small JSON: names once, entries as lists."""
+    names = [name for name in board.directions if any(name in e.means for e in board.entries)]
+    return {
+        "measures": [[name, measure_title(name), board.directions[name]] for name in names],
+        "papers": list(board.papers.items()),
+        "methods": [[c.id, c.title, c.note, c.own] for c in board.contestants.values()],
+        "entries": [
+            [
+                *(entry.protocol, entry.dataset, entry.method),
+                *(float(f"{entry.fit_s:.4g}"), float(f"{entry.peak_mb:.4g}"), entry.source),
+                [entry.means.get(name) for name in names],
+            ]
+            for entry in board.entries
+        ],
+        "start": {"measure": MEASURE, "protocol": _first_protocol(board)},
+    }
+
+
+def _first_protocol(board: Board) -> str:
+    """Where the user's own methods ran, else where most was compared."""
+    own = [e.protocol for e in board.entries if board.contestants[e.method].own]
+    if own:
+        return max(dict.fromkeys(own), key=own.count)
+    sizes = {s.protocol: len(s.compared.ranks) * len(s.datasets) for s in all_standings(board)}
+    return max(sizes, key=lambda name: sizes[name], default="")

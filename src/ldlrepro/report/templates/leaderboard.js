@@ -1,0 +1,341 @@
+"use strict";
+(() => {
+  const stored = document.getElementById("board-data");
+  if (!stored) return;
+  const data = JSON.parse(stored.textContent);
+  const form = document.getElementById("board-form");
+  const place = document.getElementById("board");
+  const ALPHA = 0.05;
+
+  // ------------------------------------------------------------------ what there is
+
+  const measures = data.measures.map(([id, title, better]) => ({ id, title, better }));
+  const methods = new Map(data.methods.map(([id, title, note, own]) => [id, { id, title, note, own }]));
+  const entries = data.entries.map(([protocol, dataset, method, fit, memory, source, values]) => ({ protocol, dataset, method, fit, memory, source, values }));
+  const distinct = (values) => [...new Set(values)];
+  /** Methods that the reader has ticked or unticked; the others are chosen anew for every view. */
+  const wishes = new Map();
+  const datasetsOff = new Set();
+  let sorting = { column: 1, down: false };
+
+  // ------------------------------------------------------------------ statistics, as in significance.py
+
+  /** Average ranks of numbers, ties sharing theirs. */
+  function ranks(values) {
+    const order = values.map((_, index) => index).sort((a, b) => values[a] - values[b]);
+    const found = new Array(values.length);
+    for (let start = 0; start < order.length; ) {
+      let end = start;
+      while (end + 1 < order.length && values[order[end + 1]] === values[order[start]]) end += 1;
+      for (let at = start; at <= end; at += 1) found[order[at]] = (start + end) / 2 + 1;
+      start = end + 1;
+    }
+    return found;
+  }
+
+  const sum = (values) => values.reduce((total, value) => total + value, 0);
+  const mean = (values) => sum(values) / values.length;
+
+  /** Probabilities of the signed rank statistic of n differences without ties. */
+  function signedRankDistribution(n) {
+    let chances = [1];
+    for (let rank = 1; rank <= n; rank += 1) {
+      const next = new Array(chances.length + rank).fill(0);
+      chances.forEach((chance, value) => { next[value] += chance / 2; next[value + rank] += chance / 2; });
+      chances = next;
+    }
+    return chances;
+  }
+
+  /** Two-sided p; half of the ranks of zero differences go to either side. */
+  function wilcoxon(one, other, chances) {
+    const apart = one.map((value, index) => value - other[index]);
+    const sizes = ranks(apart.map(Math.abs));
+    const plus = sum(apart.map((value, index) => (value > 0 ? sizes[index] : value === 0 ? sizes[index] / 2 : 0)));
+    const below = sum(chances.slice(0, Math.ceil(plus) + 1));
+    const above = sum(chances.slice(Math.floor(plus)));
+    return Math.min(1, 2 * Math.min(below, above));
+  }
+
+  function holm(p) {
+    const order = p.map((_, index) => index).sort((a, b) => p[a] - p[b]);
+    const corrected = new Array(p.length);
+    let largest = 0;
+    order.forEach((index, rank) => {
+      largest = Math.max(largest, Math.min(1, (p.length - rank) * p[index]));
+      corrected[index] = largest;
+    });
+    return corrected;
+  }
+
+  /** Upper tail of chi-squared, by recursion from 1 or 2 degrees of freedom. */
+  function chiSquaredTail(x, degrees) {
+    let tail = degrees % 2 ? erfc(Math.sqrt(x / 2)) : Math.exp(-x / 2);
+    let term = degrees % 2 ? Math.sqrt(2 * x / Math.PI) * Math.exp(-x / 2) : (x / 2) * Math.exp(-x / 2);
+    for (let k = degrees % 2 ? 3 : 4; k <= degrees; k += 2) {
+      tail += term;
+      term *= x / k;
+    }
+    return tail;
+  }
+
+  /** By its continued fraction far out, by its series near zero. */
+  function erfc(x) {
+    if (x < 2) {
+      let term = x;
+      let series = x;
+      for (let n = 1; n < 60; n += 1) {
+        term *= -x * x / n;
+        series += term / (2 * n + 1);
+      }
+      return 1 - 2 / Math.sqrt(Math.PI) * series;
+    }
+    let fraction = x;
+    for (let n = 60; n > 0; n -= 1) fraction = x + n / 2 / fraction;
+    return Math.exp(-x * x) / Math.sqrt(Math.PI) / fraction;
+  }
+
+  /** p of the Friedman test of rows of ranks; null for two methods. */
+  function friedman(rows) {
+    const k = rows[0].length;
+    const n = rows.length;
+    if (k < 3) return null;
+    const ties = sum(rows.map((row) => sum(distinct(row).map((rank) => {
+      const times = row.filter((other) => other === rank).length;
+      return times * (times * times - 1);
+    }))));
+    const correction = 1 - ties / (k * (k * k - 1) * n);
+    if (correction === 0) return 1;
+    const squares = sum(rows[0].map((_, column) => sum(rows.map((row) => row[column])) ** 2));
+    return chiSquaredTail((12 / (k * n * (k + 1)) * squares - 3 * n * (k + 1)) / correction, k - 1);
+  }
+
+  const fewestDatasets = (comparisons) => 1 + Math.ceil(Math.log2(comparisons / ALPHA));
+
+  /** Ranks, p of all pairs, or why there is no test. `losses` has a row per data set. */
+  function compare(losses) {
+    const k = losses[0].length;
+    const rows = losses.map(ranks);
+    const found = { ranks: losses[0].map((_, column) => mean(rows.map((row) => row[column]))), p: null, friedman: null, refusal: "" };
+    const pairs = (k * (k - 1)) / 2;
+    if (!pairs) return found;
+    const needed = fewestDatasets(pairs);
+    if (losses.length < needed) {
+      const what = pairs === 1 ? "one comparison" : `${pairs} comparisons`;
+      found.refusal = `Wilcoxon with Holm's correction over ${what} needs at least ${needed} data sets; ${losses.length} ${losses.length === 1 ? "is" : "are"} there`;
+      return found;
+    }
+    found.friedman = friedman(rows);
+    const chances = signedRankDistribution(losses.length);
+    const column = (index) => losses.map((row) => row[index]);
+    const which = [];
+    for (let i = 0; i < k; i += 1) for (let j = i + 1; j < k; j += 1) which.push([i, j]);
+    const corrected = holm(which.map(([i, j]) => wilcoxon(column(i), column(j), chances)));
+    found.p = losses[0].map(() => new Array(k).fill(1));
+    which.forEach(([i, j], index) => {
+      const p = found.friedman !== null && found.friedman > ALPHA ? 1 : corrected[index];
+      found.p[i][j] = found.p[j][i] = p;
+    });
+    return found;
+  }
+
+  // ------------------------------------------------------------------ who is compared on what
+
+  /** As `compared` in leaderboard.py: methods times common data sets is largest. */
+  function defaultChoice(places) {
+    const names = [...places.keys()];
+    const always = names.filter((name) => methods.get(name).own);
+    let best = always;
+    let area = 0;
+    for (const fewest of distinct(names.map((name) => places.get(name).size)).sort((a, b) => b - a)) {
+      const chosen = names.filter((name) => places.get(name).size >= fewest || always.includes(name));
+      const common = [...places.get(chosen[0])].filter((d) => chosen.every((name) => places.get(name).has(d)));
+      if (chosen.length * common.length >= area) [best, area] = [chosen, chosen.length * common.length];
+    }
+    return best;
+  }
+
+  /** Everything that the tables show for what is chosen in the form. */
+  function outcome() {
+    const measure = measures.findIndex(({ id }) => id === form.elements.measure.value);
+    const sign = measures[measure].better === "higher" ? -1 : 1;
+    const own = entries.filter((entry) => entry.protocol === form.elements.protocol.value && entry.values[measure] !== null);
+    const used = own.filter((entry) => !datasetsOff.has(entry.dataset));
+    const cell = new Map(used.map((entry) => [`${entry.dataset}/${entry.method}`, entry]));
+    const places = new Map();
+    for (const { method, dataset } of used) places.set(method, (places.get(method) || new Set()).add(dataset));
+    const ranked = new Map([...places].filter(([name]) => !methods.get(name).note));
+    const names = [...ranked.keys()];
+    const start = defaultChoice(ranked);
+    const chosen = names.filter((name) => (wishes.has(name) ? wishes.get(name) : start.includes(name)));
+    const datasets = distinct(used.map((entry) => entry.dataset));
+    const common = datasets.filter((d) => chosen.length && chosen.every((name) => places.get(name).has(d)));
+    const values = common.map((d) => chosen.map((name) => sign * cell.get(`${d}/${name}`).values[measure]));
+    const found = common.length ? compare(values) : { ranks: [], p: null, friedman: null, refusal: chosen.length ? "no data set has all compared methods" : "no method is compared" };
+    const column = (index) => values.map((row) => row[index]);
+    const won = (i, j) => column(i).filter((value, row) => value < values[row][j]).length;
+    const lines = [...places.keys()].map((name) => {
+      const index = common.length ? chosen.indexOf(name) : -1;
+      const mine = (common.length ? common : datasets).map((d) => cell.get(`${d}/${name}`)).filter(Boolean);
+      const others = index < 0 || !found.p ? [] : chosen.map((_, other) => other).filter((other) => other !== index && found.p[index][other] <= ALPHA);
+      const better = others.filter((other) => found.ranks[index] < found.ranks[other]).length;
+      return {
+        ...methods.get(name), index, ticked: chosen.includes(name),
+        rank: index < 0 ? null : found.ranks[index],
+        datasets: places.get(name).size,
+        mean: common.length && mine.length === common.length ? mean(mine.map((entry) => entry.values[measure])) : null,
+        better: index < 0 || !found.p ? null : better,
+        worse: index < 0 || !found.p ? null : others.length - better,
+        fit: mine.length ? mean(mine.map((entry) => entry.fit)) : null,
+        memory: mine.length ? Math.max(...mine.map((entry) => entry.memory)) : null,
+        source: distinct(mine.map((entry) => entry.source)).sort().join(", "),
+      };
+    });
+    return { measure: measures[measure], lines, common, all: distinct(own.map((entry) => entry.dataset)), found, chosen, won };
+  }
+
+  // ------------------------------------------------------------------ drawing
+
+  function h(tag, attributes, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    return element;
+  }
+
+  const digits = (value, count) => (value === null ? "" : Number(value.toPrecision(count)).toString());
+
+  const columns = [
+    { title: "compare", value: (line) => (line.ticked ? 0 : 1), text: null },
+    { title: "mean rank", value: (line) => line.rank, text: (line) => (line.rank === null ? line.note || (line.ticked ? "–" : "lacks data sets or is not compared") : line.rank.toFixed(2)), number: true },
+    { title: "method", value: (line) => line.title.toLowerCase(), text: null },
+    { title: "has data sets", value: (line) => line.datasets, text: (line) => String(line.datasets), number: true },
+    { title: "mean", value: (line) => line.mean, text: (line) => digits(line.mean, 4), number: true },
+    { title: "beats", value: (line) => line.better, text: (line) => digits(line.better, 4), number: true },
+    { title: "beaten by", value: (line) => line.worse, text: (line) => digits(line.worse, 4), number: true },
+    { title: "fit, s", value: (line) => line.fit, text: (line) => digits(line.fit, 3), number: true },
+    { title: "peak, MB", value: (line) => line.memory, text: (line) => digits(line.memory, 3), number: true },
+    { title: "source", value: (line) => line.source, text: (line) => line.source },
+  ];
+
+  /** Lines without a value stay behind all others, whichever way it is sorted. */
+  function sorted(lines) {
+    const value = columns[sorting.column].value;
+    const before = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+    const known = (line) => value(line) !== null;
+    return [...lines].sort((a, b) =>
+      known(b) - known(a)
+      || (known(a) && (sorting.down ? -1 : 1) * before(value(a), value(b)))
+      || before(!a.ticked, !b.ticked) || before(Boolean(a.note), Boolean(b.note)) || b.datasets - a.datasets || before(a.id, b.id));
+  }
+
+  function headCell(column, index, title) {
+    const state = sorting.column === index ? (sorting.down ? "descending" : "ascending") : null;
+    const mark = state ? h("span", { "aria-hidden": "true" }, sorting.down ? " ▾" : " ▴") : null;
+    const button = h("button", { type: "button", "data-column": index }, title || column.title, mark);
+    return h("th", { scope: "col", class: column.number ? "n" : null, "aria-sort": state }, button);
+  }
+
+  function rankingTable(result) {
+    const title = `mean ${result.measure.title} ${result.measure.better === "higher" ? "↑" : "↓"}`;
+    const row = (line) => h("tr", { class: line.own ? "own" : line.rank === null ? "beside" : null, "data-method": line.id }, columns.map((column) => {
+      if (column.title === "compare") {
+        return h("td", null, line.note ? null : h("input", { type: "checkbox", name: "compare", value: line.id, checked: line.ticked, "aria-label": `compare ${line.id}` }));
+      }
+      if (column.title === "method") return h("th", { scope: "row" }, line.title, " ", h("small", null, line.id + (line.own ? ", your own" : "")));
+      return h("td", { class: column.number ? "n" : null }, column.text(line));
+    }));
+    const head = columns.map((column, index) => headCell(column, index, column.title === "mean" ? title : null));
+    const caption = `${result.found.ranks.length} methods on ${result.common.length} of ${result.all.length} data sets: ${result.common.join(", ") || "none"}.`;
+    return h("div", { class: "scroll" }, h("table", { class: "plain board" },
+      h("caption", null, caption), h("thead", null, h("tr", null, head)), h("tbody", null, sorted(result.lines).map(row))));
+  }
+
+  function testText({ found }) {
+    if (found.refusal) return `No test of significance: ${found.refusal}.`;
+    if (!found.p) return "";
+    const first = found.friedman === null ? "" : `Friedman p ${found.friedman.toPrecision(2)}. `;
+    return `${first}A dot marks differences that are significant.`;
+  }
+
+  function pairTable(result) {
+    const order = result.lines.filter((line) => line.rank !== null).sort((a, b) => a.rank - b.rank || (a.id < b.id ? -1 : 1));
+    if (order.length < 2) return null;
+    const label = (line, number) => `${number + 1} ${line.title}`;
+    const cell = (line, other) => {
+      if (line === other) return h("td", { class: "n" }, "·");
+      const p = result.found.p && result.found.p[line.index][other.index];
+      const sure = p !== null && p <= ALPHA;
+      const score = `${result.won(line.index, other.index)} : ${result.won(other.index, line.index)}`;
+      const text = p === null ? score : `${score}, p ${p.toPrecision(3)}`;
+      return h("td", { class: "n", "data-p": p === null ? null : p.toPrecision(6), title: `${line.id} against ${other.id}: ${text}` }, score, sure ? h("b", null, " ●") : null);
+    };
+    return [h("h2", null, "Pair by pair"), h("div", { class: "scroll" }, h("table", { class: "plain pairs-board" },
+      h("caption", null, "Data sets that the method of the line wins against that of the column : loses to it."),
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, "method"), order.map((line, number) => h("th", { scope: "col", class: "n" }, h("abbr", { title: `${line.title}, ${line.id}` }, String(number + 1)))))),
+      h("tbody", null, order.map((line, number) => h("tr", { "data-method": line.id }, h("th", { scope: "row" }, label(line, number), " ", h("small", null, line.id)), order.map((other) => cell(line, other)))))))];
+  }
+
+  /** Draws anew and leaves the keyboard where it was. */
+  function draw() {
+    const focused = document.activeElement;
+    const at = place.contains(focused) ? (focused.name === "compare" ? `input[value="${CSS.escape(focused.value)}"]` : focused.dataset.column && `[data-column="${focused.dataset.column}"]`) : null;
+    const result = outcome();
+    const parts = [rankingTable(result), h("p", { class: "test" }, testText(result)), pairTable(result)];
+    place.replaceChildren(...parts.flat().filter(Boolean));
+    form.querySelector("output").value = `${result.found.ranks.length} methods ranked on ${result.common.length} data sets`;
+    if (at) place.querySelector(at)?.focus({ preventScroll: true });
+  }
+
+  // ------------------------------------------------------------------ choices
+
+  const option = (value, text, chosen) => h("option", { value, selected: value === chosen }, text);
+
+  function offerProtocols(chosen) {
+    const paper = form.elements.paper.value;
+    const papers = data.papers.filter(([id]) => !paper || id === paper);
+    const names = distinct(papers.flatMap(([, protocols]) => protocols));
+    form.elements.protocol.replaceChildren(...names.map((name) => option(name, name, chosen)));
+    if (!names.includes(chosen)) form.elements.protocol.value = names[0];
+    offerDatasets();
+  }
+
+  function offerDatasets() {
+    wishes.clear();
+    datasetsOff.clear();
+    const names = distinct(entries.filter((entry) => entry.protocol === form.elements.protocol.value).map((entry) => entry.dataset)).sort();
+    document.getElementById("board-datasets").replaceChildren(...names.map((name) =>
+      h("label", null, h("input", { type: "checkbox", name: "dataset", value: name, checked: true }), name)));
+  }
+
+  function begin() {
+    form.elements.paper.replaceChildren(option("", "all", ""), ...data.papers.map(([id]) => option(id, id, "")));
+    form.elements.measure.replaceChildren(...measures.map(({ id, title }) => option(id, title, data.start.measure)));
+    if (!form.elements.measure.value) form.elements.measure.value = measures[0].id;
+    sorting = { column: 1, down: false };
+    offerProtocols(data.start.protocol);
+    draw();
+  }
+
+  form.addEventListener("change", ({ target }) => {
+    if (target.name === "paper") offerProtocols(form.elements.protocol.value);
+    if (target.name === "protocol") offerDatasets();
+    if (target.name === "dataset") datasetsOff[target.checked ? "delete" : "add"](target.value);
+    draw();
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", () => setTimeout(begin));
+  place.addEventListener("change", ({ target }) => {
+    if (target.name !== "compare") return;
+    wishes.set(target.value, target.checked);
+    draw();
+  });
+  place.addEventListener("click", ({ target }) => {
+    const button = target.closest("button[data-column]");
+    if (!button) return;
+    const column = Number(button.dataset.column);
+    sorting = { column, down: sorting.column === column && !sorting.down };
+    draw();
+  });
+  begin();
+})();
