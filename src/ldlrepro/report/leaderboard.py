@@ -27,6 +27,8 @@ MEASURE = "kl"
 """What is ranked by at first."""
 DIGITS = 9
 """Significant digits of a mean; the script reads the same ones, so that it finds the same ties."""
+DECIMALS = 12
+"""What is below is rounding noise."""
 CONTROL, SEES_LABELS = "control", "sees the test labels"
 
 
@@ -136,7 +138,7 @@ def collect(pages: Sequence[PaperPage]) -> Board:
 
 def _entry(unit: UnitScores) -> Entry:
     means = {
-        name: float(f"{statistics.fmean(values):.{DIGITS}g}")
+        name: float(f"{round(statistics.fmean(values), DECIMALS):.{DIGITS}g}")
         for name, values in unit.scores.items()
         if values and all(map(math.isfinite, values))
     }
@@ -161,8 +163,8 @@ def _contestant(method: str, title: str) -> Contestant:
 def compared(places: Mapping[str, set[str]], always: Iterable[str]) -> list[str]:
     """Of methods with their data sets those that are compared when nobody chose.
 
-    Those that have at least so many data sets that methods times common data sets is largest; methods
-    of the user's own, in ``always``, whatever they have.
+    Those that have at least so many data sets that methods times common data sets is largest; and
+    methods of the user's own, in ``always``, whatever they have.
     """
     always = [name for name in always if places.get(name)]
     best, best_area = list(always), 0

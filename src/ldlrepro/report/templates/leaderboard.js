@@ -16,7 +16,7 @@
   /** Methods that the reader has ticked or unticked; the others are chosen anew for every view. */
   const wishes = new Map();
   const datasetsOff = new Set();
-  let sorting = { column: 1, down: false };
+  let sorting = { column: 2, down: false };
 
   // ------------------------------------------------------------------ statistics, as in significance.py
 
@@ -141,6 +141,19 @@
 
   // ------------------------------------------------------------------ who is compared on what
 
+  /** A data set under a protocol: where methods meet the same folds. */
+  const spotOf = (entry) => `${entry.protocol}/${entry.dataset}`;
+  const datasetOf = (spot) => spot.split("/")[1];
+
+  /** Where all of these methods have numbers; a data set counts once, in the first protocol. */
+  function meetings(names, places) {
+    const found = new Map();
+    for (const spot of names.length ? places.get(names[0]) : []) {
+      if (!found.has(datasetOf(spot)) && names.every((name) => places.get(name).has(spot))) found.set(datasetOf(spot), spot);
+    }
+    return [...found.values()];
+  }
+
   /** As `compared` in leaderboard.py: methods times common data sets is largest. */
   function defaultChoice(places) {
     const names = [...places.keys()];
@@ -149,40 +162,49 @@
     let area = 0;
     for (const fewest of distinct(names.map((name) => places.get(name).size)).sort((a, b) => b - a)) {
       const chosen = names.filter((name) => places.get(name).size >= fewest || always.includes(name));
-      const common = [...places.get(chosen[0])].filter((d) => chosen.every((name) => places.get(name).has(d)));
-      if (chosen.length * common.length >= area) [best, area] = [chosen, chosen.length * common.length];
+      const size = chosen.length * meetings(chosen, places).length;
+      if (size >= area) [best, area] = [chosen, size];
     }
-    return best;
+    return { names: best, area };
+  }
+
+  /** The largest comparison that one of the chosen protocols gives. */
+  function startingChoice(places) {
+    let best = { names: [], area: -1 };
+    for (const protocol of protocolsChosen()) {
+      const inside = [...places].map(([name, spots]) => [name, new Set([...spots].filter((spot) => spot.startsWith(`${protocol}/`)))]);
+      const choice = defaultChoice(new Map(inside.filter(([, spots]) => spots.size)));
+      if (choice.area > best.area) best = choice;
+    }
+    return best.names;
   }
 
   /** Everything that the tables show for what is chosen in the form. */
   function outcome() {
     const measure = measures.findIndex(({ id }) => id === form.elements.measure.value);
     const sign = measures[measure].better === "higher" ? -1 : 1;
-    const own = entries.filter((entry) => entry.protocol === form.elements.protocol.value && entry.values[measure] !== null);
+    const own = entries.filter((entry) => protocolsChosen().includes(entry.protocol) && entry.values[measure] !== null);
     const used = own.filter((entry) => !datasetsOff.has(entry.dataset));
-    const cell = new Map(used.map((entry) => [`${entry.dataset}/${entry.method}`, entry]));
+    const cell = new Map(used.map((entry) => [`${spotOf(entry)}/${entry.method}`, entry]));
     const places = new Map();
-    for (const { method, dataset } of used) places.set(method, (places.get(method) || new Set()).add(dataset));
+    for (const entry of used) places.set(entry.method, (places.get(entry.method) || new Set()).add(spotOf(entry)));
     const ranked = new Map([...places].filter(([name]) => !methods.get(name).note));
-    const names = [...ranked.keys()];
-    const start = defaultChoice(ranked);
-    const chosen = names.filter((name) => (wishes.has(name) ? wishes.get(name) : start.includes(name)));
-    const datasets = distinct(used.map((entry) => entry.dataset));
-    const common = datasets.filter((d) => chosen.length && chosen.every((name) => places.get(name).has(d)));
-    const values = common.map((d) => chosen.map((name) => sign * cell.get(`${d}/${name}`).values[measure]));
+    const start = startingChoice(ranked);
+    const chosen = [...ranked.keys()].filter((name) => (wishes.has(name) ? wishes.get(name) : start.includes(name)));
+    const common = meetings(chosen, places);
+    const values = common.map((spot) => chosen.map((name) => sign * cell.get(`${spot}/${name}`).values[measure]));
     const found = common.length ? compare(values) : { ranks: [], p: null, friedman: null, refusal: chosen.length ? "no data set has all compared methods" : "no method is compared" };
     const column = (index) => values.map((row) => row[index]);
     const won = (i, j) => column(i).filter((value, row) => value < values[row][j]).length;
     const lines = [...places.keys()].map((name) => {
       const index = common.length ? chosen.indexOf(name) : -1;
-      const mine = (common.length ? common : datasets).map((d) => cell.get(`${d}/${name}`)).filter(Boolean);
+      const mine = (common.length ? common : [...places.get(name)]).map((spot) => cell.get(`${spot}/${name}`)).filter(Boolean);
       const others = index < 0 || !found.p ? [] : chosen.map((_, other) => other).filter((other) => other !== index && found.p[index][other] <= ALPHA);
       const better = others.filter((other) => found.ranks[index] < found.ranks[other]).length;
       return {
         ...methods.get(name), index, ticked: chosen.includes(name),
         rank: index < 0 ? null : found.ranks[index],
-        datasets: places.get(name).size,
+        datasets: distinct([...places.get(name)].map(datasetOf)).length,
         mean: common.length && mine.length === common.length ? mean(mine.map((entry) => entry.values[measure])) : null,
         better: index < 0 || !found.p ? null : better,
         worse: index < 0 || !found.p ? null : others.length - better,
@@ -207,8 +229,8 @@
 
   const columns = [
     { title: "compare", value: (line) => (line.ticked ? 0 : 1), text: null },
-    { title: "mean rank", value: (line) => line.rank, text: (line) => (line.rank === null ? line.note || (line.ticked ? "–" : "lacks data sets or is not compared") : line.rank.toFixed(2)), number: true },
     { title: "method", value: (line) => line.title.toLowerCase(), text: null },
+    { title: "mean rank", value: (line) => line.rank, text: (line) => (line.rank === null ? line.note || (line.ticked ? "–" : "not compared") : line.rank.toFixed(2)), number: true },
     { title: "has data sets", value: (line) => line.datasets, text: (line) => String(line.datasets), number: true },
     { title: "mean", value: (line) => line.mean, text: (line) => digits(line.mean, 4), number: true },
     { title: "beats", value: (line) => line.better, text: (line) => digits(line.better, 4), number: true },
@@ -246,7 +268,7 @@
       return h("td", { class: column.number ? "n" : null }, column.text(line));
     }));
     const head = columns.map((column, index) => headCell(column, index, column.title === "mean" ? title : null));
-    const caption = `${result.found.ranks.length} methods on ${result.common.length} of ${result.all.length} data sets: ${result.common.join(", ") || "none"}.`;
+    const caption = `${result.found.ranks.length} methods on ${result.common.length} of ${result.all.length} data sets.`;
     return h("div", { class: "scroll" }, h("table", { class: "plain board" },
       h("caption", null, caption), h("thead", null, h("tr", null, head)), h("tbody", null, sorted(result.lines).map(row))));
   }
@@ -256,6 +278,11 @@
     if (!found.p) return "";
     const first = found.friedman === null ? "" : `Friedman p ${found.friedman.toPrecision(2)}. `;
     return `${first}A dot marks differences that are significant.`;
+  }
+
+  function placesText(spots) {
+    const one = form.elements.protocol.value;
+    return spots.map((spot) => datasetOf(spot) + (one ? "" : ` (${spot.split("/")[0]})`)).join(", ") || "no data set";
   }
 
   function pairTable(result) {
@@ -281,7 +308,7 @@
     const focused = document.activeElement;
     const at = place.contains(focused) ? (focused.name === "compare" ? `input[value="${CSS.escape(focused.value)}"]` : focused.dataset.column && `[data-column="${focused.dataset.column}"]`) : null;
     const result = outcome();
-    const parts = [rankingTable(result), h("p", { class: "test" }, testText(result)), pairTable(result)];
+    const parts = [rankingTable(result), h("p", { class: "test" }, testText(result)), h("p", { class: "on" }, `Ranked on: ${placesText(result.common)}.`), pairTable(result)];
     place.replaceChildren(...parts.flat().filter(Boolean));
     form.querySelector("output").value = `${result.found.ranks.length} methods ranked on ${result.common.length} data sets`;
     if (at) place.querySelector(at)?.focus({ preventScroll: true });
@@ -291,19 +318,24 @@
 
   const option = (value, text, chosen) => h("option", { value, selected: value === chosen }, text);
 
-  function offerProtocols(chosen) {
+  function protocolsOffered() {
     const paper = form.elements.paper.value;
-    const papers = data.papers.filter(([id]) => !paper || id === paper);
-    const names = distinct(papers.flatMap(([, protocols]) => protocols));
-    form.elements.protocol.replaceChildren(...names.map((name) => option(name, name, chosen)));
-    if (!names.includes(chosen)) form.elements.protocol.value = names[0];
+    return distinct(data.papers.filter(([id]) => !paper || id === paper).flatMap(([, protocols]) => protocols));
+  }
+
+  const protocolsChosen = () => (form.elements.protocol.value ? [form.elements.protocol.value] : protocolsOffered());
+
+  function offerProtocols(chosen) {
+    const names = protocolsOffered();
+    const start = chosen === "" || names.includes(chosen) ? chosen : names[0];
+    form.elements.protocol.replaceChildren(...names.map((name) => option(name, name, start)), option("", "all of these", start));
     offerDatasets();
   }
 
   function offerDatasets() {
     wishes.clear();
     datasetsOff.clear();
-    const names = distinct(entries.filter((entry) => entry.protocol === form.elements.protocol.value).map((entry) => entry.dataset)).sort();
+    const names = distinct(entries.filter((entry) => protocolsChosen().includes(entry.protocol)).map((entry) => entry.dataset)).sort();
     document.getElementById("board-datasets").replaceChildren(...names.map((name) =>
       h("label", null, h("input", { type: "checkbox", name: "dataset", value: name, checked: true }), name)));
   }
@@ -312,7 +344,7 @@
     form.elements.paper.replaceChildren(option("", "all", ""), ...data.papers.map(([id]) => option(id, id, "")));
     form.elements.measure.replaceChildren(...measures.map(({ id, title }) => option(id, title, data.start.measure)));
     if (!form.elements.measure.value) form.elements.measure.value = measures[0].id;
-    sorting = { column: 1, down: false };
+    sorting = { column: 2, down: false };
     offerProtocols(data.start.protocol);
     draw();
   }
