@@ -468,7 +468,7 @@ def test_each_printed_table_becomes_three_files(tmp_path):
     rows = [cell(), cell(table="2")]
     files = write_tables(page(rows, tables={"1": "one", "2": "two"}), tmp_path)
     expected = {f"table_{n}.{kind}" for n in (1, 2) for kind in ("csv", "md", "html")}
-    assert {path.name for path in files} == expected | {"cells.csv", "claims.csv"}
+    assert {path.name for path in files} == expected | {"cells.csv", "claims.csv", "scores.csv"}
     assert all(path.is_file() for path in files)
 
 

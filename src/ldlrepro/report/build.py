@@ -62,6 +62,7 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
         claims=claim_rows(paper, tree.get("claims", []), evidence),
         commands=[f"snakemake --cores all {paper}", f"ldlrepro verdicts {paper}"],
         method_titles={unit.method: _title(unit.method) for unit in units},
+        own_methods={name: _title(name) for name in config.own_ids("method")},
         synthetic=tree["synthetic"],
     )
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ldlrepro import config, own
+
 if TYPE_CHECKING:
     from ldlrepro.compare.claims import ClaimRow
     from ldlrepro.compare.collect import UnitScores
@@ -93,6 +95,8 @@ MEASURE_TITLES = {
 def measure_title(metric: str) -> str:
     if metric.startswith("delta_"):
         return f"Δ {measure_title(metric.removeprefix('delta_'))}"
+    if metric in own.files("metric"):
+        return str(config.load_metric(metric)["title"])
     return MEASURE_TITLES.get(metric, metric.replace("_", " "))
 
 
@@ -171,6 +175,8 @@ class PaperPage:
     commands: list[str] = field(default_factory=list)
     method_titles: Mapping[str, str] = field(default_factory=dict)
     """Method id -> name for methods that no printed row names."""
+    own_methods: Mapping[str, str] = field(default_factory=dict)
+    """Id -> title of the user's own methods."""
     synthetic: bool = False
     """A made-up paper on drawn data: shown, but never counted among the papers."""
 

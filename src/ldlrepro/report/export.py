@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import statistics
 from collections.abc import Iterable
 from dataclasses import astuple, fields
 from pathlib import Path
@@ -13,9 +14,11 @@ from ldlrepro.compare.claims import ClaimRow
 from ldlrepro.files import write_text
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, Tally
 from ldlrepro.report.html import render_table
-from ldlrepro.report.tables import Cell, Column, Grid, PrintedLine, page_tables
+from ldlrepro.report.tables import Cell, Column, Grid, PrintedLine, mean_and_std, page_tables
+from ldlrepro.runs.records import OK
 
 if TYPE_CHECKING:
+    from ldlrepro.compare.collect import UnitScores
     from ldlrepro.compare.verdicts import VerdictRow
 
 FILE_COLUMNS = {
@@ -46,6 +49,8 @@ FILE_COLUMNS = {
 }
 """Column of the CSV files -> field of a verdict row."""
 
+UNIT_COLUMNS = ("protocol", "dataset", "method", "source", "folds", "of_folds", "fit_s", "peak_mb")
+
 
 def write_tables(page: PaperPage, folder: Path) -> list[Path]:
     texts = table_texts(page)
@@ -55,9 +60,13 @@ def write_tables(page: PaperPage, folder: Path) -> list[Path]:
 
 
 def table_texts(page: PaperPage) -> dict[str, str]:
-    """Per printed table a CSV, a Markdown and an HTML file; all cells and all claims as CSV."""
+    """Per printed table a CSV, a Markdown and an HTML file; all cells, claims and scores as CSV."""
     tables = page_tables(page)
-    texts = {"cells.csv": as_csv(page.rows), "claims.csv": claims_csv(page.claims)}
+    texts = {
+        "cells.csv": as_csv(page.rows),
+        "claims.csv": claims_csv(page.claims),
+        "scores.csv": scores_csv(page.units),
+    }
     for grid in tables.grids:
         rows = [row for row in page.rows if row.table == grid.id]
         texts[f"table_{grid.id}.csv"] = as_csv(rows)
@@ -73,6 +82,24 @@ def as_csv(rows: Iterable[VerdictRow]) -> str:
     writer.writerow(FILE_COLUMNS)
     for row in rows:
         writer.writerow(getattr(row, name) for name in FILE_COLUMNS.values())
+    return out.getvalue()
+
+
+def scores_csv(units: Iterable[UnitScores]) -> str:
+    """A line per unit: mean and deviation of every measure, own ones too, beside what it cost."""
+    units = list(units)
+    names = list(dict.fromkeys(name for unit in units for name in unit.scores))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    pairs = [text for name in names for text in (name, f"{name}_std")]
+    writer.writerow([*UNIT_COLUMNS, *pairs])
+    for unit in units:
+        rows = [row for row in unit.rows if row.status == OK]
+        fit = statistics.fmean(row.fit_s for row in rows) if rows else ""
+        peak = max((row.peak_mb for row in rows), default="")
+        summaries = [mean_and_std(unit.scores.get(name, [])) or ("", "") for name in names]
+        values = [value for pair in summaries for value in pair]
+        writer.writerow([*unit.key, unit.source, len(rows), len(unit.rows), fit, peak, *values])
     return out.getvalue()
 
 

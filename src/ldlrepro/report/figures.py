@@ -47,7 +47,7 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
         if number in curves:
             found[name] = Figure(title, as_svg(_curve(curves[number])), _settings(spec))
         elif "ranks" in spec:
-            image, caption = rank_figure(page.rows, page.units, spec)
+            image, caption = rank_figure(page.rows, page.units, spec, page.own_methods)
             found[name] = Figure(title, as_svg(image), caption)
         elif number in drawn.get(spec.get("experiment", ""), {}):
             source = page.experiments[spec["experiment"]]["source"]

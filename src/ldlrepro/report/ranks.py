@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 from ldlrepro import metrics
 from ldlrepro.compare.collect import UnitScores
-from ldlrepro.compare.comparisons import measured_losses, printed_losses
+from ldlrepro.compare.comparisons import Losses, measured_losses, printed_losses
 from ldlrepro.compare.significance import ALPHA, Ranking, ranking
 from ldlrepro.compare.verdicts import VerdictRow
 from ldlrepro.report.content import measure_title
@@ -24,28 +25,68 @@ CAPTION = (
 
 
 def rank_figure(
-    rows: Iterable[VerdictRow], units: Iterable[UnitScores], spec: Mapping[str, Any]
+    rows: Iterable[VerdictRow],
+    units: Iterable[UnitScores],
+    spec: Mapping[str, Any],
+    own: Mapping[str, str] | None = None,
 ) -> tuple[Any, str]:
-    """The drawing of a table's ranks with a line per measure, and its caption."""
+    """The drawing of a table's ranks with a line per measure, and its caption.
+
+    On the measured side stand the user's ``own`` methods (id -> title) as well.
+    """
     from matplotlib.figure import Figure as Canvas
 
     rows = [row for row in rows if row.table == spec["ranks"] and row.metric in metrics.BETTER]
     names = list(spec.get("methods") or dict.fromkeys(row.method for row in rows))
     rows, units = [row for row in rows if row.method in names], list(units)
     labels, remark = _labels(rows, names)
+    missing: set[str] = set()
     measures = list(dict.fromkeys(row.metric for row in rows))
     height = 1.0 + 0.22 * ((len(names) + 1) // 2)
     figure = Canvas(figsize=(9, height * max(1, len(measures))), layout="constrained")
     for number, metric in enumerate(measures):
         mine = [row for row in rows if row.metric == metric]
+        measured = measured_losses(mine, lambda row: row.method, units)
+        joining = _join(measured, names, mine, units, own or {})
+        missing |= set((own or {}).values()) - set(joining)
         sides = {
-            "printed": printed_losses(mine, lambda row: row.method),
-            "measured": measured_losses(mine, lambda row: row.method, units),
+            "printed": (names, printed_losses(mine, lambda row: row.method)),
+            "measured": ([*names, *joining], measured),
         }
-        for place, (side, losses) in enumerate(sides.items(), start=1):
+        for place, (side, (shown, losses)) in enumerate(sides.items(), start=1):
             axes = figure.add_subplot(len(measures), len(sides), len(sides) * number + place)
-            _panel(axes, f"{measure_title(metric)}, {side}", ranking(names, losses), labels)
+            known = {name: labels.get(name, f"{name} (own)") for name in shown}
+            _panel(axes, f"{measure_title(metric)}, {side}", ranking(shown, losses), known)
+    if missing:
+        remark += f" Left out, for want of some of the data sets: {', '.join(sorted(missing))}."
     return figure, CAPTION + remark
+
+
+def _join(
+    measured: Losses,
+    names: Sequence[str],
+    rows: Sequence[VerdictRow],
+    units: Iterable[UnitScores],
+    own: Mapping[str, str],
+) -> list[str]:
+    """Add own methods that have every data set of the others, so that they cost them none."""
+    protocol = Counter(row.protocol for row in rows if row.protocol).most_common(1)
+    complete = {dataset for dataset, row in measured.items() if set(names) <= set(row)}
+    joining = []
+    for method, title in own.items():
+        sign = -1 if rows[0].better == "higher" else 1
+        values = {
+            unit.dataset: sign * statistics.fmean(unit.values(rows[0].metric))
+            for unit in units
+            if unit.method == method
+            and [unit.protocol] == [name for name, _ in protocol]
+            and unit.values(rows[0].metric)
+        }
+        if complete and complete <= set(values) and title not in names:
+            joining.append(title)
+            for dataset, value in values.items():
+                measured.setdefault(dataset, {})[title] = value
+    return joining
 
 
 def _labels(rows: Sequence[VerdictRow], names: Sequence[str]) -> tuple[dict[str, str], str]:

@@ -262,8 +262,9 @@ def _measured_lines(
 def _measured_line(
     page: PaperPage, unit: UnitScores, cells: list[tuple[str, str]], show_protocol: bool
 ) -> MeasuredLine:
+    plain = "your own" if unit.method in page.own_methods else "no printed number"
     label, remark = CONTROLS.get(
-        unit.method, (page.method_titles.get(unit.method, unit.method), "no printed number")
+        unit.method, (page.method_titles.get(unit.method, unit.method), plain)
     )
     done = sum(row.status == OK for row in unit.rows)
     if done < len(unit.rows):
