@@ -1,0 +1,410 @@
+"""Methods, data sets and measures of one's own: found, planned, followed, refused in words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldlrepro import cli, config, models, own, plan
+from ldlrepro.compare import collect, measures
+from ldlrepro.data.fetch import default_mirrors, fetch
+from ldlrepro.data.registry import load_ready, prepare
+from ldlrepro.errors import UserError
+from ldlrepro.runs import provenance
+from ldlrepro.runs.unit import run_unit
+from ldlrepro.wiring import Wiring
+
+METHOD = """
+title: Mine
+class: {module}.Mine
+parameters: {{shift: 1.0}}
+variants:
+  more: {{parameters: {{shift: 2.0}}}}
+"""
+CODE = """
+import {helper}
+from ldlrepro.models.base import LDLEstimator
+
+class Mine(LDLEstimator):
+    def __init__(self, shift: float = 0.0) -> None:
+        self.shift = shift
+
+    def _fit(self, X, D):
+        self.mean_ = D.mean(axis=0)
+
+    def _predict(self, X):
+        return self.mean_ + {helper}.SHIFT * self.shift + 0 * X[:, :1]
+"""
+DATA = """
+title: Rows of mine
+reader: csv
+files: [{name: rows.csv}]
+labels: [good, bad]
+keys: {groups: who, target: age}
+"""
+METRIC = """
+title: Largest error
+function: {module}.largest
+better: lower
+"""
+MEASURE = """
+import numpy as np
+
+def largest(D, P):
+    return np.abs(D - P).max(axis=1)
+"""
+
+
+class Folder:
+    """A folder outside the checkout; modules have names that no other test imports."""
+
+    def __init__(self, root: Path, checkout) -> None:
+        self.root, self.checkout = root, checkout
+        root.mkdir()
+        self.tag = f"own_{abs(hash(str(root))):x}"
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.root / name
+        path.write_text(text)
+        self.checkout.forget()
+        return path
+
+    def method(self) -> Path:
+        helper = f"{self.tag}_helper"
+        self.write(f"{helper}.py", "SHIFT = 1.0\n")
+        self.write(f"{self.tag}.py", CODE.format(helper=helper))
+        return self.write("mine.yaml", METHOD.format(module=self.tag))
+
+    def data(self, rows: int = 12) -> Path:
+        generator = np.random.default_rng(0)
+        lines = ["good,x,bad,who,age,y"]
+        for number in range(rows):
+            good, x, y = generator.random(3).round(3)
+            lines.append(f"{good},{x},{1 - good:.3f},p{number // 3},{20 + number},{y}")
+        self.write("rows.csv", "\n".join(lines) + "\n")
+        return self.write("rows_of_mine.yaml", DATA)
+
+    def metric(self) -> Path:
+        self.write(f"{self.tag}_measure.py", MEASURE)
+        return self.write("largest.yaml", METRIC.format(module=f"{self.tag}_measure"))
+
+
+@pytest.fixture
+def folder(tiny, tmp_path, monkeypatch) -> Folder:
+    monkeypatch.setattr("sys.path", list(sys.path))
+    return Folder(tmp_path / "mine", tiny)
+
+
+def ask(capsys, *arguments: str) -> tuple[int, str, str]:
+    status = cli.main(arguments)
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+# ---------------------------------------------------------------------- found
+
+
+def test_a_file_a_folder_a_list_and_the_environment_lead_to_the_same(folder, monkeypatch):
+    path = str(folder.method())
+    for given in (path, str(folder.root), [path], [str(folder.root), path]):
+        monkeypatch.setenv(own.variable("method"), "")
+        own.announce({"extra_methods": given})
+        assert config.own_ids("method") == ["mine", "mine@more"]
+    assert os.environ[own.variable("method")].split(os.pathsep)[-1] == path  # for jobs
+    assert config.load_method("mine@more")["parameters"] == {"shift": 2.0}
+    assert models.load("mine").shift == 1.0
+
+
+def test_verbs_typed_by_hand_know_those_of_the_configuration(folder):
+    folder.checkout.edit("config/config.yaml", "extra_methods: []", f"extra_methods: {folder.root}")
+    folder.method()
+    assert config.method_exists("mine@more")
+
+
+def test_a_folder_may_hold_files_of_all_kinds(folder):
+    folder.method(), folder.data(), folder.metric()
+    own.announce({own.key(kind): str(folder.root) for kind in own.DECISIVE_KEY})
+    assert [list(own.files(kind)) for kind in own.DECISIVE_KEY] == [
+        ["mine"],
+        ["rows_of_mine"],
+        ["largest"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("My-Method.yaml", "class: a.B\n", r"small letters.*my_method\.yaml"),
+        ("rf.yaml", "title: a\nclass: a.B\n", r"'rf' is the id of config/methods/rf\.yaml"),
+        ("other.yaml", "title: a\n", "neither method, data set nor metric"),
+        ("other.yaml", "title: a\nreader: npz\n", "describes a dataset. Give it as extra_datasets"),
+        ("other.yaml", "title: a\nclass: a.B\nscalling: none\n", "Did you mean 'scaling'"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_words(folder, name, text, message):
+    path = folder.write(name, text)
+    run = {**config.load_run_config(), "extra_methods": str(path)}
+    with pytest.raises(UserError, match=message):
+        config.check_run_config(run, "config/config.yaml")
+
+
+def test_a_path_that_leads_nowhere_is_named(folder):
+    own.announce({"extra_methods": str(folder.root / "gone.yaml")})
+    with pytest.raises(UserError, match=r"gone\.yaml: no such file or folder, but extra_methods"):
+        config.method_ids()
+
+
+def test_a_module_that_another_one_hides_is_refused(folder):
+    folder.write("json.py", CODE.format(helper="math"))
+    own.announce({"extra_methods": str(folder.write("mine.yaml", METHOD.format(module="json")))})
+    with pytest.raises(UserError, match=r"Python finds another module 'json' first"):
+        config.load_method("mine")
+
+
+# ---------------------------------------------------------------------- planned
+
+
+def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
+    before = {paper: set(plan.paper_units(paper)) for paper in ("structrf", "tiny", "ldlf")}
+    folder.method()
+    own.announce({"extra_methods": str(folder.root)})
+    folder.checkout.forget()
+    for paper, units in before.items():
+        added = set(plan.paper_units(paper, extra=False)) - units
+        places = {
+            (c.unit.protocol, c.unit.dataset) for c in plan.cells(paper) if c.unit and not c.skip
+        }
+        places = places or {("tiny", "toy")}
+        wanted = {(*place, name) for place in places for name in ("mine", "mine@more")}
+        assert {(u.protocol, u.dataset, u.method) for u in added} == wanted
+
+
+def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
+    folder.data()
+    own.announce({"extra_datasets": str(folder.root)})
+    added = [unit for unit in plan.paper_units("tiny") if unit.dataset == "rows_of_mine"]
+    assert {unit.method for unit in added} == {"near", "train_mean", "uniform", "true_labels"}
+    assert {unit.protocol for unit in added} == {"tiny"}
+    assert all(plan.is_own(unit) for unit in added)
+
+
+def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folder):
+    folder.data()
+    own.announce({"extra_datasets": str(folder.root)})
+    methods = {u.method for u in plan.paper_units("drf") if u.dataset == "rows_of_mine"}
+    assert config.load_method("drf_linear")["needs"]
+    assert "cpnn" in methods
+    assert not [name for name in methods if config.load_method(name).get("needs")]
+
+
+# ---------------------------------------------------------------------- digests
+
+
+def test_code_and_settings_of_an_own_method_are_followed(folder):
+    path = folder.method()
+    own.announce({"extra_methods": str(path)})
+    unused = folder.write("unused.py", "A = 1\n")
+
+    def digests() -> tuple[str, str]:
+        folder.checkout.forget()
+        spec = config.load_method("mine")
+        return provenance.method_digest(spec), provenance.spec_digest(spec, "kl")
+
+    code, settings = digests()
+    for changed in (folder.root / f"{folder.tag}.py", folder.root / f"{folder.tag}_helper.py"):
+        changed.write_text(changed.read_text() + "\nMORE = 1\n")
+        before, (code, _) = code, digests()
+        assert code != before, changed.name
+    unused.write_text("A = 2\n")
+    assert digests() == (code, settings)
+    path.write_text(path.read_text().replace("1.0", "3.0"))
+    assert digests()[0] == code
+    assert digests()[1] != settings
+
+
+def test_a_regressor_of_ones_own_counts_although_the_yaml_alone_names_it(folder):
+    module = f"{folder.tag}_regressor"
+    source = folder.write(f"{module}.py", "class Flat:\n    LEVEL = 1\n")
+    parameters = f"{{regressor: {module}.Flat}}"
+    text = f"title: m\nclass: ldlrepro.models.regression.Regression\nparameters: {parameters}\n"
+    own.announce({"extra_methods": str(folder.write("flat.yaml", text))})
+    before = provenance.method_digest(config.load_method("flat"))
+    source.write_text("class Flat:\n    LEVEL = 2\n")
+    folder.checkout.forget()
+    assert provenance.method_digest(config.load_method("flat")) != before
+
+
+def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
+    before = {m: provenance.method_digest(config.load_method(m)) for m in ("rf", "aa_knn@grid")}
+    folder.method()
+    folder.write("numpy_helper.py", "A = 1\n")
+    own.announce({"extra_methods": str(folder.root)})
+    folder.checkout.forget()
+    assert before == {m: provenance.method_digest(config.load_method(m)) for m in before}
+
+
+# ---------------------------------------------------------------------- data
+
+
+def prepared(folder: Folder, rows: int = 12):
+    folder.data(rows)
+    own.announce({"extra_datasets": str(folder.root)})
+    fetch("rows_of_mine", Path("data"), default_mirrors(), offline=True, progress=False)
+    return load_ready(prepare("rows_of_mine", Path("data")))
+
+
+def test_a_csv_becomes_features_labels_groups_and_target(folder):
+    data = prepared(folder)
+    assert (data.X.shape, data.D.shape, data.labels) == ((12, 2), (12, 2), ["good", "bad"])
+    np.testing.assert_allclose(data.D.sum(axis=1), 1)
+    assert len(set(data.groups)) == 4
+    assert list(data.target[:2]) == [20, 21]
+    first = (folder.root / "rows.csv").read_text().splitlines()[1].split(",")
+    assert list(data.X[0]) == [float(first[1]), float(first[5])]
+    assert data.D[0, 0] == float(first[0])
+
+
+def test_a_changed_file_of_ones_own_is_noticed(folder):
+    assert prepared(folder).D.shape == (12, 2)
+    digest = Wiring(config.load_run_config()).dataset_source
+    wildcards = type("W", (), {"dataset": "rows_of_mine"})
+    before = digest(wildcards)
+    folder.data(rows=15)
+    assert digest(wildcards) != before
+    assert prepared(folder, rows=15).D.shape == (15, 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("good,x", "god,x", r"no column 'good'\. Did you mean 'god'"),
+        ("good,x", "y,x", "two columns are called 'y'"),
+        ("p0", "p0,7", "line 2 has 7 values for 6 columns"),
+        ("0.637", "much", r"line 2, column 'good': 'much' is not a number"),
+        ("0.637", "0.9", r"label row 0 sums to 1\.263"),
+        ("0.637", "nan", "the label table holds NaN"),
+    ],
+)
+def test_check_says_what_is_wrong_with_a_table(folder, capsys, old, new, message):
+    path = folder.data()
+    text = (folder.root / "rows.csv").read_text()
+    assert old in text
+    folder.write("rows.csv", text.replace(old, new, 1))
+    status, out, _ = ask(capsys, "check", str(path))
+    assert status == 1
+    assert re.search(message, out), out
+    assert str(folder.root / "rows.csv") in out
+
+
+def test_a_file_that_lies_elsewhere_needs_a_checksum(folder, capsys):
+    path = folder.data()
+    (folder.root / "rows.csv").unlink()
+    status, _, error = ask(capsys, "check", str(path))
+    assert status == 2
+    assert "rows.csv does not lie beside this file" in error
+
+
+# ---------------------------------------------------------------------- measures
+
+
+def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready):
+    job = ready.job()
+    run_unit(job)
+    stamp = job.record.stat().st_mtime_ns
+    unit = plan.Unit("tiny", "toy", "near")
+    places = collect.Places(Path("results"), Path("data"))
+    assert "largest" not in collect.local_units(places, [unit])["tiny", "toy", "near"].scores
+    folder.metric()
+    own.announce({"extra_metrics": str(folder.root)})
+    folder.checkout.forget()
+    scored = collect.local_units(places, [unit])["tiny", "toy", "near"].scores
+    np.testing.assert_allclose(scored["largest"], scored["chebyshev"])
+    assert job.record.stat().st_mtime_ns == stamp
+
+
+def test_tables_are_made_again_when_an_own_measure_changes(folder):
+    digest = Wiring(config.load_run_config()).compare_code
+    seen = [digest(None)]
+    path = folder.metric()
+    own.announce({"extra_metrics": str(path)})
+    folder.checkout.forget()
+    seen.append(digest(None))
+    folder.write(f"{folder.tag}_measure.py", MEASURE.replace("max", "min"))
+    seen.append(digest(None))
+    assert len(set(seen)) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("np.abs(D - P).max(axis=1)", "np.abs(D - P)", r"array of shape \(\d+, \d+\)"),
+        ("np.abs(D - P).max(axis=1)", "1 / 0", r"ZeroDivisionError"),
+        ("def largest", "def biggest", r"no function 'largest'.*'biggest'"),
+        ("import numpy", "import nunpy", r"cannot import"),
+    ],
+)
+def test_a_measure_that_cannot_be_used_is_told_why(folder, capsys, old, new, message):
+    path = folder.metric()
+    folder.write(f"{folder.tag}_measure.py", MEASURE.replace(old, new))
+    own.announce({"extra_metrics": str(path)})
+    with pytest.raises(UserError, match=message):
+        measures.evaluate(np.full((3, 2), 0.5), np.full((3, 2), 0.5))
+
+
+def test_check_finds_a_measure_of_the_wrong_direction(folder, capsys):
+    path = folder.write("largest.yaml", folder.metric().read_text().replace("lower", "higher"))
+    status, out, _ = ask(capsys, "check", str(path))
+    assert status == 1
+    assert "WRONG  is better for the truth: true labels score 0" in out
+
+
+# ---------------------------------------------------------------------- check
+
+
+def test_check_lists_the_rules_and_says_what_to_type_next(folder, capsys):
+    path = folder.method()
+    status, out, _ = ask(capsys, "check", str(path))
+    assert status == 0
+    assert "mine@more  ok     predicts distributions" in out
+    assert f"--config extra_methods={path}" in out
+
+
+def test_check_names_the_rule_that_is_broken_and_the_line(folder, capsys):
+    path = folder.method()
+    source = folder.root / f"{folder.tag}.py"
+    text = CODE.format(helper=f"{folder.tag}_helper")
+    folder.write(source.name, text.replace("self.mean_ =", "assert len(D) > 20\n        D[0] ="))
+    status, out, _ = ask(capsys, "check", str(path), "--json")
+    assert status == 1
+    found = {f["text"]: f["state"] for f in json.loads(out)["findings"]}
+    wrong = [text for text, state in found.items() if state == "WRONG"]
+    assert any("AttributeError" in text and f"{source}, line" in text for text in wrong)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("class Mine(LDLEstimator)", "class Mine", "does not derive from LDLEstimator.*Regression"),
+        ("class Mine", "class Yours", "has no 'Mine'"),
+        ("def _fit(self, X, D):", "def _fit(self, X, D)", "expected ':'"),
+        (
+            "shift: float = 0.0",
+            "shifts: float = 0.0",
+            "no parameter 'shift'.*mean 'shifts'",
+        ),
+    ],
+)
+def test_check_says_what_is_wrong_with_a_class(folder, capsys, old, new, message):
+    path = folder.method()
+    text = CODE.format(helper=f"{folder.tag}_helper").replace(old, new)
+    folder.write(f"{folder.tag}.py", text)
+    status, _, error = ask(capsys, "check", str(path))
+    assert status == 2
+    assert re.search(message, error), error
+    assert str(folder.root) in error
