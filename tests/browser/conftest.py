@@ -1,4 +1,4 @@
-"""A browser for all tests that look at pages."""
+"""A browser for all tests that look at pages, and a fresh page for each."""
 
 from __future__ import annotations
 
@@ -22,3 +22,10 @@ def browser() -> Iterator[Any]:
         started = playwright.chromium.launch(executable_path=executable, args=flags)
         yield started
         started.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    yield context.new_page()
+    context.close()

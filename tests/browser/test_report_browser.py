@@ -7,7 +7,6 @@ import csv
 import math
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -229,13 +228,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(content, folder / "report.html")
 
 
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    context = browser.new_context(viewport=WIDE)
-    yield context.new_page()
-    context.close()
-
-
 def opened(page: Any, report: Path, route: str = "#/") -> list[str]:
     problems = listen(page)
     page.goto(report.as_uri())
@@ -407,7 +399,7 @@ def test_without_script_the_report_is_one_long_page(browser, report):
     context = browser.new_context(viewport=WIDE, java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri() + "#/mslp/table/2")
-    assert page.locator("h1:visible").count() == 8
+    assert page.locator("h1:visible").count() == 9
     assert page.locator(".table[id='/mslp/table/2']").is_visible()
     assert not page.locator("form.filter").first.is_visible()
     context.close()

@@ -334,9 +334,8 @@ def test_adding_a_data_set_works_as_told(project):
     begin = exported(project, page)
     assert "40 folds, 0 failed" in project.run(*begin, *shlex.split(by_hand))
     demo, mine = commands(page, "snakemake")
-    planned = set(
-        re.findall(r"protocol=demo, dataset=(\w+), method=(\S+),", plans_with(project, begin, demo))
-    )
+    shown = plans(project, demo, begin)
+    planned = re.findall(r"protocol=demo, dataset=(\w+), method=(\S+),", shown)
     assert {dataset for dataset, _ in planned} == {"my_data"}
     assert {"rf", "sa_bfgs", "uniform"} <= {method for _, method in planned}
     assert "dataset=my_data, method=sa_bfgs" in plans(project, mine, begin)

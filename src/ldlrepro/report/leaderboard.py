@@ -111,8 +111,10 @@ class Board:
 
 def collect(pages: Sequence[PaperPage]) -> Board:
     """The board of some papers' units; points of figures and incomplete units are left out."""
-    units = {unit.key: unit for page in reversed(pages) for unit in page.units}
-    units = {key: unit for key, unit in units.items() if "=" not in unit.method and unit.rows}
+    units: dict[tuple[str, str, str], UnitScores] = {}
+    for unit in (unit for page in pages for unit in page.units):
+        if "=" not in unit.method and unit.rows:
+            units.setdefault(unit.key, unit)
     folds: dict[tuple[str, str], int] = {}
     for (protocol, dataset, _), unit in units.items():
         place = (protocol, dataset)

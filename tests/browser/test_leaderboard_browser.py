@@ -1,0 +1,203 @@
+"""The leaderboard in a real browser: what it ranks is what Python ranks, whatever is chosen."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ldlrepro.compare.collect import UnitScores
+from ldlrepro.compare.significance import ranking
+from ldlrepro.report.content import PaperPage, ReportContent
+from ldlrepro.report.html import write_report
+from ldlrepro.report.leaderboard import collect, standings
+from ldlrepro.runs.records import FoldRow
+
+pytestmark = pytest.mark.browser
+
+METHODS = ["sa_bfgs", "aa_knn", "pt_bayes", "rf", "cpnn"]
+CONTROLS = ["uniform", "true_labels"]
+DATASETS = [f"d{number:02d}" for number in range(14)]
+
+
+def unit(protocol: str, dataset: str, method: str, score: float) -> UnitScores:
+    rows = [
+        FoldRow(protocol, dataset, method, 0, k, "ok", fit_s=score, peak_mb=90) for k in range(2)
+    ]
+    scores = {"kl": [score, score], "cosine": [1 - score / 2, 1 - score / 2]}
+    return UnitScores(protocol, dataset, method, rows, scores, "reference")
+
+
+@pytest.fixture(scope="module")
+def pages() -> list[PaperPage]:
+    """Scores with ties, a method that lacks data sets, a protocol with few data sets."""
+    rng = random.Random(3)
+    units = [
+        unit("cv", dataset, method, round(0.1 + 0.05 * place + 0.2 * rng.random(), 1 + place % 2))
+        for dataset in DATASETS
+        for place, method in enumerate([*METHODS, *CONTROLS])
+        if method != "cpnn" or dataset < "d07"
+    ]
+    few = [
+        unit("few", dataset, method, rng.random())
+        for dataset in ("d00", "other")
+        for method in ("sa_bfgs", "rf", "ldsvr")
+    ]
+    return [
+        PaperPage(name, "A title", "A", "V", 2026, [], [], {}, part)
+        for name, part in (("first", units), ("second", few))
+    ]
+
+
+@pytest.fixture(scope="module")
+def report(pages, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("board") / "report.html"
+    return write_report(ReportContent(pages, "now", "0", "", "a machine"), path)
+
+
+@pytest.fixture
+def board(page: Any, report: Path) -> Any:
+    page.problems = []
+    page.on("console", lambda m: m.type in ("error", "warning") and page.problems.append(m.text))
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.goto(report.as_uri() + "#/leaderboard")
+    page.locator(".board tbody tr").first.wait_for()
+    yield page
+    assert page.problems == []
+
+
+def choose(page: Any, **values: str) -> None:
+    for name, value in values.items():
+        page.locator(f"#board-form select[name={name}]").select_option(value)
+
+
+def table(page: Any) -> list[tuple[str, str, str]]:
+    """(method, mean rank, beats) of every line, from top to bottom."""
+    return page.evaluate("""() => [...document.querySelectorAll(".board tbody tr")].map((row) =>
+        [row.dataset.method, row.cells[2].textContent, row.cells[5].textContent])""")
+
+
+def shown_ranks(page: Any) -> dict[str, float]:
+    return {name: float(rank) for name, rank, _ in table(page) if rank[:1].isdigit()}
+
+
+def shown_p(page: Any) -> dict[tuple[str, str], float]:
+    found = page.evaluate("""() => {
+        const rows = [...document.querySelectorAll(".pairs-board tbody tr")];
+        const names = rows.map((row) => row.dataset.method);
+        return rows.flatMap((row, i) =>
+            names.map((name, j) => [names[i], name, row.cells[j + 1].dataset.p]));
+    }""")
+    return {(one, other): float(p) for one, other, p in found if p}
+
+
+def assert_as_python(page: Any, found: Any) -> None:
+    assert shown_ranks(page) == {n: pytest.approx(r, abs=0.006) for n, r in found.ranks.items()}
+    pairs = shown_p(page)
+    if found.p is None:
+        assert pairs == {}
+        assert found.refusal in page.locator("#board .test").inner_text()
+        return
+    assert len(pairs) == len(found.ranks) * (len(found.ranks) - 1)
+    for (one, other), p in pairs.items():
+        assert p == pytest.approx(found.p.loc[one, other], rel=1e-5)
+
+
+@pytest.mark.parametrize("measure", ["kl", "cosine"])
+@pytest.mark.parametrize(("paper", "protocol"), [("first", "cv"), ("second", "few")])
+def test_ranks_and_tests_are_those_of_python(board, pages, paper, protocol, measure):
+    choose(board, protocol=protocol, measure=measure)
+    assert_as_python(board, standings(collect(pages), paper, protocol, measure).compared)
+
+
+def test_ticked_methods_and_data_sets_are_ranked_as_python_would(board, pages):
+    choose(board, protocol="cv", measure="kl")
+    assert "cpnn" not in shown_ranks(board)
+    board.locator(".board input[value=cpnn]").check()
+    board.locator(".board input[value=rf]").uncheck()
+    board.locator("#board-form summary").click()
+    board.locator("#board-datasets input[value=d00]").uncheck()
+    names = [name for name in METHODS if name != "rf"]
+    means = {
+        (e.dataset, e.method): e.means["kl"] for e in collect(pages).entries if e.protocol == "cv"
+    }
+    losses = {d: {n: means[d, n] for n in names if (d, n) in means} for d in DATASETS[1:]}
+    assert_as_python(board, ranking(names, losses))
+    assert "d00" not in board.locator("#board .on").inner_text()
+    board.locator("#board-form button[type=reset]").click()
+    board.locator(".board input[value=rf]:checked").wait_for()
+    assert "cpnn" not in shown_ranks(board)
+
+
+def test_controls_have_no_tick_and_no_rank(board):
+    choose(board, protocol="cv")
+    for name in CONTROLS:
+        line = board.locator(f".board tr[data-method={name}]")
+        assert line.locator("input").count() == 0
+        assert "control" in line.inner_text()
+    assert not set(CONTROLS) & set(shown_ranks(board))
+
+
+def test_a_paper_offers_its_protocols_and_all_of_them_count_a_data_set_once(board):
+    choose(board, paper="second")
+    options = board.locator("#board-form select[name=protocol] option").all_inner_texts()
+    assert options == ["few", "all of these"]
+    assert set(shown_ranks(board)) == {"sa_bfgs", "rf", "ldsvr"}
+    choose(board, paper="")
+    choose(board, protocol="")
+    for name in ("aa_knn", "pt_bayes"):
+        board.locator(f".board input[value={name}]").uncheck()
+    places = board.locator("#board .on").inner_text()
+    assert places.count("d00") == 1
+    assert "d00 (cv)" in places
+    assert "other (few)" in places
+    assert set(shown_ranks(board)) == {"sa_bfgs", "rf"}
+
+
+def test_columns_are_sorted_by_mouse_and_keyboard_with_blanks_last(board):
+    choose(board, protocol="cv")
+    button = board.locator(".board thead button", has_text="fit, s")
+    button.click()
+    seconds = """() => [...document.querySelectorAll(".board tbody tr")]
+        .map((row) => row.cells[7].textContent).filter(Boolean).map(Number)"""
+    assert (up := board.evaluate(seconds)) == sorted(up)
+    assert board.locator("[aria-sort=ascending]").inner_text().startswith("fit, s")
+    board.keyboard.press("Enter")  # the button keeps the focus although the table is new
+    assert (down := board.evaluate(seconds)) == sorted(down, reverse=True)
+    assert board.locator("[aria-sort=descending]").count() == 1
+    board.locator(".board thead button", has_text="mean rank").click()
+    assert [rank[:1].isdigit() for _, rank, _ in table(board)] == [True] * 4 + [False] * 3
+
+
+def test_the_keyboard_alone_reaches_every_choice(board):
+    board.locator("#board-form select[name=paper]").focus()
+    reached = set()
+    for _ in range(40):
+        board.keyboard.press("Tab")
+        reached.add(
+            board.evaluate("document.activeElement.name || document.activeElement.dataset.column")
+        )
+    assert {"protocol", "measure", "compare", "2", "7"} <= reached
+    box = board.locator(".board input[value=rf]")
+    box.focus()
+    board.keyboard.press("Space")
+    assert "rf" not in shown_ranks(board)
+    assert board.evaluate("document.activeElement.value") == "rf"
+
+
+def test_the_page_is_no_wider_than_a_phone(board):
+    board.set_viewport_size({"width": 390, "height": 800})
+    assert board.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_without_script_every_protocol_has_its_ranking(browser, report):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    view = page.locator("[id='/leaderboard']")
+    assert view.locator("h2").all_inner_texts() == ["cv, by KL", "few, by KL"]
+    assert "4 methods on 14 of 14 data sets" in view.inner_text()
+    assert not view.locator("form").is_visible()
+    context.close()

@@ -1,0 +1,175 @@
+"""The leaderboard: who is ranked, on what, by which numbers, and who never is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ldlrepro import config, own
+from ldlrepro.compare.collect import UnitScores
+from ldlrepro.report import leaderboard
+from ldlrepro.report.content import PaperPage, ReportContent
+from ldlrepro.report.html import render_report
+from ldlrepro.report.leaderboard import (
+    CONTROL,
+    SEES_LABELS,
+    board_data,
+    collect,
+    compared,
+    standings,
+)
+from ldlrepro.runs.records import FoldRow
+
+
+def unit(method: str, dataset: str, kl: float, protocol: str = "cv", **changes) -> UnitScores:
+    rows = [
+        FoldRow(protocol, dataset, method, 0, fold, "ok", fit_s=kl, peak_mb=100 + fold)
+        for fold in range(2)
+    ]
+    values = {"kl": [kl, kl], "cosine": [1 - kl, 1 - kl]}
+    return UnitScores(
+        protocol, dataset, method, **{"rows": rows, "scores": values, "source": "local", **changes}
+    )
+
+
+def page(units, paper: str = "first", **changes) -> PaperPage:
+    return PaperPage(paper, "A title", "A", "V", 2026, [], [], {}, list(units), **changes)
+
+
+def grid(methods, datasets, protocol: str = "cv") -> list[UnitScores]:
+    """On every data set the methods come in this order."""
+    return [
+        unit(method, dataset, 0.1 * (place + 1) + 0.01 * number, protocol)
+        for number, dataset in enumerate(datasets)
+        for place, method in enumerate(methods)
+    ]
+
+
+def ranks(outcome) -> dict[str, float]:
+    return {line.contestant.id: line.rank for line in outcome.lines if line.rank is not None}
+
+
+NINE = [f"d{number}" for number in range(9)]
+
+
+def test_methods_are_ranked_in_the_order_of_their_scores_in_either_direction():
+    board = collect([page(grid(["sa_bfgs", "aa_knn", "pt_bayes"], NINE))])
+    for measure in ("kl", "cosine"):
+        outcome = standings(board, "first", "cv", measure)
+        assert ranks(outcome) == {"sa_bfgs": 1, "aa_knn": 2, "pt_bayes": 3}
+        best = outcome.lines[0]
+        assert (best.better_than, best.worse_than, best.datasets) == (2, 0, 9)
+        assert outcome.lines[-1].worse_than == 2
+    assert best.fit_s == pytest.approx(0.14)
+    assert best.peak_mb == 101
+
+
+def test_controls_and_what_sees_test_labels_are_shown_and_never_ranked():
+    unranked = ["uniform", "train_mean", "true_labels", "rf_reg", "ldldf_oracle", "sldlf_released"]
+    board = collect([page(grid([*unranked, "sa_bfgs", "aa_knn"], NINE))])
+    outcome = standings(board, "first", "cv")
+    assert ranks(outcome) == {"sa_bfgs": 1, "aa_knn": 2}
+    notes = {line.contestant.id: line.contestant.note for line in outcome.lines if not line.rank}
+    assert set(notes) == set(unranked)
+    assert notes["rf_reg"] == CONTROL
+    assert notes["ldldf_oracle"] == notes["sldlf_released"] == SEES_LABELS
+
+
+def test_every_method_that_sees_test_labels_is_kept_out():
+    seeing = [m for m in config.method_ids() if config.load_method(m)["sees_test_labels"]]
+    board = collect([page(grid([*seeing, "sa_bfgs"], ["d"]))])
+    assert len(seeing) > 3
+    assert all(board.contestants[method].note for method in seeing)
+
+
+def test_only_data_sets_with_all_compared_methods_count():
+    units = [*grid(["sa_bfgs", "aa_knn", "rf"], NINE), unit("sa_bfgs", "alone", 9.0)]
+    units += grid(["pt_bayes"], NINE[:2])
+    outcome = standings(collect([page(units)]), "first", "cv")
+    assert set(ranks(outcome)) == {"sa_bfgs", "aa_knn", "rf"}
+    assert (len(outcome.datasets), outcome.of) == (9, 10)
+    left = next(line for line in outcome.lines if line.contestant.id == "pt_bayes")
+    assert (left.rank, left.datasets, left.mean) == (None, 2, None)
+    assert outcome.lines[0].mean == pytest.approx(0.14)  # without the 9.0
+
+
+def test_an_incomplete_unit_and_a_point_of_a_figure_are_no_contestants():
+    half = unit("rf", "d0", 0.1)
+    half.rows[1].status = "failed"
+    units = [*grid(["sa_bfgs", "aa_knn"], ["d0"]), half, unit("structrf@trees=5", "d0", 0.1)]
+    assert set(collect([page(units)]).contestants) == {"sa_bfgs", "aa_knn"}
+
+
+def test_methods_of_two_protocols_never_meet():
+    pages = [
+        page(grid(["sa_bfgs"], ["d0"]), "first"),
+        page(grid(["aa_knn"], ["d0"], "other"), "second"),
+    ]
+    board = collect(pages)
+    assert board.protocols() == [("first", "cv"), ("second", "other")]
+    assert [ranks(standings(board, *place)) for place in board.protocols()] == [
+        {"sa_bfgs": 1.0},
+        {"aa_knn": 1.0},
+    ]
+
+
+def test_too_few_data_sets_give_ranks_and_no_test():
+    outcome = standings(collect([page(grid(["sa_bfgs", "aa_knn"], NINE[:3]))]), "first", "cv")
+    assert "needs at least 6 data sets; 3 are there" in outcome.compared.refusal
+    assert [line.better_than for line in outcome.lines] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("places", "always", "chosen"),
+    [
+        ({"a": "123", "b": "123", "c": "1"}, "", "ab"),
+        ({"a": "12", "b": "1", "c": "1", "d": "1"}, "", "abcd"),
+        ({"a": "123", "b": "123", "c": "1"}, "c", "abc"),
+        ({"a": "1"}, "z", "a"),
+    ],
+)
+def test_the_first_comparison_is_the_largest_and_has_own_methods(places, always, chosen):
+    sets = {name: set(found) for name, found in places.items()}
+    assert sorted(compared(sets, always)) == sorted(chosen)
+
+
+@pytest.fixture
+def own_method(checkout, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: Mine\nclass: ldlrepro.models.knn.AAKNN\n")
+    own.announce({"extra_methods": str(path)})
+    checkout.forget()
+
+
+def test_a_method_of_ones_own_is_always_compared_and_opens_the_page(own_method):
+    units = grid(["sa_bfgs", "aa_knn"], NINE) + grid(["mine", "sa_bfgs", "aa_knn"], ["d0"], "small")
+    board = collect([page(units)])
+    assert board.contestants["mine"].own
+    assert ranks(standings(board, "first", "small"))["mine"] == 1
+    assert board_data(board)["start"]["protocol"] == "small"
+
+
+def test_the_page_holds_the_numbers_that_python_ranks(tmp_path):
+    pages = [page(grid(["sa_bfgs", "aa_knn", "uniform"], NINE))]
+    html = render_report(ReportContent(pages, "now", "0", "", "m"), tmp_path)
+    text = html.partition('id="board-data">')[2].partition("</script>")[0]
+    data = json.loads(text)
+    board = collect(pages)
+    kl = [name for name, _, _ in data["measures"]].index("kl")
+    stored = {(e[0], e[1], e[2]): e[6][kl] for e in data["entries"]}
+    assert stored == {(e.protocol, e.dataset, e.method): e.means["kl"] for e in board.entries}
+    static = html.partition('<div id="board">')[2].partition("</div>\n  </div>")[0]
+    assert "2 methods on 9 of 9 data sets" in static
+    assert "control: floor" in static
+
+
+def test_rounding_noise_is_zero():
+    (entry,) = collect([page([unit("true_labels", "d", -2e-17)])]).entries
+    assert entry.means["kl"] == 0
+
+
+def test_a_report_without_units_has_a_leaderboard_all_the_same(tmp_path):
+    html = render_report(ReportContent([], "now", "0", "", "m"), tmp_path)
+    assert "Nothing has been measured yet" in html
+    assert leaderboard.all_standings(collect([])) == []
