@@ -33,7 +33,7 @@ class Finding:
 
 def check(args: argparse.Namespace) -> int:
     """Print a line per finding; 1 if something is wrong."""
-    path = Path(args.file).expanduser().absolute()
+    path = own.absolute(args.file)
     kind = own.kind_of(path, config.read_yaml(path))
     own.announce({own.key(kind): str(path)})
     name = own.id_of(path)

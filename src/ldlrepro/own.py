@@ -38,10 +38,14 @@ def announce(run: Mapping[str, Any]) -> None:
     for kind in DECISIVE_KEY:
         listed = run.get(key(kind), [])
         listed = [listed] if isinstance(listed, str) else listed
-        paths = [str(Path(path).expanduser().absolute()) for path in listed]
+        paths = [str(absolute(path)) for path in listed]
         known = [*_announced(kind), *paths]
         if known:
             os.environ[variable(kind)] = os.pathsep.join(dict.fromkeys(known))
+
+
+def absolute(path: str) -> Path:
+    return Path(os.path.abspath(Path(path).expanduser()))
 
 
 def files(kind: str) -> dict[str, Path]:
@@ -100,7 +104,7 @@ def _suggested(stem: str) -> str:
 
 def _announced(kind: str) -> tuple[str, ...]:
     named = os.environ.get(variable(kind), "").split(os.pathsep)
-    return tuple(str(Path(path).expanduser().absolute()) for path in named if path)
+    return tuple(str(absolute(path)) for path in named if path)
 
 
 @cache
