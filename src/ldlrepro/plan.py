@@ -278,7 +278,8 @@ def _own_units(paper: str, places: set[tuple[str, str]]) -> Iterator[Unit]:
     theirs = {entry["method"] for entry in entries if "method" in entry and "skip" not in entry}
     theirs = {name for name in theirs if _runs_anywhere(name)}
     for dataset in datasets:
-        grouped = "groups" in config.load_dataset(dataset).get("keys", {})
+        spec = config.load_dataset(dataset)
+        grouped = "groups" in spec.get("keys", {}) or "rows_per_person" in spec
         if grouped or definition["scheme"] != "leave_one_group_out":
             yield from (Unit(main, dataset, name) for name in {*theirs, *methods, *CONTROLS})
 
