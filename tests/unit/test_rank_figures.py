@@ -152,3 +152,29 @@ def test_it_stands_among_the_figures_of_the_paper():
     found = drawings(page)["figure_2"]
     assert found.title == "Figure 2: ranks"
     assert found.caption.startswith("Average ranks over the data sets")
+
+
+# ---------------------------------------------------------------------- methods of one's own
+
+
+def with_own(count: int, of: int) -> tuple[str, str]:
+    """Texts and caption of a figure with an own method that ran on ``count`` of ``of`` data sets."""
+    rows, units = table(of)
+    units += [unit(f"d{number}", "mine", 0.01) for number in range(count)]
+    figure, caption = rank_figure(rows, units, SPEC, {"mine": "Mine"})
+    return texts(as_svg(figure)), caption
+
+
+def test_an_own_method_stands_on_the_measured_side_only():
+    found, caption = with_own(9, 9)
+    assert found.count("Mine (own)") == 1
+    assert "KL, printed: 9 data sets" in found
+    assert "KL, measured: 9 data sets" in found
+    assert "Left out" not in caption
+
+
+def test_an_own_method_that_lacks_data_sets_costs_the_others_none():
+    found, caption = with_own(3, 9)
+    assert "Mine" not in found
+    assert "KL, measured: 9 data sets" in found
+    assert "Left out, for want of some of the data sets: Mine." in caption

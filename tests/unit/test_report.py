@@ -205,7 +205,7 @@ def test_nothing_is_loaded_from_elsewhere(tmp_path):
 def test_scripts_are_the_ones_that_the_security_policy_allows(tmp_path):
     text, reading = written(rich_content(), tmp_path)
     scripts = [script for kind, script in reading.scripts if kind == ""]
-    assert len(scripts) == 2
+    assert len(scripts) == 3
     for script in scripts:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"sha256-{digest}" in text
@@ -226,9 +226,10 @@ def test_every_verdict_has_a_sign_and_a_meaning():
 def test_text_from_data_cannot_become_markup(tmp_path):
     row = cell("not run", method=HOSTILE, reason=HOSTILE, dataset=HOSTILE, setting=HOSTILE)
     bad = unit(rows=[fold(0, status="failed", error=HOSTILE, params={"a": HOSTILE})])
-    hostile = page([cell(), row], [bad], title=HOSTILE, left_out=[(HOSTILE, HOSTILE)])
+    whole = unit(dataset=HOSTILE)
+    hostile = page([cell(), row], [bad, whole], title=HOSTILE, left_out=[(HOSTILE, HOSTILE)])
     text, reading = written(content(hostile, machine=HOSTILE), tmp_path)
-    assert reading.tags["script"] == 3
+    assert reading.tags["script"] == 5
     assert reading.tags["img"] == 0
     assert HOSTILE not in text
 

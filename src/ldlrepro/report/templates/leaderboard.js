@@ -16,7 +16,7 @@
   /** Methods that the reader has ticked or unticked; the others are chosen anew for every view. */
   const wishes = new Map();
   const datasetsOff = new Set();
-  let sorting = { column: 2, down: false };
+  let sorting = { column: 1, down: false };
 
   // ------------------------------------------------------------------ statistics, as in significance.py
 
@@ -228,7 +228,6 @@
   const digits = (value, count) => (value === null ? "" : Number(value.toPrecision(count)).toString());
 
   const columns = [
-    { title: "compare", value: (line) => (line.ticked ? 0 : 1), text: null },
     { title: "method", value: (line) => line.title.toLowerCase(), text: null },
     { title: "mean rank", value: (line) => line.rank, text: (line) => (line.rank === null ? line.note || (line.ticked ? "–" : "not compared") : line.rank.toFixed(2)), number: true },
     { title: "has data sets", value: (line) => line.datasets, text: (line) => String(line.datasets), number: true },
@@ -261,10 +260,10 @@
   function rankingTable(result) {
     const title = `mean ${result.measure.title} ${result.measure.better === "higher" ? "↑" : "↓"}`;
     const row = (line) => h("tr", { class: line.own ? "own" : line.rank === null ? "beside" : null, "data-method": line.id }, columns.map((column) => {
-      if (column.title === "compare") {
-        return h("td", null, line.note ? null : h("input", { type: "checkbox", name: "compare", value: line.id, checked: line.ticked, "aria-label": `compare ${line.id}` }));
+      if (column.title === "method") {
+        const box = line.note ? null : h("input", { type: "checkbox", name: "compare", value: line.id, checked: line.ticked, "aria-label": `compare ${line.id}` });
+        return h("th", { scope: "row" }, box, " ", line.title, " ", h("small", null, line.id + (line.own ? ", your own" : "")));
       }
-      if (column.title === "method") return h("th", { scope: "row" }, line.title, " ", h("small", null, line.id + (line.own ? ", your own" : "")));
       return h("td", { class: column.number ? "n" : null }, column.text(line));
     }));
     const head = columns.map((column, index) => headCell(column, index, column.title === "mean" ? title : null));
@@ -344,7 +343,7 @@
     form.elements.paper.replaceChildren(option("", "all", ""), ...data.papers.map(([id]) => option(id, id, "")));
     form.elements.measure.replaceChildren(...measures.map(({ id, title }) => option(id, title, data.start.measure)));
     if (!form.elements.measure.value) form.elements.measure.value = measures[0].id;
-    sorting = { column: 2, down: false };
+    sorting = { column: 1, down: false };
     offerProtocols(data.start.protocol);
     draw();
   }
