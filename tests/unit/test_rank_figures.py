@@ -158,7 +158,7 @@ def test_it_stands_among_the_figures_of_the_paper():
 
 
 def with_own(count: int, of: int) -> tuple[str, str]:
-    """Texts and caption of a figure with an own method that ran on ``count`` of ``of`` data sets."""
+    """Texts and caption of a figure with an own method on ``count`` of ``of`` data sets."""
     rows, units = table(of)
     units += [unit(f"d{number}", "mine", 0.01) for number in range(count)]
     figure, caption = rank_figure(rows, units, SPEC, {"mine": "Mine"})
