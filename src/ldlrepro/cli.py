@@ -33,6 +33,7 @@ EXAMPLES = {
     "check": ["ldlrepro check ../mine/my_method.yaml"],
     "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
     "claims": ["ldlrepro claims structrf"],
+    "leaderboard": ["ldlrepro leaderboard structrf", "ldlrepro leaderboard mslp --measure cosine"],
     "experiment": ["ldlrepro experiment structrf split_search"],
     "status": ["ldlrepro status"],
     "explain": [
@@ -181,6 +182,16 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         json=True,
     )
     claims.add_argument("paper", nargs="*", help="papers; default all five")
+
+    leaderboard = _verb(
+        verbs,
+        "leaderboard",
+        f"{here}.leaderboard",
+        "Rank the methods of each protocol over the data sets that all of them have.",
+        json=True,
+    )
+    leaderboard.add_argument("paper", nargs="*", help="papers; default all five")
+    leaderboard.add_argument("--measure", default="kl", help="default: %(default)s")
 
     status = _verb(
         verbs,

@@ -121,6 +121,45 @@ def claims(args: argparse.Namespace) -> int:
     )
 
 
+def leaderboard(args: argparse.Namespace) -> int:
+    """The page of the report, for one measure: a line for each method under each protocol."""
+    from ldlrepro.report.build import paper_page
+    from ldlrepro.report.leaderboard import collect, standings
+
+    wanted = args.paper or [p for p in config.paper_ids() if not config.load_paper(p)["synthetic"]]
+    board = collect([paper_page(paper, RESULTS, DATA) for paper in wanted])
+    if args.measure not in board.directions:
+        raise UserError(
+            f"no measure '{args.measure}'.{nearest(args.measure, board.directions)} "
+            f"They are: {', '.join(board.directions)}"
+        )
+    rows = []
+    for paper, protocol in board.protocols():
+        outcome = standings(board, paper, protocol, args.measure)
+        for line in outcome.lines:
+            known = line.rank is not None
+            rows.append(
+                {
+                    "protocol": protocol,
+                    "method": line.contestant.id,
+                    "rank": round(line.rank, 3) if line.rank is not None else None,
+                    "ranked on": len(outcome.datasets) if known else 0,
+                    "has": line.datasets,
+                    "mean": None if line.mean is None else round(line.mean, 6),
+                    "beats": line.better_than if known else None,
+                    "beaten by": line.worse_than if known else None,
+                    "fit s": None if line.fit_s is None else round(line.fit_s, 3),
+                    "peak MB": line.peak_mb,
+                    "source": line.sources,
+                    "note": line.contestant.note,
+                }
+            )
+    columns = tuple(rows[0]) if rows else ("protocol", "method")
+    if not args.json:
+        rows = [{k: "" if v is None else v for k, v in row.items()} for row in rows]
+    return answer(args, rows, columns)
+
+
 def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
     """Rows with the wanted value; a value that no row has is a mistake, not an empty answer."""
     if not wanted:

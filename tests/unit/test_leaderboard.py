@@ -173,3 +173,17 @@ def test_a_report_without_units_has_a_leaderboard_all_the_same(tmp_path):
     html = render_report(ReportContent([], "now", "0", "", "m"), tmp_path)
     assert "Nothing has been measured yet" in html
     assert leaderboard.all_standings(collect([])) == []
+
+
+def test_programs_get_the_same_ranking(monkeypatch, capsys):
+    from ldlrepro import cli
+    from ldlrepro.report import build
+
+    units = grid(["sa_bfgs", "aa_knn", "uniform"], NINE)
+    monkeypatch.setattr(build, "paper_page", lambda paper, *_: page(units, paper))
+    assert cli.main(["leaderboard", "structrf", "--measure", "cosine", "--json"]) == 0
+    rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)}
+    assert [rows[name]["rank"] for name in ("sa_bfgs", "aa_knn", "uniform")] == [1, 2, None]
+    assert (rows["sa_bfgs"]["ranked on"], rows["sa_bfgs"]["beats"]) == (9, 1)
+    assert cli.main(["leaderboard", "structrf", "--measure", "cosin"]) == 2
+    assert "Did you mean 'cosine'" in capsys.readouterr().err
