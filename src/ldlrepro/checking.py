@@ -121,18 +121,21 @@ def _check_settings(method: str, path: Path) -> Iterator[Finding]:
     if spec["sees_test_labels"]:
         yield Finding(method, NOTE, "is given the test labels: it is shown, but never ranked")
         return
+    if spec.get("needs", {}).get("images"):
+        yield Finding(method, NOTE, "is given images, which the rules here are not about")
+        return
     rules = list(contract.RULES)
     if spec.get("grid"):
         rules.append(contract.grid_rule(spec["grid"]))
     for rule in rules:
-        yield _judged(method, rule, build)
+        yield _judged(method, rule, contract.Trial(build))
 
 
-def _judged(method: str, rule: contract.Rule, build: contract.Build) -> Finding:
+def _judged(method: str, rule: contract.Rule, trial: contract.Trial) -> Finding:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            rule.check(build)
+            rule.check(trial)
         except Exception as error:
             text = str(error) if isinstance(error, AssertionError) else words(error)
             if rule.must:

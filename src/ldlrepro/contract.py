@@ -1,8 +1,8 @@
 """The rules that every estimator keeps, whatever it computes.
 
 The test suite holds all methods of the registry against them, ``ldlrepro check`` a method of the
-user's own. A rule gets ``build(**parameters)``, which makes an estimator that is not fitted, and
-raises AssertionError with what is wrong in words.
+user's own. A rule gets a trial, which makes estimators and their data, and raises AssertionError
+with what is wrong in words.
 """
 
 from __future__ import annotations
@@ -20,12 +20,37 @@ from ldlrepro.models.base import LDLEstimator
 Build = Callable[..., LDLEstimator]
 
 
+def sample(seed: int = 0, n: int = 48, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Non-negative features and labels that depend on them."""
+    generator = np.random.default_rng(seed)
+    X = generator.gamma(2.0, size=(n, q))
+    scores = np.log1p(X) @ generator.normal(size=(q, c)) + 0.3 * generator.normal(size=(n, c))
+    D = np.exp(scores)
+    return X, D / D.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a rule tries a method with."""
+
+    build: Build
+    """``build(**parameters)`` makes an estimator that is not fitted."""
+    given: Callable[[np.ndarray], np.ndarray] = lambda X: X
+    """From features to what the method is given, such as images."""
+    tolerance: float = 1e-12
+    """Of the degrees of a row that is predicted alone."""
+
+    def sample(self, *seed: int, **shape: int) -> tuple[np.ndarray, np.ndarray]:
+        X, D = sample(*seed, **shape)
+        return self.given(X), D
+
+
 @dataclass(frozen=True)
 class Rule:
     id: str
     text: str
     """What a method that keeps it does."""
-    check: Callable[[Build], None]
+    check: Callable[[Trial], None]
     must: bool = True
     """Or else worth knowing, and allowed."""
     predicts: bool = True
@@ -36,20 +61,11 @@ RULES: list[Rule] = []
 
 
 def _rule(id: str, text: str, *, must: bool = True, predicts: bool = True) -> Callable[..., Any]:
-    def keep(check: Callable[[Build], None]) -> Callable[[Build], None]:
+    def keep(check: Callable[[Trial], None]) -> Callable[[Trial], None]:
         RULES.append(Rule(id, text, check, must, predicts))
         return check
 
     return keep
-
-
-def sample(seed: int = 0, n: int = 48, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Non-negative features and labels that depend on them."""
-    generator = np.random.default_rng(seed)
-    X = generator.gamma(2.0, size=(n, q))
-    scores = np.log1p(X) @ generator.normal(size=(q, c)) + 0.3 * generator.normal(size=(n, c))
-    D = np.exp(scores)
-    return X, D / D.sum(axis=1, keepdims=True)
 
 
 def _demand(kept: bool, text: str) -> None:
@@ -89,9 +105,9 @@ def _demand_distributions(model: LDLEstimator, X: Any, labels: int) -> None:
 
 
 @_rule("distributions", "predicts distributions")
-def _distributions(build: Build) -> None:
-    X, D = sample()
-    _demand_distributions(build().fit(X[:40], D[:40]), X[40:], 4)
+def _distributions(trial: Trial) -> None:
+    X, D = trial.sample()
+    _demand_distributions(trial.build().fit(X[:40], D[:40]), X[40:], 4)
 
 
 HARD_DATA = {
@@ -113,9 +129,10 @@ HARD_DATA = {
 
 def _hard_rule(kind: str) -> None:
     @_rule(kind.replace(" ", "_"), f"copes with {kind}")
-    def check(build: Build) -> None:
+    def check(trial: Trial) -> None:
         X, D = HARD_DATA[kind]
-        _demand_distributions(build().fit(X, D), X[:9], D.shape[1])
+        X = trial.given(X)
+        _demand_distributions(trial.build().fit(X, D), X[:9], D.shape[1])
 
 
 for _kind in HARD_DATA:
@@ -123,19 +140,20 @@ for _kind in HARD_DATA:
 
 
 @_rule("sparse", "predicts the same from sparse features", must=False)
-def _sparse(build: Build) -> None:
+def _sparse(trial: Trial) -> None:
     from scipy.sparse import csr_matrix
 
-    X, D = sample()
+    X, D = trial.sample()
     X = np.where(X > 1.5, X, 0.0)
-    dense = build().fit(X, D).predict(X[:6])
-    sparse = build().fit(csr_matrix(X), D).predict(csr_matrix(X[:6]))
+    dense = trial.build().fit(X, D).predict(X[:6])
+    sparse = trial.build().fit(csr_matrix(X), D).predict(csr_matrix(X[:6]))
     _demand_close(sparse, dense, 1e-6, "sparse features give another prediction")
 
 
 # ---------------------------------------------------------------------- input
 
-SPOILT: Sequence[tuple[Callable[[Any, Any], tuple[Any, Any]], str]] = (
+Spoil = tuple[Callable[[Any, Any], tuple[Any, Any]], str]
+SPOILT_LABELS: Sequence[Spoil] = (
     (lambda X, D: (X, D * np.nan), "D contains NaN"),
     (lambda X, D: (X, np.where(D.max() == D, np.inf, D)), "D contains NaN or infinity"),
     (lambda X, D: (X, D - 0.3), "D contains negative"),
@@ -143,6 +161,8 @@ SPOILT: Sequence[tuple[Callable[[Any, Any], tuple[Any, Any]], str]] = (
     (lambda X, D: (X, D[:, :1]), "D must have shape"),
     (lambda X, D: (X, D[:-1]), "X has 48 rows but D has 47"),
     (lambda X, D: (X[:1], D[:1]), "D has one row"),
+)
+SPOILT_FEATURES: Sequence[Spoil] = (
     (lambda X, D: (X * np.nan, D), "X contains NaN"),
     (lambda X, D: (np.where(X.max() == X, np.inf, X), D), "X contains NaN or infinity"),
     (lambda X, D: (X[:, :0], D), "X must have shape"),
@@ -150,11 +170,18 @@ SPOILT: Sequence[tuple[Callable[[Any, Any], tuple[Any, Any]], str]] = (
 )
 
 
-@_rule("bad_data", "refuses bad training data", predicts=False)
-def _bad_data(build: Build) -> None:
-    for spoil, message in SPOILT:
-        spoilt = spoil(*sample())
-        _demand_refusal(partial(build().fit, *spoilt), ValueError, message)
+@_rule("bad_labels", "refuses bad labels", predicts=False)
+def _bad_labels(trial: Trial) -> None:
+    for spoil, message in SPOILT_LABELS:
+        spoilt = spoil(*trial.sample())
+        _demand_refusal(partial(trial.build().fit, *spoilt), ValueError, message)
+
+
+@_rule("bad_features", "refuses bad features", predicts=False)
+def _bad_features(trial: Trial) -> None:
+    for spoil, message in SPOILT_FEATURES:
+        spoilt = spoil(*trial.sample())
+        _demand_refusal(partial(trial.build().fit, *spoilt), ValueError, message)
 
 
 def _demand_refusal(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
@@ -167,60 +194,59 @@ def _demand_refusal(call: Callable[[], Any], kind: type[Exception], message: str
 
 
 @_rule("row_sums", "mends and counts small errors of the row sums", predicts=False)
-def _row_sums(build: Build) -> None:
-    X, D = sample()
+def _row_sums(trial: Trial) -> None:
+    X, D = trial.sample()
     off = D.copy()
     off[:5] *= 1.0005
-    counts = build().fit(X, off).renormalised_, build().fit(X, D).renormalised_
+    counts = trial.build().fit(X, off).renormalised_, trial.build().fit(X, D).renormalised_
     _demand(counts == (5, 0), f"renormalised_ counts {counts} rows instead of (5, 0)")
 
 
 @_rule("inputs_untouched", "leaves the training data as they were")
-def _inputs_untouched(build: Build) -> None:
-    X, D = sample()
+def _inputs_untouched(trial: Trial) -> None:
+    X, D = trial.sample()
     before = X.copy(), D.copy()
-    build().fit(X, D).predict(X)
+    trial.build().fit(X, D).predict(X)
     _demand_same_bits(X, before[0], "fit or predict writes into X")
     _demand_same_bits(D, before[1], "fit or predict writes into D")
 
 
 @_rule("keeps_copies", "does not follow later changes of the arrays it was fitted with")
-def _keeps_copies(build: Build) -> None:
-    X, D = sample()
+def _keeps_copies(trial: Trial) -> None:
+    X, D = trial.sample()
     test = X[:5].copy()
-    model = build().fit(X, D)
+    model = trial.build().fit(X, D)
     before = model.predict(test)
-    X *= 3.0
+    X[:] = X[::-1].copy()
     D[:] = D[::-1].copy()
     text = "writing into X or D after the fit changes the prediction: keep X.copy() instead of X"
     _demand_same_bits(model.predict(test), before, text)
 
 
 @_rule("width", "refuses other features than it was fitted with")
-def _width(build: Build) -> None:
-    X, D = sample()
-    model = build().fit(X, D)
-    message = "X has 5 features, but fit saw 6"
-    _demand_refusal(lambda: model.predict(X[:, :5]), ValueError, message)
+def _width(trial: Trial) -> None:
+    X, D = trial.sample()
+    model = trial.build().fit(X, D)
+    _demand_refusal(lambda: model.predict(X[:, :5]), ValueError, "but fit saw")
 
 
 @_rule("not_fitted", "says so when it is not fitted")
-def _not_fitted(build: Build) -> None:
+def _not_fitted(trial: Trial) -> None:
     message = "not fitted; call fit(X, D) first"
-    _demand_refusal(lambda: build().predict(np.ones((2, 3))), RuntimeError, message)
+    _demand_refusal(lambda: trial.build().predict(np.ones((2, 3))), RuntimeError, message)
 
 
 # ---------------------------------------------------------------------- repeatability
 
 
 @_rule("same_bits", "gives the same bits with the same seed")
-def _same_bits(build: Build) -> None:
-    X, D = sample()
+def _same_bits(trial: Trial) -> None:
+    X, D = trial.sample()
     np.random.seed(1)
-    first = build().fit(X, D).predict(X)
+    first = trial.build().fit(X, D).predict(X)
     np.random.seed(2)
     state = np.random.get_state()[1].copy()  # type: ignore[index]
-    again = build().fit(X, D).predict(X)
+    again = trial.build().fit(X, D).predict(X)
     text = "a second fit with the same data and seed predicts something else: take random numbers"
     _demand_same_bits(first, again, f"{text} from a generator made of random_state only")
     moved = np.random.get_state()[1]  # type: ignore[index]
@@ -228,38 +254,40 @@ def _same_bits(build: Build) -> None:
 
 
 @_rule("forgets", "forgets an earlier fit")
-def _forgets(build: Build) -> None:
-    X, D = sample(1)
-    fresh = build().fit(X, D).predict(X)
-    reused = build().fit(*sample(2, q=3, c=5)).fit(X, D).predict(X)
+def _forgets(trial: Trial) -> None:
+    X, D = trial.sample(1)
+    fresh = trial.build().fit(X, D).predict(X)
+    reused = trial.build().fit(*trial.sample(2, q=3, c=5)).fit(X, D).predict(X)
     _demand_same_bits(fresh, reused, "what it was fitted with before changes the prediction")
 
 
 @_rule("n_jobs", "gives the same bits with any number of jobs")
-def _n_jobs(build: Build) -> None:
-    if "n_jobs" not in build()._parameter_names():
+def _n_jobs(trial: Trial) -> None:
+    if "n_jobs" not in trial.build()._parameter_names():
         return
-    X, D = sample()
-    alone = build(n_jobs=1).fit(X, D).predict(X)
-    together = build(n_jobs=2).fit(X, D).predict(X)
+    X, D = trial.sample()
+    alone = trial.build(n_jobs=1).fit(X, D).predict(X)
+    together = trial.build(n_jobs=2).fit(X, D).predict(X)
     _demand_same_bits(alone, together, "n_jobs=2 predicts other bits than n_jobs=1")
 
 
 @_rule("row_by_row", "predicts a row whatever stands beside it")
-def _row_by_row(build: Build) -> None:
-    X, D = sample()
-    model = build().fit(X[:30], D[:30])
+def _row_by_row(trial: Trial) -> None:
+    X, D = trial.sample()
+    model = trial.build().fit(X[:30], D[:30])
     batch = model.predict(X)
     single = np.vstack([model.predict(row[None, :]) for row in X])
-    _demand_close(single, batch, 1e-12, "a row alone gets another prediction than among others")
+    _demand_close(
+        single, batch, trial.tolerance, "a row alone gets another prediction than among others"
+    )
 
 
 @_rule("label_order", "does not depend on the order of the labels", must=False)
-def _label_order(build: Build) -> None:
-    X, D = sample()
+def _label_order(trial: Trial) -> None:
+    X, D = trial.sample()
     order = [2, 0, 3, 1]
-    straight = build().fit(X, D).predict(X)
-    permuted = build().fit(X, D[:, order]).predict(X)
+    straight = trial.build().fit(X, D).predict(X)
+    permuted = trial.build().fit(X, D[:, order]).predict(X)
     _demand_close(permuted, straight[:, order], 1e-6, "labels in another order, another prediction")
 
 
@@ -267,8 +295,8 @@ def _label_order(build: Build) -> None:
 
 
 @_rule("parameters", "stores its parameters as given", predicts=False)
-def _parameters(build: Build) -> None:
-    model = build()
+def _parameters(trial: Trial) -> None:
+    model = trial.build()
     given = model.get_params()
     stored = {key: getattr(model, key) for key in given}
     _demand(stored == given, "get_params differs from the attributes")
@@ -280,19 +308,19 @@ def _parameters(build: Build) -> None:
 
 
 @_rule("clone", "can be cloned by scikit-learn", predicts=False)
-def _clone(build: Build) -> None:
+def _clone(trial: Trial) -> None:
     from sklearn.base import clone
 
-    model = build().fit(*sample())
+    model = trial.build().fit(*trial.sample())
     copied = clone(model)
     _demand(copied.get_params() == model.get_params(), "a clone has other parameters")
     _demand(not hasattr(copied, "n_features_in_"), "a clone is fitted already")
 
 
 @_rule("pickle", "predicts the same after pickling")
-def _pickle(build: Build) -> None:
-    X, D = sample()
-    model = build().fit(X, D)
+def _pickle(trial: Trial) -> None:
+    X, D = trial.sample()
+    model = trial.build().fit(X, D)
     try:
         stored = pickle.dumps(model)
     except Exception as error:
@@ -302,8 +330,8 @@ def _pickle(build: Build) -> None:
 
 
 @_rule("diagnostics", "has plain numbers and words in diagnostics_", predicts=False)
-def _diagnostics(build: Build) -> None:
-    model = build().fit(*sample())
+def _diagnostics(trial: Trial) -> None:
+    model = trial.build().fit(*trial.sample())
     for key, value in getattr(model, "diagnostics_", {}).items():
         plain = type(value) in (int, float, str, bool)
         _demand(plain, f"diagnostics_['{key}'] is a {type(value).__name__}: make it a plain number")
@@ -312,11 +340,11 @@ def _diagnostics(build: Build) -> None:
 def grid_rule(grid: Mapping[str, Sequence[Any]]) -> Rule:
     """That every candidate of a method's grid can be fitted."""
 
-    def check(build: Build) -> None:
-        X, D = sample()
+    def check(trial: Trial) -> None:
+        X, D = trial.sample()
         for parameter, candidates in grid.items():
             for value in candidates:
-                model = build().set_params(**{parameter: value})
+                model = trial.build().set_params(**{parameter: value})
                 kept = model.fit(X, D).get_params()[parameter]
                 _demand(kept == value, f"fit changes {parameter} from {value} to {kept}")
 
