@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ldlrepro import metrics, plan
+from ldlrepro import config, metrics, plan
 from ldlrepro.compare import ages, measures
 from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.errors import UserError, damage_told
@@ -146,7 +146,7 @@ def score_unit(
         [rows[i] for i in order],
         {
             name: [values[i].get(name, math.nan) for i in order]
-            for name in [*measures.directions(), *in_years]
+            for name in [*metrics.BETTER, *in_years, *config.own_ids("metric")]
         },
         LOCAL,
         list(records),

@@ -21,7 +21,7 @@ from ldlrepro.runs import provenance
 def directions() -> dict[str, str]:
     """Measure -> 'lower' or 'higher', whichever is better."""
     theirs = {name: config.load_metric(name)["better"] for name in config.own_ids("metric")}
-    return {**metrics.BETTER, **theirs}
+    return {**metrics.BETTER, **metrics.AGE_BETTER, **theirs}
 
 
 def evaluate(D: np.ndarray, P: np.ndarray) -> dict[str, float]:
