@@ -42,7 +42,7 @@ def project_root() -> Path:
 
 
 def dataset_ids() -> list[str]:
-    return _ids("datasets")
+    return list(_ids("datasets"))
 
 
 def method_ids() -> list[str]:
@@ -55,7 +55,7 @@ def method_ids() -> list[str]:
 
 
 def paper_ids() -> list[str]:
-    return _ids("papers")
+    return list(_ids("papers"))
 
 
 def load_dataset(dataset: str) -> Tree:
@@ -158,8 +158,9 @@ def tracking_uri(run: Tree) -> str:
 # ---------------------------------------------------------------------- plumbing
 
 
-def _ids(folder: str) -> list[str]:
-    return sorted(p.stem for p in (project_root() / "config" / folder).glob("*.yaml"))
+@cache
+def _ids(folder: str) -> tuple[str, ...]:
+    return tuple(sorted(p.stem for p in (project_root() / "config" / folder).glob("*.yaml")))
 
 
 @cache

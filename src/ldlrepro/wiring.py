@@ -9,10 +9,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import config, notebooks, plan
+from ldlrepro import config, jobs, notebooks, plan
 from ldlrepro.data.fetch import default_mirrors, local_sources
 from ldlrepro.errors import UserError
 from ldlrepro.runs import provenance
@@ -65,27 +66,25 @@ class Wiring:
     # ------------------------------------------------------------------ units
 
     def method_spec(self, wildcards: Any) -> str:
-        select_by = plan.protocol(wildcards.protocol).get("select_by", "kl")
-        return provenance.spec_digest(self._method(wildcards), select_by)
+        return plan.spec_digest(_unit(wildcards))
 
     def method_code(self, wildcards: Any) -> str:
-        return provenance.code_digest(self._method(wildcards)["class"])
+        return provenance.code_digest(_class_of(wildcards.method))
 
     def unit_threads(self, wildcards: Any) -> int:
         return plan.resources(_unit(wildcards))["threads"]
 
     def unit_mem_mb(self, wildcards: Any, attempt: int) -> int:
-        """More memory on every attempt: a job killed for memory comes back with more."""
-        return plan.resources(_unit(wildcards))["mem_mb"] * attempt
+        return jobs.mem_mb(_chunk(wildcards), attempt)
 
     def unit_runtime(self, wildcards: Any, attempt: int) -> int:
-        return plan.resources(_unit(wildcards))["runtime"] * attempt
+        return jobs.minutes(_chunk(wildcards), attempt)
 
-    def _method(self, wildcards: Any) -> dict[str, Any]:
-        if not config.method_exists(wildcards.method):
-            # Only a full dry run plans methods that do not exist yet.
-            return {"class": "ldlrepro.models.base.LDLEstimator"}
-        return config.load_method(wildcards.method)
+    def unit_priority(self, wildcards: Any) -> int:
+        return jobs.priority(_chunk(wildcards))
+
+    def unit_group(self, wildcards: Any) -> str | None:
+        return jobs.group(_chunk(wildcards))
 
     # ------------------------------------------------------------------ papers
 
@@ -165,6 +164,17 @@ class Wiring:
 
 def _unit(wildcards: Any) -> plan.Unit:
     return plan.Unit(wildcards.protocol, wildcards.dataset, wildcards.method)
+
+
+@cache
+def _class_of(method: str) -> str:
+    if not config.method_exists(method):  # only a full dry run plans methods to come
+        return "ldlrepro.models.base.LDLEstimator"
+    return str(config.load_method(method)["class"])
+
+
+def _chunk(wildcards: Any) -> plan.Chunk:
+    return plan.Chunk.parse(_unit(wildcards), wildcards.chunk)
 
 
 def _experiment(wildcards: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import config, plan
+from ldlrepro import config, jobs, measured, plan
 from ldlrepro.compare import collect
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
@@ -65,7 +65,7 @@ class Checkout:
     @staticmethod
     def forget() -> None:
         """Drop what modules remember of files, for a test changes them."""
-        for module in (config, plan, collect, provenance, build):
+        for module in (config, plan, measured, jobs, collect, provenance, build):
             for value in vars(module).values():
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()
