@@ -1,5 +1,6 @@
 # make demo    the whole chain on drawn data, then tells where to look
 # make test    all checks
+# make cluster-test   the workflow on a real SLURM, started here for the test (docs/cluster.md)
 # make bench   speed beside public peers, in an environment of its own; writes docs/benchmarks.md
 # make setup   only the environment, in .venv
 #
@@ -23,7 +24,7 @@ RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
 BENCH_VENV ?= .bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 
-.PHONY: setup demo test bench lint lock clean
+.PHONY: setup demo test cluster-test bench lint lock clean
 
 setup: $(READY)
 
@@ -50,6 +51,10 @@ demo: setup
 
 test: setup
 	@$(RUN) python -m pytest $(TESTS)
+
+cluster-test: setup
+	@tests/cluster/install.sh
+	@$(RUN) python -m pytest tests/cluster
 
 bench: setup $(BENCH_READY)
 	@$(RUN) python -m bench --peers $(BENCH_VENV)/bin/python $(if $(ONLY),--only '$(ONLY)') $(if $(FRESH),--fresh)

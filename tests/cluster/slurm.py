@@ -52,7 +52,7 @@ SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/%n.log
-ReturnToService=2
+ReturnToService=1
 KillWait=2
 InactiveLimit=0
 SlurmdTimeout=60
@@ -61,8 +61,9 @@ MaxJobCount=20000
 GresTypes=gpu
 NodeName=n[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] \
 CPUs={cpus} RealMemory={memory} Gres=gpu:1 State=UNKNOWN
-PartitionName=cpu Nodes=n[1-{nodes}] Default=YES MaxTime=INFINITE State=UP
-PartitionName=gpu Nodes=n[1-{nodes}] MaxTime=60 State=UP
+PartitionName=cpu Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP
+PartitionName=gpu Nodes=n[1-2] MaxTime=60 State=UP
+PartitionName=spare Nodes=n[3-{nodes}] MaxTime=INFINITE State=UP
 """
 
 
@@ -72,10 +73,13 @@ def missing_programs() -> list[str]:
 
 @dataclass
 class Cluster:
-    """Some nodes that all are this host. ``folder`` needs a short path, for it holds a socket."""
+    """Nodes that all are this host; the partition `spare` has some of its own, to break.
+
+    ``folder`` needs a short path, for it holds a socket.
+    """
 
     folder: Path
-    nodes: int = 3
+    nodes: int = 4
     cpus: int = 4
     memory: int = 8000
 
@@ -161,10 +165,10 @@ class Cluster:
     def _wait_until_idle(self) -> None:
         for _ in range(150):
             try:
-                idle = self.call("sinfo", "-h", "-p", "cpu", "-t", "idle", "-o", "%D").strip()
+                idle = set(self.call("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split())
             except RuntimeError:  # the controller does not answer yet
-                idle = ""
-            if idle == str(self.nodes):
+                idle = set()
+            if idle == set(self._names()):
                 return
             time.sleep(0.2)
         logs = "\n".join(path.read_text()[-2000:] for path in sorted(self.folder.glob("*.log")))
