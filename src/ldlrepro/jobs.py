@@ -17,8 +17,9 @@ MEMORY_MARGIN, TIME_MARGIN = 1.5, 3
 SHORTEST_LIMIT_MIN = 5
 CLUSTER_MB = 400
 """What Snakemake's own two processes take of a cluster job's memory."""
-GROUPS = (8, 16, 32)
+GROUPS = (4, 8, 16, 32, 64)
 """Sizes of groups of short units; `group-components` in profiles/slurm names them again."""
+GROUP_S = GROUPS[0] * plan.LONGEST_JOB_S
 
 
 def mem_mb(chunk: Chunk, attempt: int) -> int:
@@ -57,7 +58,7 @@ def group(chunk: Chunk) -> str | None:
     asked = plan.resources(chunk.unit)
     if seconds is None or seconds > plan.LONGEST_JOB_S or asked["threads"] > 1 or asked["gpu"]:
         return None
-    fitting = [size for size in GROUPS if size * seconds <= GROUPS[0] * plan.LONGEST_JOB_S]
+    fitting = [size for size in GROUPS if size * seconds <= GROUP_S]
     return f"units_{max(fitting)}"
 
 

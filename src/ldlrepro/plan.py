@@ -307,7 +307,7 @@ def _method_resources(method: str) -> dict[str, Any]:
     return config.load_method(method).get("resources", {})
 
 
-LONGEST_JOB_S = 30.0
+LONGEST_JOB_S = 60.0
 """A unit that was measured is cut into jobs of this length, but never within a fold."""
 
 

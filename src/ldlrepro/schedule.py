@@ -37,7 +37,7 @@ class Schedule:
     wall_seconds: float
     longest: Job
     too_long: list[Job]
-    """Jobs that take more than a twentieth of the ideal wall time, and than half a minute."""
+    """Jobs that take more than a twentieth of the ideal wall time, and than a minute."""
     missing: list[plan.Unit]
     """Units that no record has times of; they are not in the other numbers."""
 

@@ -69,7 +69,7 @@ def test_long_jobs_start_first_and_unknown_ones_before_them(measure, tiny, monke
 
 @pytest.mark.parametrize(
     ("seconds", "group"),
-    [(0.1, "units_32"), (7.5, "units_32"), (8, "units_16"), (16, "units_8"), (31, None)],
+    [(0.1, "units_64"), (7.5, "units_32"), (8, "units_16"), (31, "units_4"), (61, None)],
 )
 def test_the_shorter_the_units_the_more_share_a_job(measure, seconds, group):
     measure(seconds)
