@@ -192,7 +192,7 @@ def status(args: argparse.Namespace) -> int:
                 "no data": sum(UNAVAILABLE in state for state in states),
                 "in reference": sum(key in reference for key in keys.values()),
                 "compute min": round(seconds / 60, 1),
-                "to do, core min": round(sum(job.wall * job.cores for job in jobs) / 60, 1),
+                "to do, core min": round(sum(job.wall * job.cores for job in jobs) / 60, 2),
                 "of unknown length": len(unknown),
             }
         )
