@@ -104,14 +104,15 @@ def test_a_unit_that_wants_a_gpu_goes_to_the_partition_that_has_some(flows, loca
     same_and_once(project, local, {})
 
 
-def test_a_whole_paper_gives_the_bytes_of_the_local_run_in_three_jobs(flows, local):
+def test_a_whole_paper_gives_the_bytes_of_the_local_run_in_few_jobs(flows, local):
     project = flows["whole"].project
     finish(flows["whole"].process)
     assert (project.root / "results/gate/tiny.ok").is_file()
     expected = {k: v for k, v in local.predictions().items() if "burden" not in k}
     assert len(expected) == 4
     assert project.predictions() == expected
-    assert len(project.jobs()) == 3, "data and folds, the units, the answer"
+    # Data and folds, the answer, and fewer for the units than there are units.
+    assert 3 <= len(project.jobs()) < 6
     assert {(job["Partition"], job["NumCPUs"]) for job in project.jobs()} == {("cpu", "1")}
 
 
