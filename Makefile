@@ -1,5 +1,6 @@
 # make demo    the whole chain on drawn data, then tells where to look
 # make test    all checks
+# make cluster-test   the workflow on a real SLURM, started here for the test (docs/cluster.md)
 # make bench   speed beside public peers, in an environment of its own; writes docs/benchmarks.md
 # make chaos   kills a small paper again and again, then compares every byte; about 20 minutes
 # make setup   only the environment, in .venv
@@ -28,7 +29,7 @@ RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
 BENCH_VENV ?= .bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 
-.PHONY: setup demo test chaos bench lint lock clean
+.PHONY: setup demo test cluster-test chaos bench lint lock clean
 
 setup: $(READY)
 
@@ -58,6 +59,10 @@ test: setup
 
 chaos: setup
 	@$(RUN) python -m tests.chaos --kills $(KILLS) --syncs $(SYNCS) --seed $(SEED)
+
+cluster-test: setup
+	@tests/cluster/install.sh
+	@$(RUN) python -m pytest tests/cluster
 
 bench: setup $(BENCH_READY)
 	@$(RUN) python -m bench --peers $(BENCH_VENV)/bin/python $(if $(ONLY),--only '$(ONLY)') $(if $(FRESH),--fresh)

@@ -18,6 +18,15 @@ RUN = run_configuration(config, workflow.configfiles)
 PLAN = Wiring(RUN)
 
 
+# Data and folds before any unit, for the longest unit may wait for them.
+FIRST = 10**9
+
+
+# Jobs of a group take turns, where a profile gives them one turn at a time.
+resource_scopes:
+    turns="local",
+
+
 wildcard_constraints:
     dataset=r"[a-z0-9_]+",
     protocol=r"[a-z0-9_]+",

@@ -15,11 +15,14 @@ rule compare:
         ),
     log:
         "logs/compare/{paper}.log",
+    group:
+        "answer"
     conda:
         "../envs/ldlrepro.yaml"
     resources:
         mem_mb=3000,
         runtime=30,
+        turns=1,
     params:
         paper=PLAN.paper_definition,
         code=PLAN.compare_code,

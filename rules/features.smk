@@ -11,11 +11,15 @@ rule ready:
         "logs/ready/{dataset}.log",
     benchmark:
         "results/benchmarks/ready/{dataset}.tsv"
+    priority: FIRST
+    group:
+        "prepare"
     conda:
         "../envs/ldlrepro.yaml"
     resources:
         mem_mb=4000,
         runtime=60,
+        turns=1,
     params:
         source=PLAN.dataset_source,
         code=PLAN.reader_code,

@@ -12,11 +12,14 @@ rule figures:
         ),
     log:
         "logs/figures/{paper}.log",
+    group:
+        "answer"
     conda:
         "../envs/ldlrepro.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
+        turns=1,
     params:
         code=PLAN.figure_code,
     shell:

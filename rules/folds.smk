@@ -9,11 +9,15 @@ rule folds:
         leaks="results/folds/{protocol}/{dataset}.leaks.json",
     log:
         "logs/folds/{protocol}/{dataset}.log",
+    priority: FIRST
+    group:
+        "prepare"
     conda:
         "../envs/ldlrepro.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
+        turns=1,
     params:
         protocol=PLAN.protocol_definition,
         code=PLAN.fold_code,

@@ -14,11 +14,14 @@ rule notebook:
         ),
     log:
         "logs/notebooks/{notebook}.log",
+    group:
+        "answer"
     conda:
         "../envs/ldlrepro.yaml"
     resources:
         mem_mb=3000,
         runtime=30,
+        turns=1,
     params:
         paper=RUN["papers"][0],
     shell:

@@ -14,11 +14,14 @@ rule report:
         ),
     log:
         "logs/report/{paper}.log",
+    group:
+        "answer"
     conda:
         "../envs/ldlrepro.yaml"
     resources:
         mem_mb=3000,
         runtime=30,
+        turns=1,
     params:
         code=PLAN.report_code,
     shell:

@@ -1,4 +1,5 @@
-# The only rule that talks to MLflow: one writer, after the training, safe to repeat.
+# The only rule that talks to MLflow, after the training; safe to repeat, and a lock on the store
+# lets one write at a time.
 
 
 rule track:
@@ -9,12 +10,14 @@ rule track:
         counts="results/track/{paper}.json",
     log:
         "logs/track/{paper}.log",
+    group:
+        "answer"
     conda:
         "../envs/ldlrepro.yaml"
     resources:
         mem_mb=2000,
         runtime=60,
-        mlflow_writer=1,
+        turns=1,
     params:
         uri=tracking_uri(RUN),
     shell:

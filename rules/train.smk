@@ -14,6 +14,9 @@ rule train:
         "logs/units/{protocol}/{dataset}/{method}/folds_{chunk}.log",
     benchmark:
         "results/benchmarks/units/{protocol}/{dataset}/{method}/folds_{chunk}.tsv"
+    priority: PLAN.unit_priority
+    group:
+        PLAN.unit_group
     conda:
         "../envs/ldlrepro.yaml"
     threads: PLAN.unit_threads
@@ -21,6 +24,7 @@ rule train:
         mem_mb=PLAN.unit_mem_mb,
         runtime=PLAN.unit_runtime,
         gpu=PLAN.unit_gpu,
+        turns=1,
     params:
         spec=PLAN.method_spec,
         code=PLAN.method_code,

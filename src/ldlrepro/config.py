@@ -43,7 +43,7 @@ def project_root() -> Path:
 
 
 def dataset_ids() -> list[str]:
-    return _ids("datasets")
+    return list(_ids("datasets"))
 
 
 def method_ids() -> list[str]:
@@ -183,7 +183,7 @@ def tracking_uri(run: Tree) -> str:
 
 
 def _ids(folder: str) -> list[str]:
-    ours = {path.stem for path in (project_root() / "config" / folder).glob("*.yaml")}
+    ours = _our_ids(folder)
     if folder == "papers":
         return sorted(ours)
     _hear_of_own_files()
@@ -193,6 +193,11 @@ def _ids(folder: str) -> list[str]:
             f"{theirs[name]}: '{name}' is the id of config/{folder}/{name}.yaml. Rename your file."
         )
     return sorted(ours | set(theirs))
+
+
+@cache
+def _our_ids(folder: str) -> frozenset[str]:
+    return frozenset(p.stem for p in (project_root() / "config" / folder).glob("*.yaml"))
 
 
 @cache

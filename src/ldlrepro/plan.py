@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import config, sweeps
+from ldlrepro import config, measured, sweeps
 from ldlrepro.errors import UserError, nearest, unknown
 from ldlrepro.protocols.folds import count_folds
+from ldlrepro.runs import provenance
 
 NOT_IMPLEMENTED = "method not implemented"
 
@@ -58,6 +60,10 @@ class Chunk:
     @property
     def name(self) -> str:
         return "all" if self.last is None else f"{self.first}-{self.last}"
+
+    def overlaps(self, other: Chunk) -> bool:
+        end, other_end = (math.inf if c.last is None else c.last for c in (self, other))
+        return self.first <= other_end and other.first <= end
 
     @classmethod
     def parse(cls, unit: Unit, name: str) -> Chunk:
@@ -338,14 +344,45 @@ def _method_resources(method: str) -> dict[str, Any]:
     return config.load_method(method).get("resources", {})
 
 
+LONGEST_JOB_S = 60.0
+"""A unit that was measured is cut into jobs of this length, but never within a fold."""
+
+
 def chunks(unit: Unit) -> list[Chunk]:
-    """The unit's folds cut into jobs of equal size."""
+    """The unit's folds cut into jobs.
+
+    By the times of the reference, or as the method's file says. Never by what this checkout
+    measured: the cut names files, and it should not change with every run.
+    """
     count = count_folds(protocol(unit.protocol))
     if count is None:
         return [Chunk(unit)]
-    jobs = -(-count // resources(unit)["folds_per_job"])
-    edges = [round(i * count / jobs) for i in range(jobs + 1)]
+    known = measured.reference(astuple(unit))
+    if known is not None and len(known.seconds) == count:
+        edges = _edges_by_time(known.seconds)
+    else:
+        jobs = -(-count // resources(unit)["folds_per_job"])
+        edges = [round(i * count / jobs) for i in range(jobs + 1)]
     return [Chunk(unit, a, b - 1) for a, b in itertools.pairwise(edges)]
+
+
+def _edges_by_time(seconds: Sequence[float]) -> list[int]:
+    edges, length = [0], 0.0
+    for fold, duration in enumerate(seconds):
+        if fold > edges[-1] and length + duration > LONGEST_JOB_S:
+            edges.append(fold)
+            length = 0.0
+        length += duration
+    return [*edges, len(seconds)]
+
+
+@cache
+def spec_digest(unit: Unit) -> str:
+    """Of the settings that decide the unit's numbers."""
+    if not config.method_exists(unit.method):
+        return ""
+    select_by = protocol(unit.protocol).get("select_by", "kl")
+    return provenance.spec_digest(config.load_method(unit.method), select_by)
 
 
 def record_path(results: str | Path, chunk: Chunk) -> Path:

@@ -231,7 +231,7 @@ def status(args: argparse.Namespace) -> int:
                 "no data": sum(UNAVAILABLE in state for state in states),
                 "in reference": sum(key in reference for key in keys.values()),
                 "compute min": round(seconds / 60, 1),
-                "to do, core min": round(sum(job.seconds * job.cores for job in jobs) / 60, 1),
+                "to do, core min": round(sum(job.wall * job.cores for job in jobs) / 60, 2),
                 "of unknown length": len(unknown),
             }
         )
@@ -257,9 +257,11 @@ def schedule(args: argparse.Namespace) -> int:
         "cores": found.cores,
         "jobs": found.jobs,
         "core hours": round(found.core_seconds / 3600, 2),
-        "wall hours": round(found.wall_seconds / 3600, 2),
-        "cores busy": f"{found.efficiency:.0%}",
-        "longest job": f"{found.longest.name}, {found.longest.seconds / 60:.1f} min",
+        "wall minutes": round(found.wall_seconds / 60, 2),
+        "efficiency": f"{found.efficiency:.0%}",
+        "longest job": f"{found.longest.name}, {found.longest.seconds:.0f} s",
+        "too long": len(found.too_long),
+        "of these a single fold": sum(job.folds == 1 for job in found.too_long),
         "units without times": len(found.missing),
     }
     return answer(args, [row], tuple(row))

@@ -7,17 +7,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ldlrepro import plan
-from ldlrepro.compare.collect import Units, UnitScores, best_source
+from ldlrepro.compare.collect import Units, best_source
 
-START_S = 3.0
-"""Assumed for a job's interpreter and imports."""
+START_S = 1.0
+"""What a job takes beside its folds. Nine of ten reference records say less."""
+SHARE_OF_WALL = 20
+"""A job should not take more than this part of the ideal wall time; short ones do no harm."""
 
 
 @dataclass(frozen=True)
 class Job:
     name: str
     seconds: float
+    """Of fitting and predicting."""
     cores: int = 1
+    folds: int = 1
+    start_s: float = 0.0
+
+    @property
+    def wall(self) -> float:
+        return self.start_s + self.seconds
 
 
 @dataclass(frozen=True)
@@ -27,11 +36,14 @@ class Schedule:
     core_seconds: float
     wall_seconds: float
     longest: Job
+    too_long: list[Job]
+    """Jobs that take more than a twentieth of the ideal wall time, and than a minute."""
     missing: list[plan.Unit]
     """Units that no record has times of; they are not in the other numbers."""
 
     @property
     def efficiency(self) -> float:
+        """The share of all cores' time in which they fit and predict."""
         return self.core_seconds / (self.cores * self.wall_seconds)
 
 
@@ -46,16 +58,13 @@ def jobs_of(
             missing.append(unit)
             continue
         threads = plan.resources(unit)["threads"]
+        seconds = [row.fit_s + row.predict_s for row in found.rows]
         for chunk in plan.chunks(unit):
-            last = len(found.rows) - 1 if chunk.last is None else chunk.last
-            seconds = START_S + sum(_seconds(found)[chunk.first : last + 1])
+            last = len(seconds) - 1 if chunk.last is None else chunk.last
+            mine = seconds[chunk.first : last + 1]
             name = f"{unit.dataset} {unit.method} folds {chunk.name}"
-            jobs.append(Job(name, seconds, threads))
+            jobs.append(Job(name, sum(mine), threads, len(mine), START_S))
     return jobs, missing
-
-
-def _seconds(unit: UnitScores) -> list[float]:
-    return [row.fit_s + row.predict_s + row.overhead_s for row in unit.rows]
 
 
 def simulate(jobs: list[Job], cores: int, missing: list[plan.Unit]) -> Schedule:
@@ -63,23 +72,26 @@ def simulate(jobs: list[Job], cores: int, missing: list[plan.Unit]) -> Schedule:
     free = cores
     now = 0.0
     running: list[tuple[float, int]] = []
-    waiting = sorted(jobs, key=lambda job: -job.seconds)
+    waiting = sorted(jobs, key=lambda job: -job.wall)
     while waiting or running:
         for job in list(waiting):
             taken = min(job.cores, cores)
             if taken <= free:
-                heapq.heappush(running, (now + job.seconds, taken))
+                heapq.heappush(running, (now + job.wall, taken))
                 free -= taken
                 waiting.remove(job)
             if not free:
                 break
         now, released = heapq.heappop(running)
         free += released
+    core_seconds = sum(job.seconds * min(job.cores, cores) for job in jobs)
+    limit = max(core_seconds / cores / SHARE_OF_WALL, plan.LONGEST_JOB_S)
     return Schedule(
         cores=cores,
         jobs=len(jobs),
-        core_seconds=sum(job.seconds * min(job.cores, cores) for job in jobs),
+        core_seconds=core_seconds,
         wall_seconds=now,
         longest=max(jobs, key=lambda job: job.seconds),
+        too_long=[job for job in jobs if job.seconds > limit],
         missing=missing,
     )

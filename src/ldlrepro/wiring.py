@@ -9,10 +9,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import config, notebooks, plan
+from ldlrepro import config, jobs, notebooks, plan
 from ldlrepro.compare import measures
 from ldlrepro.data.fetch import default_mirrors, local_sources
 from ldlrepro.errors import UserError
@@ -76,34 +77,32 @@ class Wiring:
 
     def unit_pixels(self, wildcards: Any) -> list[str]:
         """The aligned faces, for methods that read images."""
-        wanted = self._method(wildcards).get("needs", {}).get("images")
+        wanted = _method(wildcards.method).get("needs", {}).get("images")
         return [f"data/ready/{wildcards.dataset}.pixels.npy"] if wanted else []
 
     def unit_gpu(self, wildcards: Any) -> int:
         return plan.resources(_unit(wildcards))["gpu"]
 
     def method_spec(self, wildcards: Any) -> str:
-        select_by = plan.protocol(wildcards.protocol).get("select_by", "kl")
-        return provenance.spec_digest(self._method(wildcards), select_by)
+        return plan.spec_digest(_unit(wildcards))
 
     def method_code(self, wildcards: Any) -> str:
-        return provenance.method_digest(self._method(wildcards))
+        return provenance.method_digest(_method(wildcards.method))
 
     def unit_threads(self, wildcards: Any) -> int:
         return plan.resources(_unit(wildcards))["threads"]
 
     def unit_mem_mb(self, wildcards: Any, attempt: int) -> int:
-        """More memory on every attempt: a job killed for memory comes back with more."""
-        return plan.resources(_unit(wildcards))["mem_mb"] * attempt
+        return jobs.mem_mb(_chunk(wildcards), attempt)
 
     def unit_runtime(self, wildcards: Any, attempt: int) -> int:
-        return plan.resources(_unit(wildcards))["runtime"] * attempt
+        return jobs.minutes(_chunk(wildcards), attempt)
 
-    def _method(self, wildcards: Any) -> dict[str, Any]:
-        if not config.method_exists(wildcards.method):
-            # Only a full dry run plans methods that do not exist yet.
-            return {"class": "ldlrepro.models.base.LDLEstimator"}
-        return config.load_method(wildcards.method)
+    def unit_priority(self, wildcards: Any) -> int:
+        return jobs.priority(_chunk(wildcards))
+
+    def unit_group(self, wildcards: Any) -> str | None:
+        return jobs.group(_chunk(wildcards))
 
     # ------------------------------------------------------------------ papers
 
@@ -185,6 +184,17 @@ class Wiring:
 
 def _unit(wildcards: Any) -> plan.Unit:
     return plan.Unit(wildcards.protocol, wildcards.dataset, wildcards.method)
+
+
+@cache
+def _method(method: str) -> dict[str, Any]:
+    if not config.method_exists(method):  # only a full dry run plans methods to come
+        return {"class": "ldlrepro.models.base.LDLEstimator"}
+    return config.load_method(method)
+
+
+def _chunk(wildcards: Any) -> plan.Chunk:
+    return plan.Chunk.parse(_unit(wildcards), wildcards.chunk)
 
 
 def _experiment(wildcards: Any) -> dict[str, Any]:

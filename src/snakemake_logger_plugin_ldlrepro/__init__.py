@@ -103,6 +103,9 @@ class LogHandler(LogHandlerBase):
             "Workflow defines",
             "Waiting at most",
             "Touching output",
+            "group jobs:",
+            "Auto-selected partition",
+            "Cleaning up SLURM log files",
         )
         return text.startswith(starts)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import config, own, plan
+from ldlrepro import config, jobs, measured, own, plan
 from ldlrepro.compare import collect, measures
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
@@ -67,7 +67,7 @@ class Checkout:
     @staticmethod
     def forget() -> None:
         """Drop what modules remember of files, for a test changes them."""
-        for module in (config, own, plan, collect, measures, provenance, build):
+        for module in (config, own, plan, measured, jobs, collect, measures, provenance, build):
             for value in vars(module).values():
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()

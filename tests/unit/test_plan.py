@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from ldlrepro import config, plan
 from ldlrepro.errors import UserError
+from ldlrepro.measured import Measured
 from ldlrepro.plan import Chunk, Unit
 
 UNIT = Unit("mslp", "sjaffe", "sa_bfgs")
@@ -141,12 +144,47 @@ def test_chunks_hold_every_fold_once_in_parts_of_nearly_equal_size(folds, per_jo
             plan, "protocol", lambda name: {"scheme": "kfold", "folds": folds, "repeats": repeats}
         )
         patch.setattr(plan, "resources", lambda unit: {"folds_per_job": per_job})
+        patch.setattr(plan.measured, "reference", lambda *of: None)
         chunks = plan.chunks(UNIT)
     covered = [i for chunk in chunks for i in range(chunk.first, chunk.last + 1)]
     assert covered == list(range(folds * repeats))
     sizes = [chunk.last - chunk.first + 1 for chunk in chunks]
     assert max(sizes) <= per_job
     assert max(sizes) - min(sizes) <= 1
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=60))
+def test_a_measured_unit_is_cut_into_jobs_of_limited_length_but_not_within_a_fold(seconds):
+    known = Measured(tuple(seconds), peak_mb=100, spec_sha256="")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "protocol", lambda name: {"scheme": "kfold", "folds": len(seconds)})
+        patch.setattr(plan.measured, "reference", lambda *of: known)
+        chunks = plan.chunks(UNIT)
+    covered = [i for chunk in chunks for i in range(chunk.first, chunk.last + 1)]
+    assert covered == list(range(len(seconds)))
+    lengths = [sum(seconds[c.first : c.last + 1]) for c in chunks]
+    for chunk, length in zip(chunks, lengths, strict=True):
+        assert length <= plan.LONGEST_JOB_S or chunk.first == chunk.last
+    for here, there in itertools.pairwise(chunks):  # no cut was needless
+        assert sum(seconds[here.first : there.first + 1]) > plan.LONGEST_JOB_S
+
+
+def test_the_reference_cuts_a_dear_unit():
+    unit = Unit("mslp", "sbu_3dfe", "aa_bp@toolbox")
+    seconds = plan.measured.reference(astuple(unit)).seconds
+    for chunk in plan.chunks(unit):
+        length = sum(seconds[chunk.first : chunk.last + 1])
+        assert length <= plan.LONGEST_JOB_S or chunk.first == chunk.last
+    assert len(plan.chunks(unit)) > 1
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [("0-4", "5-9", False), ("0-4", "4-4", True), ("all", "7-8", True), ("3-3", "0-9", True)],
+)
+def test_chunks_overlap_when_they_share_a_fold(a, b, expected):
+    one, other = Chunk.parse(UNIT, a), Chunk.parse(UNIT, b)
+    assert one.overlaps(other) == other.overlaps(one) == expected
 
 
 def test_where_only_the_data_know_the_number_of_folds_there_is_one_chunk():

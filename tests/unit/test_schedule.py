@@ -38,6 +38,18 @@ def test_a_job_that_wants_more_cores_than_there_are_takes_all():
     assert (found.wall_seconds, found.core_seconds, found.efficiency) == (4, 8, 1)
 
 
+def test_starting_jobs_takes_time_but_is_no_work():
+    found = simulate([Job("a", 3, start_s=1), Job("b", 3, start_s=1)], 1, [])
+    assert (found.wall_seconds, found.core_seconds, found.efficiency) == (8, 6, 0.75)
+
+
+def test_jobs_over_a_twentieth_of_the_ideal_wall_time_are_named():
+    short = [Job("short", 20)] * 100
+    found = simulate([*short, Job("long", 65)], 2, [])
+    assert [job.name for job in found.too_long] == ["long"]
+    assert simulate([Job("short", 20)], 2, []).too_long == [], "shorter than a minute"
+
+
 def test_jobs_are_the_chunks_of_a_unit_with_the_times_of_its_folds():
     unit = plan.Unit("ldldf", "sjaffe", "ldldf")
     other = plan.Unit("ldldf", "sbu_3dfe", "ldldf")
@@ -46,7 +58,9 @@ def test_jobs_are_the_chunks_of_a_unit_with_the_times_of_its_folds():
     record = UnitScores(*names, rows, {}, "local")
     jobs, missing = jobs_of([unit, other], {record.key: record}, {})
     assert missing == [other]
-    assert sum(job.seconds for job in jobs) == pytest.approx(sum(range(10)) + START_S * len(jobs))
+    assert sum(job.seconds for job in jobs) == sum(range(10))
+    assert sum(job.wall for job in jobs) == sum(range(10)) + START_S * len(jobs)
+    assert sum(job.folds for job in jobs) == 10
     assert len(jobs) == len(plan.chunks(unit))
 
 
@@ -56,10 +70,10 @@ def test_more_cores_take_less_time_in_the_answer(capsys):
         assert cli.main(["schedule", "structrf", "--cores", cores, "--json"]) == 0
         (found[cores],) = json.loads(capsys.readouterr().out)
     assert found["1"]["core hours"] == found["32"]["core hours"]
-    assert found["32"]["wall hours"] < found["1"]["wall hours"] / 8
+    assert found["32"]["wall minutes"] < found["1"]["wall minutes"] / 8
 
 
 def test_no_cores_are_refused(capsys):
     with pytest.raises(SystemExit):
         cli.main(["schedule", "structrf", "--cores", "0"])
-    assert "'0' is no number of cores" in capsys.readouterr().err
+    assert "'0' is no number" in capsys.readouterr().err

@@ -193,11 +193,9 @@ def _problems(scope: Scope, unit: plan.Unit, scored: UnitScores) -> list[str]:
 
 def current_digests(unit: plan.Unit) -> dict[str, str]:
     """What a record of this unit would say if it were made now."""
-    spec = config.load_method(unit.method)
-    select_by = plan.protocol(unit.protocol).get("select_by", "kl")
     return {
-        "spec_sha256": provenance.spec_digest(spec, select_by),
-        "code_sha256": provenance.method_digest(spec),
+        "spec_sha256": plan.spec_digest(unit),
+        "code_sha256": provenance.method_digest(config.load_method(unit.method)),
         "lock_sha256": provenance.lock_digest(),
     }
 

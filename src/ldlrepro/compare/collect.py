@@ -82,6 +82,7 @@ def local_units(places: Places, units: Iterable[plan.Unit]) -> Units:
     for unit in units:
         paths = [plan.record_path(places.results, chunk) for chunk in plan.chunks(unit)]
         present = {path: _rows(path) for path in paths if path.is_file()}
+        present = present or _of_another_cut(paths[0].parent)
         current = {path: rows for path, rows in present.items() if _is_current(places, rows)}
         if current:
             scored = score_unit(places, unit, current)
@@ -114,6 +115,24 @@ def _again(path: Path) -> str:
         "To compute it again, remove it and give the same snakemake command again:\n"
         f"  rm -f {path} {predictions_path(path)}"
     )
+
+
+def _of_another_cut(folder: Path) -> dict[Path, list[FoldRow]]:
+    """Records of a unit that was cut into other chunks when it was run; every fold once."""
+    paths = sorted(folder.glob("folds_*.parquet"), key=lambda path: -path.stat().st_mtime)
+    found: dict[Path, list[FoldRow]] = {}
+    seen: dict[tuple[int, int], FoldRow] = {}
+    for path in paths:
+        rows = [row for row in _rows(path) if (row.repeat, row.fold) not in seen]
+        newest = next(iter(seen.values()), rows[0] if rows else None)
+        if newest and all(_made_alike(row, newest) for row in rows):
+            found[path] = rows
+            seen |= {(row.repeat, row.fold): row for row in rows}
+    return found
+
+
+def _made_alike(row: FoldRow, other: FoldRow) -> bool:
+    return (row.spec_sha256, row.code_sha256) == (other.spec_sha256, other.code_sha256)
 
 
 def _is_current(places: Places, rows: list[FoldRow]) -> bool:

@@ -3,7 +3,8 @@
 Finished folds go to a journal beside the results. It is not an output of the Snakemake rule,
 because Snakemake deletes the outputs of a job that failed. The name of a journal holds a digest of
 everything that decides the numbers, so a fold computed by other code is never taken up. Journals
-outlive the unit: they are thrown away when the paper is compared.
+outlive the unit: they are thrown away when the paper is compared. Where the folds of a unit have
+been cut into other chunks since, finished folds come from the records of the old ones.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from ldlrepro.runs.watch import CURVES, FoldName, FoldWatch
 Say = Callable[[str], None]
 # Errors of the machine, not of the method: the job fails and is tried again with more.
 MACHINE_ERRORS = (MemoryError, OSError)
+# What decides a fold's numbers, beside the seed.
+DECIDING = ("data_sha256", "folds_sha256", "spec_sha256", "code_sha256", "versions")
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,9 @@ def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
             if names:
                 common["machine"] = {**common["machine"], "gpu": ", ".join(names)}
             journal = _Journal(job.journal / _identity(job, common, pixels_sha256))
-            rows, predictions = _run_folds(job, spec, X, data.D, folds, common, journal, say)
+            # Records do not say which pixels they were made of.
+            known = {} if job.fresh or pixels_sha256 else _recorded_elsewhere(job, common)
+            rows, predictions = _run_folds(job, spec, X, data.D, folds, common, journal, known, say)
     except (DataUnavailable, cards.NoCardError) as error:
         rows = [_unavailable(job, common, index, str(error)) for index in _positions(job.chunk)]
         predictions = {}
@@ -89,12 +94,15 @@ def _run_folds(
     folds: list[Fold],
     common: Mapping[str, Any],
     journal: _Journal,
+    recorded: Mapping[tuple[int, int], tuple[FoldRow, np.ndarray]],
     say: Say,
 ) -> tuple[list[FoldRow], dict[tuple[int, int], np.ndarray]]:
     names = _names(job.chunk.unit)
     rows, predictions, busy = [], {}, 0.0
     for number, fold in enumerate(folds, start=1):
-        saved = None if job.fresh else journal.load(fold)
+        saved, origin = recorded.get((fold.repeat, fold.fold)), "from another record"
+        if saved is None and not job.fresh:
+            saved, origin = journal.load(fold), "from the journal"
         if saved is None:
             name = FoldName(names, fold.repeat, fold.fold)
             curves = job.record.parent / CURVES
@@ -102,6 +110,7 @@ def _run_folds(
                 with watched_by(watch):
                     row, P = _run_one(job, spec, X, D, fold, common)
                 busy += row.fit_s + row.predict_s
+                origin = f"fit {row.fit_s:.2f} s"
                 if P is not None:
                     journal.save(row, P)
                 watch.forget()
@@ -110,11 +119,10 @@ def _run_folds(
         rows.append(row)
         if P is not None:
             predictions[fold.repeat, fold.fold] = P
-        origin = "from the journal" if saved else f"fit {row.fit_s:.2f} s"
         say(f"{'/'.join(names)} fold {number}/{len(folds)} {row.status}, {origin}")
-    outside = max(0.0, _process_age() - busy)
-    for row in rows:
-        row.overhead_s = outside / len(rows)
+    mine = [row for row in rows if (row.repeat, row.fold) not in recorded]
+    for row in mine:
+        row.overhead_s = max(0.0, _process_age() - busy) / len(mine)
     return rows, predictions
 
 
@@ -238,14 +246,35 @@ def _provenance(job: UnitJob, spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _identity(job: UnitJob, common: Mapping[str, Any], pixels_sha256: str) -> str:
-    deciding = {
-        key: common[key]
-        for key in ("data_sha256", "folds_sha256", "spec_sha256", "code_sha256", "versions")
-    }
+    deciding = {key: common[key] for key in DECIDING}
     if pixels_sha256:
         deciding["pixels_sha256"] = pixels_sha256
     text = json.dumps({**deciding, "seed": job.seed}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _recorded_elsewhere(
+    job: UnitJob, common: Mapping[str, Any]
+) -> dict[tuple[int, int], tuple[FoldRow, np.ndarray]]:
+    """Folds in other records of the unit, for it may have been cut into other chunks before."""
+    found = {}
+    for path in sorted(job.record.parent.glob("folds_*.parquet")):
+        other = plan.Chunk.parse(job.chunk.unit, path.stem.removeprefix("folds_"))
+        if path == job.record or not other.overlaps(job.chunk):
+            continue
+        try:
+            rows, predictions = records.read_rows(path), records.read_predictions(path)
+        except Exception:  # a damaged record of any kind is no record
+            continue
+        for row in rows:
+            seed = seed_for(job.seed, *_names(job.chunk.unit), row.repeat, row.fold)
+            same = all(getattr(row, key) == common[key] for key in DECIDING)
+            P = predictions.get((row.repeat, row.fold))
+            if P is None or row.status != OK or row.seed != f"{seed:032x}" or not same:
+                continue
+            if records.digest(P) == row.predictions_sha256:
+                found[row.repeat, row.fold] = row, P
+    return found
 
 
 def _names(unit: plan.Unit) -> tuple[str, str, str]:

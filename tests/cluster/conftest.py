@@ -1,0 +1,157 @@
+"""A throw-away SLURM, and copies of the project that run on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldlrepro.runs.records import FoldRow, read_rows
+from tests.cluster.slurm import Cluster, missing_programs
+from tests.workflow.conftest import Project, copy_project
+
+# Predicts the mean of the training labels, and can be told to take time or memory.
+BURDEN = """
+import os
+import time
+
+import numpy as np
+
+from ldlrepro.models.base import LDLEstimator
+
+
+class Burden(LDLEstimator):
+    def _fit(self, X, D):
+        load = np.ones(int(os.environ.get("BURDEN_MB", 0)) << 17)
+        time.sleep(float(os.environ.get("BURDEN_S", 0)) + len(load) / (100 << 17))
+        self.mean_ = D.mean(axis=0)
+
+    def _predict(self, X):
+        return np.tile(self.mean_, (len(X), 1))
+"""
+BURDEN_METHOD = """
+title: Burden
+class: ldlrepro.models.burden.Burden
+resources: {mem_mb: 100, runtime: 10}
+"""
+UNIT = "units/tiny/toy/burden/folds_0-4"
+RECORD = f"results/{UNIT}.parquet"
+
+
+@dataclass
+class ClusterProject(Project):
+    """A checkout whose `snakemake` submits to the cluster."""
+
+    cluster: Cluster
+    burden: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        ours, slurm = super().environment, self.cluster.environment
+        path = f"{slurm['PATH'].split(os.pathsep)[0]}{os.pathsep}{ours['PATH']}:/usr/sbin"
+        return ours | slurm | self.burden | {"PATH": path}
+
+    def submit(self, *arguments: str) -> subprocess.Popen[str]:
+        """As a user calls it, but looking every second."""
+        return self.start(
+            "snakemake",
+            "--profile",
+            "profiles/slurm",
+            "--slurm-init-seconds-before-status-checks",
+            "1",
+            "--latency-wait",
+            "20",
+            "--nolock",
+            *arguments,
+        )
+
+    def jobs(self) -> list[dict[str, str]]:
+        """What SLURM says of this project's jobs, in the order of their submission."""
+        told = self.cluster.call("scontrol", "show", "job", "-o").splitlines()
+        jobs = [dict(re.findall(r"([\w/:]+)=(\S*)", line)) for line in told]
+        mine = [job for job in jobs if job.get("WorkDir") == str(self.root)]
+        return sorted(mine, key=lambda job: int(job["JobId"]))
+
+    def wait_for_folds(self, count: int = 1) -> dict[int, str]:
+        """Until so many folds are in the journal: which, and when each was started."""
+        until(lambda: len(self.journal()) >= count, "a fold in the journal")
+        return self.journal()
+
+    def journal(self) -> dict[int, str]:
+        found = {}
+        for path in sorted((self.root / "results/journal").rglob("r*_f*.npz")):
+            with np.load(path) as stored:
+                row = json.loads(str(stored["row"]))
+            found[row["fold"]] = row["started_at"]
+        return found
+
+    def rows(self) -> list[FoldRow]:
+        return read_rows(self.root / RECORD)
+
+    def burden_bytes(self) -> bytes:
+        return (self.root / f"results/{UNIT}.npz").read_bytes()
+
+
+def until(condition: Callable[[], bool], what: str, seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.3)
+
+
+def finish(process: subprocess.Popen[str], status: int = 0, seconds: float | None = 600) -> str:
+    output, _ = process.communicate(timeout=seconds)
+    assert process.returncode == status, output
+    return output
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    if missing := missing_programs():
+        pytest.skip(f"no SLURM here ({', '.join(missing)}); tests/cluster/install.sh brings it")
+    folder = Path(tempfile.mkdtemp(prefix="slurm-"))  # short, for it holds a socket
+    cluster = Cluster(folder)
+    cluster.start()
+    yield cluster
+    cluster.call("scancel", "--me")
+    cluster.stop()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def local(tmp_path_factory, cluster) -> Project:
+    """The tiny paper and the burden, undisturbed and without the cluster; for reading only."""
+    project = _copy(tmp_path_factory)
+    project.snakemake("results/compare/tiny/cells.csv", RECORD)
+    project.run("ldlrepro", "record", "tiny")
+    return project
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory, cluster, local) -> Callable[..., ClusterProject]:
+    """A checkout with data and folds, in which no unit has run."""
+
+    def make(**burden: str) -> ClusterProject:
+        project = _copy(tmp_path_factory)
+        for part in ("data", "results/folds", ".snakemake"):
+            shutil.copytree(local.root / part, project.root / part)
+        return ClusterProject(project.root, cluster, burden)
+
+    return make
+
+
+def _copy(tmp_path_factory) -> Project:
+    project = copy_project(tmp_path_factory.mktemp("cluster") / "project")
+    (project.root / "src/ldlrepro/models/burden.py").write_text(BURDEN)
+    (project.root / "config/methods/burden.yaml").write_text(BURDEN_METHOD)
+    return project

@@ -1,0 +1,118 @@
+"""Another cut of a unit into chunks computes nothing again and changes no record."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldlrepro import plan
+from ldlrepro.compare.collect import Places, local_units
+from ldlrepro.compare.reference import write_reference
+from ldlrepro.runs.records import predictions_path, read_predictions, read_rows
+from ldlrepro.runs.unit import UnitJob, run_unit
+
+UNIT = plan.Unit("tiny", "toy", "near")
+PLACES = Places(Path("results"), Path("data"))
+
+
+def origins(job: UnitJob) -> list[str]:
+    lines: list[str] = []
+    run_unit(job, lines.append)
+    return [line.rpartition(", ")[2].partition(" ")[2] for line in lines]
+
+
+@pytest.fixture
+def uncut(ready):
+    """All folds in one record, and no journal any more."""
+    job = ready.job(folds="0-3")
+    run_unit(job)
+    for path in job.journal.glob("*/r*.npz"):
+        path.unlink()
+    return ready
+
+
+def test_folds_come_from_the_record_of_another_cut(uncut):
+    rows = read_rows(uncut.job(folds="0-3").record)
+    old = read_predictions(uncut.job(folds="0-3").record)
+    for part in ("0-1", "2-3"):
+        job = uncut.job(folds=part)
+        assert set(origins(job)) == {"another record"}
+        first, last = map(int, part.split("-"))
+        assert [asdict(r) for r in read_rows(job.record)] == [
+            asdict(r) for r in rows[first : last + 1]
+        ]
+        for key, P in read_predictions(job.record).items():
+            assert P.tobytes() == old[key].tobytes()
+
+
+def test_pieces_come_together_again_and_only_the_missing_fold_is_computed(uncut):
+    for part in ("0-1", "2-2"):
+        run_unit(uncut.job(folds=part))
+    uncut.job(folds="0-3").record.unlink()
+    for path in uncut.job().journal.glob("*/r*.npz"):
+        path.unlink()
+    taken = origins(uncut.job(folds="0-3"))
+    assert taken[:3] == ["another record"] * 3
+    assert taken[3] != "another record"
+
+
+def test_told_to_compute_afresh_it_does(uncut):
+    assert "another record" not in origins(uncut.job(folds="0-1", fresh=True))
+
+
+def change_settings(checkout, patch):
+    checkout.edit("config/methods/near.yaml", "n_neighbors: 4", "n_neighbors: 3")
+
+
+def change_seed(checkout, patch):
+    patch.setattr("ldlrepro.runs.unit.seed_for", lambda *parts: 7)
+
+
+def damage_predictions(checkout, patch):
+    path = predictions_path(checkout.job(folds="0-3").record)
+    arrays = {name: P + 1e-9 for name, P in np.load(path).items()}
+    np.savez(path, **arrays)
+
+
+def cut_the_record_short(checkout, patch):
+    path = checkout.job(folds="0-3").record
+    path.write_bytes(path.read_bytes()[:-50])
+
+
+@pytest.mark.parametrize(
+    "change", [change_settings, change_seed, damage_predictions, cut_the_record_short]
+)
+def test_what_does_not_fit_is_computed_again(uncut, monkeypatch, change):
+    change(uncut, monkeypatch)
+    assert "another record" not in origins(uncut.job(folds="0-1"))
+
+
+def test_the_reference_is_the_same_before_and_after_another_cut(uncut, monkeypatch, tmp_path):
+    def written(name: str) -> dict[str, str]:
+        uncut.forget()
+        units = local_units(PLACES, [UNIT])
+        return {p.name: p.read_text() for p in write_reference(tmp_path / name, units.values(), "")}
+
+    before = written("before")
+    assert set(before) == {"near.csv", "near.json"}
+    halves = [plan.Chunk(UNIT, 0, 1), plan.Chunk(UNIT, 2, 3)]
+    monkeypatch.setattr(plan, "chunks", lambda unit: halves)
+    assert written("to be cut") == before, "results of the old cut are out of sight"
+    for part in ("0-1", "2-3"):
+        run_unit(uncut.job(folds=part))
+    assert written("cut") == before
+
+
+def test_of_several_old_cuts_every_fold_counts_once_and_settings_are_not_mixed(uncut, monkeypatch):
+    run_unit(uncut.job(folds="1-3"))
+    monkeypatch.setattr(plan, "chunks", lambda unit: [plan.Chunk(UNIT, n, n) for n in range(4)])
+    (found,) = local_units(PLACES, [UNIT]).values()
+    assert [row.fold for row in found.rows] == [0, 1, 2, 3]
+    change_settings(uncut, monkeypatch)
+    run_unit(uncut.job(folds="0-2"))
+    (found,) = local_units(PLACES, [UNIT]).values()
+    assert [row.fold for row in found.rows] == [0, 1, 2]
+    assert len({row.spec_sha256 for row in found.rows}) == 1
