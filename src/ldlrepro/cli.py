@@ -151,14 +151,8 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     )
     _verb(verbs, "papers", f"{here}.papers", "List the papers and their protocols.", json=True)
 
-    check = _verb(
-        verbs,
-        "check",
-        "ldlrepro.checking.check",
-        "Say what is wrong with a method, a data set or a measure of your own: a method is held "
-        "against the rules that all methods keep.",
-        json=True,
-    )
+    text = "Say what is wrong with a method, a data set or a measure of your own, by its YAML file."
+    check = _verb(verbs, "check", "ldlrepro.checking.check", text, json=True)
     check.add_argument("file", help="its YAML file, anywhere")
 
     verdicts = _verb(
@@ -183,13 +177,8 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     )
     claims.add_argument("paper", nargs="*", help="papers; default all five")
 
-    leaderboard = _verb(
-        verbs,
-        "leaderboard",
-        f"{here}.leaderboard",
-        "Rank the methods of each protocol over the data sets that all of them have.",
-        json=True,
-    )
+    text = "Rank the methods of each protocol over the data sets that all of them have."
+    leaderboard = _verb(verbs, "leaderboard", f"{here}.leaderboard", text, json=True)
     leaderboard.add_argument("paper", nargs="*", help="papers; default all five")
     leaderboard.add_argument("--measure", default="kl", help="default: %(default)s")
 
