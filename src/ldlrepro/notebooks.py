@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import tempfile
 from pathlib import Path
 
 from ldlrepro import config
@@ -42,17 +43,18 @@ def notebook(args: argparse.Namespace) -> int:
     path = config.project_root() / "notebooks" / f"{args.name}.ipynb"
     book = nbformat.read(path, as_version=4)
     os.environ[PAPER] = args.paper
-    # A socket of this user's own; jupyter's default is an open port of this machine.
-    kernel = AsyncKernelManager(kernel_name="python3", transport="ipc")
     # Results and data are read from here, wherever the checkout is.
     where = {"metadata": {"path": str(Path.cwd())}}
-    try:
-        NotebookClient(book, km=kernel, timeout=CELL_SECONDS, resources=where).execute()
-    except CellExecutionError as error:
-        said = re.sub(r"\x1b\[[0-9;]*m", "", f"{error.ename}: {error.evalue}")
-        raise UserError(
-            f"{path}: a cell failed: {said}. Open it with Jupyter to see where."
-        ) from None
+    with tempfile.TemporaryDirectory(prefix="ldlrepro-kernel-") as folder:
+        # Sockets that only this user can open; jupyter's default are open ports of this machine.
+        kernel = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{folder}/kernel")
+        try:
+            NotebookClient(book, km=kernel, timeout=CELL_SECONDS, resources=where).execute()
+        except CellExecutionError as error:
+            said = re.sub(r"\x1b\[[0-9;]*m", "", f"{error.ename}: {error.evalue}")
+            raise UserError(
+                f"{path}: a cell failed: {said}. Open it with Jupyter to see where."
+            ) from None
     page, _ = HTMLExporter(embed_images=True).from_notebook_node(book)
     out = RESULTS / "notebooks" / f"{args.name}.html"
     write_text(out, page)
