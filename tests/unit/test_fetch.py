@@ -658,3 +658,36 @@ def test_status_files_that_are_not_ours_are_refused(tmp_path: Path) -> None:
     (tmp_path / "demo" / "fetch.json").write_text("[]")
     with pytest.raises(UserError, match="not a status"):
         fetching.read_status(tmp_path / "demo")
+
+
+def test_drawing_that_is_cut_short_leaves_no_status_of_an_earlier_one(tmp_path, monkeypatch):
+    from ldlrepro.data import synthetic
+    from ldlrepro.data.fetch import read_status
+
+    fetch("toy", tmp_path, [], offline=True, progress=False)
+    assert read_status(tmp_path / "raw" / "toy").available
+
+    def killed(folder: Path, **arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(synthetic, "draw", killed)
+    with pytest.raises(KeyboardInterrupt):
+        fetch("toy", tmp_path, [], offline=True, progress=False)
+    with pytest.raises(UserError, match="not fetched yet"):
+        read_status(tmp_path / "raw" / "toy")
+
+
+def test_preparing_waits_for_a_fetch_under_way(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import TimeoutError as Waiting
+
+    from ldlrepro.data.fetch import locked
+    from ldlrepro.data.registry import prepare
+
+    fetch("toy", tmp_path, [], offline=True, progress=False)
+    with ThreadPoolExecutor(1) as pool:
+        with locked("toy", tmp_path):
+            preparing = pool.submit(prepare, "toy", tmp_path)
+            with pytest.raises(Waiting):
+                preparing.result(timeout=1)
+        assert preparing.result(timeout=60).is_file()

@@ -93,7 +93,7 @@ def fetch_spec(
     folder = data_dir / "raw" / dataset_id
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(data_dir / ".locks" / f"{dataset_id}.lock") as alone:
+        with locked(dataset_id, data_dir) as alone:
             if "images_of" in spec:
                 status = _borrow(dataset_id, spec["images_of"], data_dir, mirrors)
             elif spec["reader"].startswith("drawn_"):
@@ -292,6 +292,8 @@ def _draw(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> FetchStatus
     from ldlrepro.data.synthetic import draw
 
     generator = dict(spec["generator"])
+    # Drawing begins with an empty folder: no earlier status may speak for it if that is cut short.
+    (folder / "fetch.json").unlink(missing_ok=True)
     draw(folder, **generator)
     arguments = ", ".join(f"{k}={v}" for k, v in generator.items() if k != "name")
     source = f"drawn: {generator['name']}({arguments})"
@@ -327,10 +329,11 @@ def _write_status(path: Path, status: FetchStatus) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[bool]:
-    """Wait until no other process fetches this data set; False where locks do not exist."""
+def locked(dataset_id: str, data_dir: Path) -> Iterator[bool]:
+    """Wait until nobody else fetches or reads the raw files; False where locks do not exist."""
     import fcntl
 
+    path = data_dir / ".locks" / f"{dataset_id}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", encoding="utf-8") as handle:
         try:

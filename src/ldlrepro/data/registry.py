@@ -13,7 +13,7 @@ import numpy as np
 from ldlrepro.config import load_dataset, project_root
 from ldlrepro.data.checksums import sha256_of
 from ldlrepro.data.dataset import Dataset, DataUnavailable
-from ldlrepro.data.fetch import FetchStatus, default_mirrors, fetch, read_status
+from ldlrepro.data.fetch import FetchStatus, default_mirrors, fetch, locked, read_status
 from ldlrepro.data.images.reading import (
     faces_table,
     features_of,
@@ -53,6 +53,12 @@ def prepare(dataset_id: str, data_dir: Path) -> Path:
 
 def prepare_spec(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
     """``prepare`` for a data set described by ``spec``."""
+    # A fetch that outlived its workflow may still be at work on the raw files.
+    with locked(dataset_id, data_dir):
+        return _prepare(dataset_id, spec, data_dir)
+
+
+def _prepare(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
     folder = data_dir / "raw" / dataset_id
     status = read_status(folder)
     path = ready_path(dataset_id, data_dir)
