@@ -17,7 +17,7 @@ from typing import Any
 
 from ldlrepro import config, measured, sweeps
 from ldlrepro.errors import UserError, nearest, unknown
-from ldlrepro.protocols.folds import count_folds
+from ldlrepro.protocols import folds
 from ldlrepro.runs import provenance
 
 NOT_IMPLEMENTED = "method not implemented"
@@ -124,6 +124,13 @@ def protocol(name: str) -> dict[str, Any]:
             f"unknown protocol '{name}'.{nearest(name, known)} `ldlrepro papers` lists them."
         )
     return known[name][1]
+
+
+def count_folds(definition: Mapping[str, Any]) -> int | None:
+    """Runs per method; None where only the data know how many persons, or bundles of them, are."""
+    if definition["scheme"] == "leave_one_group_out":
+        return definition.get("folds")
+    return folds.count_folds(definition)
 
 
 # ---------------------------------------------------------------------- cells

@@ -229,3 +229,9 @@ def test_resources_go_from_defaults_over_the_method_to_the_data_set(checkout):
     assert plain == {**plan.DEFAULT_RESOURCES, "threads": 4, "mem_mb": 100}
     assert movie == {**plain, "mem_mb": 9000}
     assert plan.resources(Unit("mslp", "movie", "to_come")) == plan.DEFAULT_RESOURCES
+
+
+def test_folds_of_bundled_persons_are_counted_without_the_data():
+    assert plan.count_folds({"scheme": "leave_one_group_out", "folds": 10}) == 10
+    assert plan.count_folds({"scheme": "leave_one_group_out"}) is None
+    assert plan.count_folds({"scheme": "kfold", "folds": 5, "repeats": 2}) == 10
