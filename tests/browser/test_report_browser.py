@@ -198,7 +198,7 @@ def made_up_paper(paper: str, rng: random.Random) -> PaperPage:
         authors="Its authors",
         venue="A journal",
         year=2018,
-        protocol_text=["Ten folds."],
+        protocols=[(["folds"], "Ten folds.")],
         rows=rows,
         tables={table: f"what table {table} shows" for table in {row.table: 0 for row in rows}},
         units=units,

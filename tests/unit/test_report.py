@@ -99,7 +99,7 @@ def page(rows: list[VerdictRow] | None = None, units: list[UnitScores] | None = 
         "authors": "A. Author",
         "venue": "Nowhere",
         "year": 2020,
-        "protocol_text": ["Two folds."],
+        "protocols": [(["folds"], "Two folds.")],
         "rows": [cell()] if rows is None else rows,
         "tables": {"1": "one measure"},
         "units": [unit()] if units is None else units,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ldlrepro import __version__, config, experiments, notebooks, plan, sweeps
 from ldlrepro.compare.bands import bands_of, with_bands
@@ -44,7 +46,7 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
         authors=tree["authors"],
         venue=tree["venue"],
         year=tree["year"],
-        protocol_text=[definition["text"] for definition in tree["protocols"].values()],
+        protocols=_protocols(tree["protocols"]),
         rows=rows,
         tables={number: table["title"] for number, table in tree["tables"].items()},
         units=chosen,
@@ -149,6 +151,14 @@ def _leaks(results: Path, units: list[plan.Unit]) -> list[tuple[str, str, str]]:
             if facts["available"]:
                 found.append((protocol, dataset, facts["text"]))
     return found
+
+
+def _protocols(definitions: Mapping[str, Any]) -> list[tuple[list[str], str]]:
+    """Each text once, with the names of the protocols that it tells of."""
+    names: dict[str, list[str]] = {}
+    for name, definition in definitions.items():
+        names.setdefault(definition["text"], []).append(name)
+    return [(same, text) for text, same in names.items()]
 
 
 def _photographs(data: Path, units: list[plan.Unit]) -> list[Photographs]:

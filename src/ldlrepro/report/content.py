@@ -149,7 +149,8 @@ class PaperPage:
     authors: str
     venue: str
     year: int
-    protocol_text: list[str]
+    protocols: list[tuple[list[str], str]]
+    """What was done, once, and the protocols that did it."""
     """How it was run: one paragraph each."""
     rows: list[VerdictRow]
     """In the order in which the paper prints them."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro import experiments
+from ldlrepro.compare.collect import UnitScores
 from ldlrepro.files import write_text
 from ldlrepro.report.content import VERDICT_SIGNS, Curve, Figure, PaperPage, measure_title
 from ldlrepro.report.ranks import rank_figure
@@ -139,31 +140,38 @@ def _methods(page: PaperPage) -> Any:
     """Mean KL per data set: a mark per method, and a line for the training-mean control."""
     hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
     units = [unit for unit in page.units if unit.values("kl") and unit.method not in hidden]
-    datasets = list(dict.fromkeys(unit.dataset for unit in units))
-    figure, axes = canvas(height=1.4 + 0.3 * max(1, len(datasets)))
+    floor = {_place(u): _mean(u.values("kl")) for u in units if u.method == "train_mean"}
+    units = [u for u in units if u.method not in CONTROL_METHODS and floor.get(_place(u))]
+    places = list(dict.fromkeys(_place(unit) for unit in units))
+    methods = sorted({unit.method for unit in units})
+    figure, axes = canvas(height=1.4 + max(0.3 * len(places), 0.18 * len(methods), 0.3))
     if not units:
         return _nothing(figure, axes, "nothing has been run yet")
-    floor = {u.dataset: _mean(u.values("kl")) for u in units if u.method == "train_mean"}
-    methods = sorted({u.method for u in units} - set(CONTROL_METHODS))
     for number, method in enumerate(methods):
-        mine = [u for u in units if u.method == method and floor.get(u.dataset)]
+        mine = [unit for unit in units if unit.method == method]
         axes.scatter(
-            [_mean(u.values("kl")) / floor[u.dataset] for u in mine],
-            [datasets.index(u.dataset) for u in mine],
+            [_mean(unit.values("kl")) / floor[_place(unit)] for unit in mine],
+            [places.index(_place(unit)) for unit in mine],
             s=26,
             marker=_MARKS[number % len(_MARKS)],
             label=page.method_titles.get(method, method),
             alpha=0.85,
         )
+    several = len({protocol for protocol, _ in places}) > 1
+    labels = [f"{data}, {protocol}" if several else data for protocol, data in places]
     axes.axvline(1, color="#4a5568", linewidth=0.8)
     axes.set_xscale("log")
-    axes.set_yticks(range(len(datasets)), datasets)
-    axes.set_ylim(len(datasets) - 0.5, -0.5)
+    axes.set_yticks(range(len(places)), labels)
+    axes.set_ylim(len(places) - 0.5, -0.5)
     axes.set_xlabel("mean KL divided by that of the training mean (left of the line is better)")
     axes.grid(axis="y", linewidth=0.3)
-    if methods:
-        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
     return figure
+
+
+def _place(unit: UnitScores) -> tuple[str, str]:
+    """Only runs on the same folds can be compared."""
+    return unit.protocol, unit.dataset
 
 
 def _mean(values: Iterable[float]) -> float:
