@@ -29,8 +29,15 @@ def points(figure: Figure) -> Iterator[Point]:
     for line in line_values(figure):
         for x in figure["x"][x_name]:
             varied = dict.fromkeys(lines, line) | {x_name: x}
-            settings = {**figure.get("fixed", {}), **varied}
-            yield Point(line, x, config.with_settings(figure["method"], settings))
+            yield Point(line, x, _method(figure["method"], {**figure.get("fixed", {}), **varied}))
+
+
+def _method(method: str, settings: dict[str, Any]) -> str:
+    """Where these are the method's own settings, the figure shares its runs with the tables."""
+    own = config.load_method(method)["parameters"]
+    if all(name in own and own[name] == value for name, value in settings.items()):
+        return method
+    return config.with_settings(method, settings)
 
 
 def x_parameter(figure: Figure) -> str:

@@ -174,6 +174,26 @@ def test_points_and_facts_that_are_not_there_do_not_count():
     assert judge({"kind": "checks", "checks": checks}, curves=CURVE).verdict == UNTESTED
 
 
+def test_a_claim_waits_for_all_of_its_checks_and_says_what_is_there():
+    there = {"figure": "4b", "from": [50, 20], "to": [100, 20], "at_most": 0}
+    against = {"figure": "4b", "from": [50, 20], "to": [100, 20], "at_least": 0}
+    missing = {"figure": "4b", "from": [50, 20], "to": [200, 20], "at_least": 0}
+    claim = judge({"kind": "checks", "checks": [there, against, missing]}, curves=CURVE)
+    assert (claim.verdict, claim.measured) == (UNTESTED, "")
+    assert claim.evidence.startswith("so far 1 of 2 hold (not: change in %")
+    assert claim.evidence.endswith(
+        "not measured: change in % from (50, 20) to (200, 20) in Figure 4b"
+    )
+
+
+def test_a_figure_with_few_folds_says_so_beside_its_claim():
+    check = {"figure": "4b", "from": [50, 20], "to": [100, 20], "at_most": 0}
+    claim = {"id": "c", "text": "t", "test": {"kind": "checks", "checks": [check]}}
+    evidence = Evidence([], CURVE, {}, few_folds={"4b": "2 of 10 folds"})
+    (found,) = claim_rows("p", [claim], evidence)
+    assert (found.verdict, found.evidence) == (HOLDS, "Figure 4b has 2 of 10 folds")
+
+
 def test_what_cannot_be_tested_says_why():
     evidence = Evidence([], {}, {})
     claim = {"id": "c", "text": "t", "untested": "needs licensed images"}

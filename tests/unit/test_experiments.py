@@ -122,6 +122,14 @@ def test_every_line_has_every_x():
     ]
 
 
+def test_a_point_with_the_settings_of_the_tables_is_the_run_of_the_tables():
+    figure = {"method": "ldldf", "x": {"learners_per_layer": [2, 6]}}
+    assert [point.method for point in sweeps.points(figure)] == [
+        "ldldf@learners_per_layer=2",
+        "ldldf",
+    ]
+
+
 def test_points_are_units_of_the_paper_unless_extras_are_left_out(paper):
     points = {plan.Unit("tiny", "toy", f"near@n_neighbors={k}") for k in (1, 2, 8)}
     assert points <= set(plan.paper_units("tiny"))
@@ -138,6 +146,15 @@ def test_a_figure_shows_the_points_that_were_measured(paper):
     drawn = drawings(page)
     assert set(drawn) == {"agreement", "methods", "figure_1"}
     assert drawn["figure_1"].title == "Figure 1: how many neighbours"
+
+
+def test_points_of_a_figure_are_compared_on_the_folds_that_all_of_them_have(paper):
+    run_unit(paper.job("near@n_neighbors=1", folds="0-2"))
+    run_unit(paper.job("near@n_neighbors=8"))
+    page = paper_page("tiny", RESULTS, DATA)
+    (curve,) = page.curves
+    assert [len(values) for values in curve.values.values()] == [3, 3]
+    assert "mean over 3 of 4 folds" in drawings(page)["figure_1"].caption
 
 
 # ---------------------------------------------------------------------- experiments

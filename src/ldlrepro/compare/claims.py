@@ -87,11 +87,9 @@ def _verdict(on_paper: Count, here: Count) -> str:
 
 
 def _in_words(here: Count) -> str:
-    if not here.exceptions:
-        return ""
-    shown = "; ".join(here.exceptions[:8])
     more = len(here.exceptions) - 8
-    return f"not: {shown}" + (f"; and {more} more" if more > 0 else "")
+    shown = "; ".join([*here.exceptions[:8], *([f"and {more} more"] if more > 0 else [])])
+    return ". ".join(part for part in (here.note, shown and f"not: {shown}") if part)
 
 
 # ---------------------------------------------------------------------- tests
@@ -178,45 +176,59 @@ def _at_most(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]
 
 
 def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
-    """Numbers of figures and experiments compared with limits, one by one."""
-    held, exceptions, found = 0, [], 0
-    datasets = set()
+    """Numbers of figures and experiments compared with limits; all of them have to be there."""
+    exceptions, missing = [], []
     for check in test["checks"]:
-        values = _values(check, evidence)
-        if values is None:
-            continue
-        found += 1
-        named = check.get("dataset") or evidence.figure_datasets.get(check.get("figure", ""))
-        datasets |= {named} if named else set()
-        value, text = values
+        value, text = _values(check, evidence)
         low, high = check.get("at_least", -math.inf), check.get("at_most", math.inf)
-        if low <= value <= high:
-            held += 1
-        else:
+        if value is None:
+            missing.append(text)
+        elif not low <= value <= high:
             limits = [f"at least {low:g}"] if math.isfinite(low) else []
             limits += [f"at most {high:g}"] if math.isfinite(high) else []
             exceptions.append(f"{text} is {value:.3g}, expected {' and '.join(limits)}")
-    return Count(0, 0), Count(held, found, tuple(exceptions), frozenset(datasets))
+    of = len(test["checks"])
+    if missing:
+        return Count(0, 0), Count(0, 0, refusal=_so_far(of, exceptions, missing))
+    figures = dict.fromkeys(check["figure"] for check in test["checks"] if "figure" in check)
+    few = [evidence.few_folds.get(figure, "") for figure in figures]
+    datasets = {check["dataset"] for check in test["checks"] if "dataset" in check}
+    datasets |= {evidence.figure_datasets[f] for f in figures if f in evidence.figure_datasets}
+    note = ", ".join(f"Figure {f} has {n}" for f, n in zip(figures, few, strict=True) if n)
+    count = Count(of - len(exceptions), of, tuple(exceptions), frozenset(datasets), note=note)
+    return Count(0, 0), count
 
 
-def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float, str] | None:
-    """A fact of an experiment, or the change between two units or two points of a figure."""
+def _so_far(of: int, exceptions: Sequence[str], missing: Sequence[str]) -> str:
+    if len(missing) == of:
+        return f"not measured: {missing[0]}" + (f", and {of - 1} more" if of > 1 else "")
+    there = of - len(missing)
+    failing = f" (not: {'; '.join(exceptions)})" if exceptions else ""
+    held = there - len(exceptions)
+    return f"so far {held} of {there} hold{failing}; not measured: {'; '.join(missing)}"
+
+
+def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None, str]:
+    """A fact of an experiment, or the change between two units or two points of a figure.
+
+    None where it was not measured, and what it is in words.
+    """
     if "fact" in check:
         facts = evidence.experiments.get(check["experiment"], {}).get("facts", {})
-        return (facts[check["fact"]], check["fact"]) if check["fact"] in facts else None
+        return facts.get(check["fact"]), check["fact"]
     if "than" in check:
-        return _change_of_units(check, evidence)
+        text = f"change in % of {check['metric']} from {check['than']} to {check['method']}"
+        return _change_of_units(check, evidence), text
     curve = evidence.curves.get(check["figure"], {})
     start, end = tuple(check["from"]), tuple(check["to"])
-    if start not in curve or end not in curve:
-        return None
-    change = 100 * (curve[end] / curve[start] - 1)
     # Where a figure has one line, the line has no name.
     first, second = (p[1] if p[0] is None else p for p in (start, end))
-    return change, f"change in % from {first} to {second} in Figure {check['figure']}"
+    text = f"change in % from {first} to {second} in Figure {check['figure']}"
+    there = start in curve and end in curve
+    return 100 * (curve[end] / curve[start] - 1) if there else None, text
 
 
-def _change_of_units(check: Mapping[str, Any], evidence: Evidence) -> tuple[float, str] | None:
+def _change_of_units(check: Mapping[str, Any], evidence: Evidence) -> float | None:
     """From one method to another, where both have all folds."""
     means = []
     for method in (check["method"], check["than"]):
@@ -225,8 +237,7 @@ def _change_of_units(check: Mapping[str, Any], evidence: Evidence) -> tuple[floa
         if not scored or len(values) < len(scored.rows) or not values:
             return None
         means.append(statistics.fmean(values))
-    text = f"change in % of {check['metric']} from {check['than']} to {check['method']}"
-    return 100 * (means[0] / means[1] - 1), text
+    return 100 * (means[0] / means[1] - 1)
 
 
 _TESTS: dict[str, Callable[[Mapping[str, Any], Evidence], tuple[Count, Count]]] = {

@@ -51,7 +51,12 @@ class UnitScores:
 
     def values(self, measure: str) -> list[float]:
         """Scores of the folds that have one."""
-        return [v for v in self.scores.get(measure, []) if not math.isnan(v)]
+        return list(self.by_fold(measure).values())
+
+    def by_fold(self, measure: str) -> dict[tuple[int, int], float]:
+        """(repeat, fold) -> score, where there is one."""
+        scores = zip(self.rows, self.scores.get(measure, []), strict=False)
+        return {(row.repeat, row.fold): v for row, v in scores if not math.isnan(v)}
 
 
 Units = dict[tuple[str, str, str], UnitScores]

@@ -24,6 +24,8 @@ class Count:
     """The data sets that the comparisons rest on."""
     refusal: str = ""
     """Why nothing could be compared."""
+    note: str = ""
+    """What a reader should know about all of them."""
 
     def __str__(self) -> str:
         return f"{self.held} of {self.of}" if self.of else ""
@@ -45,6 +47,8 @@ class Evidence:
     """(protocol, data set, method) -> scores of the folds."""
     figure_datasets: Mapping[str, str] = field(default_factory=dict)
     """Figure number -> the data set that it is about."""
+    few_folds: Mapping[str, str] = field(default_factory=dict)
+    """Figure number -> '2 of 10 folds', or '' where none is missing."""
 
 
 Value = Callable[[VerdictRow], float | None]

@@ -14,7 +14,14 @@ from ldlrepro import __version__, config, experiments, notebooks, plan, sweeps
 from ldlrepro.compare.bands import bands_of, with_bands
 from ldlrepro.compare.cells import verdict_rows
 from ldlrepro.compare.claims import claim_rows
-from ldlrepro.compare.collect import LOCAL, Places, Units, best_source, local_units
+from ldlrepro.compare.collect import (
+    LOCAL,
+    Places,
+    Units,
+    best_source,
+    expected_folds,
+    local_units,
+)
 from ldlrepro.compare.comparisons import Evidence
 from ldlrepro.compare.persons import persons_apart
 from ldlrepro.compare.reference import chosen_units, reference_units
@@ -39,6 +46,7 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
         measured,
         {unit.key: unit for unit in chosen},
         {curve.number: tree["figures"][curve.number]["dataset"] for curve in curves},
+        {curve.number: curve.few_folds() for curve in curves},
     )
     return PaperPage(
         id=paper,
@@ -75,14 +83,18 @@ def figure_curves(paper: str, local: Units, reference: Units) -> list[Curve]:
     for number, figure in config.load_paper(paper).get("figures", {}).items():
         if "x" not in figure:
             continue
-        found = {}
+        scores, of_folds = {}, 0
         for point, unit in plan.figure_units(paper, figure).items():
             scored = best_source(unit, local, reference)
-            if scored and scored.values(figure["metric"]):
-                found[point.line, point.x] = scored.values(figure["metric"])
+            if scored and (by_fold := scored.by_fold(figure["metric"])):
+                scores[point.line, point.x] = by_fold
+                of_folds = expected_folds(unit, scored)
+        shared = set.intersection(*map(set, scores.values())) if scores else set()
+        found = {point: [v for f, v in s.items() if f in shared] for point, s in scores.items()}
         line = next(iter(figure.get("lines", {"": []})))
         x = sweeps.x_parameter(figure)
-        curves.append(Curve(number, figure["title"], figure["metric"], x, line, found))
+        found = found if shared else {}
+        curves.append(Curve(number, figure["title"], figure["metric"], x, line, found, of_folds))
     return curves
 
 

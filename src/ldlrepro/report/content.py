@@ -121,7 +121,14 @@ class Curve:
     line: str
     """Name of the parameter that tells lines apart, or ''."""
     values: dict[tuple[Any, Any], list[float]]
-    """(line, x) -> scores of the folds; only what has been measured."""
+    """(line, x) -> scores of the folds that all measured points have."""
+    of_folds: int
+    """How many folds a finished point has."""
+
+    def few_folds(self) -> str:
+        """'2 of 10 folds' while some are missing."""
+        folds = len(next(iter(self.values.values()), []))
+        return f"{folds} of {self.of_folds} folds" if folds < self.of_folds else ""
 
     def means(self) -> dict[tuple[Any, Any], float]:
         return {point: statistics.fmean(values) for point, values in self.values.items()}

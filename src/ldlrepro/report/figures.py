@@ -46,7 +46,8 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
     for number, spec in page.printed_figures.items():
         name, title = f"figure_{number}", f"Figure {number}: {spec['title']}"
         if number in curves:
-            found[name] = Figure(title, as_svg(_curve(curves[number])), _settings(spec))
+            curve = curves[number]
+            found[name] = Figure(title, as_svg(_curve(curve)), _settings(spec, curve))
         elif "ranks" in spec:
             image, caption = rank_figure(page.rows, page.units, spec, page.own_methods)
             found[name] = Figure(title, as_svg(image), caption)
@@ -66,9 +67,10 @@ def write_figures(page: PaperPage, folder: Path) -> list[Path]:
     return paths
 
 
-def _settings(spec: Mapping[str, Any]) -> str:
+def _settings(spec: Mapping[str, Any], curve: Curve) -> str:
     fixed = "".join(f", {name} {value}" for name, value in spec.get("fixed", {}).items())
-    return f"{spec['method']} on {spec['dataset']}{fixed}; mean over the folds, bars: deviation."
+    over = curve.few_folds() or "the folds"
+    return f"{spec['method']} on {spec['dataset']}{fixed}; mean over {over}, bars: deviation."
 
 
 def _curve(curve: Curve) -> Any:
