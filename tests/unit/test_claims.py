@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldlrepro import config, sweeps
-from ldlrepro.compare.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows
+from ldlrepro.compare.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows, single_checks
 from ldlrepro.compare.comparisons import Evidence
 from ldlrepro.compare.verdicts import VerdictRow
 
@@ -186,6 +186,13 @@ def test_a_claim_waits_for_all_of_its_checks_and_says_what_is_there():
     )
 
 
+def test_one_line_of_a_file_may_stand_for_several_points():
+    check = {"figure": "1", "from": [None, 4], "to_each": [2, 8], "at_least": 0}
+    curves = {"1": {(None, 2): 0.3, (None, 4): 0.2, (None, 8): 0.1}}
+    claim = judge({"kind": "checks", "checks": [check]}, curves=curves)
+    assert (claim.verdict, claim.measured) == (FAILS, "1 of 2")
+
+
 def test_a_figure_with_few_folds_says_so_beside_its_claim():
     check = {"figure": "4b", "from": [50, 20], "to": [100, 20], "at_most": 0}
     claim = {"id": "c", "text": "t", "test": {"kind": "checks", "checks": [check]}}
@@ -215,7 +222,7 @@ def test_claims_of_the_papers_speak_of_what_there_is(paper):
         assert {name for name in named if name} <= known, claim["id"]
         assert set(test.get("datasets", [])) <= set(tree["datasets"]), claim["id"]
         assert {*test.get("tables", []), test.get("table", "")} - {""} <= set(tree["tables"])
-        for check in test.get("checks", []):
+        for check in single_checks(test.get("checks", [])):
             if "figure" in check:
                 there = [[p.line, p.x] for p in sweeps.points(tree["figures"][check["figure"]])]
                 assert check["from"] in there, claim["id"]

@@ -90,6 +90,15 @@ def test_a_worse_rank_fails_and_is_shown():
     assert (claim.verdict, claim.evidence) == (FAILS, "not: kl Rival (ranks 2 and 1)")
 
 
+def test_ranks_may_be_asked_of_other_runs_than_those_of_the_rows():
+    made = sets(2)
+    for i in range(2):
+        made.unit(f"d{i}", "mine", [0.3, 0.3], protocol="same_splits")
+        made.unit(f"d{i}", "rival", [0.2, 0.2], protocol="same_splits")
+    assert made.judge(**RANKS).verdict == HOLDS
+    assert made.judge(**RANKS, protocol="same_splits").verdict == FAILS
+
+
 def test_higher_ranks_first_where_higher_is_better():
     assert sets(3, metric="cosine", mine=0.9, rival=0.2).judge(**RANKS).verdict == HOLDS
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -178,7 +178,8 @@ def _at_most(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]
 def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
     """Numbers of figures and experiments compared with limits; all of them have to be there."""
     exceptions, missing = [], []
-    for check in test["checks"]:
+    checks = list(single_checks(test["checks"]))
+    for check in checks:
         value, text = _values(check, evidence)
         low, high = check.get("at_least", -math.inf), check.get("at_most", math.inf)
         if value is None:
@@ -187,16 +188,26 @@ def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
             limits = [f"at least {low:g}"] if math.isfinite(low) else []
             limits += [f"at most {high:g}"] if math.isfinite(high) else []
             exceptions.append(f"{text} is {value:.3g}, expected {' and '.join(limits)}")
-    of = len(test["checks"])
+    of = len(checks)
     if missing:
         return Count(0, 0), Count(0, 0, refusal=_so_far(of, exceptions, missing))
-    figures = dict.fromkeys(check["figure"] for check in test["checks"] if "figure" in check)
+    figures = dict.fromkeys(check["figure"] for check in checks if "figure" in check)
     few = [evidence.few_folds.get(figure, "") for figure in figures]
-    datasets = {check["dataset"] for check in test["checks"] if "dataset" in check}
+    datasets = {check["dataset"] for check in checks if "dataset" in check}
     datasets |= {evidence.figure_datasets[f] for f in figures if f in evidence.figure_datasets}
     note = ", ".join(f"Figure {f} has {n}" for f, n in zip(figures, few, strict=True) if n)
     count = Count(of - len(exceptions), of, tuple(exceptions), frozenset(datasets), note=note)
     return Count(0, 0), count
+
+
+def single_checks(checks: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """One comparison each, where one line of the file stands for several."""
+    for check in checks:
+        if "to_each" in check:
+            line = check["from"][0]
+            yield from ({**check, "to": [line, x]} for x in check["to_each"])
+        else:
+            yield check
 
 
 def _so_far(of: int, exceptions: Sequence[str], missing: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ def ranks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
     on_paper, here = [], []
     for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
-        losses = measured_losses(mine, name, units)
+        losses = measured_losses(mine, name, units, test.get("protocol"))
         complete = {dataset for dataset, found in losses.items() if set(names) <= set(found)}
         if complete:
             in_print = printed_losses((r for r in mine if r.unit_dataset in complete), name)

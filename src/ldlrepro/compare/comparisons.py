@@ -136,11 +136,17 @@ def printed_losses(rows: Iterable[VerdictRow], name: Callable[[VerdictRow], str]
 
 
 def measured_losses(
-    rows: Iterable[VerdictRow], name: Callable[[VerdictRow], str], units: Iterable[UnitScores]
+    rows: Iterable[VerdictRow],
+    name: Callable[[VerdictRow], str],
+    units: Iterable[UnitScores],
+    protocol: str | None = None,
 ) -> Losses:
-    """Of what answers the rows, on every data set that it was run on, printed or not."""
+    """Of what answers the rows, on every data set that it was run on, printed or not.
+
+    With a ``protocol``: of the same methods under this one.
+    """
     rows = list(rows)
-    names = {(row.protocol, row.method_id): name(row) for row in rows if row.method_id}
+    names = {(protocol or row.protocol, row.method_id): name(row) for row in rows if row.method_id}
     found: Losses = {}
     for unit in units:
         own = names.get((unit.protocol, unit.method))
