@@ -15,8 +15,8 @@ from ldlrepro.plan import Chunk, Unit
 
 MEMORY_MARGIN, TIME_MARGIN = 1.5, 3
 SHORTEST_LIMIT_MIN = 5
-CLUSTER_MB = 400
-"""What Snakemake's own two processes take of a cluster job's memory."""
+CLUSTER_MB = 250
+"""What Snakemake itself takes of a cluster job's memory: 180 MB, and a margin."""
 GROUPS = (4, 8, 16, 32, 64)
 """Sizes of groups of short units; `group-components` in profiles/slurm names them again."""
 GROUP_S = GROUPS[0] * plan.LONGEST_JOB_S

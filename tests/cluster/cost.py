@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import json
 import os
 import resource
 import tempfile
@@ -21,7 +20,7 @@ from pathlib import Path
 import psutil
 
 from ldlrepro.runs.records import read_rows
-from tests.cluster.conftest import ClusterProject, finish
+from tests.cluster.conftest import ClusterProject, finish, pretend_measured
 from tests.cluster.slurm import Cluster
 from tests.workflow.conftest import copy_project
 
@@ -37,8 +36,6 @@ datasets: [toy]
 methods:
 """
 
-
-UNIT = "aa_knn@n_neighbors={}"
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -54,7 +51,7 @@ def main() -> None:
         project = make_project(Path(folder) / "project", cluster, args.units)
         project.snakemake("results/folds/many/toy.npz")
         if not args.alone:
-            pretend_measured(project.root / "reference" / "many", args.units)
+            pretend_measured(project.root, "many", names(args.units))
         before, started = cpu_seconds(), time.monotonic()
         cluster.start()
         try:
@@ -74,20 +71,13 @@ def main() -> None:
 
 def make_project(folder: Path, cluster: Cluster, units: int) -> ClusterProject:
     project = ClusterProject(copy_project(folder).root, cluster)
-    methods = "".join(f"  kNN {n}: {UNIT.format(n)}\n" for n in range(1, units + 1))
+    methods = "".join(f"  {name}: {name}\n" for name in names(units))
     (folder / "config/papers/many.yaml").write_text(f"{PAPER}{methods}tables: {{}}\n")
     return project
 
 
-def pretend_measured(folder: Path, units: int) -> None:
-    """A reference that says of every unit that it is short."""
-    folder.mkdir(parents=True)
-    names = [UNIT.format(n) for n in range(1, units + 1)]
-    lines = [f'"{name}",toy,0,{fold},0.1,0.1,150' for name in names for fold in range(5)]
-    head = "method,dataset,repeat,fold,fit_s,predict_s,peak_mb"
-    (folder / "aa_knn.csv").write_text("\n".join([head, *lines, ""]))
-    spec = {name: {"toy": {"spec_sha256": ""}} for name in names}
-    (folder / "aa_knn.json").write_text(json.dumps(spec))
+def names(units: int) -> list[str]:
+    return [f"aa_knn@n_neighbors={n}" for n in range(1, units + 1)]
 
 
 def daemons_seconds(cluster: Cluster) -> float:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SYSTEM = f"{os.environ['PATH']}{os.pathsep}/usr/sbin"
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "sinfo")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "sinfo")
 
 # Without cgroups: slurmd itself measures memory each second and kills who takes too much.
 CONFIGURATION = """\
@@ -86,8 +86,7 @@ class Cluster:
     @property
     def environment(self) -> dict[str, str]:
         """What SLURM's commands need to find this cluster."""
-        path = f"{self.folder / 'bin'}{os.pathsep}{SYSTEM}"
-        return {"SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": path}
+        return {"SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": SYSTEM}
 
     def call(self, *command: str) -> str:
         done = subprocess.run(
@@ -98,7 +97,7 @@ class Cluster:
         return done.stdout
 
     def start(self) -> None:
-        for name in ("state", "bin", *(f"spool-{node}" for node in self._names())):
+        for name in ("state", *(f"spool-{node}" for node in self._names())):
             (self.folder / name).mkdir(parents=True)
         self._configure()
         self._start_munge()
@@ -142,11 +141,6 @@ class Cluster:
         (self.folder / "gres.conf").write_text(
             f"NodeName=n[1-{self.nodes}] Name=gpu File={self.folder}/gpu0 Flags=nvidia_gpu_env\n"
         )
-        # Inside a job the plugin forgets SLURM_CONF before it calls srun; this srun remembers.
-        srun = self.folder / "bin" / "srun"
-        real = shutil.which("srun", path=SYSTEM)
-        srun.write_text(f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {real} "$@"\n')
-        srun.chmod(0o755)
 
     def _start_munge(self) -> None:
         key = self.folder / "munge.key"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,7 +12,10 @@ from datetime import datetime
 
 import pytest
 
-from tests.cluster.conftest import RECORD, ClusterProject, finish, until
+from tests.cluster.conftest import RECORD, ClusterProject, finish, pretend_measured, until
+
+MEMBERS = [f"burden@number={number}" for number in (1, 2, 3, 4)]
+MEMBER_RECORDS = [RECORD.replace("burden", member) for member in MEMBERS]
 
 
 @dataclass
@@ -30,12 +34,14 @@ def flows(prepared, local, cluster) -> dict[str, Flow]:
     """What only takes time is started first and looked at last."""
     slow = prepared(BURDEN_S="18")  # 90 s and more, where SLURM grants 60 and looks every 30
     slow.edit("config/methods/burden.yaml", "runtime: 10", "runtime: 1")
-    hungry = prepared(BURDEN_MB="500")
+    hungry = prepared(BURDEN_MB="300")
     gpu = prepared()
     whole = prepared()
     for part in ("data", "results", ".snakemake"):
         shutil.rmtree(whole.root / part)
     shutil.copytree(local.root / "reference", whole.root / "reference")
+    mortal = prepared(BURDEN_DIES="2 3")
+    pretend_measured(mortal.root, "tiny", MEMBERS)
     unlucky = prepared(BURDEN_S="6")
     unlucky.edit("profiles/slurm/config.yaml", "  cpu: {", "  spare: {")
     found = {
@@ -44,6 +50,7 @@ def flows(prepared, local, cluster) -> dict[str, Flow]:
         "hungry": Flow(hungry, hungry.submit(RECORD)),
         "gpu": Flow(gpu, gpu.submit(RECORD, "--set-resources", "train:gpu=1")),
         "whole": Flow(whole, whole.submit("tiny")),
+        "mortal": Flow(mortal, mortal.submit("--retries", "0", *MEMBER_RECORDS)),
     }
     found["unlucky"].kept = unlucky.wait_for_folds()
     found["unlucky"].node = cluster.node_of(unlucky.jobs()[0]["JobId"])
@@ -92,7 +99,7 @@ def test_a_job_without_enough_memory_comes_back_with_more(flows, local):
     project = flows["hungry"].project
     finish(flows["hungry"].process)
     asked = [(job["MinMemoryNode"], job["JobState"] == "COMPLETED") for job in project.jobs()]
-    assert asked == [("500M", False), ("1000M", True)]
+    assert asked == [("350M", False), ("700M", True)]
     same_and_once(project, local, {})
 
 
@@ -114,6 +121,26 @@ def test_a_whole_paper_gives_the_bytes_of_the_local_run_in_few_jobs(flows, local
     # Data and folds, the answer, and fewer for the units than there are units.
     assert 3 <= len(project.jobs()) < 6
     assert {(job["Partition"], job["NumCPUs"]) for job in project.jobs()} == {("cpu", "1")}
+
+
+def test_one_snakemake_runs_the_members_of_a_job_one_by_one_whoever_dies(flows, local):
+    project = flows["mortal"].project
+    finish(flows["mortal"].process, status=1)
+    (job,) = project.jobs()
+    (log,) = (project.root / ".snakemake/slurm_logs").rglob(f"{job['JobId']}.log")
+    told = log.read_text()
+    assert told.count("Building DAG of jobs") == 1
+    events = re.findall(
+        r"^localrule train:|^Finished jobid: |^Error in rule train:", told, re.MULTILINE
+    )
+    assert events[::2] == ["localrule train:"] * len(MEMBERS)
+    assert sorted(events[1::2]) == ["Error in rule train:"] * 2 + ["Finished jobid: "] * 2
+    assert [len(project.journal(member)) for member in MEMBERS] == [5, 0, 0, 5]
+
+
+def test_job_arrays_are_refused(flows):
+    process = flows["gpu"].project.submit(RECORD, "--forceall", "--ldlrepro-slurm-array-jobs=all")
+    assert "Job arrays need" in finish(process, status=1)
 
 
 def test_a_job_past_its_time_comes_back_with_more_and_goes_on(flows, local):

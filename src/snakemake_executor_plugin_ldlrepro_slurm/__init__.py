@@ -1,0 +1,31 @@
+"""SLURM as snakemake-executor-plugin-slurm does it, but one Snakemake runs all members of a job.
+
+The plugin starts one Snakemake in a SLURM job and, by srun, another one for each member of a group:
+more than a short unit computes. Here the first one runs the members itself.
+"""
+
+from __future__ import annotations
+
+from snakemake_executor_plugin_slurm import Executor as SlurmExecutor
+from snakemake_executor_plugin_slurm import ExecutorSettings, common_settings
+from snakemake_interface_common.exceptions import WorkflowError
+from snakemake_interface_executor_plugins.jobs import JobExecutorInterface
+
+__all__ = ["Executor", "ExecutorSettings", "common_settings"]
+
+
+class Executor(SlurmExecutor):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.array_jobs:
+            raise WorkflowError(
+                "Job arrays need the plugin's own way of running jobs: give "
+                "--executor slurm --slurm-array-jobs instead of --ldlrepro-slurm-array-jobs."
+            )
+
+    def additional_general_args(self) -> str:
+        return "--executor local --keep-going"
+
+    def get_job_args(self, job: JobExecutorInterface) -> str:
+        # As many at a time as the job has CPUs, not as the node has; of two --cores the last holds.
+        return f"{super().get_job_args(job)} --cores {job.threads}"
