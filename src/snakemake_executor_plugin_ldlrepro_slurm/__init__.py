@@ -1,7 +1,8 @@
 """SLURM as snakemake-executor-plugin-slurm does it, but one Snakemake runs all members of a job.
 
-The plugin starts one Snakemake in a SLURM job and, by srun, another one for each member of a group:
-more than a short unit computes. Here the first one runs the members itself.
+That plugin starts one Snakemake in a SLURM job and, by srun, another one for each member of a
+group: more than a short unit computes. Here the first one runs the members itself. Options are
+those of the plugin, named --ldlrepro-slurm-... instead of --slurm-...
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ class Executor(SlurmExecutor):
         super().__post_init__()
         if self.array_jobs:
             raise WorkflowError(
-                "Job arrays need the plugin's own way of running jobs: give "
-                "--executor slurm --slurm-array-jobs instead of --ldlrepro-slurm-array-jobs."
+                "--ldlrepro-slurm-array-jobs: every task of an array would run the first job. "
+                "Leave it out; docs/cluster.md tells why groups are used instead."
             )
 
     def additional_general_args(self) -> str:
