@@ -57,7 +57,7 @@ def test_a_short_job_gets_minutes_all_the_same(measure):
 
 
 def test_every_attempt_asks_for_twice_as_much(tiny):
-    assert [jobs.mem_mb(ALL, n) for n in (1, 2, 3)] == [1100, 2200, 4400]
+    assert [jobs.mem_mb(ALL, n) for n in (1, 2, 3)] == [950, 1900, 3800]
     assert [jobs.minutes(ALL, n) for n in (1, 2, 3)] == [60, 120, 240]
 
 
