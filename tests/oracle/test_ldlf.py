@@ -363,6 +363,10 @@ def test_script_without_test_labels_says_what_it_needs():
         ({"queue_batches": 0}, "queue_batches must be at least 1 or None, got 0"),
         ({"learning_rate": 0.0}, "learning_rate must be positive, got 0.0"),
         ({"momentum": 1.0}, "momentum must lie between 0 and 1, got 1.0"),
+        ({"temperature": -1}, "temperature must not be negative, got -1"),
+        ({"temperature_factor": 3}, "temperature_factor must be above 0 and at most 1, got 3"),
+        ({"drop_factor": -1}, "drop_factor must be above 0 and at most 1, got -1"),
+        ({"units": 0}, "units must be at least 1, got 0"),
         ({"holdout_share": 1.0}, "holdout_share must lie between 0 and 1, got 1.0"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ldlrepro.models._parameter_checks import check_parameters
 from ldlrepro.models.base import LDLEstimator, child_seeds, to_simplex
 
 if TYPE_CHECKING:
@@ -18,17 +19,6 @@ if TYPE_CHECKING:
     from ldlrepro.models._deep_pixels import Images, Window
     from ldlrepro.models._deep_training import Course, Place, Taught
 
-_WORDS = {
-    "network": ("vgg16", "alexnet", "tiny"),
-    "optimiser": ("sgd", "adam"),
-    "device": ("auto", "cpu", "cuda"),
-    "schedule": ("joint", "random", "round_robin", "blocks"),
-    "leaf_init": ("random", "kmeans"),
-    "leaf_rule": ("posterior", "routing"),
-    "split_loss": ("nll", "l2"),
-}
-_COUNTS = ("max_iter", "batch_size", "readers", "trees", "units", "leaf_batches", "leaf_repeats")
-_SHARES = ("tau", "tau_factor", "temperature_factor", "drop_factor")
 # They say where and how fast, so a training may go on with others.
 _NO_MATTER = ("device", "mixed_precision", "readers")
 
@@ -149,7 +139,7 @@ class ImageEstimator(LDLEstimator):
         from ldlrepro.models._deep_networks import image_network
         from ldlrepro.models._deep_training import Training
 
-        self._check_parameters()
+        check_parameters(self.get_params())
         head_seed, network_seed, seed = child_seeds(self.random_state, 3)
         window, where = self._window(), self._place()
         self.head_ = self._head(D, head_seed)
@@ -244,27 +234,3 @@ class ImageEstimator(LDLEstimator):
         deciding = {k: v for k, v in self.get_params().items() if k not in _NO_MATTER}
         text = json.dumps([type(self).__name__, deciding, list(images.shape)], sort_keys=True)
         return hashlib.sha256(text.encode() + D.tobytes()).hexdigest()
-
-    def _check_parameters(self) -> None:
-        given = self.get_params()
-        for name, allowed in _WORDS.items():
-            if name in given and given[name] not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given[name]!r}")
-        for name in _COUNTS:
-            if given.get(name, 1) < 1:
-                raise ValueError(f"{name} must be at least 1, got {given[name]}")
-        if given.get("depth", 2) < 2:
-            raise ValueError(
-                f"depth must be at least 2, a split and two leaves, got {given['depth']}"
-            )
-        for name in ("learning_rate", "least_variance"):
-            if not given.get(name, 1) > 0:
-                raise ValueError(f"{name} must be positive, got {given[name]}")
-        for name in _SHARES:
-            if not 0 < given.get(name, 1) <= 1:
-                raise ValueError(f"{name} must be above 0 and at most 1, got {given[name]}")
-        for name in ("temperature", "weight_decay"):
-            if not given.get(name, 0) >= 0:
-                raise ValueError(f"{name} must not be negative, got {given[name]}")
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum must lie between 0 and 1, got {self.momentum}")

@@ -10,20 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldlrepro.metrics import evaluate
+from ldlrepro.models._parameter_checks import check_parameters
 from ldlrepro.models.base import LDLEstimator, child_seeds, to_simplex
 
 if TYPE_CHECKING:
     from ldlrepro.models._soft_training import Plan
-
-_WORDS = {
-    "schedule": ("joint", "random", "round_robin", "blocks"),
-    "queue": ("recompute", "stale"),
-    "optimiser": ("sgd", "adam"),
-    "init": ("glorot", "xavier_inputs", "normal"),
-    "dtype": ("float32", "float64"),
-    "keep": ("last", "holdout"),
-}
-_COUNTS = ("trees", "max_iter", "batch_size", "leaf_batches", "leaf_repeats", "patience")
 
 
 class SLDLF(LDLEstimator):
@@ -168,27 +159,12 @@ class SLDLF(LDLEstimator):
         from ldlrepro.models._soft_linear import Steps
         from ldlrepro.models._soft_training import Plan
 
-        for name, allowed in _WORDS.items():
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
-        for name in _COUNTS:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.depth < 2:
-            raise ValueError(f"depth must be at least 2, a split and two leaves, got {self.depth}")
-        if self.queue_batches is not None and self.queue_batches < 1:
-            raise ValueError(f"queue_batches must be at least 1 or None, got {self.queue_batches}")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum must lie between 0 and 1, got {self.momentum}")
-        if not 0 < self.holdout_share < 1:
-            raise ValueError(f"holdout_share must lie between 0 and 1, got {self.holdout_share}")
+        units = 2 ** (self.depth - 1) if self.units is None else self.units
+        check_parameters({**self.get_params(), "units": units})
         return Plan(
             trees=self.trees,
             depth=self.depth,
-            units=2 ** (self.depth - 1) if self.units is None else self.units,
+            units=units,
             phi_replacement=self.phi_replacement,
             max_iter=self.max_iter,
             batch_size=self.batch_size,
