@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 import torch
 
-from ldlrepro.models import _deep_training
+from ldlrepro.features.weights import PREPROCESSING, TORCHVISION
+from ldlrepro.models import _deep_networks, _deep_training
 from ldlrepro.models._deep_estimator import ImageEstimator
 from ldlrepro.models._deep_heads import ForestHead
+from ldlrepro.models._deep_networks import ImageNetwork
 from ldlrepro.models._deep_pixels import InMemory, Window
 from ldlrepro.models._deep_training import Course, Place, Taught, Training
 from ldlrepro.models._soft_leaves import DistributionLeaves, GaussianLeaves
 from ldlrepro.models._soft_linear import Steps
 from ldlrepro.models._soft_training import LinearForest, Plan
 from ldlrepro.models._watch import watched_by
+from ldlrepro.models.deep import DLDL
+from ldlrepro.models.maxent import SABFGS
 from tests.oracle.images import KINDS, KilledError, Recorder, built, linear_network, pictures
 
 TREES, DEPTH, UNITS, BATCH, STEPS = 3, 3, 4, 6, 17
@@ -120,6 +124,37 @@ def test_forest_on_a_linear_network_trains_as_the_linear_forest(kind, schedule, 
     np.testing.assert_allclose(ours.table(), theirs.table(), atol=1e-10)
 
 
+def test_softmax_on_a_frozen_network_ends_where_the_maximum_entropy_model_does(monkeypatch):
+    """DLDL by whole batches has one optimum then, and SA-BFGS finds it."""
+    generator = np.random.default_rng(0)
+    X = generator.integers(0, 256, (40, 2, 2, 3)).astype(np.uint8)
+    D = generator.dirichlet(np.ones(5), 40)
+    torch.manual_seed(1)
+    trunk = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 4), torch.nn.Tanh())
+    frozen = [parameter.requires_grad_(False).clone() for parameter in trunk.parameters()]
+    network = ImageNetwork(trunk, 4, [5], PREPROCESSING[TORCHVISION]).double()
+    monkeypatch.setattr(_deep_networks, "image_network", lambda *_: (network, {}))
+    monkeypatch.setitem(_deep_networks.LEAST_SIDE, "tiny", 2)
+    found = DLDL(
+        network="tiny",
+        max_iter=600,
+        batch_size=len(X),
+        learning_rate=1.0,
+        weight_decay=0.0,
+        drop_every=None,
+        flip=False,
+        device="cpu",
+        random_state=0,
+    ).fit(X, D)
+    assert all(map(torch.equal, (p.float() for p in trunk.parameters()), frozen))
+    pixels = (torch.from_numpy(X).permute(0, 3, 1, 2).double() - network.shift) * network.factor
+    features = trunk(pixels).numpy()
+    best = SABFGS(max_iter=1000, fit_intercept=True, init="zeros").fit(features, D)
+    np.testing.assert_allclose(found.predict(X), best.predict(features), atol=1e-4)
+    of_mean = np.tile(D.mean(0), (len(D), 1))
+    assert np.abs(best.predict(features) - of_mean).max() > 0.1
+
+
 # ---------------------------------------------------------------------- taken up again
 
 
@@ -142,6 +177,19 @@ def test_training_taken_up_ends_as_one_that_nobody_stopped(every_step, kind, kil
     assert resumed.diagnostics_["taken_up_at"] == kill_at - 1
     for ours, theirs in zip(bits(resumed), bits(straight), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(resumed.predict(X), straight.predict(X))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_killed_after_its_last_step_is_taken_up(every_step, kind):
+    """As when the job ends between the last state that is kept and the record."""
+    X, D = pictures()
+    watch = Recorder()
+    with watched_by(watch):
+        straight = built(kind).fit(X, D)
+        assert watch.kept["step"] == straight.diagnostics_["iterations"]
+        resumed = built(kind).fit(X, D)
+    assert resumed.diagnostics_ == {**straight.diagnostics_, "taken_up_at": watch.kept["step"]}
     np.testing.assert_array_equal(resumed.predict(X), straight.predict(X))
 
 

@@ -219,6 +219,7 @@ class Training:
             {
                 "name": self.name,
                 "step": self.step,
+                "latest": self.latest,
                 "network": self.network.state_dict(),
                 "optimiser": [self.optimiser.state.get(p, {}) for p in parameters],
                 "head": self.head.state(),
@@ -229,6 +230,7 @@ class Training:
         if state is None or state.get("name") != self.name:
             return
         self.step = self.taken_up_at = state["step"]
+        self.latest = dict(state["latest"])
         self.network.load_state_dict(state["network"])
         for parameter, kept in zip(self.network.parameters(), state["optimiser"], strict=True):
             # Adam's count of steps stays on the processor.
