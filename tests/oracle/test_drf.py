@@ -8,6 +8,7 @@ from ldlrepro.models._soft_leaves import DistributionLeaves, GaussianLeaves
 from ldlrepro.models._soft_linear import one_thread
 from ldlrepro.models._soft_routing import Routing, draw_phi
 from ldlrepro.models._soft_training import LinearForest, routing_entropy
+from ldlrepro.models.base import child_seeds
 from ldlrepro.models.drf import DRF, clustered
 from ldlrepro.models.ldlf import SLDLF
 
@@ -221,6 +222,31 @@ def test_entropy_is_largest_and_flat_where_every_side_is_as_probable():
     np.testing.assert_allclose(slopes.numpy(), 0.0, atol=1e-14)
 
 
+# ---------------------------------------------------------------------- which outputs splits ask
+
+
+def forest_of(random_state: int, phi_seed: int | None) -> LinearForest:
+    X, D = ages()
+    y = D.argmax(1)[:, None].astype(float)
+    plan = DRF(trees=2, depth=4, units=9, phi_seed=phi_seed)._checked_plan()
+    return LinearForest(plan, X, y, gaussians(trees=2, leaves=8), random_state)
+
+
+def test_outputs_asked_by_splits_have_a_seed_of_their_own():
+    """With it nothing else moves: neither the first weights nor the order of the rows."""
+    one, other = forest_of(3, 11), forest_of(3, 12)
+    assert (one.phi != other.phi).any()
+    np.testing.assert_array_equal(forest_of(4, 11).phi, one.phi)
+    np.testing.assert_array_equal(one.maps[0].W.numpy(), other.maps[0].W.numpy())
+    for _ in range(5):
+        np.testing.assert_array_equal(next(one._batches), next(other._batches))
+
+
+def test_outputs_asked_by_splits_follow_the_fit_unless_told_otherwise():
+    drawn = draw_phi(2, 4, 9, False, np.random.default_rng(child_seeds(3, 4)[0]))
+    np.testing.assert_array_equal(forest_of(3, None).phi, drawn)
+
+
 # ---------------------------------------------------------------------- the estimator
 
 QUICK = {"trees": 2, "depth": 4, "units": 8, "max_iter": 300, "leaf_batches": 10}
@@ -305,6 +331,23 @@ def test_clusters_of_separate_groups_are_their_means_and_variances():
     np.testing.assert_allclose(variances, [2 / 3, 1.0])
 
 
+def test_empty_cluster_splits_the_widest():
+    """Five quantiles of these are 1, 1, 1, 5 and 9, of which two keep no row."""
+    y = np.array([1.0] * 12 + [4.0, 5.0, 6.0, 20.0])
+    centres, variances = clustered(y, 5)
+    np.testing.assert_allclose(centres, [1.0, 4.0, 5.0, 6.0, 20.0])
+    np.testing.assert_allclose(variances, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_cluster_stays_empty_where_numbers_suffice(seed):
+    generator = np.random.default_rng(seed)
+    y = np.round(generator.gamma(1.5, 12, 400))
+    centres, _ = clustered(y, 32)
+    assert len(np.unique(y)) >= 32
+    assert len(np.unique(np.abs(y[:, None] - centres).argmin(1))) == 32
+
+
 def test_more_clusters_than_numbers_are_still_finite():
     centres, variances = clustered(np.array([1.0, 1.0, 4.0]), 8)
     assert np.isfinite(centres).all()
@@ -321,6 +364,9 @@ def test_more_clusters_than_numbers_are_still_finite():
         ({"temperature": -1.0}, "temperature must not be negative, got -1.0"),
         ({"least_variance": 0.0}, "least_variance must be positive, got 0.0"),
         ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
+        ({"drop_every": -5}, "drop_every must be at least 1 or None, got -5"),
+        ({"momentum": 1.5}, "momentum must lie between 0 and 1, got 1.5"),
+        ({"momentum": -2}, "momentum must lie between 0 and 1, got -2"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

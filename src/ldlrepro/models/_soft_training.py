@@ -57,6 +57,8 @@ class Plan:
     temperature: float = 0.0
     """Weight of the routing's entropy in the loss; times the factor after each leaf step."""
     temperature_factor: float = 1.0
+    phi_seed: int | None = None
+    """Of the outputs that splits ask; None takes it from the fit's seed, like everything else."""
 
 
 @dataclass
@@ -104,7 +106,7 @@ class LinearForest:
             plan.depth,
             plan.units,
             plan.phi_replacement,
-            np.random.default_rng(phi_seed),
+            np.random.default_rng(phi_seed if plan.phi_seed is None else plan.phi_seed),
         )
         generator = np.random.default_rng(map_seed)
         self.maps = [

@@ -9,22 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldlrepro.models._parameter_checks import check_parameters
 from ldlrepro.models.base import LDLEstimator, child_seeds
 
 if TYPE_CHECKING:
     from ldlrepro.models._soft_leaves import GaussianLeaves
     from ldlrepro.models._soft_training import Plan
 
-_WORDS = {
-    "leaf_init": ("random", "kmeans"),
-    "leaf_rule": ("posterior", "routing"),
-    "split_loss": ("nll", "l2"),
-    "schedule": ("joint", "random", "round_robin", "blocks"),
-    "optimiser": ("sgd", "adam"),
-    "init": ("glorot", "xavier_inputs", "normal"),
-    "dtype": ("float32", "float64"),
-}
-_COUNTS = ("trees", "max_iter", "batch_size", "leaf_batches", "leaf_repeats")
 _LLOYD_STEPS = 100
 
 
@@ -36,6 +27,7 @@ class DRF(LDLEstimator):
     one. ``leaf_init`` draws the leaves' means from the training numbers, or clusters these with the
     lowest on the left of a tree. ``leaf_rule='routing'`` updates leaves without their posterior,
     as neural regression forests do. ``split_loss='l2'`` is what the public code trains splits by.
+    ``phi_seed`` draws the outputs that splits ask, where these shall not follow ``random_state``.
     ``predict`` gives the probability of each label's interval, ``predict_number`` the mean.
     """
 
@@ -70,6 +62,7 @@ class DRF(LDLEstimator):
         fit_intercept: bool = True,
         standardise: bool = True,
         dtype: str = "float32",
+        phi_seed: int | None = None,
         random_state: int | None = None,
     ) -> None:
         self.trees = trees
@@ -99,6 +92,7 @@ class DRF(LDLEstimator):
         self.fit_intercept = fit_intercept
         self.standardise = standardise
         self.dtype = dtype
+        self.phi_seed = phi_seed
         self.random_state = random_state
 
     # ------------------------------------------------------------------ fitting
@@ -174,23 +168,7 @@ class DRF(LDLEstimator):
         from ldlrepro.models._soft_linear import Steps
         from ldlrepro.models._soft_training import Plan
 
-        for name, allowed in _WORDS.items():
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
-        for name in _COUNTS:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.depth < 2:
-            raise ValueError(f"depth must be at least 2, a split and two leaves, got {self.depth}")
-        for name in ("learning_rate", "least_variance"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        for name in ("tau", "tau_factor", "temperature_factor", "drop_factor"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be above 0 and at most 1, got {getattr(self, name)}")
-        if not self.temperature >= 0:
-            raise ValueError(f"temperature must not be negative, got {self.temperature}")
+        check_parameters(self.get_params())
         return Plan(
             trees=self.trees,
             depth=self.depth,
@@ -218,6 +196,7 @@ class DRF(LDLEstimator):
             share_units=self.schedule == "joint" if self.share_units is None else self.share_units,
             temperature=self.temperature,
             temperature_factor=self.temperature_factor,
+            phi_seed=self.phi_seed,
         )
 
 
@@ -260,7 +239,8 @@ def interval_shares(table: np.ndarray, shift: float, scale: float, labels: int) 
 def clustered(y: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Ascending means and the variances of ``count`` clusters: Lloyd's steps from quantiles.
 
-    A cluster without rows keeps its quantile and gets the mean variance of the others.
+    A cluster without rows takes the number that is farthest from its centre, until no cluster is
+    empty or no number has a distance; such a cluster gets the mean variance of the others.
     """
     y = np.sort(y)
     centres = np.quantile(y, (np.arange(count) + 0.5) / count)
@@ -270,7 +250,11 @@ def clustered(y: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         sums = np.bincount(members, y, count)
         moved = np.where(sizes > 0, sums / np.maximum(sizes, 1), centres)
         if np.array_equal(moved, centres):
-            break
+            distances = np.abs(y - centres[members])
+            if sizes.all() or not distances.any():
+                break
+            moved[np.flatnonzero(sizes == 0)[0]] = y[distances.argmax()]
+            moved.sort()
         centres = moved
     squares = np.bincount(members, (y - centres[members]) ** 2, count)
     variances = squares / np.maximum(sizes, 1)
