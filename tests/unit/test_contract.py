@@ -90,6 +90,8 @@ NOT_EQUIVARIANT = {
     "cpnn": "labels enter as the numbers 1, 2, ...",
     "cpnn@as_released": "as cpnn",
     "cpnn@fine_steps": "as cpnn",
+    "iis_aldl": "labels enter as the numbers 0, 1, ...",
+    "iis_aldl@iis": "as iis_aldl",
     "aa_bp": "draws the first weights in the order of the labels",
     "aa_bp@toolbox": "as aa_bp",
 }

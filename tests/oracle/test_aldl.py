@@ -1,0 +1,130 @@
+"""ALDL: widths against their definition and a grid, rounds against the model they are made of."""
+
+import numpy as np
+import pytest
+from scipy.special import xlogy
+
+from ldlrepro.models import aldl
+from ldlrepro.models.aldl import ALDL, densities, nearest_widths
+from ldlrepro.models.iis import SAIIS
+from ldlrepro.models.maxent import SABFGS
+
+
+def ages(n: int = 80, c: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    """Features of which one tells the age roughly, and degrees with the age on top."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n, 4))
+    X[:, 3] = 1.0
+    y = np.clip(np.round(c / 2 + c / 4 * X[:, 0] + generator.normal(0, 1, n)), 0, c - 1).astype(int)
+    D = np.full((n, c), 0.5 / c)
+    D[np.arange(n), y] += 0.5
+    return X, D
+
+
+def divergence(number: int, width: float, P: np.ndarray) -> float:
+    """Summed over rows, by the definition."""
+    G = densities(np.array([number]), np.array([width]), P.shape[1])[0]
+    return sum(float((xlogy(G, G) - xlogy(G, row)).sum()) for row in P)
+
+
+def test_densities_are_those_of_the_normal_law():
+    centres, widths = np.array([3, 0]), np.array([0.8, 2.5])
+    found = densities(centres, widths, 9)
+    for row, centre, width in zip(found, centres, widths, strict=True):
+        expected = np.exp(-0.5 * ((np.arange(9) - centre) / width) ** 2)
+        np.testing.assert_allclose(row, expected / expected.sum(), rtol=1e-12)
+
+
+def test_true_widths_are_a_fixed_point():
+    generator = np.random.default_rng(1)
+    true = generator.uniform(0.7, 8.0, 30)
+    y = generator.integers(0, 30, 200)
+    found = nearest_widths(densities(y, true[y], 30), y, np.full(30, 3.0))
+    np.testing.assert_allclose(found[y], true[y], atol=1e-4)
+
+
+def test_number_without_rows_keeps_its_width():
+    before = np.linspace(1.0, 5.0, 12)
+    y = np.array([4, 4, 7])
+    after = nearest_widths(np.full((3, 12), 1 / 12), y, before)
+    others = np.setdiff1d(np.arange(12), y)
+    np.testing.assert_array_equal(after[others], before[others])
+    assert (after[[4, 7]] != before[[4, 7]]).all()
+    np.testing.assert_array_equal(nearest_widths(np.empty((0, 12)), y[:0], before), before)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_width_is_the_best_of_a_fine_grid(seed):
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, 15, 40)
+    noise = generator.dirichlet(np.ones(15), 40)
+    P = 0.8 * densities(y, generator.uniform(1, 6, 40), 15) + 0.2 * noise
+    found = nearest_widths(P, y, np.full(15, 3.0))
+    grid = np.linspace(0.5, 10.0, 1901)
+    for number in np.unique(y):
+        rows = P[y == number]
+        best = grid[np.argmin([divergence(number, width, rows) for width in grid])]
+        assert abs(found[number] - best) <= 0.006
+        assert divergence(number, found[number], rows) <= divergence(number, best, rows) + 1e-9
+
+
+@pytest.mark.parametrize(("inner", "model"), [("bfgs", SABFGS), ("iis", SAIIS)])
+def test_one_round_is_the_inner_model_on_labels_of_the_first_width(inner, model):
+    X, D = ages()
+    y = D.argmax(1)
+    taught = densities(y, np.full(len(y), 2.0), D.shape[1])
+    found = ALDL(inner, max_iter=7, first_width=2.0, rounds=1).fit(X, D)
+    np.testing.assert_array_equal(found.predict(X), model(max_iter=7).fit(X, taught).predict(X))
+
+
+def test_second_round_adapts_to_the_rows_that_do_better_than_the_mean(monkeypatch):
+    X, D = ages()
+    y = D.argmax(1)
+    first = ALDL(max_iter=20, rounds=1).fit(X, D)
+    P = first.predict(X)
+    errors = np.abs(P.argmax(1) - y)
+    near = errors < errors.mean()
+    assert 0 < near.sum() < len(y)
+    widths = nearest_widths(P[near], y[near], np.full(20, 3.0))
+    taught = densities(y, widths[y], 20)
+    expected = SABFGS(max_iter=20).fit(X, taught).predict(X)
+    found = ALDL(max_iter=20, rounds=2, least_gain=0.0)
+    monkeypatch.setattr(found, "least_gain", -np.inf)
+    monkeypatch.setattr(found, "_check_parameters", lambda: None)
+    np.testing.assert_array_equal(found.fit(X, D).predict(X), expected)
+    np.testing.assert_array_equal(found.widths_, widths)
+
+
+def test_round_that_gains_too_little_is_thrown_away():
+    X, D = ages()
+    one = ALDL(max_iter=20, rounds=1).fit(X, D)
+    found = ALDL(max_iter=20, rounds=10, least_gain=100.0).fit(X, D)
+    assert len(found.maes_) == 2
+    np.testing.assert_array_equal(found.predict(X), one.predict(X))
+    np.testing.assert_array_equal(found.widths_, np.full(20, 3.0))
+
+
+def test_training_error_falls_from_round_to_round(monkeypatch):
+    """Each round is made as good as wanted; what is kept is the best."""
+    X, D = ages()
+    steps = iter([3, 6, 12, 40, 3])
+    monkeypatch.setitem(aldl._INNER, "bfgs", lambda max_iter: SABFGS(max_iter=next(steps)))
+    found = ALDL(rounds=10).fit(X, D)
+    assert (np.diff(found.maes_[:-1]) <= -found.least_gain).all()
+    errors = np.abs(found.predict(X).argmax(1) - D.argmax(1))
+    assert errors.mean() == found.maes_[-2] == found.diagnostics_["train_mae"]
+    assert found.maes_[-1] > found.maes_[-2] - found.least_gain
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"inner": "sgd"}, "inner must be one of bfgs, iis, got 'sgd'"),
+        ({"rounds": 0}, "rounds must be at least 1, got 0"),
+        ({"first_width": 0.0}, "first_width must be positive, got 0.0"),
+        ({"least_gain": -1.0}, "least_gain must not be negative, got -1.0"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        ALDL(**parameters).fit(*ages())
