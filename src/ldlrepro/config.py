@@ -86,7 +86,9 @@ def only_photographs(dataset: Tree) -> bool:
 
 def load_paper(paper: str) -> Tree:
     if paper not in paper_ids():
-        raise unknown("paper", paper, paper_ids(), "`ldlrepro papers` lists them.")
+        owners = [p for p in paper_ids() if paper in _file("paper", p)["protocols"]]
+        hint = f"It is a protocol of {owners[0]}." if owners else "`ldlrepro papers` lists them."
+        raise unknown("paper", paper, paper_ids(), hint)
     return copy.deepcopy(_file("paper", paper))
 
 
