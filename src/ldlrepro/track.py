@@ -7,7 +7,6 @@ written to it; whatever is still RUNNING was left by a killed sync and is replac
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -24,10 +23,10 @@ from ldlrepro import browse
 from ldlrepro.compare.collect import UnitScores
 from ldlrepro.errors import UserError
 from ldlrepro.track_layout import (
-    VIEW_TAG,
     RunPlan,
     curve_metrics,
     existing,
+    first_view,
     is_unavailable,
     plan_artifacts,
     plan_unit,
@@ -225,12 +224,9 @@ def page_of(tracking_uri: str, paper: str = "") -> str:
             "a paper that has results."
         )
     found = experiments[paper]
-    views = {key: json.loads(text) for key, text in found.tags.items() if key.startswith(VIEW_TAG)}
-    runs = f"/#/experiments/{found.experiment_id}/runs?{TRAINING}"
-    if not views:
-        return runs
-    first = max(views, key=lambda key: views[key]["createdAt"])
-    return f"{runs}&viewStateShareKey={first.removeprefix(VIEW_TAG)}"
+    view = first_view(found.tags)
+    page = f"/#/experiments/{found.experiment_id}/runs?{TRAINING}"
+    return f"{page}&viewStateShareKey={view}" if view else page
 
 
 def serve(
