@@ -11,7 +11,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,9 @@ import numpy as np
 
 from ldlrepro import config, contract, own
 from ldlrepro.errors import UserError, nearest
+from ldlrepro.findings import BAD, GOOD, NOTE, Finding
 
-OK, WRONG, NOTE = "ok", "WRONG", "note"
 SEED = 7
-
-
-@dataclass(frozen=True)
-class Finding:
-    subject: str
-    state: str
-    text: str
 
 
 def check(args: argparse.Namespace) -> int:
@@ -41,8 +34,8 @@ def check(args: argparse.Namespace) -> int:
     for finding in CHECKS[kind](name, path):
         findings.append(finding)
         if not args.json:
-            print(f"{finding.subject}  {finding.state:<5}  {finding.text}", flush=True)
-    wrong = sum(finding.state == WRONG for finding in findings)
+            print(f"{finding.what}  {finding.state}  {finding.found}", flush=True)
+    wrong = sum(finding.state == BAD for finding in findings)
     if args.json:
         answer = {"file": str(path), "kind": kind, "id": name, "wrong": wrong}
         print(json.dumps({**answer, "findings": [asdict(f) for f in findings]}, indent=1))
@@ -111,7 +104,7 @@ def _check_settings(method: str, path: Path) -> Iterator[Finding]:
         # The loader takes every file for one of the checkout.
         assumed = f"config/methods/{method.partition('@')[0]}.yaml"
         raise UserError(str(error).replace(assumed, str(path))) from None
-    yield Finding(method, OK, "its file, its class and the names of its parameters")
+    yield Finding(method, GOOD, "its file, its class and the names of its parameters")
 
     def build(**parameters: Any) -> Any:
         known = models.estimator_class(method)._parameter_names()
@@ -139,9 +132,9 @@ def _judged(method: str, rule: contract.Rule, trial: contract.Trial) -> Finding:
         except Exception as error:
             text = str(error) if isinstance(error, AssertionError) else words(error)
             if rule.must:
-                return Finding(method, WRONG, f"{rule.text}: no, {text}")
+                return Finding(method, BAD, f"{rule.text}: no, {text}")
             return Finding(method, NOTE, f"not so: {rule.text}; {text}")
-    return Finding(method, OK, rule.text)
+    return Finding(method, GOOD, rule.text)
 
 
 def words(error: BaseException) -> str:
@@ -167,18 +160,18 @@ def check_dataset(name: str, path: Path) -> Iterator[Finding]:
         data = Path(folder)
         status = fetch(name, data, default_mirrors(), offline=True, progress=False)
         if not status.available:
-            yield Finding(name, WRONG, status.reason)
+            yield Finding(name, BAD, status.reason)
             return
         try:
             dataset = load_ready(prepare(name, data))
         except UserError as error:
             text = str(error).partition(" Remove the file and type")[0]
-            yield Finding(name, WRONG, text.replace(str(data / "raw" / name), str(path.parent)))
+            yield Finding(name, BAD, text.replace(str(data / "raw" / name), str(path.parent)))
             return
     n, q = dataset.X.shape
-    yield Finding(name, OK, f"{n} rows, {q} features, {dataset.D.shape[1]} labels")
+    yield Finding(name, GOOD, f"{n} rows, {q} features, {dataset.D.shape[1]} labels")
     if dataset.groups is not None:
-        yield Finding(name, OK, f"{len(set(dataset.groups.tolist()))} groups")
+        yield Finding(name, GOOD, f"{len(set(dataset.groups.tolist()))} groups")
     for text in defects_found(dataset):
         yield Finding(name, NOTE, text)
 
@@ -193,22 +186,22 @@ def check_metric(name: str, path: Path) -> Iterator[Finding]:
     if name in metrics.BETTER or name in metrics.AGE_BETTER:
         raise UserError(f"{path}: '{name}' is one of our measures. Rename your file.")
     measures.function(name)
-    yield Finding(name, OK, "its file and its function")
+    yield Finding(name, GOOD, "its file and its function")
     _, D = contract.sample()
     worst = np.full_like(D, 1 / D.shape[1])
     with_zeros = np.eye(D.shape[1])[D.argmax(axis=1)]
     before = D.copy()
     right, wrong = measures.own_value(name, D, D.copy()), measures.own_value(name, D, worst)
     untouched = bool((before == D).all())
-    yield Finding(name, OK if untouched else WRONG, "leaves the distributions as they were")
+    yield Finding(name, GOOD if untouched else BAD, "leaves the distributions as they were")
     again = measures.own_value(name, D, worst)
-    yield Finding(name, OK if again == wrong else WRONG, "gives the same number twice")
+    yield Finding(name, GOOD if again == wrong else BAD, "gives the same number twice")
     better = right < wrong if measures.directions()[name] == "lower" else right > wrong
     text = f"true labels score {right:.4g}, equal degrees {wrong:.4g}"
-    yield Finding(name, OK if better else WRONG, f"is better for the truth: {text}")
+    yield Finding(name, GOOD if better else BAD, f"is better for the truth: {text}")
     zeros = [measures.own_value(name, D, with_zeros), measures.own_value(name, with_zeros, D)]
     finite = bool(np.isfinite(zeros).all())
-    yield Finding(name, OK if finite else NOTE, "is finite where a degree is zero")
+    yield Finding(name, GOOD if finite else NOTE, "is finite where a degree is zero")
 
 
 CHECKS = {"method": check_method, "dataset": check_dataset, "metric": check_metric}

@@ -45,7 +45,7 @@ EXAMPLES = {
         "ldlrepro run structrf sjaffe sa_bfgs",
         "ldlrepro run mslp m2b aa_knn@grid --folds 0-4",
     ],
-    "ui": ["ldlrepro ui", "ldlrepro ui --port 5001"],
+    "ui": ["ldlrepro ui structrf", "ldlrepro ui --port 5001"],
     "sync": ["ldlrepro sync mslp", "ldlrepro sync mslp --tracking-uri http://localhost:5000"],
 }
 IDS = {
@@ -87,6 +87,9 @@ class _Parser(argparse.ArgumentParser):
             if isinstance(action, argparse._SubParsersAction) and "invalid choice" in message:
                 word = message.partition("'")[2].partition("'")[0]
                 message = f"no verb '{word}'.{nearest(word, action.choices)}"
+        for name in IDS:
+            if message.startswith("unrecognized") and f"--{name}" in message:
+                message += f". Give the {name} without --{name}."
         self.exit(2, f"{self.prog}: {message}\nType `{self.prog} --help`.\n")
 
 
@@ -295,7 +298,7 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     run.add_argument("dataset", help=IDS["dataset"])
     run.add_argument("method", help=IDS["method"])
     run.add_argument("--folds", metavar="A-B", help="only these fold positions, as one record")
-    run.add_argument("--threads", type=int, default=1, help="threads; they change no bit")
+    run.add_argument("--threads", type=_positive, default=1, help="threads; they change no bit")
     run.add_argument("--fresh", action="store_true", help="compute finished folds again")
     _add_seed(run)
 
@@ -328,11 +331,13 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         verbs,
         "ui",
         f"{here}.ui",
-        "Open MLflow's page of all runs, for this machine only, and tell how to reach it safely "
-        "from another one.",
+        "Open MLflow's page of all papers, or of the tables of one, for this machine only, and "
+        "tell how to reach it safely from another one.",
     )
+    ui.add_argument("paper", nargs="?", default="", help=IDS["paper"])
     ui.add_argument("--tracking-uri", help=STORE)
-    ui.add_argument("--port", type=int, default=5000, help="default %(default)s")
+    ui.add_argument("--port", type=_positive, default=5000, help="default %(default)s")
+    ui.add_argument("--no-browser", dest="browser", action="store_false", help="only print it")
 
     notebook = _verb(
         verbs,

@@ -86,7 +86,9 @@ def only_photographs(dataset: Tree) -> bool:
 
 def load_paper(paper: str) -> Tree:
     if paper not in paper_ids():
-        raise unknown("paper", paper, paper_ids(), "`ldlrepro papers` lists them.")
+        owners = [p for p in paper_ids() if paper in _file("paper", p)["protocols"]]
+        hint = f"It is a protocol of {owners[0]}." if owners else "`ldlrepro papers` lists them."
+        raise unknown("paper", paper, paper_ids(), hint)
     return copy.deepcopy(_file("paper", paper))
 
 
@@ -114,6 +116,8 @@ def load_method(method: str) -> Tree:
     if variant:
         changes = copy.deepcopy(variants[variant])
         merged["title"] = changes.pop("title", f"{merged['title']} ({variant})")
+        merged["origins"] = _origins(merged.get("origins", {}), changes)
+        changes.pop("origins", None)
         for key in ("parameters", "resources"):
             merged[key] = {**merged.get(key, {}), **changes.pop(key, {})}
         merged.update(changes)
@@ -122,6 +126,14 @@ def load_method(method: str) -> Tree:
         if "grid" not in variants[variant]:
             merged["grid"] = {k: v for k, v in merged.get("grid", {}).items() if k not in fixed}
     return merged
+
+
+def _origins(base: Tree, changes: Tree) -> Tree:
+    """What a variant changes no longer comes from where the method's own value came from."""
+    changed = {*changes.get("parameters", {}), *changes.get("grid", {})}
+    kept = {source: [n for n in names if n not in changed] for source, names in base.items()}
+    theirs = changes.get("origins", {})
+    return {key: kept.get(key, []) + theirs.get(key, []) for key in {**kept, **theirs}}
 
 
 def with_settings(method: str, settings: Tree) -> str:

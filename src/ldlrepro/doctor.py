@@ -9,27 +9,19 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 
 from ldlrepro import config, plan
 from ldlrepro.errors import UserError
+from ldlrepro.findings import BAD, GOOD, NOTE, Finding
 from ldlrepro.questions import answer
 from ldlrepro.stages import DATA, RESULTS
 
-GOOD, NOTE, BAD = "good", "note", "BAD"
 ROOM_GB = 5
 """Raw and prepared data of everything public, results and MLflow of all papers: below 4 GB."""
-
-
-@dataclass(frozen=True)
-class Line:
-    what: str
-    state: str
-    found: str
-    do: str = ""
-    """What to do, or what the finding means; empty where all is well."""
+SECONDS_FOR_SLURM = 5
 
 
 def doctor(args: argparse.Namespace) -> int:
@@ -39,21 +31,23 @@ def doctor(args: argparse.Namespace) -> int:
     return int(any(line.state == BAD for line in lines))
 
 
-def _python() -> Iterator[Line]:
+def _python() -> Iterator[Finding]:
     found = ".".join(map(str, sys.version_info[:3]))
     good = sys.version_info >= (3, 11)
-    yield Line("Python", GOOD if good else BAD, found, "" if good else "3.11 or newer is needed")
+    do = "new enough" if good else "3.11 or newer is needed: `make setup PYTHON=...`"
+    yield Finding("Python", GOOD if good else BAD, found, do)
 
 
-def _packages() -> Iterator[Line]:
+def _packages() -> Iterator[Finding]:
     lock = config.project_root() / "envs" / "lock.txt"
     pins = re.findall(r"(?m)^([A-Za-z0-9_.-]+)==(\S+)", lock.read_text(encoding="utf-8"))
     wrong = [name for name, version in pins if _installed(name) != version]
     if not wrong:
-        yield Line("packages", GOOD, f"all {len(pins)} as in envs/lock.txt")
+        do = "numbers can agree with the reference to the last bit"
+        yield Finding("packages", GOOD, f"all {len(pins)} as in envs/lock.txt", do)
         return
     shown = ", ".join(wrong[:4]) + (" ..." if len(wrong) > 4 else "")
-    yield Line(
+    yield Finding(
         "packages",
         NOTE,
         f"{len(wrong)} of {len(pins)} missing or of another version: {shown}",
@@ -68,55 +62,71 @@ def _installed(name: str) -> str:
         return ""
 
 
-def _room() -> Iterator[Line]:
+def _room() -> Iterator[Finding]:
     for folder in (DATA, RESULTS):
         place = folder if folder.exists() else Path()
         free = shutil.disk_usage(place).free / 1e9
         writable = os.access(place, os.W_OK)
         state = GOOD if free > ROOM_GB and writable else BAD
-        do = "" if free > ROOM_GB else f"make room: everything takes up to {ROOM_GB} GB"
-        yield Line(f"{folder}/", state, f"{free:.0f} GB free", do if writable else "not writable")
+        do = f"{'enough' if free > ROOM_GB else 'make room'}: everything takes up to {ROOM_GB} GB"
+        if not writable:
+            do = "you may not write here: work in another folder, snakemake --directory FOLDER"
+        yield Finding(f"{folder}/", state, f"{free:.0f} GB free", do)
 
 
-def _machine() -> Iterator[Line]:
+def _machine() -> Iterator[Finding]:
     cores = len(os.sched_getaffinity(0))
-    do = "" if cores > 1 else "`ldlrepro schedule PAPER --cores 1` tells how long a paper takes"
-    yield Line("cores", GOOD if cores > 1 else NOTE, str(cores), do)
+    do = f"`ldlrepro schedule PAPER --cores {cores}` tells how long a paper takes on them"
+    yield Finding("cores", GOOD if cores > 1 else NOTE, str(cores), do)
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
     units = {unit for paper in config.paper_ids() for unit in plan.paper_units(paper)}
     most, unit = max((plan.resources(unit)["mem_mb"], unit) for unit in units)
-    enough = have > most
-    yield Line(
-        "memory",
-        GOOD if enough else NOTE,
-        f"{have / 1000:.0f} GB",
-        "" if enough else f"{unit.method} on {unit.dataset} asks for {most / 1000:.0f} GB",
-    )
+    asks = f"the largest, {unit.method} on {unit.dataset}, asks for {most / 1000:.0f} GB"
+    do = f"every unit fits: {asks}" if have > most else f"not every unit fits: {asks}"
+    yield Finding("memory", GOOD if have > most else NOTE, f"{have / 1000:.0f} GB", do)
 
 
-def _slurm() -> Iterator[Line]:
-    tools = [tool for tool in ("sbatch", "sacct", "squeue") if shutil.which(tool)]
-    if "sbatch" not in tools:
-        yield Line("SLURM", NOTE, "none", "units run on this machine: snakemake --cores all")
+def _slurm() -> Iterator[Finding]:
+    here = "units run on this machine: snakemake --cores all PAPER"
+    if not shutil.which("sbatch"):
+        yield Finding("SLURM", NOTE, "none", here)
+    elif partitions := _partitions():
+        do = "snakemake --profile profiles/slurm PAPER sends units there; see docs/cluster.md"
+        yield Finding("SLURM", GOOD, f"partitions {' '.join(partitions)}", do)
     else:
-        yield Line("SLURM", GOOD, ", ".join(tools), "snakemake --profile profiles/slurm")
+        yield Finding(
+            "SLURM", NOTE, "programs here, no controller answers", f"{here}; or ask `sinfo`"
+        )
 
 
-def _gpu() -> Iterator[Line]:
+def _partitions() -> list[str]:
+    """As the controller tells them; none where no controller does, which may take its time."""
+    ask = ["sinfo", "-h", "-o", "%P"]
+    try:
+        told = subprocess.run(ask, capture_output=True, text=True, timeout=SECONDS_FOR_SLURM)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return told.stdout.split() if told.returncode == 0 else []
+
+
+def _gpu() -> Iterator[Finding]:
     if not shutil.which("nvidia-smi"):
-        yield Line("GPU", NOTE, "none", "only the deep image methods want one")
+        yield Finding("GPU", NOTE, "none", "only the deep image methods want one")
         return
     listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.split("\n")
     cards = [line.partition(" (")[0] for line in listed if line.startswith("GPU")]
     torch = _installed("torch")
     if "+cpu" in torch:
         do = f"torch {torch} cannot use it: make TORCH=gpu setup"
-        yield Line("GPU", BAD, "; ".join(cards), do)
+        yield Finding("GPU", BAD, "; ".join(cards), do)
     else:
-        yield Line("GPU", GOOD if cards else BAD, "; ".join(cards) or "nvidia-smi lists none")
+        do = "deep image methods train on it" if cards else "see what nvidia-smi says"
+        yield Finding(
+            "GPU", GOOD if cards else BAD, "; ".join(cards) or "nvidia-smi lists none", do
+        )
 
 
-def _data() -> Iterator[Line]:
+def _data() -> Iterator[Finding]:
     from ldlrepro.data.fetch import default_mirrors, local_sources
 
     mirrors = default_mirrors(config.load_run_config()["mirrors"])
@@ -131,13 +141,14 @@ def _data() -> Iterator[Line]:
             public.append(name)
         else:
             licensed.append(name)
-    do = " ".join(here) or "a workflow fetches what it needs"
-    yield Line("data here", GOOD if here else NOTE, str(len(here)), do)
+    do = f"ready to use: {' '.join(here)}" if here else "a workflow fetches what it needs"
+    yield Finding("data here", GOOD if here else NOTE, str(len(here)), do)
     if public:
-        yield Line("to download", NOTE, str(len(public)), f"ldlrepro fetch {' '.join(public)}")
+        do = f"a workflow fetches what it needs; now: ldlrepro fetch {' '.join(public)}"
+        yield Finding("to download", NOTE, str(len(public)), do)
     if licensed:
-        do = f"docs/images.md and how_to_get of {', '.join(licensed)}"
-        yield Line("to apply for", NOTE, str(len(licensed)), do)
+        do = f"not public; see docs/images.md and how_to_get of {', '.join(licensed)}"
+        yield Finding("to apply for", NOTE, str(len(licensed)), do)
 
 
 def _fetched(dataset: str) -> bool:
@@ -149,21 +160,21 @@ def _fetched(dataset: str) -> bool:
         return False
 
 
-def _weights() -> Iterator[Line]:
+def _weights() -> Iterator[Finding]:
     folder = DATA / "manual" / "weights"
     files = sorted(path.name for path in folder.glob("*") if path.is_file())
     if files:
-        yield Line("weights", GOOD, ", ".join(files), "their SHA-256 is compared before use")
+        yield Finding("weights", GOOD, ", ".join(files), "their SHA-256 is compared before use")
     else:
-        yield Line("weights", NOTE, "none", f"only deep methods want them, in {folder}/")
+        yield Finding("weights", NOTE, "none", f"only deep methods want them, in {folder}/")
 
 
-def _tracking() -> Iterator[Line]:
+def _tracking() -> Iterator[Finding]:
     from ldlrepro.track import open_hint
 
     uri = config.tracking_uri(config.load_run_config())
     database = Path(uri.removeprefix("sqlite:///"))
     if uri.startswith("sqlite:///") and not database.is_file():
-        yield Line("MLflow", NOTE, "nothing tracked yet", "every finished paper is, by itself")
+        yield Finding("MLflow", NOTE, "nothing tracked yet", "every paper is once it is finished")
     else:
-        yield Line("MLflow", GOOD, "tracked runs", open_hint(uri))
+        yield Finding("MLflow", GOOD, "tracked runs", open_hint(uri))

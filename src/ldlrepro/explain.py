@@ -16,11 +16,11 @@ from ldlrepro.compare.verdicts import VerdictRow, deviation
 from ldlrepro.errors import UserError, nearest
 from ldlrepro.questions import units_of, verdict_rows_of
 
-IN_CHOICES = "left open; our choice, see open points"
-IN_GRID = "decided on validation rows"
-IN_VARIANT = "what this variant changes"
-IN_YAML = "as the paper or its code says"
-NOWHERE = "default of the class"
+PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256"}
+"""Parameters that say nothing of a method, so that nobody has to say where they come from."""
+CODE = "the original code"
+OURS, OPEN = "our choice", "our choice, see open points"
+CHOSEN = "chosen on validation rows; candidates: "
 
 
 def explain(args: argparse.Namespace) -> int:
@@ -67,7 +67,7 @@ def _unit_facts(row: VerdictRow, scored: UnitScores) -> dict[str, Any]:
         facts["fold values"] = " ".join(f"{v:.4f}" for v in values)
         facts["median of folds"] = round(statistics.median(values), 6)
     return facts | {
-        "parameters": parameters_of(scored),
+        "parameters": parameters_of(row.paper, scored),
         "seeds": f"{first.seed} in the first fold; each fold has its own",
         "computed": first.started_at,
         "fit seconds": round(statistics.median(r.fit_s for r in scored.rows), 3),
@@ -82,34 +82,33 @@ def _unit_facts(row: VerdictRow, scored: UnitScores) -> dict[str, Any]:
     }
 
 
-def parameters_of(scored: UnitScores) -> list[dict[str, Any]]:
+def parameters_of(paper: str, scored: UnitScores) -> list[dict[str, Any]]:
     """Every parameter, its value (or values over the folds) and where it comes from."""
-    family, _, variant = scored.method.partition("@")
     spec = config.load_method(scored.method)
-    base = config.load_method(family).get("parameters", {}) if variant else {}
     found = []
-    for name in sorted(scored.rows[0].params):
-        if name in ("random_state", "n_jobs"):
-            continue
+    for name in sorted(set(scored.rows[0].params) - PLUMBING):
         counts = Counter(json.dumps(row.params.get(name), default=str) for row in scored.rows)
         values = [
             value if len(counts) == 1 else f"{value} ({times} folds)"
             for value, times in counts.most_common()
         ]
-        origin = _origin(name, spec, base if variant else spec.get("parameters", {}))
+        origin = CHOSEN * (name in spec.get("grid", {})) + origin_of(name, spec, paper)
         found.append({"parameter": name, "value": ", ".join(values), "from": origin})
     return found
 
 
-def _origin(name: str, spec: Mapping[str, Any], base: Mapping[str, Any]) -> str:
-    given = spec.get("parameters", {})
-    if name in spec.get("grid", {}):
-        return IN_GRID
-    if name in given and base.get(name) != given[name]:
-        return IN_VARIANT
-    if name in {choice["switch"] for choice in spec.get("choices", [])}:
-        return IN_CHOICES
-    return IN_YAML if name in given else NOWHERE
+def origin_of(name: str, spec: Mapping[str, Any], paper: str) -> str:
+    """This paper's word counts first, then the original code, then what another paper states."""
+    sources = {key for key, names in spec.get("origins", {}).items() if name in names}
+    papers = sorted(sources - {"code", "ours"})
+    if paper in papers:
+        return f"the paper, {paper}"
+    if "code" in sources:
+        return CODE
+    if papers:
+        return f"another paper, {papers[0]}"
+    is_open = name in {choice["switch"] for choice in spec.get("choices", [])}
+    return OPEN if is_open else OURS
 
 
 def what_moves(

@@ -260,7 +260,8 @@ def schedule(args: argparse.Namespace) -> int:
         "wall minutes": round(found.wall_seconds / 60, 2),
         "efficiency": f"{found.efficiency:.0%}",
         "longest job": f"{found.longest.name}, {found.longest.seconds:.0f} s",
-        "too long": len(found.too_long),
+        "a twentieth": f"{found.twentieth:.0f} s",
+        "jobs above it and a minute": len(found.too_long),
         "of these a single fold": sum(job.folds == 1 for job in found.too_long),
         "units without times": len(found.missing),
     }

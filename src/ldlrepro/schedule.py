@@ -36,6 +36,8 @@ class Schedule:
     core_seconds: float
     wall_seconds: float
     longest: Job
+    twentieth: float
+    """Seconds: that part of the wall time that the cores would need if none ever waited."""
     too_long: list[Job]
     """Jobs that take more than a twentieth of the ideal wall time, and than a minute."""
     missing: list[plan.Unit]
@@ -85,13 +87,15 @@ def simulate(jobs: list[Job], cores: int, missing: list[plan.Unit]) -> Schedule:
         now, released = heapq.heappop(running)
         free += released
     core_seconds = sum(job.seconds * min(job.cores, cores) for job in jobs)
-    limit = max(core_seconds / cores / SHARE_OF_WALL, plan.LONGEST_JOB_S)
+    twentieth = core_seconds / cores / SHARE_OF_WALL
+    limit = max(twentieth, plan.LONGEST_JOB_S)
     return Schedule(
         cores=cores,
         jobs=len(jobs),
         core_seconds=core_seconds,
         wall_seconds=now,
         longest=max(jobs, key=lambda job: job.seconds),
+        twentieth=twentieth,
         too_long=[job for job in jobs if job.seconds > limit],
         missing=missing,
     )

@@ -271,7 +271,7 @@ def stream(args: argparse.Namespace) -> int:
 def ui(args: argparse.Namespace) -> int:
     from ldlrepro import track
 
-    track.serve(_tracking_uri(args), args.port, say)
+    track.serve(_tracking_uri(args), args.port, say, args.paper, args.browser)
     return 0
 
 
@@ -311,18 +311,23 @@ def gate(args: argparse.Namespace) -> int:
     from ldlrepro.compare.collect import Places, local_units, unavailable_reason
     from ldlrepro.runs.records import FAILED
 
-    failed, missing = {}, {}
+    ran, failed, missing = 0, {}, {}
     for paper in args.papers:
         units = local_units(Places(RESULTS, DATA), plan.paper_units(paper))
+        ran += len(units)
         for unit in units.values():
             if reason := unavailable_reason(unit):
                 missing[unit.dataset] = reason
             errors = [row.error for row in unit.rows if row.status == FAILED]
             if errors:
                 failed[unit.key] = (unit, errors)
+    everything = f"`snakemake --cores all {' '.join(args.papers)}`"
+    has_page = Path(args.page).is_file()  # by hand there may be none; under Snakemake there is
+    if not (ran or has_page):
+        raise UserError(f"nothing of {', '.join(args.papers)} has run here. Type {everything}.")
     for reason in missing.values():
         say(f"left out: {reason}")
-    say(f"report: {args.page}")
+    say(f"report: {args.page}" if has_page else f"no report yet; {everything} makes it")
     if not failed:
         return 0
     for unit, errors in failed.values():

@@ -8,6 +8,7 @@ written to it; whatever is still RUNNING was left by a killed sync and is replac
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import socket
 import sys
@@ -18,12 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ldlrepro import browse
 from ldlrepro.compare.collect import UnitScores
 from ldlrepro.errors import UserError
 from ldlrepro.track_layout import (
     RunPlan,
     curve_metrics,
     existing,
+    first_view,
     is_unavailable,
     plan_artifacts,
     plan_unit,
@@ -51,6 +54,8 @@ RUNS_PER_PAGE = 1000
 NOTE = "Each entry of **Views** (top right) is one table: every method on one data set."
 
 LOOPBACK = "127.0.0.1"
+# Else MLflow offers its pages for language models until somebody chooses the others.
+TRAINING = "workflowType=machine_learning"
 
 Progress = Callable[[int, int], None]
 
@@ -205,11 +210,39 @@ def open_hint(tracking_uri: str) -> str:
     return f"ldlrepro ui --tracking-uri {shown}"
 
 
-def serve(tracking_uri: str, port: int, say: Callable[[str], None]) -> None:
+def page_of(tracking_uri: str, paper: str = "") -> str:
+    """What follows a store's address: all papers, or the view of the first table of one."""
+    if not paper:
+        return f"/#/experiments?{TRAINING}"
+    uri = checked_uri(tracking_uri)
+    with environment(QUIET | QUICK_HTTP), told_to_the_user(uri, paper):
+        experiments = {e.name: e for e in connect(uri).search_experiments()}
+    if paper not in experiments:
+        tracked = ", ".join(sorted(set(experiments) - {"Default"})) or "no paper"
+        raise UserError(
+            f"'{paper}' is not tracked there; tracked: {tracked}. Type `ldlrepro sync {paper}` for "
+            "a paper that has results."
+        )
+    found = experiments[paper]
+    view = first_view(found.tags)
+    page = f"/#/experiments/{found.experiment_id}/runs?{TRAINING}"
+    return f"{page}&viewStateShareKey={view}" if view else page
+
+
+def serve(
+    tracking_uri: str,
+    port: int,
+    say: Callable[[str], None],
+    paper: str = "",
+    browser: bool = False,
+) -> None:
     """Become MLflow's page for this store, for this machine alone; a server has a page already."""
     uri = checked_uri(tracking_uri)
     if uri.startswith("http"):
-        say(open_hint(uri))
+        address = re.sub("//[^/@]*@", "//", uri) + page_of(uri, paper)  # the browser asks
+        say(f"open {address} in a browser")
+        if browser:
+            browse.start(address)
         return
     database = sqlite_file(uri)
     if database and not database.is_file():
@@ -225,12 +258,15 @@ def serve(tracking_uri: str, port: int, say: Callable[[str], None]) -> None:
             raise UserError(
                 f"port {port}: {error.strerror}. Type `ldlrepro ui --port {port + 1}`."
             ) from None
+    address = f"http://{LOOPBACK}:{port}{page_of(uri, paper)}"
     say(
-        f"http://{LOOPBACK}:{port} shows {without_password(uri)}, to this machine only. Ctrl-C "
-        "ends it.\nFrom another machine, never by opening the port to the network: there, type\n"
+        f"{address}\nshows {without_password(uri)}, to this machine only. Ctrl-C ends it.\n"
+        "From another machine, never by opening the port to the network: there, type\n"
         f"  ssh -N -L {port}:{LOOPBACK}:{port} USER@{os.uname().nodename}\n"
         "and open the same address."
     )
+    if browser:
+        browse.start(address)
     # By the environment: the list of processes, which all can see, would show a password.
     place = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     page = [sys.executable, "-m", "mlflow", "ui"]

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,6 +120,18 @@ def saved_views(units: Sequence[UnitScores]) -> dict[str, str]:
         )
         for place, ((protocol, dataset), measures) in enumerate(tables.items())
     }
+
+
+def first_view(tags: Mapping[str, str]) -> str:
+    """Key of the first table's view among an experiment's tags; people's own views are left out."""
+    created = {}
+    for tag, text in tags.items():
+        if tag.startswith(VIEW_TAG) and text.startswith("{"):  # MLflow compresses those of people
+            view = json.loads(text)
+            dataset, _, protocol = view["name"].removesuffix(")").partition(" (")
+            if tag == f"{VIEW_TAG}{protocol}-{dataset}":
+                created[f"{protocol}-{dataset}"] = view["createdAt"]
+    return max(created, key=created.__getitem__, default="")
 
 
 def _view_state(protocol: str, dataset: str, measures: Sequence[str]) -> dict[str, Any]:

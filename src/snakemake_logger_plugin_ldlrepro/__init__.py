@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 import time
 from logging import LogRecord
-from typing import Any, TextIO
+from typing import Any
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from ldlrepro.runs.progress import StatusLine, time_left
+
 UNIT_RULE = "train"
-SECONDS_BETWEEN_LINES = 15
 CHATTER = {
     LogEvent.JOB_INFO,
     LogEvent.JOB_STARTED,
@@ -30,17 +31,15 @@ CHATTER = {
 class LogHandler(LogHandlerBase):
     """One line that is rewritten on a terminal; a line now and then in a file."""
 
-    stream: TextIO
+    line: StatusLine
 
     def __post_init__(self) -> None:
-        self.stream = sys.stdout if self.common_settings.stdout else sys.stderr
+        self.line = StatusLine(sys.stdout if self.common_settings.stdout else sys.stderr)
         self.rule_of: dict[int, str] = {}
         self.label_of: dict[int, str] = {}
         self.units_to_do = self.units_done = 0
         self.jobs = self.last_job = ""
         self.first_start = 0.0
-        self.last_line = 0.0
-        self.line_open = False
 
     @property
     def writes_to_stream(self) -> bool:
@@ -69,7 +68,7 @@ class LogHandler(LogHandlerBase):
                 self.units_to_do = int(record.stats.get(UNIT_RULE, 0))
             text = self.format(record)
             if text and not self._is_small_talk(text, event):
-                self._print(text)
+                self.line.say(text)
             return
         if event == LogEvent.JOB_INFO:
             self.rule_of[record.jobid] = record.rule_name
@@ -110,37 +109,12 @@ class LogHandler(LogHandlerBase):
         return text.startswith(starts)
 
     def _progress(self) -> None:
-        now = time.monotonic()
-        finished = self.units_done == self.units_to_do
-        if not self._terminal and now - self.last_line < SECONDS_BETWEEN_LINES and not finished:
-            return
-        self.last_line = now
-        parts = [f"{self.units_done} of {self.units_to_do} units"] if self.units_to_do else []
-        parts += [part for part in (self.jobs, self._eta(now)) if part]
-        line = f"[{', '.join(parts)}] {self.last_job}"
-        if self._terminal:
-            self.stream.write(f"\r\x1b[K{line[:110]}")
-            self.line_open = True
-        else:
-            self.stream.write(f"{line}\n")
-        self.stream.flush()
-
-    def _eta(self, now: float) -> str:
         left = self.units_to_do - self.units_done
-        if not self.units_done or not left:
-            return ""
-        seconds = (now - self.first_start) / self.units_done * left
-        text = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-        return f"about {text} left" if seconds < 5400 else f"about {seconds / 3600:.1f} h left"
-
-    @property
-    def _terminal(self) -> bool:
-        return self.stream.isatty()
-
-    def _print(self, text: str) -> None:
-        self.stream.write(("\n" if self.line_open else "") + text + "\n")
-        self.stream.flush()
-        self.line_open = False
+        seconds = time.monotonic() - self.first_start
+        parts = [f"{self.units_done} of {self.units_to_do} units"] * bool(self.units_to_do)
+        parts += [self.jobs, time_left(seconds, self.units_done, left)]
+        line = f"[{', '.join(part for part in parts if part)}] {self.last_job}"
+        self.line.show(line, at_once=self.line.on_terminal or left == 0)
 
 
 def _label(record: LogRecord) -> str:

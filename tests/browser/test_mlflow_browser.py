@@ -17,7 +17,7 @@ import pytest
 
 from ldlrepro.compare.collect import LOCAL, UnitScores
 from ldlrepro.runs.records import FoldRow
-from ldlrepro.track import sync
+from ldlrepro.track import page_of, sync
 from tests.mlflow_server import MlflowServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -83,6 +83,16 @@ def test_the_saved_view_of_a_table_lists_its_methods_the_best_first(address, pag
     shown = names_in(page)
     keep(page, "mlflow-table")
     assert shown == [f"faces / {name}" for name in sorted(KL, key=KL.__getitem__)]
+
+
+def test_the_page_that_ui_opens_for_a_paper_shows_its_first_table(address, page) -> None:
+    page.goto(address + page_of(address, "paper"))
+    assert names_in(page) == [f"faces / {name}" for name in sorted(KL, key=KL.__getitem__)]
+
+
+def test_the_page_that_ui_opens_lists_the_papers(address, page) -> None:
+    page.goto(address + page_of(address))
+    page.get_by_role("link", name="paper", exact=True).wait_for()
 
 
 def test_runs_beside_each_other_have_axes_by_method_and_measure(address, page) -> None:

@@ -100,6 +100,11 @@ def test_commands_of_the_examples_are_understood():
         (["folds", "mslp", "sjafe"], "Did you mean 'sjaffe'?"),
         (["compare", "structr"], "Did you mean 'structrf'?"),
         (["sync", "structr"], "Did you mean 'structrf'?"),
+        (["leaderboard", "structrf_persons"], "It is a protocol of structrf."),
+        (["status", "--paper", "mslp"], "Give the paper without --paper."),
+        (["run", "mslp", "sjaffe", "aa_knn", "--threads", "-3"], "'-3'"),
+        (["ui", "--port", "-1"], "'-1'"),
+        (["gate", "structrf"], "nothing of structrf has run here. Type `snakemake --cores all"),
     ],
 )
 def test_a_mistake_ends_with_status_2_one_message_and_the_nearest_name(

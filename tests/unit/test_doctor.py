@@ -29,10 +29,41 @@ def told(capsys, monkeypatch, tmp_path):
     return ask
 
 
-def test_every_line_that_is_not_good_says_what_to_do_or_what_it_means(told) -> None:
+def test_every_line_says_what_it_means_or_what_to_do(told) -> None:
     lines = told(0)
     assert {"Python", "packages", "cores", "memory", "SLURM", "GPU", "weights"} < set(lines)
-    assert all(line["do"] for line in lines.values() if line["state"] != doctor.GOOD)
+    assert all(line["do"] for line in lines.values())
+
+
+def _answer_of_sinfo(monkeypatch, answer) -> None:
+    """SLURM's programs are here; ``answer`` is what `sinfo` does, a nvidia-smi is not."""
+    monkeypatch.setattr(doctor.shutil, "which", lambda tool: "/x" if tool == "sbatch" else None)
+
+    def run(command, **settings):
+        assert command[0] == "sinfo"
+        assert settings["timeout"] <= 10
+        if isinstance(answer, Exception):
+            raise answer
+        return subprocess.CompletedProcess(command, *answer)
+
+    monkeypatch.setattr(doctor.subprocess, "run", run)
+
+
+def test_slurm_is_good_where_its_controller_names_partitions(told, monkeypatch) -> None:
+    _answer_of_sinfo(monkeypatch, (0, "cpu*\ngpu\n"))
+    line = told(0)["SLURM"]
+    assert (line["state"], line["found"]) == (doctor.GOOD, "partitions cpu* gpu")
+    assert "--profile profiles/slurm" in line["do"]
+
+
+@pytest.mark.parametrize(
+    "answer", [(1, ""), subprocess.TimeoutExpired("sinfo", 5), FileNotFoundError("sinfo")]
+)
+def test_slurm_without_a_controller_is_no_cluster(told, monkeypatch, answer) -> None:
+    _answer_of_sinfo(monkeypatch, answer)
+    line = told(0)["SLURM"]
+    assert (line["state"], line["found"]) == (doctor.NOTE, "programs here, no controller answers")
+    assert "--cores all" in line["do"]
 
 
 def test_public_and_licensed_data_are_told_apart_and_drawn_ones_left_out(told) -> None:

@@ -16,11 +16,7 @@ METHODS = {
         "parameters": {"trees": 20, "step": 1},
         "choices": [{"switch": "step", "default": 1}],
         "grid": {"depth": [2, 5]},
-    },
-    "forest@wide": {
-        "parameters": {"trees": 90, "step": 1},
-        "choices": [{"switch": "step", "default": 1}],
-        "grid": {"depth": [2, 5]},
+        "origins": {"x": ["trees", "depth"], "code": ["trees"], "other": ["gain"]},
     },
 }
 
@@ -47,26 +43,18 @@ def unit(method: str, kl: float, depths: tuple[int, ...] = (2, 5, 5)) -> UnitSco
     return UnitScores("p", "faces", method, rows, scores, REFERENCE)
 
 
-def origins(method: str) -> dict[str, str]:
-    return {p["parameter"]: p["from"] for p in explain.parameters_of(unit(method, 0.1))}
-
-
 def test_every_parameter_says_where_it_comes_from() -> None:
-    assert origins("forest") == {
-        "depth": explain.IN_GRID,
-        "gain": explain.NOWHERE,
-        "step": explain.IN_CHOICES,
-        "trees": explain.IN_YAML,
+    told = explain.parameters_of("x", unit("forest", 0.1))
+    assert {p["parameter"]: p["from"] for p in told} == {
+        "depth": explain.CHOSEN + "the paper, x",
+        "gain": "another paper, other",
+        "step": explain.OPEN,
+        "trees": "the paper, x",
     }
 
 
-def test_what_a_variant_changes_is_told_apart_from_what_it_keeps() -> None:
-    assert origins("forest@wide")["trees"] == explain.IN_VARIANT
-    assert origins("forest@wide")["step"] == explain.IN_CHOICES
-
-
 def test_values_that_differ_between_folds_are_counted() -> None:
-    values = {p["parameter"]: p["value"] for p in explain.parameters_of(unit("forest", 0.1))}
+    values = {p["parameter"]: p["value"] for p in explain.parameters_of("x", unit("forest", 0.1))}
     assert values["depth"] == "5 (2 folds), 2 (1 folds)"
     assert values["trees"] == "20"
 

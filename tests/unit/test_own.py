@@ -361,7 +361,7 @@ def test_check_finds_a_measure_of_the_wrong_direction(folder, capsys):
     path = folder.write("largest.yaml", folder.metric().read_text().replace("lower", "higher"))
     status, out, _ = ask(capsys, "check", str(path))
     assert status == 1
-    assert "WRONG  is better for the truth: true labels score 0" in out
+    assert "BAD  is better for the truth: true labels score 0" in out
 
 
 # ---------------------------------------------------------------------- check
@@ -371,7 +371,7 @@ def test_check_lists_the_rules_and_says_what_to_type_next(folder, capsys):
     path = folder.method()
     status, out, _ = ask(capsys, "check", str(path))
     assert status == 0
-    assert "mine@more  ok     predicts distributions" in out
+    assert "mine@more  good  predicts distributions" in out
     assert f"--config extra_methods={path}" in out
 
 
@@ -382,8 +382,8 @@ def test_check_names_the_rule_that_is_broken_and_the_line(folder, capsys):
     folder.write(source.name, text.replace("self.mean_ =", "assert len(D) > 20\n        D[0] ="))
     status, out, _ = ask(capsys, "check", str(path), "--json")
     assert status == 1
-    found = {f["text"]: f["state"] for f in json.loads(out)["findings"]}
-    wrong = [text for text, state in found.items() if state == "WRONG"]
+    found = {f["found"]: f["state"] for f in json.loads(out)["findings"]}
+    wrong = [text for text, state in found.items() if state == "BAD"]
     assert any("AttributeError" in text and f"{source}, line" in text for text in wrong)
 
 

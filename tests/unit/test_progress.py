@@ -27,7 +27,7 @@ class Run:
         common = {"dryrun": False, "verbose": False, "stdout": False, **settings}
         self.handler = plugin.LogHandler(SimpleNamespace(**common), None)
         self.handler.setFormatter(DefaultFormatter())
-        self.handler.stream = self.stream = stream
+        self.handler.line.stream = self.stream = stream
 
     def send(self, event: LogEvent | None, text: str | None = None, **fields) -> None:
         record = logging.LogRecord("snakemake", logging.INFO, "", 0, text, (), None)
@@ -169,4 +169,4 @@ def test_snakemake_decides_where_it_writes(monkeypatch, stdout, name):
     import sys
 
     common = SimpleNamespace(dryrun=False, verbose=False, stdout=stdout)
-    assert plugin.LogHandler(common, None).stream is getattr(sys, name)
+    assert plugin.LogHandler(common, None).line.stream is getattr(sys, name)

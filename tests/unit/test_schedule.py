@@ -46,6 +46,7 @@ def test_starting_jobs_takes_time_but_is_no_work():
 def test_jobs_over_a_twentieth_of_the_ideal_wall_time_are_named():
     short = [Job("short", 20)] * 100
     found = simulate([*short, Job("long", 65)], 2, [])
+    assert found.twentieth == pytest.approx((100 * 20 + 65) / 2 / 20)
     assert [job.name for job in found.too_long] == ["long"]
     assert simulate([Job("short", 20)], 2, []).too_long == [], "shorter than a minute"
 

@@ -18,7 +18,7 @@ from ldlrepro import config
 from ldlrepro.errors import UserError
 from ldlrepro.runs.records import predictions_path, read_predictions
 from ldlrepro.runs.unit import run_unit
-from ldlrepro.track import serve, sync
+from ldlrepro.track import page_of, serve, sync
 from tests.mlflow_server import free_port, wait_until_healthy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -210,7 +210,7 @@ def test_a_page_without_a_store_or_a_free_port_says_what_to_type(tmp_path):
 def test_a_server_has_its_own_page(capsys):
     said: list[str] = []
     serve("http://box:5000/", 5000, said.append)
-    assert said == ["open http://box:5000 in a browser"]
+    assert said == [f"open http://box:5000{page_of('http://box:5000')} in a browser"]
 
 
 # ---------------------------------------------------------------------- known vulnerabilities

@@ -18,8 +18,8 @@ import pytest
 from ldlrepro.compare.collect import LOCAL, REFERENCE, UnitScores
 from ldlrepro.errors import UserError
 from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, FoldRow
-from ldlrepro.track import SyncCounts, open_hint, sync
-from ldlrepro.track_layout import content_sha256, saved_views
+from ldlrepro.track import SyncCounts, open_hint, page_of, sync
+from ldlrepro.track_layout import content_sha256, first_view, saved_views
 from tests.mlflow_server import free_port
 
 PAPER, TITLE = "structrf", "Structured random forest"
@@ -251,6 +251,26 @@ def test_every_table_has_a_saved_view_with_its_measures():
     assert state["searchFilter"] == "params.protocol = 'ten_fold' AND params.dataset = 'movie'"
     assert state["selectedColumns"][:2] == ["metrics.`kl`", "metrics.`cosine`"]
     assert state["orderByKey"] == "metrics.`kl`"
+
+
+def test_the_page_of_a_paper_is_the_view_of_its_first_table(uri):
+    sync(PAPER, TITLE, [make_unit(), make_unit("lrr"), make_unit(dataset="gene")], uri)
+    number = client_of(uri).get_experiment_by_name(PAPER).experiment_id
+    assert page_of(uri, PAPER).startswith(f"/#/experiments/{number}/runs?")
+    assert page_of(uri, PAPER).endswith("viewStateShareKey=ten_fold-movie")
+
+
+def test_views_that_people_saved_are_not_taken_for_a_tables():
+    theirs = {"mlflow.sharedViewState.2f3a": json.dumps({"name": "mine", "createdAt": 1e12})}
+    theirs["mlflow.sharedViewState.77aa"] = "deflate;eJyrVspLzE1VslIqT8wrSS0CADEXBeg="
+    assert first_view(theirs | saved_views([make_unit()])) == "ten_fold-movie"
+    assert first_view(theirs) == ""
+
+
+def test_a_paper_that_is_not_tracked_has_no_page_and_the_tracked_ones_are_named(uri):
+    sync(PAPER, TITLE, [make_unit()], uri)
+    with pytest.raises(UserError, match=rf"'mslp' is not tracked.* {PAPER}\..*ldlrepro sync mslp"):
+        page_of(uri, "mslp")
 
 
 def test_the_filter_of_a_saved_view_finds_its_table(uri):

@@ -7,54 +7,68 @@ import time
 from typing import TextIO
 
 SECONDS_ON_A_TERMINAL, SECONDS_IN_A_LOG = 0.5, 15.0
+WIDTH = 110
 
 
-class ProgressLine:
-    """``update`` may be called as often as one likes; it prints when it is time."""
+class StatusLine:
+    """``show`` may be called as often as one likes; it prints when it is time."""
 
-    def __init__(self, what: str, stream: TextIO | None = None) -> None:
-        self.what = what
+    def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
-        self.started = time.monotonic()
-        self.first = 0
-        """Where the work began, which is not 0 after a kill."""
-        self._terminal = self.stream.isatty()
         self._last = -float("inf")
         self._open = False
 
-    def begin(self, done: int) -> None:
-        self.started, self.first = time.monotonic(), done
+    @property
+    def on_terminal(self) -> bool:
+        return self.stream.isatty()
 
-    def update(self, done: int, total: int, details: str = "") -> None:
+    def show(self, line: str, at_once: bool = False) -> None:
         now = time.monotonic()
-        pause = SECONDS_ON_A_TERMINAL if self._terminal else SECONDS_IN_A_LOG
-        if now - self._last < pause and done < total:
+        pause = SECONDS_ON_A_TERMINAL if self.on_terminal else SECONDS_IN_A_LOG
+        if now - self._last < pause and not at_once:
             return
         self._last = now
-        parts = [f"{done} of {total}", details, self._left(now, done, total)]
-        line = f"{self.what}: {', '.join(part for part in parts if part)}"
-        if self._terminal:
-            self.stream.write(f"\r\x1b[K{line[:140]}")
-            self._open = True
-        else:
-            self.stream.write(f"{line}\n")
-        self.stream.flush()
+        self._open = self.on_terminal
+        self._write(f"\r\x1b[K{line[:WIDTH]}" if self._open else f"{line}\n")
+
+    def say(self, text: str) -> None:
+        """Something else, on a line of its own."""
+        self.close()
+        self._write(f"{text}\n")
 
     def close(self) -> None:
         if self._open:
-            self.stream.write("\n")
-            self.stream.flush()
+            self._write("\n")
             self._open = False
 
-    def _left(self, now: float, done: int, total: int) -> str:
-        gone = done - self.first
-        if gone <= 0 or done >= total:
-            return ""
-        seconds = (now - self.started) / gone * (total - done)
-        if seconds < 90:
-            return f"about {seconds:.0f} s left"
-        return (
-            f"about {seconds / 60:.0f} min left"
-            if seconds < 5400
-            else (f"about {seconds / 3600:.1f} h left")
-        )
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
+
+
+class ProgressLine(StatusLine):
+    """How many of so many are done, and how long the rest takes."""
+
+    def __init__(self, what: str, stream: TextIO | None = None) -> None:
+        super().__init__(stream)
+        self.what = what
+        self.begin(0)
+
+    def begin(self, done: int) -> None:
+        """Where the work begins, which is not 0 after a kill."""
+        self.started, self.first = time.monotonic(), done
+
+    def update(self, done: int, total: int, details: str = "") -> None:
+        left = time_left(time.monotonic() - self.started, done - self.first, total - done)
+        parts = [f"{done} of {total}", details, left]
+        self.show(f"{self.what}: {', '.join(part for part in parts if part)}", done >= total)
+
+
+def time_left(seconds: float, done: int, to_do: int) -> str:
+    """In words, if the rest goes as what was done in so many seconds; else nothing."""
+    if done <= 0 or to_do <= 0:
+        return ""
+    left = seconds / done * to_do
+    if left < 90:
+        return f"about {left:.0f} s left"
+    return f"about {left / 60:.0f} min left" if left < 5400 else f"about {left / 3600:.1f} h left"

@@ -1,0 +1,110 @@
+"""Methods that answer printed rows say of every parameter where its value comes from."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldlrepro import config, models, plan
+from ldlrepro.explain import CODE, OPEN, OURS, PLUMBING, origin_of
+
+ANSWERING = sorted(
+    {
+        unit.method
+        for paper in config.paper_ids()
+        for cell in plan.cells(paper)
+        for unit in (cell.unit, cell.base)
+        if unit is not None and not cell.skip
+    }
+)
+
+
+@pytest.mark.parametrize("method", ANSWERING)
+def test_every_parameter_of_a_method_with_printed_rows_has_an_origin(method: str) -> None:
+    spec = config.load_method(method)
+    parameters = set(models.estimator_class(method)._parameter_names())
+    said = [name for names in spec["origins"].values() for name in names]
+    assert set(said) <= parameters, "misspelt"
+    settled = {*said, *(choice["switch"] for choice in spec.get("choices", []))}
+    assert parameters - PLUMBING <= settled, "write them in origins"
+
+
+@pytest.mark.parametrize("method", ANSWERING)
+def test_what_a_variant_changes_is_not_left_to_the_origins_of_the_method(method: str) -> None:
+    family, _, variant = method.partition("@")
+    changes = config.read_yaml(config.file_of("method", family)).get("variants", {}).get(variant)
+    if changes is None:
+        return
+    said = {name for names in changes.get("origins", {}).values() for name in names}
+    assert said == {*changes.get("parameters", {}), *changes.get("grid", {})}
+
+
+@pytest.mark.parametrize("method", ANSWERING)
+def test_origins_are_papers_code_or_ours_and_ours_excludes_the_others(method: str) -> None:
+    origins = config.load_method(method)["origins"]
+    assert set(origins) <= {*config.paper_ids(), "code", "ours"}
+    ours = set(origins.pop("ours", []))
+    assert not ours & {name for names in origins.values() for name in names}
+
+
+@pytest.mark.parametrize(
+    ("method", "parameter", "paper", "origin"),
+    [
+        ("sa_bfgs", "max_iter", "structrf", "the paper, structrf"),
+        ("sa_bfgs", "max_iter", "ldlf", CODE),
+        ("sa_bfgs", "solver", "structrf", OPEN),
+        ("sa_bfgs@toolbox", "solver", "mslp", CODE),
+        ("sa_bfgs@iter1000", "max_iter", "structrf", OPEN),
+        ("structrf", "trees", "ldldf", "another paper, structrf"),
+        ("structrf@trees=20", "trees", "structrf", OURS),
+        ("aa_knn", "n_neighbors", "ldldf", CODE),
+        ("aa_knn@grid", "n_neighbors", "mslp", "the paper, mslp"),
+        ("dldlf", "depth", "ldlf", "the paper, ldlf"),
+        ("dldlf@annealed", "depth", "drf", "the paper, drf"),
+        ("ldldf", "skip_hopeless", "ldldf", OURS),
+    ],
+)
+def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
+    method: str, parameter: str, paper: str, origin: str
+) -> None:
+    assert origin_of(parameter, config.load_method(method), paper) == origin
+
+
+PAPERS_SAY = {
+    "structrf": [
+        ("structrf", {"trees": 50, "max_depth": 20, "max_samples": 0.8}),
+        ("structrf_star", {"alpha": 0.25, "beta": 8.0}),
+        ("rf", {"trees": 50}),
+        ("sa_iis", {"max_iter": 200}),
+        ("sa_bfgs", {"max_iter": 300}),
+    ],
+    "ldlf": [
+        ("sldlf", {"trees": 5, "depth": 7, "units": 64, "leaf_repeats": 20, "leaf_batches": 100}),
+        ("sldlf", {"max_iter": 25000}),
+    ],
+    "ldldf": [
+        ("ldldf", {"max_layers": 10, "learners_per_layer": 6, "trees": 40, "trees_step": 20}),
+        ("ldldf", {"max_trees": 100, "depth": 3, "depth_step": 3, "n_neighbors": 3}),
+        ("ldldf", {"theta": 0.005, "folds": 5, "patience": 3}),
+    ],
+    "mslp": [
+        ("mslp", {"k_plus": [5, 10], "alpha": [5, 10], "beta": [0.0, 0.1, 0.5]}),
+        ("mslp", {"lam": [0.0, 0.01, 0.1], "n_neighbors": [5, 10, 15]}),
+        ("cpnn", {"hidden": 50}),
+        ("aa_bp", {"hidden": [50]}),
+        ("lpp_knn", {"graph_neighbors": [5, 10, 15]}),
+    ],
+    "drf": [
+        ("drf", {"trees": 5, "depth": 6, "units": 128, "leaf_repeats": 20, "leaf_batches": 50}),
+        ("drf", {"learning_rate": 0.05, "drop_every": 10000, "drop_factor": 0.5, "batch_size": 16}),
+        ("drf", {"max_iter": 30000, "temperature": 1.0, "temperature_factor": 0.9, "tau": 0.5}),
+    ],
+}
+"""Numbers that stand in the papers' texts."""
+
+
+@pytest.mark.parametrize("paper", PAPERS_SAY)
+def test_numbers_of_the_papers_texts_are_told_as_theirs_and_are_what_runs(paper: str) -> None:
+    for method, numbers in PAPERS_SAY[paper]:
+        spec, values = config.load_method(method), models.load(method).get_params()
+        assert {name: values[name] for name in numbers} == numbers
+        assert {origin_of(name, spec, paper) for name in numbers} == {f"the paper, {paper}"}
