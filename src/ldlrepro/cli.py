@@ -6,6 +6,7 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -240,15 +241,12 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         help="this one instead of a draw; may be repeated",
     )
     audit.add_argument(
-        "--longest",
-        type=float,
-        default=30.0,
-        help="draw only folds that took fewer seconds; default 30",
+        "--longest", type=_seconds, default=30.0, help="draw folds of fewer seconds; default 30"
     )
     audit.add_argument("--lot", type=int, help="repeat the draw of an earlier audit")
     audit.add_argument("--tracking-uri", help="MLflow store; default: config, MLFLOW_TRACKING_URI")
     audit.add_argument(
-        "--out", type=Path, default=Path("results/audit"), help="default: %(default)s"
+        "--out", type=Path, default=Path("results/audit"), help="default %(default)s"
     )
     _add_seed(audit)
 
@@ -371,9 +369,9 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         verbs,
         "record",
         f"{here}.record",
-        "For maintainers: renew reference/ from complete results.",
+        "For maintainers: renew reference/ and its checksums from complete results.",
     )
-    record.add_argument("paper", nargs="+", help=IDS["paper"])
+    record.add_argument("paper", nargs="*", help="papers; without any, the checksums alone")
     record.add_argument("--command-line", help="the command that made the results")
     gate = _verb(verbs, "gate", f"{here}.gate", "Say what was left out; fail if a run failed.")
     gate.add_argument("papers", nargs="+", help=IDS["paper"])
@@ -384,6 +382,13 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is no number of them; write 1 or more")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    with suppress(ValueError):
+        if float(text) > 0:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"'{text}' is no time; write seconds, more than 0")
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:
