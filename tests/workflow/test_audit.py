@@ -153,7 +153,8 @@ def test_each_of_a_hundred_changed_bytes_is_found(finished, monkeypatch) -> None
 def only_the_reference(project: Project, *edits: tuple[str, str, Callable[[str], str]]) -> None:
     """Nothing was run here; ``edits`` (method, column, change) with checksums made anew."""
     project.run("ldlrepro", "record", "tiny")
-    shutil.rmtree(project.root / "results" / "units")
+    for part in ("units", "compare"):
+        shutil.rmtree(project.root / "results" / part)
     for method, column, change in edits:
         table = project.root / "reference/tiny" / f"{method}.csv"
         with table.open(newline="") as handle:
