@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ldlrepro import __version__
+from ldlrepro.arguments import positive, seconds
 from ldlrepro.errors import UserError, nearest, of_the_disk
 from ldlrepro.runs import numerics
 
@@ -212,7 +213,7 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         json=True,
     )
     schedule.add_argument("paper", help="paper id")
-    schedule.add_argument("--cores", type=_positive, default=32, help="default 32")
+    schedule.add_argument("--cores", type=positive, default=32, help="default 32")
 
     explain = _verb(
         verbs,
@@ -234,7 +235,7 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         json=True,
     )
     audit.add_argument("paper", nargs="*", help="papers; default all five")
-    audit.add_argument("--units", type=_positive, default=20, help="units to draw; default 20")
+    audit.add_argument("--units", type=positive, default=20, help="units to draw; default 20")
     audit.add_argument(
         "--unit",
         action="append",
@@ -243,15 +244,12 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         help="this one instead of a draw; may be repeated",
     )
     audit.add_argument(
-        "--longest",
-        type=float,
-        default=30.0,
-        help="draw only folds that took fewer seconds; default 30",
+        "--longest", type=seconds, default=30.0, help="draw folds of fewer seconds; default 30"
     )
     audit.add_argument("--lot", type=int, help="repeat the draw of an earlier audit")
     audit.add_argument("--tracking-uri", help="MLflow store; default: config, MLFLOW_TRACKING_URI")
     audit.add_argument(
-        "--out", type=Path, default=Path("results/audit"), help="default: %(default)s"
+        "--out", type=Path, default=Path("results/audit"), help="default %(default)s"
     )
     _add_seed(audit)
 
@@ -280,7 +278,7 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         "that read images.",
     )
     pixels.add_argument("dataset", help=IDS["dataset"])
-    pixels.add_argument("--threads", type=_positive, default=1, help="processes; default 1")
+    pixels.add_argument("--threads", type=positive, default=1, help="processes; default 1")
 
     folds = _verb(verbs, "folds", f"{here}.folds", "Make the folds of a protocol on a data set.")
     folds.add_argument("protocol", help=IDS["protocol"])
@@ -298,7 +296,7 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     run.add_argument("dataset", help=IDS["dataset"])
     run.add_argument("method", help=IDS["method"])
     run.add_argument("--folds", metavar="A-B", help="only these fold positions, as one record")
-    run.add_argument("--threads", type=_positive, default=1, help="threads; they change no bit")
+    run.add_argument("--threads", type=positive, default=1, help="threads; they change no bit")
     run.add_argument("--fresh", action="store_true", help="compute finished folds again")
     _add_seed(run)
 
@@ -336,7 +334,7 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     )
     ui.add_argument("paper", nargs="?", default="", help=IDS["paper"])
     ui.add_argument("--tracking-uri", help=STORE)
-    ui.add_argument("--port", type=_positive, default=5000, help="default %(default)s")
+    ui.add_argument("--port", type=positive, default=5000, help="default %(default)s")
     ui.add_argument("--no-browser", dest="browser", action="store_false", help="only print it")
 
     notebook = _verb(
@@ -376,19 +374,13 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         verbs,
         "record",
         f"{here}.record",
-        "For maintainers: renew reference/ from complete results.",
+        "For maintainers: renew reference/ and its checksums from complete results.",
     )
-    record.add_argument("paper", nargs="+", help=IDS["paper"])
+    record.add_argument("paper", nargs="*", help="papers; without any, the checksums alone")
     record.add_argument("--command-line", help="the command that made the results")
     gate = _verb(verbs, "gate", f"{here}.gate", "Say what was left out; fail if a run failed.")
     gate.add_argument("papers", nargs="+", help=IDS["paper"])
     gate.add_argument("--page", default="results/report/all.html", help=argparse.SUPPRESS)
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of them; write 1 or more")
-    return int(text)
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:

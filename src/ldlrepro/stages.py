@@ -289,20 +289,26 @@ def report(args: argparse.Namespace) -> int:
 
 
 def record(args: argparse.Namespace) -> int:
+    """Renews reference/ and its checksums; without a paper, the checksums alone."""
     from ldlrepro import experiments
+    from ldlrepro.audit.seals import REFERENCE_SUMS, refuse_changed_reference, seal_reference
     from ldlrepro.compare.collect import Places, local_units
     from ldlrepro.compare.reference import write_reference
 
+    root = config.project_root()
+    refuse_changed_reference(root)
     for paper in args.paper:
         planned = [unit for unit in plan.paper_units(paper) if not plan.is_own(unit)]
         units = local_units(Places(RESULTS, DATA), planned)
         command = args.command_line or f"snakemake --cores all {paper}"
-        written = write_reference(config.project_root() / "reference", units.values(), command)
+        written = write_reference(root / "reference", units.values(), command)
         for name in config.load_paper(paper).get("experiments", {}):
             measured = experiments.read(paper, name, RESULTS)
             if measured and measured.pop("source") == experiments.LOCAL:
-                written.append(experiments.write(measured, config.project_root() / "reference"))
+                written.append(experiments.write(measured, root / "reference"))
         say(f"{paper}: {len(written)} reference files")
+    seal_reference(root)
+    say(f"checksums: {root / REFERENCE_SUMS}")
     return 0
 
 

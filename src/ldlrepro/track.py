@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import socket
 import sys
 import time
@@ -41,6 +40,7 @@ from ldlrepro.track_store import (
     connect,
     environment,
     only_writer,
+    shell_word,
     sqlite_file,
     told_to_the_user,
     without_password,
@@ -126,21 +126,29 @@ def differences(
             if experiment is None:
                 return None
             found = _tracked_runs(client, experiment.experiment_id)
-    plans = [plan_unit(unit) for unit in units if not is_unavailable(unit)]
-    return {plan.key: _difference(plan, found.get(plan.key, [])) for plan in plans}
+            plans = [plan_unit(unit) for unit in units if not is_unavailable(unit)]
+            return {p.key: _difference(client, p, found.get(p.key, [])) for p in plans}
 
 
-def _difference(plan: RunPlan, present: Sequence[Any]) -> str:
+def _difference(client: Any, plan: RunPlan, present: Sequence[Any]) -> str:
     final = [run for run in present if run.info.status in FINAL_STATES]
     if len(final) != 1:
         return "not tracked" if not final else f"tracked {len(final)} times"
     run = final[0]
     if run.data.tags.get(CONTENT_TAG) != plan.content:
         return "tracked before the record changed"
-    # Of values by fold the store gives the last one here.
-    latest = {name: value for name, value, _, _ in plan.metrics}
-    wrong = [name for name, value in latest.items() if run.data.metrics.get(name) != value]
+    planned: dict[str, list[tuple[float, int, int]]] = {}
+    for name, value, at_ms, step in plan.metrics:
+        planned.setdefault(name, []).append((value, at_ms, step))
+    wrong = []
+    for name, points in planned.items():
+        told = client.get_metric_history(run.info.run_id, name)
+        same = sorted((m.value, m.timestamp, m.step) for m in told) == sorted(points)
+        # Of values by fold the run table shows the last one, which the store keeps apart.
+        if not same or run.data.metrics.get(name) != points[-1][0]:
+            wrong.append(name)
     wrong += [name for name, value in plan.params.items() if run.data.params.get(name) != value]
+    wrong += [name for name, value in plan.tags.items() if run.data.tags.get(name) != value]
     return f"other values of {', '.join(sorted(wrong))}" if wrong else ""
 
 
@@ -204,10 +212,7 @@ def open_hint(tracking_uri: str) -> str:
     uri = checked_uri(tracking_uri)
     if uri.startswith("http"):
         return f"open {without_password(uri)} in a browser"
-    shown = shlex.quote(uri)
-    if without_password(uri) != uri:
-        shown = '"$MLFLOW_TRACKING_URI"'
-    return f"ldlrepro ui --tracking-uri {shown}"
+    return f"ldlrepro ui --tracking-uri {shell_word(uri)}"
 
 
 def page_of(tracking_uri: str, paper: str = "") -> str:

@@ -6,6 +6,7 @@ import fcntl
 import logging
 import os
 import re
+import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -149,3 +150,8 @@ def _cure(uri: str, error: Exception) -> str:
 
 def without_password(text: str) -> str:
     return re.sub(r"(://[^:/@\s]*):[^@/\s]+@", r"\1:***@", text)
+
+
+def shell_word(uri: str) -> str:
+    """To type as an argument; an address with a password is left to the environment."""
+    return shlex.quote(uri) if without_password(uri) == uri else '"$MLFLOW_TRACKING_URI"'

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ldlrepro import metrics, plan
+from ldlrepro.audit.seals import check_seals
 from ldlrepro.compare.collect import REFERENCE, Places, UnitScores, local_units
 from ldlrepro.compare.reference import reference_units, same_bits, write_reference
 from ldlrepro.runs.records import FAILED
@@ -134,3 +136,9 @@ def test_bits_are_the_same_where_every_fold_has_the_references_digest(measured, 
     changed = [*measured.rows[:3], replace(measured.rows[3], predictions_sha256="0" * 64)]
     assert same_bits(replace(measured, rows=changed), theirs) == "no"
     assert same_bits(replace(measured, rows=measured.rows[:3]), theirs) == "no"
+
+
+def test_our_reference_has_the_bytes_that_its_checksums_name():
+    check = check_seals([], Path("results"), Path(__file__).resolve().parents[2])
+    assert len(check.passed) > 100
+    assert check.failed == [], "is the change meant? rm reference/SHA256SUMS; ldlrepro record"

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+import csv
 import json
+import shlex
 import shutil
+import sqlite3
+import struct
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from ldlrepro import cli, track
 from ldlrepro.audit import Check
-from ldlrepro.audit.certificate import certificate
-from ldlrepro.audit.seals import NAME, check_seals
+from ldlrepro.audit.certificate import certificate, command_of
+from ldlrepro.audit.rerun import same_digits
+from ldlrepro.audit.seals import NAME, REFERENCE_SUMS, check_seals
+from ldlrepro.compare.reference import reference_units
 from ldlrepro.data.checksums import sha256_of
 from ldlrepro.report.html import audit_page
 from ldlrepro.runs import records
@@ -67,23 +76,142 @@ def test_untouched_results_pass_and_every_check_has_looked_at_something(finished
     assert checks["records"]["passed"] == 4
 
 
+def sealed(sums: Path) -> list[Path]:
+    return [Path(line.partition("  ")[2]) for line in sums.read_text().splitlines()]
+
+
+def one_bit_off(value: float | str, lot: np.random.Generator) -> float | str:
+    if isinstance(value, str):
+        damaged = bytearray(value.encode())
+        damaged[lot.integers(len(damaged))] ^= 1 << int(lot.integers(7))
+        return damaged.decode()
+    damaged = bytearray(struct.pack("<d", value))
+    damaged[lot.integers(8)] ^= 1 << int(lot.integers(8))
+    (other,) = struct.unpack("<d", damaged)
+    return other if np.isfinite(other) else one_bit_off(value, lot)
+
+
+def change_a_file(files: list[Path], lot: np.random.Generator) -> tuple[Path, bytes]:
+    path = files[lot.integers(len(files))]
+    before = path.read_bytes()
+    damaged = bytearray(before)
+    damaged[lot.integers(len(damaged))] ^= 1 << int(lot.integers(8))
+    path.write_bytes(damaged)
+    return path, before
+
+
+def change_a_number(store: sqlite3.Connection, lot: np.random.Generator) -> Callable[[], None]:
+    """Of MLflow, what the charts show, the run table or the parameters; returns what mends it."""
+    table = ("metrics", "latest_metrics", "params")[lot.integers(3)]
+    rows = store.execute(f"SELECT rowid, value FROM {table}").fetchall()
+    rowid, value = rows[lot.integers(len(rows))]
+    text = f"UPDATE {table} SET value = ? WHERE rowid = ?"
+    store.execute(text, (one_bit_off(value, lot), rowid))
+    store.commit()
+
+    def mend() -> None:
+        store.execute(text, (value, rowid))
+        store.commit()
+
+    return mend
+
+
 def test_each_of_a_hundred_changed_bytes_is_found(finished, monkeypatch) -> None:
+    """Twenty-five each of sealed files, the reference, the seals themselves, MLflow's numbers."""
+    finished.run("ldlrepro", "record", "tiny")
     monkeypatch.chdir(finished.root)
-    sums = (finished.root / "results/compare/tiny" / NAME).read_text().splitlines()
-    files = [Path(line.partition("  ")[2]) for line in sums]
-    kinds = {path.parts[:2] for path in files}
+    seals = [Path("results/compare/tiny") / NAME, REFERENCE_SUMS]
+    here, reference = map(sealed, seals)
+    kinds = {path.parts[:2] for path in here}
     assert {("data", "ready"), ("results", "folds"), ("results", "units")} < kinds
+    assert {path.suffix for path in reference} == {".csv", ".json"}
+    units = list(reference_units(Path("reference")).values())
+    uri = f"sqlite:///{finished.root}/mlflow.db"
+    track.sync("tiny", "A tiny paper", units, uri)
     lot = np.random.default_rng(7)
-    for _ in range(100):
-        path = files[lot.integers(len(files))]
-        before = path.read_bytes()
-        damaged = bytearray(before)
-        damaged[lot.integers(len(damaged))] ^= 1 << int(lot.integers(8))
-        path.write_bytes(damaged)
-        check = check_seals(["tiny"], Path("results"))
-        assert [remark.subject for remark in check.failed] == [str(path)]
-        path.write_bytes(before)
-    assert check_seals(["tiny"], Path("results")).verdict == "pass"
+
+    def found() -> list[str]:
+        return [r.subject for r in check_seals(["tiny"], Path("results"), finished.root).failed]
+
+    def told_wrong() -> int:
+        return sum(map(bool, track.differences("tiny", units, uri).values()))
+
+    for files in (here, reference, seals):
+        for _ in range(25):
+            path, before = change_a_file(files, lot)
+            assert found() == [str(path)] if files is not seals else found(), path
+            path.write_bytes(before)
+    assert found() == []
+    with sqlite3.connect(uri.removeprefix("sqlite:///")) as store:
+        for _ in range(25):
+            mend = change_a_number(store, lot)
+            assert told_wrong() == 1
+            mend()
+    assert told_wrong() == 0
+
+
+def only_the_reference(project: Project, *edits: tuple[str, str, Callable[[str], str]]) -> None:
+    """Nothing was run here; ``edits`` (method, column, change) with checksums made anew."""
+    project.run("ldlrepro", "record", "tiny")
+    for part in ("units", "compare"):
+        shutil.rmtree(project.root / "results" / part)
+    for method, column, change in edits:
+        table = project.root / "reference/tiny" / f"{method}.csv"
+        with table.open(newline="") as handle:
+            rows = list(csv.DictReader(handle))
+        for row in rows:
+            row[column] = change(row[column])
+        with table.open("w", newline="") as handle:
+            writer = csv.DictWriter(handle, rows[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    (project.root / REFERENCE_SUMS).unlink()
+    project.run("ldlrepro", "record")
+
+
+def test_numbers_edited_in_the_reference_are_found_without_the_checksums(finished) -> None:
+    only_the_reference(
+        finished,
+        ("aa_knn", "kl", lambda text: f"{float(text) / 10:.12g}"),
+        ("rf", "params", lambda text: text.replace('"trees": 50', '"trees": 51')),
+        ("sa_bfgs", "n_test", lambda text: str(int(text) + 1)),
+    )
+    units = [f"tiny/drawn_faces/{name}" for name in ("aa_knn@grid", "rf", "sa_bfgs", "train_mean")]
+    checks = audited(finished, *(word for unit in units for word in ("--unit", unit)))
+    assert {name for name, check in checks.items() if check["failed"]} == {"reruns"}
+    said = {r["subject"].partition(",")[0]: r["text"] for r in checks["reruns"]["failed"]}
+    assert list(said) == units[:3]
+    for text, column in zip(said.values(), ("kl", "params.trees", "n_test"), strict=True):
+        assert text.startswith(f"{column} is ")
+        assert ";" not in text
+
+
+def test_a_score_is_the_same_to_the_digits_that_the_reference_keeps() -> None:
+    exact = 0.0123456789012345
+    assert same_digits(float(f"{exact:.12g}"), exact)
+    assert not same_digits(0.0123456789013, exact)
+    on_the_edge = 0.1234567890125  # rounds up or down by its last bits
+    assert same_digits(float(f"{on_the_edge * (1 + 3e-15):.12g}"), on_the_edge * (1 - 3e-15))
+
+
+def test_the_reference_may_not_lack_its_checksums_nor_have_more_files(finished) -> None:
+    finished.run("ldlrepro", "record", "tiny")
+    (finished.root / "reference/tiny/more.csv").write_text("method\n")
+    check = check_seals([], Path("results"), finished.root)
+    assert [(r.subject, r.text) for r in check.failed] == [
+        ("reference/tiny/more.csv", "has no checksum")
+    ]
+    (finished.root / REFERENCE_SUMS).unlink()
+    (failed,) = check_seals([], Path("results"), finished.root).failed
+    assert failed.subject == str(REFERENCE_SUMS)
+
+
+def test_recording_does_not_seal_what_others_have_changed(finished) -> None:
+    finished.run("ldlrepro", "record", "tiny")
+    sums = (finished.root / REFERENCE_SUMS).read_bytes()
+    finished.edit("reference/tiny/rf.csv", "0.", "1.")
+    assert "rf.csv" in finished.run("ldlrepro", "record", "tiny", status=2)
+    assert (finished.root / REFERENCE_SUMS).read_bytes() == sums
 
 
 def test_a_number_edited_in_a_table_is_found_without_the_checksums(finished) -> None:
@@ -134,7 +262,7 @@ def test_a_run_that_mlflow_lacks_is_found(finished) -> None:
 def test_a_record_cut_short_is_an_answer_and_no_crash(finished) -> None:
     record = record_of(finished, UNIT)
     record.write_bytes(record.read_bytes()[:-40])
-    checks = audited(finished)
+    checks = audited(finished, "--unit", UNIT)
     assert UNIT in wrong(checks["records"])
     assert str(record.relative_to(finished.root)) in wrong(checks["files"])
 
@@ -144,20 +272,76 @@ def test_the_same_lot_draws_the_same_folds(finished) -> None:
     assert audited(finished, "--lot", "5", status=0)["reruns"]["subjects"] == first
 
 
-def test_a_fold_that_takes_too_long_is_named_with_the_command_for_it(finished) -> None:
-    checks = audited(finished, "--longest", "0", status=0)
-    assert checks["reruns"]["verdict"] == "skipped"
+def test_a_fold_that_takes_too_long_is_named_and_without_reruns_nothing_passes(finished) -> None:
+    checks = audited(finished, "--longest", "0.000001")
     assert f"--unit {UNIT}" in " ".join(r["command"] for r in checks["reruns"]["skipped"])
+    assert not any(check["failed"] for check in checks.values())
+    assert json.loads((finished.root / "results/audit/audit.json").read_text())["reruns"] == {
+        "asked": 1,
+        "computed": 0,
+    }
+
+
+def test_the_last_line_says_how_many_of_the_folds_asked_for_were_rerun(finished) -> None:
+    last = finished.run("ldlrepro", "audit", "tiny", "--units", "20").splitlines()[-1]
+    assert last.startswith("PASS, 4 of 20 rerun")
+    told = json.loads((finished.root / "results/audit/audit.json").read_text())
+    assert (told["summary"], told["reruns"]) == (
+        "PASS, 4 of 20 rerun",
+        {"asked": 20, "computed": 4},
+    )
+    page = (finished.root / "results/audit/audit.html").read_text()
+    assert "PASS, 4 of 20 rerun" in page
+    assert f"files with results/compare/tiny/{NAME}" in page
+
+
+def test_an_unknown_unit_is_refused_before_any_check(finished) -> None:
+    said = finished.run("ldlrepro", "audit", "tiny", "--unit", "tiny/drawn_faces", status=2)
+    assert "unknown measured unit 'tiny/drawn_faces'" in said
+    assert "files:" not in said
+
+
+@pytest.mark.parametrize("seconds", ["-1", "0", "nan", "soon"])
+def test_a_limit_under_which_no_fold_is_drawn_is_refused(seconds, capsys) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["audit", "--longest", seconds])
+    assert "write seconds, more than 0" in capsys.readouterr().err
+
+
+def test_the_command_repeats_every_argument() -> None:
+    given = (
+        "audit drf mslp --units 3 --unit a/b/c --unit 'a/b/d@x y' --longest 2.5 --lot 4 --seed 5 "
+        "--tracking-uri 'sqlite:///a b.db' --out there --json"
+    )
+    args = cli._parser().parse_args(shlex.split(given))
+    unchanged = [key for key, value in vars(bare()).items() if vars(args)[key] == value]
+    assert unchanged == []
+    again = parsed(command_of(args, args.paper, args.lot))
+    assert {**vars(again), "units": 3, "handler": 0} == {**vars(args), "handler": 0}
+    assert (
+        command_of(bare(), ["mslp"], 4) == "ldlrepro audit mslp --units 20 --longest 30.0 --lot 4"
+    )
+    args.tracking_uri = "postgresql://me:secret@there/runs"
+    assert "secret" not in command_of(args, args.paper, args.lot)
+
+
+def parsed(command: str) -> argparse.Namespace:
+    return cli._parser().parse_args(shlex.split(command)[1:])
+
+
+def bare() -> argparse.Namespace:
+    return parsed("ldlrepro audit")
 
 
 def test_nothing_to_look_at_is_no_pass() -> None:
-    assert certificate(["tiny"], [Check("data", "?")], "")["verdict"] == "fail"
+    looked, nothing = Check("data", "?", passed=["a"]), Check("reruns", "?")
+    assert certificate(["tiny"], [looked, nothing], "", 1)["verdict"] == "fail"
 
 
 def test_the_page_shows_what_is_wrong_and_runs_nothing_of_it() -> None:
     check = Check("data", "Right?")
     check.judge("<script>x</script>", "changed", "type this")
-    page = audit_page(certificate(["tiny"], [check], "ldlrepro audit tiny"))
+    page = audit_page(certificate(["tiny"], [check], "ldlrepro audit tiny", 1))
     assert "<script>" not in page
     assert "type this" in page
     assert "fail" in page

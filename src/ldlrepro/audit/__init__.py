@@ -1,7 +1,8 @@
 """Asks of finished results whether they are what they say, and writes the answers down.
 
-The files are compared with their checksums, the records with data, folds, settings and code of
-today, the tables and MLflow with the records; runs drawn by lot are computed again.
+The files, those of the reference too, are compared with their checksums, the records with data,
+folds, settings and code of today, the tables and MLflow with the records; runs drawn by lot are
+computed again.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ class Check:
 
     id: str
     question: str
+    compared: list[str] = field(default_factory=list)
+    """What with what, where the question alone does not say it."""
     passed: list[str] = field(default_factory=list)
     failed: list[Remark] = field(default_factory=list)
     skipped: list[Remark] = field(default_factory=list)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,9 +32,12 @@ from ldlrepro.files import write_text
 from ldlrepro.report.html import audit_page
 from ldlrepro.runs import provenance
 from ldlrepro.stages import DATA, RESULTS, say
+from ldlrepro.track_store import shell_word
+
+OUT = RESULTS / "audit"
 
 WHOLE: tuple[Callable[[Scope], Check], ...] = (
-    lambda scope: check_seals(scope.papers, scope.places.results),
+    lambda scope: check_seals(scope.papers, scope.places.results, config.project_root()),
     check_data,
     check_folds,
     check_records,
@@ -56,11 +60,12 @@ def audit(args: argparse.Namespace) -> int:
         args.tracking_uri or config.tracking_uri(run),
     )
     lot = secrets.randbelow(2**31) if args.lot is None else args.lot
+    asked = len(set(args.unit)) or args.units
+    draws, too_long = _drawn(scope, args, lot)
     checks = []
     for make in WHOLE:
         checks.append(make(scope))
         say(_line(checks[-1]))
-    draws, too_long = _drawn(scope, args, lot)
     _make_inputs(draws)
     reruns = check_reruns(scope, draws, say)
     for scored in too_long:
@@ -70,21 +75,28 @@ def audit(args: argparse.Namespace) -> int:
             f"ldlrepro audit --unit {'/'.join(scored.key)}",
         )
     say(_line(reruns))
-    found = certificate(papers, [*checks, reruns], f"{_command(papers, args)} --lot {lot}")
+    found = certificate(papers, [*checks, reruns], command_of(args, papers, lot), asked)
     write_text(args.out / "audit.json", json.dumps(found, indent=1) + "\n")
     write_text(args.out / "audit.html", audit_page(found))
     if args.json:
         print(json.dumps(found, indent=1))
     else:
-        print(f"{found['verdict'].upper()}  {args.out / 'audit.html'}")
+        print(f"{found['summary']}  {args.out / 'audit.html'}")
     return 0 if found["verdict"] == "pass" else 1
 
 
-def certificate(papers: Sequence[str], checks: Sequence[Check], command: str) -> dict[str, Any]:
-    """What was asked and found. A check that could look at nothing decides nothing."""
+def certificate(
+    papers: Sequence[str], checks: Sequence[Check], command: str, asked: int
+) -> dict[str, Any]:
+    """What was asked and found. Of the checks only the last, the reruns, must have seen a thing."""
     verdicts = {check.verdict for check in checks}
+    reruns = checks[-1]
+    computed = len(reruns.passed) + len(reruns.failed)
+    verdict = "pass" if "fail" not in verdicts and reruns.passed else "fail"
     return {
-        "verdict": "fail" if "fail" in verdicts or "pass" not in verdicts else "pass",
+        "verdict": verdict,
+        "summary": f"{verdict.upper()}, {computed} of {asked} rerun",
+        "reruns": {"asked": asked, "computed": computed},
         "papers": list(papers),
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "ldlrepro": __version__,
@@ -96,6 +108,7 @@ def certificate(papers: Sequence[str], checks: Sequence[Check], command: str) ->
             {
                 "id": check.id,
                 "question": check.question,
+                "compared": check.compared,
                 "verdict": check.verdict,
                 "passed": len(check.passed),
                 "failed": [asdict(remark) for remark in check.failed],
@@ -112,10 +125,12 @@ def _drawn(scope: Scope, args: argparse.Namespace, lot: int) -> tuple[list[Draw]
     if not args.unit:
         return draw(scope.chosen, args.units, args.longest, generator)
     known = {"/".join(unit.key): unit for unit in scope.chosen}
-    for name in args.unit:
-        if name not in known:
+    broken = {"/".join(astuple(unit)) for unit in scope.unusable}  # the check of records says why
+    names = list(dict.fromkeys(args.unit))
+    for name in names:
+        if name not in known and name not in broken:
             raise unknown("measured unit", name, known, "Write PROTOCOL/DATASET/METHOD.")
-    named = [known[name] for name in args.unit]
+    named = [known[name] for name in names if name in known]
     draws, _ = draw(named, len(named), float("inf"), generator)
     if len(draws) < len(named):
         raise UserError("only complete units can be compared; run snakemake first")
@@ -135,6 +150,18 @@ def _line(check: Check) -> str:
     return f"{check.id + ':':<10} {check.verdict:<8} {counts}"
 
 
-def _command(papers: Sequence[str], args: argparse.Namespace) -> str:
-    named = [f"--unit {unit}" for unit in args.unit] or [f"--units {args.units}"]
-    return " ".join(["ldlrepro audit", *papers, *named])
+def command_of(args: argparse.Namespace, papers: Sequence[str], lot: int) -> str:
+    """What to type for the same audit with the same draw."""
+    words = ["ldlrepro", "audit", *papers]
+    for unit in args.unit:
+        words += ["--unit", shlex.quote(unit)]
+    if not args.unit:
+        words += ["--units", str(args.units)]
+    words += ["--longest", f"{args.longest!r}", "--lot", str(lot)]
+    if args.seed is not None:
+        words += ["--seed", str(args.seed)]
+    if args.tracking_uri:
+        words += ["--tracking-uri", shell_word(args.tracking_uri)]
+    if args.out != OUT:
+        words += ["--out", shlex.quote(str(args.out))]
+    return " ".join([*words, *["--json"] * args.json])

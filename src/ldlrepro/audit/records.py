@@ -242,6 +242,7 @@ def check_tracking(scope: Scope) -> Check:
     from ldlrepro import track
 
     check = Check("tracking", "Does MLflow hold every run once, with the numbers of the records?")
+    check.compared.append("every value of every metric, by fold and step; parameters; tags")
     for paper in scope.papers:
         command = f"ldlrepro sync {paper}"
         planned = set(plan.paper_units(paper))

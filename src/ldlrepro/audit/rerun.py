@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ldlrepro import config, plan
+from ldlrepro import config, metrics, plan
 from ldlrepro.audit import Check
 from ldlrepro.audit.records import Scope, current_digests, differing
-from ldlrepro.compare.collect import LOCAL, UnitScores, is_complete
+from ldlrepro.compare.collect import LOCAL, Places, UnitScores, is_complete, score_unit
+from ldlrepro.compare.reference import DIGITS
 from ldlrepro.runs import records
 from ldlrepro.runs.records import FoldRow
 
 GPU_TOLERANCE = 1e-3
 """How far two predictions of a GPU may lie apart; its kernels do not promise the same bits."""
+
+FACTS = ("seed", "n_train", "n_test", "data_sha256", "folds_sha256")
+"""What a record says of a fold that must be the same when it is computed again."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,11 @@ def draw(
 
 
 def check_reruns(scope: Scope, draws: Sequence[Draw], say: Callable[[str], None]) -> Check:
-    check = Check("reruns", "Does computing it again give the same bits?")
+    check = Check("reruns", "Does computing it again give the same predictions and scores?")
+    check.compared.append(
+        f"the digest of predictions, every score to {DIGITS} digits, parameters, seed, numbers of "
+        "rows, and the digests of data and folds"
+    )
     for number, one in enumerate(draws, start=1):
         say(f"rerun {number}/{len(draws)}: {one.name}")
         with check.of(one.name, one.command):
@@ -110,11 +119,46 @@ def _rerun(scope: Scope, one: Draw, check: Check) -> None:
         elif new.status != records.OK:
             said = f"the run {new.status}: {new.error.strip().splitlines()[-1]}"
             check.judge(one.name, said, one.command)
-        elif new.predictions_sha256 == one.row.predictions_sha256:
-            check.judge(one.name, "", one.command)
         else:
-            P = records.read_predictions(path)[new.repeat, new.fold]
-            check.judge(one.name, _difference(one, new, P), one.command)
+            again = score_unit(Places(desk / "results", desk / "data"), one.unit, {path: [new]})
+            problems = [*_other_facts(one, new), *_other_numbers(one, again, path)]
+            check.judge(one.name, "; ".join(problems), one.command)
+
+
+def _other_facts(one: Draw, new: FoldRow) -> Iterator[str]:
+    then, now = _facts(one.row), _facts(new)
+    for name in sorted(then | now):
+        if then.get(name) != now.get(name):
+            yield f"{name} is {now.get(name)}, the record has {then.get(name)}"
+
+
+def _facts(row: FoldRow) -> dict[str, str]:
+    """As text, for a parameter may be NaN, which equals nothing. Threads are meant to differ."""
+    params = {f"params.{key}": value for key, value in row.params.items() if key != "n_jobs"}
+    facts = params | {name: getattr(row, name) for name in FACTS}
+    return {name: json.dumps(value, sort_keys=True) for name, value in facts.items()}
+
+
+def _other_numbers(one: Draw, again: UnitScores, path: Path) -> Iterator[str]:
+    """Where predictions have other bits, the scores have too, and say nothing more."""
+    (new,) = again.rows
+    if new.predictions_sha256 != one.row.predictions_sha256:
+        P = records.read_predictions(path)[new.repeat, new.fold]
+        if said := _difference(one, new, P):
+            yield said
+        return
+    ours = {*metrics.BETTER, *metrics.AGE_BETTER} & set(again.scores)
+    for name in sorted(ours | set(one.scored.scores)):
+        old = one.scored.scores[name][one.position] if name in one.scored.scores else None
+        now = again.scores[name][0] if name in again.scores else None
+        if old is None or now is None or not same_digits(old, now):
+            yield f"{name} is {now}, the record has {old}"
+
+
+def same_digits(old: float, new: float) -> bool:
+    """Equal as far as the reference keeps digits; sums of other processors may end otherwise."""
+    near = (new, new * (1 - 1e-14), new * (1 + 1e-14))
+    return f"{old:.{DIGITS}g}" in {f"{value:.{DIGITS}g}" for value in near}
 
 
 def _difference(one: Draw, new: FoldRow, P: np.ndarray) -> str:

@@ -1,21 +1,26 @@
-"""Checksums of every file behind a paper's tables, kept beside them when the tables are made.
+"""Checksums of files: of those behind a paper's tables, and of the whole reference.
 
-In the format of sha256sum, so that `sha256sum -c results/compare/mslp/SHA256SUMS` needs nothing
+The former are kept beside the tables when they are made, the latter in ``reference/`` when it is
+renewed. Both in the format of sha256sum, so that `sha256sum -c reference/SHA256SUMS` needs nothing
 of ours.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ldlrepro.audit import Check
 from ldlrepro.compare.collect import LOCAL, Places, UnitScores
 from ldlrepro.data.checksums import sha256_of
+from ldlrepro.errors import UserError
 from ldlrepro.files import write_text
 from ldlrepro.runs.records import predictions_path
 
 NAME = "SHA256SUMS"
+REFERENCE_SUMS = Path("reference") / NAME
+LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def write_seals(
@@ -23,13 +28,55 @@ def write_seals(
 ) -> Path:
     """Of data, folds and records of these units and of ``further`` files: tables, experiments."""
     files = {*further, *(path for unit in units for path in _files_of(places, unit))}
-    lines = [f"{sha256_of(path)}  {path.as_posix()}" for path in sorted(files) if path.is_file()]
-    write_text(folder / NAME, "\n".join(lines) + "\n")
-    return folder / NAME
+    return _write(folder / NAME, Path(), files)
+
+
+def seal_reference(root: Path) -> None:
+    """Of all files that the reference of the project in ``root`` has now."""
+    if files := _reference_files(root):
+        _write(root / REFERENCE_SUMS, root, files)
+
+
+def refuse_changed_reference(root: Path) -> None:
+    """Renewing the checksums would hide what was changed by other hands than ours."""
+    sums = root / REFERENCE_SUMS
+    if not sums.is_file():
+        return
+    try:
+        changed = [name for name, problem in _reference_problems(root).items() if problem]
+    except ValueError as error:
+        raise UserError(f"{sums}: {error}. Type `git checkout {REFERENCE_SUMS}`.") from None
+    if changed:
+        raise UserError(
+            f"not what {sums} says: {', '.join(changed)}. `git checkout FILE` brings a file back. "
+            f"If the change is meant, type `rm {sums}`, then the same command again."
+        )
+
+
+def check_seals(papers: Iterable[str], results: Path, root: Path) -> Check:
+    check = Check("files", "Are all files, byte for byte, those whose checksums were kept?")
+    if _reference_files(root) or (root / REFERENCE_SUMS).exists():
+        with check.of(str(REFERENCE_SUMS), f"git checkout {REFERENCE_SUMS}"):
+            found = _reference_problems(root)
+            for name, problem in found.items():
+                check.judge(name, problem, f"git checkout {name}")
+            check.compared.append(f"{len(found)} files with {REFERENCE_SUMS}")
+    for paper in papers:
+        sums = results / "compare" / paper / NAME
+        command = f"snakemake --cores all {paper}"
+        if not sums.is_file():
+            check.skip(paper, "its tables have not been made here", command)
+            continue
+        with check.of(str(sums), command):
+            found = _problems(sums, Path())
+            for name, problem in found.items():
+                check.judge(name, problem, f"rm {name}; {command}")
+            check.compared.append(f"{len(found)} files with {sums}")
+    return check
 
 
 def _files_of(places: Places, unit: UnitScores) -> Iterator[Path]:
-    if unit.source != LOCAL:  # the reference stands in git, which has checksums of its own
+    if unit.source != LOCAL:  # the reference has checksums of its own
         return
     for path in unit.files:
         yield path
@@ -38,22 +85,44 @@ def _files_of(places: Places, unit: UnitScores) -> Iterator[Path]:
     yield from (ready, ready.with_suffix(".json"), folds, folds.with_suffix(".leaks.json"))
 
 
-def check_seals(papers: Iterable[str], results: Path) -> Check:
-    check = Check("files", "Are all files the same, byte for byte, as when the tables were made?")
-    for paper in papers:
-        sums = results / "compare" / paper / NAME
-        command = f"snakemake --cores all {paper}"
-        if not sums.is_file():
-            check.skip(paper, "its tables have not been made here", command)
-            continue
-        with check.of(str(sums), command):
-            for line in sums.read_text(encoding="ascii").splitlines():
-                expected, _, name = line.partition("  ")
-                check.judge(name, _problem(Path(name), expected), f"rm {name}; {command}")
-    return check
+def _reference_files(root: Path) -> set[Path]:
+    found = {path.relative_to(root) for path in (root / "reference").rglob("*") if path.is_file()}
+    return found - {REFERENCE_SUMS}
+
+
+def _reference_problems(root: Path) -> dict[str, str]:
+    """Of every file of the reference what is wrong with it, '' where nothing."""
+    found = _problems(root / REFERENCE_SUMS, root)
+    for path in sorted(_reference_files(root)):
+        found.setdefault(path.as_posix(), "has no checksum")
+    return found
+
+
+def _write(sums: Path, root: Path, files: Iterable[Path]) -> Path:
+    """Names are as from ``root``."""
+    there = [path for path in sorted(files) if (root / path).is_file()]
+    lines = [f"{sha256_of(root / path)}  {path.as_posix()}" for path in there]
+    write_text(sums, "\n".join(lines) + "\n")
+    return sums
+
+
+def _problems(sums: Path, root: Path) -> dict[str, str]:
+    """Of every file that ``sums`` names what is wrong with it, '' where nothing."""
+    # splitlines would take other bytes for the end of a line, too.
+    *lines, end = sums.read_bytes().decode("utf-8").split("\n")
+    found = {}
+    for number, line in enumerate(lines, start=1):
+        match = LINE.fullmatch(line)
+        if match is None:
+            raise ValueError(f"line {number} is not one of sha256sum")
+        expected, name = match.groups()
+        found[name] = _problem(root / name, expected)
+    if end or not found:
+        raise ValueError("its end is missing")
+    return found
 
 
 def _problem(path: Path, expected: str) -> str:
     if not path.is_file():
         return "gone"
-    return "" if sha256_of(path) == expected else "changed since the tables were made"
+    return "" if sha256_of(path) == expected else "changed since its checksum was kept"

@@ -16,6 +16,8 @@ from ldlrepro import metrics, plan
 from ldlrepro.compare.collect import REFERENCE, Units, UnitScores, best_source, is_complete
 from ldlrepro.runs.records import OK, FoldRow
 
+DIGITS = 12
+"""Of scores."""
 KEY_COLUMNS = ("method", "dataset", "repeat", "fold")
 COST_COLUMNS = (
     "fit_s",
@@ -135,7 +137,7 @@ def _fold_to_text(unit: UnitScores, index: int) -> dict[str, str]:
         "dataset": unit.dataset,
         "repeat": str(row.repeat),
         "fold": str(row.fold),
-        **{name: f"{values[index]:.12g}" for name, values in unit.scores.items()},
+        **{name: f"{values[index]:.{DIGITS}g}" for name, values in unit.scores.items()},
         **seconds,
         "peak_mb": f"{row.peak_mb:.0f}",
         "n_train": str(row.n_train),
