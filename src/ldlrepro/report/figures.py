@@ -36,7 +36,7 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
         "methods": Figure(
             "Methods side by side",
             as_svg(_methods(page)),
-            "Mean KL of each method on each data set, divided by that of the training mean.",
+            "Mean KL of each method on each data set, over that of the training mean if it ran.",
         ),
     }
     drawn = {
@@ -139,11 +139,13 @@ _MARKS = "oDs^vP*X<"
 
 
 def _methods(page: PaperPage) -> Any:
-    """Mean KL per data set: a mark per method, and a line for the training-mean control."""
+    """Mean KL per data set, a mark per method; over that of the training mean, where it has run."""
     hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
     units = [unit for unit in page.units if unit.values("kl") and unit.method not in hidden]
     floor = {_place(u): _mean(u.values("kl")) for u in units if u.method == "train_mean"}
-    units = [u for u in units if u.method not in CONTROL_METHODS and floor.get(_place(u))]
+    units = [u for u in units if u.method not in CONTROL_METHODS]
+    if floor:
+        units = [u for u in units if floor.get(_place(u))]
     places = list(dict.fromkeys(_place(unit) for unit in units))
     methods = sorted({unit.method for unit in units})
     figure, axes = canvas(height=1.4 + max(0.3 * len(places), 0.18 * len(methods), 0.3))
@@ -152,7 +154,7 @@ def _methods(page: PaperPage) -> Any:
     for number, method in enumerate(methods):
         mine = [unit for unit in units if unit.method == method]
         axes.scatter(
-            [_mean(unit.values("kl")) / floor[_place(unit)] for unit in mine],
+            [_mean(unit.values("kl")) / floor.get(_place(unit), 1.0) for unit in mine],
             [places.index(_place(unit)) for unit in mine],
             s=26,
             marker=_MARKS[number % len(_MARKS)],
@@ -161,11 +163,13 @@ def _methods(page: PaperPage) -> Any:
         )
     several = len({protocol for protocol, _ in places}) > 1
     labels = [f"{data}, {protocol}" if several else data for protocol, data in places]
-    axes.axvline(1, color="#4a5568", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yticks(range(len(places)), labels)
     axes.set_ylim(len(places) - 0.5, -0.5)
-    axes.set_xlabel("mean KL divided by that of the training mean (left of the line is better)")
+    axes.set_xlabel("mean KL")
+    if floor:
+        axes.axvline(1, color="#4a5568", linewidth=0.8)
+        axes.set_xlabel("mean KL divided by that of the training mean (left of the line is better)")
     axes.grid(axis="y", linewidth=0.3)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
     return figure
