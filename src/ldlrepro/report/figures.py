@@ -150,7 +150,7 @@ def _methods(page: PaperPage) -> Any:
     methods = sorted({unit.method for unit in units})
     figure, axes = canvas(height=1.4 + max(0.3 * len(places), 0.18 * len(methods), 0.3))
     if not units:
-        return _nothing(figure, axes, "nothing has been run yet")
+        return _nothing(figure, axes, "nothing to compare has been run yet")
     for number, method in enumerate(methods):
         mine = [unit for unit in units if unit.method == method]
         axes.scatter(
