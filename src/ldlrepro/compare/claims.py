@@ -108,15 +108,16 @@ def _order(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
 
 def _best(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
     """``method`` before every one of ``rivals``; 'pairs' of data set, measure and rival count."""
-    statistic = test.get("statistic", "mean")
+    statistic, jointly = test.get("statistic", "mean"), test.get("jointly", True)
     counts = []
-    for rivals in [test["rivals"]] if test.get("jointly", True) else [[r] for r in test["rivals"]]:
+    for rivals in [test["rivals"]] if jointly else [[rival] for rival in test["rivals"]]:
 
         def holds(group: Group, value: Value, rivals: Sequence[str] = tuple(rivals)) -> bool:
             mine = loss(group[test["method"]], value, statistic)
             return all(mine < loss(group[name], value, statistic) for name in rivals)
 
-        counts.append(both(test, holds, groups(test, evidence, [test["method"], *rivals])))
+        found = groups(test, evidence, [test["method"], *rivals])
+        counts.append(both(test, holds, found, "" if jointly else f"before {rivals[0]}"))
     on_paper, here = zip(*counts, strict=True)
     return total(on_paper), total(here)
 
@@ -233,7 +234,7 @@ def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None,
     curve = evidence.curves.get(check["figure"], {})
     start, end = tuple(check["from"]), tuple(check["to"])
     # Where a figure has one line, the line has no name.
-    first, second = (p[1] if p[0] is None else p for p in (start, end))
+    first, second = (", ".join(str(part) for part in p if part is not None) for p in (start, end))
     text = f"change in % from {first} to {second} in Figure {check['figure']}"
     there = start in curve and end in curve
     return 100 * (curve[end] / curve[start] - 1) if there else None, text
