@@ -75,6 +75,11 @@ def test_the_environment_comes_first_and_the_checkout_is_where_it_is_mounted(tex
     assert '"$PWD:/ldlrepro"' in text
 
 
+def test_a_docker_user_whom_the_image_does_not_know_has_a_name():
+    """`docker run -u` brings a bare number; Snakemake asks getpass for its name and fails."""
+    assert re.search(r"^ENV .*\bLOGNAME=\w+", DOCKER, re.MULTILINE)
+
+
 def test_the_apptainer_image_gets_all_that_setup_and_the_workflow_read():
     copied = dict(line.split() for line in section("files"))
     assert copied == {name: f"/ldlrepro/{name}" for name in copied}
