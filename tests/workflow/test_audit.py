@@ -223,6 +223,13 @@ def test_a_number_edited_in_a_table_is_found_without_the_checksums(finished) -> 
     assert "cells.csv: not what the records give now" in wrong(checks["tables"])
 
 
+def test_a_table_without_a_checksum_is_found(finished) -> None:
+    sums = finished.root / "results/compare/tiny" / NAME
+    lines = sums.read_text().splitlines(keepends=True)
+    sums.write_text("".join(line for line in lines if CELLS not in line))
+    assert f"{CELLS}: has no checksum" in wrong(audited(finished)["files"])
+
+
 def test_other_folds_with_new_checksums_are_found(finished) -> None:
     finished.run("ldlrepro", "folds", "tiny", "drawn_faces", "--seed", "99")
     seal_again(finished)
