@@ -20,6 +20,7 @@ PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256"}
 """Parameters that say nothing of a method, so that nobody has to say where they come from."""
 CODE = "the original code"
 OURS, OPEN = "our choice", "our choice, see open points"
+LEAK = ", which sees test labels"
 CHOSEN = "chosen on validation rows; candidates: "
 
 
@@ -114,14 +115,18 @@ def origin_of(name: str, spec: Mapping[str, Any], paper: str) -> str:
 def what_moves(
     paper: str, row: VerdictRow, local: Mapping[Any, Any], reference: Mapping[Any, Any]
 ) -> list[dict[str, Any]]:
-    """Other settings of the method on the same folds, the one nearest to the print first."""
+    """Other settings of the method on the same folds, and diagnostics of it, the one nearest to the
+    print first."""
     family = row.method_id.partition("@")[0]
     metric = row.metric.removeprefix("delta_")
     found = []
     for unit in plan.paper_units(paper):
         if (unit.protocol, unit.dataset) != (row.protocol, row.unit_dataset):
             continue
-        if unit.method.partition("@")[0] != family or unit.method == row.method_id:
+        spec = config.load_method(unit.method)
+        if family not in (unit.method.partition("@")[0], spec.get("diagnoses")):
+            continue
+        if unit.method == row.method_id:
             continue
         scored = best_source(unit, dict(local), dict(reference))
         if scored is None or not scored.values(metric) or row.metric != metric:
@@ -130,7 +135,7 @@ def what_moves(
         off = deviation(mean, row.printed)
         found.append(
             {
-                "setting": unit.method,
+                "setting": unit.method + (LEAK if spec.get("sees_test_labels") else ""),
                 "measured": round(mean, 5),
                 "deviation": "" if off is None else f"{off:+.1%}",
             }

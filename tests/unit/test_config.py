@@ -193,3 +193,9 @@ def test_the_checkout_is_found_from_a_folder_below_it(monkeypatch, checkout):
     monkeypatch.chdir(below)
     config.project_root.cache_clear()
     assert config.project_root() == Path(checkout.root).resolve()
+
+
+def test_diagnostics_name_the_method_whose_numbers_they_may_explain() -> None:
+    named = {config.load_method(method).get("diagnoses") for method in config.method_ids()}
+    assert {"ldldf", "sldlf"} <= named
+    assert all(config.method_exists(name) for name in named - {None})

@@ -18,6 +18,10 @@ METHODS = {
         "grid": {"depth": [2, 5]},
         "origins": {"x": ["trees", "depth"], "code": ["trees"], "other": ["gain"]},
     },
+    "tree": {},
+    "forest@wide": {},
+    "forest@far": {},
+    "forest_released": {"diagnoses": "forest", "sees_test_labels": True},
 }
 
 
@@ -61,13 +65,15 @@ def test_values_that_differ_between_folds_are_counted() -> None:
 
 def test_other_settings_on_the_same_folds_are_told_the_nearest_to_the_print_first(monkeypatch):
     units = [unit("forest", 0.30), unit("forest@far", 0.90), unit("forest@wide", 0.11)]
-    units += [unit("knn", 0.10), dataclasses.replace(unit("forest@else", 0.1), dataset="other")]
+    units += [unit("tree", 0.10), dataclasses.replace(unit("forest@else", 0.1), dataset="other")]
+    units += [unit("forest_released", 0.105)]
     monkeypatch.setattr(plan, "paper_units", lambda paper: [plan.Unit(*u.key) for u in units])
     monkeypatch.setattr(plan, "protocol", lambda name: {"scheme": "kfold", "folds": 3})
     row = VerdictRow("x", "1", "faces", "", "F", "kl", "0.10", "", "lower", "worse")
     row = dataclasses.replace(row, protocol="p", unit_dataset="faces", method_id="forest")
     told = explain.what_moves("x", row, {}, {u.key: u for u in units})
     assert [(t["setting"], t["deviation"]) for t in told] == [
+        ("forest_released" + explain.LEAK, "+5.0%"),
         ("forest@wide", "+10.0%"),
         ("forest@far", "+800.0%"),
     ]
