@@ -423,6 +423,11 @@ def test_controls_and_own_methods_stand_below_the_printed_lines():
     assert block.measured[0].cells == [("0.110", "0.014")]
 
 
+def test_a_line_that_was_given_the_test_labels_says_so():
+    (block,) = page_tables(page(units=[unit("peek")], sees_labels={"peek"})).grids[0].blocks
+    assert [line.remark for line in block.measured] == ["sees the test labels"]
+
+
 def test_units_that_no_table_uses_are_listed_apart():
     tables = page_tables(page(units=[unit(), unit(protocol="as_released")]))
     assert [(left.protocol, left.lines[0].key[2]) for left in tables.leftovers] == [

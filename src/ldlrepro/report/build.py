@@ -73,6 +73,7 @@ def paper_page(paper: str, results: Path, data: Path) -> PaperPage:
         commands=[f"snakemake --cores all {paper}", f"ldlrepro verdicts {paper}"],
         method_titles={unit.method: _title(unit.method) for unit in units},
         own_methods={name: _title(name) for name in config.own_ids("method")},
+        sees_labels={unit.method for unit in units if _sees_labels(unit.method)},
         synthetic=tree["synthetic"],
     )
 
@@ -196,3 +197,7 @@ def _log(results: Path, key: UnitKey) -> str:
 
 def _title(method: str) -> str:
     return config.load_method(method)["title"] if config.method_exists(method) else method
+
+
+def _sees_labels(method: str) -> bool:
+    return config.method_exists(method) and bool(config.load_method(method)["sees_test_labels"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,7 @@ VERDICT_SIGNS = {
     )
 }
 
+SEES_LABELS = "sees the test labels"
 CONTROLS = {
     "uniform": ("Uniform", "control: floor"),
     "train_mean": ("Training mean", "control: floor"),
@@ -185,6 +186,8 @@ class PaperPage:
     """Method id -> name for methods that no printed row names."""
     own_methods: Mapping[str, str] = field(default_factory=dict)
     """Id -> title of the user's own methods."""
+    sees_labels: Set[str] = frozenset()
+    """Methods that are given the test labels, to see what a leak is worth."""
     synthetic: bool = False
     """A made-up paper on drawn data: shown, but never counted among the papers."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ldlrepro import config, plan
 from ldlrepro.compare import measures
 from ldlrepro.compare.significance import Ranking, ranking
-from ldlrepro.report.content import CONTROLS, measure_title
+from ldlrepro.report.content import CONTROLS, SEES_LABELS, measure_title
 from ldlrepro.runs.records import OK
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ DIGITS = 9
 """Significant digits of a mean; the script reads the same ones, so that it finds the same ties."""
 DECIMALS = 12
 """What is below is rounding noise."""
-CONTROL, SEES_LABELS = "control", "sees the test labels"
+CONTROL = "control"
 
 
 @dataclass(frozen=True)

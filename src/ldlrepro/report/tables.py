@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ldlrepro.report.content import (
     CONTROLS,
+    SEES_LABELS,
     VERDICT_SIGNS,
     PaperPage,
     Tally,
@@ -262,7 +263,10 @@ def _measured_lines(
 def _measured_line(
     page: PaperPage, unit: UnitScores, cells: list[tuple[str, str]], show_protocol: bool
 ) -> MeasuredLine:
-    plain = "your own" if unit.method in page.own_methods else "no printed number"
+    if unit.method in page.own_methods:
+        plain = "your own"
+    else:
+        plain = SEES_LABELS if unit.method in page.sees_labels else "no printed number"
     label, remark = CONTROLS.get(
         unit.method, (page.method_titles.get(unit.method, unit.method), plain)
     )
