@@ -70,10 +70,9 @@ NEEDS_TRUE_LABELS = {
     "true_labels": "answers with the labels it is given, so it has no predict(X)",
     "ldldf_oracle": "compares its layers' outputs with the labels it is given",
     "sldlf_released": "draws training rows from those to be predicted",
-    "sldlf_released@drawn_rows": "as sldlf_released",
-    "sldlf_released@best_iteration": "as sldlf_released",
-    "sldlf_released@no_leaks": "as sldlf_released",
-    "sldlf_released@mean_loss": "as sldlf_released",
+}
+NEEDS_TRUE_LABELS |= {
+    name: "as sldlf_released" for name in METHODS if name.startswith("sldlf_released@")
 }
 NOT_EQUIVARIANT = {
     "rf": "a tie between two highest degrees goes to the lower label index",
