@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import metrics, plan
+from ldlrepro import config, metrics, models, plan
 from ldlrepro.audit.seals import check_seals
 from ldlrepro.compare.collect import REFERENCE, Places, UnitScores, local_units
 from ldlrepro.compare.reference import reference_units, same_bits, write_reference
@@ -142,3 +142,16 @@ def test_our_reference_has_the_bytes_that_its_checksums_name():
     check = check_seals([], Path("results"), Path(__file__).resolve().parents[2])
     assert len(check.passed) > 100
     assert check.failed == [], "is the change meant? rm reference/SHA256SUMS; ldlrepro record"
+
+
+def test_our_reference_names_the_parameters_that_the_methods_have_now():
+    """Else an audit that draws such a fold fails: `ldlrepro run PROTOCOL DATA METHOD --fresh`."""
+    units = reference_units(Path(__file__).resolve().parents[2] / "reference")
+    stale = {
+        "/".join(unit.key)
+        for unit in units.values()
+        if config.method_exists(unit.method)
+        and set(unit.rows[0].params) != set(models.estimator_class(unit.method)._parameter_names())
+    }
+    assert len(units) > 500
+    assert stale == set()
