@@ -79,6 +79,15 @@ def load_dataset(dataset: str) -> Tree:
     return copy.deepcopy(_file("dataset", dataset))
 
 
+def count_persons(dataset: str) -> int | None:
+    """As the data set's file states it, or None: how many persons there are."""
+    spec = load_dataset(dataset) if dataset in dataset_ids() else {}
+    sizes = spec.get("rows_per_person")
+    if isinstance(sizes, list):
+        return len(sizes)
+    return spec.get("persons", spec.get("generator", {}).get("persons"))
+
+
 def only_photographs(dataset: Tree) -> bool:
     """Whether a data set is images without a table of features, for methods that read images."""
     return "layout" in dataset and "features" not in dataset

@@ -126,11 +126,13 @@ def protocol(name: str) -> dict[str, Any]:
     return known[name][1]
 
 
-def count_folds(definition: Mapping[str, Any]) -> int | None:
-    """Runs per method; None where only the data know how many persons, or bundles of them, are."""
-    if definition["scheme"] == "leave_one_group_out":
-        return definition.get("folds")
-    return folds.count_folds(definition)
+def count_folds(unit: Unit) -> int | None:
+    """Runs of the unit; None where only the data know how many persons, or bundles of them, are."""
+    definition = protocol(unit.protocol)
+    if definition["scheme"] != "leave_one_group_out":
+        return folds.count_folds(definition)
+    counts = (definition.get("folds"), config.count_persons(unit.dataset))
+    return min((count for count in counts if count is not None), default=None)
 
 
 # ---------------------------------------------------------------------- cells
@@ -361,7 +363,7 @@ def chunks(unit: Unit) -> list[Chunk]:
     By the times of the reference, or as the method's file says. Never by what this checkout
     measured: the cut names files, and it should not change with every run.
     """
-    count = count_folds(protocol(unit.protocol))
+    count = count_folds(unit)
     if count is None:
         return [Chunk(unit)]
     known = measured.reference(astuple(unit))

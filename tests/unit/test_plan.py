@@ -188,8 +188,8 @@ def test_chunks_overlap_when_they_share_a_fold(a, b, expected):
 
 
 def test_where_only_the_data_know_the_number_of_folds_there_is_one_chunk():
-    assert plan.chunks(Unit("drf_fgnet", "fgnet", "uniform")) == [
-        Chunk(Unit("drf_fgnet", "fgnet", "uniform"))
+    assert plan.chunks(Unit("drf_fgnet", "morph", "uniform")) == [
+        Chunk(Unit("drf_fgnet", "morph", "uniform"))
     ]
 
 
@@ -231,7 +231,25 @@ def test_resources_go_from_defaults_over_the_method_to_the_data_set(checkout):
     assert plan.resources(Unit("mslp", "movie", "to_come")) == plan.DEFAULT_RESOURCES
 
 
-def test_folds_of_bundled_persons_are_counted_without_the_data():
-    assert plan.count_folds({"scheme": "leave_one_group_out", "folds": 10}) == 10
-    assert plan.count_folds({"scheme": "leave_one_group_out"}) is None
-    assert plan.count_folds({"scheme": "kfold", "folds": 5, "repeats": 2}) == 10
+@pytest.mark.parametrize(
+    ("protocol", "dataset", "count"),
+    [
+        ("ldldf_persons", "sjaffe", 10),
+        ("ldldf_persons", "sbu_3dfe", 10),
+        ("drf_fgnet", "fgnet", 82),
+        ("drf_fgnet", "drawn_fgnet", 12),
+        ("drf_fgnet_features_persons", "fgnet_features", 82),
+        ("drf_fgnet", "drawn_jaffe", 10),
+        ("drf_fgnet", "morph", None),
+        ("ldldf", "sjaffe", 10),
+    ],
+)
+def test_folds_are_counted_without_the_data_where_a_file_states_the_persons(
+    protocol, dataset, count
+):
+    assert plan.count_folds(Unit(protocol, dataset, "uniform")) == count
+
+
+def test_each_person_left_out_may_be_a_job_of_its_own():
+    cut = plan.chunks(Unit("drf_fgnet", "fgnet", "drf"))
+    assert [(chunk.first, chunk.last) for chunk in cut] == [(i, i) for i in range(82)]

@@ -244,7 +244,7 @@ def is_complete(unit: plan.Unit, scored: UnitScores) -> bool:
 
 def expected_folds(unit: plan.Unit, scored: UnitScores | None = None) -> int:
     """Folds of the protocol; where only the data know their number, those that were recorded."""
-    count = plan.count_folds(plan.protocol(unit.protocol))
+    count = plan.count_folds(unit)
     return count if count is not None else len(scored.rows if scored else [])
 
 

@@ -74,6 +74,7 @@ def _prepare(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
                 dataset = features_of(dataset_id, spec, faces)
             else:
                 dataset = read(dataset_id, spec, folder)
+            _check_persons(spec, dataset)
         except DataUnavailable as error:
             reason = str(error)
         else:
@@ -81,6 +82,19 @@ def _prepare(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
             return path
     _write(path, {}, {"dataset": dataset_id, "available": False, "reason": reason, **about})
     return path
+
+
+def _check_persons(spec: Mapping[str, Any], dataset: Dataset) -> None:
+    """Jobs are planned by the stated number: too low a one would leave persons out unseen."""
+    stated = spec.get("persons")
+    if stated is None or dataset.groups is None:
+        return
+    found = len(np.unique(dataset.groups))
+    if found != stated:
+        raise UserError(
+            f"{dataset.id}: {found} persons found, {stated} stated. If yours is meant to have {found}, "
+            f"write persons: {found} into config/datasets/{dataset.id}.yaml."
+        )
 
 
 def load_ready(path: Path) -> Dataset:
