@@ -92,7 +92,7 @@ def _check_persons(spec: Mapping[str, Any], dataset: Dataset) -> None:
     found = len(np.unique(dataset.groups))
     if found != stated:
         raise UserError(
-            f"{dataset.id}: {found} persons found, {stated} stated. If yours is meant to have {found}, "
+            f"{dataset.id}: {found} persons found, {stated} stated. If {found} is right, "
             f"write persons: {found} into config/datasets/{dataset.id}.yaml."
         )
 
