@@ -59,7 +59,8 @@ def jobs_of(
         if found is None or not found.rows:
             missing.append(unit)
             continue
-        threads = plan.resources(unit)["threads"]
+        # As they were measured: a record made on one thread says nothing of the time on two.
+        threads = max(row.threads for row in found.rows)
         seconds = [row.fit_s + row.predict_s for row in found.rows]
         for chunk in plan.chunks(unit):
             last = len(seconds) - 1 if chunk.last is None else chunk.last

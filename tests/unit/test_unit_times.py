@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import random
+
 import pytest
 
 from ldlrepro import plan
@@ -25,9 +27,13 @@ TABLES = """tables:
 """
 
 
-def record(method: str, seconds: list[float], source: str = LOCAL) -> dict:
+def record(method: str, seconds: list[float], source: str = LOCAL, cpu: str = "this one") -> dict:
+    """Wall seconds are random: only those of the processor count."""
+    cost = {"predict_cpu_s": 0.1, "machine": {"cpu": cpu}}
     rows = [
-        FoldRow("tiny", "toy", method, 0, i, OK, fit_s=value - 0.1, predict_s=0.1)
+        FoldRow(
+            "tiny", "toy", method, 0, i, OK, fit_s=random(), fit_cpu_s=value - 0.1, threads=i, **cost
+        )
         for i, value in enumerate(seconds)
     ]
     rows += [FoldRow("tiny", "toy", method, 0, i, FAILED) for i in range(len(rows), 4)]
@@ -51,7 +57,7 @@ def test_seconds_are_scaled_so_that_the_yardstick_takes_as_long_as_printed(timed
     assert searched.measured == pytest.approx(28.0)
     assert searched.measured_std == pytest.approx(2.0)
     assert (searched.verdict, searched.n_folds, searched.source) == ("reproduced", 3, LOCAL)
-    assert searched.note == "our seconds, scaled so that plain takes as long as printed"
+    assert searched.note == "our CPU seconds, scaled so that plain takes as long as printed"
     assert (again.measured, again.verdict) == (pytest.approx(28.0), "worse")
 
 
@@ -62,6 +68,16 @@ def test_seconds_of_another_machine_are_no_yardstick(timed):
     assert searched.reason.startswith("no time to compare it with")
     _, searched, _ = verdict_rows("tiny", {}, theirs)
     assert searched.measured == pytest.approx(16.0)
+
+
+def test_seconds_of_another_processor_or_unknown_ones_are_not_judged(timed):
+    plain = record("near", [2.0] * 4)
+    unknown = record("near@grid", [7.0] * 4)
+    first = unknown["tiny", "toy", "near@grid"].rows[0]
+    first.fit_cpu_s = first.predict_cpu_s = 0.0
+    for other in (record("near@grid", [7.0] * 4, cpu="another"), unknown):
+        _, searched, _ = verdict_rows("tiny", plain | other, {})
+        assert (searched.verdict, searched.measured) == ("not run", None)
 
 
 def test_without_records_the_cell_says_what_to_type(timed):

@@ -22,7 +22,7 @@ class MeasuredBy:
 
     Seconds depend on the machine. What is judged is their ratio to a yardstick, a method of the
     same table or a setting of the same method: our times are scaled so that the yardstick takes as
-    long as printed.
+    long as printed. Those of units are CPU seconds, which neither threads nor other load change.
     """
 
     def __init__(self, paper: str, experiments: Experiments) -> None:
@@ -58,7 +58,7 @@ class MeasuredBy:
     def seconds(
         self, cell: plan.Cell, scored: UnitScores, local: Units, reference: Units
     ) -> list[float]:
-        """Per fold; nothing where the yardstick has no record from the same machine."""
+        """Per fold; nothing where the yardstick has no record from a processor of this kind."""
         yardstick = self._yardstick(cell)
         if yardstick is None or yardstick.unit is None:
             return []
@@ -66,7 +66,7 @@ class MeasuredBy:
         records = local if scored.source == LOCAL else reference
         other = records.get((unit.protocol, unit.dataset, unit.method))
         taken = _seconds(other) if other else []
-        if not taken:
+        if not taken or not other or _processors(other) != _processors(scored):
             return []
         scale = float(yardstick.row["mean"]) / statistics.fmean(taken)
         return [scale * value for value in _seconds(scored)]
@@ -77,7 +77,7 @@ class MeasuredBy:
         if yardstick is None:
             return ""
         name = self.yardsticks[cell.row["table"]]
-        return f"our seconds, scaled so that {name} takes as long as printed"
+        return f"our {'' if cell.experiment else 'CPU '}seconds, scaled so that {name} takes as long as printed"
 
     def is_yardstick(self, cell: plan.Cell) -> bool:
         """Its scaled time is the printed one by definition, which is no judgement."""
@@ -104,8 +104,13 @@ class MeasuredBy:
 
 
 def _seconds(scored: UnitScores) -> list[float]:
-    """Wall seconds of fit and prediction, per fold."""
-    return [row.fit_s + row.predict_s for row in scored.rows if row.status == OK]
+    """CPU seconds of fit and prediction, per fold; nothing where a record does not tell them."""
+    seconds = [row.fit_cpu_s + row.predict_cpu_s for row in scored.rows if row.status == OK]
+    return seconds if all(seconds) else []
+
+
+def _processors(scored: UnitScores) -> set[str]:
+    return {row.machine.get("cpu", "") for row in scored.rows if row.status == OK}
 
 
 def _place(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ KEY_COLUMNS = ("method", "dataset", "repeat", "fold")
 COST_COLUMNS = (
     "fit_s",
     "predict_s",
+    "cpu_s",
     "peak_mb",
     "overhead_s",
     "n_train",
@@ -139,6 +140,7 @@ def _fold_to_text(unit: UnitScores, index: int) -> dict[str, str]:
         "fold": str(row.fold),
         **{name: f"{values[index]:.{DIGITS}g}" for name, values in unit.scores.items()},
         **seconds,
+        "cpu_s": f"{row.fit_cpu_s + row.predict_cpu_s:.4g}",
         "peak_mb": f"{row.peak_mb:.0f}",
         "n_train": str(row.n_train),
         "n_test": str(row.n_test),
@@ -162,6 +164,7 @@ def _text_to_row(table: Path, text: dict[str, str], provenance: dict[str, Any]) 
         n_test=int(text["n_test"]),
         fit_s=float(text["fit_s"]),
         predict_s=float(text["predict_s"]),
+        fit_cpu_s=float(text.get("cpu_s") or 0.0),  # with that of predicting
         overhead_s=float(text["overhead_s"]),
         peak_mb=float(text["peak_mb"]),
         predictions_sha256=text["predictions_sha256"],
