@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ldlrepro import config, sweeps
 from ldlrepro.compare.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows, single_checks
 from ldlrepro.compare.comparisons import Evidence
-from ldlrepro.compare.verdicts import VerdictRow
+from ldlrepro.compare.verdicts import MISPRINT, VerdictRow
 
 
 def row(
@@ -72,6 +74,13 @@ def test_exceptions_in_print_are_allowed_here_too():
 def test_only_pairs_that_were_measured_count_on_either_side():
     rows = [*sets(0.3), row("Mine", 0.5, None, dataset="x"), row("Rival", 0.3, 0.1, dataset="x")]
     assert judge(BEST, rows).printed == "1 of 1"
+
+
+def test_a_misprint_is_compared_on_neither_side():
+    rows = sets(0.3, 0.1)
+    rows[3] = replace(rows[3], verdict=MISPRINT)
+    claim = judge(BEST, rows)
+    assert (claim.printed, claim.measured) == ("1 of 1", "1 of 1")
 
 
 def test_nothing_measured_is_not_tested():

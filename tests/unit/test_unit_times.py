@@ -32,7 +32,16 @@ def record(method: str, seconds: list[float], source: str = LOCAL, cpu: str = "t
     cost = {"predict_cpu_s": 0.1, "machine": {"cpu": cpu}}
     rows = [
         FoldRow(
-            "tiny", "toy", method, 0, i, OK, fit_s=random(), fit_cpu_s=value - 0.1, threads=i, **cost
+            "tiny",
+            "toy",
+            method,
+            0,
+            i,
+            OK,
+            fit_s=random(),
+            fit_cpu_s=value - 0.1,
+            threads=i,
+            **cost,
         )
         for i, value in enumerate(seconds)
     ]

@@ -2,7 +2,8 @@
 
 A test counts comparisons. A claim fails when no more than half of them come out as the paper says.
 It holds when their share is at least that among the printed numbers (all, where nothing is
-printed), else it holds partly. The same comparisons are counted on both sides: those measured.
+printed), else it holds partly. The same comparisons are counted on both sides: those measured,
+without misprints. Tests of ranks alone take all data sets that a side has: their power hangs on it.
 """
 
 from __future__ import annotations

@@ -83,11 +83,11 @@ def speaks_of(test: Mapping[str, Any], row: VerdictRow) -> bool:
 
 
 def groups(test: Mapping[str, Any], evidence: Evidence, names: Sequence[str]) -> list[Group]:
-    """Per data set and measure the rows of the names, where all were measured."""
+    """Per data set and measure the rows of the names, where all were measured, none a misprint."""
     found: dict[tuple[str, ...], Group] = {}
     for row in evidence.rows:
         name = name_of(test, row)
-        if name not in names or not speaks_of(test, row):
+        if name not in names or not speaks_of(test, row) or row.verdict == MISPRINT:
             continue
         # Settings of one method are compared across tables, methods within a table and setting.
         place = (row.method,) if test.get("by") == "setting" else (row.table, row.setting)
