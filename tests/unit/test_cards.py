@@ -56,6 +56,18 @@ def test_a_unit_sees_the_card_that_it_holds_and_nothing_is_left_behind(machine):
     assert cards.VISIBLE not in os.environ
 
 
+def test_a_lock_can_be_read_by_other_users_whatever_the_umask(machine, tmp_path):
+    machine(1)
+    before = os.umask(0o077)
+    try:
+        with cards.held(1, "unit"):
+            pass
+    finally:
+        os.umask(before)
+    (lock,) = tmp_path.glob("ldlrepro-*.lock")
+    assert lock.stat().st_mode & 0o777 == 0o644
+
+
 def hold(there: str, marks: Path, name: str) -> subprocess.Popen[str]:
     """A process that holds a card, says which, and gives it back when a file appears."""
     script = f"""

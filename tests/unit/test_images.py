@@ -253,6 +253,18 @@ def test_eye_points_of_a_table_replace_those_that_cannot_be_read(
     assert faces.faces[0].points_from == "eyes.csv"
 
 
+def test_a_table_of_eyes_that_is_no_text_in_utf_8_is_a_problem_in_the_table(
+    copy: Callable[[str], Path],
+) -> None:
+    images = copy("fgnet")
+    table = "file,left_x,left_y,right_x,right_y\nMüller.jpg,1,2,3,4\n"
+    (images / "eyes.csv").write_bytes(table.encode("latin-1"))
+    faces = faces_in("fgnet", images)
+    problems = [problem for problem in faces.problems if problem.file == "eyes.csv"]
+    assert len(problems) == 1
+    assert faces.faces[0].points_from != "eyes.csv"
+
+
 @pytest.mark.parametrize(
     ("layout", "file", "content", "problem"),
     [
@@ -315,6 +327,13 @@ def test_the_list_of_a_paper_goes_before_the_rule(copy: Callable[[str], Path]) -
     faces = faces_in("morph", images, setup=setup("one", "white", 5))
     assert [Path(face.file).name for face in faces.faces] == wanted
     assert "3 of the 4 names in one.txt" in faces.notes[0]
+
+
+def test_a_list_of_a_setup_that_is_no_text_in_utf_8_says_so(copy: Callable[[str], Path]) -> None:
+    images = copy("morph")
+    (images / "one.txt").write_bytes("Müller.jpg\n".encode("latin-1"))
+    with pytest.raises(UserError, match=r"one\.txt: save it as text in UTF-8"):
+        faces_in("morph", images, setup=setup("one", "white", 5))
 
 
 def test_a_setup_that_the_images_cannot_fill_says_what_is_missing(

@@ -77,7 +77,8 @@ class MeasuredBy:
         if yardstick is None:
             return ""
         name = self.yardsticks[cell.row["table"]]
-        return f"our {'' if cell.experiment else 'CPU '}seconds, scaled so that {name} takes as long as printed"
+        ours = "seconds" if cell.experiment else "CPU seconds"
+        return f"our {ours}, scaled so that {name} takes as long as printed"
 
     def is_yardstick(self, cell: plan.Cell) -> bool:
         """Its scaled time is the printed one by definition, which is no judgement."""

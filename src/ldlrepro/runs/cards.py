@@ -138,6 +138,7 @@ def _locked(card: Card, who: str, stack: ExitStack) -> bool:
     try:
         # Without following links: the folder is everybody's.
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        os.fchmod(handle, 0o644)  # whatever the umask: others must be able to lock it, too
         mine = True
     except PermissionError:  # another user's file; reading it is enough to lock it
         handle = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW)

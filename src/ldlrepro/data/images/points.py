@@ -41,8 +41,11 @@ def eyes_of(points: list[tuple[float, float]]) -> Eyes:
 
 def read_eyes_table(path: Path) -> dict[str, Eyes]:
     """File name, without its folder and in lower case, to eye points."""
-    with open(path, encoding="utf-8-sig", newline="") as handle:
-        rows = list(csv.reader(handle))
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as handle:
+            rows = list(csv.reader(handle))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise PointsError(f"{path.name}: save it as CSV in UTF-8 ({error})") from None
     if not rows or [cell.strip() for cell in rows[0]] != EYES_HEADER:
         raise PointsError(f"{path.name}: the columns must be {', '.join(EYES_HEADER)}")
     eyes: dict[str, Eyes] = {}

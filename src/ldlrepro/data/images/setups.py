@@ -39,7 +39,10 @@ def apply(faces: FaceSet, folder: Folder, setup: Mapping[str, Any]) -> FaceSet:
 
 
 def _by_list(faces: FaceSet, folder: Folder, name: str, listed: str) -> FaceSet:
-    lines = (folder.root / listed).read_text(encoding="utf-8-sig").splitlines()
+    try:
+        lines = (folder.root / listed).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise UserError(f"{folder.root / listed}: save it as text in UTF-8 ({error}).") from None
     wanted = [line.strip() for line in lines if line.strip()]
     position = {face.file: row for row, face in enumerate(faces.faces)}
     found = [position.get(folder.find(line) or line) for line in wanted]
