@@ -316,6 +316,14 @@ def test_loss_that_is_no_number_ends_the_training_with_advice():
         built("deep_regression", learning_rate=1e6).fit(*pictures())
 
 
+def test_outputs_have_more_digits_than_half_precision():
+    X, _ = pictures(side=2)
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        (given,) = linear_network([4]).float()(torch.from_numpy(X))
+    assert given.dtype == torch.float32
+    assert not torch.equal(given, given.to(torch.bfloat16).to(torch.float32))
+
+
 @pytest.mark.parametrize("kind", ["dldl", "dldlf annealed", "drf"])
 def test_half_precision_learns_nearly_the_same(monkeypatch, kind):
     """As on a GPU, where it is meant for; the processor can do it too."""

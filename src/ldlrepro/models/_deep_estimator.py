@@ -37,8 +37,8 @@ class ImageEstimator(LDLEstimator):
     not lie in memory. ``weights`` is a file with the checksum ``sha256``; ``random_weights`` starts
     from nothing instead and says so in every record. Training sees squares of ``crop_side`` pixels
     from anywhere, mirrored at random if ``flip``; predictions see the middle. ``readers`` threads
-    read ahead. On a GPU, convolutions compute in bfloat16 if ``mixed_precision``. Whoever puts a
-    ``Watch`` in place (``_watch.py``) can follow a training and take it up again.
+    read ahead. On a GPU all layers but the last compute in bfloat16 if ``mixed_precision``. Whoever
+    puts a ``Watch`` in place (``_watch.py``) can follow a training and take it up again.
     """
 
     def __init__(

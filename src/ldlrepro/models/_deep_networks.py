@@ -56,7 +56,10 @@ class ImageNetwork(nn.Module):
         # Pixels lie with their channels last already; a permutation of the axes copies nothing.
         x = pixels.permute(0, 3, 1, 2).to(self.shift.dtype)
         x = self.trunk((x - self.shift) * self.factor)
-        return [layer(x) for layer in self.outputs]
+        # Ages and splits need more than the eight bits of bfloat16.
+        with torch.autocast(x.device.type, enabled=False):
+            x = x.to(self.shift.dtype)
+            return [layer(x) for layer in self.outputs]
 
 
 def image_network(
