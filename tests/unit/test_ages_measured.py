@@ -128,6 +128,20 @@ def test_leave_one_person_out_pools_all_images(deep):
     assert row.verdict == "better"
 
 
+def test_a_network_from_random_weights_is_measured_and_not_judged(deep):
+    trial = unit("drf_fgnet", "fgnet", "drf", [3.0, 3.0], [1, 9])
+    trial.rows[0].params = {"random_weights": True}
+    row = drf_cell(trial, "IV")
+    assert (row.verdict, row.measured) == ("not run", pytest.approx(3.0))
+    assert "random weights" in row.reason
+    deep.edit(
+        "config/datasets/fgnet.yaml",
+        "layout:",
+        "features: {extractor: vgg16, random_weights: 0}\nlayout:",
+    )
+    assert drf_cell(unit("drf_fgnet", "fgnet", "drf", [3.0], [1]), "IV").verdict == "not run"
+
+
 def test_set_ups_of_morph_are_data_sets_of_their_own(deep):
     row = drf_cell(unit("drf_morph", "morph_setup_1", "drf", [2.7, 2.9], [5, 5]), "I")
     assert (row.setting, row.printed, row.measured) == ("Setup I", "2.80", pytest.approx(2.8))

@@ -20,6 +20,10 @@ from ldlrepro.compare.reference import same_bits
 from ldlrepro.compare.verdicts import MISPRINT, NOT_RUN, QUOTED, VerdictRow, band, deviation, judge
 from ldlrepro.runs.records import FAILED
 
+RANDOM_WEIGHTS = (
+    "a trial: its network began from random weights, so no number of the paper is judged"
+)
+
 
 def verdict_rows(
     paper: str, local: Units, reference: Units, experiments: Experiments | None = None
@@ -78,6 +82,8 @@ def _verdict(
     if not measured:
         reason = experiments.why_not(cell) if cell.experiment else _why_not(cell, scored)
         return VerdictRow(**base, verdict=NOT_RUN, reason=reason)
+    if scored and _began_from_nothing(scored):
+        return VerdictRow(**base, **measured, verdict=NOT_RUN, reason=RANDOM_WEIGHTS)
     verdict = judge(measured["measured"], row["mean"], width, row["better"])
     return VerdictRow(**base, **measured, verdict=verdict)
 
@@ -112,6 +118,12 @@ def _measured(
         "source": scored.source,
         "same_bits": bits,
     }
+
+
+def _began_from_nothing(scored: UnitScores) -> bool:
+    features = config.load_dataset(scored.dataset).get("features", {})
+    trials = [row for row in scored.rows if row.params.get("random_weights")]
+    return bool(trials) or "random_weights" in features
 
 
 def _differences(cell: plan.Cell, scored: UnitScores, other: UnitScores | None) -> list[float]:
