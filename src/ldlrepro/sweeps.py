@@ -27,9 +27,10 @@ def points(figure: Figure) -> Iterator[Point]:
         return
     x_name, lines = x_parameter(figure), figure.get("lines", {})
     for line in line_values(figure):
+        fixed = figure.get("fixed", {}) | figure.get("fixed_by_line", {}).get(str(line), {})
         for x in figure["x"][x_name]:
             varied = dict.fromkeys(lines, line) | {x_name: x}
-            yield Point(line, x, _method(figure["method"], {**figure.get("fixed", {}), **varied}))
+            yield Point(line, x, _method(figure["method"], {**fixed, **varied}))
 
 
 def _method(method: str, settings: dict[str, Any]) -> str:

@@ -122,6 +122,20 @@ def test_every_line_has_every_x():
     ]
 
 
+def test_a_line_may_have_settings_of_its_own():
+    figure = {
+        "method": "structrf",
+        "fixed": {"trees": 20},
+        "fixed_by_line": {"0.8": {"trees": 30}},
+        "x": {"max_depth": [2]},
+        "lines": {"max_samples": [0.2, 0.8]},
+    }
+    assert [point.method for point in sweeps.points(figure)] == [
+        "structrf@trees=20,max_samples=0.2,max_depth=2",
+        "structrf@trees=30,max_samples=0.8,max_depth=2",
+    ]
+
+
 def test_a_point_with_the_settings_of_the_tables_is_the_run_of_the_tables():
     figure = {"method": "ldldf", "x": {"learners_per_layer": [2, 6]}}
     assert [point.method for point in sweeps.points(figure)] == [

@@ -68,9 +68,15 @@ def write_figures(page: PaperPage, folder: Path) -> list[Path]:
 
 
 def _settings(spec: Mapping[str, Any], curve: Curve) -> str:
-    fixed = "".join(f", {name} {value}" for name, value in spec.get("fixed", {}).items())
+    fixed = _listed(spec.get("fixed", {}))
+    for line, settings in spec.get("fixed_by_line", {}).items():
+        fixed += f" ({line}{_listed(settings)})"
     over = curve.few_folds() or "the folds"
     return f"{spec['method']} on {spec['dataset']}{fixed}; mean over {over}, bars: deviation."
+
+
+def _listed(settings: Mapping[str, Any]) -> str:
+    return "".join(f", {name} {value}" for name, value in settings.items())
 
 
 def _curve(curve: Curve) -> Any:
