@@ -74,10 +74,10 @@ def pixels(args: argparse.Namespace) -> int:
 def folds(args: argparse.Namespace) -> int:
     from ldlrepro.data import DataUnavailable, load_ready
     from ldlrepro.data.photographs import rows_to_compare
-    from ldlrepro.protocols import folds, leaks, parts
-    from ldlrepro.protocols.persons import folds_of
+    from ldlrepro.protocols import folds, leaks
+    from ldlrepro.protocols.schemes import protocol_folds
 
-    protocol = plan.protocol(args.protocol)
+    plan.protocol(args.protocol)
     config.load_dataset(args.dataset)
     path = RESULTS / "folds" / args.protocol / f"{args.dataset}.npz"
     seed = folds.folds_seed(_seed(args), args.protocol, args.dataset)
@@ -92,10 +92,7 @@ def folds(args: argparse.Namespace) -> int:
     except DataUnavailable as error:
         made, found = [], {"available": False, "text": str(error)}
     else:
-        if protocol["scheme"] == parts.SCHEME:
-            made = parts.make_folds(protocol, args.dataset, DATA)
-        else:
-            made = folds_of(protocol, data, seed)
+        made = protocol_folds(args.protocol, data, _seed(args), DATA)
         rows = rows_to_compare(data, DATA)
         report = leaks.check_leaks(rows, data.D, made, data.groups)
         if report.broken:

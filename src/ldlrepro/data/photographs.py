@@ -14,6 +14,7 @@ import numpy as np
 
 from ldlrepro.config import load_dataset, only_photographs
 from ldlrepro.data import registry
+from ldlrepro.data.archives import is_archive
 from ldlrepro.data.checksums import sha256_of
 from ldlrepro.data.dataset import Dataset, fingerprint
 from ldlrepro.data.fetch import read_status
@@ -24,6 +25,9 @@ from ldlrepro.data.images.reading import (
     images_folder,
     read_faces,
 )
+
+# Bytes of digests are no columns.
+NO_COLUMNS = {"zero_columns": 0, "duplicate_columns": 0}
 
 
 def prepare(dataset_id: str, data_dir: Path) -> Path:
@@ -47,6 +51,21 @@ def rows_to_compare(data: Dataset, data_dir: Path) -> Any:
     return data.X if data.X.shape[1] else _digests(load_faces(data.id, data_dir))
 
 
+def raw_file(dataset_id: str, name: str, data_dir: Path) -> Path | None:
+    """Where fetch has put a file that it names; None for an archive, of which only images stay."""
+    spec = load_dataset(dataset_id)
+    if spec["reader"] != "images":
+        return data_dir / "raw" / dataset_id / name
+    path = images_folder(dataset_id, spec, data_dir) / name
+    return None if is_archive(path) and not path.exists() else path
+
+
+def fingerprint_of(data: Dataset, data_dir: Path) -> dict[str, Any]:
+    """The digests and counts that a prepared data set states of itself, counted anew."""
+    counts = fingerprint(rows_to_compare(data, data_dir), data.D)
+    return counts if data.X.shape[1] else counts | NO_COLUMNS
+
+
 def _dataset(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Dataset:
     D, labels = distributions(faces, spec)
     ages = faces.ages
@@ -58,12 +77,7 @@ def _dataset(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Datase
         groups=faces.persons,
         target=None if np.isnan(ages).any() else ages,
         labels=labels,
-        fingerprint={
-            **counts,
-            "zero_columns": 0,
-            "duplicate_columns": 0,
-            "renormalised_rows": 0,
-        },
+        fingerprint={**counts, **NO_COLUMNS, "renormalised_rows": 0},
     )
 
 
