@@ -37,6 +37,11 @@ def put(dataset: str, layout: str, persons: int = 8, pictures: int = 2) -> Path:
     return place
 
 
+def state(checkout, persons: int) -> None:
+    """Of FG-NET, whose jobs are planned by this number."""
+    checkout.edit("config/datasets/fgnet.yaml", "persons: 82", f"persons: {persons}")
+
+
 def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     status = cli.main(arguments)
     captured = capsys.readouterr()
@@ -46,6 +51,8 @@ def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 @pytest.mark.parametrize("dataset", LICENSED)
 def test_images_in_their_owners_layout_become_a_set(checkout, capsys, dataset):
     put(dataset, LICENSED[dataset])
+    if dataset == "fgnet":
+        state(checkout, 8)
     if dataset == "bu_3dfe_images":  # its own crop has 770 x 1020 pixels
         checkout.edit(f"config/datasets/{dataset}.yaml", "770, height: 1020", "70, height: 90")
     assert ask(capsys, "fetch", dataset)[0] == 0
@@ -69,7 +76,21 @@ def test_images_in_their_owners_layout_become_a_set(checkout, capsys, dataset):
         assert data.target.tolist() == faces.ages.tolist()
 
 
+@pytest.mark.parametrize("stated", [7, 9])
+def test_another_number_of_persons_than_stated_is_refused_before_jobs_are_planned(
+    checkout, capsys, stated
+):
+    state(checkout, stated)
+    put("fgnet", "fgnet")
+    assert ask(capsys, "fetch", "fgnet")[0] == 0
+    status, _, said = ask(capsys, "prepare", "fgnet")
+    assert status == 2
+    assert f"fgnet: 8 persons found, {stated} stated" in said
+    assert not (DATA / "ready" / "fgnet.npz").exists()
+
+
 def test_problems_of_licensed_images_never_stop_the_chain(checkout, capsys):
+    state(checkout, 8)
     put("fgnet", "fgnet")
     images = sorted((DATA / "manual" / "fgnet").rglob("*.JPG"))
     images[0].write_bytes(b"no image")
@@ -114,6 +135,7 @@ def test_one_person_is_left_out_at_a_time(checkout, capsys):
     from ldlrepro import plan
     from ldlrepro.protocols.folds import make_folds
 
+    state(checkout, 5)
     put("fgnet", "fgnet", persons=5, pictures=3)
     ask(capsys, "fetch", "fgnet")
     ask(capsys, "prepare", "fgnet")

@@ -40,6 +40,7 @@ def prepare(dataset_id: str, data_dir: Path) -> Path:
     faces.write(faces_table(dataset_id, data_dir))
     path = registry.ready_path(dataset_id, data_dir)
     data = _dataset(dataset_id, spec, faces)
+    registry._check_persons(spec, data)
     registry._write_ready(path, data, status, {"images": faces.summary()})
     return path
 
