@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ldlrepro import config, plan
-from ldlrepro.errors import UserError
+from ldlrepro.errors import ELSEWHERE, UserError
 from ldlrepro.findings import BAD, GOOD, NOTE, Finding
 from ldlrepro.questions import answer
 from ldlrepro.stages import DATA, RESULTS
@@ -70,7 +70,7 @@ def _room() -> Iterator[Finding]:
         state = GOOD if free > ROOM_GB and writable else BAD
         do = f"{'enough' if free > ROOM_GB else 'make room'}: everything takes up to {ROOM_GB} GB"
         if not writable:
-            do = "you may not write here: work in another folder, snakemake --directory FOLDER"
+            do = f"you may not write here: work in another folder, {ELSEWHERE}"
         yield Finding(f"{folder}/", state, f"{free:.0f} GB free", do)
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
+# Snakemake looks for the configuration in the folder, unless it is told where it is.
+ELSEWHERE = "snakemake --cores all PAPER --directory FOLDER --configfile config/config.yaml"
 # What numpy, pyarrow and json raise at files that are cut short or hold something else.
 UNREADABLE = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
 
@@ -43,8 +45,7 @@ def of_the_disk(error: OSError) -> str:
     if error.errno in NO_RIGHT:
         return (
             f"{place}: {error.strerror}. Nothing that was finished is lost. Give yourself the "
-            "right to write there, or work in another folder (`snakemake --directory FOLDER`, "
-            "see docs/faq.md)."
+            f"right to write there, or work in another folder (`{ELSEWHERE}`, see docs/faq.md)."
         )
     return ""
 

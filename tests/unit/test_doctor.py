@@ -12,6 +12,7 @@ import yaml
 from ldlrepro import config, doctor
 from ldlrepro.cite import bibtex
 from ldlrepro.cli import main
+from ldlrepro.errors import ELSEWHERE
 
 
 @pytest.fixture
@@ -77,6 +78,11 @@ def test_a_full_disk_is_bad_and_changes_the_exit_status(told, monkeypatch) -> No
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: usage(10, 10, 1e8))
     assert told(1)["data/"]["do"].startswith("make room")
+
+
+def test_a_folder_that_may_not_be_written_to_is_bad_and_the_way_out_is_named(told, monkeypatch):
+    monkeypatch.setattr(doctor.os, "access", lambda place, right: False)
+    assert told(1)["results/"]["do"].endswith(ELSEWHERE)
 
 
 def test_packages_of_other_versions_are_named(told, monkeypatch) -> None:

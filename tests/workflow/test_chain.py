@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ldlrepro.errors import ELSEWHERE
 from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, read_rows
 
 CELLS = "results/compare/tiny/cells.csv"
@@ -151,6 +152,15 @@ def test_snakemake_reads_the_workflow_without_complaint(project, arguments):
     assert "Error" not in output
     if arguments == ["--lint"]:
         assert "Congratulations" in output
+
+
+def test_the_advice_for_a_checkout_that_may_not_be_written_to_works(project, tmp_path):
+    """Named by errors and by the doctor."""
+    folder = tmp_path / "elsewhere"
+    words = ELSEWHERE.replace("PAPER", "tiny").replace("FOLDER", str(folder)).split()
+    project.run(*words, "--dry-run")
+    assert folder.is_dir()
+    assert not (project.root / "results").exists()
 
 
 def test_a_wrong_configuration_stops_before_anything_runs(project):
