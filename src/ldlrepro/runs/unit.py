@@ -110,7 +110,7 @@ def _run_folds(
                 with watched_by(watch):
                     row, P = _run_one(job, spec, X, D, fold, common)
                 busy += row.fit_s + row.predict_s
-                origin = f"fit {row.fit_s:.2f} s"
+                origin = f"fit {row.fit_s:.2f} s" if row.status == OK else last_line(row.error)
                 if P is not None:
                     journal.save(row, P)
                 watch.forget()
@@ -181,6 +181,8 @@ def _run_one(
             )
         except MACHINE_ERRORS:
             raise
+        except UserError as error:  # its text is for people, in one line as in tables
+            row.status, row.error = FAILED, " ".join(str(error).split())
         except Exception:
             row.status, row.error = FAILED, traceback.format_exc()
     row.peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -275,6 +277,11 @@ def _recorded_elsewhere(
             if records.digest(P) == row.predictions_sha256:
                 found[row.repeat, row.fold] = row, P
     return found
+
+
+def last_line(error: str) -> str:
+    """What a traceback ends with."""
+    return error.strip().rpartition("\n")[2]
 
 
 def _names(unit: plan.Unit) -> tuple[str, str, str]:
