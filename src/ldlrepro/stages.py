@@ -112,7 +112,7 @@ def folds(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     from ldlrepro import models
-    from ldlrepro.runs.unit import UnitJob, run_unit
+    from ldlrepro.runs.unit import UnitJob, process_age, run_unit
 
     unit = plan.Unit(args.protocol, args.dataset, args.method)
     plan.protocol(unit.protocol)
@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
     if config.load_method(unit.method).get("needs", {}).get("images"):
         _make_pixels(args, unit.dataset)
     chunks = [plan.Chunk.parse(unit, args.folds)] if args.folds else plan.chunks(unit)
-    failed = 0
+    failed, since = 0, 0.0
     for chunk in chunks:
         job = UnitJob(
             chunk=chunk,
@@ -133,8 +133,10 @@ def run(args: argparse.Namespace) -> int:
             seed=_seed(args),
             threads=args.threads,
             fresh=args.fresh,
+            since=since,
         )
         rows = run_unit(job, say)
+        since = process_age()
         failed += sum(row.status == "failed" for row in rows)
         say(f"{job.record}: {len(rows)} folds, {failed} failed")
     return 0

@@ -11,6 +11,7 @@ import pytest
 
 from ldlrepro import cli
 from ldlrepro.protocols.folds import write_folds
+from ldlrepro.runs import unit as unit_module
 from ldlrepro.runs.records import FAILED, read_rows
 
 DATA, RESULTS = Path("data"), Path("results")
@@ -41,6 +42,19 @@ def stale(ready):
     np.savez(DATA / "ready" / "toy.npz", meta=np.array(meta))
     write_folds(RESULTS / "folds" / "tiny" / "toy.npz", [], {"dataset": "toy"})
     return ready
+
+
+# ---------------------------------------------------------------------- chunks
+
+
+def test_only_the_first_chunk_bears_the_start_of_the_process(ready, monkeypatch):
+    ready.edit("config/methods/near.yaml", "threads: 1", "folds_per_job: 2")
+    monkeypatch.setattr(unit_module, "process_age", lambda: 800.0)
+    assert cli.main(["run", "tiny", "toy", "near"]) == 0
+    first, second = (
+        sum(row.overhead_s for row in read_rows(ready.job(folds=f).record)) for f in ("0-1", "2-3")
+    )
+    assert (first > 700, second) == (True, 0.0)
 
 
 # ---------------------------------------------------------------------- errors for people

@@ -51,7 +51,7 @@ def test_after_a_kill_finished_folds_are_taken_as_they_were(ready, monkeypatch):
     job = interrupted(ready, monkeypatch)
     assert not job.record.exists()
     assert len(journals(job)) == 2
-    monkeypatch.setattr(unit_module, "_process_age", lambda: 8.0)
+    monkeypatch.setattr(unit_module, "process_age", lambda: 8.0)
     saved = [json.loads(str(np.load(path)["row"])) for path in journals(job)]
     rows = run_unit(job)
     assert [row.started_at for row in rows[:2]] == [row["started_at"] for row in saved]
@@ -64,7 +64,7 @@ def test_a_unit_that_is_run_again_takes_its_folds_from_the_journal_unless_told_o
 ):
     """Snakemake runs a finished unit again when it was killed before it took note."""
     job = interrupted(ready, monkeypatch)
-    monkeypatch.setattr(unit_module, "_process_age", lambda: 8.0)
+    monkeypatch.setattr(unit_module, "process_age", lambda: 8.0)
     run_unit(job)
     job.record.unlink()
     assert set(origins(job)) == {"journal"}

@@ -57,6 +57,8 @@ class UnitJob:
     threads: int = 1
     fresh: bool = False
     """Compute every fold, whatever the journal holds."""
+    since: float = 0.0
+    """Age of the process at which this chunk's turn came; the first bears the start as well."""
 
 
 def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
@@ -122,7 +124,7 @@ def _run_folds(
         say(f"{'/'.join(names)} fold {number}/{len(folds)} {row.status}, {origin}")
     mine = [row for row in rows if (row.repeat, row.fold) not in recorded]
     for row in mine:
-        row.overhead_s = max(0.0, _process_age() - busy) / len(mine)
+        row.overhead_s = max(0.0, process_age() - job.since - busy) / len(mine)
     return rows, predictions
 
 
@@ -288,7 +290,7 @@ def _names(unit: plan.Unit) -> tuple[str, str, str]:
     return unit.protocol, unit.dataset, unit.method
 
 
-def _process_age() -> float:
+def process_age() -> float:
     """Seconds since this process was started, interpreter start included."""
     try:
         # Field 22 counts clock ticks since boot; psutil would add the boot time in whole seconds.
