@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
     if config.load_method(unit.method).get("needs", {}).get("images"):
         _make_pixels(args, unit.dataset)
     chunks = [plan.Chunk.parse(unit, args.folds)] if args.folds else plan.chunks(unit)
-    failed, since = 0, 0.0
+    since = 0.0
     for chunk in chunks:
         job = UnitJob(
             chunk=chunk,
@@ -137,7 +137,7 @@ def run(args: argparse.Namespace) -> int:
         )
         rows = run_unit(job, say)
         since = process_age()
-        failed += sum(row.status == "failed" for row in rows)
+        failed = sum(row.status == "failed" for row in rows)
         say(f"{job.record}: {len(rows)} folds, {failed} failed")
     return 0
 

@@ -47,6 +47,12 @@ def stale(ready):
 # ---------------------------------------------------------------------- chunks
 
 
+def test_failed_folds_are_counted_for_each_record(ready, capsys):
+    add_broken(ready, "ValueError('always')")
+    _, told = say(capsys, "run", "tiny", "toy", "broken")
+    assert told.count("2 folds, 2 failed") == 2
+
+
 def test_only_the_first_chunk_bears_the_start_of_the_process(ready, monkeypatch):
     ready.edit("config/methods/near.yaml", "threads: 1", "folds_per_job: 2")
     monkeypatch.setattr(unit_module, "process_age", lambda: 800.0)
