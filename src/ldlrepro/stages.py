@@ -8,10 +8,10 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldlrepro import config, plan
-from ldlrepro.errors import UserError
+from ldlrepro.errors import UNREADABLE, UserError
 from ldlrepro.files import write_text
 
 if TYPE_CHECKING:
@@ -112,17 +112,20 @@ def folds(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     from ldlrepro import models
+    from ldlrepro.runs.records import FAILED, UNAVAILABLE
     from ldlrepro.runs.unit import UnitJob, process_age, run_unit
 
     unit = plan.Unit(args.protocol, args.dataset, args.method)
     plan.protocol(unit.protocol)
     config.load_dataset(unit.dataset)
     models.load(unit.method)  # a mistake in its file is no failed fold
-    make_inputs(unit.dataset, unit.protocol, args.seed)
+    # Only by hand: of the jobs of a workflow, which name their folds, each would try it again.
+    again = not args.folds
+    make_inputs(unit.dataset, unit.protocol, args.seed, again)
     if config.load_method(unit.method).get("needs", {}).get("images"):
-        _make_pixels(args, unit.dataset)
+        _make_pixels(unit, args.threads, again)
     chunks = [plan.Chunk.parse(unit, args.folds)] if args.folds else plan.chunks(unit)
-    since = 0.0
+    since, lacking = 0.0, ""
     for chunk in chunks:
         job = UnitJob(
             chunk=chunk,
@@ -137,23 +140,71 @@ def run(args: argparse.Namespace) -> int:
         )
         rows = run_unit(job, say)
         since = process_age()
-        failed = sum(row.status == "failed" for row in rows)
-        say(f"{job.record}: {len(rows)} folds, {failed} failed")
+        failed = sum(row.status == FAILED for row in rows)
+        lacking = next((row.error for row in rows if row.status == UNAVAILABLE), "")
+        outcome = "not run" if lacking else f"{len(rows)} folds, {failed} failed"
+        say(f"{job.record}: {outcome}")
+    if lacking:
+        command = f"ldlrepro run {unit.protocol} {unit.dataset} {unit.method}"
+        say(f"not run: {lacking}\nOnce there is what it lacks, type `{command}`.")
     return 0
 
 
-def _make_pixels(args: argparse.Namespace, dataset: str) -> None:
-    if not (DATA / "ready" / f"{dataset}.pixels.npy").is_file():
-        pixels(argparse.Namespace(dataset=dataset, threads=args.threads))
+def _make_pixels(unit: plan.Unit, threads: int, again: bool) -> None:
+    from ldlrepro.data import DataUnavailable
+    from ldlrepro.data.pixels import load_pixels, pixels_path
+
+    try:
+        if pixels_path(unit.dataset, DATA).is_file():
+            load_pixels(pixels_path(unit.dataset, DATA))
+            return
+    except DataUnavailable:
+        if not again:
+            return
+    pixels(argparse.Namespace(dataset=unit.dataset, threads=threads))
 
 
-def make_inputs(dataset: str, protocol: str, seed: int | None = None) -> None:
-    """By hand, data and folds may be missing; under Snakemake other rules have made them."""
-    if not (DATA / "ready" / f"{dataset}.npz").is_file():
-        fetch(argparse.Namespace(dataset=[dataset], mirror=[], offline=False, json=False))
+def make_inputs(dataset: str, protocol: str, seed: int | None = None, again: bool = True) -> None:
+    """By hand, data and folds may be missing; under Snakemake other rules have made them.
+
+    With ``again``, what only says that the data were missing is made again, too.
+    """
+    from ldlrepro.data.fetch import read_status
+
+    there = (DATA / "ready" / f"{dataset}.npz").is_file()
+    if not there or (again and not _holds_rows(dataset)):
+        # What an earlier fetch has found need not be copied again.
+        if not (there and read_status(DATA / "raw" / dataset).available):
+            run = config.load_run_config()
+            where = {"mirror": run["mirrors"], "offline": run["offline"]}
+            fetch(argparse.Namespace(dataset=[dataset], json=False, **where))
         prepare(argparse.Namespace(dataset=dataset))
-    if protocol and not (RESULTS / "folds" / protocol / f"{dataset}.npz").is_file():
+    if not protocol:
+        return
+    path = RESULTS / "folds" / protocol / f"{dataset}.npz"
+    if not path.is_file() or (again and _holds_rows(dataset) and _made_without_rows(path)):
         folds(argparse.Namespace(protocol=protocol, dataset=dataset, seed=seed))
+
+
+def _holds_rows(dataset: str) -> bool:
+    """Or only the reason why there are none."""
+    return bool(_meta(DATA / "ready" / f"{dataset}.npz").get("available", True))
+
+
+def _made_without_rows(folds: Path) -> bool:
+    meta = _meta(folds)
+    return bool(meta) and "data_sha256" not in meta
+
+
+def _meta(path: Path) -> dict[str, Any]:
+    """What a file says of itself; nothing of a damaged one, for whoever reads it all will tell."""
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return dict(json.loads(str(stored["meta"])))
+    except UNREADABLE:
+        return {}
 
 
 def _seed(args: argparse.Namespace) -> int:
@@ -165,7 +216,8 @@ def experiment(args: argparse.Namespace) -> int:
 
     spec = plan.experiment(args.paper, args.experiment)
     for dataset in spec["datasets"]:
-        make_inputs(dataset, spec["protocol"], args.seed)
+        # As its rule may have called: what lacks there is for the rules before it to fetch.
+        make_inputs(dataset, spec["protocol"], args.seed, again=False)
     inputs = experiments.Inputs(RESULTS, DATA, spec["datasets"], spec["protocol"], say)
     missing = sorted(set(spec["datasets"]) - set(inputs.available()))
     if missing:

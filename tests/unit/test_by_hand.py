@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from ldlrepro import cli
+from ldlrepro.data.drawn_albums import write_album
 from ldlrepro.protocols.folds import write_folds
 from ldlrepro.runs import unit as unit_module
-from ldlrepro.runs.records import FAILED, read_rows
+from ldlrepro.runs.records import FAILED, OK, read_rows
 
 DATA, RESULTS = Path("data"), Path("results")
 BROKEN = """
@@ -44,6 +45,46 @@ def stale(ready):
     return ready
 
 
+# ---------------------------------------------------------------------- data that were missing
+
+
+@pytest.mark.parametrize("fetched", [True, False])
+def test_data_that_can_be_had_by_now_are_taken_up_with_their_folds(stale, capsys, fetched):
+    status_file = DATA / "raw" / "toy" / "fetch.json"
+    status = json.loads(status_file.read_text())
+    status_file.write_text(json.dumps({**status, "available": fetched, "reason": "ask"}))
+    status, told = say(capsys, "run", "tiny", "toy", "near")
+    assert status == 0
+    assert "4 folds, 0 failed" in told
+    assert {row.status for row in read_rows(stale.job().record)} == {OK}
+
+
+def test_jobs_of_a_workflow_leave_the_data_to_its_other_rules(stale, capsys):
+    before = (DATA / "ready" / "toy.npz").read_bytes()
+    status, told = say(capsys, "run", "tiny", "toy", "near", "--folds", "0-3")
+    assert status == 0
+    assert "not run: toy is not available: ask the authors" in told
+    assert "type `ldlrepro run tiny toy near`" in told
+    assert " failed" not in told
+    assert (DATA / "ready" / "toy.npz").read_bytes() == before
+
+
+def test_data_that_still_cannot_be_had_are_said_to_be_why(tiny, capsys):
+    for _ in range(2):
+        status, told = say(capsys, "run", "tiny", "fgnet", "near")
+        assert status == 0
+        assert "not run: fgnet is not available" in told
+        assert "data/manual/fgnet/" in told
+
+
+def test_pixels_are_made_once_there_are_photographs(tiny, capsys):
+    tiny.edit("config/datasets/cacd.yaml", "width: 224, height: 224", "width: 20, height: 24")
+    tiny.write("config/methods/deep.yaml", DEEP + "  random_weights: true\n  max_iter: 1\n")
+    assert "not run: cacd is not available" in say(capsys, "run", "tiny", "cacd", "deep")[1]
+    write_album(DATA / "manual" / "cacd" / "album", "cacd", 4, 2, seed=1)
+    assert "4 folds, 0 failed" in say(capsys, "run", "tiny", "cacd", "deep")[1]
+
+
 # ---------------------------------------------------------------------- chunks
 
 
@@ -64,6 +105,13 @@ def test_only_the_first_chunk_bears_the_start_of_the_process(ready, monkeypatch)
 
 
 # ---------------------------------------------------------------------- errors for people
+
+DEEP = """title: deep
+class: ldlrepro.models.deep.DeepLDLF
+needs: {images: true}
+parameters:
+  network: tiny
+"""
 
 
 def test_a_mistake_that_the_user_can_mend_is_one_line_and_no_traceback(ready, capsys):
