@@ -161,7 +161,25 @@ def _make_pixels(unit: plan.Unit, threads: int, again: bool) -> None:
     except DataUnavailable:
         if not again:
             return
+    if "layout" in config.load_dataset(unit.dataset) and _holds_rows(unit.dataset):
+        _refuse_without_weights(unit)
     pixels(argparse.Namespace(dataset=unit.dataset, threads=threads))
+
+
+def _refuse_without_weights(unit: plan.Unit) -> None:
+    """Before hours of pixels, what the first fold would say after them."""
+    from ldlrepro import models
+
+    given = models.load(unit.method).get_params()
+    searched = {"weights", "random_weights"} & set(config.load_method(unit.method).get("grid", {}))
+    if searched or given.get("weights") or given.get("random_weights", True):
+        return
+    from ldlrepro.models._deep_networks import image_network
+
+    try:
+        image_network(given["network"], (), None, None, random_weights=False, seed=0)
+    except UserError as error:
+        raise UserError(f"{unit.protocol}/{unit.dataset}/{unit.method}: {error}") from None
 
 
 def make_inputs(dataset: str, protocol: str, seed: int | None = None, again: bool = True) -> None:
