@@ -378,7 +378,9 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     )
     record.add_argument("paper", nargs="*", help="papers; without any, the checksums alone")
     record.add_argument("--command-line", help="the command that made the results")
-    gate = _verb(verbs, "gate", f"{here}.gate", "Say what was left out; fail if a run failed.")
+    gate = _verb(
+        verbs, "gate", "ldlrepro.gate.gate", "Say what was left out; fail if a run failed."
+    )
     gate.add_argument("papers", nargs="+", help=IDS["paper"])
     gate.add_argument("--page", default="results/report/all.html", help=argparse.SUPPRESS)
 

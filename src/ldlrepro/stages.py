@@ -379,38 +379,3 @@ def record(args: argparse.Namespace) -> int:
     seal_reference(root)
     say(f"checksums: {root / REFERENCE_SUMS}")
     return 0
-
-
-def gate(args: argparse.Namespace) -> int:
-    """Ends a workflow: lists data that were missing, fails if a run failed."""
-    from ldlrepro.compare.collect import Places, local_units, unavailable_reason
-    from ldlrepro.runs.records import FAILED
-
-    ran, failed, missing = 0, {}, {}
-    for paper in args.papers:
-        units = local_units(Places(RESULTS, DATA), plan.paper_units(paper))
-        ran += len(units)
-        for unit in units.values():
-            if reason := unavailable_reason(unit):
-                missing[unit.dataset] = reason
-            errors = [row.error for row in unit.rows if row.status == FAILED]
-            if errors:
-                failed[unit.key] = (unit, errors)
-    everything = f"`snakemake --cores all {' '.join(args.papers)}`"
-    has_page = Path(args.page).is_file()  # by hand there may be none; under Snakemake there is
-    if not (ran or has_page):
-        raise UserError(f"nothing of {', '.join(args.papers)} has run here. Type {everything}.")
-    for reason in missing.values():
-        say(f"left out: {reason}")
-    say(f"report: {args.page}" if has_page else f"no report yet; {everything} makes it")
-    if not failed:
-        return 0
-    for unit, errors in failed.values():
-        last = errors[0].strip().splitlines()[-1]
-        say(f"FAILED {'/'.join(unit.key)}: {len(errors)} of {len(unit.rows)} folds: {last}")
-    records = " ".join(str(path) for unit, _ in failed.values() for path in unit.files)
-    say(
-        f"{len(failed)} unit(s) failed; all others are done and in the report. To run only these "
-        f"again:\n  rm {records}\n  snakemake --cores all {' '.join(args.papers)}"
-    )
-    return 1

@@ -12,8 +12,10 @@ import pytest
 from ldlrepro import cli
 from ldlrepro.data.drawn_albums import write_album
 from ldlrepro.protocols.folds import write_folds
+from ldlrepro.runs import cards
 from ldlrepro.runs import unit as unit_module
 from ldlrepro.runs.records import FAILED, OK, read_rows
+from ldlrepro.runs.unit import run_unit
 
 DATA, RESULTS = Path("data"), Path("results")
 BROKEN = """
@@ -129,3 +131,43 @@ def test_without_weights_no_pixels_are_made_and_the_unit_is_named(tiny, capsys):
     assert "tiny/drawn_cacd/deep: tiny: no weights" in told
     assert "Traceback" not in told
     assert not (DATA / "ready" / "drawn_cacd.pixels.npy").exists()
+
+
+# ---------------------------------------------------------------------- the gate
+
+
+def test_the_gate_names_every_unit_left_out_and_the_records_that_wait_for_a_card(
+    ready, capsys, monkeypatch
+):
+    monkeypatch.setattr(cards, "_listed", lambda: [])
+    monkeypatch.delenv(cards.DEVICE, raising=False)
+    monkeypatch.delenv(cards.VISIBLE, raising=False)
+    ready.edit("config/methods/near.yaml", "threads: 1", "gpu: 1")
+    ready.write("config/methods/deep.yaml", DEEP)
+    ready.edit("config/papers/tiny.yaml", "Mean: train_mean", "Deep: deep")
+    for method in ("near", "deep"):
+        run_unit(ready.job(method))
+    status, told = say(capsys, "gate", "tiny")
+    assert status == 0
+    assert "left out: needs a GPU, and there is none here" in told
+    assert "left out: needs images: toy has no pixels" in told
+    assert "of tiny/toy/near" in told
+    assert "of tiny/toy/deep" in told
+    assert told.count("  rm ") == 1
+    assert f"  rm {ready.job().record}\n" in told
+
+
+def test_the_gate_drops_no_option_of_the_command_that_ran_what_failed(ready, capsys):
+    add_broken(ready, "ValueError('always')")
+    ready.edit("config/papers/tiny.yaml", "Mean: train_mean", "Mean: broken")
+    for folds in ("0-1", "2-3"):
+        run_unit(ready.job("broken", folds=folds))
+    run_unit(ready.job())
+    status, told = say(capsys, "gate", "tiny")
+    assert status == 1
+    assert "FAILED tiny/toy/broken: 4 of 4 folds: ValueError: always" in told
+    records = [str(ready.job("broken", folds=folds).record) for folds in ("0-1", "2-3")]
+    advice = told.partition("1 unit(s) failed")[2]
+    assert f"  rm {' '.join(records)}\n" in advice
+    assert "your snakemake command again" in advice
+    assert "--cores" not in advice

@@ -28,6 +28,7 @@ SECONDS_BETWEEN_TRIES = 2.0
 SECONDS_BETWEEN_LINES = 300.0
 
 _GPU = re.compile(r"^GPU (\d+): (.+) \(UUID: (\S+)\)$")
+_LACK = re.compile(r"needs (a GPU|\d+ GPUs), and there is ")
 _PART = re.compile(r"^\s+MIG (.+?)\s+Device\s+\d+: \(UUID: (\S+)\)$")
 
 Say = Callable[[str], None]
@@ -35,6 +36,11 @@ Say = Callable[[str], None]
 
 class NoCardError(UserError):
     """The unit needs more GPUs than there are."""
+
+
+def is_lack(reason: str) -> bool:
+    """Whether a record says that there were too few cards."""
+    return _LACK.match(reason) is not None
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ def held(count: int, who: str, say: Say = lambda line: None) -> Iterator[list[st
             asked = "a GPU" if count == 1 else f"{count} GPUs"
             raise NoCardError(
                 f"needs {asked}, and there is {len(cards) or 'none'} here. Where there are more, "
-                f"remove this record and run it again; {DEVICE}=cpu takes the CPU, which may take "
+                f"remove its record and run it again; {DEVICE}=cpu takes the CPU, which may take "
                 "weeks"
             )
         with ExitStack() as stack:
