@@ -14,10 +14,10 @@ from importlib import metadata
 from pathlib import Path
 
 from ldlrepro import config, plan
-from ldlrepro.errors import ELSEWHERE, UserError
+from ldlrepro.errors import ELSEWHERE
 from ldlrepro.findings import BAD, GOOD, NOTE, Finding
 from ldlrepro.questions import answer
-from ldlrepro.stages import DATA, RESULTS
+from ldlrepro.stages import DATA, RESULTS, is_fetched
 
 ROOM_GB = 5
 """Raw and prepared data of everything public, results and MLflow of all papers: below 4 GB."""
@@ -135,7 +135,7 @@ def _data() -> Iterator[Finding]:
         spec = config.load_dataset(name)
         if spec["reader"].startswith(("drawn", "toy", "synthetic")) or "generator" in spec:
             continue
-        if _fetched(name) or local_sources(name, DATA, mirrors):
+        if is_fetched(name) or local_sources(name, DATA, mirrors):
             here.append(name)
         elif any(file.get("urls") for file in spec.get("files", [])):
             public.append(name)
@@ -149,15 +149,6 @@ def _data() -> Iterator[Finding]:
     if licensed:
         do = f"not public; see docs/images.md and how_to_get of {', '.join(licensed)}"
         yield Finding("to apply for", NOTE, str(len(licensed)), do)
-
-
-def _fetched(dataset: str) -> bool:
-    from ldlrepro.data.fetch import read_status
-
-    try:
-        return read_status(DATA / "raw" / dataset).available
-    except UserError:  # not fetched yet
-        return False
 
 
 def _weights() -> Iterator[Finding]:

@@ -187,12 +187,10 @@ def make_inputs(dataset: str, protocol: str, seed: int | None = None, again: boo
 
     With ``again``, what only says that the data were missing is made again, too.
     """
-    from ldlrepro.data.fetch import read_status
-
     there = (DATA / "ready" / f"{dataset}.npz").is_file()
     if not there or (again and not _holds_rows(dataset)):
         # What an earlier fetch has found need not be copied again.
-        if not (there and read_status(DATA / "raw" / dataset).available):
+        if not (there and is_fetched(dataset)):
             run = config.load_run_config()
             where = {"mirror": run["mirrors"], "offline": run["offline"]}
             fetch(argparse.Namespace(dataset=[dataset], json=False, **where))
@@ -202,6 +200,15 @@ def make_inputs(dataset: str, protocol: str, seed: int | None = None, again: boo
     path = RESULTS / "folds" / protocol / f"{dataset}.npz"
     if not path.is_file() or (again and _holds_rows(dataset) and _made_without_rows(path)):
         folds(argparse.Namespace(protocol=protocol, dataset=dataset, seed=seed))
+
+
+def is_fetched(dataset: str) -> bool:
+    from ldlrepro.data.fetch import read_status
+
+    try:
+        return read_status(DATA / "raw" / dataset).available
+    except UserError:  # not fetched yet
+        return False
 
 
 def _holds_rows(dataset: str) -> bool:

@@ -50,11 +50,13 @@ def stale(ready):
 # ---------------------------------------------------------------------- data that were missing
 
 
-@pytest.mark.parametrize("fetched", [True, False])
+@pytest.mark.parametrize("fetched", [True, False, None])
 def test_data_that_can_be_had_by_now_are_taken_up_with_their_folds(stale, capsys, fetched):
     status_file = DATA / "raw" / "toy" / "fetch.json"
     status = json.loads(status_file.read_text())
     status_file.write_text(json.dumps({**status, "available": fetched, "reason": "ask"}))
+    if fetched is None:  # thrown away, with all that is raw
+        status_file.unlink()
     status, told = say(capsys, "run", "tiny", "toy", "near")
     assert status == 0
     assert "4 folds, 0 failed" in told
