@@ -5,7 +5,8 @@
 # make chaos   kills a small paper again and again, then compares every byte; about 20 minutes
 # make setup   only the environment, in .venv
 #
-# TORCH=cpu|gpu   which build of torch (default: gpu if this machine shows a GPU, else cpu).
+# TORCH=cpu|gpu   which build of torch (default: the one that .venv has; in a new one gpu if this
+#                 machine shows a GPU, else cpu). Another one than before takes the place of the old.
 #                 A cluster's login node without a GPU wants TORCH=gpu for its GPU nodes.
 # PYTHON=...      the interpreter to build .venv with, 3.11 or newer
 # ONLY=...        bench: only comparisons with this in their name; FRESH=1 measures again
@@ -18,7 +19,9 @@ CORES ?= all
 KILLS ?= 200
 SYNCS ?= 32
 SEED ?= 2026
-TORCH ?= $(shell command -v nvidia-smi >/dev/null 2>&1 && echo gpu || echo cpu)
+# The build that the environment was last made with, told by its stamp.
+MADE := $(patsubst $(VENV)/.ready-%,%,$(shell ls -t $(VENV)/.ready-* 2>/dev/null | head -n 1))
+TORCH ?= $(or $(MADE),$(shell command -v nvidia-smi >/dev/null 2>&1 && echo gpu || echo cpu))
 # CPU builds of torch stand on an index of their own; the plain one brings gigabytes of CUDA.
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 
@@ -29,13 +32,19 @@ RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
 BENCH_VENV ?= .bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 
-.PHONY: setup demo test cluster-test chaos bench lint lock clean
+.PHONY: setup other-torch demo test cluster-test chaos bench lint lock clean
 
 setup: $(READY)
 
-$(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml
+# A stamp that is not the last one is void, whatever its age.
+$(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml $(if $(filter $(TORCH),$(MADE)),,other-torch)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "ldlrepro needs Python 3.11 or newer; $(PYTHON) is `$(PYTHON) -V`. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+# Both builds of torch answer to one version, and both of xgboost write the same files.
+	@if [ "$(MADE)" != $(TORCH) ] && [ -x $(VENV)/bin/pip ]; then \
+	  $(VENV)/bin/pip uninstall -q -y --disable-pip-version-check torch xgboost xgboost-cpu; \
+	fi
+	@rm -f $(VENV)/.ready-*
 	$(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV), torch for $(TORCH) ..."
 	@if [ $(TORCH) = cpu ]; then \

@@ -3,6 +3,7 @@ built here."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -67,6 +68,40 @@ def test_their_setup_installs_the_lock_and_nothing_unpinned(torch, tmp_path):
     assert [f"-r envs/{torch}.txt" in line for line in chosen] == [True]
     for line in installs:
         assert "-r envs/" in line or line.strip().endswith("-e ."), line
+
+
+def planned_setup(venv: Path, *arguments: str) -> str:
+    """What `make setup` would do for an environment."""
+    command = ["make", "-n", "setup", f"VENV={venv}", *arguments]
+    clean = {
+        name: value for name, value in os.environ.items() if name not in ("TORCH", "MAKEFLAGS")
+    }
+    done = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_setup_keeps_the_torch_that_was_asked_for_once_and_another_takes_its_place(tmp_path):
+    stamp = tmp_path / ".ready-gpu"
+    stamp.touch()
+    assert "Nothing to be done" in planned_setup(tmp_path)
+    assert "Nothing to be done" in planned_setup(tmp_path, "TORCH=gpu")
+    # Changed pins: the same build again, and nothing is taken out.
+    os.utime(stamp, (0, 0))
+    renewed = planned_setup(tmp_path)
+    assert "[ gpu = gpu ]" in renewed
+    assert '[ "gpu" != gpu ]' in renewed
+    stamp.touch()
+    other = planned_setup(tmp_path, "TORCH=cpu")
+    assert "[ cpu = cpu ]" in other
+    assert '[ "gpu" != cpu ]' in other
+    taken_out = other.index("uninstall -q -y --disable-pip-version-check torch xgboost xgboost-cpu")
+    forgotten = other.index(f"rm -f {tmp_path}/.ready-*")
+    assert taken_out < forgotten < other.index("-r envs/lock.txt")
+    # Of two stamps the older is void.
+    os.utime(stamp, (1, 1))
+    (tmp_path / ".ready-cpu").touch()
+    assert "Nothing to be done" in planned_setup(tmp_path)
+    assert '[ "cpu" != gpu ]' in planned_setup(tmp_path, "TORCH=gpu")
 
 
 @both
