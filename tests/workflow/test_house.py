@@ -118,6 +118,33 @@ def test_every_dependency_is_pinned_within_its_bounds():
         assert requirement.specifier.contains(pinned[name]), (line, pinned[name])
 
 
+def declared(*extras: str) -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    groups = project["optional-dependencies"]
+    lines = project["dependencies"] + [line for extra in extras for line in groups[extra]]
+    return {canonicalize_name(Requirement(line).name) for line in lines}
+
+
+def imported_distributions(*folders: str) -> set[str]:
+    """What is imported from elsewhere, by the names that it is installed under."""
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    names = set().union(*(imported(path) for path in paths))
+    renamed = {"pil": "pillow", "skimage": "scikit-image", "sklearn": "scikit-learn"}
+    renamed |= {"yaml": "pyyaml", "rocrate-validator": "roc-validator"}
+    here = {path.stem for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py")}
+    here |= {path.name for folder in ("src", ".") for path in (ROOT / folder).iterdir()}
+    theirs = {canonicalize_name(name) for name in names - sys.stdlib_module_names - here}
+    return {renamed.get(name, name) for name in theirs}
+
+
+def test_what_is_imported_is_declared_and_nothing_else():
+    of_package = imported_distributions("src")
+    assert of_package <= declared("gpu")
+    assert declared() - of_package == {"ipykernel"}  # started for the notebooks
+    of_tests = imported_distributions("tests") - {"own-steps"}  # which a test writes
+    assert of_tests <= declared("gpu", "dev")
+
+
 # ---------------------------------------------------------------------- files
 
 
