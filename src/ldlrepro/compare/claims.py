@@ -33,7 +33,6 @@ from ldlrepro.compare.comparisons import (
 from ldlrepro.compare.verdicts import VerdictRow
 
 HOLDS, PARTLY, FAILS, UNTESTED = "holds", "holds partly", "fails", "not tested"
-CLAIM_VERDICTS = (HOLDS, PARTLY, FAILS, UNTESTED)
 
 
 @dataclass(frozen=True)
