@@ -6,7 +6,6 @@ an archive that unpacks to more than the limit. The sizes in its headers are not
 
 from __future__ import annotations
 
-import errno
 import lzma
 import re
 import stat
@@ -17,11 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from ldlrepro.errors import NO_ROOM
+
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MAX_BYTES = 50 << 30
 MAX_MEMBERS = 2_000_000
 CHUNK = 1 << 20
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 DAMAGED = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -61,7 +61,7 @@ def unpack(
                         raise ArchiveError(f"{path}: unpacks to more than {max_bytes} bytes")
                     handle.write(chunk)
     except OSError as error:
-        if error.errno in NO_SPACE:
+        if error.errno in NO_ROOM:
             raise
         about = f"{error.filename}: {error.strerror}" if error.filename else error
         raise ArchiveError(f"{path}: cannot be unpacked ({about})") from None

@@ -21,10 +21,10 @@ from typing import Any
 
 from ldlrepro import own
 from ldlrepro.config import load_dataset, project_root
-from ldlrepro.data.archives import NO_SPACE, ArchiveError, is_archive, unpack
+from ldlrepro.data.archives import ArchiveError, is_archive, unpack
 from ldlrepro.data.checksums import mismatch, sha256_of
 from ldlrepro.data.download import DownloadError, Web, download
-from ldlrepro.errors import UserError
+from ldlrepro.errors import NO_ROOM, UserError
 from ldlrepro.runs.records import atomically
 
 log = logging.getLogger(__name__)
@@ -182,7 +182,7 @@ class _Getter:
             except _WrongContentError as error:
                 self.problems.append(str(error))
             except OSError as error:
-                if error.errno in NO_SPACE:
+                if error.errno in NO_ROOM:
                     raise
                 self.problems.append(f"{path}: {error.strerror}")
             else:
