@@ -274,6 +274,7 @@ def _planned_rows(paper: str, to_come: bool) -> Iterator[Unit]:
                 yield Unit(main, dataset, method)
 
 
+# Of the methods with `control: true` those that run on a user's own data, too.
 CONTROLS = ("uniform", "train_mean", "true_labels")
 
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from ldlrepro import config, metrics
+from ldlrepro import config, metrics, plan
+from ldlrepro.compare import persons
 from ldlrepro.models.controls import TrainMean, TrueLabels, Uniform
+from ldlrepro.report import content
 
 
 @pytest.fixture
@@ -50,3 +52,9 @@ def test_only_the_ceiling_and_two_diagnostics_see_test_labels_and_are_no_competi
     families = {method.partition("@")[0] for method in seeing}
     assert families == {"ldldf_oracle", "sldlf_released", "true_labels"}
     assert all(specs[method]["control"] for method in seeing)
+
+
+def test_controls_named_in_the_code_are_controls_by_their_files():
+    assert set(plan.CONTROLS) == set(content.CONTROLS)
+    for method in (*plan.CONTROLS, persons.FLOOR):
+        assert config.load_method(method)["control"], method

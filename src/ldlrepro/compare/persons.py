@@ -11,7 +11,6 @@ from ldlrepro.compare.collect import UnitScores
 
 FLOOR = "train_mean"
 """The method that knows nothing of a row."""
-CONTROLS = (FLOOR, "uniform", "true_labels")
 SHOWN = "kl"
 FEWEST = 3
 """Methods below which an order says nothing."""
@@ -75,7 +74,8 @@ def _compared(
 
 
 def _may_be_ranked(method: str, both: Sequence[UnitScores]) -> bool:
-    if method in CONTROLS or config.load_method(method)["sees_test_labels"]:
+    spec = config.load_method(method)
+    if spec["control"] or spec["sees_test_labels"]:
         return False
     return all(unit.values(SHOWN) for unit in both)
 

@@ -72,7 +72,9 @@ CONTROLS = {
     "train_mean": ("Training mean", "control: floor"),
     "true_labels": ("True labels", "control: ceiling"),
 }
-"""Methods that show how low and how high a measure can go."""
+"""Methods that show how low and how high a measure can go, by the titles of tables.
+
+Other methods with ``control: true`` are diagnostics, which keep their own title and place."""
 
 MEASURE_TITLES = {
     "chebyshev": "Chebyshev",

@@ -11,7 +11,14 @@ from typing import Any
 from ldlrepro import experiments
 from ldlrepro.compare.collect import UnitScores
 from ldlrepro.files import write_text
-from ldlrepro.report.content import VERDICT_SIGNS, Curve, Figure, PaperPage, measure_title
+from ldlrepro.report.content import (
+    CONTROLS,
+    VERDICT_SIGNS,
+    Curve,
+    Figure,
+    PaperPage,
+    measure_title,
+)
 from ldlrepro.report.ranks import rank_figure
 
 COLOURS = {
@@ -22,7 +29,6 @@ COLOURS = {
     "misprint": "#97266d",
 }
 MARKERS = {"reproduced": "o", "better": "^", "worse": "v", "quoted": "s", "misprint": "x"}
-CONTROL_METHODS = ("uniform", "train_mean", "true_labels")
 
 
 def drawings(page: PaperPage) -> dict[str, Figure]:
@@ -149,7 +155,7 @@ def _methods(page: PaperPage) -> Any:
     hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
     units = [unit for unit in page.units if unit.values("kl") and unit.method not in hidden]
     floor = {_place(u): _mean(u.values("kl")) for u in units if u.method == "train_mean"}
-    units = [u for u in units if u.method not in CONTROL_METHODS]
+    units = [u for u in units if u.method not in CONTROLS]
     if floor:
         units = [u for u in units if floor.get(_place(u))]
     places = list(dict.fromkeys(_place(unit) for unit in units))
