@@ -1,10 +1,13 @@
 # Raw files from local folders or the internet, each checked before it gets its name. Data that
 # cannot be had are recorded as such, with how to get them; that fails nothing.
 
+# Not a parameter: where files may come from must not plan again what is here.
+FETCH_OPTIONS = PLAN.fetch_options()
+
 
 rule fetch:
     input:
-        local=PLAN.local_sources,
+        local=PLAN.own_files,
     output:
         status="data/raw/{dataset}/fetch.json",
     log:
@@ -16,6 +19,6 @@ rule fetch:
         runtime=120,
     params:
         source=PLAN.dataset_source,
-        options=PLAN.fetch_options,
+        reach=PLAN.within_reach,
     shell:
-        "ldlrepro fetch {wildcards.dataset} {params.options} 2> {log}"
+        "ldlrepro fetch {wildcards.dataset} {FETCH_OPTIONS} 2> {log}"

@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from ldlrepro import config, jobs, notebooks, plan
+from ldlrepro import config, jobs, notebooks, own, plan
 from ldlrepro.compare import measures
 from ldlrepro.data.fetch import default_mirrors, local_sources
 from ldlrepro.errors import UserError
@@ -41,8 +43,33 @@ class Wiring:
 
     # ------------------------------------------------------------------ data
 
-    def local_sources(self, wildcards: Any) -> list[str]:
-        return [str(path) for path in local_sources(wildcards.dataset, DATA, self.mirrors)]
+    def own_files(self, wildcards: Any) -> list[str]:
+        """What the user put into data/manual/ or beside an own data set's YAML.
+
+        Not what mirrors hold: they come and go, and the raw files stay.
+        """
+        described = own.files("dataset").get(wildcards.dataset)
+        places = [described.parent] if described else []
+        return [str(path) for path in local_sources(wildcards.dataset, DATA, places)]
+
+    def within_reach(self, wildcards: Any) -> bool:
+        """Whether the raw files are here or there is somewhere to get them from.
+
+        The same before and after they came, so only data that were out of reach are planned again.
+        """
+        spec = config.load_dataset(wildcards.dataset)
+        if "images_of" in spec:
+            return self.within_reach(SimpleNamespace(dataset=spec["images_of"]))
+        raw = DATA / "raw" / wildcards.dataset
+        found = {path.name for path in local_sources(wildcards.dataset, DATA, self.mirrors)}
+        if spec["reader"] == "images":
+            return bool(found) or (raw / "images").is_dir()
+        return all(
+            entry["name"] in found
+            or (raw / entry["name"]).is_file()
+            or (bool(entry.get("urls")) and not self.run["offline"])
+            for entry in spec.get("files", [])
+        )
 
     def dataset_source(self, wildcards: Any) -> str:
         """Digest of the data set's description without its texts."""
@@ -50,9 +77,11 @@ class Wiring:
         texts = ("title", "description", "licence", "citation", "defects", "how_to_get")
         return _digest({key: value for key, value in tree.items() if key not in texts})
 
-    def fetch_options(self, wildcards: Any) -> str:
+    def fetch_options(self) -> str:
         options = ["--offline"] if self.run["offline"] else []
-        return " ".join(options + [f"--mirror {folder}" for folder in self.run["mirrors"]])
+        for folder in self.run["mirrors"]:
+            options += ["--mirror", folder]
+        return shlex.join(options)
 
     def reader_code(self, wildcards: Any) -> str:
         modules = ["ldlrepro.data.readers", "ldlrepro.data.registry"]
