@@ -20,5 +20,6 @@ rule fetch:
     params:
         source=PLAN.dataset_source,
         reach=PLAN.within_reach,
+        code=PLAN.drawing_code,
     shell:
         "ldlrepro fetch {wildcards.dataset} {FETCH_OPTIONS} 2> {log}"

@@ -22,6 +22,10 @@ from ldlrepro.errors import UserError
 from ldlrepro.runs import provenance
 
 DATA = Path("data")
+FETCHING = ("ldlrepro.data.fetch",)
+"""What brings raw files decides nothing that is made of them."""
+PHOTOGRAPHS = ("ldlrepro.data.images", "ldlrepro.features")
+"""What tables are read without."""
 
 
 def run_configuration(given: Mapping[str, Any], files: Sequence[str | Path]) -> dict[str, Any]:
@@ -83,14 +87,23 @@ class Wiring:
             options += ["--mirror", folder]
         return shlex.join(options)
 
+    def drawing_code(self, wildcards: Any) -> str:
+        """Of what draws the raw files; others are what their checksums say."""
+        spec = config.load_dataset(wildcards.dataset)
+        drawn = spec["reader"].startswith("drawn_")
+        return provenance.module_digest("ldlrepro.data.synthetic") if drawn else ""
+
     def reader_code(self, wildcards: Any) -> str:
-        modules = ["ldlrepro.data.readers", "ldlrepro.data.registry"]
-        if config.only_photographs(config.load_dataset(wildcards.dataset)):
+        modules, without = ["ldlrepro.data.readers", "ldlrepro.data.registry"], FETCHING
+        spec = config.load_dataset(wildcards.dataset)
+        if config.only_photographs(spec):
             modules.append("ldlrepro.data.photographs")
-        return provenance.module_digest(*modules)
+        if spec["reader"] not in ("images", "drawn_images"):
+            without += PHOTOGRAPHS
+        return provenance.module_digest(*modules, without=without)
 
     def pixel_code(self, wildcards: Any) -> str:
-        return provenance.module_digest("ldlrepro.data.pixels")
+        return provenance.module_digest("ldlrepro.data.pixels", without=FETCHING)
 
     def protocol_definition(self, wildcards: Any) -> str:
         definition = plan.protocol(wildcards.protocol)
@@ -100,7 +113,9 @@ class Wiring:
         modules = ["ldlrepro.protocols.persons", "ldlrepro.protocols.leaks"]
         if plan.protocol(wildcards.protocol)["scheme"] == "parts":
             modules.append("ldlrepro.protocols.parts")
-        return provenance.module_digest(*modules)
+        if config.only_photographs(config.load_dataset(wildcards.dataset)):
+            modules.append("ldlrepro.data.photographs")  # tells rows apart by their images
+        return provenance.module_digest(*modules, without=FETCHING)
 
     # ------------------------------------------------------------------ units
 

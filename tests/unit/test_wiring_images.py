@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from ldlrepro import config
-from ldlrepro.runs import provenance
 from ldlrepro.wiring import Wiring
 
 IMAGES = """
@@ -37,17 +36,3 @@ def test_only_methods_on_images_wait_for_pixels(wiring):
 def test_cards_are_a_resource_of_the_job(wiring):
     assert wiring.unit_gpu(of("drf_morph", "morph", "looks")) == 2
     assert wiring.unit_gpu(of("ldlf", "movie", "sldlf")) == 0
-
-
-def test_tables_are_read_by_the_code_that_always_read_them(wiring):
-    tables = provenance.module_digest("ldlrepro.data.readers", "ldlrepro.data.registry")
-    assert wiring.reader_code(of("", "movie", "")) == tables
-    assert wiring.reader_code(of("", "drawn_fgnet", "")) == tables
-    assert wiring.reader_code(of("", "fgnet", "")) != tables
-
-
-def test_folds_without_parts_are_made_by_the_code_that_always_made_them(wiring):
-    folds = provenance.module_digest("ldlrepro.protocols.persons", "ldlrepro.protocols.leaks")
-    assert wiring.fold_code(of("ldlf", "movie", "")) == folds
-    assert wiring.fold_code(of("drf_fgnet", "fgnet", "")) == folds
-    assert wiring.fold_code(of("drf_cacd_val", "cacd", "")) != folds

@@ -57,22 +57,25 @@ def method_digest(spec: Mapping[str, Any]) -> str:
 
 
 @cache
-def module_digest(*modules: str) -> str:
-    """Of modules and what they import of ours."""
+def module_digest(*modules: str, without: tuple[str, ...] = ()) -> str:
+    """Of modules and what they import of ours; ``without`` names packages not followed."""
     digests = {
-        name: _source_digest(path) for start in modules for name, path in _closure(start).items()
+        name: _source_digest(path)
+        for start in modules
+        for name, path in _closure(start, without).items()
     }
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 
-def _closure(start: str) -> dict[str, Path]:
+def _closure(start: str, without: tuple[str, ...] = ()) -> dict[str, Path]:
     """``start`` and what it imports of ours, or of its own where it is a user's."""
+    left_out = tuple(f"{name}." for name in without)
     followed = ("ldlrepro.", start.partition(".")[0] + ".")
     found: dict[str, Path] = {}
     pending = [start]
     while pending:
         name = pending.pop()
-        path = _module_path(name)
+        path = None if f"{name}.".startswith(left_out) else _module_path(name)
         if path is None or name in found:
             continue
         found[name] = path

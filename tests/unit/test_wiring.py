@@ -1,0 +1,94 @@
+"""Which code and settings the rules are planned again for."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+
+from ldlrepro import config
+from ldlrepro.runs import provenance
+from ldlrepro.wiring import Wiring
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch, checkout):
+    """A copy of the package that the digests are taken from."""
+    package = tmp_path / "ldlrepro"
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(provenance.PACKAGE, package, ignore=ignore)
+    monkeypatch.setattr(provenance, "PACKAGE", package)
+    return package
+
+
+@pytest.fixture
+def replanned(source, checkout) -> Callable[..., set[str]]:
+    """Of what ``ask`` answers about each, the names for which a change of a file tells."""
+
+    def names(file: str, ask: Callable[[Wiring, str], str], *among: str) -> set[str]:
+        def answers() -> dict[str, str]:
+            checkout.forget()
+            wiring = Wiring(config.load_run_config())
+            return {name: ask(wiring, name) for name in among}
+
+        before = answers()
+        changed = source / file
+        changed.write_text(changed.read_text() + "\nCHANGED = True\n")
+        after = answers()
+        return {name for name in among if before[name] != after[name]}
+
+    return names
+
+
+def reading(wiring: Wiring, dataset: str) -> str:
+    return wiring.reader_code(SimpleNamespace(dataset=dataset))
+
+
+def drawing(wiring: Wiring, dataset: str) -> str:
+    return wiring.drawing_code(SimpleNamespace(dataset=dataset))
+
+
+def folding(wiring: Wiring, place: str) -> str:
+    protocol, _, dataset = place.partition("/")
+    return wiring.fold_code(SimpleNamespace(protocol=protocol, dataset=dataset))
+
+
+TABLES, FACES, PHOTOGRAPHS = ("sjaffe", "toy"), ("jaffe_images", "drawn_fgnet"), ("fgnet", "cacd")
+
+
+@pytest.mark.parametrize(
+    ("file", "read_by"),
+    [
+        ("data/readers.py", (*TABLES, *FACES, *PHOTOGRAPHS)),
+        ("data/csv_tables.py", (*TABLES, *FACES, *PHOTOGRAPHS)),
+        ("data/registry.py", (*TABLES, *FACES, *PHOTOGRAPHS)),
+        ("data/images/layouts.py", (*FACES, *PHOTOGRAPHS)),
+        ("features/lbp.py", (*FACES, *PHOTOGRAPHS)),
+        ("data/photographs.py", PHOTOGRAPHS),
+        ("data/download.py", ()),
+        ("data/synthetic.py", ()),
+    ],
+)
+def test_a_data_set_is_read_again_for_the_code_of_its_reader(replanned, file, read_by):
+    assert replanned(file, reading, *TABLES, *FACES, *PHOTOGRAPHS) == set(read_by)
+
+
+def test_drawn_data_are_drawn_again_for_the_code_that_draws(replanned):
+    asked = ("toy", "drawn_fgnet", "sjaffe", "fgnet")
+    assert replanned("data/drawn_albums.py", drawing, *asked) == {"toy", "drawn_fgnet"}
+
+
+@pytest.mark.parametrize(
+    ("file", "made_by"),
+    [
+        ("protocols/leaks.py", {"ldlf/movie", "drf_fgnet/fgnet", "drf_cacd_val/cacd"}),
+        ("protocols/parts.py", {"drf_cacd_val/cacd"}),
+        ("data/photographs.py", {"drf_fgnet/fgnet", "drf_cacd_val/cacd"}),
+        ("data/images/layouts.py", {"drf_fgnet/fgnet", "drf_cacd_val/cacd"}),
+    ],
+)
+def test_folds_are_made_again_for_the_code_that_makes_them(replanned, file, made_by):
+    asked = ("ldlf/movie", "drf_fgnet/fgnet", "drf_cacd_val/cacd")
+    assert replanned(file, folding, *asked) == made_by
