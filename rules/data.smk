@@ -1,9 +1,6 @@
 # Raw files from local folders or the internet, each checked before it gets its name. Data that
 # cannot be had are recorded as such, with how to get them; that fails nothing.
 
-# Not a parameter: where files may come from must not plan again what is here.
-FETCH_OPTIONS = PLAN.fetch_options()
-
 
 rule fetch:
     input:
@@ -20,6 +17,7 @@ rule fetch:
     params:
         source=PLAN.dataset_source,
         reach=PLAN.within_reach,
+        options=PLAN.fetch_options,
         code=PLAN.drawing_code,
     shell:
-        "ldlrepro fetch {wildcards.dataset} {FETCH_OPTIONS} 2> {log}"
+        "ldlrepro fetch {wildcards.dataset} {params.options} 2> {log}"

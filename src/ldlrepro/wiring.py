@@ -81,7 +81,11 @@ class Wiring:
         texts = ("title", "description", "licence", "citation", "defects", "how_to_get")
         return _digest({key: value for key, value in tree.items() if key not in texts})
 
-    def fetch_options(self) -> str:
+    def fetch_options(self, wildcards: Any, threads: int) -> str:
+        """A change of these must not plan again what is here.
+
+        Snakemake reruns nothing for parameters that depend on ``threads``, be it by name only.
+        """
         options = ["--offline"] if self.run["offline"] else []
         for folder in self.run["mirrors"]:
             options += ["--mirror", folder]
