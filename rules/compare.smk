@@ -20,8 +20,8 @@ rule compare:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=3000,
-        runtime=30,
+        mem_mb=PLAN.grow(3000),
+        runtime=PLAN.grow(30),
         turns=1,
     params:
         paper=PLAN.paper_definition,

@@ -12,8 +12,8 @@ rule fetch:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=1000,
-        runtime=120,
+        mem_mb=PLAN.grow(1000),
+        runtime=PLAN.grow(120),
     params:
         source=PLAN.dataset_source,
         reach=PLAN.within_reach,

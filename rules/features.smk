@@ -17,8 +17,8 @@ rule ready:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=PLAN.grow(4000),
+        runtime=PLAN.grow(60),
         turns=1,
     params:
         source=PLAN.dataset_source,
@@ -44,8 +44,8 @@ rule pixels:
         "../envs/ldlrepro.yaml"
     threads: 8
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=PLAN.grow(4000),
+        runtime=PLAN.grow(240),
     params:
         source=PLAN.dataset_source,
         code=PLAN.pixel_code,

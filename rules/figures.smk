@@ -17,8 +17,8 @@ rule figures:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=PLAN.grow(2000),
+        runtime=PLAN.grow(30),
         turns=1,
     params:
         code=PLAN.figure_code,

@@ -15,8 +15,8 @@ rule folds:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=PLAN.grow(2000),
+        runtime=PLAN.grow(30),
         turns=1,
     params:
         protocol=PLAN.protocol_definition,

@@ -19,8 +19,8 @@ rule notebook:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=3000,
-        runtime=30,
+        mem_mb=PLAN.grow(3000),
+        runtime=PLAN.grow(30),
         turns=1,
     params:
         paper=RUN["papers"][0],

@@ -15,8 +15,8 @@ rule track:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=PLAN.grow(2000),
+        runtime=PLAN.grow(60),
         turns=1,
     params:
         uri=tracking_uri(RUN),

@@ -25,13 +25,13 @@ GROUP_S = GROUPS[0] * plan.LONGEST_JOB_S
 def mem_mb(chunk: Chunk, attempt: int) -> int:
     known, asked = _measured(chunk.unit), plan.resources(chunk.unit)["mem_mb"]
     need = 100 * math.ceil(known.peak_mb * MEMORY_MARGIN / 100) if known else 0
-    return (_limit(chunk.unit, need, asked) + CLUSTER_MB) * _growth(attempt)
+    return (_limit(chunk.unit, need, asked) + CLUSTER_MB) * growth(attempt)
 
 
 def minutes(chunk: Chunk, attempt: int) -> int:
     seconds, asked = _measured_seconds(chunk), plan.resources(chunk.unit)["runtime"]
     need = max(SHORTEST_LIMIT_MIN, math.ceil((seconds or 0) * TIME_MARGIN / 60))
-    return _limit(chunk.unit, need, asked) * _growth(attempt)
+    return _limit(chunk.unit, need, asked) * growth(attempt)
 
 
 def _limit(unit: Unit, need: int, asked: int) -> int:
@@ -42,7 +42,8 @@ def _limit(unit: Unit, need: int, asked: int) -> int:
     return need if known.spec_sha256 == plan.spec_digest(unit) else max(need, asked)
 
 
-def _growth(attempt: int) -> int:
+def growth(attempt: int) -> int:
+    """What every further attempt asks for, of memory and time, as a multiple of the first."""
     return int(2 ** (attempt - 1))
 
 

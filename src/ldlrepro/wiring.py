@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,6 +44,15 @@ class Wiring:
     def __init__(self, run: Mapping[str, Any]) -> None:
         self.run = dict(run)
         self.mirrors = default_mirrors(self.run["mirrors"])
+
+    @staticmethod
+    def grow(base: int) -> Callable[[Any, int], int]:
+        """Memory or time of a rule: as much as ``base``, and more for every further attempt."""
+
+        def asked(wildcards: Any, attempt: int) -> int:
+            return base * jobs.growth(attempt)
+
+        return asked
 
     # ------------------------------------------------------------------ data
 
@@ -192,10 +201,10 @@ class Wiring:
         return (os.cpu_count() or 1) if _experiment(wildcards)["alone"] else 1
 
     def experiment_mem_mb(self, wildcards: Any, attempt: int) -> int:
-        return int(_experiment(wildcards)["mem_mb"]) * attempt
+        return int(_experiment(wildcards)["mem_mb"]) * jobs.growth(attempt)
 
     def experiment_runtime(self, wildcards: Any, attempt: int) -> int:
-        return int(_experiment(wildcards)["runtime"]) * attempt
+        return int(_experiment(wildcards)["runtime"]) * jobs.growth(attempt)
 
     def experiment_spec(self, wildcards: Any) -> str:
         spec = _experiment(wildcards)

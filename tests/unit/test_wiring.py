@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -92,3 +94,24 @@ def test_drawn_data_are_drawn_again_for_the_code_that_draws(replanned):
 def test_folds_are_made_again_for_the_code_that_makes_them(replanned, file, made_by):
     asked = ("ldlf/movie", "drf_fgnet/fgnet", "drf_cacd_val/cacd")
     assert replanned(file, folding, *asked) == made_by
+
+
+# ---------------------------------------------------------------------- resources
+
+
+def test_a_job_that_comes_back_asks_for_twice_and_then_four_times_as_much():
+    asked = Wiring.grow(2000)
+    assert [asked(None, attempt) for attempt in (1, 2, 3)] == [2000, 4000, 8000]
+
+
+def test_experiments_grow_likewise(checkout):
+    wiring = Wiring(config.load_run_config())
+    job = SimpleNamespace(paper="mslp", experiment="embeddings")
+    for ask in (wiring.experiment_mem_mb, wiring.experiment_runtime):
+        assert ask(job, 3) == 2 * ask(job, 2) == 4 * ask(job, 1)
+
+
+def test_no_rule_asks_for_fixed_memory_or_time():
+    root = Path(__file__).resolve().parents[2]
+    fixed = re.compile(r"(mem_mb|runtime)=\d+")
+    assert not [path.name for path in root.glob("rules/*.smk") if fixed.search(path.read_text())]
