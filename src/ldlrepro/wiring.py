@@ -185,8 +185,7 @@ class Wiring:
 
     def compare_code(self, wildcards: Any) -> str:
         code = provenance.module_digest("ldlrepro.report.build", "ldlrepro.report.export")
-        theirs = measures.digests()
-        return _digest([code, theirs]) if theirs else code
+        return _digest([code, measures.digests(), _templates("grid.html.j2")])
 
     # ------------------------------------------------------------------ experiments
 
@@ -214,7 +213,7 @@ class Wiring:
         return provenance.module_digest(_experiment(wildcards)["code"])
 
     def figure_code(self, wildcards: Any) -> str:
-        return provenance.module_digest("ldlrepro.report.figures")
+        return _drawing_code("ldlrepro.report.figures", papers=[wildcards.paper])
 
     # ------------------------------------------------------------------ report and gate
 
@@ -236,7 +235,21 @@ class Wiring:
         return [f"results/track/{paper}.json" for paper in self.run["papers"]]
 
     def report_code(self, wildcards: Any) -> str:
-        return provenance.module_digest("ldlrepro.report.build")
+        modules = ["ldlrepro.report.build", "ldlrepro.report.html"]
+        return _digest([_drawing_code(*modules, papers=config.paper_ids()), _templates("*")])
+
+
+def _drawing_code(*modules: str, papers: Sequence[str]) -> str:
+    """Of modules and of the experiments of papers, whose drawings are imported by their names."""
+    experiments = [config.load_paper(paper).get("experiments", {}) for paper in papers]
+    named = {spec["code"] for of_paper in experiments for spec in of_paper.values()}
+    return provenance.module_digest(*modules, *sorted(named))
+
+
+def _templates(pattern: str) -> dict[str, str]:
+    """Digests of what pages are made from, by file name."""
+    files = (provenance.PACKAGE / "report" / "templates").glob(pattern)
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def _unit(wildcards: Any) -> plan.Unit:

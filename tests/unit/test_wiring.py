@@ -96,6 +96,38 @@ def test_folds_are_made_again_for_the_code_that_makes_them(replanned, file, made
     assert replanned(file, folding, *asked) == made_by
 
 
+# ---------------------------------------------------------------------- pages
+
+
+def figures(wiring: Wiring, paper: str) -> str:
+    return wiring.figure_code(SimpleNamespace(paper=paper))
+
+
+def pages(wiring: Wiring, rule: str) -> str:
+    ask = {"compare": wiring.compare_code, "report": wiring.report_code}[rule]
+    return ask(SimpleNamespace(paper="mslp"))
+
+
+def test_figures_are_drawn_again_for_the_experiments_of_their_paper(replanned):
+    drawn = "experiments/two_dimensions_drawn.py"
+    assert replanned(drawn, figures, "mslp", "ldlf", "structrf") == {"mslp"}
+    assert replanned("report/figures.py", figures, "mslp", "ldlf") == {"mslp", "ldlf"}
+
+
+@pytest.mark.parametrize(
+    ("file", "made_again"),
+    [
+        ("report/templates/report.js", {"report"}),
+        ("report/templates/report.css", {"report"}),
+        ("report/templates/grid.html.j2", {"compare", "report"}),
+        ("report/leaderboard.py", {"compare", "report"}),
+        ("experiments/two_dimensions_drawn.py", {"report"}),
+    ],
+)
+def test_pages_are_made_again_for_what_they_are_made_from(replanned, file, made_again):
+    assert replanned(file, pages, "compare", "report") == made_again
+
+
 # ---------------------------------------------------------------------- resources
 
 
