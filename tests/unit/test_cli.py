@@ -276,7 +276,7 @@ wiring = Wiring(config.load_run_config())
 for paper in config.paper_ids():
     wiring.paper_records(Of(paper=paper)), wiring.paper_definition(Of(paper=paper))
 for method in config.method_ids():
-    job = Of(protocol="mslp", dataset="sjaffe", method=method)
+    job = Of(paper="mslp", protocol="mslp", dataset="sjaffe", method=method)
     wiring.method_spec(job), wiring.method_code(job), wiring.unit_threads(job)
 wiring.compare_code(job), wiring.figure_code(job), wiring.report_code(job), wiring.reader_code(job)
 print(*{name.partition('.')[0] for name in sys.modules})
