@@ -22,9 +22,9 @@ from ldlrepro.errors import UserError
 from ldlrepro.runs import provenance
 
 DATA = Path("data")
-FETCHING = ("ldlrepro.data.fetch",)
+FETCHING: tuple[str, ...] = ("ldlrepro.data.fetch",)
 """What brings raw files decides nothing that is made of them."""
-PHOTOGRAPHS = ("ldlrepro.data.images", "ldlrepro.features")
+PHOTOGRAPHS: tuple[str, ...] = ("ldlrepro.data.images", "ldlrepro.features")
 """What tables are read without."""
 
 
