@@ -274,8 +274,7 @@ def _planned_rows(paper: str, to_come: bool) -> Iterator[Unit]:
                 yield Unit(main, dataset, method)
 
 
-# Of the methods with `control: true` those that run on a user's own data, too.
-CONTROLS = ("uniform", "train_mean", "true_labels")
+CONTROLS = ("uniform", "train_mean", "true_labels")  # that run on a user's own data, too
 
 
 def _own_units(paper: str, places: set[tuple[str, str]]) -> Iterator[Unit]:
