@@ -9,7 +9,8 @@ from ldlrepro import metrics, plan
 from ldlrepro.compare.collect import LOCAL, UnitScores
 from ldlrepro.compare.persons import persons_apart
 from ldlrepro.data.dataset import Dataset
-from ldlrepro.experiments.row_order import best_cut
+from ldlrepro.experiments.age_order import ascending, whitened
+from ldlrepro.experiments.row_order import best_cut, nearest
 from ldlrepro.protocols.persons import bundled, folds_of
 from ldlrepro.runs.records import FoldRow
 
@@ -99,3 +100,17 @@ def test_places_change_and_controls_have_none(units) -> None:
 
 def test_too_few_methods_make_no_comparison(units) -> None:
     assert persons_apart([unit for unit in units if unit.method != "rf"]) == []
+
+
+def test_ages_that_fall_begin_another_person():
+    assert ascending(np.array([3, 3, 9, 2, 5, 1])).tolist() == [0, 0, 0, 1, 1, 2]
+
+
+def test_whitening_finds_persons_behind_what_varies_most():
+    """Of two columns the wide one says nothing, the narrow one who it is."""
+    lot = np.random.default_rng(1)
+    person = np.repeat(np.arange(2), 20)
+    X = np.column_stack([lot.normal(0, 100, 40), person + lot.normal(0, 0.01, 40)])
+    same = [(person[nearest(Z)] == person).mean() for Z in (X, whitened(X))]
+    assert same[0] < 0.8
+    assert same[1] == 1.0
