@@ -423,6 +423,16 @@ def test_controls_and_own_methods_stand_below_the_printed_lines():
     assert block.measured[0].cells == [("0.110", "0.014")]
 
 
+def test_a_variant_stands_in_the_tables_that_print_its_method():
+    rows = [cell(), cell(table="2", method="NN", method_id="nn")]
+    units = [unit("rf@deep"), unit("nn@slow"), unit("mine@fast"), unit("uniform")]
+    shown = [
+        {line.key[2] for line in grid.blocks[0].measured}
+        for grid in page_tables(page(rows, units, tables={"1": "one", "2": "two"})).grids
+    ]
+    assert shown == [{"rf@deep", "mine@fast", "uniform"}, {"nn@slow", "mine@fast", "uniform"}]
+
+
 def test_a_line_that_was_given_the_test_labels_says_so():
     (block,) = page_tables(page(units=[unit("peek")], sees_labels={"peek"})).grids[0].blocks
     assert [line.remark for line in block.measured] == ["sees the test labels"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -213,7 +213,9 @@ def _grid(page: PaperPage, table: str, rows: list[VerdictRow], notes: dict[str, 
             for method, setting in dict.fromkeys((row.method, row.setting) for row in own)
         ]
         places = {(row.protocol, row.unit_dataset) for row in own if row.protocol}
-        blocks.append(Block(dataset, lines, _measured_lines(page, places, columns)))
+        there = [row for row in page.rows if (row.protocol, row.unit_dataset) in places]
+        elsewhere = _families(there) - _families(own)
+        blocks.append(Block(dataset, lines, _measured_lines(page, places, columns, elsewhere)))
     return Grid(table, page.tables.get(table, ""), columns, blocks, tally(rows))
 
 
@@ -242,16 +244,28 @@ def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[Uni
     )
 
 
+def _families(rows: Iterable[VerdictRow]) -> set[str]:
+    """Methods without their variants."""
+    return {row.method_id.partition("@")[0] for row in rows if row.method_id}
+
+
 def _measured_lines(
-    page: PaperPage, places: set[tuple[str, str]], columns: list[Column]
+    page: PaperPage,
+    places: set[tuple[str, str]],
+    columns: list[Column],
+    elsewhere: Collection[str] = (),
 ) -> list[MeasuredLine]:
-    """Units at these (protocol, data set) pairs that no printed cell of the paper names."""
+    """Units at these (protocol, data set) pairs that no printed cell of the paper names.
+
+    Variants of methods that other tables print for the same data set, ``elsewhere``, stand there.
+    """
     named = {(row.protocol, row.unit_dataset, row.method_id) for row in page.rows}
     lines = []
     for unit in page.units:
         if (unit.protocol, unit.dataset) not in places or unit.key in named:
             continue
-        if "=" in unit.method:  # a point of a figure
+        family, _, variant = unit.method.partition("@")
+        if "=" in variant or family in elsewhere:  # a point of a figure, or of another table
             continue
         cells = [_measured_cell(unit, column) for column in columns]
         if any(mean for mean, _ in cells):
