@@ -1,5 +1,4 @@
 # The page that a person reads, and the gate that fails when a run failed. `paper` may be `all`.
-# Every page shows all papers as they stand; so after one paper, all.html is renewed with its page.
 
 
 rule report:
@@ -26,8 +25,7 @@ rule report:
     params:
         code=PLAN.report_code,
     shell:
-        "ldlrepro report --out {output.page} 2> {log} && (test {wildcards.paper} = all"
-        " || (cp {output.page} {output.page}.part && mv {output.page}.part results/report/all.html))"
+        "ldlrepro report --out {output.page} 2> {log}"
 
 
 rule gate:
