@@ -146,6 +146,7 @@ def test_parts_need_photographs(checkout):
 
 def test_a_copy_of_an_image_in_training_and_test_is_found(checkout):
     small(checkout, "fgnet")
+    checkout.edit("config/datasets/fgnet.yaml", "persons: 82", "persons: 3")
     drawn("fgnet", "fgnet", persons=3)
     faces = load_faces("fgnet")
     faces.paths[4].write_bytes(faces.paths[0].read_bytes())
