@@ -242,7 +242,18 @@ def _file(kind: str, name: str) -> Tree:
     check(tree, kind, path)
     if kind == "paper":
         _check_names_in(tree, _shown(path))
+        tree = tree | _claims(name)
     return _with_defaults(tree, kind)
+
+
+def _claims(paper: str) -> Tree:
+    """Of a paper, from a file of their own; not every paper has any."""
+    path = project_root() / "config" / "claims" / f"{paper}.yaml"
+    if not path.is_file():
+        return {}
+    tree = read_yaml(path)
+    check(tree, "claims", path)
+    return tree
 
 
 def _with_defaults(tree: Tree, kind: str) -> Tree:

@@ -10,7 +10,7 @@ from typing import Any
 from ldlrepro import config, plan
 from ldlrepro.errors import UserError
 
-KINDS = ("config", "dataset", "method", "metric", "paper")
+KINDS = ("config", "dataset", "method", "metric", "paper", "claims")
 # What stands for the keys of a mapping whose keys the user chooses; `id` where nothing is said.
 PLACEHOLDERS = {
     "grid": "parameter",

@@ -128,7 +128,7 @@ def _code(crate: ROCrate, root: Path, paper: str, units: Iterable[UnitScores]) -
     methods = {unit.method.partition("@")[0] for unit in units}
     files = [f"config/methods/{name}.yaml" for name in methods]
     files += [f"config/datasets/{unit.dataset}.yaml" for unit in units]
-    files += [f"config/papers/{paper}.yaml", *SINGLE]
+    files += [f"config/papers/{paper}.yaml", f"config/claims/{paper}.yaml", *SINGLE]
     for folder in CODE:
         found = (root / folder).rglob("*")
         files += [p.relative_to(root).as_posix() for p in found if p.is_file()]

@@ -129,9 +129,9 @@ def what_moves(
         if unit.method == row.method_id:
             continue
         scored = best_source(unit, dict(local), dict(reference))
-        if scored is None or not scored.values(metric) or row.metric != metric:
+        mean = scored.mean(metric) if scored else None
+        if mean is None or row.metric != metric:
             continue
-        mean = statistics.fmean(scored.values(metric))
         off = deviation(mean, row.printed)
         found.append(
             {

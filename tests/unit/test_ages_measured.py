@@ -157,24 +157,45 @@ def test_parts_of_cacd_are_protocols_of_their_own(deep):
 CHECK = {"protocol": "p", "dataset": "d", "metric": "mae", "method": "new", "than": "old"}
 
 
+def judged(check: dict, units: list[UnitScores]):
+    claim = {"id": "c", "text": "t", "test": {"kind": "checks", "checks": [check]}}
+    (row,) = claim_rows("drf", [claim], Evidence([], {}, {}, {u.key: u for u in units}))
+    return row
+
+
 @pytest.mark.parametrize(
     ("limits", "verdict"), [({"at_most": -9}, HOLDS), ({"at_most": -11}, FAILS)]
 )
 def test_a_claim_compares_two_units_in_percent(limits, verdict):
     both = [unit("p", "d", "old", [9.0, 11.0], [1, 1]), unit("p", "d", "new", [9.0, 9.0], [1, 1])]
-    claim = {"id": "c", "text": "t", "test": {"kind": "checks", "checks": [{**CHECK, **limits}]}}
-    (row,) = claim_rows("drf", [claim], Evidence([], {}, {}, {u.key: u for u in both}))
+    row = judged({**CHECK, **limits}, both)
     assert (row.verdict, row.datasets) == (verdict, 1)
     assert ("change in % of mae from old to new is -10" in row.evidence) == (verdict == FAILS)
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(4.5, HOLDS), (4.3, FAILS)])
+def test_a_claim_about_one_method_takes_the_mean_that_its_table_takes(checkout, limit, verdict):
+    """One person left out at a time: over all images, not over persons."""
+    alone = unit("drf_fgnet", "fgnet", "drf", [2.0, 5.0], [1, 4])
+    check = {"protocol": "drf_fgnet", "dataset": "fgnet", "metric": "mae", "method": "drf"}
+    row = judged({**check, "at_most": limit}, [alone])
+    assert row.verdict == verdict
+    assert ("mae of drf on fgnet is 4.4" in row.evidence) == (verdict == FAILS)
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(30, HOLDS), (20, FAILS)])
+def test_a_claim_compares_a_method_under_two_protocols(limit, verdict):
+    both = [unit("p", "d", "new", [5.0], [1]), unit("q", "d", "new", [4.0], [1])]
+    check = {"protocol": "p", "from_protocol": "q", "dataset": "d", "metric": "mae"}
+    row = judged({**check, "method": "new", "at_most": limit}, both)
+    assert row.verdict == verdict
+    assert ("change in % of mae from q to p, new is 25" in row.evidence) == (verdict == FAILS)
 
 
 @pytest.mark.parametrize("there", [[], ["old"]])
 def test_a_claim_about_units_that_were_not_run_is_not_tested(there):
     units = [unit("p", "d", name, [9.0], [1]) for name in there]
-    check = {**CHECK, "at_most": 0}
-    claim = {"id": "c", "text": "t", "test": {"kind": "checks", "checks": [check]}}
-    (row,) = claim_rows("drf", [claim], Evidence([], {}, {}, {u.key: u for u in units}))
-    assert row.verdict == UNTESTED
+    assert judged({**CHECK, "at_most": 0}, units).verdict == UNTESTED
 
 
 def test_no_stand_in_stands_in_a_table(checkout):

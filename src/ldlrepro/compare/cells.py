@@ -105,9 +105,7 @@ def _measured(
         return {}
     bits = same_bits(scored, reference.get(scored.key)) if scored.source == LOCAL else ""
     mean, std = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
-    if plan.protocol(cell.unit.protocol).get("average") == "rows" and len(values) == len(
-        scored.rows
-    ):
+    if scored.over_rows and len(values) == len(scored.rows):
         # The deviation over folds of very different sizes says nothing about this mean.
         mean, std = statistics.fmean(values, [row.n_test for row in scored.rows]), None
     return {

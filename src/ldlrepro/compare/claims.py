@@ -221,16 +221,15 @@ def _so_far(of: int, exceptions: Sequence[str], missing: Sequence[str]) -> str:
 
 
 def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None, str]:
-    """A fact of an experiment, or the change between two units or two points of a figure.
+    """A fact of an experiment, the mean of a unit, or the change between two units or points.
 
     None where it was not measured, and what it is in words.
     """
     if "fact" in check:
         facts = evidence.experiments.get(check["experiment"], {}).get("facts", {})
         return facts.get(check["fact"]), check["fact"]
-    if "than" in check:
-        text = f"change in % of {check['metric']} from {check['than']} to {check['method']}"
-        return _change_of_units(check, evidence), text
+    if "method" in check:
+        return _of_units(check, evidence)
     curve = evidence.curves.get(check["figure"], {})
     start, end = tuple(check["from"]), tuple(check["to"])
     # Where a figure has one line, the line has no name.
@@ -240,16 +239,28 @@ def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None,
     return 100 * (curve[end] / curve[start] - 1) if there else None, text
 
 
-def _change_of_units(check: Mapping[str, Any], evidence: Evidence) -> float | None:
-    """From one method to another, where both have all folds."""
-    means = []
-    for method in (check["method"], check["than"]):
-        scored = evidence.units.get((check["protocol"], check["dataset"], method))
-        values = scored.values(check["metric"]) if scored else []
-        if not scored or len(values) < len(scored.rows) or not values:
-            return None
-        means.append(statistics.fmean(values))
-    return 100 * (means[0] / means[1] - 1)
+def _of_units(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None, str]:
+    """A method's mean, or its change in percent from that of another method or protocol."""
+    protocol, metric, method = check["protocol"], check["metric"], check["method"]
+    mean = _mean_of_unit(protocol, method, check, evidence)
+    other, before = check.get("than", method), check.get("from_protocol", protocol)
+    if (other, before) == (method, protocol):
+        return mean, f"{metric} of {method} on {check['dataset']}"
+    base = _mean_of_unit(before, other, check, evidence)
+    start, end = (other, method) if before == protocol else (before, protocol)
+    text = f"change in % of {metric} from {start} to {end}"
+    text += f", {method}" if before != protocol else ""
+    return None if mean is None or base is None else 100 * (mean / base - 1), text
+
+
+def _mean_of_unit(
+    protocol: str, method: str, check: Mapping[str, Any], evidence: Evidence
+) -> float | None:
+    """Where all folds are there."""
+    scored = evidence.units.get((protocol, check["dataset"], method))
+    if not scored or len(scored.values(check["metric"])) < len(scored.rows):
+        return None
+    return scored.mean(check["metric"])
 
 
 _TESTS: dict[str, Callable[[Mapping[str, Any], Evidence], tuple[Count, Count]]] = {

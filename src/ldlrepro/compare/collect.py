@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -57,6 +58,21 @@ class UnitScores:
         """(repeat, fold) -> score, where there is one."""
         scores = zip(self.rows, self.scores.get(measure, []), strict=False)
         return {(row.repeat, row.fold): v for row, v in scores if not math.isnan(v)}
+
+    def mean(self, measure: str) -> float | None:
+        """Over folds, or over test rows where the protocol says so; None without any score."""
+        scores = zip(self.rows, self.scores.get(measure, []), strict=False)
+        scored = [(row.n_test, value) for row, value in scores if not math.isnan(value)]
+        if not scored:
+            return None
+        sizes, values = zip(*scored, strict=True)
+        return statistics.fmean(values, sizes if self.over_rows else None)
+
+    @property
+    def over_rows(self) -> bool:
+        """What the protocol averages over; not for records of one that is no more."""
+        _, definition = plan.protocols().get(self.protocol, ("", {}))
+        return bool(definition.get("average") == "rows")
 
 
 Units = dict[tuple[str, str, str], UnitScores]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -150,8 +149,7 @@ def measured_losses(
     found: Losses = {}
     for unit in units:
         own = names.get((unit.protocol, unit.method))
-        if own and (values := unit.values(rows[0].metric)):
-            mean = statistics.fmean(values)
+        if own and (mean := unit.mean(rows[0].metric)) is not None:
             sign = -1 if rows[0].better == "higher" else 1
             found.setdefault(unit.dataset, {})[own] = sign * mean
     return found

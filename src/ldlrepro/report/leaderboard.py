@@ -140,9 +140,9 @@ def collect(pages: Sequence[PaperPage]) -> Board:
 
 def _entry(unit: UnitScores) -> Entry:
     means = {
-        name: float(f"{round(statistics.fmean(values), DECIMALS):.{DIGITS}g}")
+        name: float(f"{round(mean, DECIMALS):.{DIGITS}g}")
         for name, values in unit.scores.items()
-        if values and all(map(math.isfinite, values))
+        if all(map(math.isfinite, values)) and (mean := unit.mean(name)) is not None
     }
     fit = statistics.fmean(row.fit_s for row in unit.rows)
     return Entry(*unit.key, means, fit, max(row.peak_mb for row in unit.rows), unit.source)
