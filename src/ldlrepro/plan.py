@@ -258,7 +258,9 @@ def experiment(paper: str, name: str) -> dict[str, Any]:
     known = config.load_paper(paper).get("experiments", {})
     if name not in known:
         raise unknown("experiment", name, known, f"They stand in config/papers/{paper}.yaml.")
-    return {**EXPERIMENT_DEFAULTS, **known[name]}
+    rules = config.schema("paper")["properties"]["experiments"]["additionalProperties"]
+    defaults = {k: rule["default"] for k, rule in rules["properties"].items() if "default" in rule}
+    return {**defaults, **known[name]}
 
 
 def _planned_rows(paper: str, to_come: bool) -> Iterator[Unit]:
@@ -328,14 +330,6 @@ def run_units(run: Mapping[str, Any], paper: str) -> list[Unit]:
 # ---------------------------------------------------------------------- jobs
 
 
-EXPERIMENT_DEFAULTS: dict[str, Any] = {
-    "datasets": [],
-    "protocol": "",
-    "parameters": {},
-    "alone": False,
-    "runtime": 60,
-    "mem_mb": 2000,
-}
 DEFAULT_RESOURCES = {"threads": 1, "mem_mb": 1500, "runtime": 60, "folds_per_job": 10, "gpu": 0}
 
 

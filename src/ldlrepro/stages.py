@@ -238,12 +238,17 @@ def _seed(args: argparse.Namespace) -> int:
 
 def experiment(args: argparse.Namespace) -> int:
     from ldlrepro import experiments
+    from ldlrepro.data.pixels import pixels_path
 
     spec = plan.experiment(args.paper, args.experiment)
     for dataset in spec["datasets"]:
         # As its rule may have called: what lacks there is for the rules before it to fetch.
         make_inputs(dataset, spec["protocol"], args.seed, again=False)
-    inputs = experiments.Inputs(RESULTS, DATA, spec["datasets"], spec["protocol"], say)
+        if spec["images"] and not pixels_path(dataset, DATA).is_file():
+            pixels(argparse.Namespace(dataset=dataset, threads=1))
+    inputs = experiments.Inputs(
+        RESULTS, DATA, spec["datasets"], spec["protocol"], say, spec["images"]
+    )
     missing = sorted(set(spec["datasets"]) - set(inputs.available()))
     if missing:
         say(f"data not available, left out: {', '.join(missing)}")

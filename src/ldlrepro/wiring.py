@@ -193,7 +193,8 @@ class Wiring:
         spec = _experiment(wildcards)
         folds = [f"results/folds/{spec['protocol']}/{d}.npz" for d in spec["datasets"]]
         ready = [f"data/ready/{d}.npz" for d in spec["datasets"]]
-        return ready + (folds if spec["protocol"] else [])
+        pixels = [f"data/ready/{d}.pixels.npy" for d in spec["datasets"] if spec["images"]]
+        return ready + pixels + (folds if spec["protocol"] else [])
 
     def experiment_threads(self, wildcards: Any) -> int:
         """What measures time takes the whole machine, which Snakemake cuts to --cores."""

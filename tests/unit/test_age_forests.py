@@ -1,13 +1,20 @@
-"""The variance of phi is phi's: nothing else differs between its fits."""
+"""What the experiment reads off fitted forests; and the variance of phi is phi's alone."""
 
 from __future__ import annotations
 
 import statistics
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from ldlrepro.experiments import Outcome, age_forests
+from ldlrepro.experiments._forest_insides import asking_other_outputs, entropy, table
+from ldlrepro.models._soft_routing import draw_phi
+from ldlrepro.models.base import child_seeds
+from ldlrepro.models.drf import DRF
+from tests.oracle.images import built, pictures
+from tests.oracle.test_soft_trees import loop_over_nodes
 
 
 @pytest.fixture
@@ -36,3 +43,46 @@ def test_draws_of_phi_share_the_seed_of_everything_else(fits):
     assert facts["deviation of the MAE over phi"] == pytest.approx(deviation)
     assert facts["deviation over phi as a share of the MAE"] == pytest.approx(deviation / 2.5)
     assert facts["deviation over seeds as a share of the MAE"] == pytest.approx(deviation / 6.5)
+
+
+def brute_entropy(F, phi) -> float:
+    """Node by node, row by row."""
+    P = loop_over_nodes(phi, F.T)
+    return float(-(P * np.log(P)).sum(axis=1).mean())
+
+
+def test_the_entropy_of_both_kinds_of_forest_is_that_of_their_routing():
+    X, D = np.random.default_rng(0).normal(size=(30, 4)), np.eye(5)[np.arange(30) % 5]
+    linear = DRF(trees=3, depth=3, units=6, max_iter=60, random_state=1, dtype="float64").fit(X, D)
+    F = X @ linear.state_.W + linear.state_.b
+    assert entropy(linear, X) == pytest.approx(brute_entropy(F, linear.phi_))
+    images, D = pictures()
+    deep = built("drf").fit(images, D)
+    F = deep._answered(images, lambda outputs: outputs[0].double())
+    assert entropy(deep, images) == pytest.approx(brute_entropy(F, phi_of(deep)))
+
+
+def phi_of(deep) -> np.ndarray:
+    return drawn_phi(deep, child_seeds(child_seeds(deep.random_state, 3)[0], 2)[0])
+
+
+def drawn_phi(deep, seed) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    return draw_phi(deep.trees, deep.depth, deep.units, deep.phi_replacement, generator)
+
+
+def test_other_outputs_are_asked_and_everything_else_is_the_same():
+    images, D = pictures()
+    own, other, again = (built("drf", max_iter=1, learning_rate=1e-30) for _ in range(3))
+    own.fit(images, D)
+    for model in (other, again):
+        asking_other_outputs(model, 7).fit(images, D)
+    F = own._answered(images, lambda outputs: outputs[0].double())
+    np.testing.assert_array_equal(F, other._answered(images, lambda outputs: outputs[0].double()))
+    assert entropy(other, images) == pytest.approx(brute_entropy(F, drawn_phi(own, 7)))
+    assert entropy(other, images) != pytest.approx(entropy(own, images))
+    np.testing.assert_array_equal(table(other), table(again))
+
+
+def test_the_linear_forest_has_a_seed_of_its_own_for_that():
+    assert asking_other_outputs(DRF(), 7).phi_seed == 7

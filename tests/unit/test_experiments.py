@@ -70,6 +70,30 @@ def paper(ready):
     return ready
 
 
+PIXELS = """
+from ldlrepro.experiments import Outcome
+
+def measure(inputs):
+    X = inputs.load("drawn_fgnet").X
+    return Outcome(facts=dict(zip(("rows", "height", "width", "channels"), X[[2, 5]].shape)))
+"""
+
+
+def test_an_experiment_on_images_gets_pixels_which_are_made_where_they_lack(tiny):
+    tiny.edit("config/datasets/drawn_fgnet.yaml", "persons: 12", "persons: 2")
+    tiny.module("pixels", PIXELS)
+    text = EXPERIMENT.replace("dots:", "looks:").replace("code: dots", "code: pixels")
+    text = text.replace("datasets: [toy]", "datasets: [drawn_fgnet]\n    images: true")
+    text = text.replace("protocol: tiny\n    parameters: {size: 3}\n", "protocol: drf_fgnet\n")
+    tiny.write(
+        "config/papers/tiny.yaml", (tiny.root / "config/papers/tiny.yaml").read_text() + text
+    )
+    tiny.forget()
+    assert main(["experiment", "tiny", "looks"]) == 0
+    found = json.loads((RESULTS / "experiments/tiny/looks.json").read_text())
+    assert found["facts"] == {"rows": 2, "height": 64, "width": 64, "channels": 3}
+
+
 # ---------------------------------------------------------------------- settings in a name
 
 

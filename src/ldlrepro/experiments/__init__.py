@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import import_module
@@ -38,9 +38,16 @@ class Inputs:
     datasets: list[str]
     protocol: str = ""
     say: Callable[[str], None] = print
+    images: bool = False
 
     def load(self, dataset: str) -> Dataset:
-        return _ready(self.data / "ready" / f"{dataset}.npz")
+        """With pixels in place of the features where the experiment asks for ``images``."""
+        data = _ready(self.data / "ready" / f"{dataset}.npz")
+        if not self.images:
+            return data
+        from ldlrepro.data.pixels import load_pixels, pixels_path
+
+        return replace(data, X=load_pixels(pixels_path(dataset, self.data))[0])
 
     def available(self) -> list[str]:
         from ldlrepro.data import DataUnavailable

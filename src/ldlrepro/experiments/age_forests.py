@@ -1,6 +1,6 @@
 """Inside soft forests for ages: entropy of the routing, leaves, widths of labels, phi and seeds.
 
-Figures 6, 7 and 8c and section 6.4.4 of the DRF paper, on features instead of photographs.
+Figures 6, 7 and 8 and section 6.4.4 of the DRF paper, on what is there instead of its photographs.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ldlrepro.compare import ages
 from ldlrepro.data import Dataset
 from ldlrepro.data.images.ages import age_distributions
 from ldlrepro.experiments import Inputs, Outcome
+from ldlrepro.experiments._forest_insides import asking_other_outputs, entropy, table
 from ldlrepro.protocols.folds import Fold
 from ldlrepro.runs.seeds import seed_for
 
@@ -29,9 +30,12 @@ def measure(
     methods: Mapping[str, str],
     iterations: Sequence[int],
     widths: Sequence[float],
-    width_splits: int,
+    splits: int,
     seeds: int,
+    trees: Sequence[int] = (),
+    depths: Sequence[int] = (),
 ) -> Outcome:
+    """Numbers of trees and depths only where no units of a figure vary them."""
     outcome = Outcome()
     for dataset in inputs.available():
         data, folds = inputs.load(dataset), inputs.folds(dataset)
@@ -39,16 +43,30 @@ def measure(
         inputs.say(f"{dataset}: entropies done")
         _leaves(outcome, data, folds[0], methods)
         inputs.say(f"{dataset}: leaves done")
-        _widths(outcome, data, folds[:width_splits], methods[DLDLF], widths)
+        _widths(outcome, data, folds[:splits], methods[DLDLF], widths)
         inputs.say(f"{dataset}: widths done")
+        for varied, values in (("trees", trees), ("depth", depths)):
+            if values:
+                _sizes(outcome, data, folds[:splits], methods, varied, values)
+                inputs.say(f"{dataset}: {varied} done")
         _draws(outcome, data, folds[0], methods[DRF], seeds)
     return outcome
 
 
-def _fit(method: str, data: Dataset, fold: Fold, D: np.ndarray, seed: int, **settings: Any) -> Any:
+def _fit(
+    method: str,
+    data: Dataset,
+    fold: Fold,
+    D: np.ndarray,
+    seed: int,
+    phi_seed: int | None = None,
+    **settings: Any,
+) -> Any:
     """From one seed, so that fits of fewer iterations are the beginnings of longer ones."""
     state = seed_for(SEED, "age_forests", data.id, fold.repeat, fold.fold, seed)
     model = models.load(method, random_state=state, **settings)
+    if phi_seed is not None:
+        model = asking_other_outputs(model, phi_seed)
     return model.fit(data.X[fold.train], D[fold.train])
 
 
@@ -73,7 +91,7 @@ def _entropies(
     curves: dict[str, list[float]] = {}
     for name, method in methods.items():
         fits = [_fit(method, data, fold, data.D, 0, max_iter=count) for count in iterations]
-        curves[name] = [_entropy(model, data.X[fold.train]) for model in fits]
+        curves[name] = [entropy(model, data.X[fold.train]) for model in fits]
     for name in (DRF, DLDLF):
         plain = f"{name} (T=0)"
         for place, count in enumerate(iterations):
@@ -91,22 +109,6 @@ def _entropies(
     )
 
 
-def _entropy(model: Any, X: np.ndarray) -> float:
-    """Of the fitted trees' routing; their own record does not reach all methods."""
-    import torch
-
-    from ldlrepro.models._soft_linear import Rows
-    from ldlrepro.models._soft_routing import Routing
-
-    state = model.state_
-    W, b = torch.from_numpy(state.W), torch.from_numpy(state.b)
-    routing = Routing(state.phi_of(model.phi_), W.shape[1])
-    rows = Rows(X, torch.float64)
-    F = rows.times(rows.take(np.arange(rows.count)), W).add_(b[:, None])
-    logs = routing.log_probabilities(routing.log_sigmoids(F))
-    return float(-(logs.exp() * logs).sum(1).mean())
-
-
 # ---------------------------------------------------------------------- Figure 7
 
 
@@ -115,9 +117,9 @@ def _leaves(outcome: Outcome, data: Dataset, fold: Fold, methods: Mapping[str, s
     grid = ages.grid_of(data.labels)
     assert grid is not None
     drf, dldlf = (_fit(methods[name], data, fold, data.D, 0) for name in (DRF, DLDLF))
-    mean = drf.state_.table[..., 0] * drf.scale_ + drf.shift_ + grid[0]
-    deviation = np.sqrt(drf.state_.table[..., 1]) * drf.scale_
-    shares = dldlf.state_.table.astype(float)
+    mean = table(drf)[..., 0] * drf.scale_ + drf.shift_ + grid[0]
+    deviation = np.sqrt(table(drf)[..., 1]) * drf.scale_
+    shares = table(dldlf)
     centre = shares @ grid
     width = np.sqrt(np.maximum(shares @ grid**2 - centre**2, 0))
     for name, where, spread in ((DRF, mean, deviation), (DLDLF, centre, width)):
@@ -150,7 +152,45 @@ def _leaves(outcome: Outcome, data: Dataset, fold: Fold, methods: Mapping[str, s
     }
 
 
-# ---------------------------------------------------------------------- Figure 8c and 6.4.4
+# ---------------------------------------------------------------------- Figure 8 and 6.4.4
+
+
+def _sizes(
+    outcome: Outcome,
+    data: Dataset,
+    folds: Sequence[Fold],
+    methods: Mapping[str, str],
+    varied: str,
+    values: Sequence[int],
+) -> None:
+    """Trees moved together and one at a time, as deep neural decision forests are; or depths."""
+    schedules = ("joint", "random") if varied == "trees" else ("joint",)
+    lines = {}
+    for name in (DRF, DLDLF):
+        for schedule in schedules:
+
+            def mae(value: int, method: str = methods[name], schedule: str = schedule) -> float:
+                settings: dict[str, Any] = {varied: value, "schedule": schedule}
+                fits = ((_fit(method, data, f, data.D, 0, **settings), f) for f in folds)
+                return statistics.fmean(_mae(model, method, data, f) for model, f in fits)
+
+            line = f"{name}, one at a time" if schedule == "random" else name
+            lines[line] = [mae(value) for value in values]
+            for value, found in zip(values[1:], lines[line][1:], strict=True):
+                fact = f"MAE of {line} with {varied} {value} over {values[0]}"
+                outcome.facts[fact] = found / lines[line][0]
+    outcome.series["8a" if varied == "trees" else "8b"] = {
+        "varied": varied,
+        "values": list(values),
+        "mae": lines,
+    }
+    outcome.tables.append(
+        {
+            "title": f"MAE by {varied}, {data.id}",
+            "columns": ["method", *(f"{varied} {value}" for value in values)],
+            "rows": [[line, *found] for line, found in lines.items()],
+        }
+    )
 
 
 def _widths(
@@ -212,6 +252,9 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
         drawn["6"] = _draw_entropies(series["6"])
     if "7" in series:
         drawn["7"] = _draw_leaves(series["7"])
+    for number in ("8a", "8b"):
+        if number in series:
+            drawn[number] = _draw_sizes(series[number])
     if "8c" in series:
         drawn["8c"] = _draw_widths(series["8c"])
     return drawn
@@ -252,6 +295,16 @@ def _draw_leaves(content: Mapping[str, Any]) -> Any:
     panels[2].set_ylabel("density, cut (a leaf of DRF)")
     for axes in panels:
         axes.set_xlabel("age")
+    return figure
+
+
+def _draw_sizes(content: Mapping[str, Any]) -> Any:
+    figure, panels = _panels(1)
+    for line, found in content["mae"].items():
+        panels[0].plot(content["values"], found, "--s" if "one at" in line else "-o", label=line)
+    panels[0].set_xlabel(content["varied"])
+    panels[0].set_ylabel("MAE")
+    panels[0].legend(frameon=False, fontsize=8)
     return figure
 
 

@@ -57,10 +57,10 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
         elif "ranks" in spec:
             image, caption = rank_figure(page.rows, page.units, spec, page.own_methods)
             found[name] = Figure(title, as_svg(image), caption)
-        elif number in drawn.get(spec.get("experiment", ""), {}):
+        elif image := drawn.get(spec.get("experiment", ""), {}).get(spec.get("drawing", number)):
             source = page.experiments[spec["experiment"]]["source"]
-            image = as_svg(drawn[spec["experiment"]][number])
-            found[name] = Figure(title, image, f"Experiment {spec['experiment']}, {source}.")
+            caption = f"Experiment {spec['experiment']}, {source}."
+            found[name] = Figure(title, as_svg(image), caption)
     return found
 
 
