@@ -121,6 +121,15 @@ def test_a_paper_with_half_its_units_is_drawn_without_a_warning(units, shown):
     assert shown in texts(str(methods.image))
 
 
+def test_ages_are_compared_by_their_error_in_years():
+    ages = [unit("near"), unit("train_mean", kl=0.2)]
+    for scored in ages:
+        scored.scores["mae"] = [4.0, 6.0]
+    methods = drawings(page(units=ages))["methods"]
+    shown = "MAE divided by that of the training mean (left of the line is better)"
+    assert shown in texts(str(methods.image))
+
+
 def test_files_have_the_names_that_the_rules_expect(tmp_path):
     paths = write_figures(MEASURED, tmp_path / "figures")
     assert [path.name for path in paths] == ["agreement.svg", "methods.svg"]

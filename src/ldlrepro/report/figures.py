@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,8 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
         "methods": Figure(
             "Methods side by side",
             as_svg(_methods(page)),
-            "Mean KL of each method on each data set, over that of the training mean if it ran.",
+            "Mean KL of each method on each data set, of ages the mean absolute error; over that "
+            "of the training mean if it ran.",
         ),
     }
     drawn = {
@@ -93,7 +94,7 @@ def _curve(curve: Curve) -> Any:
         points = sorted((x, v) for (own, x), v in curve.values.items() if own == line)
         axes.errorbar(
             [x for x, _ in points],
-            [_mean(values) for _, values in points],
+            [statistics.fmean(values) for _, values in points],
             yerr=[statistics.stdev(v) if len(v) > 1 else 0.0 for _, v in points],
             marker="oDs^vP*X"[index % 8],
             markersize=4,
@@ -151,22 +152,23 @@ _MARKS = "oDs^vP*X<"
 
 
 def _methods(page: PaperPage) -> Any:
-    """Mean KL per data set, a mark per method; over that of the training mean, where it has run."""
+    """Mean error per data set, a mark per method; over the training mean's, where it has run."""
     hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
     units = [unit for unit in page.units if unit.values("kl") and unit.method not in hidden]
-    floor = {_place(u): _mean(u.values("kl")) for u in units if u.method == "train_mean"}
+    floor = {_place(u): _error(u) for u in units if u.method == "train_mean"}
     units = [u for u in units if u.method not in CONTROLS]
     if floor:
         units = [u for u in units if floor.get(_place(u))]
     places = list(dict.fromkeys(_place(unit) for unit in units))
     methods = sorted({unit.method for unit in units})
-    figure, axes = canvas(height=1.4 + max(0.3 * len(places), 0.18 * len(methods), 0.3))
+    height = 1.4 + max(0.3 * len(places), 0.18 * len(methods), 0.3)
+    figure, axes = canvas(height, width=10)
     if not units:
         return _nothing(figure, axes, "nothing to compare has been run yet")
     for number, method in enumerate(methods):
         mine = [unit for unit in units if unit.method == method]
         axes.scatter(
-            [_mean(unit.values("kl")) / floor.get(_place(unit), 1.0) for unit in mine],
+            [_error(unit) / floor.get(_place(unit), 1.0) for unit in mine],
             [places.index(_place(unit)) for unit in mine],
             s=26,
             marker=_MARKS[number % len(_MARKS)],
@@ -178,10 +180,11 @@ def _methods(page: PaperPage) -> Any:
     axes.set_xscale("log")
     axes.set_yticks(range(len(places)), labels)
     axes.set_ylim(len(places) - 0.5, -0.5)
-    axes.set_xlabel("mean KL")
+    what = "MAE" if all(map(_of_ages, units)) else "mean KL"
+    axes.set_xlabel(what)
     if floor:
         axes.axvline(1, color="#4a5568", linewidth=0.8)
-        axes.set_xlabel("mean KL divided by that of the training mean (left of the line is better)")
+        axes.set_xlabel(f"{what} divided by that of the training mean (left of the line is better)")
     axes.grid(axis="y", linewidth=0.3)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
     return figure
@@ -192,14 +195,20 @@ def _place(unit: UnitScores) -> tuple[str, str]:
     return unit.protocol, unit.dataset
 
 
-def _mean(values: Iterable[float]) -> float:
-    return statistics.fmean(values)
+def _of_ages(unit: UnitScores) -> bool:
+    return bool(unit.values("mae"))
 
 
-def canvas(height: float) -> tuple[Any, Any]:
+def _error(unit: UnitScores) -> float:
+    found = unit.mean("mae" if _of_ages(unit) else "kl")
+    assert found is not None
+    return found
+
+
+def canvas(height: float, width: float = 8) -> tuple[Any, Any]:
     from matplotlib.figure import Figure as Canvas
 
-    figure = Canvas(figsize=(8, height), layout="constrained")
+    figure = Canvas(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
