@@ -1,0 +1,194 @@
+"""Other readings of DRF's leaves: against DRF itself, plain loops, and certain routing."""
+
+import numpy as np
+import pytest
+import torch
+
+from ldlrepro.models._soft_binned import BinnedLeaves
+from ldlrepro.models._soft_leaves import GaussianLeaves
+from ldlrepro.models.drf import DRF
+from ldlrepro.models.drf_readings import DRFReading
+
+QUICK = {"trees": 3, "depth": 4, "units": 8, "max_iter": 100, "leaf_batches": 10}
+SHIFT, SCALE, LABELS = 16.4, 12.8, 30
+LEAST = 1e-2 / SCALE**2
+
+
+def ages(seed: int = 0, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    """Features, and one-hot labels that depend on them."""
+    X = np.random.default_rng(seed).normal(size=(n, 4))
+    y = np.clip(np.round(15 + 6 * np.tanh(X[:, 0]) + 2 * X[:, 1]), 0, LABELS - 1)
+    return X, np.eye(LABELS)[y.astype(int)]
+
+
+def binned(leaves: int, trees: int = 1, dtype: torch.dtype = torch.float64) -> BinnedLeaves:
+    generator = np.random.default_rng(3)
+    shape = (trees, leaves)
+    first = GaussianLeaves(
+        generator.normal(size=shape), generator.gamma(2.0, size=shape), LEAST, dtype=dtype
+    )
+    return BinnedLeaves(first, SHIFT, SCALE, LABELS)
+
+
+def update(
+    leaves: BinnedLeaves, P: np.ndarray, labels: np.ndarray, counts: np.ndarray, repeats: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means and variances of the first tree after a leaf step, in years."""
+    dtype = leaves.mean.dtype
+    logs = torch.from_numpy(np.log(np.maximum(P, 1e-300))).to(dtype)
+    y = torch.from_numpy((labels - SHIFT) / SCALE)[None].to(dtype)
+    leaves.update(0, logs, y, torch.from_numpy(counts).to(dtype), repeats)
+    mean, variance = leaves.table()[0].T
+    return mean * SCALE + SHIFT, variance * SCALE**2
+
+
+# ---------------------------------------------------------------------- order of the clusters
+
+
+@pytest.mark.parametrize("leaf_init", ["random", "kmeans"])
+@pytest.mark.parametrize("leaf_rule", ["posterior", "routing"])
+def test_ascending_order_gives_the_bits_of_drf(leaf_rule, leaf_init):
+    X, D = ages()
+    given = {**QUICK, "leaf_rule": leaf_rule, "leaf_init": leaf_init, "random_state": 5}
+    theirs = DRF(**given).fit(X, D)
+    ours = DRFReading(**given, leaf_order="ascending").fit(X, D)
+    np.testing.assert_array_equal(ours.state_.W, theirs.state_.W)
+    np.testing.assert_array_equal(ours.state_.table, theirs.state_.table)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def first_of(leaf_order: str, seed: int = 0, leaf_rule: str = "posterior") -> np.ndarray:
+    """Means and variances before training, (trees, leaves, 2)."""
+    model = DRFReading(
+        leaf_order=leaf_order, leaf_rule=leaf_rule, leaf_init="kmeans", trees=3, depth=5
+    )
+    y = np.round(np.random.default_rng(1).gamma(2.0, 10.0, 300))
+    model.shift_, model.scale_, model.n_labels_ = y.mean(), y.std(), 100
+    standard = (y - model.shift_) / model.scale_
+    return model._leaves(standard, np.random.default_rng(seed)).table()
+
+
+@pytest.mark.parametrize("leaf_rule", ["posterior", "binned_dndf"])
+def test_random_order_holds_the_same_clusters_in_another_order_in_every_tree(leaf_rule):
+    ascending, drawn = first_of("ascending"), first_of("random", leaf_rule=leaf_rule)
+    for tree in range(3):
+        assert sorted(map(tuple, drawn[tree])) == sorted(map(tuple, ascending[tree]))
+        assert (drawn[tree] != ascending[tree]).any()
+        assert (drawn[tree] != drawn[tree - 1]).any()
+
+
+def test_random_order_follows_the_seed():
+    np.testing.assert_array_equal(first_of("random", 1), first_of("random", 1))
+    assert (first_of("random", 1) != first_of("random", 2)).any()
+
+
+# ---------------------------------------------------------------------- years as classes
+
+
+def step_by_loops(
+    Q: np.ndarray, P: np.ndarray, labels: np.ndarray, counts: np.ndarray, repeats: int
+) -> np.ndarray:
+    """The rule as it is written, row by row and leaf by leaf; no leaf may take what it lacks."""
+    leaves, rows = P.shape
+    for _ in range(repeats):
+        sums = np.zeros_like(Q)
+        for i in range(rows):
+            y = labels[i]
+            below = sum(P[other, i] * Q[other, y] for other in range(leaves))
+            for leaf in range(leaves):
+                sums[leaf, y] += counts[i] * P[leaf, i] * Q[leaf, y] / below
+        Q = np.array([s / s.sum() if s.sum() > 0 else q for s, q in zip(sums, Q, strict=True)])
+    return Q
+
+
+def moments(q: np.ndarray) -> tuple[float, float]:
+    mean = sum(share * year for year, share in enumerate(q))
+    return mean, sum(share * (year - mean) ** 2 for year, share in enumerate(q))
+
+
+@pytest.mark.parametrize("repeats", [1, 4])
+def test_two_leaf_steps_equal_plain_loops_and_an_empty_leaf_keeps_what_it_has(repeats):
+    generator = np.random.default_rng(repeats)
+    labels = generator.integers(3, 9, 14)
+    counts = generator.integers(1, 4, 14).astype(float)
+    leaves = binned(4)
+    empty = leaves.table()[0, 3] * [SCALE, SCALE**2] + [SHIFT, 0.0]
+    Q = np.full((4, LABELS), 1.0 / LABELS)
+    for reached in (3, 4):
+        P = np.zeros((4, 14))
+        P[:reached] = generator.dirichlet(np.ones(reached), 14).T
+        Q = step_by_loops(Q, P, labels, counts, repeats)
+        expected = np.array([moments(q) for q in Q])
+        if reached == 3:
+            np.testing.assert_allclose(Q[3], 1.0 / LABELS)
+            expected[3] = empty
+        found = np.transpose(update(leaves, P, labels, counts, repeats))
+        np.testing.assert_allclose(found, expected, rtol=1e-7)
+        np.testing.assert_allclose(leaves.classes.Q[0].numpy(), Q, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_certain_routing_gives_means_and_variances_of_the_rows(dtype):
+    labels = np.array([0, 4, 4, 29, 28, 7, 7, 7])
+    P = np.zeros((3, 8))
+    P[0, :3] = P[1, 3:5] = P[2, 5:] = 1.0
+    mean, variance = update(binned(3, dtype=dtype), P, labels, np.ones(8), 20)
+    groups = labels[:3], labels[3:5], labels[5:]
+    np.testing.assert_allclose(mean, [group.mean() for group in groups], rtol=1e-5)
+    # The last leaf has one age only, and the least variance.
+    expected = [max(group.var(), 1e-2) for group in groups]
+    np.testing.assert_allclose(variance, expected, rtol=1e-4)
+
+
+def test_a_year_that_was_missing_for_a_leaf_step_comes_back():
+    leaves, P = binned(2), np.array([[0.9, 0.2], [0.1, 0.8]])
+    update(leaves, P, np.array([5, 6]), np.ones(2), 20)
+    mean, _ = update(leaves, P, np.array([20, 20]), np.ones(2), 20)
+    np.testing.assert_allclose(mean, 20.0, rtol=1e-6)
+
+
+def test_a_leaf_step_leaves_other_trees_alone():
+    leaves = binned(4, trees=2)
+    before = leaves.table()[1]
+    P = np.random.default_rng(0).dirichlet(np.ones(4), 6).T
+    update(leaves, P, np.arange(6), np.ones(6), 2)
+    np.testing.assert_array_equal(leaves.table()[1], before)
+
+
+@pytest.mark.parametrize("schedule", ["joint", "random"])
+def test_training_beats_the_mean_number(schedule):
+    X, D = ages(n=200)
+    y = D.argmax(1)
+    given = {**QUICK, "leaf_rule": "binned_dndf", "leaf_init": "kmeans", "max_iter": 300}
+    model = DRFReading(**given, temperature=0.0, schedule=schedule, random_state=0).fit(X, D)
+    assert np.abs(model.predict_number(X) - y).mean() < 0.5 * np.abs(y - y.mean()).mean()
+
+
+# ---------------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"leaf_order": "descending"},
+            "leaf_order must be one of ascending, random, got 'descending'",
+        ),
+        (
+            {"leaf_rule": "mine"},
+            "leaf_rule must be one of posterior, routing, binned_dndf, got 'mine'",
+        ),
+        ({"leaf_rule": "binned_dndf", "depth": 1}, "depth must be at least 2"),
+        ({"leaf_rule": "binned_dndf", "leaf_init": "mine"}, "leaf_init must be one of random"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        DRFReading(**parameters).fit(*ages())
+
+
+def test_parameters_are_those_of_drf_and_the_order():
+    model = DRFReading(leaf_order="random", tau=0.7)
+    assert model.get_params() == {**DRF(tau=0.7).get_params(), "leaf_order": "random"}
+    with pytest.raises(ValueError, match="DRFReading has no parameter 'order'"):
+        model.set_params(order="random")
