@@ -1,0 +1,197 @@
+"""Fetching from mirrors and from what the user put there; what a second fetch keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ldlrepro.data import fetch as fetching
+from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
+from ldlrepro.errors import UserError
+from tests.fetch_server import (
+    CONTENT,
+    OTHER,
+    Server,
+    assert_absent,
+    assert_arrived,
+    entry,
+    get,
+    send_all,
+    send_from,
+)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.close()
+
+
+def mirror_with(tmp_path: Path, content: bytes, place: str = "data.bin") -> Path:
+    path = tmp_path / "mirror" / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return tmp_path / "mirror"
+
+
+@pytest.mark.parametrize("place", ["data.bin", "demo/data.bin"])
+def test_a_mirror_is_copied_from_before_any_address(
+    tmp_path: Path, server: Server, place: str
+) -> None:
+    mirror = mirror_with(tmp_path, CONTENT, place)
+    status = get(tmp_path, entry(server.url), mirrors=[mirror])
+    assert_arrived(status, tmp_path)
+    assert status.files[0]["source"] == f"local: {mirror / place}"
+    assert server.ranges == []
+    copied = tmp_path / "raw" / "demo" / "data.bin"
+    assert not copied.is_symlink()
+    assert copied.stat().st_nlink == 1
+
+
+def test_what_the_user_put_into_manual_comes_first(tmp_path: Path) -> None:
+    manual = tmp_path / "manual" / "demo" / "data.bin"
+    manual.parent.mkdir(parents=True)
+    manual.write_bytes(CONTENT)
+    status = get(tmp_path, entry("https://127.0.0.1/"), mirrors=[mirror_with(tmp_path, CONTENT)])
+    assert status.files[0]["source"] == f"local: {manual}"
+
+
+def test_a_wrong_mirror_is_named_and_the_next_source_is_used(
+    tmp_path: Path, server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    mirror = mirror_with(tmp_path, OTHER)
+    assert_arrived(get(tmp_path, entry(server.url), mirrors=[mirror]), tmp_path)
+    assert f"{mirror / 'data.bin'}: expected SHA-256" in caplog.text
+
+
+def test_a_wrong_mirror_alone_is_a_reason(tmp_path: Path) -> None:
+    mirror = mirror_with(tmp_path, OTHER)
+    status = get(tmp_path, entry("", urls=[]), mirrors=[mirror])
+    assert_absent(status, tmp_path, str(mirror / "data.bin"), "expected SHA-256")
+
+
+def test_a_second_fetch_keeps_the_file_and_writes_the_same_status(
+    tmp_path: Path, server: Server
+) -> None:
+    get(tmp_path, entry(server.url))
+    get(tmp_path, entry(server.url))
+    before = (tmp_path / "raw" / "demo" / "fetch.json").read_bytes()
+    get(tmp_path, entry(server.url))
+    assert (tmp_path / "raw" / "demo" / "fetch.json").read_bytes() == before
+    assert len(server.ranges) == 1
+
+
+def test_a_corrupt_file_is_reported_and_fetched_again(
+    tmp_path: Path, server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    get(tmp_path, entry(server.url))
+    target = tmp_path / "raw" / "demo" / "data.bin"
+    target.write_bytes(OTHER)
+    assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
+    assert f"{target}: expected SHA-256" in caplog.text
+
+
+def test_one_missing_file_of_two_makes_the_data_set_unavailable(
+    tmp_path: Path, server: Server
+) -> None:
+    missing = entry("", urls=[], name="other.bin")
+    status = get(tmp_path, entry(server.url), missing)
+    assert not status.available
+    assert "other.bin is in no local folder" in status.reason
+
+
+def test_eight_fetches_at_once_give_one_whole_file(tmp_path: Path, server: Server) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        statuses = list(pool.map(lambda _: get(tmp_path, entry(server.url)), range(8)))
+    for status in statuses:
+        assert_arrived(status, tmp_path)
+    assert len(server.ranges) == 1
+
+
+def test_where_files_cannot_be_locked_fetching_still_works(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object) -> None:
+        raise OSError("no locks here")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    server.answer = lambda h: send_from(h, CONTENT, stop=100_000)
+    assert_absent(get(tmp_path, entry(server.url), attempts=1), tmp_path, "connection broke")
+    server.answer = send_all
+    assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
+
+
+def test_a_data_folder_that_cannot_be_written_is_a_user_error(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_text("a file, not a folder")
+    with pytest.raises(UserError, match="Choose another data folder"):
+        get(tmp_path, entry("", urls=[]))
+
+
+def test_mirrors_come_from_config_then_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LDLREPRO_DATA_MIRROR", f"{tmp_path / 'b'}:{tmp_path / 'c'}")
+    found = default_mirrors([tmp_path / "a", tmp_path / "b"])
+    assert found[:3] == [tmp_path / "a", tmp_path / "b", tmp_path / "c"]
+    assert found.count(tmp_path / "b") == 1
+
+
+def test_local_sources_lists_what_exists_and_nothing_else(tmp_path: Path) -> None:
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    assert local_sources("sjaffe", tmp_path, [mirror]) == []
+    (mirror / "SJAFFE.mat").touch()
+    assert local_sources("sjaffe", tmp_path, [mirror]) == [mirror / "SJAFFE.mat"]
+    assert local_sources("fgnet", tmp_path, [mirror]) == []
+    assert local_sources("toy", tmp_path, [mirror]) == []
+
+
+def test_an_unknown_data_set_names_the_nearest_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="Did you mean 'sjaffe'"):
+        fetch("sjafe", tmp_path, [])
+
+
+def test_status_files_that_are_not_ours_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="ldlrepro fetch demo"):
+        fetching.read_status(tmp_path / "demo")
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "fetch.json").write_text("[]")
+    with pytest.raises(UserError, match="not a status"):
+        fetching.read_status(tmp_path / "demo")
+
+
+def test_drawing_that_is_cut_short_leaves_no_status_of_an_earlier_one(tmp_path, monkeypatch):
+    from ldlrepro.data import synthetic
+    from ldlrepro.data.fetch import read_status
+
+    fetch("toy", tmp_path, [], offline=True, progress=False)
+    assert read_status(tmp_path / "raw" / "toy").available
+
+    def killed(folder: Path, **arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(synthetic, "draw", killed)
+    with pytest.raises(KeyboardInterrupt):
+        fetch("toy", tmp_path, [], offline=True, progress=False)
+    with pytest.raises(UserError, match="not fetched yet"):
+        read_status(tmp_path / "raw" / "toy")
+
+
+def test_preparing_waits_for_a_fetch_under_way(tmp_path):
+    from concurrent.futures import TimeoutError as Waiting
+
+    from ldlrepro.data.fetch import locked
+    from ldlrepro.data.registry import prepare
+
+    fetch("toy", tmp_path, [], offline=True, progress=False)
+    with ThreadPoolExecutor(1) as pool:
+        with locked("toy", tmp_path):
+            preparing = pool.submit(prepare, "toy", tmp_path)
+            with pytest.raises(Waiting):
+                preparing.result(timeout=1)
+        assert preparing.result(timeout=60).is_file()
