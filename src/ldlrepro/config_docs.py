@@ -135,7 +135,7 @@ def _placeholder(path: str) -> str:
 
 def _default(value: Any) -> str:
     """As YAML shows it; nothing where a key left out means nothing."""
-    if value is None or isinstance(value, dict):
+    if value is None or value == "" or isinstance(value, dict):
         return ""
     if isinstance(value, list):
         return f"`[{', '.join(value)}]`"
