@@ -88,7 +88,7 @@ def test_page_names_allowed_values_and_defaults(kind):
         default = rule.get("default")
         shown = str(default).lower() if isinstance(default, bool) else str(default)
         wanted = [f"`{value}`" for value in rule.get("enum", [])]
-        wanted += [] if default in (None, {}) else [f"`{shown}`"]
+        wanted += [] if default in (None, "", {}) else [f"`{shown}`"]
         assert any(all(text in row for text in wanted) for row in rows[name]), (name, wanted)
 
 
