@@ -86,3 +86,8 @@ def test_other_outputs_are_asked_and_everything_else_is_the_same():
 
 def test_the_linear_forest_has_a_seed_of_its_own_for_that():
     assert asking_other_outputs(DRF(), 7).phi_seed == 7
+
+
+def test_rows_are_counted_at_their_ages_wherever_the_ages_begin():
+    found = age_forests.rows_at(np.arange(16.0, 21.0), np.array([16.0, 18.0, 16.0, 20.0]))
+    assert found.tolist() == [2, 0, 1, 0, 1]

@@ -142,14 +142,18 @@ def _leaves(outcome: Outcome, data: Dataset, fold: Fold, methods: Mapping[str, s
             }
         )
     assert data.target is not None
-    counts = np.bincount(data.target.astype(int), minlength=len(grid))
     outcome.series["7"] = {
         "ages": grid.tolist(),
-        "counts": counts[: len(grid)].tolist(),
+        "counts": rows_at(grid, data.target).tolist(),
         "shares": np.round(shares[0], 5).tolist(),
         "means": mean[0].round(3).tolist(),
         "deviations": deviation[0].round(3).tolist(),
     }
+
+
+def rows_at(grid: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """How many rows have each age of an ascending grid; of whole years, as grids of ages are."""
+    return (np.floor(target)[:, None] == grid).sum(axis=0)
 
 
 # ---------------------------------------------------------------------- Figure 8 and 6.4.4
@@ -273,6 +277,8 @@ def _draw_entropies(content: Mapping[str, Any]) -> Any:
         for key, style in ((name, "-o"), (f"{name} (T=0)", "--s")):
             axes.plot(content["iterations"], content["entropies"][key], style, label=key)
         axes.set_xscale("log")
+        axes.set_xticks(content["iterations"], [f"{count}" for count in content["iterations"]])
+        axes.set_xticks([], minor=True)
         axes.set_xlabel("iterations")
         axes.set_ylabel("mean entropy of the routing")
         axes.legend(frameon=False, fontsize=8)
