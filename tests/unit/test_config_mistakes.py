@@ -184,3 +184,9 @@ def test_a_file_that_is_no_mapping_is_named(checkout, content, words):
     with pytest.raises(UserError, match=words) as caught:
         config.load_method("mine")
     assert METHOD in str(caught.value)
+
+
+def test_a_mistake_in_a_file_of_claims_is_named_with_that_file(mine):
+    mine.write("config/claims/mslp.yaml", "claims:\n  - {id: a, text: b, untestd: c}\n")
+    with pytest.raises(UserError, match=r"config/claims/mslp\.yaml: .*untestd"):
+        load_everything()
