@@ -84,6 +84,16 @@ def test_other_outputs_are_asked_and_everything_else_is_the_same():
     np.testing.assert_array_equal(table(other), table(again))
 
 
+@pytest.mark.parametrize("share_units", [True, False])
+def test_trees_share_units_as_before(share_units):
+    images, D = pictures()
+    own = built("drf", max_iter=1, share_units=share_units)
+    other = built("drf", max_iter=1, share_units=share_units)
+    widths = own.fit(images, D).head_.widths
+    assert asking_other_outputs(other, 7).fit(images, D).head_.widths == widths
+    assert len(widths) == (1 if share_units else own.trees)
+
+
 def test_the_linear_forest_has_a_seed_of_its_own_for_that():
     assert asking_other_outputs(DRF(), 7).phi_seed == 7
 

@@ -34,11 +34,12 @@ def asking_other_outputs(model: Any, phi_seed: int) -> Any:
     def head(D: np.ndarray, seed: int) -> ForestHead:
         generator = np.random.default_rng(phi_seed)
         phi = draw_phi(model.trees, model.depth, model.units, model.phi_replacement, generator)
+        usual = own(D, seed)
         return ForestHead(
             phi,
             model.units,
-            model.schedule == "joint",
-            own(D, seed).leaves,
+            len(usual.widths) == 1,
+            usual.leaves,
             model.leaf_batches,
             model.leaf_repeats,
             model.temperature,
