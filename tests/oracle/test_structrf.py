@@ -8,31 +8,18 @@ import numpy as np
 import pytest
 
 from ldlrepro.models import _split_search_numpy as twin
-from ldlrepro.models._split_trace import one_split_search
 from ldlrepro.models._tree_types import SMALL_NODE
 from ldlrepro.models.base import child_seeds
 from ldlrepro.models.structrf import RFStar, StructRF
-
-ALL_ROWS = {"trees": 1, "replace": False, "max_samples": 1.0}
-STUMP = {**ALL_ROWS, "max_depth": 1, "min_split": 2}
-SMALLEST_LEAVES = {**ALL_ROWS, "max_depth": None, "min_split": 2}
-
-
-def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, q))
-    D = np.exp(X @ generator.normal(size=(q, c)) + generator.normal(size=(n, c)))
-    return X, D / D.sum(axis=1, keepdims=True)
-
-
-def two_classes(labels: np.ndarray) -> np.ndarray:
-    """Distributions whose two clusters are the labels."""
-    return np.eye(2)[labels]
-
-
-def root(model: StructRF | RFStar) -> tuple[int, float, float]:
-    tree = model.trees_[0]
-    return int(tree.feature[0]), float(tree.threshold[0]), float(tree.gain[0])
+from tests.oracle.split_problems import (
+    ALL_ROWS,
+    SMALLEST_LEAVES,
+    STUMP,
+    larger_node,
+    problem,
+    root,
+    two_classes,
+)
 
 
 def assert_same_tree(tree, expected: dict, number: int = 0) -> None:
@@ -96,18 +83,6 @@ def test_split_is_the_best_of_all_thresholds_on_500_nodes_with_ties():
             assert feature == expected.feature, (seed, kind)
             assert feature < 0 or threshold == expected.threshold, (seed, kind)
             np.testing.assert_array_equal(model.trees_[0].tried, expected.tried)
-
-
-def larger_node(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """More features than are walked side by side, with ties, and up to 400 rows."""
-    generator = np.random.default_rng(seed)
-    n, q = int(generator.integers(30, 400)), int(generator.integers(1, 12))
-    X = generator.normal(size=(n, q))
-    labels = (X @ generator.normal(size=q) + generator.normal(size=n) > 0).astype(int)
-    labels[:2] = [0, 1]
-    for f in range(q):
-        X[:, f] = [X[:, f], np.round(2 * X[:, f]), X[:, f] > 0, np.round(30 * X[:, f])][f % 4]
-    return X[:, generator.permutation(q)], labels
 
 
 @pytest.mark.parametrize("node", [node_with_ties, larger_node])
@@ -319,154 +294,6 @@ def test_subset_without_any_gain_is_drawn_again():
     padded = np.column_stack([np.ones((len(X), 30)), X])
     model = StructRF(trees=10, max_features=1, max_depth=1, random_state=0).fit(padded, D)
     assert {root_feature for tree in model.trees_ for root_feature in tree.feature[:1]} == {30}
-
-
-# ---------------------------------------------------------------------- the adaptive step
-
-
-def test_step_of_length_one_grows_the_exhaustive_tree():
-    X, D = problem(n=300)
-    for kind in (StructRF, RFStar):
-        every = kind(trees=3, step="exhaustive", random_state=0).fit(X, D)
-        one = kind(trees=3, step="adaptive", alpha=0.0, random_state=0).fit(X, D)
-        for mine, yours in zip(every.trees_, one.trees_, strict=True):
-            for a, b in zip(mine, yours, strict=True):
-                np.testing.assert_array_equal(a, b)
-
-
-def test_adaptive_search_evaluates_less_and_finds_no_more():
-    for seed in range(20):
-        generator = np.random.default_rng(seed)
-        X = generator.normal(size=(400, 8))
-        labels = (X[:, 3] + generator.normal(size=400) > 0).astype(int)
-        every, some = (
-            StructRF(**STUMP, step=step).fit(X, two_classes(labels))
-            for step in ("exhaustive", "adaptive")
-        )
-        assert (every.trees_[0].tried == 399).all()
-        assert (some.trees_[0].tried < 399).all()
-        assert (some.trees_[0].tried >= 5).all()
-        assert root(some)[2] <= root(every)[2]
-
-
-def test_smooth_gain_is_found_nearly_whole():
-    x = np.arange(10000.0)
-    labels = (x > 6180).astype(int)
-    labels[::7] = 1 - labels[::7]
-    every, some = (
-        StructRF(**STUMP, step=step).fit(x[:, None], two_classes(labels))
-        for step in ("exhaustive", "adaptive")
-    )
-    assert 0.95 * root(every)[2] <= root(some)[2] <= root(every)[2]
-
-
-def test_search_of_the_papers_size_evaluates_about_what_the_paper_counts():
-    """The paper: 447 of 360000 on 10000 rows of 36 features."""
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(10000, 36))
-    labels = (0.3 * X[:, 3] + generator.normal(size=10000) > 0).astype(int)
-    node, feature = (
-        StructRF(**STUMP, step="adaptive", gmax_scope=scope).fit(X, two_classes(labels))
-        for scope in ("node", "feature")
-    )
-    assert 180 <= node.diagnostics_["gain_evaluations"] <= 1200
-    assert feature.diagnostics_["gain_evaluations"] > node.diagnostics_["gain_evaluations"]
-
-
-@pytest.mark.parametrize("step", ["exhaustive", "adaptive"])
-def test_trace_of_one_search_tells_what_the_compiled_search_does(step):
-    X, labels = larger_node(3)
-    found = one_split_search(X, labels, step, repeats=1)
-    model = StructRF(**STUMP, step=step).fit(X, two_classes(labels))
-    assert (found.feature, found.threshold) == root(model)[:2]
-    assert found.gain == pytest.approx(root(model)[2])
-    np.testing.assert_array_equal([len(f.gains) for f in found.features], model.trees_[0].tried)
-    assert found.evaluations == model.diagnostics_["gain_evaluations"]
-    trace = found.features[found.feature]
-    assert trace.thresholds[trace.best] == found.threshold
-    left = X[:, found.feature] <= found.threshold
-    assert trace.rows_left[trace.best] == left.sum()
-
-
-def test_one_search_clusters_distributions_and_refuses_a_single_cluster():
-    X, D = problem()
-    by_distributions = one_split_search(X, D, repeats=1)
-    by_clusters = one_split_search(X, twin.two_means(D), repeats=1)
-    assert by_distributions.gain == by_clusters.gain
-    with pytest.raises(ValueError, match="only one cluster"):
-        one_split_search(X, np.zeros(len(X)))
-
-
-@pytest.mark.parametrize(
-    ("ratio", "length"), [(1.0, 4), (0.5, 125), (0.0, 245)], ids=["best", "half", "nothing"]
-)
-def test_step_by_hand(ratio, length):
-    """1000 rows: 250 / (1 + e^4), 250 / 2 and 250 / (1 + e^-4)."""
-    assert twin.AdaptiveStep().length(ratio, 1000) == length
-
-
-@pytest.mark.parametrize(
-    ("changes", "evaluations"),
-    [
-        ({}, "some"),
-        ({"rounding": "ceil"}, "fewer"),
-        ({"rounding": "round"}, "fewer or equal"),
-        ({"gmax_scope": "feature"}, "more"),
-        ({"gmax_scope": "node"}, "some"),
-        ({"alpha": 0.5}, "fewer"),
-    ],
-    ids=str,
-)
-def test_every_other_reading_of_the_step_moves_the_evaluations_its_way(changes, evaluations):
-    X, D = problem(n=900, q=12)
-    base = StructRF(**STUMP, step="adaptive", random_state=0)
-    usual = base.fit(X, D).diagnostics_["gain_evaluations"]
-    here = base.set_params(**changes).fit(X, D).diagnostics_["gain_evaluations"]
-    relations = {
-        "some": here == usual,
-        "fewer": here < usual,
-        "fewer or equal": here <= usual,
-        "more": here > usual,
-    }
-    assert relations[evaluations], (usual, here)
-
-
-def test_carried_step_skips_the_first_cuts_of_the_next_feature():
-    X, D = problem(n=900, q=12)
-    first, carry = (
-        StructRF(**STUMP, step="adaptive", feature_start=start).fit(X, D).trees_[0].tried
-        for start in ("first", "carry")
-    )
-    assert first[0] == carry[0]  # nothing to carry yet
-    assert (first[1:] >= 5).all()
-    assert (carry[1:] == 4).any()
-
-
-def test_positions_by_midpoint_step_over_distinct_values():
-    """100 values of 30 rows each, and steps of six positions."""
-    x = np.repeat(np.arange(100.0), 30)
-    labels = np.random.default_rng(0).integers(0, 2, size=3000)
-    by_row, by_midpoint = (
-        StructRF(**STUMP, step="adaptive", alpha=0.004, beta=0.0, step_position=position)
-        .fit(x[:, None], two_classes(labels))
-        .diagnostics_["gain_evaluations"]
-        for position in ("row", "midpoint")
-    )
-    assert by_row == 99  # a step of six rows never passes a value
-    assert by_midpoint == 17  # every sixth of 99
-
-
-def test_step_after_no_gain_is_short_or_long_as_asked():
-    x = np.arange(1000.0)
-    labels = np.tile([0, 1], 500)
-    counts = {}
-    for start in ("small_step", "large_step"):
-        # The first cut of a feature whose gain is zero: two equal rows of both classes on top.
-        X = np.repeat(x[::2], 2)[:, None]
-        model = StructRF(**STUMP, step="adaptive", gmax_start=start)
-        counts[start] = model.fit(X, two_classes(labels)).diagnostics_["gain_evaluations"]
-    assert counts["small_step"] > 100
-    assert counts["large_step"] == 5
 
 
 # ---------------------------------------------------------------------- RF*

@@ -1,7 +1,6 @@
 """The report as text: nothing lost, nothing unescaped, no link that leads nowhere."""
 
 import base64
-import csv
 import hashlib
 import json
 import math
@@ -14,28 +13,22 @@ from urllib.parse import unquote
 import pytest
 
 from ldlrepro.compare.claims import ClaimRow
-from ldlrepro.compare.collect import UnitScores
-from ldlrepro.compare.verdicts import VERDICTS, VerdictRow
+from ldlrepro.compare.verdicts import VERDICTS
 from ldlrepro.report.content import (
     VERDICT_SIGNS,
     Figure,
     Overhead,
-    PaperPage,
     Photographs,
     ReportContent,
-    tally,
 )
-from ldlrepro.report.export import write_tables
 from ldlrepro.report.html import (
-    grouped_reasons,
     json_for_html,
     record_data,
     render_report,
     shared,
     write_report,
 )
-from ldlrepro.report.tables import fixed, mean_pair, page_tables, percent
-from ldlrepro.runs.records import FoldRow
+from tests.report_pages import cell, content, fold, page, unit
 
 MEASURED = {
     "source": "reference",
@@ -47,69 +40,6 @@ MEASURED = {
     "tables": [{"title": "Fit", "columns": ["data set", "RF"], "rows": [["toy", 0.123456]]}],
 }
 HOSTILE = "</script><img src=x onerror=alert(1)> | & \"'"
-
-
-def fold(number: int, **changes: object) -> FoldRow:
-    values = {"status": "ok", "params": {"depth": 5 + number, "trees": 50, "random_state": number}}
-    return FoldRow("cv", "toy", "rf", 0, number, **{**values, **changes})
-
-
-def unit(method: str = "rf", dataset: str = "toy", protocol: str = "cv", **changes) -> UnitScores:
-    values = {
-        "rows": [fold(0), fold(1)],
-        "scores": {"kl": [0.10, 0.12], "cosine": [0.9, 0.8]},
-        "source": "local",
-    }
-    return UnitScores(protocol, dataset, method, **{**values, **changes})
-
-
-def cell(verdict: str = "reproduced", metric: str = "kl", **changes) -> VerdictRow:
-    values = {
-        "paper": "demo",
-        "table": "1",
-        "dataset": "toy",
-        "setting": "",
-        "method": "RF",
-        "metric": metric,
-        "printed": "0.110",
-        "printed_std": "0.010",
-        "better": "lower",
-        "verdict": verdict,
-    }
-    if verdict in ("reproduced", "better", "worse"):
-        values |= {
-            "measured": 0.11123456789,
-            "measured_std": 0.0141,
-            "n_folds": 2,
-            "expected_folds": 2,
-            "deviation": 0.0112,
-            "band": 0.0141,
-            "source": "local",
-            "protocol": "cv",
-            "method_id": "rf",
-            "unit_dataset": "toy",
-        }
-    return VerdictRow(**{**values, **changes})
-
-
-def page(rows: list[VerdictRow] | None = None, units: list[UnitScores] | None = None, **changes):
-    values = {
-        "id": "demo",
-        "title": "A demonstration",
-        "authors": "A. Author",
-        "venue": "Nowhere",
-        "year": 2020,
-        "protocols": [(["folds"], "Two folds.")],
-        "rows": [cell()] if rows is None else rows,
-        "tables": {"1": "one measure"},
-        "units": [unit()] if units is None else units,
-    }
-    return PaperPage(**{**values, **changes})
-
-
-def content(*pages: PaperPage, **changes) -> ReportContent:
-    values = {"generated_at": "2026-01-01", "version": "0.1.0", "git_commit": "abc", "machine": "m"}
-    return ReportContent(list(pages) or [page()], **{**values, **changes})
 
 
 class Reading(HTMLParser):
@@ -379,129 +309,3 @@ def test_json_for_html_has_no_character_that_markup_could_use():
     text = json_for_html(value)
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == value
-
-
-# ---------------------------------------------------------------------- tables
-
-
-@pytest.mark.parametrize(
-    ("value", "decimals", "shown"),
-    [
-        (0.08421, 4, "0.0842"),
-        (3.2149, 0, "3.21"),
-        (0.000012345, 4, "0.0000123"),
-        (-0.5, 2, "−0.500"),
-        (1234.5, 0, "1234"),
-        (None, 2, ""),
-        (-1e-17, 4, "0.0000"),
-        (math.nan, 2, ""),
-    ],
-)
-def test_numbers_keep_the_printed_decimals_or_three_digits(value, decimals, shown):
-    assert fixed(value, decimals) == shown
-
-
-def test_a_deviation_has_the_decimals_of_its_mean():
-    assert mean_pair(0.11123, 0.0141, 3) == ("0.111", "0.014")
-
-
-@pytest.mark.parametrize(
-    ("share", "shown"), [(0.0323, "+3.2 %"), (-0.5, "−50.0 %"), (12.3, "+1230 %"), (None, "")]
-)
-def test_relative_deviations_are_signed_percentages(share, shown):
-    assert percent(share) == shown
-
-
-def test_controls_and_own_methods_stand_below_the_printed_lines():
-    units = [unit("true_labels"), unit("uniform"), unit("mine"), unit("rf")]
-    (block,) = page_tables(page(units=units)).grids[0].blocks
-    assert [line.key[2] for line in block.measured] == [
-        "mine",
-        "uniform",
-        "true_labels",
-    ]
-    assert block.measured[0].cells == [("0.110", "0.014")]
-
-
-def test_a_variant_stands_in_the_tables_that_print_its_method():
-    rows = [cell(), cell(table="2", method="NN", method_id="nn")]
-    units = [unit("rf@deep"), unit("nn@slow"), unit("mine@fast"), unit("uniform")]
-    shown = [
-        {line.key[2] for line in grid.blocks[0].measured}
-        for grid in page_tables(page(rows, units, tables={"1": "one", "2": "two"})).grids
-    ]
-    assert shown == [{"rf@deep", "mine@fast", "uniform"}, {"nn@slow", "mine@fast", "uniform"}]
-
-
-def test_a_line_that_was_given_the_test_labels_says_so():
-    (block,) = page_tables(page(units=[unit("peek")], sees_labels={"peek"})).grids[0].blocks
-    assert [line.remark for line in block.measured] == ["sees the test labels"]
-
-
-def test_units_that_no_table_uses_are_listed_apart():
-    tables = page_tables(page(units=[unit(), unit(protocol="as_released")]))
-    assert [(left.protocol, left.lines[0].key[2]) for left in tables.leftovers] == [
-        ("as_released", "rf")
-    ]
-
-
-def test_settings_of_one_method_are_lines_of_their_own():
-    rows = [cell(setting="10 trees"), cell(setting="20 trees")]
-    (block,) = page_tables(page(rows)).grids[0].blocks
-    assert [(line.method, line.setting) for line in block.printed] == [
-        ("RF", "10 trees"),
-        ("RF", "20 trees"),
-    ]
-
-
-def test_reasons_are_grouped_and_counted():
-    rows = [cell("not run", metric, reason="no data") for metric in ("kl", "clark")]
-    rows += [cell("quoted", reason="from [3]"), cell()]
-    reasons = grouped_reasons([page(rows)])
-    assert [(r.verdict, r.text, r.cells) for r in reasons] == [
-        ("not run", "no data", 2),
-        ("quoted", "from [3]", 1),
-    ]
-
-
-def test_the_tally_judges_measured_numbers_only():
-    rows = [cell(deviation=-0.3), cell("worse", deviation=0.1), cell("quoted")]
-    counts = tally(rows)
-    assert (counts.total, counts.judged, counts.median_deviation) == (3, 2, pytest.approx(0.2))
-
-
-def test_csv_files_hold_every_digit(tmp_path):
-    write_tables(page(), tmp_path)
-    for name in ("cells.csv", "table_1.csv"):
-        with open(tmp_path / name, encoding="utf-8", newline="") as handle:
-            (line,) = csv.DictReader(handle)
-        assert line["printed"] == "0.110"
-        assert float(line["measured"]) == 0.11123456789
-        assert (line["relative_deviation"], line["verdict"]) == ("0.0112", "reproduced")
-
-
-def test_each_printed_table_becomes_three_files(tmp_path):
-    rows = [cell(), cell(table="2")]
-    files = write_tables(page(rows, tables={"1": "one", "2": "two"}), tmp_path)
-    expected = {f"table_{n}.{kind}" for n in (1, 2) for kind in ("csv", "md", "html")}
-    assert {path.name for path in files} == expected | {"cells.csv", "claims.csv", "scores.csv"}
-    assert all(path.is_file() for path in files)
-
-
-def test_markdown_shows_printed_measured_deviation_and_verdict(tmp_path):
-    row = cell("worse", method="A|B*", note="a remark", n_folds=1)
-    write_tables(page([row]), tmp_path)
-    text = (tmp_path / "table_1.md").read_text(encoding="utf-8")
-    assert (
-        "| A\\|B\\* | KL ↓ | 0.110 ± 0.010 | 0.111 ± 0.014 (1 of 2 folds) | +1.1 % | ▼ worse [1] |"
-        in text
-    )
-    assert "[1] a remark" in text
-
-
-def test_html_fragments_have_no_links_that_would_break(tmp_path):
-    write_tables(page([cell(note="a remark")]), tmp_path)
-    text = (tmp_path / "table_1.html").read_text(encoding="utf-8")
-    assert "<a " not in text
-    assert "a remark" in text
-    assert "0.111" in text

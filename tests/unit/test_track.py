@@ -4,117 +4,35 @@ from __future__ import annotations
 
 import json
 import math
-import multiprocessing
-import os
 import shutil
-import signal
-from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ldlrepro.compare.collect import LOCAL, REFERENCE, UnitScores
+from ldlrepro.compare.collect import REFERENCE
 from ldlrepro.errors import UserError
-from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, FoldRow
+from ldlrepro.runs.records import FAILED, UNAVAILABLE
 from ldlrepro.track import SyncCounts, open_hint, page_of, sync
 from ldlrepro.track_layout import content_sha256, first_view, saved_views
 from tests.mlflow_server import free_port
-
-PAPER, TITLE = "structrf", "Structured random forest"
-
-
-def make_unit(
-    method: str = "knn",
-    dataset: str = "movie",
-    *,
-    shift: float = 0.0,
-    failed: tuple[int, ...] = (),
-    files: tuple[Path, ...] = (),
-    source: str = LOCAL,
-    repeats: int = 1,
-    folds: int = 3,
-) -> UnitScores:
-    rows = [
-        FoldRow(
-            protocol="ten_fold",
-            dataset=dataset,
-            method=method,
-            repeat=repeat,
-            fold=fold,
-            status=FAILED if fold in failed else OK,
-            error="Traceback ...\nValueError: D contains NaN" if fold in failed else "",
-            params={"k": 5 if fold == 1 else 4, "weights": "uniform"},
-            fit_s=2.0 + fold,
-            predict_s=0.5,
-            peak_mb=100.0 + fold,
-            data_sha256="d" * 64,
-            git_commit="c" * 40,
-            machine={"cpu": "box a" if fold else "box b"},
-            started_at=f"2026-03-01T10:0{fold}:00+00:00",
-        )
-        for repeat in range(repeats)
-        for fold in range(folds)
-    ]
-    scores = {
-        name: [
-            math.nan if row.status == FAILED else base + shift + 0.01 * row.fold + 0.1 * row.repeat
-            for row in rows
-        ]
-        for name, base in (("kl", 0.2), ("cosine", 0.7))
-    }
-    return UnitScores("ten_fold", dataset, method, rows, scores, source, list(files))
-
-
-def many_units(count: int) -> list[UnitScores]:
-    return [make_unit(f"method_{i:02d}", shift=i / 100) for i in range(count)]
+from tests.tracked import (
+    PAPER,
+    TITLE,
+    client_of,
+    contents,
+    database_bytes,
+    make_unit,
+    many_units,
+    only_run,
+    runs_of,
+)
 
 
 @pytest.fixture
 def uri(empty_store, tmp_path) -> str:
     shutil.copy(empty_store, tmp_path / "mlflow.db")
     return f"sqlite:///{tmp_path}/mlflow.db"
-
-
-def client_of(uri: str):
-    from mlflow import MlflowClient
-
-    return MlflowClient(uri)
-
-
-def runs_of(uri: str, view: int = 1) -> list:
-    """Runs of the experiment; view 1 is what the page shows, 2 the deleted, 3 all."""
-    client = client_of(uri)
-    experiment = client.get_experiment_by_name(PAPER)
-    return list(client.search_runs([experiment.experiment_id], run_view_type=view))
-
-
-def only_run(uri: str):
-    (run,) = runs_of(uri)
-    return run
-
-
-def database_bytes(uri: str) -> bytes:
-    return Path(uri.removeprefix("sqlite:///")).read_bytes()
-
-
-def contents(uri: str) -> list:
-    """Everything the visible runs say, without ids and places."""
-    client = client_of(uri)
-    found = []
-    for run in runs_of(uri):
-        history = {
-            name: sorted(
-                (m.step, m.value, m.timestamp)
-                for m in client.get_metric_history(run.info.run_id, name)
-            )
-            for name in run.data.metrics
-        }
-        artifacts = [item.path for item in client.list_artifacts(run.info.run_id)]
-        info = (run.info.run_name, run.info.status, run.info.start_time, run.info.end_time)
-        found.append((info, run.data.params, run.data.tags, history, artifacts))
-    return sorted(found, key=lambda item: item[0])
 
 
 # ---------------------------------------------------------------------- what a run shows
@@ -357,115 +275,6 @@ def test_progress_is_told_run_by_run(uri):
     seen: list[tuple[int, int]] = []
     sync(PAPER, TITLE, many_units(3), uri, on_progress=lambda done, all_: seen.append((done, all_)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
-
-
-# ---------------------------------------------------------------------- kills, losses, crowds
-
-
-def in_processes(target, arguments: list[tuple]) -> list[int | None]:
-    """Exit codes of fresh processes that all start at once."""
-    spawn = multiprocessing.get_context("spawn")
-    processes = [spawn.Process(target=target, args=args) for args in arguments]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(120)
-    return [process.exitcode for process in processes]
-
-
-def sync_all(uri: str, count: int) -> None:
-    sync(PAPER, TITLE, many_units(count), uri)
-
-
-def sync_and_die(uri: str, call: str, nth: int) -> None:
-    """Killed inside the nth run, at the named call to MLflow."""
-    from mlflow import MlflowClient
-
-    original, calls = getattr(MlflowClient, call), Counter()
-
-    def dying(self, *args, **kwargs):
-        calls[call] += 1
-        if calls[call] == nth:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return original(self, *args, **kwargs)
-
-    setattr(MlflowClient, call, dying)
-    sync(PAPER, TITLE, many_units(4), uri)
-
-
-def test_two_syncs_at_once_lose_and_double_nothing(uri):
-    assert in_processes(sync_all, [(uri, 40), (uri, 40)]) == [0, 0]
-    names = Counter(run.info.run_name for run in runs_of(uri, view=3))
-    assert names == {f"movie / method_{i:02d}": 1 for i in range(40)}
-
-
-def test_eight_first_contacts_with_a_fresh_store_all_succeed(tmp_path):
-    uri = f"sqlite:///{tmp_path}/new/mlflow.db"
-    assert in_processes(sync_all, [(uri, 2)] * 8) == [0] * 8
-    assert len(runs_of(uri, view=3)) == 2
-
-
-@pytest.mark.parametrize("call", ["log_batch", "set_terminated"])
-def test_a_sync_killed_inside_a_run_is_mended_by_the_next(uri, call):
-    assert in_processes(sync_and_die, [(uri, call, 3)]) == [-signal.SIGKILL]
-    assert [run.info.status for run in runs_of(uri)].count("RUNNING") == 1
-    assert sync(PAPER, TITLE, many_units(4), uri) == SyncCounts(new=2, unchanged=2, repaired=1)
-    assert sorted(run.info.status for run in runs_of(uri)) == ["FINISHED"] * 4
-    assert sync(PAPER, TITLE, many_units(4), uri) == SyncCounts(unchanged=4)
-
-
-def test_a_sync_killed_before_the_old_run_is_put_away_leaves_no_double(uri):
-    outdated = [make_unit(f"method_{i:02d}", shift=9) for i in range(4)]
-    sync(PAPER, TITLE, outdated, uri)
-    assert in_processes(sync_and_die, [(uri, "delete_run", 1)]) == [-signal.SIGKILL]
-    assert len(runs_of(uri)) == 5
-    sync(PAPER, TITLE, many_units(4), uri)
-    assert len(runs_of(uri)) == 4
-    assert max(run.data.metrics["kl"] for run in runs_of(uri)) < 1
-
-
-def die_while_tables_are_made(uri: str) -> None:
-    """Killed with a table copied and the original not yet replaced, which nothing recovers."""
-    from sqlalchemy import Engine, event
-
-    def after_statement(_connection, _cursor, statement, *_):
-        if statement.strip().startswith("INSERT INTO _alembic_tmp"):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    event.listen(Engine, "after_cursor_execute", after_statement)
-    sync(PAPER, TITLE, [make_unit()], uri)
-
-
-def test_a_store_whose_making_was_killed_is_made_again(tmp_path):
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
-    assert in_processes(die_while_tables_are_made, [(uri,)]) == [-signal.SIGKILL]
-    assert sync(PAPER, TITLE, [make_unit()], uri) == SyncCounts(new=1)
-
-
-def test_a_lost_database_is_rebuilt_with_the_same_content(uri, tmp_path, empty_store):
-    record = tmp_path / "folds.parquet"
-    record.write_bytes(b"record")
-    units = [*many_units(2), make_unit("lrr", failed=(0,)), make_unit(files=(record,))]
-    sync(PAPER, TITLE, units, uri, [record])
-    before = contents(uri)
-    rebuilt = tmp_path / "rebuilt"
-    rebuilt.mkdir()
-    shutil.copy(empty_store, rebuilt / "mlflow.db")
-    sync(PAPER, TITLE, units, f"sqlite:///{rebuilt}/mlflow.db", [record])
-    assert len(before) == 5
-    assert contents(f"sqlite:///{rebuilt}/mlflow.db") == before
-
-
-def test_a_broken_database_file_is_named_with_its_cure(tmp_path):
-    (tmp_path / "mlflow.db").write_bytes(b"this is no database" * 100)
-    with pytest.raises(UserError, match=r"move .*mlflow\.db away"):
-        sync(PAPER, TITLE, [make_unit()], f"sqlite:///{tmp_path}/mlflow.db")
-
-
-def test_a_folder_that_cannot_be_made_is_named(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match=r"cannot write .*file.*Set MLFLOW_TRACKING_URI"):
-        sync(PAPER, TITLE, [make_unit()], f"sqlite:///{tmp_path}/file/mlflow.db")
 
 
 # ---------------------------------------------------------------------- servers and addresses

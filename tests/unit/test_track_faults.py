@@ -13,7 +13,7 @@ from ldlrepro.errors import UserError
 from ldlrepro.track import SyncCounts, sync
 from tests.chaos.load import sync_at_once
 from tests.mlflow_server import MlflowServer
-from tests.unit.test_track import PAPER, TITLE, make_unit, many_units, runs_of
+from tests.tracked import PAPER, TITLE, make_unit, many_units, runs_of
 
 UNITS = 12
 

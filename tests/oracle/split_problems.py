@@ -1,0 +1,38 @@
+"""Small problems for trees, and the settings that leave a tree nothing to chance."""
+
+import numpy as np
+
+from ldlrepro.models.structrf import RFStar, StructRF
+
+ALL_ROWS = {"trees": 1, "replace": False, "max_samples": 1.0}
+STUMP = {**ALL_ROWS, "max_depth": 1, "min_split": 2}
+SMALLEST_LEAVES = {**ALL_ROWS, "max_depth": None, "min_split": 2}
+
+
+def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    D = np.exp(X @ generator.normal(size=(q, c)) + generator.normal(size=(n, c)))
+    return X, D / D.sum(axis=1, keepdims=True)
+
+
+def two_classes(labels: np.ndarray) -> np.ndarray:
+    """Distributions whose two clusters are the labels."""
+    return np.eye(2)[labels]
+
+
+def larger_node(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """More features than are walked side by side, with ties, and up to 400 rows."""
+    generator = np.random.default_rng(seed)
+    n, q = int(generator.integers(30, 400)), int(generator.integers(1, 12))
+    X = generator.normal(size=(n, q))
+    labels = (X @ generator.normal(size=q) + generator.normal(size=n) > 0).astype(int)
+    labels[:2] = [0, 1]
+    for f in range(q):
+        X[:, f] = [X[:, f], np.round(2 * X[:, f]), X[:, f] > 0, np.round(30 * X[:, f])][f % 4]
+    return X[:, generator.permutation(q)], labels
+
+
+def root(model: StructRF | RFStar) -> tuple[int, float, float]:
+    tree = model.trees_[0]
+    return int(tree.feature[0]), float(tree.threshold[0]), float(tree.gain[0])

@@ -1,0 +1,72 @@
+"""Pages of a report about nothing, for tests of how it is written."""
+
+from ldlrepro.compare.collect import UnitScores
+from ldlrepro.compare.verdicts import VerdictRow
+from ldlrepro.report.content import (
+    PaperPage,
+    ReportContent,
+)
+from ldlrepro.runs.records import FoldRow
+
+
+def fold(number: int, **changes: object) -> FoldRow:
+    values = {"status": "ok", "params": {"depth": 5 + number, "trees": 50, "random_state": number}}
+    return FoldRow("cv", "toy", "rf", 0, number, **{**values, **changes})
+
+
+def unit(method: str = "rf", dataset: str = "toy", protocol: str = "cv", **changes) -> UnitScores:
+    values = {
+        "rows": [fold(0), fold(1)],
+        "scores": {"kl": [0.10, 0.12], "cosine": [0.9, 0.8]},
+        "source": "local",
+    }
+    return UnitScores(protocol, dataset, method, **{**values, **changes})
+
+
+def cell(verdict: str = "reproduced", metric: str = "kl", **changes) -> VerdictRow:
+    values = {
+        "paper": "demo",
+        "table": "1",
+        "dataset": "toy",
+        "setting": "",
+        "method": "RF",
+        "metric": metric,
+        "printed": "0.110",
+        "printed_std": "0.010",
+        "better": "lower",
+        "verdict": verdict,
+    }
+    if verdict in ("reproduced", "better", "worse"):
+        values |= {
+            "measured": 0.11123456789,
+            "measured_std": 0.0141,
+            "n_folds": 2,
+            "expected_folds": 2,
+            "deviation": 0.0112,
+            "band": 0.0141,
+            "source": "local",
+            "protocol": "cv",
+            "method_id": "rf",
+            "unit_dataset": "toy",
+        }
+    return VerdictRow(**{**values, **changes})
+
+
+def page(rows: list[VerdictRow] | None = None, units: list[UnitScores] | None = None, **changes):
+    values = {
+        "id": "demo",
+        "title": "A demonstration",
+        "authors": "A. Author",
+        "venue": "Nowhere",
+        "year": 2020,
+        "protocols": [(["folds"], "Two folds.")],
+        "rows": [cell()] if rows is None else rows,
+        "tables": {"1": "one measure"},
+        "units": [unit()] if units is None else units,
+    }
+    return PaperPage(**{**values, **changes})
+
+
+def content(*pages: PaperPage, **changes) -> ReportContent:
+    values = {"generated_at": "2026-01-01", "version": "0.1.0", "git_commit": "abc", "machine": "m"}
+    return ReportContent(list(pages) or [page()], **{**values, **changes})
