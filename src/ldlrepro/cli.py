@@ -11,51 +11,9 @@ from pathlib import Path
 
 from ldlrepro import __version__
 from ldlrepro.arguments import positive, seconds
+from ldlrepro.cli_texts import EPILOG, EXAMPLES, IDS, STORE
 from ldlrepro.errors import UserError, nearest, of_the_disk
 from ldlrepro.runs import numerics
-
-EPILOG = """\
-Examples:
-  ldlrepro verdicts                      which printed numbers hold, per paper
-  ldlrepro verdicts mslp --show worse    the cells of one paper that miss
-  ldlrepro schedule structrf             how long the paper takes on 32 cores
-  ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl
-  ldlrepro fetch sjaffe                  get and check one data set
-  ldlrepro run structrf sjaffe sa_bfgs   compute one unit by hand
-  snakemake --cores 32 structrf          compute a whole paper
-Run it in the checkout, where results/ and data/ are. `ldlrepro VERB --help` tells more.
-"""
-
-EXAMPLES = {
-    "methods": ["ldlrepro methods"],
-    "datasets": ["ldlrepro datasets --json"],
-    "papers": ["ldlrepro papers"],
-    "images": ["ldlrepro images drawn_fgnet", "ldlrepro images drawn_fgnet --show grayscale"],
-    "check": ["ldlrepro check ../mine/my_method.yaml"],
-    "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
-    "claims": ["ldlrepro claims structrf"],
-    "leaderboard": ["ldlrepro leaderboard structrf", "ldlrepro leaderboard mslp --measure cosine"],
-    "experiment": ["ldlrepro experiment structrf split_search"],
-    "status": ["ldlrepro status"],
-    "explain": [
-        "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
-        'ldlrepro explain "ldldf/4/sjaffe/combination RF+RF/LDLDF/kl"',
-    ],
-    "fetch": ["ldlrepro fetch sjaffe movie", "ldlrepro fetch movie --mirror /data --offline"],
-    "run": [
-        "ldlrepro run structrf sjaffe sa_bfgs",
-        "ldlrepro run mslp m2b aa_knn@grid --folds 0-4",
-    ],
-    "ui": ["ldlrepro ui structrf", "ldlrepro ui --port 5001"],
-    "sync": ["ldlrepro sync mslp", "ldlrepro sync mslp --tracking-uri http://localhost:5000"],
-}
-IDS = {
-    "dataset": "data set id; `ldlrepro datasets` lists them",
-    "method": "method id, maybe with @variant; `ldlrepro methods` lists them",
-    "paper": "paper id; `ldlrepro papers` lists them",
-    "protocol": "protocol id; `ldlrepro papers` lists them",
-}
-STORE = "MLflow store; default: config, MLFLOW_TRACKING_URI"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -299,6 +257,23 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     run.add_argument("--threads", type=positive, default=1, help="threads; they change no bit")
     run.add_argument("--fresh", action="store_true", help="compute finished folds again")
     _add_seed(run)
+
+    trial = _verb(
+        verbs,
+        "try",
+        "ldlrepro.trials.trial",
+        "Compare methods or settings without looking at a test row: the training rows of one fold "
+        "are cut again, and a fifth of them judges. Whatever is done is kept for the next trial.",
+        json=True,
+    )
+    trial.add_argument("protocol", help=IDS["protocol"])
+    trial.add_argument("dataset", help=IDS["dataset"])
+    trial.add_argument("method", nargs="+", help="the first is what the others are compared with")
+    trial.add_argument("--cuts", type=positive, default=5, help="how many; default %(default)s")
+    trial.add_argument("--fold", type=int, default=0, help="its position; default %(default)s")
+    trial.add_argument("--measure", help="to compare by; default what the protocol selects by")
+    trial.add_argument("--threads", type=positive, default=1, help="threads; they change no bit")
+    _add_seed(trial)
 
     experiment = _verb(
         verbs,

@@ -80,7 +80,7 @@ def folds(args: argparse.Namespace) -> int:
     plan.protocol(args.protocol)
     config.load_dataset(args.dataset)
     path = RESULTS / "folds" / args.protocol / f"{args.dataset}.npz"
-    seed = folds.folds_seed(_seed(args), args.protocol, args.dataset)
+    seed = folds.folds_seed(global_seed(args), args.protocol, args.dataset)
     meta: dict[str, object] = {"protocol": args.protocol, "dataset": args.dataset}
     try:
         data = load_ready(DATA / "ready" / f"{args.dataset}.npz")
@@ -92,7 +92,7 @@ def folds(args: argparse.Namespace) -> int:
     except DataUnavailable as error:
         made, found = [], {"available": False, "text": str(error)}
     else:
-        made = protocol_folds(args.protocol, data, _seed(args), DATA)
+        made = protocol_folds(args.protocol, data, global_seed(args), DATA)
         rows = rows_to_compare(data, DATA)
         report = leaks.check_leaks(rows, data.D, made, data.groups)
         if report.broken:
@@ -122,8 +122,7 @@ def run(args: argparse.Namespace) -> int:
     # Only by hand: of the jobs of a workflow, which name their folds, each would try it again.
     again = not args.folds
     make_inputs(unit.dataset, unit.protocol, args.seed, again)
-    if config.load_method(unit.method).get("needs", {}).get("images"):
-        _make_pixels(unit, args.threads, again)
+    make_pixels_of(unit, args.threads, again)
     chunks = [plan.Chunk.parse(unit, args.folds)] if args.folds else plan.chunks(unit)
     since, lacking = 0.0, ""
     for chunk in chunks:
@@ -133,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
             folds=RESULTS / "folds" / unit.protocol / f"{unit.dataset}.npz",
             record=plan.record_path(RESULTS, chunk),
             journal=_journal(unit),
-            seed=_seed(args),
+            seed=global_seed(args),
             threads=args.threads,
             fresh=args.fresh,
             since=since,
@@ -150,10 +149,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _make_pixels(unit: plan.Unit, threads: int, again: bool) -> None:
+def make_pixels_of(unit: plan.Unit, threads: int, again: bool = True) -> None:
+    """Where the method reads images and the pixels are missing."""
     from ldlrepro.data import DataUnavailable
     from ldlrepro.data.pixels import load_pixels, pixels_path
 
+    if not config.load_method(unit.method).get("needs", {}).get("images"):
+        return
     try:
         if pixels_path(unit.dataset, DATA).is_file():
             load_pixels(pixels_path(unit.dataset, DATA))
@@ -232,7 +234,7 @@ def _meta(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _seed(args: argparse.Namespace) -> int:
+def global_seed(args: argparse.Namespace) -> int:
     return int(config.load_run_config()["seed"] if args.seed is None else args.seed)
 
 

@@ -68,7 +68,7 @@ def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
     common = _provenance(job, spec)
     try:
         data = load_ready(job.ready)
-        X, pixels_sha256 = _features(job, spec, data)
+        X, pixels_sha256 = features(unit, job.ready, data)
         folds, folds_sha256 = _chunk_folds(job, data.fingerprint["data_sha256"])
         with cards.held(plan.resources(unit)["gpu"], "/".join(_names(unit)), say) as names:
             common |= {
@@ -128,20 +128,24 @@ def _run_folds(
     return rows, predictions
 
 
-def _features(job: UnitJob, spec: Mapping[str, Any], data: Dataset) -> tuple[Any, str]:
-    """What the method reads, a table of features or pixels; of pixels also their digest."""
+def features(unit: plan.Unit, ready: Path, data: Dataset) -> tuple[Any, str]:
+    """What the method reads, a table of features or pixels; of pixels also their digest.
+
+    ``ready`` is the file of ``data``, beside which pixels stand.
+    """
+    spec = config.load_method(unit.method)
     if not spec.get("needs", {}).get("images"):
         if data.X.shape[1] == 0:
             raise DataUnavailable(f"needs features: {data.id} has photographs only")
         return data.X, ""
-    X, about = load_pixels(job.ready.with_name(f"{job.ready.stem}.pixels.npy"))
+    X, about = load_pixels(ready.with_name(f"{ready.stem}.pixels.npy"))
     if about["data_sha256"] != data.fingerprint["data_sha256"]:
         raise UserError(
-            f"{X.path}: made for other rows than {job.ready} holds. Delete it and run snakemake "
+            f"{X.path}: made for other rows than {ready} holds. Delete it and run snakemake "
             "again; it makes new pixels."
         )
     if spec["scaling"] != "none":
-        raise UserError(f"{job.chunk.unit.method}: scaling: pixels are not scaled here; write none")
+        raise UserError(f"{unit.method}: scaling: pixels are not scaled here; write none")
     return X, str(about["sha256"])
 
 

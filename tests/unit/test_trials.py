@@ -1,0 +1,168 @@
+"""`ldlrepro try`: methods compared on rows cut from training rows; no test row is looked at."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldlrepro import cli
+from ldlrepro.compare.significance import corrected_t
+from ldlrepro.protocols.folds import read_folds
+from ldlrepro.trials import Outcome, compared, cuts
+
+TRIALS = Path("results/trials/tiny/toy.jsonl")
+SHUFFLED = {"scheme": "kfold", "folds": 4, "validation": "next_fold"}
+APART = {"scheme": "leave_one_group_out", "validation": "none"}
+
+
+def ask(capsys, *arguments: str) -> tuple[int, str, str]:
+    status = cli.main(["try", "tiny", "toy", *arguments])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+# ---------------------------------------------------------------------- cuts
+
+
+def test_all_rows_of_a_cut_are_training_rows_and_none_is_on_both_sides():
+    train = np.arange(5, 105)
+    made = cuts(SHUFFLED, train, None, 6, ("seed",))
+    assert len(made) == 6
+    for cut in made:
+        assert sorted([*cut.train, *cut.test]) == train.tolist()
+        assert len(cut.test) == 20
+        assert set(cut.validation) <= set(cut.train)
+        assert len(cut.validation) == 8
+    assert len({tuple(cut.test) for cut in made}) == 6
+
+
+def test_persons_stay_whole_where_the_protocol_keeps_them_apart():
+    groups = np.repeat(np.arange(30), 5)
+    train = np.flatnonzero(groups >= 10)
+    for cut in cuts(APART, train, groups, 5, ("seed",)):
+        held = set(groups[cut.test])
+        assert len(held) == 4
+        assert not held & set(groups[cut.train])
+        assert len(cut.validation) == 0
+    mixed = cuts(SHUFFLED, train, groups, 1, ("seed",))[0]
+    assert set(groups[mixed.test]) & set(groups[mixed.train])
+
+
+def test_features_and_labels_of_test_rows_change_nothing(ready, capsys):
+    _, usual, _ = ask(capsys, "near", "near@grid", "--json")
+    folds, _ = read_folds(Path("results/folds/tiny/toy.npz"))
+    path = Path("data/ready/toy.npz")
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = dict(stored)
+    for name in ("X", "D"):
+        arrays[name][folds[0].test] = arrays[name][folds[0].test][::-1]
+    np.savez(path, **arrays)
+    TRIALS.unlink()
+    _, again, _ = ask(capsys, "near", "near@grid", "--json")
+    scores = [[row["scores"] for row in json.loads(text)] for text in (usual, again)]
+    assert scores[0] == scores[1]
+
+
+# ---------------------------------------------------------------------- the answer
+
+
+def test_a_line_for_each_method_and_the_first_is_what_the_others_stand_to(ready, capsys):
+    status, out, err = ask(capsys, "near", "near@n_neighbors=30", "train_mean")
+    assert status == 0
+    head, *lines = out.splitlines()
+    assert head.split()[:2] == ["method", "kl"]
+    assert [line.split()[0] for line in lines] == ["near", "near@n_neighbors=30", "train_mean"]
+    assert " of 5" not in lines[0]
+    assert "0 of 5" in lines[2]
+    assert "15 of 15: train_mean, cut 4, kl" in err
+
+
+def test_better_and_p_by_hand():
+    made = cuts(APART, np.arange(100), np.arange(100), 3, ("seed",))
+    first = [Outcome({"kl": kl}, 1.0) for kl in (0.5, 0.5, 0.5)]
+    other = [Outcome({"kl": kl}, 2.0) for kl in (0.4, 0.45, 0.55)]
+    _, row = compared({"a": first, "b": other}, made, "kl")
+    assert (row["better"], row["of"], row["fit_s"]) == (2, 3, 2.0)
+    assert row["p"] == pytest.approx(corrected_t([0.1, 0.05, -0.05], 80, 20))
+    assert row["scores"] == {"kl": [0.4, 0.45, 0.55]}
+
+
+def test_higher_is_better_where_the_measure_says_so():
+    made = cuts(APART, np.arange(10), np.arange(10), 2, ("seed",))
+    first = [Outcome({"cosine": value}, 1.0) for value in (0.5, 0.5)]
+    other = [Outcome({"cosine": value}, 1.0) for value in (0.6, 0.7)]
+    assert compared({"a": first, "b": other}, made, "cosine")[1]["better"] == 2
+
+
+def test_a_method_that_fails_is_named_and_the_others_go_on(ready, capsys):
+    status, out, _ = ask(capsys, "near", "near@n_neighbors=0", "--cuts", "2")
+    assert status == 1
+    near, broken = out.splitlines()[1:]
+    assert "failed" not in near
+    assert "2 of 2 failed: n_neighbors" in broken
+
+
+def test_ages_are_compared_in_years(checkout, capsys):
+    checkout.edit("config/datasets/drawn_fgnet.yaml", "persons: 12", "persons: 4")
+    given = ["drf_fgnet", "drawn_fgnet", "train_mean", "uniform", "--measure", "mae"]
+    assert cli.main(["try", *given, "--cuts", "2"]) == 0
+    head, mean, uniform = capsys.readouterr().out.splitlines()
+    assert head.split()[:3] == ["method", "mae", "cs5"]
+    assert 3 < float(mean.split()[1]) < 40
+    assert float(uniform.split()[1]) > float(mean.split()[1])
+
+
+# ---------------------------------------------------------------------- kept
+
+
+def test_a_trial_goes_on_with_what_an_earlier_one_has_done(ready, capsys):
+    _, out, _ = ask(capsys, "near", "--cuts", "2")
+    lines = TRIALS.read_text(encoding="utf-8").split("\n")
+    TRIALS.write_text("\n".join([*lines[:-1], lines[-1][:30]]), encoding="utf-8")  # killed in it
+    _, again, err = ask(capsys, "near", "--cuts", "2")
+    assert [line.endswith("from an earlier trial") for line in err.splitlines()] == [True, False]
+    assert again.split()[:20] == out.split()[:20]
+    _, _, err = ask(capsys, "near", "--cuts", "2")
+    assert err.count("from an earlier trial") == 2
+
+
+@pytest.mark.parametrize("change", [["--fold", "1"], ["--seed", "5"]], ids=str)
+def test_other_rows_and_seeds_are_other_trials(ready, capsys, change):
+    ask(capsys, "near@grid", "--cuts", "2")
+    _, _, err = ask(capsys, "near@grid", "--cuts", "2", *change)
+    assert "earlier trial" not in err
+
+
+def test_another_setting_under_the_same_name_is_another_trial(ready, capsys):
+    ask(capsys, "near", "--cuts", "2")
+    ready.edit("config/methods/near.yaml", "n_neighbors: 4", "n_neighbors: 5")
+    _, _, err = ask(capsys, "near", "--cuts", "2")
+    assert "earlier trial" not in err
+
+
+# ---------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["near", "--measure", "cosin"], "Did you mean 'cosine'?"),
+        (["near", "--measure", "mae"], "no measure 'mae' here"),
+        (["near", "--fold", "4"], "tiny has folds 0-3 on toy, not 4"),
+        (["near", "true_labels"], "true_labels is given the labels that judge it"),
+        (["nears"], "Did you mean 'near'?"),
+        (["near", "--cuts", "0"], "'0'"),
+    ],
+    ids=str,
+)
+def test_a_mistake_is_told_before_anything_is_fitted(ready, capsys, arguments, words):
+    try:
+        status, _, err = ask(capsys, *arguments)
+    except SystemExit as stopped:
+        status, err = stopped.code, capsys.readouterr().err
+    assert (status, "Traceback" in err) == (2, False)
+    assert words in err
+    assert not TRIALS.exists()
