@@ -116,9 +116,10 @@ def claims(args: argparse.Namespace) -> int:
 
     wanted = args.paper or [p for p in config.paper_ids() if not config.load_paper(p)["synthetic"]]
     rows = [asdict(row) for paper in wanted for row in paper_page(paper, RESULTS, DATA).claims]
-    return answer(
-        args, rows, ("id", "verdict", "printed", "measured", "datasets", "text", "evidence")
-    )
+    columns = ["id", "verdict", "printed", "measured", "datasets", "text", "evidence"]
+    if any(row["stand_in"] for row in rows):
+        columns.insert(2, "stand_in")
+    return answer(args, rows, columns)
 
 
 def leaderboard(args: argparse.Namespace) -> int:

@@ -51,6 +51,17 @@ def test_a_claim_holds_where_all_comparisons_come_out():
     assert (claim.evidence, claim.datasets) == ("", 2)
 
 
+def test_a_claim_says_on_what_it_was_tested_in_place_of_the_papers_data():
+    claim = {"id": "c", "text": "t", "stand_in": "drawn faces", "untested": "no photographs"}
+    (found,) = claim_rows("p", [claim], Evidence([], {}, {}))
+    assert (found.stand_in, found.verdict, found.evidence) == (
+        "drawn faces",
+        UNTESTED,
+        "no photographs",
+    )
+    assert judge(BEST, sets(0.3)).stand_in == ""
+
+
 def test_it_holds_partly_where_more_than_half_do_and_names_the_others():
     claim = judge(BEST, sets(0.3, 0.4, 0.1))
     assert (claim.verdict, claim.measured, claim.evidence) == (PARTLY, "2 of 3", "not: 2 kl")

@@ -221,6 +221,22 @@ def test_claims_are_counted_on_the_front_page_and_shown_with_their_evidence(tmp_
     assert '<th scope="col" class="n">◐ holds partly</th>' in text
 
 
+def test_claims_on_stand_ins_are_counted_and_shown_apart(tmp_path):
+    claims = [
+        ClaimRow("demo", "a", "RF first", "holds", "3 of 3", "3 of 3", ""),
+        ClaimRow("demo", "b", "RF first", "holds", "", "2 of 2", "", stand_in="drawn faces"),
+        ClaimRow("demo", "c", "RF fast", "fails", "", "0 of 2", "slow", stand_in="drawn faces"),
+    ]
+    text, reading = written(content(page(claims=claims)), tmp_path)
+    counts = text.partition("counted apart.</caption>")[2].partition("</tbody>")[0]
+    assert re.findall(r'<td class="n">(.*?)</td>', counts) == ["1", "0", "0", "0", "1 of 2 hold"]
+    own, apart = text.split("On a stand-in: drawn faces")
+    assert 'id="/demo/claim/a"' in own
+    assert 'id="/demo/claim/b"' in apart
+    assert 'id="/demo/claim/c"' in apart
+    assert all(reading.ids[f"/demo/claim/{name}"] == 1 for name in "abc")
+
+
 def test_an_experiment_shows_its_tables_and_where_they_come_from(tmp_path):
     text, reading = written(rich_content(), tmp_path)
     assert "/demo/experiment/times" in reading.ids

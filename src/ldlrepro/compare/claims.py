@@ -51,6 +51,8 @@ class ClaimRow:
     """Exceptions or values, for people; the reason where it was not tested."""
     datasets: int = 0
     """How many data sets the verdict rests on; 0 where an experiment measured other things."""
+    stand_in: str = ""
+    """On what it was tested in place of the paper's own data."""
 
 
 def claim_rows(
@@ -60,16 +62,28 @@ def claim_rows(
 
 
 def _claim(paper: str, claim: Mapping[str, Any], evidence: Evidence) -> ClaimRow:
-    said = (paper, claim["id"], claim["text"])
-    if "untested" in claim:
-        return ClaimRow(*said, UNTESTED, "", "", claim["untested"])
-    test = claim["test"]
-    on_paper, here = _TESTS[test["kind"]](test, evidence)
-    if not here.of:
-        reason = here.refusal or why_none(test, evidence, _names(test))
-        return ClaimRow(*said, UNTESTED, str(on_paper), "", reason)
-    verdict = _verdict(on_paper, here)
-    return ClaimRow(*said, verdict, str(on_paper), str(here), _in_words(here), len(here.datasets))
+    verdict, printed, measured, datasets = UNTESTED, "", "", 0
+    told = claim.get("untested", "")
+    if "test" in claim:
+        test = claim["test"]
+        on_paper, here = _TESTS[test["kind"]](test, evidence)
+        printed = str(on_paper)
+        if here.of:
+            verdict, measured, datasets = _verdict(on_paper, here), str(here), len(here.datasets)
+            told = _in_words(here)
+        else:
+            told = here.refusal or why_none(test, evidence, _names(test))
+    return ClaimRow(
+        paper,
+        claim["id"],
+        claim["text"],
+        verdict,
+        printed,
+        measured,
+        told,
+        datasets,
+        claim.get("stand_in", ""),
+    )
 
 
 def _names(test: Mapping[str, Any]) -> list[str]:
