@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ldlrepro.models.forest import RFRegression
 from ldlrepro.models.knn import AAKNN
+
+if TYPE_CHECKING:
+    from ldlrepro.models._squares_forest import SquaresForest
 
 KINDS = ("rf", "xgb", "knn", "lr")
 
@@ -59,11 +62,12 @@ class Boosted:
 
     One thread, because xgboost sums histograms in another order with another number of threads.
     Absent entries of compressed data are missing values to xgboost; it learns on which side of a
-    split they go.
+    split they go. Where nothing is missing and every label has trees of its own, compiled code of
+    ours grows the same trees: the same bits in a fraction of the time.
     """
 
     def __init__(self, settings: Settings, seed: int) -> None:
-        self.rounds = settings.trees
+        self.settings = settings
         self.parameters = {
             "objective": "reg:squarederror",
             "eta": settings.learning_rate,
@@ -75,21 +79,44 @@ class Boosted:
             "nthread": 1,
             "verbosity": 0,
         }
-        self.max_bin = settings.max_bin
 
     def fit(self, F: Any, D: np.ndarray) -> Boosted:
         import xgboost
 
-        if self.parameters["tree_method"] == "hist":
-            self.parameters["max_bin"] = self.max_bin
-            data: xgboost.DMatrix = xgboost.QuantileDMatrix(F, D, max_bin=self.max_bin, nthread=1)
+        asked = self.settings
+        if asked.tree_method == "hist":
+            self.parameters["max_bin"] = asked.max_bin
+            data: xgboost.DMatrix = xgboost.QuantileDMatrix(F, D, max_bin=asked.max_bin, nthread=1)
         else:
             data = xgboost.DMatrix(F, D, nthread=1)
-        self.booster_ = xgboost.train(self.parameters, data, self.rounds)
+        if _grown_here(asked, F):
+            self._answer = _grown(asked, F, D, *data.get_quantile_cut()).predict
+        else:
+            self._answer = xgboost.train(self.parameters, data, asked.trees).inplace_predict
         return self
 
     def predict(self, F: Any) -> np.ndarray:
-        return np.asarray(self.booster_.inplace_predict(F), dtype=np.float64)
+        return np.asarray(self._answer(F), dtype=np.float64)
+
+
+def _grown_here(asked: Settings, F: Any) -> bool:
+    return (
+        asked.tree_method == "hist"
+        and asked.multi_strategy == "one_output_per_tree"
+        and asked.base_score is not None
+        and not hasattr(F, "tocsr")
+    )
+
+
+def _grown(
+    asked: Settings, F: np.ndarray, D: np.ndarray, starts: np.ndarray, cuts: np.ndarray
+) -> SquaresForest:
+    from ldlrepro.models._squares_forest import SquaresForest
+
+    # The first cut of a feature is below its least value.
+    edges = [part[1:] for part in np.split(cuts, starts[1:-1].astype(np.int64))]
+    forest = SquaresForest(edges, asked.base_score or 0.0)
+    return forest.fit(F, D, asked.trees, asked.depth, asked.learning_rate)
 
 
 class Linear:
