@@ -27,9 +27,15 @@ TABLES = """tables:
 """
 
 
-def record(method: str, seconds: list[float], source: str = LOCAL, cpu: str = "this one") -> dict:
+def record(
+    method: str,
+    seconds: list[float],
+    source: str = LOCAL,
+    cpu: str = "this one",
+    code: str = "this code",
+) -> dict:
     """Wall seconds are random: only those of the processor count."""
-    cost = {"predict_cpu_s": 0.1, "machine": {"cpu": cpu}}
+    cost = {"predict_cpu_s": 0.1, "machine": {"cpu": cpu}, "code_sha256": code}
     rows = [
         FoldRow(
             "tiny",
@@ -79,12 +85,15 @@ def test_seconds_of_another_machine_are_no_yardstick(timed):
     assert searched.measured == pytest.approx(16.0)
 
 
-def test_seconds_of_another_processor_or_unknown_ones_are_not_judged(timed):
+def test_seconds_of_another_processor_or_code_or_unknown_ones_are_not_judged(timed):
     plain = record("near", [2.0] * 4)
     unknown = record("near@grid", [7.0] * 4)
     first = unknown["tiny", "toy", "near@grid"].rows[0]
     first.fit_cpu_s = first.predict_cpu_s = 0.0
-    for other in (record("near@grid", [7.0] * 4, cpu="another"), unknown):
+    elsewhere, changed = (
+        record("near@grid", [7.0] * 4, **other) for other in ({"cpu": "another"}, {"code": "newer"})
+    )
+    for other in (elsewhere, changed, unknown):
         _, searched, _ = verdict_rows("tiny", plain | other, {})
         assert (searched.verdict, searched.measured) == ("not run", None)
 

@@ -141,7 +141,10 @@ def _why_not(cell: plan.Cell, scored: UnitScores | None) -> str:
         if failed:
             return f"failed: {failed[0].error.strip().splitlines()[-1]}"
         if cell.row["metric"] in TIMES:
-            return "no time to compare it with: `compared_to` of the table, run on the same machine"
+            return (
+                "no time to compare it with: `compared_to` of the table, run on the same kind of "
+                "processor by the same code"
+            )
         return f"no measure of this kind yet: {cell.row['metric']}"
     dataset = config.load_dataset(cell.unit.dataset)
     public = any(file.get("urls") for file in dataset.get("files", []))

@@ -58,7 +58,7 @@ class MeasuredBy:
     def seconds(
         self, cell: plan.Cell, scored: UnitScores, local: Units, reference: Units
     ) -> list[float]:
-        """Per fold; nothing where the yardstick has no record from a processor of this kind."""
+        """Per fold; nothing where the yardstick was timed on another processor or by other code."""
         yardstick = self._yardstick(cell)
         if yardstick is None or yardstick.unit is None:
             return []
@@ -66,7 +66,7 @@ class MeasuredBy:
         records = local if scored.source == LOCAL else reference
         other = records.get((unit.protocol, unit.dataset, unit.method))
         taken = _seconds(other) if other else []
-        if not taken or not other or _processors(other) != _processors(scored):
+        if not taken or not other or not _timed_alike(scored, other):
             return []
         scale = float(yardstick.row["mean"]) / statistics.fmean(taken)
         return [scale * value for value in _seconds(scored)]
@@ -110,8 +110,13 @@ def _seconds(scored: UnitScores) -> list[float]:
     return seconds if all(seconds) else []
 
 
-def _processors(scored: UnitScores) -> set[str]:
-    return {row.machine.get("cpu", "") for row in scored.rows if row.status == OK}
+def _timed_alike(one: UnitScores, other: UnitScores) -> bool:
+    """On the same kind of processor; and two settings of a method also by the same code of it."""
+    rows = [[row for row in unit.rows if row.status == OK] for unit in (one, other)]
+    processors = [{row.machine.get("cpu", "") for row in of_unit} for of_unit in rows]
+    codes = [{row.code_sha256 for row in of_unit} for of_unit in rows]
+    classes = {config.load_method(unit.method)["class"] for unit in (one, other)}
+    return processors[0] == processors[1] and (len(classes) > 1 or codes[0] == codes[1])
 
 
 def _place(row: Mapping[str, Any]) -> tuple[str, ...]:
