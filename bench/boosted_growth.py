@@ -30,8 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     numerics.pin()
     X, D, _, _ = fold(given.dataset)
+    model: Any = load("ldldf")
     for layer in given.layers:
-        asked = load("ldldf")._settings(layer - 1)
+        asked = model._settings(layer - 1)
         for fit in (ours, theirs):
             fit(asked, X[:50], D[:50])  # loads and compiles
         print(f"layer {layer}: {compared(asked, X, D, given.repeats)}", flush=True)
