@@ -71,6 +71,14 @@ def test_trees_of_every_depth_have_the_bits_of_xgboost(seed, depth):
     assert_same_bits(settings(depth=depth), X[:200], D[:200], X[200:])
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_so_do_splits_that_improve_little_on_much(seed):
+    """Degrees far from where boosting starts, so that the rounding of large gains matters."""
+    X, D = problem(seed, n=1500, q=60, c=6)
+    D = (D + 5.0) / (D + 5.0).sum(axis=1, keepdims=True)
+    assert_same_bits(settings(trees=30, depth=8), X[:1200], D[:1200], X[1200:])
+
+
 @pytest.mark.parametrize(
     "changes",
     [

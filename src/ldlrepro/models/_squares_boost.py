@@ -1,11 +1,11 @@
 # mypy: disable-error-code="no-untyped-def"
 """Trees boosted by squared error as xgboost grows them, compiled for small nodes: the same bits.
 
-xgboost's histogram method looks at every bin of every feature in every node, but most nodes of deep
-trees have fewer rows than a feature has bins. Here those are searched by their rows, and in larger
-ones all gains are computed at one go in single precision; only the best are computed again as
-xgboost does it, which rounds weights, the gain of the unsplit node and improvements to single
-precision and takes the first of equals. One tree per label and round, lambda 1, no missing values.
+xgboost's histogram method looks at every bin of every feature in every node, one after the other.
+Here the gains of all features are computed side by side, and nodes with fewer rows than a feature
+has bins are searched by their rows. Gains are rounded where xgboost rounds them, and of equal ones
+the lower feature wins, then the lower bin. One tree per label and round, lambda 1, no missing
+values.
 
 Sums of gradients are exact in double precision unless degrees differ by many orders of magnitude;
 then the order in which they are added may decide between equals.
@@ -27,8 +27,6 @@ LEAF = -1
 LEAST_GAIN = np.float32(1e-6)
 FEW_ROWS = 12
 """Nodes up to this size are searched without histograms."""
-_ROUNDING = np.float32(2e-6)
-"""Relative; more than gains in single precision can be wrong."""
 
 
 class Room(NamedTuple):
@@ -62,41 +60,45 @@ def _weight(total, n):
 
 @compiled
 def _gain(total, n):
-    w = np.float64(_weight(total, n))
-    return -(2.0 * total * w + (n + 1.0) * (w * w))
+    """Of a node as it is: squared in double precision, divided in single."""
+    return np.float32(total * total) / np.float32(n + 1)
 
 
 @compiled
 def _improvement(left, n_left, total, n, before):
-    """Of a split, rounded where xgboost rounds."""
-    gain = _gain(left, n_left) + _gain(total - left, n - n_left)
-    return np.float32(gain - before)
+    return _gain(left, n_left) + _gain(total - left, n - n_left) - before
 
 
 @compiled
 def _raise_highest(room, total, n):
-    """Gains of the present splits, one of each feature, in single precision."""
+    """Takes in the present splits, one of each feature."""
     left, below, highest = room.left, room.below, room.highest
     one, all_and_one = np.float32(1.0), np.float32(n + 1)
     for f in range(len(highest)):
-        here, there = np.float32(left[f]), np.float32(total - left[f])
-        gain = here * here / (below[f] + one) + there * there / (all_and_one - below[f])
+        here, there = left[f], total - left[f]
+        gain = np.float32(here * here) / (below[f] + one)
+        gain += np.float32(there * there) / (all_and_one - below[f])
         highest[f] = max(highest[f], gain)
 
 
 @compiled
-def _candidates_from(room, before):
-    """The gain from which on a feature may hold the best split; none where no split is worth it."""
+def _first_of_the_best(room, before):
+    """The feature of the best split, and what it improves; -1 where no split is worth it."""
     top = np.float32(0.0)
     for gain in room.highest:
         top = max(top, gain)
-    if top + _ROUNDING * top - before <= LEAST_GAIN:
-        return np.float32(np.inf)
-    return top - _ROUNDING * top
+    best = top - before
+    if best <= LEAST_GAIN:
+        return LEAF, best
+    for f in range(len(room.highest)):
+        if room.highest[f] - before == best:
+            break
+    return f, best
 
 
 @compiled
 def _search_histogram(sums, counts, total, n, before, room):
+    """The last slot that goes to the left, and the sum there; -1 where the node is a leaf."""
     features = len(room.highest)
     room.left[:] = 0.0
     room.below[:] = 0.0
@@ -106,28 +108,30 @@ def _search_histogram(sums, counts, total, n, before, room):
             room.left[f] += sums[start + f]
             room.below[f] += counts[start + f]
         _raise_highest(room, total, n)
-    least = _candidates_from(room, before)
-    best, where, best_left = LEAST_GAIN, LEAF, 0.0
-    for f in range(features):
-        if room.highest[f] < least:
-            continue
-        left, n_left = 0.0, 0
+    f, best = _first_of_the_best(room, before)
+    left, n_left, slot = 0.0, 0, LEAF
+    if f != LEAF:
         for slot in range(f, len(sums), features):
-            if counts[slot] == 0:
-                continue
             left += sums[slot]
             n_left += int(counts[slot])
-            if n_left == n:
+            if _improvement(left, n_left, total, n, before) == best:
                 break
-            found = _improvement(left, n_left, total, n, before)
-            if found > best:
-                best, where, best_left = found, slot, left
-    return where, best_left
+    return slot, left
+
+
+@compiled
+def _up_to(slots, gradients, rows, f, slot):
+    left, n_left = 0.0, 0
+    for row in rows:
+        if slots[row, f] <= slot:
+            left += gradients[row]
+            n_left += 1
+    return left, n_left
 
 
 @compiled
 def _search_rows(slots, gradients, rows, total, before, room):
-    """Every row is a split of every feature: rows up to its own bin go to the left."""
+    """The same; the bin of every row is a split of every feature."""
     features, n = len(room.highest), len(rows)
     left, below = room.left, room.below
     room.highest[:] = 0.0
@@ -141,28 +145,16 @@ def _search_rows(slots, gradients, rows, total, before, room):
                     left[f] += gradient
                     below[f] += np.float32(1.0)
         _raise_highest(room, total, n)
-    least = _candidates_from(room, before)
-    best, where, best_left = LEAST_GAIN, LEAF, 0.0
-    for f in range(features):
-        if room.highest[f] < least:
-            continue
-        best_here, where_here, left_here = best, LEAF, 0.0
+    f, best = _first_of_the_best(room, before)
+    where, sum_there = LEAF, 0.0
+    if f != LEAF:
         for row in rows:
-            at = slots[row, f]
-            sum_left, n_left = 0.0, 0
-            for other in rows:
-                if slots[other, f] <= at:
-                    sum_left += gradients[other]
-                    n_left += 1
-            if n_left == n:
-                continue
-            found = _improvement(sum_left, n_left, total, n, before)
-            # Of equal splits of a feature the one of the lower bin, as bins are visited in order.
-            if found > best_here or (found == best_here and where_here != LEAF and at < where_here):
-                best_here, where_here, left_here = found, at, sum_left
-        if where_here != LEAF:
-            best, where, best_left = best_here, where_here, left_here
-    return where, best_left
+            slot = int(slots[row, f])
+            found, n_left = _up_to(slots, gradients, rows, f, slot)
+            as_good = _improvement(found, n_left, total, n, before) == best
+            if as_good and (where == LEAF or slot < where):
+                where, sum_there = slot, found
+    return where, sum_there
 
 
 @compiled
@@ -261,7 +253,7 @@ def grow(slots, gradients, max_depth, learning_rate, room, outputs):
         total, here = sums_of[height], rows[begin:end]
         where, left = LEAF, 0.0
         if depth < max_depth and len(here) > 1:
-            before = np.float32(_gain(total, len(here)))
+            before = _gain(total, len(here))
             if len(here) > FEW_ROWS:
                 where, left = _search_histogram(
                     room.sums[h], room.counts[h], total, len(here), before, room
