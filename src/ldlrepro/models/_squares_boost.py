@@ -158,25 +158,15 @@ def _search_rows(slots, gradients, rows, total, before, room):
 
 
 @compiled
-def _add_rows(slots, gradients, rows, sums, counts):
-    features = slots.shape[1]
+def _count(slots, gradients, rows, sign, sums, counts):
+    """Puts rows into a histogram, or takes them out where ``sign`` is -1."""
+    one = np.float32(sign)
     for row in rows:
-        gradient = gradients[row]
-        for f in range(features):
+        gradient = sign * gradients[row]
+        for f in range(slots.shape[1]):
             slot = slots[row, f]
             sums[slot] += gradient
-            counts[slot] += np.float32(1.0)
-
-
-@compiled
-def _take_rows(slots, gradients, rows, sums, counts):
-    features = slots.shape[1]
-    for row in rows:
-        gradient = gradients[row]
-        for f in range(features):
-            slot = slots[row, f]
-            sums[slot] -= gradient
-            counts[slot] -= np.float32(1.0)
+            counts[slot] += one
 
 
 @compiled
@@ -214,11 +204,11 @@ def _hand_down(slots, gradients, larger, smaller, h, room):
     if len(larger) <= FEW_ROWS:
         return
     if len(smaller) <= FEW_ROWS:
-        _take_rows(slots, gradients, smaller, sums[h], counts[h])
+        _count(slots, gradients, smaller, -1.0, sums[h], counts[h])
         return
     sums[h + 1][:] = 0.0
     counts[h + 1][:] = 0.0
-    _add_rows(slots, gradients, smaller, sums[h + 1], counts[h + 1])
+    _count(slots, gradients, smaller, 1.0, sums[h + 1], counts[h + 1])
     for slot in range(sums.shape[1]):
         sums[h, slot] -= sums[h + 1, slot]
         counts[h, slot] -= counts[h + 1, slot]
