@@ -114,6 +114,13 @@ def rich_content() -> ReportContent:
     return content(whole, overhead=[Overhead("demo", 4, 120.0, 0.03)])
 
 
+def test_overhead_is_a_share_of_the_folds_that_tell_it():
+    told, silent = fold(0, fit_s=9.0, predict_s=0.5), fold(1, fit_s=90.0, predict_s=0.5)
+    told.overhead_s, silent.overhead_s = 0.5, 0.0
+    found = Overhead.of(page(units=[unit(rows=[told, silent])]))
+    assert (found.units, found.compute_s, found.overhead_share) == (1, 100.0, pytest.approx(0.05))
+
+
 # ---------------------------------------------------------------------- the HTML file
 
 

@@ -116,7 +116,7 @@ def report_content(results: Path, data: Path) -> ReportContent:
         version=__version__,
         git_commit=provenance.git_commit(),
         machine=f"{provenance.machine()['cpu']}, {platform.system()}",
-        overhead=[_overhead(page) for page in pages if page.units],
+        overhead=[Overhead.of(page) for page in pages if page.units],
         further=_further(results),
         logs=lambda key: _log(results, key),
     )
@@ -137,13 +137,6 @@ def _further(results: Path) -> list[tuple[str, str]]:
 @cache
 def _reference() -> Units:
     return reference_units(config.project_root() / "reference")
-
-
-def _overhead(page: PaperPage) -> Overhead:
-    rows = [row for unit in page.units for row in unit.rows]
-    compute = sum(row.fit_s + row.predict_s for row in rows)
-    outside = sum(row.overhead_s for row in rows)
-    return Overhead(page.id, len(page.units), compute, outside / max(compute + outside, 1e-9))
 
 
 def _left_out(paper: str) -> list[tuple[str, str]]:

@@ -203,6 +203,15 @@ class Overhead:
     compute_s: float
     overhead_share: float
 
+    @classmethod
+    def of(cls, page: PaperPage) -> Overhead:
+        rows = [row for unit in page.units for row in unit.rows]
+        told = [row for row in rows if row.overhead_s]  # 0 where a record does not tell it
+        outside = sum(row.overhead_s for row in told)
+        within = sum(row.fit_s + row.predict_s for row in told)
+        compute = sum(row.fit_s + row.predict_s for row in rows)
+        return cls(page.id, len(page.units), compute, outside / max(outside + within, 1e-9))
+
 
 @dataclass
 class ReportContent:
