@@ -1,5 +1,5 @@
 # make demo    the whole chain on drawn data, then tells where to look
-# make test    all checks
+# make test    all checks, in up to four processes
 # make cluster-test   the workflow on a real SLURM, started here for the test (docs/cluster.md)
 # make bench   speed beside public peers, in an environment of its own; writes docs/benchmarks.md
 # make chaos   kills a small paper again and again, then compares every byte; about 20 minutes
@@ -64,7 +64,7 @@ demo: setup
 	@echo "Next        . $(VENV)/bin/activate && snakemake --cores all mslp   (real data, one paper)"
 
 test: setup
-	@$(RUN) python -m pytest $(TESTS)
+	@$(RUN) python -m pytest -n logical --maxprocesses 4 --dist loadfile $(TESTS)
 
 chaos: setup
 	@$(RUN) python -m tests.chaos --kills $(KILLS) --syncs $(SYNCS) --seed $(SEED)
