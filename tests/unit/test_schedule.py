@@ -65,6 +65,17 @@ def test_jobs_are_the_chunks_of_a_unit_with_the_times_of_its_folds():
     assert len(jobs) == len(plan.chunks(unit))
 
 
+@pytest.mark.parametrize(("threads", "seconds"), [(1, 3.0), (2, 9.0)])
+def test_on_one_thread_the_processor_tells_how_long_a_fold_takes(threads, seconds):
+    unit = plan.Unit("ldldf", "sjaffe", "train_mean")
+    times = {"fit_s": 8.0, "predict_s": 1.0, "fit_cpu_s": 2.5, "predict_cpu_s": 0.5}
+    names = (unit.protocol, unit.dataset, unit.method)
+    row = FoldRow(*names, repeat=0, fold=0, status=OK, threads=threads, **times)
+    record = UnitScores(*names, [row], {}, "local")
+    (job,), _ = jobs_of([unit], {record.key: record}, {})
+    assert job.seconds == seconds
+
+
 def test_more_cores_take_less_time_in_the_answer(capsys):
     found = {}
     for cores in ("1", "32"):
