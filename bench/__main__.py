@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import config, metrics
+from ldlrepro import config
+from ldl import metrics
 from ldlrepro.data import DataUnavailable
 from ldlrepro.files import write_text
 from ldlrepro.runs import provenance

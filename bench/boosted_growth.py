@@ -18,7 +18,7 @@ import numpy as np
 
 from bench.adapters import fold
 from ldlrepro.models import load
-from ldlrepro.models._cascade_learners import Boosted, Settings
+from ldl.cascade._learners import Boosted, Settings
 from ldlrepro.runs import numerics
 
 

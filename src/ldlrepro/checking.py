@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import config, contract, own
+from ldlrepro import config, own
+from ldl import checks as contract
 from ldlrepro.errors import UserError, nearest
 from ldlrepro.findings import BAD, GOOD, NOTE, Finding
 
@@ -63,7 +64,7 @@ def check_method(name: str, path: Path) -> Iterator[Finding]:
 
 def _find_class(class_path: str, path: Path) -> None:
     """Say in words what a class lacks; models.load knows only files of the checkout."""
-    from ldlrepro.models.base import LDLEstimator
+    from ldl.base import LDLEstimator
 
     module_name, _, class_name = class_path.rpartition(".")
     module = import_beside(module_name, path, "class")
@@ -77,7 +78,7 @@ def _find_class(class_path: str, path: Path) -> None:
     if not (isinstance(kind, type) and issubclass(kind, LDLEstimator)):
         raise UserError(
             f"{path}: class: {class_path} does not derive from LDLEstimator. A regressor with fit "
-            "and predict becomes a method by `class: ldlrepro.models.regression.Regression` and "
+            "and predict becomes a method by `class: ldl.baselines.regression.Regression` and "
             f"`parameters: {{regressor: {class_path}}}`."
         )
 
@@ -180,7 +181,7 @@ def check_dataset(name: str, path: Path) -> Iterator[Finding]:
 
 
 def check_metric(name: str, path: Path) -> Iterator[Finding]:
-    from ldlrepro import metrics
+    from ldl import metrics
     from ldlrepro.compare import measures
 
     if name in metrics.BETTER or name in metrics.AGE_BETTER:

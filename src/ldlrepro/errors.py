@@ -1,6 +1,5 @@
 """Errors whose text is written for the person at the keyboard."""
 
-import difflib
 import errno
 import zipfile
 import zlib
@@ -8,25 +7,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ldl.errors import UserError, nearest
+
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
 # Snakemake looks for the configuration in the folder, unless it is told where it is.
 ELSEWHERE = "snakemake --cores all PAPER --directory FOLDER --configfile config/config.yaml"
 # What numpy, pyarrow and json raise at files that are cut short or hold something else.
 UNREADABLE = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
-
-
-class UserError(Exception):
-    """Something the user can mend: what went wrong, where, and what to type next.
-
-    The command line prints it without a traceback and exits with status 2.
-    """
-
-
-def nearest(word: str, choices: Iterable[str]) -> str:
-    """' Did you mean ...?' for the closest choice, or an empty string."""
-    match = difflib.get_close_matches(str(word), [str(c) for c in choices], n=1, cutoff=0.5)
-    return f" Did you mean '{match[0]}'?" if match else ""
 
 
 def unknown(kind: str, word: str, choices: Iterable[str], hint: str) -> UserError:

@@ -176,7 +176,7 @@ def _refuse_without_weights(unit: plan.Unit) -> None:
     searched = {"weights", "random_weights"} & set(config.load_method(unit.method).get("grid", {}))
     if searched or given.get("weights") or given.get("random_weights", True):
         return
-    from ldlrepro.models._deep_networks import image_network
+    from ldl.deep._networks import image_network
 
     try:
         image_network(given["network"], (), None, None, random_weights=False, seed=0)

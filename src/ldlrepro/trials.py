@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import config, metrics, models, plan
+from ldlrepro import config, models, plan
+from ldl import metrics
 from ldlrepro.compare import ages, measures
 from ldlrepro.compare.significance import corrected_t
 from ldlrepro.data import Dataset, DataUnavailable, load_ready

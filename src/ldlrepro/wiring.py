@@ -260,7 +260,7 @@ def _unit(wildcards: Any) -> plan.Unit:
 @cache
 def _method(method: str) -> dict[str, Any]:
     if not config.method_exists(method):  # only a full dry run plans methods to come
-        return {"class": "ldlrepro.models.base.LDLEstimator"}
+        return {"class": "ldl.base.LDLEstimator"}
     return config.load_method(method)
 
 

@@ -26,7 +26,7 @@ import time
 
 import numpy as np
 
-from ldlrepro.models.base import LDLEstimator
+from ldl.base import LDLEstimator
 
 
 class Burden(LDLEstimator):

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from ldlrepro.models._cascade_learners import Settings
+from ldl.cascade._learners import Settings
 from tests.oracle.examples import softmax_problem
 
 SMALL = {

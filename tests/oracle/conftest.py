@@ -2,7 +2,7 @@
 
 import pytest
 
-from ldlrepro.models import _cascade
+from ldl.cascade import _layers as _cascade
 from tests.oracle.cascades import Spy
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ldlrepro.models.maxent import softmax_rows
+from ldl.linear.maxent import softmax_rows
 
 
 def softmax_problem(

@@ -12,8 +12,8 @@ numerics.pin()
 
 import numpy as np  # noqa: E402
 
-from ldlrepro.models import _deep_training  # noqa: E402
-from ldlrepro.models._watch import watched_by  # noqa: E402
+from ldl.deep import _training as _deep_training# noqa: E402
+from ldl.watch import watched_by  # noqa: E402
 from tests.oracle.images import KINDS, Recorder, built, pictures  # noqa: E402
 
 

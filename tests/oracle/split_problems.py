@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ldlrepro.models.structrf import RFStar, StructRF
+from ldl.forests.structrf import RFStar, StructRF
 
 ALL_ROWS = {"trees": 1, "replace": False, "max_samples": 1.0}
 STUMP = {**ALL_ROWS, "max_depth": 1, "min_split": 2}

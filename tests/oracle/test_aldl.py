@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import xlogy
 
-from ldlrepro.models import aldl
-from ldlrepro.models.aldl import ALDL, densities, nearest_widths
-from ldlrepro.models.iis import SAIIS
-from ldlrepro.models.maxent import SABFGS
+from ldl.linear import aldl
+from ldl.linear.aldl import ALDL, densities, nearest_widths
+from ldl.linear.iis import SAIIS
+from ldl.linear.maxent import SABFGS
 
 
 def ages(n: int = 80, c: int = 20) -> tuple[np.ndarray, np.ndarray]:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ldlrepro.metrics import evaluate
-from ldlrepro.models.bayes import PTBayes
+from ldl.metrics import evaluate
+from ldl.baselines.bayes import PTBayes
 
 
 def problem(seed: int = 0, n: int = 90, q: int = 3, c: int = 3) -> tuple[np.ndarray, np.ndarray]:

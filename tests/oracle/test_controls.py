@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from ldlrepro import config, metrics, plan
+from ldlrepro import config, plan
+from ldl import metrics
 from ldlrepro.compare import persons
-from ldlrepro.models.controls import TrainMean, TrueLabels, Uniform
+from ldl.baselines.controls import TrainMean, TrueLabels, Uniform
 from ldlrepro.report import content
 
 

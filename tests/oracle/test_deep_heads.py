@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from ldlrepro.models._deep_heads import ForestHead, ForestLoss, RegressionHead, SoftmaxHead
-from ldlrepro.models._soft_leaves import DistributionLeaves, GaussianLeaves
-from ldlrepro.models._soft_routing import draw_phi
+from ldl.deep._heads import ForestHead, ForestLoss, RegressionHead, SoftmaxHead
+from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
+from ldl.soft_forests._routing import draw_phi
 
 TREES, DEPTH, UNITS, ROWS, LABELS = 3, 3, 5, 7, 4
 LEAVES = 2 ** (DEPTH - 1)

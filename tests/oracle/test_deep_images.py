@@ -7,12 +7,12 @@ import torch
 from ldlrepro.data.drawn_faces import person, portrait
 from ldlrepro.data.images.ages import age_distributions, age_grid
 from ldlrepro.errors import UserError
-from ldlrepro.features.networks import Sizes
-from ldlrepro.features.weights import random_network
-from ldlrepro.models import _deep_memory, _deep_networks
-from ldlrepro.models._deep_memory import activation_bytes, check_memory, fixed_bytes
-from ldlrepro.models._deep_pixels import Order, Window
-from ldlrepro.models._deep_training import Place
+from ldl.deep.backbones import Sizes
+from ldl.deep.weights import random_network
+from ldl.deep import _memory as _deep_memory, _networks as _deep_networks
+from ldl.deep._memory import activation_bytes, check_memory, fixed_bytes
+from ldl.deep._pixels import Order, Window
+from ldl.deep._training import Place
 from tests.oracle.images import KINDS, built, linear_network, pictures
 from tests.oracle.test_deep_training import course
 

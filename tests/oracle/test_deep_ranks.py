@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from ldlrepro.models._deep_ranks import Ranks
-from ldlrepro.models._deep_training import Place, Taught, Training
+from ldl.deep._ranks import Ranks
+from ldl.deep._training import Place, Taught, Training
 from tests.oracle.images import KINDS, linear_network, pictures
 from tests.oracle.one_of_several import answers
 from tests.oracle.test_deep_training import course

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 import torch
 
-from ldlrepro.features.weights import PREPROCESSING, TORCHVISION
-from ldlrepro.models import _deep_networks, _deep_training
-from ldlrepro.models._deep_estimator import ImageEstimator
-from ldlrepro.models._deep_heads import ForestHead
-from ldlrepro.models._deep_networks import ImageNetwork
-from ldlrepro.models._deep_pixels import InMemory, Window
-from ldlrepro.models._deep_training import Course, Place, Taught, Training
-from ldlrepro.models._soft_leaves import DistributionLeaves, GaussianLeaves
-from ldlrepro.models._soft_linear import Steps
-from ldlrepro.models._soft_training import LinearForest, Plan
-from ldlrepro.models._watch import watched_by
-from ldlrepro.models.deep import DLDL
-from ldlrepro.models.maxent import SABFGS
+from ldl.deep.weights import PREPROCESSING, TORCHVISION
+from ldl.deep import _networks as _deep_networks, _training as _deep_training
+from ldl.deep._base import ImageEstimator
+from ldl.deep._heads import ForestHead
+from ldl.deep._networks import ImageNetwork
+from ldl.deep._pixels import InMemory, Window
+from ldl.deep._training import Course, Place, Taught, Training
+from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
+from ldl.soft_forests._linear import Steps
+from ldl.soft_forests._training import LinearForest, Plan
+from ldl.watch import watched_by
+from ldl.deep.estimators import DLDL
+from ldl.linear.maxent import SABFGS
 from tests.oracle.images import KINDS, KilledError, Recorder, built, linear_network, pictures
 
 TREES, DEPTH, UNITS, BATCH, STEPS = 3, 3, 4, 6, 17

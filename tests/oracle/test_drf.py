@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from ldlrepro.models._soft_leaves import DistributionLeaves, GaussianLeaves
-from ldlrepro.models._soft_linear import one_thread
-from ldlrepro.models._soft_routing import Routing, draw_phi
-from ldlrepro.models._soft_training import LinearForest, routing_entropy
-from ldlrepro.models.base import child_seeds
-from ldlrepro.models.drf import DRF, clustered
-from ldlrepro.models.ldlf import SLDLF
+from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
+from ldl.soft_forests._linear import one_thread
+from ldl.soft_forests._routing import Routing, draw_phi
+from ldl.soft_forests._training import LinearForest, routing_entropy
+from ldl.base import child_seeds
+from ldl.soft_forests.drf import DRF, clustered
+from ldl.soft_forests.ldlf import SLDLF
 
 
 def case(seed: int = 0, leaves: int = 4, rows: int = 12) -> tuple[torch.Tensor, ...]:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from ldlrepro.models._soft_binned import BinnedLeaves
-from ldlrepro.models._soft_leaves import GaussianLeaves
-from ldlrepro.models.drf import DRF
-from ldlrepro.models.drf_readings import DRFReading
+from ldl.soft_forests._binned import BinnedLeaves
+from ldl.soft_forests._leaves import GaussianLeaves
+from ldl.soft_forests.drf import DRF
+from ldl.soft_forests.drf_readings import DRFReading
 
 QUICK = {"trees": 3, "depth": 4, "units": 8, "max_iter": 100, "leaf_batches": 10}
 SHIFT, SCALE, LABELS = 16.4, 12.8, 30

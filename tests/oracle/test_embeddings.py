@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from ldlrepro import metrics
-from ldlrepro.models import embeddings
-from ldlrepro.models._embedded import first_best, holdouts
-from ldlrepro.models._graphs import nearest_others, neighbour_graph, reconstruction_weights
-from ldlrepro.models._spectral import (
+from ldl import metrics
+from ldl.neighbours import embeddings
+from ldl.neighbours._embedded import first_best, holdouts
+from ldl.neighbours._graphs import nearest_others, neighbour_graph, reconstruction_weights
+from ldl.neighbours._spectral import (
     KernelAxes,
     Metric,
     PrincipalAxes,
@@ -17,7 +17,7 @@ from ldlrepro.models._spectral import (
     rbf,
     squared_distances,
 )
-from ldlrepro.models.embeddings import (
+from ldl.neighbours.embeddings import (
     CCAKNN,
     LPPKNN,
     NPEKNN,
@@ -25,7 +25,7 @@ from ldlrepro.models.embeddings import (
     canonical_directions,
     lpp_problem,
 )
-from ldlrepro.models.knn import AAKNN
+from ldl.neighbours.knn import AAKNN
 
 FOUR = [PCAKNN, LPPKNN, NPEKNN, CCAKNN]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from ldlrepro.models.base import child_seeds
-from ldlrepro.models.forest import RFClassReading, RFRegression
+from ldl.base import child_seeds
+from ldl.forests.random_forest import RFClassReading, RFRegression
 
 
 def problem(seed: int = 0, n: int = 120, q: int = 5, c: int = 4) -> tuple[np.ndarray, np.ndarray]:

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.sparse import csr_matrix
 
-from ldlrepro.models.iis import SAIIS, Sweep, _terms_needed
-from ldlrepro.models.maxent import SABFGS, softmax_rows
+from ldl.linear.iis import SAIIS, Sweep, _terms_needed
+from ldl.linear.maxent import SABFGS, softmax_rows
 
 
 def problem(kind: str, seed: int = 0, n: int = 60, q: int = 5, c: int = 3):
@@ -192,7 +192,7 @@ def test_impossible_settings_are_refused_by_name(parameters, message):
 @pytest.mark.realdata
 @pytest.mark.parametrize(("sweeps", "low", "high"), [(10, 0.070, 0.075), (200, 0.057, 0.065)])
 def test_sjaffe_raw_features_pass_through_the_printed_region(real_data, sweeps, low, high):
-    from ldlrepro.metrics import evaluate
+    from ldl.metrics import evaluate
 
     data = real_data("sjaffe")
     folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)

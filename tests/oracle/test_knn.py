@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from ldlrepro.models import knn
-from ldlrepro.models.knn import AAKNN
+from ldl.neighbours import knn
+from ldl.neighbours.knn import AAKNN
 
 
 def rows(seed: int, n: int = 200, q: int = 7, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +102,7 @@ def test_impossible_number_of_neighbours_is_refused_at_fit(k):
 @pytest.mark.realdata
 def test_sjaffe_five_neighbours_lie_in_the_band_of_fold_seeds(real_data):
     """kl .0490 to .0545 over fold seeds, measured before this code was written."""
-    from ldlrepro.metrics import evaluate
+    from ldl.metrics import evaluate
 
     data = real_data("sjaffe")
     folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)

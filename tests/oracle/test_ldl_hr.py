@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import OptimizeResult
 from scipy.sparse import csr_matrix
 
-from ldlrepro.models._softmax import Patience
-from ldlrepro.models.ldl_hr import LDLHR, HighestAndRest, highest_labels
-from ldlrepro.models.maxent import softmax_rows
+from ldl.linear._softmax import Patience
+from ldl.linear.ldl_hr import LDLHR, HighestAndRest, highest_labels
+from ldl.linear.maxent import softmax_rows
 from tests.oracle.examples import check_gradient, softmax_problem
 
 problem = partial(softmax_problem, n=30)
@@ -193,7 +193,7 @@ def test_impossible_settings_are_refused_by_name(parameters, message):
 @pytest.mark.realdata
 def test_released_settings_reproduce_the_printed_region_on_sjaffe(real_data):
     """Printed: kl .0648, chebyshev .1095."""
-    from ldlrepro.metrics import evaluate
+    from ldl.metrics import evaluate
 
     data = real_data("sjaffe")
     scores = []

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from ldlrepro.models.ldl_ldm import (
+from ldl.linear.ldl_ldm import (
     LDLLDM,
     ManifoldObjective,
     cluster_rows,
     label_manifold,
     penalty,
 )
-from ldlrepro.models.maxent import SABFGS
+from ldl.linear.maxent import SABFGS
 from tests.oracle.examples import check_gradient, softmax_problem
 
 problem = softmax_problem

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from ldlrepro.models.ldlcl import (
+from ldl.linear.ldlcl import (
     LDLCL,
     CollaborationObjective,
     project_to_simplex,
     sparse_reconstruction,
 )
-from ldlrepro.models.maxent import SABFGS
+from ldl.linear.maxent import SABFGS
 from tests.oracle.examples import check_gradient, softmax_problem
 
 problem = softmax_problem

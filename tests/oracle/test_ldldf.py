@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from ldlrepro import metrics
-from ldlrepro.models._cascade import Workers, join
-from ldlrepro.models._cascade_learners import (
+from ldl import metrics
+from ldl.cascade._layers import Workers, join
+from ldl.cascade._learners import (
     LOWEST_DEGREE,
     Boosted,
     Linear,
@@ -14,8 +14,8 @@ from ldlrepro.models._cascade_learners import (
     as_distributions,
     build,
 )
-from ldlrepro.models.knn import AAKNN
-from ldlrepro.models.ldldf import LDLDF
+from ldl.neighbours.knn import AAKNN
+from ldl.cascade.ldldf import LDLDF
 from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
 
 PLAIN = {"learners": "knn+lr", "learners_per_layer": 2, "reuse": "off", "output_layer": "last"}

@@ -5,10 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ldlrepro import config, metrics
-from ldlrepro.models._cascade import StopRule
-from ldlrepro.models._cascade_reuse import Reuse, choose
-from ldlrepro.models.ldldf import LDLDF, LDLDFOracle
+from ldlrepro import config
+from ldl import metrics
+from ldl.cascade._layers import StopRule
+from ldl.cascade._reuse import Reuse, choose
+from ldl.cascade.ldldf import LDLDF, LDLDFOracle
 from ldlrepro.protocols.folds import Fold
 from ldlrepro.protocols.selection import run_fold
 from tests.oracle.cascades import NEVER_STOPS, SMALL, problem

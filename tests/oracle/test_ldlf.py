@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from ldlrepro.metrics import evaluate
-from ldlrepro.models._soft_leaves import DistributionLeaves
-from ldlrepro.models._soft_linear import batches, one_thread
-from ldlrepro.models._soft_training import LinearForest
-from ldlrepro.models.base import child_seeds
-from ldlrepro.models.ldlf import SLDLF, SLDLFReleased
+from ldl.metrics import evaluate
+from ldl.soft_forests._leaves import DistributionLeaves
+from ldl.soft_forests._linear import batches, one_thread
+from ldl.soft_forests._training import LinearForest
+from ldl.base import child_seeds
+from ldl.soft_forests.ldlf import SLDLF, SLDLFReleased
 
 SMALL = {"standardise": False, "depth": 3, "units": 4, "dtype": "float64", "random_state": 3}
 
@@ -227,7 +227,7 @@ def test_trees_with_units_of_their_own_predict_what_each_predicts_alone():
         @ state.table[k]
         for k, f in enumerate(forest.maps)
     ]
-    from ldlrepro.models._soft_training import predict
+    from ldl.soft_forests._training import predict
 
     np.testing.assert_allclose(
         predict(forest.phi, state, state.table, X), np.mean(outputs, 0), rtol=1e-12

@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist, pdist
 from scipy.special import expit
 
-from ldlrepro.models.ldsvr import (
+from ldl.kernels.ldsvr import (
     LDSVR,
     _mean_distance,
     _Problem,
@@ -14,7 +14,7 @@ from ldlrepro.models.ldsvr import (
     _State,
     logits,
 )
-from ldlrepro.models.maxent import softmax_rows
+from ldl.linear.maxent import softmax_rows
 
 
 def data(seed: int = 0, n: int = 50, q: int = 4, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +185,7 @@ def test_impossible_settings_are_refused_by_name(parameters, message):
 
 @pytest.mark.realdata
 def test_sjaffe_raw_features_give_the_printed_row(real_data):
-    from ldlrepro.metrics import evaluate
+    from ldl.metrics import evaluate
 
     sjaffe = real_data("sjaffe")
     folds = np.array_split(np.random.default_rng(0).permutation(len(sjaffe.D)), 10)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ldlrepro.models import _boost_bins, _boost_trees
-from ldlrepro.models._boost_trees import DIAGONAL, EXACT_PAIR, SMO_PAIR, Rules
-from ldlrepro.models.logitboost import AOSOLDLogitBoost, LDLogitBoost
+from ldl.boosting import _bins as _boost_bins, _trees as _boost_trees
+from ldl.boosting._trees import DIAGONAL, EXACT_PAIR, SMO_PAIR, Rules
+from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
 
 BOTH = pytest.mark.parametrize("kind", [LDLogitBoost, AOSOLDLogitBoost])
 FIXED = {"n_iter_no_change": None}
@@ -312,7 +312,7 @@ def test_rounds_are_chosen_where_the_held_rows_fit_best(kind):
 
 @BOTH
 def test_validation_curve_is_the_score_of_models_fitted_without_the_held_rows(kind):
-    from ldlrepro.models._embedded import holdouts
+    from ldl.neighbours._embedded import holdouts
 
     X, D = problem(n=90)
     model = kind(max_iter=5, validation_rows=20, random_state=3).fit(X, D)

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import rosen, rosen_der
 from scipy.sparse import csr_matrix
 
-from ldlrepro.models._bfgs import minimise_bfgs, wolfe_search
-from ldlrepro.models.maxent import SABFGS, MaxEntObjective, identity_start
+from ldl.linear._bfgs import minimise_bfgs, wolfe_search
+from ldl.linear.maxent import SABFGS, MaxEntObjective, identity_start
 from tests.oracle.examples import check_gradient, softmax_problem
 
 SOLVERS = ["lbfgs", "dense_bfgs"]
@@ -221,7 +221,7 @@ def test_impossible_settings_are_refused_by_name(parameters, message):
 @pytest.mark.realdata
 def test_sjaffe_passes_through_the_region_of_the_printed_values(real_data):
     """One fit stopped late overfits: kl near .040 at 100 iterations and past .06 at 1000."""
-    from ldlrepro.metrics import evaluate
+    from ldl.metrics import evaluate
 
     data = real_data("sjaffe")
     folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from ldlrepro import metrics
-from ldlrepro.models._embedded import first_best, holdouts
-from ldlrepro.models._graphs import (
+from ldl import metrics
+from ldl.neighbours._embedded import first_best, holdouts
+from ldl.neighbours._graphs import (
     degrees,
     heat_weights,
     label_neighbours,
@@ -15,8 +15,8 @@ from ldlrepro.models._graphs import (
     nearest_others,
     neighbourhoods,
 )
-from ldlrepro.models._spectral import Metric
-from ldlrepro.models.mslp import MSLP, locality, spread
+from ldl.neighbours._spectral import Metric
+from ldl.neighbours.mslp import MSLP, locality, spread
 
 
 def rows(seed: int = 0, n: int = 60, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
@@ -154,7 +154,7 @@ def test_locality_is_half_the_weighted_sum_of_squared_distances():
 
 def test_attraction_alone_with_weights_of_the_features_is_lpp():
     """beta = 1, lam = 0, and labels replaced by the features themselves."""
-    from ldlrepro.models.embeddings import lpp_problem
+    from ldl.neighbours.embeddings import lpp_problem
 
     X, _ = rows(10)
     X -= X.mean(axis=0)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ldlrepro.models._pair_machines import TOLERANCE, Limits, carry, solve
-from ldlrepro.models._spectral import mean_distance, rbf
-from ldlrepro.models.ptsvm import PTSVM, heaviest_first, similarities, single_labels
+from ldl.kernels._pair_machines import TOLERANCE, Limits, carry, solve
+from ldl.neighbours._spectral import mean_distance, rbf
+from ldl.kernels.ptsvm import PTSVM, heaviest_first, similarities, single_labels
 
 KINDS = ["degrees", "sparse", "one_hot", "counts", "one_rare", "repeated_rows"]
 TIGHT = 1e-9

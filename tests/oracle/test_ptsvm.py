@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ldlrepro.metrics import evaluate
-from ldlrepro.models._pair_machines import platt
-from ldlrepro.models.ptsvm import PTSVM, couple, sigmoid, single_labels
+from ldl.metrics import evaluate
+from ldl.kernels._pair_machines import platt
+from ldl.kernels.ptsvm import PTSVM, couple, sigmoid, single_labels
 
 
 def problem(seed: int = 0, n: int = 60, q: int = 3, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -121,7 +121,7 @@ def test_two_labels_get_the_output_of_the_sigmoid():
     X, D = problem(c=2)
     model = PTSVM(random_state=0).fit(X, D)
     (machine,) = model.machines_
-    from ldlrepro.models._spectral import rbf
+    from ldl.neighbours._spectral import rbf
 
     values = rbf(X, X, model.width_) @ machine.coef + machine.intercept
     p = sigmoid(values, machine.slope, machine.offset)
@@ -132,7 +132,7 @@ def test_decision_values_are_libsvms_own():
     """One-hot labels on rows of equal weight: an ordinary machine on ordinary rows."""
     from sklearn.svm import SVC
 
-    from ldlrepro.models._spectral import rbf
+    from ldl.neighbours._spectral import rbf
 
     X, D = problem(5, c=2)
     y = D.argmax(axis=1)
@@ -170,7 +170,7 @@ def test_permuted_labels_permute_the_prediction_and_first_appearance_breaks_it()
 def test_order_of_appearance_is_that_of_the_draws():
     X, D = problem(8)
     model = PTSVM(transform="resample", random_state=3).fit(X, D)
-    from ldlrepro.models.base import child_seeds
+    from ldl.base import child_seeds
 
     drawn = single_labels(D / D.sum(axis=1, keepdims=True), child_seeds(3, 3)[1]).label
     expected = list(dict.fromkeys(drawn.tolist()))

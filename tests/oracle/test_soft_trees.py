@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from ldlrepro.models._soft_leaves import DistributionLeaves
-from ldlrepro.models._soft_routing import Routing, draw_phi, left_to_right
+from ldl.soft_forests._leaves import DistributionLeaves
+from ldl.soft_forests._routing import Routing, draw_phi, left_to_right
 
 
 def forest(

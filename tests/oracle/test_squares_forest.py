@@ -7,8 +7,8 @@ import pytest
 import xgboost
 from scipy.sparse import csr_matrix
 
-from ldlrepro.models._cascade_learners import Boosted, Settings
-from ldlrepro.models._squares_boost import FEW_ROWS
+from ldl.cascade._learners import Boosted, Settings
+from ldl.boosting._squares import FEW_ROWS
 
 USUAL = Settings(
     trees=12,

@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ldlrepro.models import _split_search_numpy as twin
-from ldlrepro.models._tree_types import SMALL_NODE
-from ldlrepro.models.base import child_seeds
-from ldlrepro.models.structrf import RFStar, StructRF
+from ldlrepro.experiments import split_search_numpy as twin
+from ldl.forests._types import SMALL_NODE
+from ldl.base import child_seeds
+from ldl.forests.structrf import RFStar, StructRF
 from tests.oracle.split_problems import (
     ALL_ROWS,
     SMALLEST_LEAVES,
@@ -355,5 +355,5 @@ def test_settings_that_make_no_sense_are_refused(kind, settings, message):
 
 
 def test_numba_is_not_loaded_before_it_is_needed():
-    code = "import sys, ldlrepro.models.structrf; assert 'numba' not in sys.modules"
+    code = "import sys, ldl.forests.structrf; assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

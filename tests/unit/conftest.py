@@ -50,7 +50,7 @@ licence: free
 
 TINY_METHOD = """
 title: neighbours
-class: ldlrepro.models.knn.AAKNN
+class: ldl.AAKNN
 parameters: {n_neighbors: 4}
 resources: {threads: 1, mem_mb: 700}
 variants:

@@ -10,9 +10,9 @@ import pytest
 
 from ldlrepro.experiments import Outcome, age_forests
 from ldlrepro.experiments._forest_insides import asking_other_outputs, entropy, table
-from ldlrepro.models._soft_routing import draw_phi
-from ldlrepro.models.base import child_seeds
-from ldlrepro.models.drf import DRF
+from ldl.soft_forests._routing import draw_phi
+from ldl.base import child_seeds
+from ldl.soft_forests.drf import DRF
 from tests.oracle.images import built, pictures
 from tests.oracle.test_soft_trees import loop_over_nodes
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import cli, config, metrics, plan
+from ldlrepro import cli, config, plan
+from ldl import metrics
 from ldlrepro.compare import ages
 from ldlrepro.compare.cells import verdict_rows
 from ldlrepro.compare.claims import FAILS, HOLDS, UNTESTED, claim_rows
@@ -116,7 +117,7 @@ def drf_cell(local: UnitScores, table: str):
 @pytest.fixture
 def deep(checkout):
     """A method for the printed DRF, whatever the project has."""
-    checkout.write("config/methods/drf.yaml", "title: DRF\nclass: ldlrepro.models.drf.DRF\n")
+    checkout.write("config/methods/drf.yaml", "title: DRF\nclass: ldl.DRF\n")
     return checkout
 
 

@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ldlrepro import metrics, plan
+from ldlrepro import plan
+from ldl import metrics
 from ldlrepro.audit.records import Scope, check_too_good
 from ldlrepro.compare.bands import Band, bands_of, too_good, with_bands
 from ldlrepro.compare.collect import LOCAL, Places, UnitScores

@@ -20,7 +20,7 @@ from ldlrepro.runs.unit import run_unit
 DATA, RESULTS = Path("data"), Path("results")
 BROKEN = """
 from ldlrepro.errors import UserError
-from ldlrepro.models.base import LDLEstimator
+from ldl.base import LDLEstimator
 class Broken(LDLEstimator):
     def _fit(self, X, D):
         raise {error}
@@ -111,7 +111,7 @@ def test_only_the_first_chunk_bears_the_start_of_the_process(ready, monkeypatch)
 # ---------------------------------------------------------------------- errors for people
 
 DEEP = """title: deep
-class: ldlrepro.models.deep.DeepLDLF
+class: ldl.DeepLDLF
 needs: {images: true}
 parameters:
   network: tiny

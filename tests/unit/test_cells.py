@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldlrepro import metrics, plan
+from ldlrepro import plan
+from ldl import metrics
 from ldlrepro.compare.cells import verdict_rows
 from ldlrepro.compare.collect import (
     LOCAL,

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ldlrepro import metrics
+from ldl import metrics
 from ldlrepro.compare.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows
 from ldlrepro.compare.collect import UnitScores
 from ldlrepro.compare.comparisons import Evidence

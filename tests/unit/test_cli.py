@@ -207,7 +207,7 @@ def test_a_unit_by_hand_makes_its_inputs_and_shows_up_in_the_status(tiny, capsys
 
 
 BROKEN = """
-from ldlrepro.models.base import LDLEstimator
+from ldl.base import LDLEstimator
 
 
 class Broken(LDLEstimator):

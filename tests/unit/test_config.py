@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import config, config_docs, metrics, models, plan
+from ldlrepro import config, config_docs, models, plan
+from ldl import metrics
 from ldlrepro.errors import UserError, nearest
 
 RUN = "config/config.yaml"

@@ -17,7 +17,7 @@ RUN = "config/config.yaml"
 FILES = {
     METHOD: """
 title: Mine
-class: ldlrepro.models.knn.AAKNN
+class: ldl.AAKNN
 parameters: {n_neighbors: 4}
 scaling: none
 resources: {threads: 1}
@@ -102,7 +102,7 @@ MISTAKES = [
     (METHOD, "[5, 10]", "5", ["variants.more.grid.n_neighbors", "array"]),
     (METHOD, "[5, 10]", "[5]", ["variants.more.grid.n_neighbors", "too short"]),
     (METHOD, "title: More", "titel: More", ["variants.more", "Did you mean 'title'?"]),
-    (METHOD, "ldlrepro.models.knn.AAKNN", "AAKNN", ["class", "does not match"]),
+    (METHOD, "ldl.neighbours.knn.AAKNN", "AAKNN", ["class", "does not match"]),
     (METHOD, "title: Mine", "title: [Mine", ["not valid YAML"]),
     (DATASET, "reader: mat", "reader: matt", ["'matt'", "Did you mean 'mat'?", "drawn_table"]),
     (DATASET, "sparse: true", "sparse: maybe", ["sparse", "boolean"]),

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldlrepro import config, contract, models
-from ldlrepro.models.base import LDLEstimator
+from ldlrepro import config, models
+from ldl import checks as contract
+from ldl.base import LDLEstimator
 
 # Cheaper settings, for classes that have these parameters. The contract does not depend on them.
 CHEAPER = {

@@ -7,25 +7,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import config, experiments, metrics
+from ldlrepro import config, experiments
+from ldl import metrics
 from ldlrepro.experiments import Inputs, embedding_grid, two_dimensions
 from ldlrepro.experiments import two_dimensions_drawn as drawn
 from ldlrepro.experiments.embedding_grid import KL, MEASURES, Scan
-from ldlrepro.models.embeddings import LPPKNN
-from ldlrepro.models.knn import AAKNN
+from ldl.neighbours.embeddings import LPPKNN
+from ldl.neighbours.knn import AAKNN
 from ldlrepro.protocols import selection
 from ldlrepro.runs.seeds import seed_for
 
 SMALL = """
 title: a small grid
-class: ldlrepro.models.mslp.MSLP
+class: ldl.MSLP
 parameters:
   {k_plus: [3, 5], alpha: 3, beta: [0.0, 0.5], lam: 0.01, u: [0.3, 0.7, 1.0], n_neighbors: [2, 4]}
 resources: {threads: 1, mem_mb: 700}
 """
 SMALL_LPP = """
 title: another small grid
-class: ldlrepro.models.embeddings.LPPKNN
+class: ldl.LPPKNN
 parameters: {pca_keep: [0.98, 1.0], graph_neighbors: [3, 5], u: [0.3, 0.7], n_neighbors: [2, 4]}
 resources: {threads: 1, mem_mb: 700}
 """

@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from ldlrepro import config, explain, metrics, plan
+from ldlrepro import config, explain, plan
+from ldl import metrics
 from ldlrepro.compare.collect import REFERENCE, UnitScores
 from ldlrepro.compare.verdicts import VerdictRow
 from ldlrepro.runs.records import FoldRow

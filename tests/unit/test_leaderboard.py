@@ -137,7 +137,7 @@ def test_the_first_comparison_is_the_largest_and_has_own_methods(places, always,
 @pytest.fixture
 def own_method(checkout, tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text("title: Mine\nclass: ldlrepro.models.knn.AAKNN\n")
+    path.write_text("title: Mine\nclass: ldl.AAKNN\n")
     own.announce({"extra_methods": str(path)})
     checkout.forget()
 

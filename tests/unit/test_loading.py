@@ -27,8 +27,8 @@ def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():
     ("path", "message"),
     [
         ("ldlrepro.models.knnn.AAKNN", r"m\.yaml: class: cannot import 'ldlrepro.models.knnn'"),
-        ("ldlrepro.models.knn.AAKN", "has no estimator 'AAKN'.*Did you mean 'AAKNN'"),
-        ("ldlrepro.models.knn.np", "has no estimator 'np'"),
+        ("ldl.neighbours.knn.AAKN", "has no estimator 'AAKN'.*Did you mean 'AAKNN'"),
+        ("ldl.neighbours.knn.np", "has no estimator 'np'"),
     ],
 )
 def test_class_that_cannot_be_found_is_refused_with_the_file(monkeypatch, path, message):
@@ -38,7 +38,7 @@ def test_class_that_cannot_be_found_is_refused_with_the_file(monkeypatch, path, 
 
 
 def test_parameter_in_the_yaml_that_the_class_lacks_is_refused(monkeypatch):
-    spec = {"class": "ldlrepro.models.knn.AAKNN", "parameters": {"k": 3}}
+    spec = {"class": "ldl.neighbours.knn.AAKNN", "parameters": {"k": 3}}
     monkeypatch.setattr(config, "load_method", lambda name: spec)
     with pytest.raises(UserError, match=r"config/methods/m\.yaml: parameters: .*parameter 'k'"):
         models.load("m")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import psutil
 
-from ldlrepro import memory
+from ldl.deep import free_memory as memory
 
 
 def groups(tmp_path: Path, monkeypatch, **limits: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldlrepro import metrics
+from ldl import metrics
 
 PERFECT = {name: 0.0 if better == "lower" else 1.0 for name, better in metrics.BETTER.items()}
 

@@ -17,11 +17,11 @@ from ldlrepro.data.fetch import fetch_spec  # noqa: E402
 from ldlrepro.data.images.reading import read_faces  # noqa: E402
 from ldlrepro.data.registry import load_ready, prepare_spec, warning_of  # noqa: E402
 from ldlrepro.errors import UserError  # noqa: E402
-from ldlrepro.features import networks, weights  # noqa: E402
+from ldl.deep import backbones as networks, weights# noqa: E402
 from ldlrepro.features.align import Crop  # noqa: E402
 from ldlrepro.features.deep import deep_features, network_of, normalised  # noqa: E402
-from ldlrepro.features.networks import BUILDERS, STANDARD, Sizes, vgg_face_names  # noqa: E402
-from ldlrepro.features.weights import load_network, random_network  # noqa: E402
+from ldl.deep.backbones import BUILDERS, STANDARD, Sizes, vgg_face_names  # noqa: E402
+from ldl.deep.weights import load_network, random_network  # noqa: E402
 
 SMALL = {"vgg16": Sizes((2,) * 13, 6, 4), "alexnet": Sizes((3, 4, 3, 4, 2), 6, 4)}
 CONVOLUTIONS = {

@@ -29,7 +29,7 @@ variants:
 """
 CODE = """
 import {helper}
-from ldlrepro.models.base import LDLEstimator
+from ldl.base import LDLEstimator
 
 class Mine(LDLEstimator):
     def __init__(self, shift: float = 0.0) -> None:
@@ -232,7 +232,7 @@ def test_a_regressor_of_ones_own_counts_although_the_yaml_alone_names_it(folder)
     module = f"{folder.tag}_regressor"
     source = folder.write(f"{module}.py", "class Flat:\n    LEVEL = 1\n")
     parameters = f"{{regressor: {module}.Flat}}"
-    text = f"title: m\nclass: ldlrepro.models.regression.Regression\nparameters: {parameters}\n"
+    text = f"title: m\nclass: ldl.Regression\nparameters: {parameters}\n"
     own.announce({"extra_methods": str(folder.write("flat.yaml", text))})
     before = provenance.method_digest(config.load_method("flat"))
     source.write_text("class Flat:\n    LEVEL = 2\n")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldlrepro import metrics, plan
+from ldlrepro import plan
+from ldl import metrics
 from ldlrepro.compare.collect import LOCAL, UnitScores
 from ldlrepro.compare.persons import persons_apart
 from ldlrepro.data.dataset import Dataset

@@ -11,9 +11,9 @@ from ldlrepro import config
 from ldlrepro.runs import provenance
 from ldlrepro.runs.provenance import code_digest, module_digest, spec_digest
 
-KNN, MEAN = "ldlrepro.models.knn.AAKNN", "ldlrepro.models.controls.TrainMean"
-FOREST, BAYES = "ldlrepro.models.forest.RFRegression", "ldlrepro.models.bayes.PTBayes"
-SABFGS = "ldlrepro.models.maxent.SABFGS"
+KNN, MEAN = "ldl.neighbours.knn.AAKNN", "ldl.baselines.controls.TrainMean"
+FOREST, BAYES = "ldl.forests.random_forest.RFRegression", "ldl.baselines.bayes.PTBayes"
+SABFGS = "ldl.linear.maxent.SABFGS"
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_a_users_own_module_and_its_package_count(checkout):
     checkout.write("own/mine/__init__.py", "")
     helper = checkout.write("own/mine/helper.py", "A = 1\n")
     unused = checkout.write("own/mine/unused.py", "A = 1\n")
-    text = "from mine import helper\nfrom ldlrepro.models.base import LDLEstimator\n"
+    text = "from mine import helper\nfrom ldl.base import LDLEstimator\n"
     own = checkout.write("own/mine/model.py", text + "class Mine(LDLEstimator): pass\n")
     seen = [code_digest("mine.model.Mine")]
     for path, counts in ((own, True), (helper, True), (unused, False)):

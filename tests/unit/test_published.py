@@ -8,7 +8,8 @@ from collections import Counter
 
 import pytest
 
-from ldlrepro import config, metrics, plan
+from ldlrepro import config, plan
+from ldl import metrics
 from ldlrepro.compare.cells import verdict_rows
 
 COUNTS = {

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from ldlrepro import metrics
+from ldl import metrics
 from ldlrepro.compare.collect import UnitScores
 from ldlrepro.compare.verdicts import VerdictRow
 from ldlrepro.report.content import PaperPage

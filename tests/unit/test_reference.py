@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import config, metrics, models, plan
+from ldlrepro import config, models, plan
+from ldl import metrics
 from ldlrepro.audit.seals import check_seals
 from ldlrepro.compare.collect import REFERENCE, Places, UnitScores, local_units
 from ldlrepro.compare.reference import reference_units, same_bits, write_reference

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from ldlrepro import metrics, models
-from ldlrepro.models.base import LDLEstimator
+from ldlrepro import models
+from ldl import metrics
+from ldl.base import LDLEstimator
 from ldlrepro.protocols import selection
 from ldlrepro.protocols.folds import Fold, make_folds
 from ldlrepro.protocols.selection import candidates, run_fold

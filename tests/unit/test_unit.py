@@ -56,7 +56,7 @@ def test_a_unit_leaves_rows_and_predictions_that_belong_together(ready):
         assert P.shape == (row.n_test, 3)
         assert row.data_sha256 == data.fingerprint["data_sha256"]
         assert row.folds_sha256 == folds_digest(folds)
-        assert row.code_sha256 == provenance.code_digest("ldlrepro.models.knn.AAKNN")
+        assert row.code_sha256 == provenance.code_digest("ldl.neighbours.knn.AAKNN")
         assert row.params["n_neighbors"] in (2, 4, 8)
         assert row.selection["rows"] == len(fold.validation)
         assert row.peak_mb > 1
@@ -67,7 +67,7 @@ def test_a_unit_leaves_rows_and_predictions_that_belong_together(ready):
 def test_chunks_compute_what_the_whole_unit_computes(ready):
     ready.write(
         "config/methods/small.yaml",
-        "title: small\nclass: ldlrepro.models.forest.RFRegression\nparameters: {trees: 2}\n",
+        "title: small\nclass: ldl.RFRegression\nparameters: {trees: 2}\n",
     )
     jobs = [ready.job("small", folds) for folds in ("0-3", "2-3", "0-1")]
     rows = [row for job in jobs for row in run_unit(job)]
@@ -126,7 +126,7 @@ def test_missing_data_become_rows_with_the_reason(ready):
 
 BROKEN = """
 import numpy as np
-from ldlrepro.models.base import LDLEstimator
+from ldl.base import LDLEstimator
 class Broken(LDLEstimator):
     count = 0
     def _fit(self, X, D):

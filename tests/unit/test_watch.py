@@ -12,7 +12,7 @@ import pytest
 from ldlrepro import cli, plan
 from ldlrepro.compare.collect import Places, local_units
 from ldlrepro.data.pixels import make_pixels
-from ldlrepro.models._watch import current_watch
+from ldl.watch import current_watch
 from ldlrepro.runs import cards
 from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, read_predictions
 from ldlrepro.runs.unit import UnitJob, run_unit
@@ -46,8 +46,8 @@ ESTIMATOR = """
 import numpy as np
 import torch
 
-from ldlrepro.models._watch import current_watch
-from ldlrepro.models.base import LDLEstimator
+from ldl.watch import current_watch
+from ldl.base import LDLEstimator
 
 done = []
 stop_at = None

@@ -39,7 +39,7 @@ def job(checkout) -> UnitJob:
 
 
 def test_a_killed_training_ends_with_the_bits_of_one_that_was_not(job, monkeypatch):
-    from ldlrepro.models import _deep_training
+    from ldl.deep import _training as _deep_training
 
     monkeypatch.setattr(_deep_training, "KEEP_SECONDS", 0.0)  # after every step
     monkeypatch.setattr(_deep_training, "REPORT_STEPS", 1)

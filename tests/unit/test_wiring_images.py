@@ -11,7 +11,7 @@ from ldlrepro.wiring import Wiring
 
 IMAGES = """
 title: reads photographs
-class: ldlrepro.models.controls.TrainMean
+class: ldl.TrainMean
 needs: {images: true}
 resources: {gpu: 2}
 """

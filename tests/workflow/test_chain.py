@@ -57,14 +57,14 @@ def test_editing_a_method_reruns_its_units_only(undisturbed, project):
 
 def test_editing_a_methods_code_reruns_its_units_only(undisturbed, project):
     copy_results(undisturbed, project)
-    with open(project.root / "src/ldlrepro/models/knn.py", "a") as source:
+    with open(project.root / "src/ldl/neighbours/knn.py", "a") as source:
         source.write("\nCHANGED = True\n")
     assert planned_units(project.snakemake("-n", CELLS)) == {"aa_knn@grid"}
 
 
 def test_editing_a_comment_or_a_docstring_reruns_nothing(undisturbed, project):
     copy_results(undisturbed, project)
-    source = project.root / "src/ldlrepro/models/knn.py"
+    source = project.root / "src/ldl/neighbours/knn.py"
     source.write_text('"""Another docstring."""\n# and a comment\n' + source.read_text())
     assert "Nothing to be done" in project.snakemake("-n", CELLS)
 
@@ -82,7 +82,7 @@ def test_editing_what_all_methods_share_reruns_all(undisturbed, project):
 
 
 BROKEN = '''
-from ldlrepro.models.base import LDLEstimator
+from ldl.base import LDLEstimator
 
 class Broken(LDLEstimator):
     """Fails on purpose."""

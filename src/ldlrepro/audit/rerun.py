@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ldlrepro import config, metrics, plan
+from ldlrepro import config, plan
+from ldl import metrics
 from ldlrepro.audit import Check
 from ldlrepro.audit.records import Scope, current_digests, differing
 from ldlrepro.compare.collect import LOCAL, Places, UnitScores, is_complete, score_unit

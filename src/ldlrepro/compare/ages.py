@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldlrepro import config, metrics
+from ldlrepro import config
+from ldl import metrics
 
 MODE, MEAN = "mode", "mean"
 

@@ -11,7 +11,8 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ldlrepro import metrics, plan
+from ldlrepro import plan
+from ldl import metrics
 from ldlrepro.compare.collect import UnitScores
 from ldlrepro.compare.verdicts import INSIDE, OUTSIDE, VerdictRow, half_unit
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ldlrepro import config, metrics, plan
+from ldlrepro import config, plan
+from ldl import metrics
 from ldlrepro.compare import ages, measures
 from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.errors import UserError, damage_told

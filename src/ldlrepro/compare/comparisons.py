@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ldlrepro import metrics
+from ldl import metrics
 from ldlrepro.compare.collect import UnitScores
 from ldlrepro.compare.measured import Experiments
 from ldlrepro.compare.verdicts import MISPRINT, VerdictRow

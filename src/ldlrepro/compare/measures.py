@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import config, metrics
+from ldlrepro import config
+from ldl import metrics
 from ldlrepro.errors import UserError, nearest
 from ldlrepro.runs import provenance
 

@@ -6,7 +6,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ldlrepro import config, metrics, plan
+from ldlrepro import config, plan
+from ldl import metrics
 from ldlrepro.compare.collect import UnitScores
 
 FLOOR = "train_mean"

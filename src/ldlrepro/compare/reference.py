@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import metrics, plan
+from ldlrepro import plan
+from ldl import metrics
 from ldlrepro.compare.collect import REFERENCE, Units, UnitScores, best_source, is_complete
 from ldlrepro.runs.records import OK, FoldRow
 

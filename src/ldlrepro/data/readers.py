@@ -17,7 +17,7 @@ import numpy as np
 from ldlrepro.data.csv_tables import read_csv
 from ldlrepro.data.dataset import Dataset, DataUnavailable, fingerprint
 from ldlrepro.errors import UserError, nearest
-from ldlrepro.models.base import MAX_ROW_SUM_ERROR
+from ldl.base import MAX_ROW_SUM_ERROR
 
 ROUNDING = 1e-12
 """Row sums this close to one are left as they are."""

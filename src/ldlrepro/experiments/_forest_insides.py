@@ -26,8 +26,8 @@ def asking_other_outputs(model: Any, phi_seed: int) -> Any:
     """The same estimator, whose splits ask outputs drawn by another seed than its own."""
     if "phi_seed" in model.get_params():
         return model.set_params(phi_seed=phi_seed)
-    from ldlrepro.models._deep_heads import ForestHead
-    from ldlrepro.models._soft_routing import draw_phi
+    from ldl.deep._heads import ForestHead
+    from ldl.soft_forests._routing import draw_phi
 
     own = model._head
 
@@ -54,8 +54,8 @@ def _of_leaves(model: Any, X: Any) -> np.ndarray:
     """Logarithms of the leaves' probabilities, (rows, trees, leaves)."""
     import torch
 
-    from ldlrepro.models._soft_linear import Rows
-    from ldlrepro.models._soft_routing import Routing
+    from ldl.soft_forests._linear import Rows
+    from ldl.soft_forests._routing import Routing
 
     def routed(routing: Routing, F: torch.Tensor) -> torch.Tensor:
         return routing.log_probabilities(routing.log_sigmoids(F)).permute(2, 0, 1)

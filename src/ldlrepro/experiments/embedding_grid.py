@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import config, metrics, models, plan
+from ldlrepro import config, models, plan
+from ldl import metrics
 from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.models._embedded import Candidate, first_best
-from ldlrepro.models.base import to_simplex
+from ldl.neighbours._embedded import Candidate, first_best
+from ldl.base import to_simplex
 from ldlrepro.protocols.folds import Fold
 from ldlrepro.protocols.scaling import Scaler
 from ldlrepro.runs.seeds import seed_for

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import metrics, models, plan
+from ldlrepro import models, plan
+from ldl import metrics
 from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.models._cascade_learners import LOWEST_DEGREE
-from ldlrepro.models.base import to_simplex
-from ldlrepro.models.ldldf import LDLDF
+from ldl.cascade._learners import LOWEST_DEGREE
+from ldl.base import to_simplex
+from ldl.cascade.ldldf import LDLDF
 from ldlrepro.protocols.folds import Fold
 from ldlrepro.runs.seeds import seed_for
 

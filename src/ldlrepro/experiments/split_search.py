@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.models._split_trace import SplitSearch, one_split_search
+from ldlrepro.experiments.split_trace import SplitSearch, one_split_search
 
 SEARCHES = {"exhaustive": "StructRF", "adaptive": "StructRF*"}
 DRAWN = "drawn"

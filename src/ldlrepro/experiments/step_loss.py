@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import metrics, models
+from ldlrepro import models
+from ldl import metrics
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.protocols.folds import Fold
 from ldlrepro.runs.seeds import seed_for

@@ -21,10 +21,10 @@ from ldlrepro import config, models
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.experiments.two_dimensions_drawn import draw, picture
-from ldlrepro.models._embedded import as_list, combinations, first_best
-from ldlrepro.models._spectral import Coordinates, RawFeatures, squared_distances
-from ldlrepro.models.embeddings import LPPKNN
-from ldlrepro.models.knn import AAKNN
+from ldl.neighbours._embedded import as_list, combinations, first_best
+from ldl.neighbours._spectral import Coordinates, RawFeatures, squared_distances
+from ldl.neighbours.embeddings import LPPKNN
+from ldl.neighbours.knn import AAKNN
 from ldlrepro.protocols.folds import Fold
 from ldlrepro.runs.seeds import seed_for
 

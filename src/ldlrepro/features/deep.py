@@ -13,8 +13,8 @@ from ldlrepro.config import project_root
 from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.errors import UserError
 from ldlrepro.features.align import Crop, aligned
-from ldlrepro.features.networks import FC7, IMAGE_SIDE
-from ldlrepro.features.weights import Loaded, load_network, random_network
+from ldl.deep.backbones import FC7, IMAGE_SIDE
+from ldl.deep.weights import Loaded, load_network, random_network
 
 BATCH = 16
 

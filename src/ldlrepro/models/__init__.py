@@ -8,7 +8,7 @@ from typing import Any
 
 from ldlrepro import config
 from ldlrepro.errors import UserError, nearest
-from ldlrepro.models.base import LDLEstimator
+from ldl.base import LDLEstimator
 
 __all__ = ["LDLEstimator", "estimator_class", "load"]
 
@@ -40,7 +40,7 @@ def estimator_class(method_id: str) -> type[LDLEstimator]:
     except ModuleNotFoundError as error:
         raise UserError(
             f"{where}: class: cannot import '{module_name}' ({error}). "
-            "Write the dotted path of the class, such as ldlrepro.models.knn.AAKNN."
+            "Write the dotted path of the class, such as ldl.neighbours.knn.AAKNN."
         ) from error
     kind = getattr(module, class_name, None)
     if not isinstance(kind, type) or not issubclass(kind, LDLEstimator):

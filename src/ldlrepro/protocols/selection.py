@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import metrics, models
+from ldlrepro import models
+from ldl import metrics
 from ldlrepro.protocols.folds import Fold
 from ldlrepro.protocols.scaling import Scaler
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ldlrepro import metrics
+from ldl import metrics
 from ldlrepro.files import write_text
 from ldlrepro.report.content import (
     CLAIM_SIGNS,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ldlrepro import metrics
+from ldl import metrics
 from ldlrepro.compare.collect import UnitScores
 from ldlrepro.compare.comparisons import Losses, measured_losses, printed_losses
 from ldlrepro.compare.significance import ALPHA, Ranking, ranking

@@ -28,7 +28,7 @@ from ldlrepro import config, plan
 from ldlrepro.data import Dataset, DataUnavailable, load_ready
 from ldlrepro.data.pixels import load_pixels
 from ldlrepro.errors import UserError, damage_told
-from ldlrepro.models._watch import watched_by
+from ldl.watch import watched_by
 from ldlrepro.protocols import selection
 from ldlrepro.protocols.folds import Fold, folds_digest, read_folds
 from ldlrepro.runs import cards, numerics, provenance, records

@@ -1,0 +1,158 @@
+"""Label distribution learning: the estimators of five papers, and the ten measures.
+
+>>> import numpy as np
+>>> from ldl import StructRF
+>>> generator = np.random.default_rng(0)
+>>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+>>> StructRF(trees=10, random_state=0).fit(X[:40], D[:40]).predict(X[40:]).shape
+(20, 3)
+
+An estimator is loaded when it is first asked for, so that this import stays fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ldl.base import LDLEstimator
+    from ldl.baselines.bayes import PTBayes
+    from ldl.baselines.controls import TrainMean, TrueLabels, Uniform
+    from ldl.baselines.regression import Regression, RegressorMethod
+    from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
+    from ldl.cascade.ldldf import LDLDF, LDLDFOracle
+    from ldl.deep.estimators import DLDL, DeepDRF, DeepLDLF, DeepRegression
+    from ldl.forests.random_forest import RFClassReading, RFRegression
+    from ldl.forests.structrf import RFStar, StructRF
+    from ldl.kernels.ldsvr import LDSVR
+    from ldl.kernels.ptsvm import PTSVM
+    from ldl.linear.aldl import ALDL
+    from ldl.linear.iis import SAIIS
+    from ldl.linear.ldl_hr import LDLHR
+    from ldl.linear.ldl_ldm import LDLLDM
+    from ldl.linear.ldlcl import LDLCL
+    from ldl.linear.maxent import SABFGS
+    from ldl.neighbours.embeddings import CCAKNN, LPPKNN, NPEKNN, PCAKNN
+    from ldl.neighbours.knn import AAKNN
+    from ldl.neighbours.mslp import MSLP
+    from ldl.networks.bp import AABP
+    from ldl.networks.cpnn import CPNN
+    from ldl.soft_forests.drf import DRF
+    from ldl.soft_forests.drf_readings import DRFReading
+    from ldl.soft_forests.ldlf import SLDLF, SLDLFReleased
+
+_FAMILIES = {
+    "ldl.base": ("LDLEstimator",),
+    "ldl.baselines.bayes": ("PTBayes",),
+    "ldl.baselines.controls": (
+        "TrainMean",
+        "TrueLabels",
+        "Uniform",
+    ),
+    "ldl.baselines.regression": (
+        "Regression",
+        "RegressorMethod",
+    ),
+    "ldl.boosting.logitboost": (
+        "AOSOLDLogitBoost",
+        "LDLogitBoost",
+    ),
+    "ldl.cascade.ldldf": (
+        "LDLDF",
+        "LDLDFOracle",
+    ),
+    "ldl.deep.estimators": (
+        "DLDL",
+        "DeepDRF",
+        "DeepLDLF",
+        "DeepRegression",
+    ),
+    "ldl.forests.random_forest": (
+        "RFClassReading",
+        "RFRegression",
+    ),
+    "ldl.forests.structrf": (
+        "RFStar",
+        "StructRF",
+    ),
+    "ldl.kernels.ldsvr": ("LDSVR",),
+    "ldl.kernels.ptsvm": ("PTSVM",),
+    "ldl.linear.aldl": ("ALDL",),
+    "ldl.linear.iis": ("SAIIS",),
+    "ldl.linear.ldl_hr": ("LDLHR",),
+    "ldl.linear.ldl_ldm": ("LDLLDM",),
+    "ldl.linear.ldlcl": ("LDLCL",),
+    "ldl.linear.maxent": ("SABFGS",),
+    "ldl.neighbours.embeddings": (
+        "CCAKNN",
+        "LPPKNN",
+        "NPEKNN",
+        "PCAKNN",
+    ),
+    "ldl.neighbours.knn": ("AAKNN",),
+    "ldl.neighbours.mslp": ("MSLP",),
+    "ldl.networks.bp": ("AABP",),
+    "ldl.networks.cpnn": ("CPNN",),
+    "ldl.soft_forests.drf": ("DRF",),
+    "ldl.soft_forests.drf_readings": ("DRFReading",),
+    "ldl.soft_forests.ldlf": (
+        "SLDLF",
+        "SLDLFReleased",
+    ),
+}
+"""Where each name is defined."""
+_HOMES = {name: module for module, names in _FAMILIES.items() for name in names}
+
+__all__ = [
+    "AABP",
+    "AAKNN",
+    "ALDL",
+    "CCAKNN",
+    "CPNN",
+    "DLDL",
+    "DRF",
+    "LDLCL",
+    "LDLDF",
+    "LDLHR",
+    "LDLLDM",
+    "LDSVR",
+    "LPPKNN",
+    "MSLP",
+    "NPEKNN",
+    "PCAKNN",
+    "PTSVM",
+    "SABFGS",
+    "SAIIS",
+    "SLDLF",
+    "AOSOLDLogitBoost",
+    "DRFReading",
+    "DeepDRF",
+    "DeepLDLF",
+    "DeepRegression",
+    "LDLDFOracle",
+    "LDLEstimator",
+    "LDLogitBoost",
+    "PTBayes",
+    "RFClassReading",
+    "RFRegression",
+    "RFStar",
+    "Regression",
+    "RegressorMethod",
+    "SLDLFReleased",
+    "StructRF",
+    "TrainMean",
+    "TrueLabels",
+    "Uniform",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ldl' has no attribute '{name}'")
+    found = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

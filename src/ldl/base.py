@@ -1,0 +1,362 @@
+"""The contract that every estimator keeps.
+
+Estimators follow scikit-learn: ``fit`` and ``predict``, ``get_params``, fitted attributes that end
+in ``_``, tags, ``clone``, pipelines and grid searches. They do so without importing scikit-learn,
+which takes longer to load than many of them take to fit.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+MAX_ROW_SUM_ERROR = 1e-3
+"""Label rows further from one than this are refused; smaller errors are mended and counted."""
+
+
+class LDLEstimator:
+    """Base of all estimators.
+
+    A subclass is a dataclass: its fields are its parameters, so that they are written once and
+    ``__init__`` only stores them. It writes ``_fit`` and ``_predict``::
+
+        @dataclass(eq=False, repr=False)
+        class Nearest(LDLEstimator):
+            n_neighbors: int = 5
+
+            def _fit(self, X, D): ...
+            def _predict(self, X): ...
+
+    ``_fit(X, D)`` sees checked float64 arrays (X may be CSR if ``accepts_sparse``);
+    ``_predict(X)`` returns non-negative scores, which are made into distributions here.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    feature_names_in_ : ndarray of str
+        Names of the features, where ``fit`` was given a data frame.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Rows of D whose sum was mended.
+    """
+
+    accepts_sparse = False
+    """Whether ``_fit`` and ``_predict`` take CSR matrices; else they are made dense."""
+    accepts_images = False
+    """Whether X holds images instead of a table of features."""
+    sees_test_labels = False
+    """Whether ``predict`` asks for the true labels: a diagnostic, no competitor."""
+
+    # ------------------------------------------------------------------ to be written by methods
+
+    def _fit(self, X: Any, D: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def _predict(self, X: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ public
+
+    def fit(self, X: Any, D: Any) -> Self:
+        """Fit to features and label distributions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features; finite numbers.
+        D : array-like of shape (rows, labels)
+            Label degrees, not negative; each row sums to 1 within 0.001.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        names = _feature_names(X)
+        X = check_features(X, self.accepts_sparse)
+        D, self.renormalised_ = check_distributions(D, X.shape[0])
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # of an earlier fit
+        self.n_features_in_ = int(X.shape[1])
+        self.n_labels_ = int(D.shape[1])
+        self._fit(X, D)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict label distributions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features, in the order that ``fit`` saw.
+
+        Returns
+        -------
+        ndarray of shape (rows, labels)
+            A distribution for each row: not negative, with sum 1.
+        """
+        return to_simplex(self._predict(self._checked(X)))
+
+    def score(self, X: Any, D: Any) -> float:
+        """Return minus the mean Kullback-Leibler divergence from D; higher is better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features.
+        D : array-like of shape (rows, labels)
+            True label distributions.
+
+        Returns
+        -------
+        float
+            At most 0. ``ldl.metrics.scorer`` makes scorers of the other measures.
+        """
+        from ldl.metrics import evaluate
+
+        return -evaluate(D, self.predict(X))["kl"]
+
+    def _checked(self, X: Any) -> Any:
+        """Check features against those that ``fit`` saw."""
+        self._demand_fitted()
+        _check_names(_feature_names(X), getattr(self, "feature_names_in_", None))
+        X = check_features(X, self.accepts_sparse)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input: those that fit saw"
+            )
+        return X
+
+    def _demand_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(f"{type(self).__name__} is not fitted; call fit(X, D) first")
+
+    # ------------------------------------------------------------------ parameters
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        # A class without its own __init__ shows object's *args and **kwargs.
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return sorted(p.name for p in parameters if p.name != "self" and p.kind not in variadic)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Part of scikit-learn's interface; no parameter here has parameters of its own.
+
+        Returns
+        -------
+        dict
+            Parameter names and values.
+        """
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name.
+
+        Parameters
+        ----------
+        **params : dict
+            Names and values.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        for name, value in params.items():
+            if name not in self._parameter_names():
+                known = ", ".join(self._parameter_names()) or "none"
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter '{name}' (it has: {known})"
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items())
+        return f"{type(self).__name__}({shown})"
+
+    # ------------------------------------------------------------------ scikit-learn
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn that the target is a table of degrees, and what X may be."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(
+                required=True, two_d_labels=True, multi_output=True, single_output=False
+            ),
+            input_tags=InputTags(
+                sparse=not self.accepts_images,
+                three_d_array=self.accepts_images,
+                two_d_array=not self.accepts_images,
+            ),
+            non_deterministic=False,
+        )
+
+
+# ---------------------------------------------------------------------- distributions and seeds
+
+
+def to_simplex(P: np.ndarray) -> np.ndarray:
+    """Divide rows by their sums; a row of zeros becomes uniform."""
+    P = np.asarray(P, dtype=np.float64)
+    if not np.isfinite(P).all():
+        raise FloatingPointError("the prediction contains NaN or infinity")
+    if (P < 0).any():
+        raise FloatingPointError("the prediction contains negative label degrees")
+    sums = P.sum(axis=1, keepdims=True)
+    return np.where(sums > 0, P / np.where(sums > 0, sums, 1.0), 1.0 / P.shape[1])
+
+
+def child_seeds(random_state: int | None, count: int) -> list[int]:
+    """Draw seeds for ``count`` independent parts up front, so that order and threads are free."""
+    children = np.random.SeedSequence(random_state).spawn(count)
+    return [int(child.generate_state(1, np.uint32)[0]) for child in children]
+
+
+# ---------------------------------------------------------------------- checks of arguments
+
+
+def check_distributions(D: Any, rows: int) -> tuple[np.ndarray, int]:
+    """Return label distributions as a C-ordered copy whose rows sum to 1, and how many did not.
+
+    Raises
+    ------
+    ValueError
+        If D is no table of degrees with one distribution for each of ``rows`` rows.
+    """
+    if D is None:
+        raise ValueError("D is None, but fit requires label distributions as its target, y or D")
+    D = _numbers(D, "D", "label degrees")
+    if D.ndim != 2 or D.shape[1] < 2:
+        raise ValueError(f"D must have shape (rows, labels >= 2), got {D.shape}")
+    if len(D) != rows:
+        raise ValueError(f"X has {rows} rows but D has {len(D)}")
+    if rows < 2:
+        raise ValueError("D has one row; at least two are needed to fit (n_samples=1)")
+    if not np.isfinite(D).all():
+        raise ValueError("D contains NaN or infinity")
+    if (D < 0).any():
+        raise ValueError("D contains negative label degrees")
+    sums = D.sum(axis=1)
+    worst = int(np.argmax(np.abs(sums - 1)))
+    if abs(sums[worst] - 1) > MAX_ROW_SUM_ERROR:
+        raise ValueError(f"row {worst} of D sums to {sums[worst]:.6g}, not to 1")
+    mended = int((np.abs(sums - 1) > 1e-12).sum())
+    D /= sums[:, None]
+    return D, mended
+
+
+def check_features(X: Any, accepts_sparse: bool) -> Any:
+    """Return features as a C-ordered float64 array, or as CSR where that is kept.
+
+    Raises
+    ------
+    ValueError
+        If X is no table of finite numbers.
+    """
+    if hasattr(X, "tocsr"):
+        _refuse_complex(X, "X")
+        X = X.tocsr().astype(np.float64, copy=False) if accepts_sparse else X.toarray()
+    if not hasattr(X, "tocsr"):
+        X = np.ascontiguousarray(_numbers(X, "X", "features", copy=False))
+    if X.ndim != 2:
+        hint = " Reshape your data: one row is X.reshape(1, -1)." if X.ndim == 1 else ""
+        raise ValueError(f"X must have shape (rows, features >= 1), got {X.shape}.{hint}")
+    if X.shape[0] == 0:
+        raise ValueError(f"X has 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if X.shape[1] == 0:
+        raise ValueError(
+            f"X must have shape (rows, features >= 1): 0 feature(s) (shape={X.shape}) while a "
+            "minimum of 1 is required."
+        )
+    values = X.data if hasattr(X, "tocsr") else X
+    if not np.isfinite(values).all():
+        raise ValueError("X contains NaN or infinity")
+    return X
+
+
+def _numbers(values: Any, name: str, what: str, copy: bool = True) -> np.ndarray:
+    """Convert to float64; say which argument holds something else."""
+    _refuse_complex(values, name)
+    try:
+        converted = np.array(values, dtype=np.float64, order="C", copy=copy or None)
+    except (ValueError, TypeError) as error:
+        kind = type(error)  # scikit-learn tells what is no number from what is no table
+        raise kind(f"{name} must hold {what} as numbers: {error}") from None
+    return np.atleast_1d(converted)
+
+
+def _refuse_complex(values: Any, name: str) -> None:
+    if np.iscomplexobj(values):
+        raise ValueError(f"{name} holds complex numbers. Complex data not supported")
+
+
+def _feature_names(X: Any) -> np.ndarray | None:
+    """Return the columns of a data frame; None for other things or columns that are no text."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = np.asarray(columns, dtype=object)
+    text = [isinstance(name, str) for name in names]
+    if any(text) and not all(text):
+        raise TypeError(
+            "X has column names of mixed types, some text and some not. Feature names are only "
+            "supported if all input features have string names; X.columns = X.columns.astype(str) "
+            "makes them so."
+        )
+    return names if len(names) and all(text) else None
+
+
+def _check_names(given: np.ndarray | None, fitted: np.ndarray | None) -> None:
+    """Refuse columns that are not those of ``fit``, in their order; warn where one has no names."""
+    if given is None or fitted is None:
+        if (given is None) != (fitted is None):
+            import warnings
+
+            warnings.warn(
+                "X does not have valid feature names, but fit saw feature names"
+                if given is None
+                else "X has feature names, but fit saw features without names",
+                UserWarning,
+                stacklevel=4,
+            )
+        return
+    if list(given) == list(fitted):
+        return
+    unseen, missing = sorted({*given} - {*fitted}), sorted({*fitted} - {*given})
+    text = "The feature names should match those that were passed during fit.\n"
+    if unseen:
+        text += _listed("Feature names unseen at fit time", unseen)
+    if missing:
+        text += _listed("Feature names seen at fit time, yet now missing", missing)
+    if not unseen and not missing:
+        text += "Feature names must be in the same order as they were in fit.\n"
+    raise ValueError(text)
+
+
+def _listed(title: str, names: list[str], most: int = 5) -> str:
+    lines = [f"- {name}" for name in names[:most]] + (["- ..."] if len(names) > most else [])
+    return "\n".join([f"{title}:", *lines]) + "\n"

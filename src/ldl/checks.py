@@ -1,0 +1,353 @@
+"""The rules that every estimator keeps, whatever it computes.
+
+The test suite holds all methods of the registry against them, ``ldlrepro check`` a method of the
+user's own. A rule gets a trial, which makes estimators and their data, and raises AssertionError
+with what is wrong in words.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ldl.base import LDLEstimator
+
+Build = Callable[..., LDLEstimator]
+
+
+def sample(seed: int = 0, n: int = 48, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Non-negative features and labels that depend on them."""
+    generator = np.random.default_rng(seed)
+    X = generator.gamma(2.0, size=(n, q))
+    scores = np.log1p(X) @ generator.normal(size=(q, c)) + 0.3 * generator.normal(size=(n, c))
+    D = np.exp(scores)
+    return X, D / D.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a rule tries a method with."""
+
+    build: Build
+    """``build(**parameters)`` makes an estimator that is not fitted."""
+    given: Callable[[np.ndarray], np.ndarray] = lambda X: X
+    """From features to what the method is given, such as images."""
+    tolerance: float = 1e-12
+    """Of the degrees of a row that is predicted alone."""
+
+    def sample(self, *seed: int, **shape: int) -> tuple[np.ndarray, np.ndarray]:
+        X, D = sample(*seed, **shape)
+        return self.given(X), D
+
+
+@dataclass(frozen=True)
+class Rule:
+    id: str
+    text: str
+    """What a method that keeps it does."""
+    check: Callable[[Trial], None]
+    must: bool = True
+    """Or else worth knowing, and allowed."""
+    predicts: bool = True
+    """Whether it calls ``predict``, which a control that is given the true labels has not."""
+
+
+RULES: list[Rule] = []
+
+
+def _rule(id: str, text: str, *, must: bool = True, predicts: bool = True) -> Callable[..., Any]:
+    def keep(check: Callable[[Trial], None]) -> Callable[[Trial], None]:
+        RULES.append(Rule(id, text, check, must, predicts))
+        return check
+
+    return keep
+
+
+def _demand(kept: bool, text: str) -> None:
+    if not kept:
+        raise AssertionError(text)
+
+
+def _demand_same_bits(one: np.ndarray, other: np.ndarray, text: str) -> None:
+    _demand(one.shape == other.shape and bool((one == other).all()), text)
+
+
+def _demand_close(one: np.ndarray, other: np.ndarray, tolerance: float, text: str) -> None:
+    apart = float(np.abs(one - other).max())
+    _demand(apart <= tolerance, f"{text}: degrees differ by up to {apart:.2g}")
+
+
+# ---------------------------------------------------------------------- output
+
+
+def _demand_distributions(model: LDLEstimator, X: Any, labels: int) -> None:
+    wanted = (X.shape[0], labels)
+    try:
+        P = model.predict(X)
+    except (ValueError, IndexError):
+        raw = np.shape(model._predict(X))
+        _demand(raw == wanted, f"_predict returned shape {raw}, {wanted} is needed")
+        raise
+    _demand(
+        P.shape == wanted,
+        f"the prediction has shape {P.shape}, {wanted} is needed: a row for each row of X, "
+        "a column for each label",
+    )
+    _demand(P.dtype == np.float64, f"the prediction holds {P.dtype}, not float64")
+    _demand(bool(np.isfinite(P).all()), "the prediction contains NaN or infinity")
+    _demand(bool((P >= 0).all()), "the prediction contains negative degrees")
+    _demand_close(P.sum(axis=1), np.ones(len(P)), 1e-9, "rows of the prediction do not sum to 1")
+
+
+@_rule("distributions", "predicts distributions")
+def _distributions(trial: Trial) -> None:
+    X, D = trial.sample()
+    _demand_distributions(trial.build().fit(X[:40], D[:40]), X[40:], 4)
+
+
+HARD_DATA = {
+    "fewer rows than features": sample(1, n=12, q=20),
+    "two labels": sample(2, c=2),
+    "constant columns": (
+        np.column_stack([sample(3)[0], np.zeros((48, 1)), np.full((48, 1), 3.0)]),
+        sample(3)[1],
+    ),
+    "only constant columns": (np.ones((48, 3)), sample(3)[1]),
+    "duplicate rows": tuple(np.repeat(part[:16], 3, axis=0) for part in sample(4)),
+    "a label that is always zero": (
+        sample(5)[0],
+        np.column_stack([sample(5)[1], np.zeros((48, 1))]),
+    ),
+    "one label with everything": (sample(6)[0], np.eye(3)[sample(6)[1].argmax(axis=1) % 3]),
+}
+
+
+def _hard_rule(kind: str) -> None:
+    @_rule(kind.replace(" ", "_"), f"copes with {kind}")
+    def check(trial: Trial) -> None:
+        X, D = HARD_DATA[kind]
+        X = trial.given(X)
+        _demand_distributions(trial.build().fit(X, D), X[:9], D.shape[1])
+
+
+for _kind in HARD_DATA:
+    _hard_rule(_kind)
+
+
+@_rule("sparse", "predicts the same from sparse features", must=False)
+def _sparse(trial: Trial) -> None:
+    from scipy.sparse import csr_matrix
+
+    X, D = trial.sample()
+    X = np.where(X > 1.5, X, 0.0)
+    dense = trial.build().fit(X, D).predict(X[:6])
+    sparse = trial.build().fit(csr_matrix(X), D).predict(csr_matrix(X[:6]))
+    _demand_close(sparse, dense, 1e-6, "sparse features give another prediction")
+
+
+# ---------------------------------------------------------------------- input
+
+Spoil = tuple[Callable[[Any, Any], tuple[Any, Any]], str]
+SPOILT_LABELS: Sequence[Spoil] = (
+    (lambda X, D: (X, D * np.nan), "D contains NaN"),
+    (lambda X, D: (X, np.where(D.max() == D, np.inf, D)), "D contains NaN or infinity"),
+    (lambda X, D: (X, D - 0.3), "D contains negative"),
+    (lambda X, D: (X, D * 1.002), "of D sums to 1.002"),
+    (lambda X, D: (X, D[:, :1]), "D must have shape"),
+    (lambda X, D: (X, D[:-1]), "X has 48 rows but D has 47"),
+    (lambda X, D: (X[:1], D[:1]), "D has one row"),
+)
+SPOILT_FEATURES: Sequence[Spoil] = (
+    (lambda X, D: (X * np.nan, D), "X contains NaN"),
+    (lambda X, D: (np.where(X.max() == X, np.inf, X), D), "X contains NaN or infinity"),
+    (lambda X, D: (X[:, :0], D), "X must have shape"),
+    (lambda X, D: (X[:, 0], D), "X must have shape"),
+)
+
+
+@_rule("bad_labels", "refuses bad labels", predicts=False)
+def _bad_labels(trial: Trial) -> None:
+    for spoil, message in SPOILT_LABELS:
+        spoilt = spoil(*trial.sample())
+        _demand_refusal(partial(trial.build().fit, *spoilt), ValueError, message)
+
+
+@_rule("bad_features", "refuses bad features", predicts=False)
+def _bad_features(trial: Trial) -> None:
+    for spoil, message in SPOILT_FEATURES:
+        spoilt = spoil(*trial.sample())
+        _demand_refusal(partial(trial.build().fit, *spoilt), ValueError, message)
+
+
+def _demand_refusal(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
+    try:
+        call()
+    except kind as error:
+        _demand(message in str(error), f"instead of '{message}' it says '{error}'")
+    else:
+        raise AssertionError(f"nothing is refused where '{message}' was to be said")
+
+
+@_rule("row_sums", "mends and counts small errors of the row sums", predicts=False)
+def _row_sums(trial: Trial) -> None:
+    X, D = trial.sample()
+    off = D.copy()
+    off[:5] *= 1.0005
+    counts = trial.build().fit(X, off).renormalised_, trial.build().fit(X, D).renormalised_
+    _demand(counts == (5, 0), f"renormalised_ counts {counts} rows instead of (5, 0)")
+
+
+@_rule("inputs_untouched", "leaves the training data as they were")
+def _inputs_untouched(trial: Trial) -> None:
+    X, D = trial.sample()
+    before = X.copy(), D.copy()
+    trial.build().fit(X, D).predict(X)
+    _demand_same_bits(X, before[0], "fit or predict writes into X")
+    _demand_same_bits(D, before[1], "fit or predict writes into D")
+
+
+@_rule("keeps_copies", "does not follow later changes of the arrays it was fitted with")
+def _keeps_copies(trial: Trial) -> None:
+    X, D = trial.sample()
+    test = X[:5].copy()
+    model = trial.build().fit(X, D)
+    before = model.predict(test)
+    X[:] = X[::-1].copy()
+    D[:] = D[::-1].copy()
+    text = "writing into X or D after the fit changes the prediction: keep X.copy() instead of X"
+    _demand_same_bits(model.predict(test), before, text)
+
+
+@_rule("width", "refuses other features than it was fitted with")
+def _width(trial: Trial) -> None:
+    X, D = trial.sample()
+    model = trial.build().fit(X, D)
+    _demand_refusal(lambda: model.predict(X[:, :5]), ValueError, "features as input")
+
+
+@_rule("not_fitted", "says so when it is not fitted")
+def _not_fitted(trial: Trial) -> None:
+    from sklearn.exceptions import NotFittedError
+
+    message = "not fitted; call fit(X, D) first"
+    _demand_refusal(lambda: trial.build().predict(np.ones((2, 3))), NotFittedError, message)
+
+
+# ---------------------------------------------------------------------- repeatability
+
+
+@_rule("same_bits", "gives the same bits with the same seed")
+def _same_bits(trial: Trial) -> None:
+    X, D = trial.sample()
+    np.random.seed(1)
+    first = trial.build().fit(X, D).predict(X)
+    np.random.seed(2)
+    state = np.random.get_state()[1].copy()  # type: ignore[index]
+    again = trial.build().fit(X, D).predict(X)
+    text = "a second fit with the same data and seed predicts something else: take random numbers"
+    _demand_same_bits(first, again, f"{text} from a generator made of random_state only")
+    moved = np.random.get_state()[1]  # type: ignore[index]
+    _demand_same_bits(moved, state, "it draws from numpy's global generator")
+
+
+@_rule("forgets", "forgets an earlier fit")
+def _forgets(trial: Trial) -> None:
+    X, D = trial.sample(1)
+    fresh = trial.build().fit(X, D).predict(X)
+    reused = trial.build().fit(*trial.sample(2, q=3, c=5)).fit(X, D).predict(X)
+    _demand_same_bits(fresh, reused, "what it was fitted with before changes the prediction")
+
+
+@_rule("n_jobs", "gives the same bits with any number of jobs")
+def _n_jobs(trial: Trial) -> None:
+    if "n_jobs" not in trial.build()._parameter_names():
+        return
+    X, D = trial.sample()
+    alone = trial.build(n_jobs=1).fit(X, D).predict(X)
+    together = trial.build(n_jobs=2).fit(X, D).predict(X)
+    _demand_same_bits(alone, together, "n_jobs=2 predicts other bits than n_jobs=1")
+
+
+@_rule("row_by_row", "predicts a row whatever stands beside it")
+def _row_by_row(trial: Trial) -> None:
+    X, D = trial.sample()
+    model = trial.build().fit(X[:30], D[:30])
+    batch = model.predict(X)
+    single = np.vstack([model.predict(row[None, :]) for row in X])
+    _demand_close(
+        single, batch, trial.tolerance, "a row alone gets another prediction than among others"
+    )
+
+
+@_rule("label_order", "does not depend on the order of the labels", must=False)
+def _label_order(trial: Trial) -> None:
+    X, D = trial.sample()
+    order = [2, 0, 3, 1]
+    straight = trial.build().fit(X, D).predict(X)
+    permuted = trial.build().fit(X, D[:, order]).predict(X)
+    _demand_close(permuted, straight[:, order], 1e-6, "labels in another order, another prediction")
+
+
+# ---------------------------------------------------------------------- parameters
+
+
+@_rule("parameters", "stores its parameters as given", predicts=False)
+def _parameters(trial: Trial) -> None:
+    model = trial.build()
+    given = model.get_params()
+    stored = {key: getattr(model, key) for key in given}
+    _demand(stored == given, "get_params differs from the attributes")
+    again = type(model)(**given).get_params()
+    changed = [key for key in given if again[key] != given[key]]
+    _demand(not changed, f"__init__ changes {', '.join(changed)}: it may only store")
+    _demand(model.set_params(**given) is model, "set_params does not return the estimator")
+    _demand_refusal(lambda: model.set_params(no_such=1), ValueError, "has no parameter 'no_such'")
+
+
+@_rule("clone", "can be cloned by scikit-learn", predicts=False)
+def _clone(trial: Trial) -> None:
+    from sklearn.base import clone
+
+    model = trial.build().fit(*trial.sample())
+    copied = clone(model)
+    _demand(copied.get_params() == model.get_params(), "a clone has other parameters")
+    _demand(not hasattr(copied, "n_features_in_"), "a clone is fitted already")
+
+
+@_rule("pickle", "predicts the same after pickling")
+def _pickle(trial: Trial) -> None:
+    X, D = trial.sample()
+    model = trial.build().fit(X, D)
+    try:
+        stored = pickle.dumps(model)
+    except Exception as error:
+        raise AssertionError(f"the fitted model cannot be pickled: {error}") from error
+    text = "a model that was pickled predicts other bits"
+    _demand_same_bits(pickle.loads(stored).predict(X), model.predict(X), text)
+
+
+@_rule("diagnostics", "has plain numbers and words in diagnostics_", predicts=False)
+def _diagnostics(trial: Trial) -> None:
+    model = trial.build().fit(*trial.sample())
+    for key, value in getattr(model, "diagnostics_", {}).items():
+        plain = type(value) in (int, float, str, bool)
+        _demand(plain, f"diagnostics_['{key}'] is a {type(value).__name__}: make it a plain number")
+
+
+def grid_rule(grid: Mapping[str, Sequence[Any]]) -> Rule:
+    """That every candidate of a method's grid can be fitted."""
+
+    def check(trial: Trial) -> None:
+        X, D = trial.sample()
+        for parameter, candidates in grid.items():
+            for value in candidates:
+                model = trial.build().set_params(**{parameter: value})
+                kept = model.fit(X, D).get_params()[parameter]
+                _demand(kept == value, f"fit changes {parameter} from {value} to {kept}")
+
+    return Rule("grid", "accepts every candidate of its grid", check, predicts=False)

@@ -1,0 +1,117 @@
+"""A network from images to outputs: VGG-16, AlexNet or a small one, its last layer made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ldl.deep.backbones import Backbone
+from ldl.deep.weights import (
+    PREPROCESSING,
+    RANDOM,
+    TORCHVISION,
+    Loaded,
+    load_network,
+    random_network,
+)
+from ldl.errors import UserError
+
+NETWORKS = ("vgg16", "alexnet", "tiny")
+LEAST_SIDE = {"vgg16": 32, "alexnet": 63, "tiny": 8}
+"""Pixels below which nothing is left after the poolings."""
+TINY_WIDTH = 64
+RANDOM_START = (
+    "RANDOM START, asked for with random_weights: this network learned from the training images "
+    "alone, while the papers begin with weights of another training"
+)
+
+
+class ImageNetwork(nn.Module):
+    """Grey levels in (images, height, width, 3) to one block of outputs for each of ``widths``."""
+
+    shift: Tensor
+    factor: Tensor
+
+    def __init__(
+        self, trunk: nn.Module, reached: int, widths: Sequence[int], preprocessing: Mapping
+    ) -> None:
+        super().__init__()
+        mean, std = (
+            torch.tensor(preprocessing[key]).view(1, 3, 1, 1) / preprocessing["scale"]
+            for key in ("mean", "std")
+        )
+        self.register_buffer("shift", mean)
+        self.register_buffer("factor", 1.0 / std)
+        self.trunk = trunk
+        layers = [nn.Linear(reached, width) for width in widths]
+        for layer in layers:
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+        self.outputs = nn.ModuleList(layers)
+
+    def forward(self, pixels: Tensor) -> list[Tensor]:
+        # Pixels lie with their channels last already; a permutation of the axes copies nothing.
+        x = pixels.permute(0, 3, 1, 2).to(self.shift.dtype)
+        x = self.trunk((x - self.shift) * self.factor)
+        # Ages and splits need more than the eight bits of bfloat16.
+        with torch.autocast(x.device.type, enabled=False):
+            x = x.to(self.shift.dtype)
+            return [layer(x) for layer in self.outputs]
+
+
+def image_network(
+    name: str,
+    widths: Sequence[int],
+    weights: str | None,
+    sha256: str | None,
+    random_weights: bool,
+    seed: int,
+) -> tuple[ImageNetwork, dict[str, Any]]:
+    """The network and what every record made with it must say."""
+    if weights is None and not random_weights:
+        raise UserError(
+            f"{name}: no weights. Say weights (the path of a file) and sha256 (its checksum) under "
+            "parameters of the method's YAML; for a trial that starts from nothing say "
+            "random_weights: true. See docs/images.md."
+        )
+    if weights is not None and random_weights:
+        raise UserError(f"{name}: weights and random_weights exclude each other; say one of them.")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        if random_weights:
+            backbone = _tiny() if name == "tiny" else random_network(name, seed).network
+            preprocessing = PREPROCESSING[TORCHVISION]
+            record = {"network": name, "weights": RANDOM, "warning": RANDOM_START}
+        else:
+            loaded = _loaded(name, str(weights), sha256)
+            backbone, preprocessing, record = loaded.network, loaded.preprocessing, loaded.record
+        last = backbone.classifier.pop(-1)
+        assert isinstance(last, nn.Linear)
+        network = ImageNetwork(backbone, last.in_features, widths, preprocessing)
+    return network, record
+
+
+def _loaded(name: str, weights: str, sha256: str | None) -> Loaded:
+    if name == "tiny":
+        raise UserError("tiny: nobody published weights for it; say random_weights: true.")
+    if sha256 is None:
+        raise UserError(
+            f"{weights}: sha256 is missing beside weights in the method's YAML; type "
+            f"`sha256sum {weights}` and put the checksum there."
+        )
+    return load_network(name, Path(weights).expanduser(), sha256)
+
+
+def _tiny() -> Backbone:
+    """For faces of some dozen pixels on a processor."""
+    modules: list[nn.Module] = []
+    for before, after in ((3, 16), (16, 32), (32, 64)):
+        modules += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.ReLU(inplace=True)]
+    classifier = nn.Sequential(
+        nn.Linear(64 * 16, TINY_WIDTH), nn.ReLU(inplace=True), nn.Linear(TINY_WIDTH, 1)
+    )
+    return Backbone(nn.Sequential(*modules), 4, classifier)

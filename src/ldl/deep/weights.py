@@ -1,0 +1,155 @@
+"""Weights of a network from a file that the user names: its checksum first, and never a pickle.
+
+A ``.pth`` file is a zip archive with a list of tensors inside; PyTorch reads it with
+``weights_only``, which builds tensors and refuses everything that could run code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ldl.deep.backbones import (
+    BUILDERS,
+    STANDARD,
+    Backbone,
+    Sizes,
+    sizes_of,
+    vgg_face_names,
+)
+from ldl.errors import UserError
+
+TORCHVISION, VGG_FACE, RANDOM = "torchvision", "vgg_face", "random"
+
+# Red, green, blue; of pixels from 0 to 1 and from 0 to 255.
+PREPROCESSING: dict[str, dict[str, Any]] = {
+    TORCHVISION: {"scale": 1 / 255, "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]},
+    VGG_FACE: {"scale": 1.0, "mean": [129.1863, 104.7624, 93.594], "std": [1.0, 1.0, 1.0]},
+}
+RANDOM_WARNING = (
+    "RANDOM WEIGHTS, asked for with random_weights: this network was never trained, and nothing "
+    "computed with it says anything about a method"
+)
+
+
+@dataclass
+class Loaded:
+    """A network ready to use and what belongs into every record made with it."""
+
+    network: Backbone
+    preprocessing: dict[str, Any]
+    record: dict[str, Any]
+
+    @property
+    def warning(self) -> str:
+        return str(self.record.get("warning", ""))
+
+
+def random_network(name: str, seed: int, sizes: Sizes | None = None) -> Loaded:
+    """Untrained weights, for trials without a licence; the record says so."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = BUILDERS[name](sizes or STANDARD[name])
+    record = {"network": name, "weights": RANDOM, "seed": seed, "warning": RANDOM_WARNING}
+    return Loaded(network.eval(), PREPROCESSING[TORCHVISION], record)
+
+
+def load_network(name: str, path: Path, sha256: str, any_size: bool = False) -> Loaded:
+    """The network with the weights in ``path``, if that file has this checksum.
+
+    ``any_size`` also takes narrower networks than the published ones.
+    """
+    if not path.is_file():
+        raise UserError(f"{path}: there is no such file of weights. See docs/images.md.")
+    with open(path, "rb") as stored:
+        found = hashlib.file_digest(stored, "sha256").hexdigest()
+    if found != sha256:
+        raise UserError(
+            f"{path}: its SHA-256 is {found}, not {sha256}. Get the file again, or put the right "
+            "checksum into the YAML."
+        )
+    layout, state = _named(name, path, _tensors(path))
+    sizes = _sizes(name, path, state)
+    if not any_size and sizes.channels != STANDARD[name].channels:
+        raise UserError(f"{path}: not the weights of {name}: its layers have other widths.")
+    with torch.device("meta"):
+        network = BUILDERS[name](sizes)
+    _check_shapes(path, network, state)
+    network.load_state_dict(state, strict=True, assign=True)
+    record = {"network": name, "weights": path.name, "sha256": sha256, "layout": layout}
+    return Loaded(network.eval(), PREPROCESSING[layout], record)
+
+
+def _tensors(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        stored = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError:
+        raise UserError(
+            f"{path}: refused, for it holds more than tensors and could run code. Save only the "
+            "state_dict of the network with torch.save."
+        ) from None
+    except MemoryError:
+        raise
+    except Exception as error:  # PyTorch raises whatever the broken bytes lead to
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{path}: not a readable file of weights ({said}).") from None
+    if isinstance(stored, Mapping) and isinstance(stored.get("state_dict"), Mapping):
+        stored = stored["state_dict"]
+    if not isinstance(stored, Mapping) or not stored:
+        raise UserError(f"{path}: it holds no table of named tensors.")
+    if not all(isinstance(value, torch.Tensor) for value in stored.values()):
+        raise UserError(f"{path}: it holds something that is no tensor.")
+    return {str(k).removeprefix("module."): v.float() for k, v in stored.items()}
+
+
+def _named(
+    name: str, path: Path, state: dict[str, torch.Tensor]
+) -> tuple[str, dict[str, torch.Tensor]]:
+    """Whose names the file has, and the tensors under torchvision's."""
+    if name == "vgg16" and "conv1_1.weight" in state:
+        names = vgg_face_names()
+        renamed = {}
+        for key, tensor in state.items():
+            layer, _, part = key.rpartition(".")
+            renamed[f"{names.get(layer, layer)}.{part}"] = tensor
+        return VGG_FACE, renamed
+    if "features.0.weight" in state:
+        return TORCHVISION, state
+    first = next(iter(state))
+    known = "torchvision's or VGG-Face's" if name == "vgg16" else "torchvision's"
+    raise UserError(f"{path}: names like '{first}' are not {known} for {name}.")
+
+
+def _sizes(name: str, path: Path, state: Mapping[str, torch.Tensor]) -> Sizes:
+    sizes = sizes_of(name, dict(sorted(state.items(), key=lambda item: _position(item[0]))))
+    if len(sizes.channels) != len(STANDARD[name].channels):
+        raise UserError(
+            f"{path}: {len(sizes.channels)} convolutions, but {name} has "
+            f"{len(STANDARD[name].channels)}."
+        )
+    return sizes
+
+
+def _position(key: str) -> tuple[bool, int]:
+    """Order of the layers: features before the classifier, then by number."""
+    part, _, rest = key.partition(".")
+    number = rest.partition(".")[0]
+    return part != "features", int(number) if number.isdigit() else 0
+
+
+def _check_shapes(path: Path, network: Backbone, state: Mapping[str, torch.Tensor]) -> None:
+    expected = {key: tuple(value.shape) for key, value in network.state_dict().items()}
+    given = {key: tuple(value.shape) for key, value in state.items()}
+    wrong = sorted(k for k in {*expected, *given} if expected.get(k) != given.get(k))
+    if wrong:
+        key = wrong[0]
+        raise UserError(
+            f"{path}: {len(wrong)} tensors do not fit, first {key}: "
+            f"{given.get(key, 'absent')} instead of {expected.get(key, 'none')}."
+        )

@@ -1,0 +1,224 @@
+"""PT-SVM: one support vector machine per pair of labels, sigmoids, and pairwise coupling.
+
+Every row counts under every label, as much as its degree. A pair's machine is the one libsvm
+finds, by a solver that makes use of rows that stand on both sides; then Platt's sigmoid on held-out
+margins and the second coupling method of Wu, Lin and Weng.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldl.base import LDLEstimator, child_seeds
+from ldl.kernels._pair_machines import Limits, carry, platt, solve
+from ldl.neighbours._embedded import check_choice
+from ldl.neighbours._spectral import mean_distance, rbf
+
+_PLATT_FOLDS = 5
+_CLIP = 1e-7
+_DIGITS = 12
+_PAIRS_AT_ONCE = 128
+_BLOCK_ROWS = 512
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Single-label instances: feature row, label and weight of each, in the order drawn."""
+
+    row: np.ndarray
+    label: np.ndarray
+    weight: np.ndarray
+
+    def parts(self, folds: np.ndarray, rows: int, labels: int) -> np.ndarray:
+        """Weights by fold, label and row."""
+        parts = np.zeros((_PLATT_FOLDS, labels, rows))
+        np.add.at(parts, (folds, self.label, self.row), self.weight)
+        return parts
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Decision values of a pair: ``coef`` per training row; P(positive) by a sigmoid of them."""
+
+    positive: int
+    negative: int
+    coef: np.ndarray
+    intercept: float
+    slope: float
+    offset: float
+
+
+@dataclass(eq=False, repr=False)
+class PTSVM(LDLEstimator):
+    """C-SVC with an rbf kernel on single-label instances, with coupled pairwise probabilities.
+
+    ``transform='weights'`` is the expectation of what ``'resample'`` draws. ``platt_split`` says
+    what is held out together for the sigmoids: ``rows``, or (row, label) ``pairs`` as libsvm does,
+    which leaves the same features under other labels in the training part. ``column_order=
+    'first_appearance'`` returns columns in the order in which labels were first drawn, as libsvm
+    does and the released code does not undo. ``max_rows`` is a random subsample of the rows.
+    """
+
+    transform: str = "weights"
+    gamma: str = "mean_distance"
+    C: float = 1.0
+    platt_split: str = "rows"
+    column_order: str = "sorted"
+    max_rows: int | None = None
+    random_state: int | None = None
+
+    def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
+        self._check()
+        subsample, draw, split = child_seeds(self.random_state, 3)
+        if self.max_rows is not None and len(X) > self.max_rows:
+            chosen = np.random.default_rng(subsample).choice(len(X), self.max_rows, replace=False)
+            X, D = X[np.sort(chosen)], D[np.sort(chosen)]
+        self.X_ = X.copy()
+        self.width_ = mean_distance(X) if self.gamma == "mean_distance" else (X.shape[1] / 2) ** 0.5
+        instances = single_labels(D, draw if self.transform == "resample" else None)
+        folds = self._platt_folds(instances, len(X), split)
+        parts = instances.parts(folds, *D.shape)
+        self.labels_ = heaviest_first(parts.sum(axis=0))
+        self.appearance_ = np.array(list(dict.fromkeys(instances.label.tolist())))
+        self.machines_ = fit_pairs(similarities(X, self.width_), parts, self.labels_, self.C)
+        self.diagnostics_ = {
+            "rows": len(X),
+            "instances": len(instances.row),
+            "labels_without_mass": D.shape[1] - len(self.labels_),
+            "falling_sigmoids": sum(machine.slope < 0 for machine in self.machines_),
+        }
+
+    def _platt_folds(self, instances: Instances, rows: int, seed: int) -> np.ndarray:
+        generator = np.random.default_rng(seed)
+        if self.platt_split == "rows":
+            return (generator.permutation(rows) % _PLATT_FOLDS)[instances.row]
+        return generator.permutation(len(instances.row)) % _PLATT_FOLDS
+
+    def _predict(self, X: np.ndarray) -> np.ndarray:
+        P = np.zeros((len(X), self.n_labels_))
+        P[:, self.labels_] = couple(self._pairwise(X))
+        if self.column_order == "sorted":
+            return P
+        misplaced = np.zeros_like(P)
+        misplaced[:, : len(self.appearance_)] = P[:, self.appearance_]
+        return misplaced
+
+    def _pairwise(self, X: np.ndarray) -> np.ndarray:
+        """R[:, a, b] = P(label a | a or b), over the labels with any mass."""
+        coefs = np.array([machine.coef for machine in self.machines_]).reshape(-1, len(self.X_))
+        values = rbf(X, self.X_, self.width_) @ coefs.T
+        place = {label: index for index, label in enumerate(self.labels_.tolist())}
+        R = np.full((len(X), len(place), len(place)), 0.5)
+        for margins, machine in zip(values.T, self.machines_, strict=True):
+            p = sigmoid(margins + machine.intercept, machine.slope, machine.offset)
+            a, b = place[machine.positive], place[machine.negative]
+            R[:, a, b] = np.clip(p, _CLIP, 1 - _CLIP)
+            R[:, b, a] = 1.0 - R[:, a, b]
+        return R
+
+    def _check(self) -> None:
+        check_choice("transform", self.transform, ("weights", "resample"))
+        check_choice("gamma", self.gamma, ("mean_distance", "inverse_q"))
+        check_choice("platt_split", self.platt_split, ("rows", "pairs"))
+        check_choice("column_order", self.column_order, ("sorted", "first_appearance"))
+        if self.column_order == "first_appearance" and self.transform != "resample":
+            raise ValueError("column_order='first_appearance' needs transform='resample'")
+        if not self.C > 0:
+            raise ValueError(f"C must be positive, got {self.C}")
+        if self.max_rows is not None and self.max_rows < 2:
+            raise ValueError(f"max_rows must be at least 2, got {self.max_rows}")
+
+
+def single_labels(D: np.ndarray, draw_seed: int | None) -> Instances:
+    """As many instances as D has entries, drawn; or one per entry above 0, weighted to match."""
+    n, c = D.shape
+    if draw_seed is None:
+        # libsvm stops so early that a last bit here can move the fourth digit of the result.
+        weights = np.round(c * D, _DIGITS)
+        row, label = np.nonzero(weights)
+        return Instances(row, label, weights[row, label])
+    generator = np.random.default_rng(draw_seed)
+    row = generator.integers(n, size=n * c)
+    cumulative = np.cumsum(D[row], axis=1)
+    mark = generator.random(n * c) * cumulative[:, -1]
+    label = (cumulative <= mark[:, None]).sum(axis=1)
+    return Instances(row, label, np.ones(n * c))
+
+
+# ---------------------------------------------------------------------- a pair of labels
+
+
+def heaviest_first(weights: np.ndarray) -> np.ndarray:
+    """Labels with any weight, in an order that does not depend on how columns are ordered.
+
+    The heavier label of a pair is then the positive one.
+    """
+    mass = weights.sum(axis=1)
+    present = np.flatnonzero(mass).tolist()
+    return np.array(sorted(present, key=lambda k: (mass[k], weights[k].tolist()), reverse=True))
+
+
+def similarities(X: np.ndarray, width: float) -> np.ndarray:
+    """Of all rows to each other, in blocks for the sake of memory."""
+    gram = np.empty((len(X), len(X)))
+    for start in range(0, len(X), _BLOCK_ROWS):
+        gram[start : start + _BLOCK_ROWS] = rbf(X[start : start + _BLOCK_ROWS], X, width)
+    np.fill_diagonal(gram, 1.0)
+    return gram
+
+
+def fit_pairs(gram: np.ndarray, parts: np.ndarray, labels: np.ndarray, C: float) -> list[Machine]:
+    """A machine for every two of the labels, positive for the one that comes first."""
+    pairs = np.array(list(itertools.combinations(labels.tolist(), 2))).reshape(-1, 2)
+    blocks = [pairs[k : k + _PAIRS_AT_ONCE] for k in range(0, len(pairs), _PAIRS_AT_ONCE)]
+    return [machine for block in blocks for machine in _fit_block(gram, parts, block, C)]
+
+
+def _fit_block(gram: np.ndarray, parts: np.ndarray, pairs: np.ndarray, C: float) -> list[Machine]:
+    first, second = pairs.T
+    whole = parts.sum(axis=0)
+    limits = Limits.of(whole[first], whole[second], C)
+    machines = solve(gram, limits, limits.corner)
+    margins = []
+    for fold in range(len(parts)):
+        rest = np.delete(parts, fold, axis=0).sum(axis=0)
+        without = Limits.of(rest[first], rest[second], C)
+        margins.append(solve(gram, without, carry(machines.beta, limits, without)).margins)
+    held = np.stack(margins, axis=1)
+    found = []
+    for p, (a, b) in enumerate(pairs.tolist()):
+        counts = parts[:, a] + parts[:, b] > 0
+        sigmoid_of_pair = platt(held[p][counts], parts[:, a][counts], parts[:, b][counts])
+        coef, intercept = machines.beta[p], float(machines.intercept[p])
+        found.append(Machine(a, b, coef, intercept, *sigmoid_of_pair))
+    return found
+
+
+def sigmoid(values: np.ndarray, slope: float, offset: float) -> np.ndarray:
+    z = slope * values + offset
+    return np.exp(-np.logaddexp(0.0, -z))
+
+
+def couple(R: np.ndarray) -> np.ndarray:
+    """Distributions p that minimise sum over a, b of (r_ba p_a - r_ab p_b)^2, one per row.
+
+    R[:, a, b] = P(a | a or b). The minimum on the plane sum(p) = 1 is known to have no negative
+    entries, so it is the solution of a linear system.
+    """
+    rows, c, _ = R.shape
+    if c == 1:
+        return np.ones((rows, 1))
+    system = np.zeros((rows, c + 1, c + 1))
+    off_diagonal = ~np.eye(c, dtype=bool)
+    turned = R.transpose(0, 2, 1)
+    system[:, :c, :c] = np.where(off_diagonal, -turned * R, 0.0)
+    diagonal = np.arange(c)
+    system[:, diagonal, diagonal] = np.where(off_diagonal, turned**2, 0.0).sum(axis=2)
+    system[:, c, :c] = system[:, :c, c] = 1.0
+    right = np.zeros((rows, c + 1, 1))
+    right[:, c] = 1.0
+    P = np.maximum(np.linalg.solve(system, right)[:, :c, 0], 0.0)
+    return P / P.sum(axis=1, keepdims=True)

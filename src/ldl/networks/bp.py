@@ -1,0 +1,157 @@
+"""AA-BP: a feed-forward network trained on the squared error by gradient descent on all rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ldl.base import LDLEstimator
+from ldl.linear.maxent import softmax_rows
+
+_OUTPUTS = ("softmax", "abs_norm")
+_INPUT_RANGES = ("as_given", "minus_one_to_one")
+_INITS = ("glorot", "nguyen_widrow")
+
+
+class Layers:
+    """Tanh layers and a last one that is linear or a softmax; gradients by back-propagation."""
+
+    def __init__(self, sizes: list[int], output: str) -> None:
+        self.sizes = sizes
+        self.output = output
+
+    def start(self, init: str, generator: np.random.Generator) -> list[np.ndarray]:
+        """Weights and biases in turn."""
+        parameters: list[np.ndarray] = []
+        for into, out in zip(self.sizes[:-1], self.sizes[1:], strict=True):
+            hidden = len(parameters) < 2 * (len(self.sizes) - 2)
+            if init == "glorot":
+                reach = np.sqrt(6.0 / (into + out))
+                parameters += [generator.uniform(-reach, reach, (into, out)), np.zeros(out)]
+            elif hidden:
+                parameters += _nguyen_widrow(into, out, generator)
+            else:
+                parameters += [
+                    generator.uniform(-1.0, 1.0, (into, out)),
+                    generator.uniform(-1.0, 1.0, out),
+                ]
+        return parameters
+
+    def forward(self, parameters: list[np.ndarray], X: Any) -> list[np.ndarray]:
+        """Activations of every layer after the input; the last one is the output."""
+        activations: list[np.ndarray] = []
+        signal = X
+        for i in range(0, len(parameters), 2):
+            Z = np.asarray(signal @ parameters[i])
+            Z += parameters[i + 1]
+            if i < len(parameters) - 2:
+                np.tanh(Z, out=Z)
+            elif self.output == "softmax":
+                Z = softmax_rows(Z)
+            activations.append(Z)
+            signal = Z
+        return activations
+
+    def gradient(
+        self, parameters: list[np.ndarray], X: Any, D: np.ndarray
+    ) -> tuple[float, list[np.ndarray]]:
+        """Mean squared error over rows and labels, and its gradient."""
+        activations = self.forward(parameters, X)
+        E = activations[-1] - D
+        error = float(np.vdot(E, E)) / E.size
+        delta = E * (2.0 / E.size)
+        if self.output == "softmax":
+            P = activations[-1]
+            delta = P * (delta - np.einsum("ij,ij->i", P, delta)[:, None])
+        gradients: list[np.ndarray] = []
+        for i in range(len(activations) - 1, -1, -1):
+            signal = activations[i - 1] if i else X
+            gradients = [np.asarray(signal.T @ delta), delta.sum(axis=0), *gradients]
+            if i:
+                delta = delta @ parameters[2 * i].T
+                delta *= 1.0 - signal * signal
+        return error, gradients
+
+
+@dataclass(eq=False, repr=False)
+class AABP(LDLEstimator):
+    """AA-BP: ``hidden`` lists the sizes of the tanh layers.
+
+    ``output='softmax'`` gives distributions; ``'abs_norm'`` is linear, and absolute values are
+    divided by their sum afterwards, as in the toolbox. ``inputs='minus_one_to_one'`` stretches
+    every feature to that range, as the toolbox's network builder does. Stops after ``max_iter``
+    epochs, or at a mean squared error of ``goal``.
+    """
+
+    accepts_sparse = True
+
+    hidden: Any = (50,)
+    output: str = "softmax"
+    inputs: str = "as_given"
+    init: str = "glorot"
+    learning_rate: float = 0.5
+    max_iter: int = 600
+    goal: float = 1e-4
+    random_state: int | None = None
+
+    def _fit(self, X: Any, D: np.ndarray) -> None:
+        self._check()
+        if self.inputs == "minus_one_to_one":
+            X = X.toarray() if hasattr(X, "tocsr") else X
+            self.lowest_, self.spread_ = X.min(axis=0), np.ptp(X, axis=0)
+        X = self._stretched(X)
+        layers = Layers([X.shape[1], *self.hidden, D.shape[1]], self.output)
+        parameters = layers.start(self.init, np.random.default_rng(self.random_state))
+        stopped = "max_iter"
+        epochs = 0
+        while epochs < self.max_iter and stopped == "max_iter":
+            error, gradients = layers.gradient(parameters, X, D)
+            epochs += 1
+            if error < self.goal:
+                stopped = "goal"
+            else:
+                for parameter, slope in zip(parameters, gradients, strict=True):
+                    slope *= self.learning_rate
+                    parameter -= slope
+        self.layers_ = layers
+        self.parameters_ = parameters
+        self.diagnostics_ = {
+            "epochs": epochs,
+            "squared_error_in_last_epoch": error,
+            "stopped": stopped,
+        }
+
+    def _predict(self, X: Any) -> np.ndarray:
+        return np.abs(self.layers_.forward(self.parameters_, self._stretched(X))[-1])
+
+    def _stretched(self, X: Any) -> Any:
+        if self.inputs == "as_given":
+            return X
+        X = X.toarray() if hasattr(X, "tocsr") else X
+        varies = self.spread_ > 0
+        factor = np.where(varies, 2.0 / np.where(varies, self.spread_, 1.0), 0.0)
+        return np.where(varies, (X - self.lowest_) * factor - 1.0, 0.0)
+
+    def _check(self) -> None:
+        sizes = list(self.hidden)
+        if not sizes or min(sizes) < 1:
+            raise ValueError(f"hidden must list sizes of at least 1, got {self.hidden}")
+        for name, choices in (("output", _OUTPUTS), ("inputs", _INPUT_RANGES), ("init", _INITS)):
+            value = getattr(self, name)
+            if value not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, got '{value}'")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, got {self.max_iter}")
+        if not self.learning_rate > 0:
+            raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
+
+
+def _nguyen_widrow(into: int, out: int, generator: np.random.Generator) -> list[np.ndarray]:
+    """Random directions of one length, with active regions spread over inputs in [-1, 1]."""
+    size = 0.7 * out ** (1.0 / into)
+    W = generator.uniform(-1.0, 1.0, (into, out))
+    W *= size / np.linalg.norm(W, axis=0)
+    spread = size * np.linspace(-1.0, 1.0, out) if out > 1 else np.zeros(1)
+    return [W, spread * np.sign(generator.uniform(-1.0, 1.0, out))]

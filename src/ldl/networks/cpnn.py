@@ -1,0 +1,166 @@
+"""CPNN: a network that takes the features and the label's number, normalised over labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ldl.base import LDLEstimator
+from ldl.linear.maxent import softmax_rows
+
+_GRADIENTS = ("exact", "as_released")
+_LARGEST_EXPONENT = 700.0
+_TINY = np.finfo(np.float64).tiny
+_BLOCK = 2**15
+"""Activations held at a time."""
+
+
+@dataclass(frozen=True)
+class Rprop:
+    """Resilient propagation: steps that grow while signs agree and shrink when they change."""
+
+    grow: float = 1.2
+    shrink: float = 0.5
+    first: float = 0.1
+    largest: float = 50.0
+    smallest: float = float(np.exp(-6.0))
+    previous: float = 0.1
+    """What the gradient before the first one is taken to be."""
+
+    def start(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        return np.full(size, self.first), np.full(size, self.previous)
+
+    def move(
+        self, weights: np.ndarray, gradient: np.ndarray, steps: np.ndarray, previous: np.ndarray
+    ) -> None:
+        """One epoch, in place; a weight whose gradient changed sign rests."""
+        agreement = gradient * previous
+        steps[agreement > 0] *= self.grow
+        steps[agreement < 0] *= self.shrink
+        np.clip(steps, self.smallest, self.largest, out=steps)
+        previous[:] = np.where(agreement < 0, 0.0, gradient)
+        weights -= np.sign(previous) * steps
+
+
+class Network:
+    """f(x, y) = sum_k o_k sigmoid(x'w_k + y u_k + b_k); all rows and labels at once.
+
+    The sum over features does not depend on the label, so that it is taken once per row.
+    """
+
+    def __init__(self, features: int, labels: int, hidden: int) -> None:
+        self.shapes = [(features, hidden), (hidden,), (hidden,), (hidden,)]
+        self.size = (features + 3) * hidden
+        self.numbers = np.arange(1.0, labels + 1.0)
+
+    def parts(self, flat: np.ndarray) -> list[np.ndarray]:
+        """Views: w (features x hidden), u, b and o (hidden)."""
+        ends = np.cumsum([np.prod(shape) for shape in self.shapes])[:-1]
+        pieces = np.split(flat, ends)
+        return [piece.reshape(shape) for piece, shape in zip(pieces, self.shapes, strict=True)]
+
+    def predict(self, flat: np.ndarray, X: Any) -> np.ndarray:
+        w, _, _, o = self.parts(flat)
+        from_features = np.asarray(X @ w)
+        P = np.empty((len(from_features), len(self.numbers)))
+        for rows in self._blocks(len(P)):
+            P[rows] = softmax_rows(self._activations(flat, from_features[rows]) @ o)
+        return P
+
+    def gradient(
+        self, flat: np.ndarray, X: Any, D: np.ndarray, released: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Predictions, and the gradient of the summed cross entropy.
+
+        ``released`` weighs each hidden unit's error by the sum of all output weights in place of
+        its own, as the published code does by summing over the wrong axis.
+        """
+        w, _, _, o = self.parts(flat)
+        from_features = np.asarray(X @ w)
+        P = np.empty_like(D)
+        gradient = np.zeros(self.size)
+        into_w, into_u, into_b, into_o = self.parts(gradient)
+        errors = np.empty_like(from_features)
+        for rows in self._blocks(len(D)):
+            H = self._activations(flat, from_features[rows])
+            P[rows] = softmax_rows(H @ o)
+            G = P[rows] - D[rows]
+            into_o += G.ravel() @ H.reshape(-1, len(o))
+            H -= H * H  # from here on the derivative of the activations
+            errors[rows] = np.matmul(G[:, None, :], H)[:, 0, :]
+            into_u += (G * self.numbers).ravel() @ H.reshape(-1, len(o))
+        into_w[:] = np.asarray(X.T @ errors)
+        into_b[:] = errors.sum(axis=0)
+        factor = o.sum() if released else o
+        for part in (into_w, into_u, into_b):
+            part *= factor
+        return P, gradient
+
+    def _activations(self, flat: np.ndarray, from_features: np.ndarray) -> np.ndarray:
+        """Rows by labels by hidden units."""
+        _, u, b, _ = self.parts(flat)
+        H = from_features[:, None, :] + (self.numbers[:, None] * u + b)
+        np.negative(H, out=H)
+        np.minimum(H, _LARGEST_EXPONENT, out=H)
+        np.exp(H, out=H)
+        H += 1.0
+        return np.divide(1.0, H, out=H)
+
+    def _blocks(self, rows: int) -> Iterator[slice]:
+        """Few enough rows at a time that their activations stay in the cache."""
+        step = max(1, _BLOCK // (len(self.numbers) * self.shapes[0][1]))
+        return (slice(start, start + step) for start in range(0, rows, step))
+
+
+@dataclass(eq=False, repr=False)
+class CPNN(LDLEstimator):
+    """CPNN with ``hidden`` sigmoid units, trained on all rows at once by resilient propagation.
+
+    Takes labels as the numbers 1, 2, ..., so that their order matters. ``smallest_step`` is the
+    least that a weight moves in an epoch: where many move together, it decides how near the
+    training comes to a minimum.
+    """
+
+    accepts_sparse = True
+
+    hidden: int = 50
+    max_iter: int = 100
+    hidden_gradient: str = "exact"
+    smallest_step: float = Rprop.smallest
+    random_state: int | None = None
+
+    def _fit(self, X: Any, D: np.ndarray) -> None:
+        if self.hidden < 1:
+            raise ValueError(f"hidden must be at least 1, got {self.hidden}")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, got {self.max_iter}")
+        if self.hidden_gradient not in _GRADIENTS:
+            raise ValueError(
+                f"hidden_gradient must be one of {', '.join(_GRADIENTS)}, "
+                f"got '{self.hidden_gradient}'"
+            )
+        if not 0 < self.smallest_step <= Rprop.first:
+            raise ValueError(
+                f"smallest_step must be above 0 and at most {Rprop.first}, got {self.smallest_step}"
+            )
+        network = Network(X.shape[1], D.shape[1], self.hidden)
+        weights = np.random.default_rng(self.random_state).uniform(-0.5, 0.5, network.size)
+        rprop = Rprop(smallest=self.smallest_step)
+        steps, previous = rprop.start(network.size)
+        released = self.hidden_gradient == "as_released"
+        for _ in range(self.max_iter):
+            P, gradient = network.gradient(weights, X, D, released)
+            rprop.move(weights, gradient, steps, previous)
+        self.network_ = network
+        self.coef_ = weights
+        self.diagnostics_ = {
+            "epochs": self.max_iter,
+            "loss_before_last_epoch": float(-(D * np.log(np.maximum(P, _TINY))).sum()),
+            "largest_weight": float(np.abs(weights).max()),
+        }
+
+    def _predict(self, X: Any) -> np.ndarray:
+        return self.network_.predict(self.coef_, X)
