@@ -6,7 +6,7 @@
 from snakemake.utils import min_version
 
 from ldlrepro.config import paper_ids, tracking_uri
-from ldlrepro.wiring import Wiring, run_configuration
+from ldlrepro.workflow.rules import Rules, run_configuration
 
 min_version("9.0")
 
@@ -15,7 +15,7 @@ configfile: "config/config.yaml"
 
 
 RUN = run_configuration(config, workflow.configfiles)
-PLAN = Wiring(RUN)
+RULES = Rules(RUN)
 
 
 # Data and folds before any unit, for the longest unit may wait for them.

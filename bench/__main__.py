@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import config
 from ldl import metrics
+from ldlrepro import config
+from ldlrepro.core.files import write_text
 from ldlrepro.data import DataUnavailable
-from ldlrepro.files import write_text
-from ldlrepro.runs import provenance
+from ldlrepro.train import provenance
 
 from . import adapters, entries, measure, tables
 from .entries import Comparison

@@ -46,7 +46,7 @@ class Scaled:
     """A model whose features are scaled by what its training rows tell."""
 
     def __init__(self, model: Any, kind: str) -> None:
-        from ldlrepro.protocols.scaling import Scaler
+        from ldlrepro.train.scaling import Scaler
 
         self.model, self.scaler = model, Scaler(kind)
 
@@ -166,7 +166,7 @@ def fold(dataset: str) -> tuple[Any, Any, Any, Any]:
     """The first fold of the StructRF protocol: features and distributions, training and test."""
     from ldlrepro import plan
     from ldlrepro.data import load
-    from ldlrepro.protocols.folds import folds_seed, make_folds
+    from ldlrepro.folds.splits import folds_seed, make_folds
 
     data = load(dataset)
     first = make_folds(plan.protocol(PROTOCOL), len(data.D), folds_seed(SEED, PROTOCOL, dataset))[0]
@@ -175,7 +175,7 @@ def fold(dataset: str) -> tuple[Any, Any, Any, Any]:
 
 def environment(library: str) -> dict[str, str]:
     """The environment of a worker: one thread, and for ours the numerics of a unit."""
-    from ldlrepro.runs import numerics
+    from ldlrepro.core import numerics
 
     chosen = numerics.pin()
     if library == "ldlrepro":

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from bench.adapters import fold
-from ldlrepro.models import load
 from ldl.cascade._learners import Boosted, Settings
-from ldlrepro.runs import numerics
+from ldlrepro.core import numerics
+from ldlrepro.models import load
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

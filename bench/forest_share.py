@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ldlrepro.core import numerics
 from ldlrepro.models import load
-from ldlrepro.runs import numerics
 
 FORESTS = ("drf", "dldlf@annealed")
 PLAIN = "deep_regression"

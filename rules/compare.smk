@@ -1,18 +1,26 @@
-# Scores from predictions, and a verdict for every printed number of a paper.
-
-
 rule compare:
+    """Judge a paper: scores from predictions, a verdict for every printed number, its claims.
+
+    `tables` and `folds` are what predictions are scored against; `reference` stands in for what
+    has not run here. Figures, report and tracking read the answer and judge nothing.
+    """
     input:
-        units=PLAN.paper_records,
-        leaks=PLAN.paper_leaks,
-        experiments=PLAN.paper_experiments,
+        units=RULES.paper_records,
+        predictions=RULES.paper_predictions,
+        tables=RULES.paper_tables,
+        folds=RULES.paper_folds,
+        experiments=RULES.paper_experiments,
+        reference=RULES.paper_reference,
+        printed=RULES.paper_printed,
     output:
+        answer="results/compare/{paper}/answer.json",
         verdicts=report(
             "results/compare/{paper}/cells.csv",
             category="Verdicts",
             labels={"paper": "{paper}"},
             caption="captions/verdicts.rst",
         ),
+        sums="results/compare/{paper}/SHA256SUMS",
     log:
         "logs/compare/{paper}.log",
     group:
@@ -20,11 +28,31 @@ rule compare:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=PLAN.grow(3000),
-        runtime=PLAN.grow(30),
+        mem_mb=RULES.grow(3000),
+        runtime=RULES.grow(30),
         turns=1,
     params:
-        paper=PLAN.paper_definition,
-        code=PLAN.compare_code,
+        methods=RULES.paper_methods,
+        code=RULES.judge_code,
     shell:
         "ldlrepro compare {wildcards.paper} 2> {log}"
+
+
+rule tidy:
+    """Throw away the finished folds of complete units; their records hold them as well."""
+    input:
+        answer="results/compare/{paper}/answer.json",
+    output:
+        touch("results/tidy/{paper}.ok"),
+    log:
+        "logs/tidy/{paper}.log",
+    group:
+        "answer"
+    conda:
+        "../envs/ldlrepro.yaml"
+    resources:
+        mem_mb=RULES.grow(1000),
+        runtime=RULES.grow(30),
+        turns=1,
+    shell:
+        "ldlrepro tidy {wildcards.paper} --of-workflow 2> {log}"

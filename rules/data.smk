@@ -1,10 +1,10 @@
-# Raw files from local folders or the internet, each checked before it gets its name. Data that
-# cannot be had are recorded as such, with how to get them; that fails nothing.
-
-
 rule fetch:
+    """Get raw files from local folders or the internet, each checked before it gets its name.
+
+    Data that cannot be had are recorded as such, with how to get them; that fails nothing.
+    """
     input:
-        local=PLAN.own_files,
+        local=RULES.own_files,
     output:
         status="data/raw/{dataset}/fetch.json",
     log:
@@ -12,12 +12,12 @@ rule fetch:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=PLAN.grow(1000),
-        runtime=PLAN.grow(120),
+        mem_mb=RULES.grow(1000),
+        runtime=RULES.grow(120),
     params:
-        source=PLAN.dataset_source,
-        reach=PLAN.within_reach,
-        options=PLAN.fetch_options,
-        code=PLAN.drawing_code,
+        source=RULES.dataset_source,
+        reach=RULES.within_reach,
+        options=RULES.fetch_options,
+        code=RULES.drawing_code,
     shell:
         "ldlrepro fetch {wildcards.dataset} {params.options} 2> {log}"

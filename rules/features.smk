@@ -1,7 +1,5 @@
-# Raw files to features and label distributions, checked and fingerprinted.
-
-
 rule ready:
+    """Turn raw files into features and label distributions, checked and fingerprinted."""
     input:
         status="data/raw/{dataset}/fetch.json",
     output:
@@ -17,20 +15,18 @@ rule ready:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=PLAN.grow(4000),
-        runtime=PLAN.grow(60),
+        mem_mb=RULES.grow(4000),
+        runtime=RULES.grow(60),
         turns=1,
     params:
-        source=PLAN.dataset_source,
-        code=PLAN.reader_code,
+        source=RULES.dataset_source,
+        code=RULES.reader_code,
     shell:
         "ldlrepro prepare {wildcards.dataset} 2> {log}"
 
 
-# Aligned faces in one file, for methods that read images instead of a table of features.
-
-
 rule pixels:
+    """Align faces into one file, for methods that read images instead of a table of features."""
     input:
         table="data/ready/{dataset}.npz",
     output:
@@ -44,10 +40,10 @@ rule pixels:
         "../envs/ldlrepro.yaml"
     threads: 8
     resources:
-        mem_mb=PLAN.grow(4000),
-        runtime=PLAN.grow(240),
+        mem_mb=RULES.grow(4000),
+        runtime=RULES.grow(240),
     params:
-        source=PLAN.dataset_source,
-        code=PLAN.pixel_code,
+        source=RULES.dataset_source,
+        code=RULES.pixel_code,
     shell:
         "ldlrepro pixels {wildcards.dataset} --threads {threads} 2> {log}"

@@ -1,6 +1,7 @@
 rule figures:
+    """Draw a paper's figures from its answer."""
     input:
-        verdicts="results/compare/{paper}/cells.csv",
+        answer="results/compare/{paper}/answer.json",
     output:
         drawings=report(
             directory("results/figures/{paper}"),
@@ -17,10 +18,10 @@ rule figures:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=PLAN.grow(2000),
-        runtime=PLAN.grow(30),
+        mem_mb=RULES.grow(2000),
+        runtime=RULES.grow(30),
         turns=1,
     params:
-        code=PLAN.figure_code,
+        code=RULES.figure_code,
     shell:
-        "ldlrepro figures {wildcards.paper} 2> {log}"
+        "ldlrepro figures {wildcards.paper} --of-workflow 2> {log}"

@@ -1,7 +1,5 @@
-# Who is in which fold, once per protocol and data set, with the search for leaks.
-
-
 rule folds:
+    """Say who is in which fold, once per protocol and data set, and search for leaks."""
     input:
         table="data/ready/{dataset}.npz",
     output:
@@ -15,12 +13,12 @@ rule folds:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=PLAN.grow(2000),
-        runtime=PLAN.grow(30),
+        mem_mb=RULES.grow(2000),
+        runtime=RULES.grow(30),
         turns=1,
     params:
-        protocol=PLAN.protocol_definition,
-        code=PLAN.fold_code,
+        protocol=RULES.protocol_definition,
+        code=RULES.fold_code,
         seed=RUN["seed"],
     shell:
         "ldlrepro folds {wildcards.protocol} {wildcards.dataset} --seed {params.seed} 2> {log}"

@@ -1,9 +1,8 @@
-# Notebooks, run on what the papers left behind, and kept as pages that the report links to.
-
-
 rule notebook:
+    """Run a notebook on what the papers left behind, and keep it as a page."""
     input:
-        tracked=PLAN.notebook_inputs,
+        answers=RULES.notebook_answers,
+        tracked=RULES.notebook_tracked,
         notebook="notebooks/{notebook}.ipynb",
     output:
         page=report(
@@ -19,8 +18,8 @@ rule notebook:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=PLAN.grow(3000),
-        runtime=PLAN.grow(30),
+        mem_mb=RULES.grow(3000),
+        runtime=RULES.grow(30),
         turns=1,
     params:
         paper=RUN["papers"][0],
@@ -28,8 +27,8 @@ rule notebook:
         "ldlrepro notebook {wildcards.notebook} --paper {params.paper} 2> {log}"
 
 
-# Not part of a paper: snakemake --cores 4 notebooks
 rule notebooks:
+    """Run all notebooks: snakemake --cores 4 notebooks."""
     input:
-        PLAN.notebook_pages(),
+        RULES.notebook_pages(),
     localrule: True

@@ -1,10 +1,9 @@
-# The page that a person reads, and the gate that fails when a run failed. `paper` may be `all`.
-
-
 rule report:
+    """Write the page that a person reads, of one paper or, where `paper` is `all`, of all."""
     input:
-        tracked=PLAN.scope_tracked,
-        notebooks=PLAN.scope_notebooks,
+        answers=RULES.scope_answers,
+        figures=RULES.scope_figures,
+        notebooks=RULES.scope_notebooks,
     output:
         page=report(
             "results/report/{paper}.html",
@@ -19,18 +18,25 @@ rule report:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=PLAN.grow(3000),
-        runtime=PLAN.grow(30),
+        mem_mb=RULES.grow(3000),
+        runtime=RULES.grow(30),
         turns=1,
     params:
-        code=PLAN.report_code,
+        papers=RULES.scope,
+        notebooks=RULES.notebooks_shown,
+        code=RULES.report_code,
     shell:
-        "ldlrepro report --out {output.page} 2> {log}"
+        "ldlrepro report {params.papers} --of-workflow --out {output.page}"
+        " {params.notebooks} 2> {log}"
 
 
 rule gate:
+    """Say what was left out, and fail if a run failed."""
     input:
         page="results/report/{paper}.html",
+        answers=RULES.scope_answers,
+        tracked=RULES.scope_tracked,
+        tidied=RULES.scope_tidied,
     output:
         touch("results/gate/{paper}.ok"),
     log:
@@ -38,6 +44,6 @@ rule gate:
     conda:
         "../envs/ldlrepro.yaml"
     params:
-        papers=PLAN.scope,
+        papers=RULES.scope,
     shell:
-        "ldlrepro gate {params.papers} --page {input.page} 2>&1 | tee {log}"
+        "ldlrepro gate {params.papers} --of-workflow --page {input.page} 2>&1 | tee {log}"

@@ -1,10 +1,14 @@
-# The only rule that talks to MLflow, after the training; safe to repeat, and a lock on the store
-# lets one write at a time.
-
-
 rule track:
+    """Bring MLflow in line with a paper's answer, with records and figures as artifacts.
+
+    The only rule that talks to MLflow, after the training. It is safe to repeat, and a lock on the
+    store lets one write at a time.
+    """
     input:
+        answer="results/compare/{paper}/answer.json",
         verdicts="results/compare/{paper}/cells.csv",
+        units=RULES.paper_records,
+        predictions=RULES.paper_predictions,
         figures="results/figures/{paper}",
     output:
         counts="results/track/{paper}.json",
@@ -15,10 +19,11 @@ rule track:
     conda:
         "../envs/ldlrepro.yaml"
     resources:
-        mem_mb=PLAN.grow(2000),
-        runtime=PLAN.grow(60),
+        mem_mb=RULES.grow(2000),
+        runtime=RULES.grow(60),
         turns=1,
     params:
         uri=tracking_uri(RUN),
     shell:
-        "ldlrepro sync {wildcards.paper} --tracking-uri {params.uri:q} --out {output.counts} 2> {log}"
+        "ldlrepro sync {wildcards.paper} --of-workflow --tracking-uri {params.uri:q}"
+        " --out {output.counts} 2> {log}"

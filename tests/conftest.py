@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ldlrepro.runs import numerics
+from ldlrepro.core import numerics
 from tests.disks import Disks
 
 # Before anything imports NumPy, so that tests compute as units do.

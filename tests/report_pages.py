@@ -1,12 +1,12 @@
 """Pages of a report about nothing, for tests of how it is written."""
 
-from ldlrepro.compare.collect import UnitScores
-from ldlrepro.compare.verdicts import VerdictRow
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.content import (
     PaperPage,
     ReportContent,
 )
-from ldlrepro.runs.records import FoldRow
+from ldlrepro.train.records import FoldRow
 
 
 def fold(number: int, **changes: object) -> FoldRow:

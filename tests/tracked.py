@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from ldlrepro.compare.collect import LOCAL, UnitScores
-from ldlrepro.runs.records import FAILED, OK, FoldRow
+from ldlrepro.judge.scores import LOCAL, UnitScores
+from ldlrepro.train.records import FAILED, OK, FoldRow
 
 PAPER, TITLE = "structrf", "Structured random forest"
 

@@ -14,7 +14,7 @@ from typing import Any
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from ldlrepro.runs.progress import StatusLine, time_left
+from ldlrepro.core.progress import StatusLine, time_left
 
 UNIT_RULE = "train"
 CHATTER = {

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from ldlrepro.compare.collect import UnitScores
-from ldlrepro.compare.significance import ranking
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.significance import ranking
 from ldlrepro.report.content import PaperPage, ReportContent
 from ldlrepro.report.html import write_report
 from ldlrepro.report.leaderboard import collect, standings
-from ldlrepro.runs.records import FoldRow
+from ldlrepro.train.records import FoldRow
 
 pytestmark = pytest.mark.browser
 

@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 import pytest
 
-from ldlrepro.compare.collect import LOCAL, UnitScores
-from ldlrepro.runs.records import FoldRow
-from ldlrepro.track import page_of, sync
+from ldlrepro.judge.scores import LOCAL, UnitScores
+from ldlrepro.track.sync import page_of, sync
+from ldlrepro.train.records import FoldRow
 from tests.mlflow_server import MlflowServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

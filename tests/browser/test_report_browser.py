@@ -13,11 +13,11 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from ldlrepro.compare.collect import UnitScores
-from ldlrepro.compare.verdicts import VerdictRow, band, deviation, judge
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.verdicts import VerdictRow, band, deviation, judge
 from ldlrepro.report.content import CONTROLS, Figure, Overhead, PaperPage, ReportContent
 from ldlrepro.report.html import write_report
-from ldlrepro.runs.records import FoldRow
+from ldlrepro.train.records import FoldRow
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = pytest.mark.browser

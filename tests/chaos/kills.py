@@ -25,8 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ldlrepro.errors import UserError, damage_told
-from ldlrepro.runs.records import OK, FoldRow, read_rows
+from ldlrepro.core.errors import UserError, damage_told
+from ldlrepro.train.records import OK, FoldRow, read_rows
 from tests.workflow.conftest import Project, copy_project
 
 DYING = Path(__file__).with_name("dying.py")

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ldlrepro.compare.collect import LOCAL, UnitScores
-from ldlrepro.runs.records import OK, FoldRow
+from ldlrepro.judge.scores import LOCAL, UnitScores
+from ldlrepro.train.records import OK, FoldRow
 from tests.chaos.kills import tracked_once
 from tests.mlflow_server import MlflowServer
 
@@ -97,7 +97,7 @@ def _sync(uri: str, paper: str, start: Any, told: Path) -> None:
     """One workflow's sync; what a user would see goes into ``told``."""
     import mlflow  # noqa: F401 - all have it in memory before the start
 
-    from ldlrepro import track
+    from ldlrepro.track import sync as track
 
     said = io.StringIO()
     start.wait()

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro.runs.records import FoldRow, read_rows
+from ldlrepro.train.records import FoldRow, read_rows
 from tests.cluster.slurm import Cluster, missing_programs
 from tests.workflow.conftest import Project, copy_project
 

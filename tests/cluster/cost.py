@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psutil
 
-from ldlrepro.runs.records import read_rows
+from ldlrepro.train.records import read_rows
 from tests.cluster.conftest import ClusterProject, finish, pretend_measured
 from tests.cluster.slurm import Cluster
 from tests.workflow.conftest import copy_project

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from ldlrepro.runs import numerics
+from ldlrepro.core import numerics
 
 numerics.pin()
 

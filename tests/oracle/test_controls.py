@@ -5,7 +5,7 @@ import pytest
 
 from ldlrepro import config, plan
 from ldl import metrics
-from ldlrepro.compare import persons
+from ldlrepro.judge import persons
 from ldl.baselines.controls import TrainMean, TrueLabels, Uniform
 from ldlrepro.report import content
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from ldlrepro.data.drawn_faces import person, portrait
+from ldlrepro.data.drawn.faces import person, portrait
 from ldlrepro.data.images.ages import age_distributions, age_grid
-from ldlrepro.errors import UserError
+from ldlrepro.core.errors import UserError
 from ldl.deep.backbones import Sizes
 from ldl.deep.weights import random_network
 from ldl.deep import _memory as _deep_memory, _networks as _deep_networks

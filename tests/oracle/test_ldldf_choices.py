@@ -10,8 +10,8 @@ from ldl import metrics
 from ldl.cascade._layers import StopRule
 from ldl.cascade._reuse import Reuse, choose
 from ldl.cascade.ldldf import LDLDF, LDLDFOracle
-from ldlrepro.protocols.folds import Fold
-from ldlrepro.protocols.selection import run_fold
+from ldlrepro.folds.splits import Fold
+from ldlrepro.train.selection import run_fold
 from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
 
 # ---------------------------------------------------------------------- reuse

@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import config, jobs, measured, own, plan
-from ldlrepro.compare import collect, measures
+from ldlrepro import config, plan
+from ldlrepro.config import plugins
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
-from ldlrepro.protocols.folds import folds_seed, make_folds, write_folds
+from ldlrepro.folds.splits import folds_seed, make_folds, write_folds
+from ldlrepro.judge import measures, scores
+from ldlrepro.plan import jobs, past_runs
 from ldlrepro.report import build
-from ldlrepro.runs import provenance
-from ldlrepro.runs.unit import UnitJob
 from ldlrepro.track import sync
+from ldlrepro.train import provenance
+from ldlrepro.train.unit import UnitJob
 from tests.mlflow_server import MlflowServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,7 +69,7 @@ class Checkout:
     @staticmethod
     def forget() -> None:
         """Drop what modules remember of files, for a test changes them."""
-        for module in (config, own, plan, measured, jobs, collect, measures, provenance, build):
+        for module in (config, plugins, plan, past_runs, jobs, scores, measures, provenance, build):
             for value in vars(module).values():
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()
@@ -121,8 +123,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checko
     shutil.copytree(ROOT / "config", root / "config")
     monkeypatch.setenv("LDLREPRO_ROOT", str(root))
     monkeypatch.setenv("LDLREPRO_DATA_MIRROR", "")
-    for kind in own.DECISIVE_KEY:
-        monkeypatch.setenv(own.variable(kind), "")
+    for kind in plugins.DECISIVE_KEY:
+        monkeypatch.setenv(plugins.variable(kind), "")
     monkeypatch.chdir(root)
     monkeypatch.syspath_prepend(str(root / "own"))
     Checkout.forget()

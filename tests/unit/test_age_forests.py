@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from ldl.base import child_seeds
+from ldl.soft_forests._routing import draw_phi
+from ldl.soft_forests.drf import DRF
 from ldlrepro.experiments import Outcome, age_forests
 from ldlrepro.experiments._forest_insides import asking_other_outputs, entropy, table
-from ldl.soft_forests._routing import draw_phi
-from ldl.base import child_seeds
-from ldl.soft_forests.drf import DRF
 from tests.oracle.images import built, pictures
 from tests.oracle.test_soft_trees import loop_over_nodes
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import cli, config, plan
 from ldl import metrics
-from ldlrepro.compare import ages
-from ldlrepro.compare.cells import verdict_rows
-from ldlrepro.compare.claims import FAILS, HOLDS, UNTESTED, claim_rows
-from ldlrepro.compare.collect import LOCAL, Places, UnitScores, local_units
-from ldlrepro.compare.comparisons import Evidence
-from ldlrepro.compare.reference import reference_units, write_reference
-from ldlrepro.data import load_ready
-from ldlrepro.protocols.folds import read_folds
-from ldlrepro.runs.records import OK, FoldRow, read_predictions
+from ldlrepro.core.workspace import Workspace
+from ldlrepro import cli, config, plan
+from ldlrepro.data import ages, load_ready
+from ldlrepro.folds.splits import read_folds
+from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.judge.claims import FAILS, HOLDS, UNTESTED, claim_rows
+from ldlrepro.judge.comparisons import Evidence
+from ldlrepro.judge.reference import reference_units, write_reference
+from ldlrepro.judge.scores import LOCAL, UnitScores, local_units
+from ldlrepro.train.records import OK, FoldRow, read_predictions
 
 GRID = np.array([20.0, 21.0, 22.0, 23.0])
 DATA, RESULTS = Path("data"), Path("results")
@@ -57,7 +57,7 @@ def faces(checkout):
 
 
 def scored(unit: plan.Unit) -> UnitScores:
-    (found,) = local_units(Places(RESULTS, DATA), [unit]).values()
+    (found,) = local_units(Workspace(RESULTS, DATA), [unit]).values()
     return found
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from ldlrepro.data.features.align import Crop, aligned, similarity
 from ldlrepro.data.images.faces import Face
-from ldlrepro.features.align import Crop, aligned, similarity
 
 numbers = st.floats(-50, 50)
 

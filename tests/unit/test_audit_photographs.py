@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from ldlrepro.core.workspace import Workspace
 from ldlrepro import cli
 from ldlrepro.audit.records import Scope, check_data, check_folds
-from ldlrepro.compare.collect import Places
-from ldlrepro.data.drawn_albums import write_album
+from ldlrepro.data.drawn.albums import write_album
+
 
 DATA, RESULTS = Path("data"), Path("results")
 PROTOCOLS = {
@@ -35,7 +36,7 @@ def photographed(tiny):
         if dataset == "drawn_cacd":
             tiny.edit(f"config/datasets/{dataset}.yaml", "features: {extractor: lbp}\n", "")
         assert cli.main(["run", "tiny", dataset, "train_mean"]) == 0
-        return Scope(["tiny"], Places(RESULTS, DATA), 2026, "")
+        return Scope(["tiny"], Workspace(RESULTS, DATA), 2026, "")
 
     return make
 

@@ -7,13 +7,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ldlrepro import plan
 from ldl import metrics
+from ldlrepro.core.workspace import Workspace
+from ldlrepro import plan
 from ldlrepro.audit.records import Scope, check_too_good
-from ldlrepro.compare.bands import Band, bands_of, too_good, with_bands
-from ldlrepro.compare.collect import LOCAL, Places, UnitScores
-from ldlrepro.compare.verdicts import VerdictRow
-from ldlrepro.runs.records import FoldRow
+from ldlrepro.judge.bands import Band, bands_of, too_good, with_bands
+from ldlrepro.judge.scores import LOCAL, UnitScores
+from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.train.records import FoldRow
 
 SPREAD = (0.040, 0.041, 0.042, 0.043, 0.044, 0.041, 0.042, 0.043, 0.042, 0.042)
 
@@ -105,7 +106,7 @@ def test_another_seed_looks_too_good_as_rarely_as_promised() -> None:
 def test_the_audit_refuses_a_unit_that_is_better_than_its_seeds(monkeypatch) -> None:
     leaking = unit("paper", "knn", (0.002,))
     honest = unit("paper", "knn@wide", (0.042,))
-    scope = Scope([], Places(*2 * ["x"]), 1, "")
+    scope = Scope([], Workspace(*2 * ["x"]), 1, "")
     scope.__dict__["chosen"] = [leaking, honest, *seeds("knn", "knn@wide")]
     check = check_too_good(scope)
     assert check.passed == ["paper/faces/knn@wide"]

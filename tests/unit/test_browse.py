@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import browse
-from ldlrepro.track import page_of, serve
+from ldlrepro.track import browser
+from ldlrepro.track.sync import page_of, serve
 from tests.mlflow_server import free_port
 
 
@@ -20,7 +20,7 @@ def started(monkeypatch) -> list[list[str]]:
     """Commands of the processes that would be started, in a place without display."""
     for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(browse.sys, "platform", "linux")
+    monkeypatch.setattr(browser.sys, "platform", "linux")
     commands: list[list[str]] = []
     monkeypatch.setattr(subprocess, "Popen", commands.append)
     return commands
@@ -34,7 +34,7 @@ def test_the_browser_waits_for_the_page(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("BROWSER", str(script))
     port = free_port()
     address = f"http://127.0.0.1:{port}/#/experiments/1/runs?a=b"
-    waiting = threading.Thread(target=browse.main, args=(address,))
+    waiting = threading.Thread(target=browser.main, args=(address,))
     waiting.start()
     time.sleep(0.3)
     assert not opened.exists()
@@ -44,9 +44,9 @@ def test_the_browser_waits_for_the_page(tmp_path: Path, monkeypatch) -> None:
 
 
 def test_nobody_answers_forever(monkeypatch) -> None:
-    monkeypatch.setattr(browse, "LONGEST_WAIT_S", 0.1)
+    monkeypatch.setattr(browser, "LONGEST_WAIT_S", 0.1)
     monkeypatch.setattr("webbrowser.open", lambda address: pytest.fail("opened"))
-    assert browse.main(f"http://127.0.0.1:{free_port()}/") == 1
+    assert browser.main(f"http://127.0.0.1:{free_port()}/") == 1
 
 
 def test_without_a_display_nothing_is_opened(started) -> None:

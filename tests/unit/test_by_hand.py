@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from ldlrepro import cli
-from ldlrepro.data.drawn_albums import write_album
-from ldlrepro.protocols.folds import write_folds
-from ldlrepro.runs import cards
-from ldlrepro.runs import unit as unit_module
-from ldlrepro.runs.records import FAILED, OK, read_rows
-from ldlrepro.runs.unit import run_unit
+from ldlrepro.data.drawn.albums import write_album
+from ldlrepro.folds.splits import write_folds
+from ldlrepro.train import cards
+from ldlrepro.train import unit as unit_module
+from ldlrepro.train.records import FAILED, OK, read_rows
+from ldlrepro.train.unit import run_unit
 
 DATA, RESULTS = Path("data"), Path("results")
 BROKEN = """
-from ldlrepro.errors import UserError
+from ldlrepro.core.errors import UserError
 from ldl.base import LDLEstimator
 class Broken(LDLEstimator):
     def _fit(self, X, D):

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro.errors import UserError
-from ldlrepro.runs import cards
+from ldlrepro.core.errors import UserError
+from ldlrepro.train import cards
 
 WAIT_S = 60
 
@@ -72,7 +72,7 @@ def hold(there: str, marks: Path, name: str) -> subprocess.Popen[str]:
     """A process that holds a card, says which, and gives it back when a file appears."""
     script = f"""
         import os, pathlib, sys, time
-        from ldlrepro.runs import cards
+        from ldlrepro.train import cards
         cards.LOCKS = pathlib.Path({str(marks)!r})
         cards.SECONDS_BETWEEN_TRIES = 0.01
         with cards.held(1, {name!r}, lambda line: print(line, flush=True)):

@@ -7,23 +7,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldlrepro import plan
 from ldl import metrics
-from ldlrepro.compare.cells import verdict_rows
-from ldlrepro.compare.collect import (
+from ldlrepro.core.workspace import Workspace
+from ldlrepro import plan
+from ldlrepro.core.errors import UserError
+from ldlrepro.folds.splits import read_folds
+from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.judge.scores import (
     LOCAL,
     REFERENCE,
-    Places,
     UnitScores,
     best_source,
     is_complete,
     local_units,
     unavailable_reason,
 )
-from ldlrepro.errors import UserError
-from ldlrepro.protocols.folds import read_folds
-from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, FoldRow, predictions_path
-from ldlrepro.runs.unit import run_unit
+from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, predictions_path
+from ldlrepro.train.unit import run_unit
 
 HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
 UNIT = plan.Unit("tiny", "toy", "near")
@@ -229,8 +229,8 @@ def test_bits_are_compared_where_there_is_something_to_compare(printed):
 # ---------------------------------------------------------------------- scores of local records
 
 
-def places(checkout) -> Places:
-    return Places(checkout.root / "results", checkout.root / "data")
+def places(checkout) -> Workspace:
+    return Workspace(checkout.root / "results", checkout.root / "data")
 
 
 def test_scores_are_those_of_the_stored_predictions(ready):

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from ldlrepro import config, sweeps
-from ldlrepro.compare.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows, single_checks
-from ldlrepro.compare.comparisons import Evidence
-from ldlrepro.compare.verdicts import MISPRINT, VerdictRow
+from ldlrepro import config
+from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows, single_checks
+from ldlrepro.judge.comparisons import Evidence
+from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
+from ldlrepro.plan import sweeps
 
 
 def row(

@@ -7,11 +7,11 @@ import math
 import pytest
 
 from ldl import metrics
-from ldlrepro.compare.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows
-from ldlrepro.compare.collect import UnitScores
-from ldlrepro.compare.comparisons import Evidence
-from ldlrepro.compare.verdicts import VerdictRow
-from ldlrepro.runs.records import OK, FoldRow
+from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows
+from ldlrepro.judge.comparisons import Evidence
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.train.records import OK, FoldRow
 
 
 class Made:

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from ldlrepro import cli, config, plan
-from ldlrepro.compare.cells import verdict_rows
+from ldlrepro.judge.cells import verdict_rows
 
 LISTED = "methods datasets papers fetch run verdicts status explain sync".split()  # noqa: SIM905
 CELL = "structrf/16/sjaffe/SA-BFGS/kl"
@@ -260,7 +260,7 @@ def run_python(code: str) -> str:
     ).stdout
 
 
-@pytest.mark.parametrize("module", ["ldlrepro", "ldlrepro.wiring", "ldlrepro.cli"])
+@pytest.mark.parametrize("module", ["ldlrepro", "ldlrepro.workflow.rules", "ldlrepro.cli"])
 def test_starting_imports_nothing_heavy(module):
     code = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
     assert HEAVY.isdisjoint(run_python(code).split())
@@ -270,7 +270,7 @@ def test_planning_a_whole_paper_imports_nothing_heavy():
     code = """
 import sys
 from ldlrepro import config
-from ldlrepro.wiring import Wiring
+from ldlrepro.workflow.rules import Wiring
 from types import SimpleNamespace as Of
 wiring = Wiring(config.load_run_config())
 for paper in config.paper_ids():

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import config, config_docs, models, plan
 from ldl import metrics
-from ldlrepro.errors import UserError, nearest
+from ldlrepro import config, models, plan
+from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.doctor import config_docs
 
 RUN = "config/config.yaml"
 

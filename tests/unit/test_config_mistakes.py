@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldlrepro import config, plan
-from ldlrepro.errors import UserError
+from ldlrepro.core.errors import UserError
 
 METHOD = "config/methods/mine.yaml"
 PAPER = "config/papers/mine.yaml"

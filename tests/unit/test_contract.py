@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldlrepro import config, models
 from ldl import checks as contract
 from ldl.base import LDLEstimator
+from ldlrepro import config, models
 
 # Cheaper settings, for classes that have these parameters. The contract does not depend on them.
 CHEAPER = {

@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ldlrepro.core.workspace import Workspace
 from ldlrepro import plan
-from ldlrepro.compare.collect import Places, local_units
-from ldlrepro.compare.reference import write_reference
-from ldlrepro.runs.records import predictions_path, read_predictions, read_rows
-from ldlrepro.runs.unit import UnitJob, run_unit
+from ldlrepro.judge.reference import write_reference
+from ldlrepro.judge.scores import local_units
+from ldlrepro.train.records import predictions_path, read_predictions, read_rows
+from ldlrepro.train.unit import UnitJob, run_unit
 
 UNIT = plan.Unit("tiny", "toy", "near")
-PLACES = Places(Path("results"), Path("data"))
+PLACES = Workspace(Path("results"), Path("data"))
 
 
 def origins(job: UnitJob) -> list[str]:
@@ -68,7 +69,7 @@ def change_settings(checkout, patch):
 
 
 def change_seed(checkout, patch):
-    patch.setattr("ldlrepro.runs.unit.seed_for", lambda *parts: 7)
+    patch.setattr("ldlrepro.train.unit.seed_for", lambda *parts: 7)
 
 
 def damage_predictions(checkout, patch):

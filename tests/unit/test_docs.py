@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 import yaml
 
-from ldlrepro import __version__, cli, config, config_docs, plan
-from ldlrepro.errors import UserError
+from ldlrepro import __version__, cli, config, plan
+from ldlrepro.core.errors import UserError
+from ldlrepro.doctor import config_docs
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG_PAGE = ROOT / "config" / "README.md"
@@ -69,7 +70,7 @@ def properties(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_tables_are_those_that_the_schemas_give():
     page = CONFIG_PAGE.read_text()
-    assert config_docs.with_tables(page) == page, "type: python -m ldlrepro.config_docs"
+    assert config_docs.with_tables(page) == page, "type: python -m ldlrepro.doctor.config_docs"
 
 
 @every_schema

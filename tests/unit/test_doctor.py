@@ -9,10 +9,11 @@ from collections import namedtuple
 import pytest
 import yaml
 
-from ldlrepro import config, doctor
-from ldlrepro.cite import bibtex
+from ldlrepro import config
 from ldlrepro.cli import main
-from ldlrepro.errors import ELSEWHERE
+from ldlrepro.core.errors import ELSEWHERE
+from ldlrepro.doctor import machine as doctor
+from ldlrepro.report.citation import bibtex
 
 
 @pytest.fixture

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import config, experiments, plan, sweeps
+from ldlrepro.core.workspace import Workspace
+from ldlrepro import config, experiments, plan
 from ldlrepro.cli import main
-from ldlrepro.compare.cells import verdict_rows
-from ldlrepro.errors import UserError
+from ldlrepro.core.errors import UserError
+from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.plan import sweeps
 from ldlrepro.report.build import paper_page
 from ldlrepro.report.figures import drawings
-from ldlrepro.runs.unit import run_unit
+from ldlrepro.train.unit import run_unit
 
 DATA, RESULTS = Path("data"), Path("results")
 HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
@@ -263,10 +265,10 @@ def test_a_difference_is_taken_fold_by_fold(ready):
     units = {}
     for method in ("near", "train_mean"):
         run_unit(ready.job(method))
-    from ldlrepro.compare.collect import Places, local_units
+    from ldlrepro.judge.scores import local_units
 
     wanted = [plan.Unit("tiny", "toy", m) for m in ("near", "train_mean")]
-    units = local_units(Places(RESULTS, DATA), wanted)
+    units = local_units(Workspace(RESULTS, DATA), wanted)
     (row,) = verdict_rows("tiny", units, {})
     near, mean = (units["tiny", "toy", m].scores["kl"] for m in ("near", "train_mean"))
     assert row.measured == pytest.approx(sum(near) / 4 - sum(mean) / 4)

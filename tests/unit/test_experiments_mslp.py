@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import config, experiments
 from ldl import metrics
+from ldl.neighbours.embeddings import LPPKNN
+from ldl.neighbours.knn import AAKNN
+from ldlrepro import config, experiments
+from ldlrepro.core.seeds import seed_for
 from ldlrepro.experiments import Inputs, embedding_grid, two_dimensions
 from ldlrepro.experiments import two_dimensions_drawn as drawn
 from ldlrepro.experiments.embedding_grid import KL, MEASURES, Scan
-from ldl.neighbours.embeddings import LPPKNN
-from ldl.neighbours.knn import AAKNN
-from ldlrepro.protocols import selection
-from ldlrepro.runs.seeds import seed_for
+from ldlrepro.train import selection
 
 SMALL = """
 title: a small grid

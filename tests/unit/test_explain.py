@@ -6,11 +6,12 @@ import dataclasses
 
 import pytest
 
-from ldlrepro import config, explain, plan
 from ldl import metrics
-from ldlrepro.compare.collect import REFERENCE, UnitScores
-from ldlrepro.compare.verdicts import VerdictRow
-from ldlrepro.runs.records import FoldRow
+from ldlrepro import config, plan
+from ldlrepro.judge import explain
+from ldlrepro.judge.scores import REFERENCE, UnitScores
+from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.train.records import FoldRow
 
 METHODS = {
     "forest": {

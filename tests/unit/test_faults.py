@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from ldlrepro import cli
-from ldlrepro.errors import ELSEWHERE
-from ldlrepro.runs.records import digest, predictions_path, read_predictions, read_rows
-from ldlrepro.runs.unit import run_unit
+from ldlrepro.core.errors import ELSEWHERE
+from ldlrepro.core.checksums import array_sha256
+from ldlrepro.train.records import predictions_path, read_predictions, read_rows
+from ldlrepro.train.unit import run_unit
 
 RUN = ["run", "tiny", "toy", "near"]
 
@@ -242,7 +243,7 @@ def test_two_runs_of_one_unit_at_once_leave_one_whole_record(ready):
     assert [(r.returncode, "Traceback" in r.stderr) for r in ran] == [(0, False)] * 3
     assert predictions_path(job.record).read_bytes() == expected
     stored = read_predictions(job.record)
-    assert [digest(stored[0, r.fold]) for r in read_rows(job.record)] == [
+    assert [array_sha256(stored[0, r.fold]) for r in read_rows(job.record)] == [
         r.predictions_sha256 for r in read_rows(job.record)
     ]
     assert sorted(os.listdir(job.record.parent)) == ["folds_0-3.npz", "folds_0-3.parquet"]
@@ -264,7 +265,7 @@ def test_a_clock_that_stands_wrong_moves_no_number(ready, monkeypatch, capsys, y
         def now(cls, tz=None):
             return clock.datetime(year, 1, 1, tzinfo=tz)
 
-    monkeypatch.setattr("ldlrepro.runs.unit.datetime", Wrong)
+    monkeypatch.setattr("ldlrepro.train.unit.datetime", Wrong)
     rows = run_unit(replace(job, fresh=True))
     run_unit(ready.job("train_mean"))
     assert predictions_path(job.record).read_bytes() == expected

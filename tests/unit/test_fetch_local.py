@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from ldlrepro.core.errors import UserError
 from ldlrepro.data import fetch as fetching
 from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
-from ldlrepro.errors import UserError
 from tests.fetch_server import (
     CONTENT,
     OTHER,
@@ -166,7 +166,6 @@ def test_status_files_that_are_not_ours_are_refused(tmp_path: Path) -> None:
 
 
 def test_drawing_that_is_cut_short_leaves_no_status_of_an_earlier_one(tmp_path, monkeypatch):
-    from ldlrepro.data import synthetic
     from ldlrepro.data.fetch import read_status
 
     fetch("toy", tmp_path, [], offline=True, progress=False)
@@ -175,7 +174,7 @@ def test_drawing_that_is_cut_short_leaves_no_status_of_an_earlier_one(tmp_path, 
     def killed(folder: Path, **arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(synthetic, "draw", killed)
+    monkeypatch.setattr(tables, "draw", killed)
     with pytest.raises(KeyboardInterrupt):
         fetch("toy", tmp_path, [], offline=True, progress=False)
     with pytest.raises(UserError, match="not fetched yet"):

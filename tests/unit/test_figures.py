@@ -8,11 +8,11 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from ldlrepro.compare.collect import UnitScores
-from ldlrepro.compare.verdicts import VERDICTS, VerdictRow
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.verdicts import VERDICTS, VerdictRow
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage
 from ldlrepro.report.figures import COLOURS, MARKERS, drawings, write_figures
-from ldlrepro.runs.records import OK, FoldRow
+from ldlrepro.train.records import OK, FoldRow
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldlrepro.errors import UserError
-from ldlrepro.protocols.folds import (
+from ldlrepro.core.errors import UserError
+from ldlrepro.folds.splits import (
     Fold,
     count_folds,
     folds_digest,

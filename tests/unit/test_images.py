@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ldlrepro.data.drawn_albums import write_album
+from ldlrepro.core.errors import UserError
+from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.images.reading import read_faces
-from ldlrepro.errors import UserError
 
 LAYOUTS = ("jaffe", "bu_3dfe", "morph", "fgnet", "cacd")
 

@@ -12,12 +12,12 @@ import pytest
 
 from ldlrepro import cli
 from ldlrepro.config import load_dataset
+from ldlrepro.core.errors import UserError
 from ldlrepro.data import load_ready
-from ldlrepro.data.drawn_albums import write_album
+from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.images import load_faces
 from ldlrepro.data.registry import prepare
-from ldlrepro.errors import UserError
 
 DATA = Path("data")
 LICENSED = {
@@ -133,7 +133,7 @@ def test_a_setup_without_the_images_says_how_to_get_them(checkout):
 
 def test_one_person_is_left_out_at_a_time(checkout, capsys):
     from ldlrepro import plan
-    from ldlrepro.protocols.folds import make_folds
+    from ldlrepro.folds.splits import make_folds
 
     state(checkout, 5)
     put("fgnet", "fgnet", persons=5, pictures=3)

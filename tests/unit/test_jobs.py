@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ldlrepro import jobs, plan
-from ldlrepro.measured import Measured
-from ldlrepro.runs.records import read_rows, write_record
-from ldlrepro.runs.unit import run_unit
+from ldlrepro import plan
+from ldlrepro.plan import jobs
+from ldlrepro.plan.past_runs import Measured
+from ldlrepro.train.records import read_rows, write_record
+from ldlrepro.train.unit import run_unit
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = plan.Unit("tiny", "toy", "near")

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro.protocols import selection
-from ldlrepro.runs import unit as unit_module
-from ldlrepro.runs.records import OK, predictions_path, read_predictions, read_rows
-from ldlrepro.runs.unit import UnitJob, run_unit
+from ldlrepro.train import selection
+from ldlrepro.train import unit as unit_module
+from ldlrepro.train.records import OK, predictions_path, read_predictions, read_rows
+from ldlrepro.train.unit import UnitJob, run_unit
 
 
 class Killed(BaseException):

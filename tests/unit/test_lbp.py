@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro.errors import UserError
-from ldlrepro.features.lbp import BINS, lbp_features, lbp_histogram
+from ldlrepro.core.errors import UserError
+from ldlrepro.data.features.lbp import BINS, lbp_features, lbp_histogram
 
 
 def random_image(seed: int, height: int = 40, width: int = 31, levels: int = 256) -> np.ndarray:

@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ldlrepro.core.errors import UserError
 from ldlrepro.data.dataset import Dataset
-from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
-from ldlrepro.data.registry import load_ready, prepare
-from ldlrepro.errors import UserError
-from ldlrepro.features.lbp import (
+from ldlrepro.data.features.lbp import (
     BINS,
     CODES,
     POINTS,
@@ -21,7 +19,9 @@ from ldlrepro.features.lbp import (
     patterns,
     recipe,
 )
-from ldlrepro.features.published import compare
+from ldlrepro.data.features.published import compare
+from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
+from ldlrepro.data.registry import load_ready, prepare
 
 LARGEST = {"sjaffe": 14659, "sbu_3dfe": 778256}
 """Inner pixels of the images behind the published features."""

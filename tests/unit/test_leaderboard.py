@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from ldlrepro import config, own
-from ldlrepro.compare.collect import UnitScores
+from ldlrepro import config
+from ldlrepro.config import plugins
+from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report import leaderboard
 from ldlrepro.report.content import PaperPage, ReportContent
 from ldlrepro.report.html import render_report
@@ -19,7 +20,7 @@ from ldlrepro.report.leaderboard import (
     compared,
     standings,
 )
-from ldlrepro.runs.records import FoldRow
+from ldlrepro.train.records import FoldRow
 
 
 def unit(method: str, dataset: str, kl: float, protocol: str = "cv", **changes) -> UnitScores:
@@ -138,7 +139,7 @@ def test_the_first_comparison_is_the_largest_and_has_own_methods(places, always,
 def own_method(checkout, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("title: Mine\nclass: ldl.AAKNN\n")
-    own.announce({"extra_methods": str(path)})
+    plugins.announce({"extra_methods": str(path)})
     checkout.forget()
 
 

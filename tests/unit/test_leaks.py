@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ldlrepro.protocols.folds import Fold, make_folds
-from ldlrepro.protocols.leaks import check_leaks, row_classes
+from ldlrepro.folds.leaks import check_leaks, row_classes
+from ldlrepro.folds.splits import Fold, make_folds
 
 NOBODY = np.array([], dtype=np.int64)
 

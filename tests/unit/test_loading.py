@@ -3,7 +3,7 @@
 import pytest
 
 from ldlrepro import config, models
-from ldlrepro.errors import UserError
+from ldlrepro.core.errors import UserError
 
 
 def test_unknown_parameter_is_refused_with_the_nearest_that_exists():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldlrepro import config, models, plan
-from ldlrepro.explain import CODE, OPEN, OURS, PLUMBING, origin_of
+from ldlrepro.judge.explain import CODE, OPEN, OURS, PLUMBING, origin_of
 
 ANSWERING = sorted(
     {

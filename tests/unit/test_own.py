@@ -11,14 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import cli, config, models, own, plan
-from ldlrepro.compare import collect, measures
+from ldlrepro.core.workspace import Workspace
+from ldlrepro import cli, config, models, plan
+from ldlrepro.config import plugins
+from ldlrepro.core.errors import UserError
 from ldlrepro.data.fetch import default_mirrors, fetch
 from ldlrepro.data.registry import load_ready, prepare
-from ldlrepro.errors import UserError
-from ldlrepro.runs import provenance
-from ldlrepro.runs.unit import run_unit
-from ldlrepro.wiring import Wiring
+from ldlrepro.judge import measures, scores
+from ldlrepro.train import provenance
+from ldlrepro.train.unit import run_unit
+from ldlrepro.workflow.rules import Wiring
 
 METHOD = """
 title: Mine
@@ -113,10 +115,10 @@ def ask(capsys, *arguments: str) -> tuple[int, str, str]:
 def test_a_file_a_folder_a_list_and_the_environment_lead_to_the_same(folder, monkeypatch):
     path = str(folder.method())
     for given in (path, str(folder.root), [path], [str(folder.root), path]):
-        monkeypatch.setenv(own.variable("method"), "")
-        own.announce({"extra_methods": given})
+        monkeypatch.setenv(plugins.variable("method"), "")
+        plugins.announce({"extra_methods": given})
         assert config.own_ids("method") == ["mine", "mine@more"]
-    assert os.environ[own.variable("method")].split(os.pathsep)[-1] == path  # for jobs
+    assert os.environ[plugins.variable("method")].split(os.pathsep)[-1] == path  # for jobs
     assert config.load_method("mine@more")["parameters"] == {"shift": 2.0}
     assert models.load("mine").shift == 1.0
 
@@ -129,8 +131,8 @@ def test_verbs_typed_by_hand_know_those_of_the_configuration(folder):
 
 def test_a_folder_may_hold_files_of_all_kinds(folder):
     folder.method(), folder.data(), folder.metric()
-    own.announce({own.key(kind): str(folder.root) for kind in own.DECISIVE_KEY})
-    assert [list(own.files(kind)) for kind in own.DECISIVE_KEY] == [
+    plugins.announce({plugins.key(kind): str(folder.root) for kind in plugins.DECISIVE_KEY})
+    assert [list(plugins.files(kind)) for kind in plugins.DECISIVE_KEY] == [
         ["mine"],
         ["rows_of_mine"],
         ["largest"],
@@ -155,14 +157,16 @@ def test_what_cannot_be_used_is_refused_in_words(folder, name, text, message):
 
 
 def test_a_path_that_leads_nowhere_is_named(folder):
-    own.announce({"extra_methods": str(folder.root / "gone.yaml")})
+    plugins.announce({"extra_methods": str(folder.root / "gone.yaml")})
     with pytest.raises(UserError, match=r"gone\.yaml: no such file or folder, but extra_methods"):
         config.method_ids()
 
 
 def test_a_module_that_another_one_hides_is_refused(folder):
     folder.write("json.py", CODE.format(helper="math"))
-    own.announce({"extra_methods": str(folder.write("mine.yaml", METHOD.format(module="json")))})
+    plugins.announce(
+        {"extra_methods": str(folder.write("mine.yaml", METHOD.format(module="json")))}
+    )
     with pytest.raises(UserError, match=r"Python finds another module 'json' first"):
         config.load_method("mine")
 
@@ -173,7 +177,7 @@ def test_a_module_that_another_one_hides_is_refused(folder):
 def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
     before = {paper: set(plan.paper_units(paper)) for paper in ("structrf", "tiny", "ldlf")}
     folder.method()
-    own.announce({"extra_methods": str(folder.root)})
+    plugins.announce({"extra_methods": str(folder.root)})
     folder.checkout.forget()
     for paper, units in before.items():
         added = set(plan.paper_units(paper, extra=False)) - units
@@ -187,7 +191,7 @@ def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
 
 def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
     folder.data()
-    own.announce({"extra_datasets": str(folder.root)})
+    plugins.announce({"extra_datasets": str(folder.root)})
     added = [unit for unit in plan.paper_units("tiny") if unit.dataset == "rows_of_mine"]
     assert {unit.method for unit in added} == {"near", "train_mean", "uniform", "true_labels"}
     assert {unit.protocol for unit in added} == {"tiny"}
@@ -196,7 +200,7 @@ def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
 
 def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folder):
     folder.data()
-    own.announce({"extra_datasets": str(folder.root)})
+    plugins.announce({"extra_datasets": str(folder.root)})
     methods = {u.method for u in plan.paper_units("drf") if u.dataset == "rows_of_mine"}
     assert config.load_method("drf_linear")["needs"]
     assert "cpnn" in methods
@@ -208,13 +212,13 @@ def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folde
 
 def test_code_and_settings_of_an_own_method_are_followed(folder):
     path = folder.method()
-    own.announce({"extra_methods": str(path)})
+    plugins.announce({"extra_methods": str(path)})
     unused = folder.write("unused.py", "A = 1\n")
 
     def digests() -> tuple[str, str]:
         folder.checkout.forget()
         spec = config.load_method("mine")
-        return provenance.method_digest(spec), provenance.spec_digest(spec, "kl")
+        return digests.method_digest(spec), digests.spec_digest(spec, "kl")
 
     code, settings = digests()
     for changed in (folder.root / f"{folder.tag}.py", folder.root / f"{folder.tag}_helper.py"):
@@ -233,20 +237,20 @@ def test_a_regressor_of_ones_own_counts_although_the_yaml_alone_names_it(folder)
     source = folder.write(f"{module}.py", "class Flat:\n    LEVEL = 1\n")
     parameters = f"{{regressor: {module}.Flat}}"
     text = f"title: m\nclass: ldl.Regression\nparameters: {parameters}\n"
-    own.announce({"extra_methods": str(folder.write("flat.yaml", text))})
-    before = provenance.method_digest(config.load_method("flat"))
+    plugins.announce({"extra_methods": str(folder.write("flat.yaml", text))})
+    before = digests.method_digest(config.load_method("flat"))
     source.write_text("class Flat:\n    LEVEL = 2\n")
     folder.checkout.forget()
-    assert provenance.method_digest(config.load_method("flat")) != before
+    assert digests.method_digest(config.load_method("flat")) != before
 
 
 def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
-    before = {m: provenance.method_digest(config.load_method(m)) for m in ("rf", "aa_knn@grid")}
+    before = {m: digests.method_digest(config.load_method(m)) for m in ("rf", "aa_knn@grid")}
     folder.method()
     folder.write("numpy_helper.py", "A = 1\n")
-    own.announce({"extra_methods": str(folder.root)})
+    plugins.announce({"extra_methods": str(folder.root)})
     folder.checkout.forget()
-    assert before == {m: provenance.method_digest(config.load_method(m)) for m in before}
+    assert before == {m: digests.method_digest(config.load_method(m)) for m in before}
 
 
 # ---------------------------------------------------------------------- data
@@ -254,7 +258,7 @@ def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
 
 def prepared(folder: Folder, rows: int = 12):
     folder.data(rows)
-    own.announce({"extra_datasets": str(folder.root)})
+    plugins.announce({"extra_datasets": str(folder.root)})
     fetch("rows_of_mine", Path("data"), default_mirrors(), offline=True, progress=False)
     return load_ready(prepare("rows_of_mine", Path("data")))
 
@@ -318,12 +322,12 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
     run_unit(job)
     stamp = job.record.stat().st_mtime_ns
     unit = plan.Unit("tiny", "toy", "near")
-    places = collect.Places(Path("results"), Path("data"))
-    assert "largest" not in collect.local_units(places, [unit])["tiny", "toy", "near"].scores
+    places = Workspace(Path("results"), Path("data"))
+    assert "largest" not in scores.local_units(places, [unit])["tiny", "toy", "near"].scores
     folder.metric()
-    own.announce({"extra_metrics": str(folder.root)})
+    plugins.announce({"extra_metrics": str(folder.root)})
     folder.checkout.forget()
-    scored = collect.local_units(places, [unit])["tiny", "toy", "near"].scores
+    scored = scores.local_units(places, [unit])["tiny", "toy", "near"].scores
     np.testing.assert_allclose(scored["largest"], scored["chebyshev"])
     assert job.record.stat().st_mtime_ns == stamp
 
@@ -332,7 +336,7 @@ def test_tables_are_made_again_when_an_own_measure_changes(folder):
     digest = Wiring(config.load_run_config()).compare_code
     seen = [digest(None)]
     path = folder.metric()
-    own.announce({"extra_metrics": str(path)})
+    plugins.announce({"extra_metrics": str(path)})
     folder.checkout.forget()
     seen.append(digest(None))
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace("max", "min"))
@@ -352,7 +356,7 @@ def test_tables_are_made_again_when_an_own_measure_changes(folder):
 def test_a_measure_that_cannot_be_used_is_told_why(folder, capsys, old, new, message):
     path = folder.metric()
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace(old, new))
-    own.announce({"extra_metrics": str(path)})
+    plugins.announce({"extra_metrics": str(path)})
     with pytest.raises(UserError, match=message):
         measures.evaluate(np.full((3, 2), 0.5), np.full((3, 2), 0.5))
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldlrepro import plan
 from ldl import metrics
-from ldlrepro.compare.collect import LOCAL, UnitScores
-from ldlrepro.compare.persons import persons_apart
+from ldlrepro import plan
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.experiments.age_order import ascending, whitened
 from ldlrepro.experiments.row_order import best_cut, nearest
-from ldlrepro.protocols.persons import bundled, folds_of
-from ldlrepro.runs.records import FoldRow
+from ldlrepro.folds.persons import bundled, folds_of
+from ldlrepro.judge.persons import persons_apart
+from ldlrepro.judge.scores import LOCAL, UnitScores
+from ldlrepro.train.records import FoldRow
 
 BY_PERSON = {"scheme": "leave_one_group_out", "folds": 5}
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from ldlrepro import cli
+from ldlrepro.core.errors import UserError
 from ldlrepro.data import DataUnavailable, load_ready
-from ldlrepro.data.drawn_albums import write_album
+from ldlrepro.data.drawn.albums import write_album
+from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images import load_faces
 from ldlrepro.data.pixels import Pixels, load_pixels, make_pixels, pixels_path
-from ldlrepro.errors import UserError
-from ldlrepro.features.align import Crop, aligned
-from ldlrepro.protocols import parts
-from ldlrepro.protocols.scaling import Scaler
+from ldlrepro.folds import parts
+from ldlrepro.train.scaling import Scaler
 
 DATA = Path("data")
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldlrepro import config, plan
-from ldlrepro.errors import UserError
-from ldlrepro.measured import Measured
+from ldlrepro.core.errors import UserError
 from ldlrepro.plan import Chunk, Unit
+from ldlrepro.plan.past_runs import Measured
 
 UNIT = Unit("mslp", "sjaffe", "sa_bfgs")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ldlrepro import config
-from ldlrepro.runs import provenance
-from ldlrepro.runs.provenance import code_digest, module_digest, spec_digest
+from ldlrepro.train import provenance
+from ldlrepro.train.provenance import code_digest, module_digest, spec_digest
 
 KNN, MEAN = "ldl.neighbours.knn.AAKNN", "ldl.baselines.controls.TrainMean"
 FOREST, BAYES = "ldl.forests.random_forest.RFRegression", "ldl.baselines.bayes.PTBayes"
@@ -21,7 +21,7 @@ def source(tmp_path, monkeypatch, checkout):
     """A copy of the package that the digests are taken from."""
     package = tmp_path / "ldlrepro"
     ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(provenance.PACKAGE, package, ignore=ignore)
+    shutil.copytree(Path(ldlrepro.__file__).parent, package, ignore=ignore)
     monkeypatch.setattr(provenance, "PACKAGE", package)
     return package
 
@@ -113,7 +113,7 @@ def test_a_users_own_module_and_its_package_count(checkout):
 
 def test_a_module_that_does_not_exist_has_a_digest_all_the_same():
     """Planning goes on; running the method says what is wrong."""
-    assert code_digest("no.such.module.Method") == module_digest("ldlrepro.protocols.selection")
+    assert code_digest("no.such.module.Method") == module_digest("ldlrepro.train.selection")
 
 
 def test_relative_imports_are_followed(source):

@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 
-from ldlrepro import config, plan
 from ldl import metrics
-from ldlrepro.compare.cells import verdict_rows
+from ldlrepro import config, plan
+from ldlrepro.judge.cells import verdict_rows
 
 COUNTS = {
     "structrf": {"3": 72, "19": 18, "20": 8, "21": 36, **{str(t): 24 for t in range(4, 19)}},
@@ -240,8 +240,8 @@ def test_sound_rows_pass_the_relations():
 
 
 def test_the_demos_printed_numbers_are_the_maintainers_records():
-    from ldlrepro.compare.cells import verdict_rows
-    from ldlrepro.compare.reference import reference_units
+    from ldlrepro.judge.cells import verdict_rows
+    from ldlrepro.judge.reference import reference_units
 
     rows = verdict_rows("demo", {}, reference_units(config.project_root() / "reference"))
     assert len(rows) == 48

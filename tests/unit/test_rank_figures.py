@@ -7,12 +7,12 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from ldl import metrics
-from ldlrepro.compare.collect import UnitScores
-from ldlrepro.compare.verdicts import VerdictRow
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import as_svg, drawings
 from ldlrepro.report.ranks import rank_figure
-from ldlrepro.runs.records import OK, FoldRow
+from ldlrepro.train.records import OK, FoldRow
 
 SVG = "{http://www.w3.org/2000/svg}"
 SPEC = {"title": "ranks", "ranks": "6"}

@@ -15,12 +15,12 @@ import pytest
 from scipy.io import savemat
 from scipy.sparse import csr_matrix, issparse
 
+from ldlrepro.core.errors import UserError
 from ldlrepro.data import DataUnavailable, load, load_ready
 from ldlrepro.data.dataset import fingerprint
 from ldlrepro.data.fetch import fetch_spec
 from ldlrepro.data.readers import read
 from ldlrepro.data.registry import defects_found, prepare_spec, ready_path
-from ldlrepro.errors import UserError
 
 N, Q, C = 12, 5, 3
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro.runs.records import (
+from ldlrepro.core.files import atomically
+from ldlrepro.core.checksums import array_sha256
+from ldlrepro.train.records import (
     FAILED,
     FoldRow,
-    atomically,
-    digest,
     predictions_path,
     read_predictions,
     read_rows,
@@ -77,9 +77,9 @@ def test_equal_predictions_give_equal_files_whatever_their_order_and_hour(tmp_pa
 
 def test_the_digest_sees_values_shape_and_type():
     P = np.arange(6.0).reshape(2, 3)
-    assert digest(P) == digest(P.copy(order="F")) == digest(P[:, ::1])
+    assert array_sha256(P) == array_sha256(P.copy(order="F")) == array_sha256(P[:, ::1])
     others = [P.reshape(3, 2), P.astype(np.float32), P + np.eye(2, 3) * 1e-15, P.ravel()]
-    assert len({digest(other) for other in [P, *others]}) == 5
+    assert len({array_sha256(other) for other in [P, *others]}) == 5
 
 
 # ---------------------------------------------------------------------- half files

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import config, models, plan
 from ldl import metrics
+from ldlrepro.core.workspace import Workspace
+from ldlrepro import config, models, plan
 from ldlrepro.audit.seals import check_seals
-from ldlrepro.compare.collect import REFERENCE, Places, UnitScores, local_units
-from ldlrepro.compare.reference import reference_units, same_bits, write_reference
-from ldlrepro.runs.records import FAILED
-from ldlrepro.runs.unit import run_unit
+from ldlrepro.judge.reference import reference_units, same_bits, write_reference
+from ldlrepro.judge.scores import REFERENCE, UnitScores, local_units
+from ldlrepro.train.records import FAILED
+from ldlrepro.train.unit import run_unit
 
 COMMAND = "snakemake --cores all tiny"
 KEY = ("tiny", "toy", "near@grid")
@@ -31,7 +32,7 @@ def measured(ready) -> UnitScores:
 
 def score(checkout) -> UnitScores:
     checkout.forget()
-    places = Places(checkout.root / "results", checkout.root / "data")
+    places = Workspace(checkout.root / "results", checkout.root / "data")
     return local_units(places, [plan.Unit(*KEY)])[KEY]
 
 

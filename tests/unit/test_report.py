@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from ldlrepro.compare.claims import ClaimRow
-from ldlrepro.compare.verdicts import VERDICTS
+from ldlrepro.judge.claims import ClaimRow
+from ldlrepro.judge.verdicts import VERDICTS
 from ldlrepro.report.content import (
     VERDICT_SIGNS,
     Figure,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ldlrepro.protocols.scaling import Scaler
+from ldlrepro.train.scaling import Scaler
 
 TRAIN = np.array([[0.0, 5.0, 2.0], [4.0, 5.0, 6.0]])
 OTHERS = np.array([[8.0, 9.0, 4.0], [-4.0, 5.0, 2.0]])

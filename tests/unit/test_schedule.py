@@ -5,9 +5,9 @@ import json
 import pytest
 
 from ldlrepro import cli, plan
-from ldlrepro.compare.collect import UnitScores
-from ldlrepro.runs.records import OK, FoldRow
-from ldlrepro.schedule import START_S, Job, jobs_of, simulate
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.workflow.schedule import START_S, Job, jobs_of, simulate
+from ldlrepro.train.records import OK, FoldRow
 
 
 def wall(seconds: list[float], cores: int) -> float:

@@ -15,10 +15,10 @@ import psutil
 import pytest
 
 from ldlrepro import config
-from ldlrepro.errors import UserError
-from ldlrepro.runs.records import predictions_path, read_predictions
-from ldlrepro.runs.unit import run_unit
-from ldlrepro.track import page_of, serve, sync
+from ldlrepro.core.errors import UserError
+from ldlrepro.track.sync import page_of, serve, sync
+from ldlrepro.train.records import predictions_path, read_predictions
+from ldlrepro.train.unit import run_unit
 from tests.mlflow_server import free_port, wait_until_healthy
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldlrepro.runs.seeds import rng_for, seed_for, small_seed
+from ldlrepro.core.seeds import rng_for, seed_for, small_seed
 
 PARTS = (2026, "structrf", "sjaffe", 0, 3, "rf")
 IDS = st.text(alphabet="abcdefghijklmnopqrstuvwxyz0123456789_@", min_size=1, max_size=6)
@@ -49,7 +49,7 @@ def test_the_order_of_parts_matters_and_the_order_of_calls_does_not():
 
 def test_another_process_draws_the_same_numbers():
     code = (
-        "from ldlrepro.runs.seeds import rng_for, seed_for;"
+        "from ldlrepro.core.seeds import rng_for, seed_for;"
         f"print(seed_for(*{PARTS!r}), rng_for(*{PARTS!r}).random())"
     )
     answers = [

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from ldlrepro import models
 from ldl import metrics
 from ldl.base import LDLEstimator
-from ldlrepro.protocols import selection
-from ldlrepro.protocols.folds import Fold, make_folds
-from ldlrepro.protocols.selection import candidates, run_fold
+from ldlrepro import models
+from ldlrepro.folds.splits import Fold, make_folds
+from ldlrepro.train import selection
+from ldlrepro.train.selection import candidates, run_fold
 
 SPEC: dict[str, Any] = {"class": "a.B", "scaling": "none", "sees_test_labels": False}
 N = 60

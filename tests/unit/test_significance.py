@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy import stats
 
-from ldlrepro.compare.significance import (
+from ldlrepro.judge.significance import (
     ALPHA,
     corrected_t,
     fewest_datasets,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from ldlrepro.data.dataset import Dataset
+from ldlrepro.data.drawn.tables import EMOTIONS, draw, toy
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
-from ldlrepro.data.synthetic import EMOTIONS, draw, toy
 
 
 def made(dataset: str, data_dir: Path) -> Dataset:

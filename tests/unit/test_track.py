@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldlrepro.compare.collect import REFERENCE
-from ldlrepro.errors import UserError
-from ldlrepro.runs.records import FAILED, UNAVAILABLE
-from ldlrepro.track import SyncCounts, open_hint, page_of, sync
-from ldlrepro.track_layout import content_sha256, first_view, saved_views
+from ldlrepro.core.errors import UserError
+from ldlrepro.judge.scores import REFERENCE
+from ldlrepro.track.layout import content_sha256, first_view, saved_views
+from ldlrepro.track.sync import SyncCounts, open_hint, page_of, sync
+from ldlrepro.train.records import FAILED, UNAVAILABLE
 from tests.mlflow_server import free_port
 from tests.tracked import (
     PAPER,
@@ -213,7 +213,7 @@ def test_a_second_sync_writes_nothing(uri):
 
 
 def test_runs_are_known_again_over_several_pages(uri, monkeypatch):
-    monkeypatch.setattr("ldlrepro.track.RUNS_PER_PAGE", 2)
+    monkeypatch.setattr("ldlrepro.track.sync.RUNS_PER_PAGE", 2)
     sync(PAPER, TITLE, many_units(5), uri)
     assert sync(PAPER, TITLE, many_units(5), uri) == SyncCounts(unchanged=5)
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import track
-from ldlrepro.compare.collect import LOCAL, UnitScores
-from ldlrepro.runs.records import OK, FoldRow
-from ldlrepro.runs.watch import FoldName, FoldWatch
-from ldlrepro.track import LIVE_TAG, UNIT_TAG, SyncCounts, stream_curve, sync
-from ldlrepro.track_layout import content_sha256
+from ldlrepro.judge.scores import LOCAL, UnitScores
+from ldlrepro.track import sync as track
+from ldlrepro.track.layout import content_sha256
+from ldlrepro.track.sync import LIVE_TAG, UNIT_TAG, SyncCounts, stream_curve, sync
+from ldlrepro.train.records import OK, FoldRow
+from ldlrepro.train.watch import FoldName, FoldWatch
 
 PAPER = "drf"
 KEY = ("drf_morph", "morph", "drf")
@@ -181,7 +181,7 @@ def test_a_server_that_dies_neither_stops_nor_spoils_a_training(
 
 def test_without_a_server_no_process_is_started_and_mlflow_is_not_imported(tmp_path):
     script = (
-        "import sys; from pathlib import Path; from ldlrepro.runs.watch import *;"
+        "import sys; from pathlib import Path; from ldlrepro.train.watch import *;"
         f"w = FoldWatch(FoldName({KEY!r}, 0, 0), Path('.'), Path('curves'), False, print);"
         "w.report(1, {'steps': 1, 'loss': 1.0}); assert w._sender is None;"
         "assert 'mlflow' not in sys.modules"
@@ -196,7 +196,7 @@ def test_without_a_server_no_process_is_started_and_mlflow_is_not_imported(tmp_p
 
 def test_with_a_server_mlflow_is_imported_by_the_other_process_only(tmp_path):
     script = (
-        "import sys; from pathlib import Path; from ldlrepro.runs.watch import *;"
+        "import sys; from pathlib import Path; from ldlrepro.train.watch import *;"
         f"w = FoldWatch(FoldName({KEY!r}, 0, 0), Path('.'), Path('curves'), False, print);"
         "w.report(1, {'steps': 1, 'loss': 1.0}); assert w._sender is not None;"
         "assert 'mlflow' not in sys.modules; w.__exit__(None, None, None)"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro.errors import UserError
-from ldlrepro.track import SyncCounts, sync
+from ldlrepro.core.errors import UserError
+from ldlrepro.track.sync import SyncCounts, sync
 from tests.chaos.load import sync_at_once
 from tests.mlflow_server import MlflowServer
 from tests.tracked import PAPER, TITLE, make_unit, many_units, runs_of

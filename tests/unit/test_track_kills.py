@@ -10,8 +10,8 @@ from collections import Counter
 
 import pytest
 
-from ldlrepro.errors import UserError
-from ldlrepro.track import SyncCounts, sync
+from ldlrepro.core.errors import UserError
+from ldlrepro.track.sync import SyncCounts, sync
 from tests.tracked import (
     PAPER,
     TITLE,

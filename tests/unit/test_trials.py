@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ldlrepro import cli
-from ldlrepro.compare.significance import corrected_t
-from ldlrepro.protocols.folds import read_folds
-from ldlrepro.trials import Outcome, compared, cuts
+from ldlrepro.folds.splits import read_folds
+from ldlrepro.judge.significance import corrected_t
+from ldlrepro.judge.trials import Outcome, compared, cuts
 
 TRIALS = Path("results/trials/tiny/toy.jsonl")
 SHUFFLED = {"scheme": "kfold", "folds": 4, "validation": "next_fold"}

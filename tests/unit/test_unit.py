@@ -8,21 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro.compare.collect import Places, local_units
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.core.errors import UserError
 from ldlrepro.data.registry import load_ready
-from ldlrepro.errors import UserError
-from ldlrepro.protocols.folds import folds_digest, read_folds, write_folds
-from ldlrepro.runs import provenance
-from ldlrepro.runs.records import (
+from ldlrepro.folds.splits import folds_digest, read_folds, write_folds
+from ldlrepro.judge.scores import local_units
+from ldlrepro.train import provenance
+from ldlrepro.core.checksums import array_sha256
+from ldlrepro.train.records import (
     FAILED,
     OK,
     UNAVAILABLE,
-    digest,
     predictions_path,
     read_predictions,
     read_rows,
 )
-from ldlrepro.runs.unit import UnitJob, run_unit
+from ldlrepro.train.unit import UnitJob, run_unit
 
 DATA, RESULTS = Path("data"), Path("results")
 
@@ -51,7 +52,7 @@ def test_a_unit_leaves_rows_and_predictions_that_belong_together(ready):
     folds, _ = read_folds(job.folds)
     for row, fold in zip(rows, folds, strict=True):
         P = predictions[0, row.fold]
-        assert digest(P) == row.predictions_sha256
+        assert array_sha256(P) == row.predictions_sha256
         assert (len(fold.train), len(fold.test)) == (row.n_train, row.n_test)
         assert P.shape == (row.n_test, 3)
         assert row.data_sha256 == data.fingerprint["data_sha256"]
@@ -153,7 +154,7 @@ def test_an_error_in_a_method_is_a_row_and_the_other_folds_go_on(ready):
     assert rows[1].error.strip().endswith("ZeroDivisionError: in the second fold")
     assert rows[1].predictions_sha256 == ""
     assert set(read_predictions(job.record)) == {(0, 0), (0, 2), (0, 3)}
-    scored = local_units(Places(RESULTS, DATA), [job.chunk.unit])[
+    scored = local_units(Workspace(RESULTS, DATA), [job.chunk.unit])[
         job.chunk.unit.protocol, "toy", "broken"
     ]
     assert len(scored.values("kl")) == 3

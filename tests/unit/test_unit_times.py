@@ -8,10 +8,10 @@ import pytest
 
 from ldlrepro import plan
 from ldlrepro.cli import main
-from ldlrepro.compare.cells import verdict_rows
-from ldlrepro.compare.collect import LOCAL, REFERENCE, UnitScores
-from ldlrepro.errors import UserError
-from ldlrepro.runs.records import FAILED, OK, FoldRow
+from ldlrepro.core.errors import UserError
+from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.judge.scores import LOCAL, REFERENCE, UnitScores
+from ldlrepro.train.records import FAILED, OK, FoldRow
 
 PRINTED = """paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note
 tiny,1,toy,plain,Near,time_s,8.0,,lower,,
@@ -106,7 +106,7 @@ def test_without_records_the_cell_says_what_to_type(timed):
 
 def test_explain_answers_for_seconds_too(timed, capsys, monkeypatch):
     records = record("near", [2.0] * 4) | record("near@grid", [7.0] * 4)
-    monkeypatch.setattr("ldlrepro.compare.collect.local_units", lambda places, units: records)
+    monkeypatch.setattr("ldlrepro.judge.scores.local_units", lambda places, units: records)
     assert main(["explain", "tiny/1/toy/searched/Near/time_s"]) == 0
     assert "scaled so that plain takes as long as printed" in capsys.readouterr().out
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldlrepro.compare.verdicts import (
+from ldlrepro.judge.verdicts import (
     VERDICTS,
     VerdictRow,
     band,

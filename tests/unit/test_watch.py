@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import cli, plan
-from ldlrepro.compare.collect import Places, local_units
-from ldlrepro.data.pixels import make_pixels
 from ldl.watch import current_watch
-from ldlrepro.runs import cards
-from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, read_predictions
-from ldlrepro.runs.unit import UnitJob, run_unit
-from ldlrepro.runs.watch import Curve, FoldName, FoldWatch, read_rows
+from ldlrepro.core.workspace import Workspace
+from ldlrepro import cli, plan
+from ldlrepro.data.pixels import make_pixels
+from ldlrepro.judge.scores import local_units
+from ldlrepro.train import cards
+from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, read_predictions
+from ldlrepro.train.unit import UnitJob, run_unit
+from ldlrepro.train.watch import Curve, FoldName, FoldWatch, read_rows
 
 DATA, RESULTS = Path("data"), Path("results")
 UNIT = plan.Unit("photos", "drawn_fgnet", "steps")
@@ -325,7 +326,7 @@ def test_a_method_on_images_is_not_run_where_there_are_none(photos):
     unit = plan.Unit("photos", "toy", "steps")
     for words in (["fetch", "toy"], ["prepare", "toy"], ["run", "photos", "toy", "steps"]):
         assert cli.main(words) == 0
-    found = local_units(Places(RESULTS, DATA), [unit])
+    found = local_units(Workspace(RESULTS, DATA), [unit])
     (scored,) = found.values()
     assert {row.status for row in scored.rows} == {UNAVAILABLE}
     assert scored.rows[0].error.startswith("needs images: toy is a table of features")
@@ -340,7 +341,7 @@ def test_a_method_on_features_is_not_run_on_photographs_alone(photos):
     assert cli.main(["folds", "photos", "drawn_fgnet"]) == 0
     assert cli.main(["run", "photos", "drawn_fgnet", "train_mean"]) == 0
     unit = plan.Unit("photos", "drawn_fgnet", "train_mean")
-    (scored,) = local_units(Places(RESULTS, DATA), [unit]).values()
+    (scored,) = local_units(Workspace(RESULTS, DATA), [unit]).values()
     assert scored.rows[0].error == "needs features: drawn_fgnet has photographs only"
 
 

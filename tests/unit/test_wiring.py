@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from ldlrepro import config
-from ldlrepro.runs import provenance
-from ldlrepro.wiring import Wiring
+from ldlrepro.train import provenance
+from ldlrepro.workflow.rules import Wiring
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def source(tmp_path, monkeypatch, checkout):
     """A copy of the package that the digests are taken from."""
     package = tmp_path / "ldlrepro"
     ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(provenance.PACKAGE, package, ignore=ignore)
+    shutil.copytree(Path(ldlrepro.__file__).parent, package, ignore=ignore)
     monkeypatch.setattr(provenance, "PACKAGE", package)
     return package
 

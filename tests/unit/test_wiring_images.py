@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from ldlrepro import config
-from ldlrepro.wiring import Wiring
+from ldlrepro.workflow.rules import Wiring
 
 IMAGES = """
 title: reads photographs

@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from ldlrepro import cli, track
+from ldlrepro import cli
 from ldlrepro.audit import Check
 from ldlrepro.audit.certificate import certificate, command_of
 from ldlrepro.audit.rerun import same_digits
 from ldlrepro.audit.seals import NAME, REFERENCE_SUMS, check_seals
-from ldlrepro.compare.reference import reference_units
-from ldlrepro.data.checksums import sha256_of
+from ldlrepro.core.checksums import sha256_of
+from ldlrepro.judge.reference import reference_units
 from ldlrepro.report.html import audit_page
-from ldlrepro.runs import records
+from ldlrepro.track import sync as track
+from ldlrepro.train import records
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -248,7 +249,7 @@ def test_predictions_of_another_run_are_found_by_computing_them_again(finished) 
     for row in rows:
         P = predictions[row.repeat, row.fold] + 0.01
         predictions[row.repeat, row.fold] = P / P.sum(axis=1, keepdims=True)
-        row.predictions_sha256 = records.digest(predictions[row.repeat, row.fold])
+        row.predictions_sha256 = array_sha256(predictions[row.repeat, row.fold])
     records.write_record(record, rows, predictions)
     finished.run("ldlrepro", "compare", "tiny")
     checks = audited(finished, "--unit", UNIT)

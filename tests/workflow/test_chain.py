@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro.errors import ELSEWHERE
-from ldlrepro.runs.records import FAILED, OK, UNAVAILABLE, read_rows
+from ldlrepro.core.errors import ELSEWHERE
+from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, read_rows
 
 CELLS = "results/compare/tiny/cells.csv"
 
@@ -71,7 +71,7 @@ def test_editing_a_comment_or_a_docstring_reruns_nothing(undisturbed, project):
 
 def test_editing_what_all_methods_share_reruns_all(undisturbed, project):
     copy_results(undisturbed, project)
-    with open(project.root / "src/ldlrepro/protocols/selection.py", "a") as source:
+    with open(project.root / "src/ldlrepro/train/selection.py", "a") as source:
         source.write("\nCHANGED = True\n")
     assert planned_units(project.snakemake("-n", CELLS)) == {
         "sa_bfgs",

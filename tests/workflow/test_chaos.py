@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from ldlrepro.errors import UserError
+from ldlrepro.core.errors import UserError
 from tests.chaos import __main__ as chaos
 from tests.chaos.kills import Paper, Tally, finished_folds, kill_and_compare
 from tests.workflow.conftest import Project

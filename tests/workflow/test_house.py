@@ -35,7 +35,7 @@ DATA_SUFFIXES = {
     ".sqlite",
     ".zip",
 }
-# Places on somebody's machine. An address of SQLite may show an absolute path as an example.
+# Workspace on somebody's machine. An address of SQLite may show an absolute path as an example.
 MACHINE_PATHS = re.compile(r"(?<![\w.:/])/(?:root|home|work|Users|tmp)/")
 # Methods see arrays only: whoever reads files or knows the workflow is elsewhere.
 FORBIDDEN_IN_MODELS = {"snakemake", "mlflow", "pathlib", "io", "shutil", "tempfile"}

@@ -11,8 +11,8 @@ import csv
 import pytest
 import yaml
 
-from ldlrepro.compare.cells import RANDOM_WEIGHTS
-from ldlrepro.data.drawn_albums import write_album
+from ldlrepro.data.drawn.albums import write_album
+from ldlrepro.judge.cells import RANDOM_WEIGHTS
 
 TINY_STEPS = 6
 SLICE = """

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from ldlrepro.runs.records import read_rows
+from ldlrepro.train.records import read_rows
 
 CELLS = "results/compare/tiny/cells.csv"
 METHODS = ("train_mean", "rf", "sa_bfgs", "aa_knn@grid")

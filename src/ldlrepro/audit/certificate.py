@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import secrets
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,18 +26,19 @@ from ldlrepro.audit.records import (
 )
 from ldlrepro.audit.rerun import Draw, check_reruns, draw
 from ldlrepro.audit.seals import check_seals
-from ldlrepro.compare.collect import Places, UnitScores
-from ldlrepro.errors import UserError, unknown
-from ldlrepro.files import write_text
+from ldlrepro.core.errors import UserError, unknown
+from ldlrepro.core.files import write_text
+from ldlrepro.core.workspace import RESULTS, Workspace
+from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report.html import audit_page
-from ldlrepro.runs import provenance
-from ldlrepro.stages import DATA, RESULTS, say
-from ldlrepro.track_store import shell_word
+from ldlrepro.track.store import shell_word
+from ldlrepro.train import provenance
+from ldlrepro.train.inputs import global_seed, make_inputs
 
 OUT = RESULTS / "audit"
 
 WHOLE: tuple[Callable[[Scope], Check], ...] = (
-    lambda scope: check_seals(scope.papers, scope.places.results, config.project_root()),
+    lambda scope: check_seals(scope.papers, scope.workspace.results, config.project_root()),
     check_data,
     check_folds,
     check_records,
@@ -48,41 +49,70 @@ WHOLE: tuple[Callable[[Scope], Check], ...] = (
 """Checks that look at everything, in the order in which damage would show."""
 
 
-def audit(args: argparse.Namespace) -> int:
-    papers = args.paper or [p for p in config.paper_ids() if not config.load_paper(p)["synthetic"]]
-    for paper in papers:
-        config.load_paper(paper)
+@dataclass(frozen=True)
+class Question:
+    """What an audit is asked."""
+
+    papers: list[str]
+    units: int
+    """How many to draw."""
+    named: list[str]
+    """PROTOCOL/DATASET/METHOD in place of a draw."""
+    longest: float
+    """Seconds: folds that take longer are not drawn."""
+    lot: int | None
+    seed: int | None
+    tracking_uri: str | None
+    out: Path
+
+    def command(self, lot: int) -> str:
+        """Return what to type for the same audit with the same draw."""
+        words = ["ldlrepro", "audit", *self.papers]
+        for unit in self.named:
+            words += ["--unit", shlex.quote(unit)]
+        if not self.named:
+            words += ["--units", str(self.units)]
+        words += ["--longest", f"{self.longest!r}", "--lot", str(lot)]
+        if self.seed is not None:
+            words += ["--seed", str(self.seed)]
+        if self.tracking_uri:
+            words += ["--tracking-uri", shell_word(self.tracking_uri)]
+        if self.out != OUT:
+            words += ["--out", shlex.quote(str(self.out))]
+        return " ".join(words)
+
+
+def audit(question: Question, workspace: Workspace, say: Callable[[str], None]) -> dict[str, Any]:
+    """Check everything, compute some folds again, write the certificate and return it."""
     run = config.load_run_config()
     scope = Scope(
-        papers,
-        Places(RESULTS, DATA),
-        int(run["seed"] if args.seed is None else args.seed),
-        args.tracking_uri or config.tracking_uri(run),
+        question.papers,
+        workspace,
+        global_seed(question.seed),
+        question.tracking_uri or config.tracking_uri(run),
     )
-    lot = secrets.randbelow(2**31) if args.lot is None else args.lot
-    asked = len(set(args.unit)) or args.units
-    draws, too_long = _drawn(scope, args, lot)
+    lot = secrets.randbelow(2**31) if question.lot is None else question.lot
+    draws, too_long = _drawn(scope, question, lot)
     checks = []
     for make in WHOLE:
         checks.append(make(scope))
         say(_line(checks[-1]))
-    _make_inputs(draws)
+    # In a fresh clone the reference is audited, and there are no data or folds yet.
+    for protocol, dataset in sorted({(d.unit.protocol, d.unit.dataset) for d in draws}):
+        make_inputs(dataset, protocol, scope.seed, workspace)
     reruns = check_reruns(scope, draws, say)
     for scored in too_long:
         reruns.skip(
             "/".join(scored.key),
-            f"not in the draw: a fold takes more than {args.longest:g} s",
+            f"not in the draw: a fold takes more than {question.longest:g} s",
             f"ldlrepro audit --unit {'/'.join(scored.key)}",
         )
     say(_line(reruns))
-    found = certificate(papers, [*checks, reruns], command_of(args, papers, lot), asked)
-    write_text(args.out / "audit.json", json.dumps(found, indent=1) + "\n")
-    write_text(args.out / "audit.html", audit_page(found))
-    if args.json:
-        print(json.dumps(found, indent=1))
-    else:
-        print(f"{found['summary']}  {args.out / 'audit.html'}")
-    return 0 if found["verdict"] == "pass" else 1
+    asked = len(question.named) or question.units
+    found = certificate(question.papers, [*checks, reruns], question.command(lot), asked)
+    write_text(question.out / "audit.json", json.dumps(found, indent=1) + "\n")
+    write_text(question.out / "audit.html", audit_page(found))
+    return found
 
 
 def certificate(
@@ -120,13 +150,13 @@ def certificate(
     }
 
 
-def _drawn(scope: Scope, args: argparse.Namespace, lot: int) -> tuple[list[Draw], list[UnitScores]]:
+def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list[UnitScores]]:
     generator = np.random.default_rng(lot)
-    if not args.unit:
-        return draw(scope.chosen, args.units, args.longest, generator)
+    if not question.named:
+        return draw(scope.chosen, question.units, question.longest, generator)
     known = {"/".join(unit.key): unit for unit in scope.chosen}
     broken = {"/".join(astuple(unit)) for unit in scope.unusable}  # the check of records says why
-    names = list(dict.fromkeys(args.unit))
+    names = question.named
     for name in names:
         if name not in known and name not in broken:
             raise unknown("measured unit", name, known, "Write PROTOCOL/DATASET/METHOD.")
@@ -137,31 +167,6 @@ def _drawn(scope: Scope, args: argparse.Namespace, lot: int) -> tuple[list[Draw]
     return draws, []
 
 
-def _make_inputs(draws: Sequence[Draw]) -> None:
-    """In a fresh clone the reference is audited, and there are no data or folds yet."""
-    from ldlrepro import stages
-
-    for protocol, dataset in sorted({(d.unit.protocol, d.unit.dataset) for d in draws}):
-        stages.make_inputs(dataset, protocol)
-
-
 def _line(check: Check) -> str:
     counts = f"{len(check.passed)} right, {len(check.failed)} wrong, {len(check.skipped)} not seen"
     return f"{check.id + ':':<10} {check.verdict:<8} {counts}"
-
-
-def command_of(args: argparse.Namespace, papers: Sequence[str], lot: int) -> str:
-    """What to type for the same audit with the same draw."""
-    words = ["ldlrepro", "audit", *papers]
-    for unit in args.unit:
-        words += ["--unit", shlex.quote(unit)]
-    if not args.unit:
-        words += ["--units", str(args.units)]
-    words += ["--longest", f"{args.longest!r}", "--lot", str(lot)]
-    if args.seed is not None:
-        words += ["--seed", str(args.seed)]
-    if args.tracking_uri:
-        words += ["--tracking-uri", shell_word(args.tracking_uri)]
-    if args.out != OUT:
-        words += ["--out", shlex.quote(str(args.out))]
-    return " ".join([*words, *["--json"] * args.json])

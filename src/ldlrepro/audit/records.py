@@ -11,26 +11,26 @@ import numpy as np
 
 from ldlrepro import config, plan
 from ldlrepro.audit import Check
-from ldlrepro.compare.bands import bands_of, has_band, too_good
-from ldlrepro.compare.collect import (
+from ldlrepro.config import digests
+from ldlrepro.core.checksums import mismatch
+from ldlrepro.core.seeds import seed_for
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.data import DataUnavailable, load_ready
+from ldlrepro.data.fetch import read_status
+from ldlrepro.data.photographs import fingerprint_of, raw_file, rows_to_compare
+from ldlrepro.folds import leaks, splits
+from ldlrepro.folds.making import protocol_folds
+from ldlrepro.judge.bands import bands_of, has_band, too_good
+from ldlrepro.judge.reference import chosen_units, reference_units
+from ldlrepro.judge.scores import (
     REFERENCE,
-    Places,
     Units,
     UnitScores,
     is_complete,
     local_units,
 )
-from ldlrepro.compare.reference import chosen_units, reference_units
-from ldlrepro.data import DataUnavailable, load_ready
-from ldlrepro.data.checksums import mismatch
-from ldlrepro.data.fetch import read_status
-from ldlrepro.data.photographs import fingerprint_of, raw_file, rows_to_compare
-from ldlrepro.protocols import folds as folding
-from ldlrepro.protocols import leaks
-from ldlrepro.protocols.schemes import protocol_folds
-from ldlrepro.runs import provenance, records
-from ldlrepro.runs.records import OK, UNAVAILABLE, FoldRow
-from ldlrepro.runs.seeds import seed_for
+from ldlrepro.train import provenance, records
+from ldlrepro.train.records import OK, UNAVAILABLE, FoldRow
 
 ROUNDING = 1e-9
 """How far rows of predictions may sum from one."""
@@ -41,7 +41,7 @@ class Scope:
     """What an audit looks at."""
 
     papers: Sequence[str]
-    places: Places
+    workspace: Workspace
     seed: int
     """The workflow's seed."""
     tracking_uri: str
@@ -54,7 +54,7 @@ class Scope:
     @cached_property
     def present(self) -> list[plan.Unit]:
         """Units with a record here, whatever it is worth."""
-        results = self.places.results
+        results = self.workspace.results
         return [
             unit
             for unit in self.planned
@@ -67,7 +67,7 @@ class Scope:
         found: Units = {}
         for unit in self.present:
             try:
-                found |= local_units(self.places, [unit])
+                found |= local_units(self.workspace, [unit])
             except Exception as error:  # damage shows as errors of all kinds
                 self.unusable[unit] = str(error).strip().partition("\n")[0]
             else:
@@ -95,11 +95,11 @@ def check_data(scope: Scope) -> Check:
     for dataset in sorted({dataset for _, dataset in scope.pairs}):
         again = f"ldlrepro fetch {dataset}; ldlrepro prepare {dataset}"
         with check.of(dataset, again):
-            where = scope.places.data
+            where = scope.workspace.data
             files = config.load_dataset(dataset).get("files", [])
             expected = {entry["name"]: entry for entry in files}
             try:
-                data = load_ready(scope.places.ready(dataset))
+                data = load_ready(scope.workspace.ready(dataset))
             except DataUnavailable as error:
                 check.skip(dataset, str(error))
                 continue
@@ -109,7 +109,7 @@ def check_data(scope: Scope) -> Check:
                     check.skip(file["name"], "unpacked: its images count in the digest of the rows")
                 else:
                     check.judge(str(path), mismatch(path, {**file, **entry}), again)
-            found = fingerprint_of(data, scope.places.data)
+            found = fingerprint_of(data, scope.workspace.data)
             same = all(data.fingerprint[key] == value for key, value in found.items())
             check.judge(dataset, "" if same else "the rows have not the digest they had", again)
     return check
@@ -118,19 +118,21 @@ def check_data(scope: Scope) -> Check:
 def check_folds(scope: Scope) -> Check:
     check = Check("folds", "Are folds those of the protocol and seed, and free of leaks?")
     for protocol, dataset in scope.pairs:
-        path = scope.places.folds(protocol, dataset)
+        path = scope.workspace.folds(protocol, dataset)
         again = f"rm {path}; ldlrepro folds {protocol} {dataset}"
         with check.of(str(path), again):
             try:
-                data = load_ready(scope.places.ready(dataset))
+                data = load_ready(scope.workspace.ready(dataset))
             except DataUnavailable as error:
                 check.skip(str(path), str(error))
                 continue
-            made = protocol_folds(protocol, data, scope.seed, scope.places.data)
-            stored, _ = folding.read_folds(path)
-            same = folding.folds_digest(stored) == folding.folds_digest(made)
+            made = protocol_folds(
+                protocol, plan.protocol(protocol), data, scope.seed, scope.workspace
+            )
+            stored, _ = splits.read_folds(path)
+            same = splits.folds_digest(stored) == splits.folds_digest(made)
             check.judge(str(path), "" if same else "not the folds of the protocol", again)
-            rows = rows_to_compare(data, scope.places.data)
+            rows = rows_to_compare(data, scope.workspace.data)
             told = json.loads(path.with_suffix(".leaks.json").read_text(encoding="utf-8"))
             found = leaks.check_leaks(rows, data.D, stored, data.groups)
             problem = "" if found.text() == told["text"] else "another answer than the file gives"
@@ -202,7 +204,7 @@ def current_digests(unit: plan.Unit) -> dict[str, str]:
     """What a record of this unit would say if it were made now."""
     return {
         "spec_sha256": plan.spec_digest(unit),
-        "code_sha256": provenance.method_digest(config.load_method(unit.method)),
+        "code_sha256": digests.method_digest(config.load_method(unit.method)),
         "lock_sha256": provenance.lock_digest(),
     }
 
@@ -226,18 +228,19 @@ def check_too_good(scope: Scope) -> Check:
 
 
 def check_tables(scope: Scope) -> Check:
+    from ldlrepro.judge.answer import judge_paper
     from ldlrepro.report.build import paper_page
     from ldlrepro.report.export import table_texts
 
     check = Check("tables", "Do the tables say what the records give?")
     for paper in scope.papers:
-        folder = scope.places.results / "compare" / paper
+        folder = scope.workspace.results / "compare" / paper
         command = f"snakemake --cores all {paper}"
         if not folder.is_dir():
             check.skip(paper, "its tables have not been made here", command)
             continue
         with check.of(paper, command):
-            page = paper_page(paper, scope.places.results, scope.places.data)
+            page = paper_page(judge_paper(paper, scope.workspace))
             for name, text in table_texts(page).items():
                 path = folder / name
                 same = path.is_file() and path.read_text(encoding="utf-8") == text
@@ -246,7 +249,7 @@ def check_tables(scope: Scope) -> Check:
 
 
 def check_tracking(scope: Scope) -> Check:
-    from ldlrepro import track
+    from ldlrepro.track import sync as track
 
     check = Check("tracking", "Does MLflow hold every run once, with the numbers of the records?")
     check.compared.append("every value of every metric, by fold and step; parameters; tags")
@@ -269,4 +272,4 @@ def _names(unit: plan.Unit) -> tuple[str, str, str]:
 
 
 def _again(unit: plan.Unit) -> str:
-    return f"ldlrepro run {' '.join(_names(unit))} --fresh"
+    return f"ldlrepro run {' '.join(_names(unit))} --inputs --fresh"

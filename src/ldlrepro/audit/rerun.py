@@ -13,14 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ldlrepro import config, plan
 from ldl import metrics
+from ldlrepro import config, plan
 from ldlrepro.audit import Check
 from ldlrepro.audit.records import Scope, current_digests, differing
-from ldlrepro.compare.collect import LOCAL, Places, UnitScores, is_complete, score_unit
-from ldlrepro.compare.reference import DIGITS
-from ldlrepro.runs import records
-from ldlrepro.runs.records import FoldRow
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.judge.reference import DIGITS
+from ldlrepro.judge.scores import LOCAL, UnitScores, is_complete, score_unit
+from ldlrepro.train import records
+from ldlrepro.train.records import FoldRow
 
 GPU_TOLERANCE = 1e-3
 """How far two predictions of a GPU may lie apart; its kernels do not promise the same bits."""
@@ -95,9 +96,9 @@ def check_reruns(scope: Scope, draws: Sequence[Draw], say: Callable[[str], None]
 def _rerun(scope: Scope, one: Draw, check: Check) -> None:
     with tempfile.TemporaryDirectory(prefix="ldlrepro-audit-") as folder:
         desk = Path(folder)
-        os.symlink(scope.places.data.absolute(), desk / "data")
+        os.symlink(scope.workspace.data.absolute(), desk / "data")
         (desk / "results").mkdir()
-        folds = scope.places.results.absolute() / "folds"
+        folds = scope.workspace.results.absolute() / "folds"
         folds.mkdir(parents=True, exist_ok=True)
         os.symlink(folds, desk / "results" / "folds")
         arguments = [*one.command.split()[1:], "--seed", str(scope.seed)]
@@ -121,7 +122,7 @@ def _rerun(scope: Scope, one: Draw, check: Check) -> None:
             said = f"the run {new.status}: {new.error.strip().splitlines()[-1]}"
             check.judge(one.name, said, one.command)
         else:
-            again = score_unit(Places(desk / "results", desk / "data"), one.unit, {path: [new]})
+            again = score_unit(Workspace(desk / "results", desk / "data"), one.unit, {path: [new]})
             problems = [*_other_facts(one, new), *_other_numbers(one, again, path)]
             check.judge(one.name, "; ".join(problems), one.command)
 

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ldlrepro.audit import Check
-from ldlrepro.compare.collect import LOCAL, Places, UnitScores
-from ldlrepro.data.checksums import sha256_of
-from ldlrepro.errors import UserError
-from ldlrepro.files import write_text
-from ldlrepro.runs.records import predictions_path
+from ldlrepro.core.checksums import sha256_of
+from ldlrepro.core.errors import UserError
+from ldlrepro.core.files import write_text
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.judge.scores import LOCAL, UnitScores
+from ldlrepro.train.records import predictions_path
 
 NAME = "SHA256SUMS"
 REFERENCE_SUMS = Path("reference") / NAME
@@ -24,7 +25,7 @@ LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def write_seals(
-    folder: Path, places: Places, units: Iterable[UnitScores], further: Iterable[Path]
+    folder: Path, places: Workspace, units: Iterable[UnitScores], further: Iterable[Path]
 ) -> Path:
     """Of data, folds and records of these units and of ``further`` files: tables, experiments."""
     files = {*further, *(path for unit in units for path in _files_of(places, unit))}
@@ -77,7 +78,7 @@ def check_seals(papers: Iterable[str], results: Path, root: Path) -> Check:
     return check
 
 
-def _files_of(places: Places, unit: UnitScores) -> Iterator[Path]:
+def _files_of(places: Workspace, unit: UnitScores) -> Iterator[Path]:
     if unit.source != LOCAL:  # the reference has checksums of its own
         return
     for path in unit.files:

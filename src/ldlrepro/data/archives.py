@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from ldlrepro.errors import NO_ROOM
+from ldlrepro.core.errors import NO_ROOM
 
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MAX_BYTES = 50 << 30

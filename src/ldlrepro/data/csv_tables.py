@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.errors import nearest
+from ldlrepro.core.errors import nearest
 
 
 def read_csv(path: Path, spec: Mapping[str, Any]) -> dict[str, Any]:

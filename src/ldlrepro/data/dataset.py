@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.errors import UserError
+from ldlrepro.core.errors import UserError
 
 
 class DataUnavailable(UserError):  # noqa: N818 - the absence of data is no mistake

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from ldlrepro.data.checksums import mismatch
+from ldlrepro.core.checksums import mismatch
 
 CHUNK = 1 << 16
 MAX_REDIRECTS = 5

@@ -19,13 +19,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import own
-from ldlrepro.config import load_dataset, project_root
+from ldlrepro.config import load_dataset, plugins, project_root
+from ldlrepro.core.checksums import mismatch, sha256_of
+from ldlrepro.core.errors import NO_ROOM, UserError
+from ldlrepro.core.files import atomically
 from ldlrepro.data.archives import ArchiveError, is_archive, unpack
-from ldlrepro.data.checksums import mismatch, sha256_of
 from ldlrepro.data.download import DownloadError, Web, download
-from ldlrepro.errors import NO_ROOM, UserError
-from ldlrepro.runs.records import atomically
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +47,7 @@ class FetchStatus:
 def default_mirrors(config_mirrors: Sequence[str | Path] = ()) -> list[Path]:
     """Local folders to copy from: those of own data sets, the config's, LDLREPRO_DATA_MIRROR's,
     the one beside us."""
-    named = sorted({path.parent for path in own.files("dataset").values()})
+    named = sorted({path.parent for path in plugins.files("dataset").values()})
     named += [Path(p).expanduser() for p in config_mirrors]
     named += [Path(p) for p in os.environ.get("LDLREPRO_DATA_MIRROR", "").split(os.pathsep) if p]
     beside = project_root().parent / "shared" / "datasets"
@@ -289,7 +288,7 @@ def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:
 
 
 def _draw(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> FetchStatus:
-    from ldlrepro.data.synthetic import draw
+    from ldlrepro.data.drawn.tables import draw
 
     generator = dict(spec["generator"])
     # Drawing begins with an empty folder: no earlier status may speak for it if that is cut short.

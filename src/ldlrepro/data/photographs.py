@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.config import load_dataset, only_photographs
+from ldlrepro.core.checksums import sha256_of
 from ldlrepro.data import registry
 from ldlrepro.data.archives import is_archive
-from ldlrepro.data.checksums import sha256_of
 from ldlrepro.data.dataset import Dataset, fingerprint
 from ldlrepro.data.fetch import read_status
 from ldlrepro.data.images.faces import FaceSet

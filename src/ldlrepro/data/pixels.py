@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.config import load_dataset
+from ldlrepro.core.errors import UserError
+from ldlrepro.core.files import atomically
 from ldlrepro.data.dataset import DataUnavailable
-from ldlrepro.errors import UserError
-from ldlrepro.runs.records import atomically
 
 ROWS_AT_ONCE = 64
 HASHED_AT_ONCE = 2**24
@@ -123,8 +123,8 @@ def _draw(
     progress: Callable[[int, int], None],
 ) -> dict[str, Any]:
     """Fill the file in pieces, each by a process of its own, and say what is in it."""
+    from ldlrepro.data.features.align import Crop
     from ldlrepro.data.images import load_faces
-    from ldlrepro.features.align import Crop
 
     faces = load_faces(dataset_id, data_dir)
     crop = Crop.of(load_dataset(dataset_id)["crop"])
@@ -187,7 +187,7 @@ def _filled(
 def _fill_piece(
     part: Path, crop: Any, start: int, faces: list[Any], paths: list[Path]
 ) -> tuple[int, list[str]]:
-    from ldlrepro.features.align import aligned
+    from ldlrepro.data.features.align import aligned
 
     into = np.lib.format.open_memmap(part, mode="r+")
     ways = []

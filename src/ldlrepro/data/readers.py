@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from ldl.base import MAX_ROW_SUM_ERROR
+from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.data.csv_tables import read_csv
 from ldlrepro.data.dataset import Dataset, DataUnavailable, fingerprint
-from ldlrepro.errors import UserError, nearest
-from ldl.base import MAX_ROW_SUM_ERROR
 
 ROUNDING = 1e-12
 """Row sums this close to one are left as they are."""
@@ -254,7 +254,7 @@ def _read_images(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Data
         )
     if not table.is_file():
         raise DataUnavailable(f"{dataset_id}: {table} is missing. {spec.get('how_to_get', '')}")
-    from ldlrepro.features.lbp import RECIPE, lbp_features
+    from ldlrepro.data.features.lbp import RECIPE, lbp_features
 
     names, persons, ratings, labels = _read_ratings(table)
     missing = [name for name in names if not (images / name).is_file()]

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.config import load_dataset, project_root
-from ldlrepro.data.checksums import sha256_of
+from ldlrepro.core.checksums import sha256_of
+from ldlrepro.core.errors import UserError
+from ldlrepro.core.files import atomically
 from ldlrepro.data.dataset import Dataset, DataUnavailable
 from ldlrepro.data.fetch import FetchStatus, default_mirrors, fetch, locked, read_status
 from ldlrepro.data.images.reading import (
@@ -21,8 +23,6 @@ from ldlrepro.data.images.reading import (
     read_faces,
 )
 from ldlrepro.data.readers import read
-from ldlrepro.errors import UserError
-from ldlrepro.runs.records import atomically
 
 
 def load(dataset_id: str, data_dir: str | Path | None = None) -> Dataset:

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro import config, plan
-from ldlrepro.files import write_text
-from ldlrepro.runs import provenance
+from ldlrepro.config import digests
+from ldlrepro.core.files import write_text
+from ldlrepro.train import provenance
 
 if TYPE_CHECKING:
     from ldlrepro.data import Dataset
-    from ldlrepro.protocols.folds import Fold
+    from ldlrepro.folds.splits import Fold
 
 LOCAL, REFERENCE = "local", "reference"
 
@@ -62,7 +63,7 @@ class Inputs:
         return found
 
     def folds(self, dataset: str) -> list[Fold]:
-        from ldlrepro.protocols.folds import read_folds
+        from ldlrepro.folds.splits import read_folds
 
         return read_folds(self.results / "folds" / self.protocol / f"{dataset}.npz")[0]
 
@@ -102,7 +103,7 @@ def run(paper: str, name: str, inputs: Inputs) -> dict[str, Any]:
             "started_at": started.isoformat(timespec="seconds"),
             "seconds": round(time.perf_counter() - clock, 1),
             "git_commit": provenance.git_commit(),
-            "code_sha256": provenance.module_digest(spec["code"]),
+            "code_sha256": digests.stage_digest(spec["code"]),
             "lock_sha256": provenance.lock_digest(),
             "data_sha256": data,
             "versions": provenance.versions(),

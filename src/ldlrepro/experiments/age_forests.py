@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from ldlrepro import models
-from ldlrepro.compare import ages
-from ldlrepro.data import Dataset
+from ldlrepro.core.seeds import seed_for
+from ldlrepro.data import Dataset, ages
 from ldlrepro.data.images.ages import age_distributions
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.experiments._forest_insides import asking_other_outputs, entropy, table
-from ldlrepro.protocols.folds import Fold
-from ldlrepro.runs.seeds import seed_for
+from ldlrepro.folds.splits import Fold
 
 SEED = 2026
 FREQUENT_BELOW, RARE_ABOVE = 20, 40

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import config, models, plan
 from ldl import metrics
-from ldlrepro.experiments import Inputs, Outcome
-from ldl.neighbours._embedded import Candidate, first_best
 from ldl.base import to_simplex
-from ldlrepro.protocols.folds import Fold
-from ldlrepro.protocols.scaling import Scaler
-from ldlrepro.runs.seeds import seed_for
+from ldl.neighbours._embedded import Candidate, first_best
+from ldlrepro import config, models, plan
+from ldlrepro.core.seeds import seed_for
+from ldlrepro.experiments import Inputs, Outcome
+from ldlrepro.folds.splits import Fold
+from ldlrepro.train.scaling import Scaler
 
 MEASURES = ("chebyshev", "clark", "canberra", "kl", "cosine", "intersection")
 KL = MEASURES.index("kl")

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import models, plan
 from ldl import metrics
-from ldlrepro.experiments import Inputs, Outcome
-from ldl.cascade._learners import LOWEST_DEGREE
 from ldl.base import to_simplex
+from ldl.cascade._learners import LOWEST_DEGREE
 from ldl.cascade.ldldf import LDLDF
-from ldlrepro.protocols.folds import Fold
-from ldlrepro.runs.seeds import seed_for
+from ldlrepro import models, plan
+from ldlrepro.core.seeds import seed_for
+from ldlrepro.experiments import Inputs, Outcome
+from ldlrepro.folds.splits import Fold
 
 MEASURED = ["mean sum", "KL of outputs", "KL", "cosine"]
 COLUMNS = ["data set", "learners", "runs", *MEASURED, "printed KL", "printed cosine"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ldlrepro.core.seeds import rng_for
 from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.runs.seeds import rng_for
 
 SHUFFLES = 999
 

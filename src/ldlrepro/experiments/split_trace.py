@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from ldlrepro.experiments import split_search_numpy as twin
-from ldl.forests._split_search import prepare_clusters, search
 from ldl.forests._columns import make_columns
 from ldl.forests._growth import new_node
+from ldl.forests._split_search import prepare_clusters, search
 from ldl.forests.structrf import StructRF
+from ldlrepro.experiments import split_search_numpy as twin
 
 
 @dataclass(frozen=True)

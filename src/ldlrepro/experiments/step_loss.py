@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import models
 from ldl import metrics
+from ldlrepro import models
+from ldlrepro.core.seeds import seed_for
 from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.protocols.folds import Fold
-from ldlrepro.runs.seeds import seed_for
+from ldlrepro.folds.splits import Fold
 
 MEASURES = ("chebyshev", "clark", "canberra", "kl", "cosine", "intersection")
 CHANGES = {"adaptive step, same seed": ("structrf_star", 0), "another seed": ("structrf", 1)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from ldlrepro import config, models
 from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.protocols.scaling import Scaler
+from ldlrepro.train.scaling import Scaler
 
 METRICS = ("train_time_s", "test_time_s")
 

@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import config, models
-from ldlrepro.data.dataset import Dataset
-from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.experiments.two_dimensions_drawn import draw, picture
 from ldl.neighbours._embedded import as_list, combinations, first_best
 from ldl.neighbours._spectral import Coordinates, RawFeatures, squared_distances
 from ldl.neighbours.embeddings import LPPKNN
 from ldl.neighbours.knn import AAKNN
-from ldlrepro.protocols.folds import Fold
-from ldlrepro.runs.seeds import seed_for
+from ldlrepro import config, models
+from ldlrepro.core.seeds import seed_for
+from ldlrepro.data.dataset import Dataset
+from ldlrepro.experiments import Inputs, Outcome
+from ldlrepro.experiments.two_dimensions_drawn import draw, picture
+from ldlrepro.folds.splits import Fold
 
 __all__ = ["draw", "measure"]
 

@@ -6,9 +6,9 @@ import importlib
 from collections.abc import Iterable
 from typing import Any
 
-from ldlrepro import config
-from ldlrepro.errors import UserError, nearest
 from ldl.base import LDLEstimator
+from ldlrepro import config
+from ldlrepro.core.errors import UserError, nearest
 
 __all__ = ["LDLEstimator", "estimator_class", "load"]
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldlrepro import config, own
+from ldlrepro import config
+from ldlrepro.config import plugins
 
 if TYPE_CHECKING:
-    from ldlrepro.compare.claims import ClaimRow
-    from ldlrepro.compare.collect import UnitScores
-    from ldlrepro.compare.persons import PersonsApart
-    from ldlrepro.compare.verdicts import VerdictRow
+    from ldlrepro.judge.answer import Curve, Photographs
+    from ldlrepro.judge.claims import ClaimRow
+    from ldlrepro.judge.persons import PersonsApart
+    from ldlrepro.judge.scores import UnitScores
+    from ldlrepro.judge.verdicts import VerdictRow
 
 UnitKey = tuple[str, str, str]
 """(protocol, dataset, method)."""
@@ -98,7 +99,7 @@ MEASURE_TITLES = {
 def measure_title(metric: str) -> str:
     if metric.startswith("delta_"):
         return f"Δ {measure_title(metric.removeprefix('delta_'))}"
-    if metric in own.files("metric"):
+    if metric in plugins.files("metric"):
         return str(config.load_metric(metric)["title"])
     return MEASURE_TITLES.get(metric, metric.replace("_", " "))
 
@@ -110,44 +111,6 @@ class Figure:
     title: str
     image: str | bytes
     caption: str = ""
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A printed figure whose points are units: a measure against a parameter."""
-
-    number: str
-    title: str
-    metric: str
-    x: str
-    """Name of the parameter on the horizontal axis."""
-    line: str
-    """Name of the parameter that tells lines apart, or ''."""
-    values: dict[tuple[Any, Any], list[float]]
-    """(line, x) -> scores of the folds that all measured points have."""
-    of_folds: int
-    """How many folds a finished point has."""
-
-    def few_folds(self) -> str:
-        """'2 of 10 folds' while some are missing."""
-        folds = len(next(iter(self.values.values()), []))
-        return f"{folds} of {self.of_folds} folds" if folds < self.of_folds else ""
-
-    def means(self) -> dict[tuple[Any, Any], float]:
-        return {point: statistics.fmean(values) for point, values in self.values.items()}
-
-
-@dataclass(frozen=True)
-class Photographs:
-    """A set of photographs that a paper's runs use, and what was wrong with its images."""
-
-    dataset: str
-    used: int
-    persons: int
-    problems: list[tuple[str, int, str]]
-    """(kind, how many images, what it means)."""
-    table: Path
-    """A line for every image."""
 
 
 @dataclass
@@ -223,11 +186,11 @@ class ReportContent:
     overhead: list[Overhead] = field(default_factory=list)
     further: list[tuple[str, str]] = field(default_factory=list)
     """(address, title) of other pages that are there: notebooks, the last audit."""
-    logs: Callable[[UnitKey], str] | Mapping[UnitKey, str] = field(default_factory=dict)
+    logs: Mapping[UnitKey, str] = field(default_factory=dict)
     """Unit -> its log file, relative to the folder of the report; '' where there is none."""
 
     def log_of(self, key: UnitKey) -> str:
-        return self.logs(key) if callable(self.logs) else self.logs.get(key, "")
+        return self.logs.get(key, "")
 
     def units(self) -> dict[UnitKey, UnitScores]:
         """Each unit once, although papers may share it."""

@@ -10,16 +10,16 @@ from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldlrepro.compare.claims import ClaimRow
-from ldlrepro.files import write_text
+from ldlrepro.core.files import write_text
+from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, Tally
 from ldlrepro.report.html import render_table
 from ldlrepro.report.tables import Cell, Column, Grid, PrintedLine, mean_and_std, page_tables
-from ldlrepro.runs.records import OK
+from ldlrepro.train.records import OK
 
 if TYPE_CHECKING:
-    from ldlrepro.compare.collect import UnitScores
-    from ldlrepro.compare.verdicts import VerdictRow
+    from ldlrepro.judge.scores import UnitScores
+    from ldlrepro.judge.verdicts import VerdictRow
 
 FILE_COLUMNS = {
     "paper": "paper",

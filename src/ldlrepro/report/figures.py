@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
 import statistics
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ldlrepro import experiments
-from ldlrepro.compare.collect import UnitScores
-from ldlrepro.files import write_text
+from ldlrepro.core.errors import UserError
+from ldlrepro.core.files import write_text
+from ldlrepro.judge.answer import Curve
+from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report.content import (
     CONTROLS,
     VERDICT_SIGNS,
-    Curve,
     Figure,
     PaperPage,
     measure_title,
@@ -28,6 +30,8 @@ COLOURS = {
     "quoted": "#718096",
     "misprint": "#97266d",
 }
+LIST = "figures.json"
+"""Titles and captions of the drawings in a folder, in their order."""
 MARKERS = {"reproduced": "o", "better": "^", "worse": "v", "quoted": "s", "misprint": "x"}
 
 
@@ -66,12 +70,28 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
 
 
 def write_figures(page: PaperPage, folder: Path) -> list[Path]:
+    """Draw all figures of a paper, with a list of their titles and captions beside them."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+    listed = []
     for name, figure in drawings(page).items():
-        paths.append(folder / f"{name}.svg")
-        write_text(paths[-1], str(figure.image))
-    return paths
+        write_text(folder / f"{name}.svg", str(figure.image))
+        listed.append({"file": f"{name}.svg", "title": figure.title, "caption": figure.caption})
+    write_text(folder / LIST, json.dumps(listed, indent=1) + "\n")
+    return [folder / entry["file"] for entry in listed]
+
+
+def read_figures(folder: Path) -> list[Figure]:
+    """Read the drawings of a paper in the order in which they were listed."""
+    try:
+        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{folder}: no drawings. Type `ldlrepro figures {folder.name}`.") from None
+    return [
+        Figure(
+            entry["title"], (folder / entry["file"]).read_text(encoding="utf-8"), entry["caption"]
+        )
+        for entry in listed
+    ]
 
 
 def _settings(spec: Mapping[str, Any], curve: Curve) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ldl import metrics
-from ldlrepro.files import write_text
+from ldlrepro.core.files import write_text
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
     VERDICT_SIGNS,
@@ -32,14 +32,14 @@ from ldlrepro.report.tables import (
     page_tables,
     percent,
 )
-from ldlrepro.runs.records import OK
+from ldlrepro.train.records import OK
 
 if TYPE_CHECKING:
     import jinja2
 
-    from ldlrepro.compare.collect import UnitScores
-    from ldlrepro.compare.verdicts import VerdictRow
-    from ldlrepro.runs.records import FoldRow
+    from ldlrepro.judge.scores import UnitScores
+    from ldlrepro.judge.verdicts import VerdictRow
+    from ldlrepro.train.records import FoldRow
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST_VALUE = 400

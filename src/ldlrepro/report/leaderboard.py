@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro import config, plan
-from ldlrepro.compare import measures
-from ldlrepro.compare.significance import Ranking, ranking
+from ldlrepro.judge import measures
+from ldlrepro.judge.significance import Ranking, ranking
 from ldlrepro.report.content import CONTROLS, SEES_LABELS, measure_title
-from ldlrepro.runs.records import OK
+from ldlrepro.train.records import OK
 
 if TYPE_CHECKING:
-    from ldlrepro.compare.collect import UnitScores
+    from ldlrepro.judge.scores import UnitScores
     from ldlrepro.report.content import PaperPage
 
 MEASURE = "kl"

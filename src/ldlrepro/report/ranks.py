@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ldl import metrics
-from ldlrepro.compare.collect import UnitScores
-from ldlrepro.compare.comparisons import Losses, measured_losses, printed_losses
-from ldlrepro.compare.significance import ALPHA, Ranking, ranking
-from ldlrepro.compare.verdicts import VerdictRow
+from ldlrepro.judge.comparisons import Losses, measured_losses, printed_losses
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.significance import ALPHA, Ranking, ranking
+from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.content import measure_title
 
 CAPTION = (

@@ -10,10 +10,10 @@ from collections import Counter
 from pathlib import Path
 
 from ldlrepro import config, experiments
-from ldlrepro.compare.cells import verdict_rows
-from ldlrepro.compare.reference import reference_units
-from ldlrepro.compare.verdicts import VERDICTS
-from ldlrepro.files import write_text
+from ldlrepro.core.files import write_text
+from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.judge.reference import reference_units
+from ldlrepro.judge.verdicts import VERDICTS
 from ldlrepro.report.figures import COLOURS, as_svg
 
 README, PICTURE = "README.md", "docs/verdicts.svg"

@@ -19,11 +19,11 @@ from ldlrepro.report.content import (
     measure_title,
     tally,
 )
-from ldlrepro.runs.records import OK
+from ldlrepro.train.records import OK
 
 if TYPE_CHECKING:
-    from ldlrepro.compare.collect import UnitScores
-    from ldlrepro.compare.verdicts import VerdictRow
+    from ldlrepro.judge.scores import UnitScores
+    from ldlrepro.judge.verdicts import VerdictRow
 
 ARROWS = {"lower": "↓", "higher": "↑", "none": ""}
 DEFAULT_DECIMALS = 4

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.errors import UserError
-from ldlrepro.files import write_text
+from ldlrepro.core.errors import UserError
+from ldlrepro.core.files import write_text
 
 MISSING, BROKEN, UNLABELLED, REPEATED = "missing", "broken", "unlabelled", "listed twice"
 DUPLICATE, GREY, POINTS = "duplicate", "grayscale", "points"

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ldlrepro.core.errors import UserError
 from ldlrepro.data.images.faces import MISSING, POINTS, UNLABELLED, Face, Problem
 from ldlrepro.data.images.points import PointsError, eyes_of, read_points
-from ldlrepro.errors import UserError
 
 IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")
 EMOTIONS = ["happiness", "sadness", "surprise", "anger", "disgust", "fear"]

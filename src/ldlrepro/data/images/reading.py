@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.config import load_dataset, project_root
+from ldlrepro.core.errors import UserError
 from ldlrepro.data.dataset import Dataset, DataUnavailable
 from ldlrepro.data.images.ages import age_distributions, age_grid
 from ldlrepro.data.images.checks import checked
 from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.images.layouts import LAYOUTS, Folder
 from ldlrepro.data.images.setups import apply
-from ldlrepro.errors import UserError
 
 
 def load_faces(dataset_id: str, data_dir: str | Path | None = None) -> FaceSet:
@@ -72,8 +72,8 @@ def distributions(faces: FaceSet, spec: Mapping[str, Any]) -> tuple[np.ndarray, 
 
 def features_of(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Dataset:
     """The Dataset of a set of faces; DataUnavailable where no extractor makes features of it."""
+    from ldlrepro.data.features.extract import extract
     from ldlrepro.data.readers import dataset_of
-    from ldlrepro.features.extract import extract
 
     if "features" not in spec:
         raise DataUnavailable(

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ldlrepro.core.errors import UserError
 from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.images.layouts import Folder
-from ldlrepro.errors import UserError
 
 RATIO_CELLS = {("B", "F"): 1, ("B", "M"): 3, ("W", "F"): 1, ("W", "M"): 3}
 """Black to White 1:1, female to male 1:3: shares of origin and sex, in eighths."""

@@ -1,0 +1,322 @@
+"""The verbs that answer: what there is, what holds, how far it is, and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, astuple
+from typing import Any
+
+from ldlrepro import config, plan
+from ldlrepro.cli.output import answer
+from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.workspace import Workspace
+
+HERE = Workspace()
+
+
+def methods(args: argparse.Namespace) -> int:
+    rows = []
+    for name in config.method_ids():
+        spec = config.load_method(name)
+        rows.append(
+            {
+                "id": name,
+                "title": spec["title"],
+                "parameters": spec.get("parameters", {}),
+                "grid": spec.get("grid", {}),
+                "scaling": spec["scaling"],
+            }
+        )
+    return answer(args.json, rows, ("id", "title"))
+
+
+def datasets(args: argparse.Namespace) -> int:
+    from ldlrepro.data.fetch import default_mirrors, local_sources
+
+    mirrors = default_mirrors(config.load_run_config()["mirrors"])
+    rows = []
+    for name in config.dataset_ids():
+        spec = config.load_dataset(name)
+        shape = spec.get("shape", {})
+        if (HERE.data / "ready" / f"{name}.json").is_file():
+            where = "ready"
+        elif spec["reader"].startswith("drawn"):
+            where = "drawn when needed"
+        elif local_sources(name, HERE.data, mirrors):
+            where = "in a local folder"
+        elif any(file.get("urls") for file in spec.get("files", [])):
+            where = "to be downloaded"
+        else:
+            where = "not public: see how_to_get"
+        size = " x ".join(str(shape.get(k, "?")) for k in ("n", "q", "c")) if shape else ""
+        rows.append({"id": name, "where": where, "n x q x c": size, "title": spec["title"]})
+    return answer(args.json, rows, ("id", "where", "n x q x c", "title"))
+
+
+def papers(args: argparse.Namespace) -> int:
+    rows = []
+    for name in config.paper_ids():
+        tree = config.load_paper(name)
+        rows.append(
+            {
+                "id": name,
+                "year": tree["year"],
+                "cells": len(plan.cells(name)),
+                "units": len(plan.paper_units(name)),
+                "protocols": ", ".join(tree["protocols"]),
+                "title": tree["title"],
+            }
+        )
+    return answer(args.json, rows, ("id", "year", "cells", "units", "protocols", "title"))
+
+
+# ---------------------------------------------------------------------- verdicts
+
+
+def verdicts(args: argparse.Namespace) -> int:
+    from ldlrepro.judge.answer import current_answer
+    from ldlrepro.judge.verdicts import VERDICTS
+
+    wanted = args.paper or config.real_papers()
+    if args.show and args.show not in VERDICTS:
+        raise UserError(
+            f"no verdict '{args.show}'.{nearest(args.show, VERDICTS)} "
+            f"They are: {', '.join(VERDICTS)}"
+        )
+    rows = [row for paper in wanted for row in current_answer(paper, HERE).rows]
+    rows = _only(rows, "dataset", args.dataset)
+    rows = _only(rows, "method", args.method)
+    if args.show:
+        rows = [row for row in rows if row.verdict == args.show]
+        shown = [_cell_line(row) for row in rows]
+        columns = ("cell", "printed", "measured", "deviation", "source", "reason")
+        return answer(args.json, [asdict(r) for r in rows] if args.json else shown, columns)
+    counted = []
+    for paper in wanted:
+        mine = [row for row in rows if row.paper == paper]
+        counts = Counter(row.verdict for row in mine)
+        sources = Counter(row.source for row in mine if row.source)
+        counted.append(
+            {
+                "paper": paper,
+                "cells": len(mine),
+                **{verdict: counts[verdict] for verdict in VERDICTS},
+                "local": sources["local"],
+                "reference": sources["reference"],
+            }
+        )
+    if len(counted) > 1:
+        total = {key: sum(c[key] for c in counted) for key in counted[0] if key != "paper"}
+        counted.append({"paper": "all", **total})
+    return answer(args.json, counted, tuple(counted[0]))
+
+
+def claims(args: argparse.Namespace) -> int:
+    from ldlrepro.judge.answer import current_answer
+
+    wanted = args.paper or config.real_papers()
+    rows = [asdict(row) for paper in wanted for row in current_answer(paper, HERE).claims]
+    columns = ["id", "verdict", "printed", "measured", "datasets", "text", "evidence"]
+    if any(row["stand_in"] for row in rows):
+        columns.insert(2, "stand_in")
+    return answer(args.json, rows, columns)
+
+
+def leaderboard(args: argparse.Namespace) -> int:
+    """The page of the report, for one measure: a line for each method under each protocol."""
+    from ldlrepro.judge.answer import current_answer
+    from ldlrepro.report.build import paper_page
+    from ldlrepro.report.leaderboard import collect, standings
+
+    wanted = args.paper or config.real_papers()
+    board = collect([paper_page(current_answer(paper, HERE)) for paper in wanted])
+    if args.measure not in board.directions:
+        raise UserError(
+            f"no measure '{args.measure}'.{nearest(args.measure, board.directions)} "
+            f"They are: {', '.join(board.directions)}"
+        )
+    rows = []
+    for paper, protocol in board.protocols():
+        outcome = standings(board, paper, protocol, args.measure)
+        for line in outcome.lines:
+            known = line.rank is not None
+            rows.append(
+                {
+                    "protocol": protocol,
+                    "method": line.contestant.id,
+                    "rank": round(line.rank, 3) if line.rank is not None else None,
+                    "ranked on": len(outcome.datasets) if known else 0,
+                    "has": line.datasets,
+                    "mean": None if line.mean is None else round(line.mean, 6),
+                    "beats": line.better_than if known else None,
+                    "beaten by": line.worse_than if known else None,
+                    "fit s": None if line.fit_s is None else round(line.fit_s, 3),
+                    "peak MB": line.peak_mb,
+                    "source": line.sources,
+                    "note": line.contestant.note,
+                }
+            )
+    columns = tuple(rows[0]) if rows else ("protocol", "method")
+    if not args.json:
+        rows = [{k: "" if v is None else v for k, v in row.items()} for row in rows]
+    return answer(args.json, rows, columns)
+
+
+def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
+    """Rows with the wanted value; a value that no row has is a mistake, not an empty answer."""
+    if not wanted:
+        return rows
+    printed = dict.fromkeys(getattr(row, column) for row in rows)
+    if wanted not in printed:
+        raise UserError(
+            f"no printed number for {column} '{wanted}'.{nearest(wanted, printed)} "
+            f"There are: {', '.join(printed)}"
+        )
+    return [row for row in rows if getattr(row, column) == wanted]
+
+
+def _cell_line(row: Any) -> dict[str, str]:
+    return {
+        "cell": row.cell,
+        "printed": f"{row.printed} ± {row.printed_std}" if row.printed_std else row.printed,
+        "measured": "" if row.measured is None else f"{row.measured:.4f}",
+        "deviation": "" if row.deviation is None else f"{row.deviation:+.1%}",
+        "source": row.source,
+        "reason": row.reason,
+    }
+
+
+# ---------------------------------------------------------------------- status
+
+
+def status(args: argparse.Namespace) -> int:
+    from ldlrepro.judge.answer import maintainers_units
+    from ldlrepro.judge.scores import is_complete, local_units
+    from ldlrepro.train.records import FAILED, UNAVAILABLE
+    from ldlrepro.workflow import schedule as schedules
+
+    reference = maintainers_units()
+    rows, failures = [], []
+    for paper in args.paper or config.paper_ids():
+        units = plan.paper_units(paper)
+        local = local_units(HERE, units)
+        keys = {unit: astuple(unit) for unit in units}
+        done = {u for u, key in keys.items() if key in local and is_complete(u, local[key])}
+        states = [{row.status for row in unit.rows} for unit in local.values()]
+        absent = {key for key, unit in local.items() if unit.rows[0].status == UNAVAILABLE}
+        open_units = [u for u, key in keys.items() if u not in done and key not in absent]
+        jobs, unknown = schedules.jobs_of(open_units, {}, reference)
+        seconds = sum(r.fit_s + r.predict_s + r.overhead_s for u in local.values() for r in u.rows)
+        rows.append(
+            {
+                "paper": paper,
+                "units": len(units),
+                "done here": len(done),
+                "failed": sum(FAILED in state for state in states),
+                "no data": sum(UNAVAILABLE in state for state in states),
+                "in reference": sum(key in reference for key in keys.values()),
+                "compute min": round(seconds / 60, 1),
+                "to do, core min": round(sum(job.wall * job.cores for job in jobs) / 60, 2),
+                "of unknown length": len(unknown),
+            }
+        )
+        for key, scored in local.items():
+            if errors := [row.error for row in scored.rows if row.status == FAILED]:
+                failures.append(f"FAILED {'/'.join(key)}: {errors[0].strip().splitlines()[-1]}")
+    answer(args.json, rows, tuple(rows[0]))
+    if failures and not args.json:
+        print("\n".join(["", *failures]))
+    return 0
+
+
+def schedule(args: argparse.Namespace) -> int:
+    from ldlrepro.judge.answer import maintainers_units
+    from ldlrepro.judge.scores import local_units
+    from ldlrepro.workflow import schedule as schedules
+
+    units = plan.paper_units(args.paper)
+    jobs, missing = schedules.jobs_of(units, local_units(HERE, units), maintainers_units())
+    if not jobs:
+        raise UserError(f"no unit of {args.paper} has been measured, here or in reference/")
+    found = schedules.simulate(jobs, args.cores, missing)
+    row = {
+        "paper": args.paper,
+        "cores": found.cores,
+        "jobs": found.jobs,
+        "core hours": round(found.core_seconds / 3600, 2),
+        "wall minutes": round(found.wall_seconds / 60, 2),
+        "efficiency": f"{found.efficiency:.0%}",
+        "longest job": f"{found.longest.name}, {found.longest.seconds:.0f} s",
+        "a twentieth": f"{found.twentieth:.0f} s",
+        "jobs above it and a minute": len(found.too_long),
+        "of these a single fold": sum(job.folds == 1 for job in found.too_long),
+        "units without times": len(found.missing),
+    }
+    return answer(args.json, [row], tuple(row))
+
+
+# ---------------------------------------------------------------------- one cell, one machine
+
+
+def explain(args: argparse.Namespace) -> int:
+    from ldlrepro.judge.answer import current_answer
+    from ldlrepro.judge.explain import explain
+
+    paper = args.cell.partition("/")[0]
+    config.load_paper(paper)
+    facts = explain(args.cell, current_answer(paper, HERE))
+    print(json.dumps(facts, indent=1, default=str) if args.json else "\n".join(_lines(facts)))
+    return 0
+
+
+def _lines(facts: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for name, value in facts.items():
+        if isinstance(value, list):
+            entries = ["; ".join(f"{k}: {v}" for k, v in entry.items()) for entry in value]
+            lines += [f"{name}:", *(f"  - {entry}" for entry in entries or ["none"])]
+        else:
+            lines.append(f"{name + ':':<18} {value}")
+    return lines
+
+
+def doctor(args: argparse.Namespace) -> int:
+    from ldlrepro.core.findings import BAD
+    from ldlrepro.doctor.machine import examine
+
+    lines = list(examine(HERE))
+    answer(args.json, [asdict(line) for line in lines], ("what", "state", "found", "do"))
+    return int(any(line.state == BAD for line in lines))
+
+
+def check(args: argparse.Namespace) -> int:
+    """Print a line per finding; 1 if something is wrong."""
+    from ldlrepro.core.findings import BAD
+    from ldlrepro.doctor.plugins import examine, next_command
+
+    kind, name, path, findings = examine(args.file)
+    seen = []
+    for finding in findings:
+        seen.append(finding)
+        if not args.json:
+            print(f"{finding.what}  {finding.state}  {finding.found}", flush=True)
+    wrong = sum(finding.state == BAD for finding in seen)
+    if args.json:
+        found = {"file": str(path), "kind": kind, "id": name, "wrong": wrong}
+        print(json.dumps({**found, "findings": [asdict(f) for f in seen]}, indent=1))
+    elif wrong:
+        print(f"{wrong} of {len(seen)} checks found something wrong.", file=sys.stderr)
+    else:
+        print(f"Nothing wrong. To run it on drawn data, in a minute:\n  {next_command(kind, path)}")
+    return 1 if wrong else 0
+
+
+def cite(args: argparse.Namespace) -> int:
+    from ldlrepro.report.citation import entries
+
+    print("\n\n".join(entries()))
+    return 0

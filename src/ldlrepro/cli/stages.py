@@ -1,0 +1,300 @@
+"""The verbs that rules call, and those that keep what rules made."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ldlrepro import config, plan
+from ldlrepro.core.files import write_text
+from ldlrepro.core.progress import say
+from ldlrepro.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ldlrepro.judge.answer import PaperAnswer
+
+HERE = Workspace()
+
+
+# ---------------------------------------------------------------------- data and folds
+
+
+def fetch(args: argparse.Namespace) -> int:
+    from ldlrepro.data.fetch import default_mirrors, fetch
+
+    mirrors = default_mirrors(args.mirror)
+    for dataset in args.dataset:
+        status = fetch(dataset, HERE.data, mirrors, offline=args.offline)
+        if args.json:
+            told = {"available": status.available, "reason": status.reason, "files": status.files}
+            print(json.dumps({"dataset": dataset, **told}))
+        elif status.available:
+            say(f"{dataset}: here, {len(status.files)} file(s) checked")
+        else:
+            say(f"{dataset}: not available: {status.reason}")
+    return 0
+
+
+def prepare(args: argparse.Namespace) -> int:
+    from ldlrepro.data.photographs import prepare
+    from ldlrepro.data.registry import warning_of
+
+    path = prepare(args.dataset, HERE.data)
+    say(f"{args.dataset}: {path}")
+    if warning := warning_of(path):
+        say(f"{args.dataset}: {warning}")
+    return 0
+
+
+def pixels(args: argparse.Namespace) -> int:
+    from ldlrepro.train.inputs import align
+
+    say(f"{args.dataset}: {align(args.dataset, HERE, args.threads)}")
+    return 0
+
+
+def folds(args: argparse.Namespace) -> int:
+    from ldlrepro.folds.making import write_protocol_folds
+    from ldlrepro.train.inputs import global_seed
+
+    definition = plan.protocol(args.protocol)
+    config.load_dataset(args.dataset)
+    seed = global_seed(args.seed)
+    say(write_protocol_folds(args.protocol, definition, args.dataset, seed, HERE))
+    return 0
+
+
+# ---------------------------------------------------------------------- runs
+
+
+def run(args: argparse.Namespace) -> int:
+    from ldlrepro.train import by_hand
+    from ldlrepro.train.inputs import global_seed, make_inputs
+
+    unit = plan.Unit(args.protocol, args.dataset, args.method)
+    by_hand.check_names(unit)
+    seed = global_seed(args.seed)
+    if args.inputs:
+        make_inputs(unit.dataset, unit.protocol, seed, HERE, unit)
+    lacking = by_hand.run(
+        unit, HERE, seed=seed, folds=args.folds or "", threads=args.threads, fresh=args.fresh
+    )
+    if lacking:
+        command = f"ldlrepro run {unit.protocol} {unit.dataset} {unit.method} --inputs"
+        say(f"not run: {lacking}\nOnce there is what it lacks, type `{command}`.")
+    return 0
+
+
+def experiment(args: argparse.Namespace) -> int:
+    from ldlrepro import experiments
+    from ldlrepro.train.inputs import align, global_seed, make_inputs
+
+    spec = plan.experiment(args.paper, args.experiment)
+    if args.inputs:
+        for dataset in spec["datasets"]:
+            make_inputs(dataset, spec["protocol"], global_seed(args.seed), HERE)
+            if spec["images"] and not HERE.pixels(dataset).is_file():
+                align(dataset, HERE, 1)
+    inputs = experiments.Inputs(
+        HERE.results, HERE.data, spec["datasets"], spec["protocol"], say, spec["images"]
+    )
+    missing = sorted(set(spec["datasets"]) - set(inputs.available()))
+    if missing:
+        say(f"data not available, left out: {', '.join(missing)}")
+    path = experiments.write(experiments.run(args.paper, args.experiment, inputs), HERE.results)
+    say(f"{args.paper}: {args.experiment}: {path}")
+    return 0
+
+
+# ---------------------------------------------------------------------- answers
+
+
+def compare(args: argparse.Namespace) -> int:
+    from ldlrepro import experiments
+    from ldlrepro.audit.seals import write_seals
+    from ldlrepro.judge.answer import judge_paper, write_answer
+    from ldlrepro.report.build import paper_page
+    from ldlrepro.report.export import write_tables
+
+    answer = judge_paper(args.paper, HERE)
+    place = HERE.answer(args.paper)
+    written = write_tables(paper_page(answer), place.parent)
+    write_answer(answer, place)
+    measured = [experiments.place(HERE.results, args.paper, name) for name in answer.experiments]
+    write_seals(place.parent, HERE, answer.units, [*written, place, *measured])
+    say(f"{args.paper}: {len(answer.rows)} cells, {len(written)} files")
+    return 0
+
+
+def _answer(paper: str, args: argparse.Namespace) -> PaperAnswer:
+    """Read the workflow's answer in its jobs; by hand the one of now."""
+    from ldlrepro.judge.answer import current_answer, read_answer
+
+    config.load_paper(paper)
+    return read_answer(HERE.answer(paper)) if args.of_workflow else current_answer(paper, HERE)
+
+
+def tidy(args: argparse.Namespace) -> int:
+    from ldlrepro.judge.answer import complete_here
+    from ldlrepro.train.journals import forget_journals
+
+    count = forget_journals(complete_here(_answer(args.paper, args)), HERE)
+    say(f"{args.paper}: journals of {count} units thrown away")
+    return 0
+
+
+def figures(args: argparse.Namespace) -> int:
+    from ldlrepro.report.build import paper_page
+    from ldlrepro.report.figures import write_figures
+
+    page = paper_page(_answer(args.paper, args))
+    for path in write_figures(page, HERE.figures(args.paper)):
+        say(str(path))
+    return 0
+
+
+def sync(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from ldlrepro.track import sync as tracking
+
+    uri = tracking_uri(args.tracking_uri)
+    for paper in args.paper:
+        title = config.load_paper(paper)["title"]
+        answer = _answer(paper, args)
+        files = sorted(HERE.figures(paper).glob("*.svg"))
+        files += sorted(HERE.answer(paper).parent.glob("*.csv"))
+        counts = tracking.sync(paper, title, answer.units, uri, files)
+        say(f"{paper}: {asdict(counts)}")
+        if args.out:
+            told = {"paper": paper, "units": len(answer.units)}
+            write_text(Path(args.out), json.dumps(told) + "\n")
+    say(f"To look at the runs: {tracking.open_hint(uri)}")
+    return 0
+
+
+def stream(args: argparse.Namespace) -> int:
+    """Started by a long training, which closes our input when it is done or dies."""
+    import select
+    import signal
+
+    from ldlrepro.track import sync as tracking
+    from ldlrepro.train.watch import FoldName
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the training
+
+    def ended(seconds: float) -> bool:
+        return bool(select.select([sys.stdin], [], [], seconds)[0])
+
+    names = (args.protocol, args.dataset, args.method)
+    fold = FoldName(names, args.repeat, args.fold)
+    paper = plan.protocols()[args.protocol][0]
+    uri = tracking_uri(None)
+    title = config.load_paper(paper)["title"]
+    tracking.stream_curve(paper, title, "/".join(names), str(fold), args.curve, uri, ended, say)
+    return 0
+
+
+def ui(args: argparse.Namespace) -> int:
+    from ldlrepro.track import sync as tracking
+
+    tracking.serve(tracking_uri(args.tracking_uri), args.port, say, args.paper, args.browser)
+    return 0
+
+
+def tracking_uri(given: str | None) -> str:
+    return str(given or config.tracking_uri(config.load_run_config()))
+
+
+def report(args: argparse.Namespace) -> int:
+    from ldlrepro.report import notebooks
+    from ldlrepro.report.build import paper_page, report_content
+    from ldlrepro.report.figures import write_figures
+    from ldlrepro.report.html import write_report
+
+    answers = [_answer(paper, args) for paper in args.paper or config.paper_ids()]
+    folder, shown = HERE.results / "figures", args.notebooks
+    if not args.of_workflow:  # which has drawn them already, and says what notebooks there are
+        folder = HERE.results / "answers" / "figures"
+        for answer in answers:
+            write_figures(paper_page(answer), folder / answer.paper)
+        pages = HERE.results / "notebooks"
+        shown = [name for name in notebooks.names() if (pages / f"{name}.html").is_file()]
+    path = write_report(report_content(answers, folder, shown), Path(args.out))
+    say(f"report: {path}")
+    return 0
+
+
+def notebook(args: argparse.Namespace) -> int:
+    from ldlrepro.report.notebooks import write_notebook
+
+    say(f"{args.name}: {write_notebook(args.name, args.paper, HERE)}")
+    return 0
+
+
+def gate(args: argparse.Namespace) -> int:
+    from ldlrepro.judge.gate import pass_gate
+
+    answers = [_answer(paper, args) for paper in args.papers]
+    return 0 if pass_gate(answers, Path(args.page), say) else 1
+
+
+def export(args: argparse.Namespace) -> int:
+    from ldlrepro.judge.answer import current_answer
+    from ldlrepro.report.crate import write_crate
+
+    out = args.crate or HERE.results / "crate" / args.paper
+    count = write_crate(current_answer(args.paper, HERE), out, HERE)
+    say(f"{args.paper}: {count} units in {out}; check it with `rocrate-validator validate`")
+    return 0
+
+
+def record(args: argparse.Namespace) -> int:
+    """Renew reference/ and its checksums; without a paper, the checksums alone."""
+    from ldlrepro import experiments
+    from ldlrepro.audit.seals import REFERENCE_SUMS, refuse_changed_reference, seal_reference
+    from ldlrepro.judge.reference import write_reference
+    from ldlrepro.judge.scores import local_units
+
+    root = config.project_root()
+    refuse_changed_reference(root)
+    for paper in args.paper:
+        planned = [unit for unit in plan.paper_units(paper) if not plan.is_own(unit)]
+        units = local_units(HERE, planned)
+        command = args.command_line or f"snakemake --cores all {paper}"
+        written = write_reference(root / "reference", units.values(), command)
+        for name in config.load_paper(paper).get("experiments", {}):
+            measured = experiments.read(paper, name, HERE.results)
+            if measured and measured.pop("source") == experiments.LOCAL:
+                written.append(experiments.write(measured, root / "reference"))
+        say(f"{paper}: {len(written)} reference files")
+    seal_reference(root)
+    say(f"checksums: {root / REFERENCE_SUMS}")
+    return 0
+
+
+def audit(args: argparse.Namespace) -> int:
+    from ldlrepro.audit.certificate import Question, audit
+
+    papers = args.paper or config.real_papers()
+    for paper in papers:
+        config.load_paper(paper)
+    question = Question(
+        papers=papers,
+        units=args.units,
+        named=list(dict.fromkeys(args.unit)),
+        longest=args.longest,
+        lot=args.lot,
+        seed=args.seed,
+        tracking_uri=args.tracking_uri,
+        out=args.out,
+    )
+    found = audit(question, HERE, say)
+    if args.json:
+        print(json.dumps(found, indent=1))
+    else:
+        print(f"{found['summary']}  {args.out / 'audit.html'}")
+    return 0 if found["verdict"] == "pass" else 1

@@ -1,0 +1,49 @@
+"""What `ldlrepro --help` says beside the verbs and their options."""
+
+EPILOG = """\
+Examples:
+  ldlrepro verdicts                      which printed numbers hold, per paper
+  ldlrepro verdicts mslp --show worse    the cells of one paper that miss
+  ldlrepro schedule structrf             how long the paper takes on 32 cores
+  ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl
+  ldlrepro fetch sjaffe                  get and check one data set
+  ldlrepro run structrf sjaffe sa_bfgs --inputs   compute one unit by hand
+  snakemake --cores 32 structrf          compute a whole paper
+Run it in the checkout, where results/ and data/ are. `ldlrepro VERB --help` tells more.
+"""
+
+EXAMPLES = {
+    "methods": ["ldlrepro methods"],
+    "datasets": ["ldlrepro datasets --json"],
+    "papers": ["ldlrepro papers"],
+    "images": ["ldlrepro images drawn_fgnet", "ldlrepro images drawn_fgnet --show grayscale"],
+    "check": ["ldlrepro check ../mine/my_method.yaml"],
+    "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
+    "claims": ["ldlrepro claims structrf"],
+    "leaderboard": ["ldlrepro leaderboard structrf", "ldlrepro leaderboard mslp --measure cosine"],
+    "experiment": ["ldlrepro experiment structrf split_search"],
+    "status": ["ldlrepro status"],
+    "explain": [
+        "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
+        'ldlrepro explain "ldldf/4/sjaffe/combination RF+RF/LDLDF/kl"',
+    ],
+    "fetch": ["ldlrepro fetch sjaffe movie", "ldlrepro fetch movie --mirror /data --offline"],
+    "run": [
+        "ldlrepro run structrf sjaffe sa_bfgs --inputs",
+        "ldlrepro run mslp m2b aa_knn@grid --folds 0-4",
+    ],
+    "try": [
+        "ldlrepro try ldldf sjaffe ldldf ldldf@no_reuse ldldf@learning_rate=0.1",
+        "ldlrepro try structrf movie sa_bfgs my_method --cuts 10 --measure chebyshev",
+    ],
+    "ui": ["ldlrepro ui structrf", "ldlrepro ui --port 5001"],
+    "sync": ["ldlrepro sync mslp", "ldlrepro sync mslp --tracking-uri http://localhost:5000"],
+}
+IDS = {
+    "dataset": "data set id; `ldlrepro datasets` lists them",
+    "method": "method id, maybe with @variant; `ldlrepro methods` lists them",
+    "paper": "paper id; `ldlrepro papers` lists them",
+    "protocol": "protocol id; `ldlrepro papers` lists them",
+}
+INPUTS = "first fetch, prepare and split what is missing"
+STORE = "MLflow store; default: config, MLFLOW_TRACKING_URI"

@@ -1,0 +1,284 @@
+"""Reading and checking the YAML files under ``config/``.
+
+Every file is validated against its schema in ``config/schemas`` before anything runs, and every
+complaint names the file, the key, what is allowed, and the nearest name that exists.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+from collections.abc import Collection, Iterable
+from functools import cache
+from pathlib import Path
+
+from ldlrepro.config import plugins
+from ldlrepro.config.files import Keys as Keys
+from ldlrepro.config.files import check as check
+from ldlrepro.config.files import project_root as project_root
+from ldlrepro.config.files import read_yaml as read_yaml
+from ldlrepro.config.files import schema as schema
+from ldlrepro.config.files import shown, with_defaults
+from ldlrepro.core.errors import UserError, nearest, unknown
+
+_SETTING = r"[a-z][a-z0-9_]*=[A-Za-z0-9_.+-]+"
+_SETTINGS = re.compile(rf"{_SETTING}(,{_SETTING})*")
+
+
+# ---------------------------------------------------------------------- single files
+
+
+def dataset_ids() -> list[str]:
+    return list(_ids("datasets"))
+
+
+def method_ids() -> list[str]:
+    """All methods, each followed by its variants."""
+    names = []
+    for base in _ids("methods"):
+        names.append(base)
+        names += [f"{base}@{variant}" for variant in _file("method", base).get("variants", {})]
+    return names
+
+
+def paper_ids() -> list[str]:
+    return _ids("papers")
+
+
+def real_papers() -> list[str]:
+    """Return the papers on real data: the ones that people ask about."""
+    return [paper for paper in paper_ids() if not load_paper(paper)["synthetic"]]
+
+
+def own_ids(kind: str) -> list[str]:
+    """Methods (with their variants), data sets or metrics from files of the user's own."""
+    _hear_of_own_files()
+    if kind != "method":
+        return sorted(plugins.files(kind))
+    return [name for name in method_ids() if name.partition("@")[0] in plugins.files(kind)]
+
+
+def load_metric(metric: str) -> Keys:
+    if metric not in own_ids("metric"):
+        raise unknown("own metric", metric, own_ids("metric"), "They stand in extra_metrics.")
+    return copy.deepcopy(_file("metric", metric))
+
+
+def load_dataset(dataset: str) -> Keys:
+    if dataset not in dataset_ids():
+        raise unknown("data set", dataset, dataset_ids(), "`ldlrepro datasets` lists them.")
+    return copy.deepcopy(_file("dataset", dataset))
+
+
+def count_persons(dataset: str) -> int | None:
+    """As the data set's file states it, or None: how many persons there are."""
+    spec = load_dataset(dataset) if dataset in dataset_ids() else {}
+    sizes = spec.get("rows_per_person")
+    if isinstance(sizes, list):
+        return len(sizes)
+    return spec.get("persons", spec.get("generator", {}).get("persons"))
+
+
+def only_photographs(dataset: Keys) -> bool:
+    """Whether a data set is images without a table of features, for methods that read images."""
+    return "layout" in dataset and "features" not in dataset
+
+
+def load_paper(paper: str) -> Keys:
+    if paper not in paper_ids():
+        owners = [p for p in paper_ids() if paper in _file("paper", p)["protocols"]]
+        hint = f"It is a protocol of {owners[0]}." if owners else "`ldlrepro papers` lists them."
+        raise unknown("paper", paper, paper_ids(), hint)
+    return copy.deepcopy(_file("paper", paper))
+
+
+def method_exists(method: str) -> bool:
+    base, at, variant = method.partition("@")
+    return base in _ids("methods") and (
+        not at
+        or variant in _file("method", base).get("variants", {})
+        or _SETTINGS.fullmatch(variant) is not None
+    )
+
+
+def load_method(method: str) -> Keys:
+    """A method with its variant merged in: parameters one by one, the rest as a whole.
+
+    A variant is one that the method's file names, or settings: ``structrf@trees=20,max_depth=5``.
+    """
+    if not method_exists(method):
+        raise unknown("method", method, method_ids(), "`ldlrepro methods` lists them.")
+    base, _, variant = method.partition("@")
+    merged = copy.deepcopy(_file("method", base))
+    variants = merged.pop("variants", {})
+    if _SETTINGS.fullmatch(variant):
+        variants = {variant: {"parameters": _settings(variant)}}
+    if variant:
+        changes = copy.deepcopy(variants[variant])
+        merged["title"] = changes.pop("title", f"{merged['title']} ({variant})")
+        merged["origins"] = _origins(merged.get("origins", {}), changes)
+        changes.pop("origins", None)
+        for key in ("parameters", "resources"):
+            merged[key] = {**merged.get(key, {}), **changes.pop(key, {})}
+        merged.update(changes)
+        # A variant that fixes a parameter takes it out of the inherited grid.
+        fixed = variants[variant].get("parameters", {})
+        if "grid" not in variants[variant]:
+            merged["grid"] = {k: v for k, v in merged.get("grid", {}).items() if k not in fixed}
+    return merged
+
+
+def _origins(base: Keys, changes: Keys) -> Keys:
+    """What a variant changes no longer comes from where the method's own value came from."""
+    changed = {*changes.get("parameters", {}), *changes.get("grid", {})}
+    kept = {source: [n for n in names if n not in changed] for source, names in base.items()}
+    theirs = changes.get("origins", {})
+    return {key: kept.get(key, []) + theirs.get(key, []) for key in {**kept, **theirs}}
+
+
+def with_settings(method: str, settings: Keys) -> str:
+    """The id of a method with parameters set by name: structrf@trees=20,max_depth=5."""
+    named = ",".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in settings.items()
+    )
+    return f"{method}@{named}"
+
+
+def _settings(variant: str) -> Keys:
+    """Values as in JSON; what is not JSON is a word."""
+    found: Keys = {}
+    for part in variant.split(","):
+        name, _, value = part.partition("=")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+# ---------------------------------------------------------------------- the run configuration
+
+
+def load_run_config() -> Keys:
+    """config/config.yaml, checked."""
+    path = project_root() / "config" / "config.yaml"
+    return check_run_config(read_yaml(path), path)
+
+
+def check_run_config(tree: Keys, source: Path | str) -> Keys:
+    """A merged run configuration, with every file that it leads to checked as well."""
+    check(tree, "config", source)
+    tree = with_defaults(tree, "config")
+    plugins.announce(tree)
+    where = shown(source)
+    _check_known(tree["papers"], paper_ids(), f"{where}: papers")
+    _check_known(tree["only"].get("datasets", []), dataset_ids(), f"{where}: only.datasets")
+    named = [method for method in tree["only"].get("methods", []) if "=" not in method]
+    _check_known(named, method_ids(), f"{where}: only.methods")
+    for paper in paper_ids():
+        load_paper(paper)
+    for dataset in dataset_ids():
+        load_dataset(dataset)
+    for kind in plugins.DECISIVE_KEY:
+        for name in plugins.files(kind):
+            _file(kind, name)
+    return tree
+
+
+def tracking_uri(run: Keys) -> str:
+    """Where runs are tracked: MLFLOW_TRACKING_URI wins over the configuration."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or str(run["tracking_uri"])
+
+
+# ---------------------------------------------------------------------- plumbing
+
+
+def _ids(folder: str) -> list[str]:
+    ours = _our_ids(folder)
+    if folder == "papers":
+        return sorted(ours)
+    _hear_of_own_files()
+    theirs = plugins.files(folder.removesuffix("s"))
+    for name in sorted(ours & set(theirs)):
+        raise UserError(
+            f"{theirs[name]}: '{name}' is the id of config/{folder}/{name}.yaml. Rename your file."
+        )
+    return sorted(ours | set(theirs))
+
+
+@cache
+def _our_ids(folder: str) -> frozenset[str]:
+    return frozenset(p.stem for p in (project_root() / "config" / folder).glob("*.yaml"))
+
+
+@cache
+def _hear_of_own_files() -> None:
+    """A verb that is typed by hand knows those of config.yaml; jobs are told by their run."""
+    plugins.announce(read_yaml(project_root() / "config" / "config.yaml"))
+
+
+def file_of(kind: str, name: str) -> Path:
+    """The YAML file of a data set, method (without its variant), metric or paper."""
+    theirs = plugins.files(kind) if kind in plugins.DECISIVE_KEY else {}
+    return theirs.get(name) or project_root() / "config" / f"{kind}s" / f"{name}.yaml"
+
+
+@cache
+def _file(kind: str, name: str) -> Keys:
+    path = file_of(kind, name)
+    tree = read_yaml(path)
+    if kind in plugins.DECISIVE_KEY and name in plugins.files(kind):
+        tree = plugins.completed(kind, tree, path)
+    check(tree, kind, path)
+    if kind == "paper":
+        _check_names_in(tree, shown(path))
+        tree = tree | _claims(name)
+    return with_defaults(tree, kind)
+
+
+def _claims(paper: str) -> Keys:
+    """Of a paper, from a file of their own; not every paper has any."""
+    path = project_root() / "config" / "claims" / f"{paper}.yaml"
+    if not path.is_file():
+        return {}
+    tree = read_yaml(path)
+    check(tree, "claims", path)
+    return tree
+
+
+def _check_names_in(paper: Keys, where: str) -> None:
+    """Data sets, experiments, tables and printed names that other keys of the file refer to."""
+    known = dataset_ids()
+    _check_known(paper["datasets"], known, f"{where}: datasets")
+    _check_known(paper.get("use_dataset", {}).values(), known, f"{where}: use_dataset")
+    for number, block in enumerate(paper.get("extra", [])):
+        _check_known(block.get("datasets", []), known, f"{where}: extra.{number}.datasets")
+    experiments = paper.get("experiments", {})
+    for name, experiment in experiments.items():
+        named = experiment.get("datasets", [])
+        _check_known(named, known, f"{where}: experiments.{name}.datasets")
+    settings = {name for table in paper["tables"].values() for name in table.get("settings", {})}
+    for part in ("tables", "figures"):
+        for number, entry in paper.get(part, {}).items():
+            place = f"{where}: {part}.{number}"
+            for name, setting in entry.get("settings", {}).items():
+                named = [setting["dataset"]] if "dataset" in setting else []
+                _check_known(named, known, f"{place}.settings.{name}.dataset")
+            _check_known(entry.get("methods", []), paper["methods"], f"{place}.methods")
+            yardsticks = {*paper["methods"], *(() if entry.get("kind") == "deltas" else settings)}
+            for key, names in (
+                ("experiment", experiments),
+                ("compared_to", yardsticks),
+                ("dataset", known),
+                ("ranks", paper["tables"]),
+            ):
+                _check_known([entry[key]] if key in entry else [], names, f"{place}.{key}")
+
+
+def _check_known(names: Iterable[str], known: Collection[str], where: str) -> None:
+    for name in names:
+        if name not in known:
+            raise UserError(f"{where}: '{name}' does not exist.{nearest(name, known)}")

@@ -1,0 +1,65 @@
+"""Digests of what decides a method's numbers: its settings, and the code that it runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ldlrepro.config import plugins
+from ldlrepro.core import code_digest
+
+SPEC_KEYS = ("parameters", "grid", "scaling", "sees_test_labels")
+RUNNER = ("ldlrepro.train.selection:run_fold", "ldlrepro.folds.splits:Fold")
+"""What fits one fold, whatever the method."""
+NOT_DECISIVE = (
+    "ldl.errors",
+    "ldl.watch",
+    "ldlrepro.config",
+    "ldlrepro.core.errors",
+    "ldlrepro.core.files",
+    "ldlrepro.core.progress",
+)
+"""Modules whose changes cannot move a number; what they read is in the other digests."""
+
+
+def tree_digest(tree: Any) -> str:
+    """Return the SHA-256 of anything that JSON can hold."""
+    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()
+
+
+def spec_digest(spec: Mapping[str, Any], select_by: str) -> str:
+    """Return the digest of class name, parameters, grid and scaling; not of texts or resources.
+
+    Where there is a grid, the measure that the protocol selects by decides too. The class counts by
+    its name alone: what it does is in the digest of the code, and where it lies decides nothing.
+    """
+    decisive = {key: spec[key] for key in SPEC_KEYS if spec.get(key)}
+    decisive["class"] = spec["class"].rpartition(".")[2]
+    if "grid" in decisive:
+        decisive["select_by"] = select_by
+    return tree_digest(decisive)
+
+
+def method_digest(spec: Mapping[str, Any]) -> str:
+    """Return the digest of a method's code: its class, what runs a fold, and all that they use.
+
+    An own class that its parameters name, such as one to be wrapped, counts as well.
+    """
+    named = (spec["class"], *plugins.classes_named(spec.get("parameters", {})))
+    return stage_digest(*RUNNER, *(":".join(path.rpartition(".")[::2]) for path in named))
+
+
+@cache
+def stage_digest(*starts: str, without: tuple[str, ...] = ()) -> str:
+    """Return the digest of ``module:name`` or whole modules, and of all that they use."""
+    tops = tuple(start.partition(":")[0].partition(".")[0] for start in starts)
+
+    def follow(name: str) -> bool:
+        # A user's package counts as far as it is imported, and so does what lies beside its YAML.
+        theirs = name.partition(".")[0]
+        return theirs in tops or bool(plugins.module_file(name))
+
+    return code_digest.code_digest(*starts, without=(*NOT_DECISIVE, *without), follow=follow)

@@ -1,0 +1,181 @@
+"""Methods, data sets and measures of a user's own: YAML files that may lie outside the checkout.
+
+Their paths come from ``extra_methods``, ``extra_datasets`` and ``extra_metrics`` of the run
+configuration, and from environment variables of the same names. ``announce`` copies the former into
+the latter, so that every process that a run starts, here or on a cluster, knows them too. The
+folder of such a file is searched for the Python modules that the file names.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ldlrepro.config.files import read_yaml
+from ldlrepro.core.checksums import sha256_of
+from ldlrepro.core.errors import UserError
+
+DECISIVE_KEY = {"method": "class", "dataset": "reader", "metric": "function"}
+"""What only a file of this kind has."""
+_ID = re.compile(r"[a-z0-9_]+")
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+
+
+def key(kind: str) -> str:
+    return f"extra_{kind}s"
+
+
+def variable(kind: str) -> str:
+    return f"LDLREPRO_EXTRA_{kind.upper()}S"
+
+
+def announce(run: Mapping[str, Any]) -> None:
+    """Tell this process, and all that it starts, where the own files of a run are."""
+    for kind in DECISIVE_KEY:
+        listed = run.get(key(kind), [])
+        listed = [listed] if isinstance(listed, str) else listed
+        paths = [str(absolute(path)) for path in listed]
+        known = [*_announced(kind), *paths]
+        if known:
+            os.environ[variable(kind)] = os.pathsep.join(dict.fromkeys(known))
+
+
+def absolute(path: str) -> Path:
+    return Path(os.path.abspath(Path(path).expanduser()))
+
+
+def files(kind: str) -> dict[str, Path]:
+    """Id -> YAML file of every own method, data set or metric; the id is the file's name."""
+    return _files(kind, _announced(kind))
+
+
+def kind_of(path: Path, tree: Mapping[str, Any]) -> str:
+    for kind, decisive in DECISIVE_KEY.items():
+        if decisive in tree:
+            return kind
+    keys = ", ".join(f"`{decisive}` ({kind})" for kind, decisive in DECISIVE_KEY.items())
+    raise UserError(f"{path}: this is neither method, data set nor metric. It needs one of {keys}.")
+
+
+def id_of(path: Path) -> str:
+    """The name of a file, which must do as a part of paths and of addresses."""
+    if not _ID.fullmatch(path.stem):
+        raise UserError(
+            f"{path}: the file's name is the id, so it may hold small letters, digits and _ only. "
+            f"Rename it, for instance to {_suggested(path.stem)}.yaml."
+        )
+    return path.stem
+
+
+def completed(kind: str, tree: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """An own file's content with what need not be written down; modules beside it are looked at."""
+    tree = dict(tree)
+    for module in (tree.get("class"), tree.get("function")):
+        if isinstance(module, str):
+            check_module(module, path)
+    if kind == "dataset":
+        tree.setdefault("licence", "not told")
+        tree["files"] = [_with_checksum(entry, path) for entry in tree.get("files", [])]
+    return tree
+
+
+def _with_checksum(entry: Any, path: Path) -> Any:
+    """A file beside the YAML is taken as it is; its checksum of today makes changes felt."""
+    if not isinstance(entry, dict) or "name" not in entry or {"sha256", "git_blob"} & set(entry):
+        return entry
+    beside = path.parent / str(entry["name"])
+    if not beside.is_file():
+        raise UserError(
+            f"{path}: files: {entry['name']} does not lie beside this file. Put it there, or give "
+            "its `sha256` and where it can be had: docs/add-a-dataset.md."
+        )
+    return {**entry, "sha256": sha256_of(beside)}
+
+
+def _suggested(stem: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", stem.lower()).strip("_") or "mine"
+
+
+def _announced(kind: str) -> tuple[str, ...]:
+    named = os.environ.get(variable(kind), "").split(os.pathsep)
+    return tuple(str(absolute(path)) for path in named if path)
+
+
+@cache
+def _files(kind: str, paths: tuple[str, ...]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for named in map(Path, paths):
+        if not named.exists():
+            raise UserError(f"{named}: no such file or folder, but {key(kind)} names it.")
+        for path in _of_kind(kind, named):
+            name = id_of(path)
+            if name in found and found[name] != path:
+                raise UserError(
+                    f"{path}: {found[name]} has the same name, which is the id. Rename one."
+                )
+            found[name] = path
+    for folder in dict.fromkeys(path.parent for path in found.values()):
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))  # behind all others: it must shadow nothing
+    return found
+
+
+def _of_kind(kind: str, named: Path) -> list[Path]:
+    """The file itself; of a folder those of this kind, for it may hold others as well."""
+    if named.is_dir():
+        listed = sorted(named.glob("*.yaml"))
+        return [path for path in listed if DECISIVE_KEY[kind] in read_yaml(path)]
+    other = kind_of(named, read_yaml(named))
+    if other != kind:
+        raise UserError(f"{named}: this describes a {other}. Give it as {key(other)}.")
+    return [named]
+
+
+# ---------------------------------------------------------------------- modules beside the files
+
+
+def folders() -> set[Path]:
+    return {path.parent for kind in DECISIVE_KEY for path in files(kind).values()}
+
+
+def module_file(name: str) -> Path | None:
+    """The file of a module that lies beside an own YAML; None for any other module."""
+    top = name.partition(".")[0]
+    for folder in folders():
+        for path in (folder / f"{top}.py", folder / top / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
+
+
+def check_module(name: str, yaml: Path) -> None:
+    """Refuse a module beside ``yaml`` that Python would not find there."""
+    top = name.partition(".")[0]
+    beside = [yaml.parent / f"{top}.py", yaml.parent / top / "__init__.py"]
+    mine = next((path for path in beside if path.is_file()), None)
+    if mine is None:
+        return
+    spec = importlib.util.find_spec(top)
+    origin = spec.origin if spec else None
+    if origin and Path(origin).resolve() != mine.resolve():
+        raise UserError(
+            f"{mine}: Python finds another module '{top}' first, {origin}. Rename the file, and "
+            f"the module in {yaml}."
+        )
+
+
+def classes_named(values: Any) -> list[str]:
+    """Return the own classes that parameters name by dotted paths, such as one to be wrapped."""
+    if isinstance(values, Mapping):
+        values = list(values.values())
+    if isinstance(values, list):
+        return sorted({name for value in values for name in classes_named(value)})
+    if isinstance(values, str) and _MODULE.fullmatch(values) and module_file(values):
+        return [values]
+    return []

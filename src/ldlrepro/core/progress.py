@@ -1,0 +1,79 @@
+"""One line that says how far a long job is: rewritten on a terminal, now and then in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+SECONDS_ON_A_TERMINAL, SECONDS_IN_A_LOG = 0.5, 15.0
+WIDTH = 110
+
+
+def say(line: str) -> None:
+    """Print progress to stderr; stdout is for answers."""
+    print(line, file=sys.stderr, flush=True)
+
+
+class StatusLine:
+    """``show`` may be called as often as one likes; it prints when it is time."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self._last = -float("inf")
+        self._open = False
+
+    @property
+    def on_terminal(self) -> bool:
+        return self.stream.isatty()
+
+    def show(self, line: str, at_once: bool = False) -> None:
+        now = time.monotonic()
+        pause = SECONDS_ON_A_TERMINAL if self.on_terminal else SECONDS_IN_A_LOG
+        if now - self._last < pause and not at_once:
+            return
+        self._last = now
+        self._open = self.on_terminal
+        self._write(f"\r\x1b[K{line[:WIDTH]}" if self._open else f"{line}\n")
+
+    def say(self, text: str) -> None:
+        """Something else, on a line of its own."""
+        self.close()
+        self._write(f"{text}\n")
+
+    def close(self) -> None:
+        if self._open:
+            self._write("\n")
+            self._open = False
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
+
+
+class ProgressLine(StatusLine):
+    """How many of so many are done, and how long the rest takes."""
+
+    def __init__(self, what: str, stream: TextIO | None = None) -> None:
+        super().__init__(stream)
+        self.what = what
+        self.begin(0)
+
+    def begin(self, done: int) -> None:
+        """Where the work begins, which is not 0 after a kill."""
+        self.started, self.first = time.monotonic(), done
+
+    def update(self, done: int, total: int, details: str = "") -> None:
+        left = time_left(time.monotonic() - self.started, done - self.first, total - done)
+        parts = [f"{done} of {total}", details, left]
+        self.show(f"{self.what}: {', '.join(part for part in parts if part)}", done >= total)
+
+
+def time_left(seconds: float, done: int, to_do: int) -> str:
+    """In words, if the rest goes as what was done in so many seconds; else nothing."""
+    if done <= 0 or to_do <= 0:
+        return ""
+    left = seconds / done * to_do
+    if left < 90:
+        return f"about {left:.0f} s left"
+    return f"about {left / 60:.0f} min left" if left < 5400 else f"about {left / 3600:.1f} h left"

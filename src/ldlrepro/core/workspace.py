@@ -1,0 +1,44 @@
+"""The folders that a run reads and writes, and where each thing lies in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+RESULTS, DATA = Path("results"), Path("data")
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Results and data of one run; by default those of the current folder."""
+
+    results: Path = RESULTS
+    data: Path = DATA
+
+    def ready(self, dataset: str) -> Path:
+        """Return the table of a prepared data set."""
+        return self.data / "ready" / f"{dataset}.npz"
+
+    def pixels(self, dataset: str) -> Path:
+        """Return the aligned images of a prepared data set."""
+        return self.data / "ready" / f"{dataset}.pixels.npy"
+
+    def folds(self, protocol: str, dataset: str) -> Path:
+        """Return the rows of each fold."""
+        return self.results / "folds" / protocol / f"{dataset}.npz"
+
+    def leaks(self, protocol: str, dataset: str) -> Path:
+        """Return what the search for leaks found."""
+        return self.folds(protocol, dataset).with_suffix(".leaks.json")
+
+    def journal(self, *unit: str) -> Path:
+        """Return the folder where a unit keeps its finished folds until it is judged."""
+        return self.results.joinpath("journal", *unit)
+
+    def answer(self, paper: str) -> Path:
+        """Return the file with all that was judged of a paper."""
+        return self.results / "compare" / paper / "answer.json"
+
+    def figures(self, paper: str) -> Path:
+        """Return the folder of a paper's drawings."""
+        return self.results / "figures" / paper

@@ -1,0 +1,36 @@
+"""Errors in years of methods whose labels are ages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ldl import metrics
+from ldlrepro import config
+
+MODE, MEAN = "mode", "mean"
+
+
+def grid_of(labels: Sequence[str]) -> np.ndarray | None:
+    """The ages that labels stand for; None where they are other things."""
+    try:
+        ages = np.array([float(label) for label in labels])
+    except ValueError:
+        return None
+    return ages if len(ages) and (np.diff(ages) > 0).all() else None
+
+
+def rule_of(method: str) -> str:
+    """Which age of a predicted distribution counts, by the method's file."""
+    known = config.method_exists(method)
+    return str(config.load_method(method).get("age", MODE)) if known else MODE
+
+
+def predicted(P: np.ndarray, grid: np.ndarray, rule: str) -> np.ndarray:
+    return P @ grid if rule == MEAN else grid[P.argmax(axis=1)]
+
+
+def errors(P: np.ndarray, grid: np.ndarray, true: np.ndarray, method: str) -> dict[str, float]:
+    """MAE and CS(5)."""
+    return metrics.age_errors(true, predicted(P, grid, rule_of(method)))

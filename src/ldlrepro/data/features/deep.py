@@ -1,0 +1,81 @@
+"""Activations of fc6 or fc7 for a set of faces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ldl.deep.backbones import FC7, IMAGE_SIDE
+from ldl.deep.weights import Loaded, load_network, random_network
+from ldlrepro.config import project_root
+from ldlrepro.core.errors import UserError
+from ldlrepro.data.features.align import Crop, aligned
+from ldlrepro.data.images.faces import FaceSet
+
+BATCH = 16
+
+
+def deep_features(
+    faces: FaceSet, crop: Crop, options: Mapping[str, Any], loaded: Loaded | None = None
+) -> tuple[np.ndarray, dict[str, Any], list[str]]:
+    """A row for each face, the recipe, and how each face was placed."""
+    if (crop.width, crop.height) != (IMAGE_SIDE, IMAGE_SIDE):
+        raise UserError(
+            f"the networks take {IMAGE_SIDE} x {IMAGE_SIDE} pixels, the crop has {crop.width} x "
+            f"{crop.height}. Change crop in the data set's YAML."
+        )
+    loaded = loaded or network_of(options)
+    layer = options.get("layer", FC7)
+    rows: list[np.ndarray] = []
+    ways: list[str] = []
+    with torch.inference_mode():
+        for pixels, placed in _batches(faces, crop):
+            batch = normalised(pixels, loaded.preprocessing)
+            rows.append(loaded.network.until(batch, layer).numpy().astype(np.float64))
+            ways += placed
+    recipe = {
+        "extractor": options["extractor"],
+        **loaded.record,
+        "layer": f"{layer}, positive parts",
+        "preprocessing": loaded.preprocessing,
+    }
+    return np.concatenate(rows), recipe, ways
+
+
+def network_of(options: Mapping[str, Any]) -> Loaded:
+    """The network that ``features`` of a data set's YAML describes."""
+    name = options["extractor"]
+    if "weights" in options:
+        if "sha256" not in options:
+            raise UserError(
+                f"{options['weights']}: features.sha256 is missing in the YAML; type "
+                f"`sha256sum {options['weights']}` and put the checksum there."
+            )
+        path = Path(options["weights"]).expanduser()
+        return load_network(name, project_root() / path, options["sha256"])
+    if "random_weights" in options:
+        return random_network(name, options["random_weights"])
+    raise UserError(
+        f"{name} needs features.weights, the path of a file of weights, and features.sha256. "
+        "For a trial without any, say features.random_weights: 0. See docs/images.md."
+    )
+
+
+def normalised(pixels: torch.Tensor, preprocessing: Mapping[str, Any]) -> torch.Tensor:
+    """Whole grey levels in (images, height, width, 3) as what the weights were trained on."""
+    x = pixels.permute(0, 3, 1, 2).float() * preprocessing["scale"]
+    mean, std = (torch.tensor(preprocessing[key]).view(1, 3, 1, 1) for key in ("mean", "std"))
+    return (x - mean) / std
+
+
+def _batches(faces: FaceSet, crop: Crop) -> Iterator[tuple[torch.Tensor, list[str]]]:
+    rows = list(zip(faces.faces, faces.paths, strict=True))
+    for start in range(0, len(rows), BATCH):
+        images, ways = zip(
+            *(aligned(face, path, crop) for face, path in rows[start : start + BATCH]), strict=True
+        )
+        yield torch.from_numpy(np.stack([np.asarray(image) for image in images])), list(ways)

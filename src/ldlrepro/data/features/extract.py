@@ -1,0 +1,45 @@
+"""Features of a set of faces, and the recipe that made them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.data.features.align import Crop, aligned
+from ldlrepro.data.images.faces import FaceSet
+
+
+def extract(faces: FaceSet, spec: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
+    """A row for each face, by ``features`` and ``crop`` of the data set's YAML."""
+    options = dict(spec["features"])
+    crop = Crop.of(spec["crop"])
+    if options.pop("extractor") == "lbp":
+        X, recipe, ways = _lbp(faces, crop, **options)
+    else:
+        from ldlrepro.data.features.deep import deep_features
+
+        X, recipe, ways = deep_features(faces, crop, spec["features"])
+    names = "\n".join(face.file for face in faces.faces)
+    return X, {
+        **recipe,
+        "crop": crop.to_dict(),
+        "placed_by": dict(sorted(Counter(ways).items())),
+        "images_sha256": hashlib.sha256(names.encode()).hexdigest(),
+    }
+
+
+def _lbp(
+    faces: FaceSet, crop: Crop, order: str = "runs"
+) -> tuple[np.ndarray, dict[str, Any], list[str]]:
+    from ldlrepro.data.features.lbp import bins_in, lbp_histogram, recipe
+
+    rows, ways = [], []
+    for face, path in zip(faces.faces, faces.paths, strict=True):
+        image, way = aligned(face, path, crop, mode="L")
+        rows.append(lbp_histogram(np.asarray(image)))
+        ways.append(way)
+    return np.array(rows)[:, bins_in(order)], recipe(order), ways

@@ -1,0 +1,100 @@
+"""Local binary patterns of a whole grey image, the 243 features of s-JAFFE and s-BU_3DFE.
+
+Each pixel is compared with 16 points on a circle of radius 2. The 2 + 16 * 15 patterns with at
+most two changes around the circle have a bin each, in any rotation, and all others share one.
+
+The points are counted from the right, against the clock. scikit-image orders the bins by the number
+of points that reach the centre and then by where their run begins (``runs``). The published files
+have them in ascending order of the pattern as a number, point k worth 2 to the k (``codes``): read
+so, and not otherwise, the mean histograms of s-JAFFE and s-BU_3DFE stay the same when the patterns
+are mirrored, as those of faces must (docs/images.md). Flat areas have bin 241 and patterns with
+more than two changes bin 242 in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.core.errors import UserError, unknown
+
+POINTS = 16
+RADIUS = 2
+BINS = POINTS * (POINTS - 1) + 3
+
+RUNS, CODES = "runs", "codes"
+
+RECIPE: dict[str, Any] = {
+    "extractor": "lbp",
+    "points": POINTS,
+    "radius": RADIUS,
+    "patterns": "uniform, not rotation invariant (scikit-image nri_uniform)",
+    "border": f"{RADIUS} pixels dropped on each side",
+    "bins": BINS,
+    "scale": "counts divided by their sum",
+    "order": RUNS,
+}
+
+
+def recipe(order: str) -> dict[str, Any]:
+    """What to store beside features in this order: with it they can be read by others."""
+    return {**RECIPE, "order": order, "patterns_of_bins": _patterns_in(order)}
+
+
+@cache
+def patterns() -> tuple[int, ...]:
+    """The pattern of each of the first 242 bins of scikit-image, point k worth 2 to the k."""
+    found = [0]
+    for ones in range(1, POINTS):
+        for place in range(POINTS):
+            found.append(sum(1 << ((run - place) % POINTS) for run in range(ones)))
+    return (*found, 2**POINTS - 1)
+
+
+def bins_in(order: str) -> np.ndarray:
+    """Positions of scikit-image's bins such that ``histogram[bins_in(order)]`` has that order."""
+    if order == RUNS:
+        return np.arange(BINS)
+    if order == CODES:
+        return np.append(np.argsort(patterns()), BINS - 1)
+    raise unknown("order of bins", order, (RUNS, CODES), f"There are {RUNS} and {CODES}.")
+
+
+def _patterns_in(order: str) -> list[int | str]:
+    return [patterns()[b] if b < BINS - 1 else "all others" for b in bins_in(order)]
+
+
+def lbp_histogram(image: np.ndarray) -> np.ndarray:
+    """Share of each of the 243 patterns among the inner pixels of a grey image."""
+    from skimage.feature import local_binary_pattern
+
+    image = np.asarray(image)
+    if image.ndim != 2 or min(image.shape) <= 2 * RADIUS:
+        raise ValueError(f"expected a grey image larger than 4 x 4 pixels, got {image.shape}")
+    if not np.issubdtype(image.dtype, np.integer):
+        # Interpolated neighbours of equal pixels differ from them by rounding in floats, which
+        # would turn flat areas into random patterns.
+        raise ValueError(f"expected whole grey levels, got {image.dtype}")
+    codes = local_binary_pattern(image, POINTS, RADIUS, method="nri_uniform")
+    inner = codes[RADIUS:-RADIUS, RADIUS:-RADIUS].astype(np.int64)
+    counts = np.bincount(inner.ravel(), minlength=BINS)
+    return counts / counts.sum()
+
+
+def lbp_features(paths: Sequence[Path]) -> np.ndarray:
+    """A row of 243 numbers for each image file."""
+    return np.array([lbp_histogram(_grey(path)) for path in paths])
+
+
+def _grey(path: Path) -> np.ndarray:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as image:
+            return np.asarray(image.convert("L"))
+    except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
+        raise UserError(f"{path}: not a readable image ({error}). Replace the file.") from None

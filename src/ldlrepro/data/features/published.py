@@ -1,0 +1,100 @@
+"""How near features computed from raw images come to the published file of the same images."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.core.errors import UserError
+from ldlrepro.data.features.lbp import BINS, POINTS, patterns
+
+SAME_LABELS = 0.005
+"""Ratings are printed with two digits, so their shares agree to better than this."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to order the bins, and how far the matched rows then are from the published ones."""
+
+    order: str
+    distance: float
+    """Mean over rows of half the sum of absolute differences: 0 for equal rows, at most 1."""
+    nearest: float
+    """Share of rows whose own published row is the nearest of all."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    matched: int
+    """Rows whose labels agree with those of a published row."""
+    rows: int
+    published_rows: int
+    any_order: float
+    """The distance when both rows are sorted first: what no order of the bins can better."""
+    readings: list[Reading]
+    """Best first."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def compare(
+    X: np.ndarray, D: np.ndarray, published_X: np.ndarray, published_D: np.ndarray
+) -> Comparison:
+    """``X`` must have scikit-image's order of bins. Rows find each other by their labels."""
+    if X.shape[1] != BINS or published_X.shape[1] != BINS or D.shape[1] != published_D.shape[1]:
+        raise UserError(
+            f"cannot compare {X.shape[1]} features and {D.shape[1]} labels with "
+            f"{published_X.shape[1]} and {published_D.shape[1]}; LBP has {BINS} features."
+        )
+    ours, theirs = _matched(D, published_D)
+    if not len(ours):
+        raise UserError("no row has the labels of a published row: are these the same ratings?")
+    A, B = X[ours], published_X[theirs]
+    readings = [_reading(name, A[:, bins], B) for name, bins in _orders().items()]
+    return Comparison(
+        matched=len(ours),
+        rows=len(X),
+        published_rows=len(published_X),
+        any_order=_distance(np.sort(A, axis=1), np.sort(B, axis=1)),
+        readings=sorted(readings, key=lambda reading: reading.distance),
+    )
+
+
+def _matched(D: np.ndarray, published: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    from scipy.optimize import linear_sum_assignment
+
+    gaps = np.abs(D[:, None, :] - published[None, :, :]).max(axis=2)
+    ours, theirs = linear_sum_assignment(gaps)
+    near = gaps[ours, theirs] <= SAME_LABELS
+    return ours[near], theirs[near]
+
+
+def _orders() -> dict[str, np.ndarray]:
+    """scikit-image's order, and ascending codes for every first point and both directions."""
+    found = {"runs": np.arange(BINS)}
+    for clockwise in (False, True):
+        for first in range(POINTS):
+            numbers = [_renumbered(code, first, clockwise) for code in patterns()]
+            direction = "with the clock" if clockwise else "against the clock"
+            name = f"codes, point 0 at {360 * first / POINTS:g} degrees, {direction}"
+            found[name] = np.append(np.argsort(numbers), BINS - 1)
+    return found
+
+
+def _renumbered(code: int, first: int, clockwise: bool) -> int:
+    """The number of a pattern if counting began at point ``first``."""
+    step = -1 if clockwise else 1
+    return sum(1 << k for k in range(POINTS) if code >> ((first + step * k) % POINTS) & 1)
+
+
+def _reading(order: str, A: np.ndarray, B: np.ndarray) -> Reading:
+    gaps = np.abs(A[:, None, :] - B[None, :, :]).sum(axis=2)
+    own = np.diag(gaps)
+    return Reading(order, float(own.mean() / 2), float((own <= gaps.min(axis=1)).mean()))
+
+
+def _distance(A: np.ndarray, B: np.ndarray) -> float:
+    return float(np.abs(A - B).sum(axis=1).mean() / 2)

@@ -1,0 +1,175 @@
+"""What this machine has for the workflow: each line says what it means and what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from ldlrepro import config, plan
+from ldlrepro.core.errors import ELSEWHERE
+from ldlrepro.core.findings import BAD, GOOD, NOTE, Finding
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.train.inputs import is_fetched
+
+ROOM_GB = 5
+"""Raw and prepared data of everything public, results and MLflow of all papers: below 4 GB."""
+SECONDS_FOR_SLURM = 5
+
+
+def examine(workspace: Workspace) -> Iterator[Finding]:
+    """Look at everything that the workflow needs, one line after the other."""
+    yield from _python()
+    yield from _packages()
+    yield from _room(workspace)
+    yield from _machine()
+    yield from _slurm()
+    yield from _gpu()
+    yield from _data(workspace)
+    yield from _weights(workspace)
+    yield from _tracking()
+
+
+def _python() -> Iterator[Finding]:
+    found = ".".join(map(str, sys.version_info[:3]))
+    good = sys.version_info >= (3, 11)
+    do = "new enough" if good else "3.11 or newer is needed: `make setup PYTHON=...`"
+    yield Finding("Python", GOOD if good else BAD, found, do)
+
+
+def _packages() -> Iterator[Finding]:
+    lock = config.project_root() / "envs" / "lock.txt"
+    pins = re.findall(r"(?m)^([A-Za-z0-9_.-]+)==(\S+)", lock.read_text(encoding="utf-8"))
+    wrong = [name for name, version in pins if _installed(name) != version]
+    if not wrong:
+        do = "numbers can agree with the reference to the last bit"
+        yield Finding("packages", GOOD, f"all {len(pins)} as in envs/lock.txt", do)
+        return
+    shown = ", ".join(wrong[:4]) + (" ..." if len(wrong) > 4 else "")
+    yield Finding(
+        "packages",
+        NOTE,
+        f"{len(wrong)} of {len(pins)} missing or of another version: {shown}",
+        "bits may differ from the reference; `make setup` installs the pinned ones in .venv",
+    )
+
+
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _room(workspace: Workspace) -> Iterator[Finding]:
+    for folder in (workspace.data, workspace.results):
+        place = folder if folder.exists() else Path()
+        free = shutil.disk_usage(place).free / 1e9
+        writable = os.access(place, os.W_OK)
+        state = GOOD if free > ROOM_GB and writable else BAD
+        do = f"{'enough' if free > ROOM_GB else 'make room'}: everything takes up to {ROOM_GB} GB"
+        if not writable:
+            do = f"you may not write here: work in another folder, {ELSEWHERE}"
+        yield Finding(f"{folder}/", state, f"{free:.0f} GB free", do)
+
+
+def _machine() -> Iterator[Finding]:
+    cores = len(os.sched_getaffinity(0))
+    do = f"`ldlrepro schedule PAPER --cores {cores}` tells how long a paper takes on them"
+    yield Finding("cores", GOOD if cores > 1 else NOTE, str(cores), do)
+    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
+    units = {unit for paper in config.paper_ids() for unit in plan.paper_units(paper)}
+    most, unit = max((plan.resources(unit)["mem_mb"], unit) for unit in units)
+    asks = f"the largest, {unit.method} on {unit.dataset}, asks for {most / 1000:.0f} GB"
+    do = f"every unit fits: {asks}" if have > most else f"not every unit fits: {asks}"
+    yield Finding("memory", GOOD if have > most else NOTE, f"{have / 1000:.0f} GB", do)
+
+
+def _slurm() -> Iterator[Finding]:
+    here = "units run on this machine: snakemake --cores all PAPER"
+    if not shutil.which("sbatch"):
+        yield Finding("SLURM", NOTE, "none", here)
+    elif partitions := _partitions():
+        do = "snakemake --profile profiles/slurm PAPER sends units there; see docs/cluster.md"
+        yield Finding("SLURM", GOOD, f"partitions {' '.join(partitions)}", do)
+    else:
+        yield Finding(
+            "SLURM", NOTE, "programs here, no controller answers", f"{here}; or ask `sinfo`"
+        )
+
+
+def _partitions() -> list[str]:
+    """As the controller tells them; none where no controller does, which may take its time."""
+    ask = ["sinfo", "-h", "-o", "%P"]
+    try:
+        told = subprocess.run(ask, capture_output=True, text=True, timeout=SECONDS_FOR_SLURM)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return told.stdout.split() if told.returncode == 0 else []
+
+
+def _gpu() -> Iterator[Finding]:
+    if not shutil.which("nvidia-smi"):
+        yield Finding("GPU", NOTE, "none", "only the deep image methods want one")
+        return
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.split("\n")
+    cards = [line.partition(" (")[0] for line in listed if line.startswith("GPU")]
+    torch = _installed("torch")
+    if "+cpu" in torch:
+        do = f"torch {torch} cannot use it: make TORCH=gpu setup"
+        yield Finding("GPU", BAD, "; ".join(cards), do)
+    else:
+        do = "deep image methods train on it" if cards else "see what nvidia-smi says"
+        yield Finding(
+            "GPU", GOOD if cards else BAD, "; ".join(cards) or "nvidia-smi lists none", do
+        )
+
+
+def _data(workspace: Workspace) -> Iterator[Finding]:
+    from ldlrepro.data.fetch import default_mirrors, local_sources
+
+    mirrors = default_mirrors(config.load_run_config()["mirrors"])
+    here, public, licensed = [], [], []
+    for name in config.dataset_ids():
+        spec = config.load_dataset(name)
+        if spec["reader"].startswith(("drawn", "toy", "synthetic")) or "generator" in spec:
+            continue
+        if is_fetched(name, workspace) or local_sources(name, workspace.data, mirrors):
+            here.append(name)
+        elif any(file.get("urls") for file in spec.get("files", [])):
+            public.append(name)
+        else:
+            licensed.append(name)
+    do = f"ready to use: {' '.join(here)}" if here else "a workflow fetches what it needs"
+    yield Finding("data here", GOOD if here else NOTE, str(len(here)), do)
+    if public:
+        do = f"a workflow fetches what it needs; now: ldlrepro fetch {' '.join(public)}"
+        yield Finding("to download", NOTE, str(len(public)), do)
+    if licensed:
+        do = f"not public; see docs/images.md and how_to_get of {', '.join(licensed)}"
+        yield Finding("to apply for", NOTE, str(len(licensed)), do)
+
+
+def _weights(workspace: Workspace) -> Iterator[Finding]:
+    folder = workspace.data / "manual" / "weights"
+    files = sorted(path.name for path in folder.glob("*") if path.is_file())
+    if files:
+        yield Finding("weights", GOOD, ", ".join(files), "their SHA-256 is compared before use")
+    else:
+        yield Finding("weights", NOTE, "none", f"only deep methods want them, in {folder}/")
+
+
+def _tracking() -> Iterator[Finding]:
+    from ldlrepro.track.sync import open_hint
+
+    uri = config.tracking_uri(config.load_run_config())
+    database = Path(uri.removeprefix("sqlite:///"))
+    if uri.startswith("sqlite:///") and not database.is_file():
+        yield Finding("MLflow", NOTE, "nothing tracked yet", "every paper is once it is finished")
+    else:
+        yield Finding("MLflow", GOOD, "tracked runs", open_hint(uri))

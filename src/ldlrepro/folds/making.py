@@ -1,0 +1,76 @@
+"""The folds of a protocol on a data set, whatever its scheme, with the search for leaks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.core.errors import UserError
+from ldlrepro.core.files import write_text
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.data.dataset import Dataset, DataUnavailable
+from ldlrepro.data.photographs import rows_to_compare
+from ldlrepro.data.registry import load_ready
+from ldlrepro.folds import leaks, parts
+from ldlrepro.folds.splits import Fold, folds_digest, folds_seed, make_folds, write_folds
+
+Protocol = Mapping[str, Any]
+"""A protocol's definition in its paper's file."""
+
+
+def write_protocol_folds(
+    protocol: str, definition: Protocol, dataset: str, seed: int, workspace: Workspace
+) -> str:
+    """Make the folds, look for leaks, write both; return what was found, in words.
+
+    ``seed`` is the workflow's. Data that are not here give an empty file that says why.
+    """
+    meta: dict[str, object] = {"protocol": protocol, "dataset": dataset}
+    made: list[Fold] = []
+    try:
+        data = load_ready(workspace.ready(dataset))
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{error.filename}: no such file. Type `ldlrepro fetch {dataset}` and "
+            f"`ldlrepro prepare {dataset}` first."
+        ) from None
+    except DataUnavailable as error:
+        found: dict[str, Any] = {"available": False, "text": str(error)}
+    else:
+        made = protocol_folds(protocol, definition, data, seed, workspace)
+        report = leaks.check_leaks(rows_to_compare(data, workspace.data), data.D, made, data.groups)
+        if report.broken:
+            raise UserError(f"protocol {protocol} on {dataset}: {report.text()}")
+        found = {"available": True, **report.to_dict()}
+        meta |= {
+            "data_sha256": data.fingerprint["data_sha256"],
+            "folds_sha256": folds_digest(made),
+            "seed": [str(part) for part in folds_seed(seed, protocol, dataset)],
+        }
+    write_folds(workspace.folds(protocol, dataset), made, meta)
+    text = json.dumps({**meta, **found}, indent=1, sort_keys=True) + "\n"
+    write_text(workspace.leaks(protocol, dataset), text)
+    return f"{protocol} on {dataset}: {len(made)} folds; leaks: {found['text']}"
+
+
+def protocol_folds(
+    protocol: str, definition: Protocol, data: Dataset, seed: int, workspace: Workspace
+) -> list[Fold]:
+    """Return all folds; where authors of photographs made parts, these are read from the data."""
+    if definition["scheme"] == parts.SCHEME:
+        return parts.make_folds(definition, data.id, workspace.data)
+    groups = data.groups
+    if groups is not None and definition["scheme"] == "leave_one_group_out":
+        groups = bundled(groups, definition.get("folds"))
+    return make_folds(definition, len(data.D), folds_seed(seed, protocol, data.id), groups)
+
+
+def bundled(groups: np.ndarray, count: int | None) -> np.ndarray:
+    """Put whole persons, in their order, into ``count`` bundles of as many persons each."""
+    if count is None:
+        return groups
+    persons, number = np.unique(groups, return_inverse=True)
+    return number * count // len(persons)

@@ -1,0 +1,35 @@
+"""Folds by the parts that the authors of a set of photographs have made: train here, test there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.core.errors import UserError
+from ldlrepro.folds.splits import Fold
+
+SCHEME = "parts"
+
+
+def make_folds(protocol: Mapping[str, Any], dataset: str, data_dir: Path) -> list[Fold]:
+    """One fold: ``train_part`` and ``test_part`` of the data set's images."""
+    from ldlrepro.data.images.reading import faces_table, load_faces
+
+    if not faces_table(dataset, data_dir).is_file():
+        raise UserError(f"scheme: {SCHEME} needs photographs whose authors made parts: {dataset}")
+    faces = load_faces(dataset, data_dir)
+    train, test = (_rows(faces, protocol[f"{side}_part"], dataset) for side in ("train", "test"))
+    return [Fold(0, 0, train, np.array([], dtype=np.int64), test)]
+
+
+def _rows(faces: Any, part: str, dataset: str) -> np.ndarray:
+    rows: np.ndarray = faces.rows_of(part)
+    if not len(rows):
+        known = sorted({face.subset for face in faces.faces if face.subset})
+        raise UserError(
+            f"{dataset}: no image is in the part '{part}'. There are: {', '.join(known) or 'none'}"
+        )
+    return rows

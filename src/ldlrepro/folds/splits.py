@@ -1,0 +1,168 @@
+"""Who is in which fold: index arrays made once per protocol and data set, shared by all methods."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.core.checksums import array_sha256
+from ldlrepro.core.errors import UserError
+from ldlrepro.core.files import atomically
+from ldlrepro.core.seeds import rng_for
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Row indices of one fold. ``validation`` is a part of ``train``, or empty."""
+
+    repeat: int
+    fold: int
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+
+    @property
+    def fitting(self) -> np.ndarray:
+        """Training rows without the validation rows: what candidates are fitted on."""
+        return np.setdiff1d(self.train, self.validation)
+
+
+def count_folds(protocol: Mapping[str, Any]) -> int | None:
+    """Number of runs per method; None where only the data know how many groups there are."""
+    if protocol["scheme"] == "kfold":
+        return int(protocol["folds"]) * int(protocol.get("repeats", 1))
+    if protocol["scheme"] == "shuffle_split":
+        return int(protocol["repeats"])
+    return None
+
+
+def make_folds(
+    protocol: Mapping[str, Any],
+    n: int,
+    seed_parts: tuple[object, ...],
+    groups: np.ndarray | None = None,
+) -> list[Fold]:
+    """All folds of a protocol on a data set of ``n`` rows; deterministic in ``seed_parts``."""
+    scheme = protocol["scheme"]
+    if scheme == "kfold":
+        parts = list(_kfold(n, int(protocol["folds"]), int(protocol.get("repeats", 1)), seed_parts))
+    elif scheme == "shuffle_split":
+        parts = list(_shuffle(n, protocol["train_share"], int(protocol["repeats"]), seed_parts))
+    else:
+        parts = list(_leave_one_group_out(groups))
+    validation = protocol.get("validation", "none")
+    if validation == "next_fold" and scheme != "kfold":
+        raise UserError("validation: next_fold needs scheme: kfold; take holdout or none")
+    folds = []
+    for repeat, number, test, following in parts:
+        train = np.setdiff1d(np.arange(n), test)
+        if len(train) == 0:
+            raise UserError("all rows belong to one person: leaving it out leaves none to train on")
+        held = np.array([], dtype=np.int64)
+        if validation == "next_fold":
+            held = following
+        elif validation == "holdout":
+            size = max(1, round(len(train) * protocol.get("validation_share", 0.1)))
+            rng = rng_for(*seed_parts, "validation", repeat, number)
+            held = np.sort(rng.choice(train, size=size, replace=False))
+        if len(held) == len(train):
+            raise UserError(
+                f"validation: {validation} takes all {len(train)} training rows and leaves none to "
+                "fit candidates on; ask for more folds or a smaller validation_share"
+            )
+        folds.append(Fold(repeat, number, train, held, test))
+    return folds
+
+
+_Part = tuple[int, int, np.ndarray, np.ndarray]
+
+
+def _kfold(n: int, count: int, repeats: int, seed_parts: tuple[object, ...]) -> Iterator[_Part]:
+    if n < count:
+        raise UserError(f"{count} folds need at least {count} rows, there are {n}")
+    for repeat in range(repeats):
+        order = rng_for(*seed_parts, "kfold", repeat).permutation(n)
+        tests = [np.sort(part) for part in np.array_split(order, count)]
+        for fold in range(count):
+            yield repeat, fold, tests[fold], tests[(fold + 1) % count]
+
+
+def _shuffle(
+    n: int, train_share: float, repeats: int, seed_parts: tuple[object, ...]
+) -> Iterator[_Part]:
+    n_train = round(n * train_share)
+    if not 0 < n_train < n:
+        raise UserError(f"train_share {train_share} leaves an empty part of {n} rows")
+    nothing = np.array([], dtype=np.int64)
+    for repeat in range(repeats):
+        order = rng_for(*seed_parts, "shuffle_split", repeat).permutation(n)
+        yield repeat, 0, np.sort(order[n_train:]), nothing
+
+
+def _leave_one_group_out(groups: np.ndarray | None) -> Iterator[_Part]:
+    if groups is None:
+        raise UserError("leave_one_group_out needs a data set that says who each row belongs to")
+    nothing = np.array([], dtype=np.int64)
+    for number, group in enumerate(np.unique(groups)):
+        yield 0, number, np.flatnonzero(groups == group), nothing
+
+
+# ---------------------------------------------------------------------- files
+
+
+def write_folds(path: Path, folds: list[Fold], meta: Mapping[str, Any]) -> None:
+    """``meta`` must hold data_sha256, so that folds are never used on other rows."""
+    arrays: dict[str, np.ndarray] = {"meta": np.array(json.dumps(dict(meta), sort_keys=True))}
+    for f in folds:
+        name = f"r{f.repeat:03d}_f{f.fold:03d}"
+        arrays[f"{name}_train"] = f.train
+        arrays[f"{name}_validation"] = f.validation
+        arrays[f"{name}_test"] = f.test
+
+    def write(temporary: Path) -> None:
+        with open(temporary, "wb") as handle:
+            np.savez_compressed(handle, **arrays)  # type: ignore[arg-type]
+
+    atomically(path, write)
+
+
+def read_folds(path: Path) -> tuple[list[Fold], dict[str, Any]]:
+    with np.load(path, allow_pickle=False) as stored:
+        meta = json.loads(str(stored["meta"]))
+        names = {key.rpartition("_")[0] for key in stored.files if key != "meta"}
+        folds = [
+            Fold(
+                *_numbers(name),
+                stored[f"{name}_train"],
+                stored[f"{name}_validation"],
+                stored[f"{name}_test"],
+            )
+            for name in sorted(names, key=_numbers)
+        ]
+    return folds, meta
+
+
+def _numbers(name: str) -> tuple[int, int]:
+    """Repeat and fold; there may be more than 999 of either, a fold per person for example."""
+    repeat, fold = name.split("_")
+    return int(repeat[1:]), int(fold[1:])
+
+
+def folds_digest(folds: list[Fold]) -> str:
+    """Of the indices alone; the same folds have the same digest in any file."""
+    joined = [
+        np.concatenate(
+            [[f.repeat, f.fold, len(f.train), len(f.validation)], f.train, f.validation, f.test]
+        )
+        for f in folds
+    ]
+    return array_sha256(np.concatenate(joined).astype(np.int64))
+
+
+def folds_seed(seed: int, protocol_id: str, dataset: str) -> tuple[object, ...]:
+    return (seed, "folds", protocol_id, dataset)

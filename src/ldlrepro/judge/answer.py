@@ -1,0 +1,313 @@
+"""One answer per paper: every score, verdict and claim, judged once and kept as a file.
+
+The rule ``compare`` writes it. Figures, report, tracking, audit and the command line read it; none
+of them judges anything itself.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from ldlrepro import config, experiments, plan
+from ldlrepro.config import plugins
+from ldlrepro.core.errors import UserError
+from ldlrepro.core.files import atomically
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.data.images.faces import KINDS
+from ldlrepro.judge.bands import bands_of, with_bands
+from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.judge.claims import ClaimRow, claim_rows
+from ldlrepro.judge.comparisons import Evidence
+from ldlrepro.judge.persons import PersonsApart, persons_apart
+from ldlrepro.judge.reference import chosen_units, reference_units
+from ldlrepro.judge.scores import (
+    LOCAL,
+    Units,
+    UnitScores,
+    best_source,
+    expected_folds,
+    is_complete,
+    local_units,
+)
+from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.plan import sweeps
+from ldlrepro.train.records import FAILED, UNAVAILABLE
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Scores of one setting in the folds that all measured settings share."""
+
+    line: Any
+    x: Any
+    scores: list[float]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A printed figure whose points are units: a measure against a parameter."""
+
+    number: str
+    title: str
+    metric: str
+    x: str
+    """Name of the parameter on the horizontal axis."""
+    line: str
+    """Name of the parameter that tells lines apart, or ''."""
+    points: list[CurvePoint]
+    of_folds: int
+    """How many folds a finished point has."""
+
+    @property
+    def values(self) -> dict[tuple[Any, Any], list[float]]:
+        """Return the scores by (line, x)."""
+        return {(point.line, point.x): point.scores for point in self.points}
+
+    def few_folds(self) -> str:
+        """Return '2 of 10 folds' while some are missing."""
+        folds = len(self.points[0].scores) if self.points else 0
+        return f"{folds} of {self.of_folds} folds" if folds < self.of_folds else ""
+
+    def means(self) -> dict[tuple[Any, Any], float]:
+        return {point: statistics.fmean(values) for point, values in self.values.items()}
+
+
+@dataclass(frozen=True)
+class Photographs:
+    """A set of photographs that a paper's runs use, and what was wrong with its images."""
+
+    dataset: str
+    used: int
+    persons: int
+    problems: list[tuple[str, int, str]]
+    """(kind, how many images, what it means)."""
+    table: Path
+    """A line for every image."""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A unit that ran here and failed, or lacked something."""
+
+    unit: tuple[str, str, str]
+    status: str
+    errors: list[str]
+    folds: int
+    records: list[Path]
+
+
+@dataclass(frozen=True)
+class PaperAnswer:
+    """What was measured and judged of one paper: local records first, then the reference."""
+
+    paper: str
+    rows: list[VerdictRow]
+    """A verdict for every printed number, in printed order."""
+    units: list[UnitScores]
+    claims: list[ClaimRow]
+    curves: list[Curve]
+    experiments: dict[str, dict[str, Any]]
+    """What experiments measured, by their id."""
+    persons: list[PersonsApart]
+    """The same methods with persons kept apart."""
+    photographs: list[Photographs]
+    leaks: list[tuple[str, str, str]]
+    """(protocol, data set, what the search for leaks found)."""
+    troubles: list[Trouble] = field(default_factory=list)
+    own_files: list[str] = field(default_factory=list)
+    """Ids of the user's own methods, data sets and measures that were known."""
+
+    def unit(self, key: tuple[str, str, str]) -> UnitScores | None:
+        return next((unit for unit in self.units if unit.key == key), None)
+
+
+# ---------------------------------------------------------------------- judging
+
+
+def judge_paper(paper: str, workspace: Workspace) -> PaperAnswer:
+    """Score every record of a paper, judge every printed number, test every claim."""
+    tree = config.load_paper(paper)
+    units = plan.paper_units(paper)
+    local, reference = local_units(workspace, units), maintainers_units()
+    measured = experiments.read_all(paper, workspace.results)
+    chosen = chosen_units(units, local, reference)
+    rows = with_bands(verdict_rows(paper, local, reference, measured), bands_of(chosen))
+    curves = figure_curves(paper, local, reference)
+    evidence = Evidence(
+        rows,
+        {curve.number: curve.means() for curve in curves},
+        measured,
+        {unit.key: unit for unit in chosen},
+        {curve.number: tree["figures"][curve.number]["dataset"] for curve in curves},
+        {curve.number: curve.few_folds() for curve in curves},
+    )
+    return PaperAnswer(
+        paper=paper,
+        rows=rows,
+        units=chosen,
+        claims=claim_rows(paper, tree.get("claims", []), evidence),
+        curves=curves,
+        experiments=measured,
+        persons=persons_apart(chosen),
+        photographs=_photographs(workspace, units),
+        leaks=_leaks(workspace, units),
+        troubles=list(_troubles(local.values())),
+        own_files=_own_files(),
+    )
+
+
+@cache
+def maintainers_units() -> Units:
+    """Return every unit of ``reference/``."""
+    return reference_units(config.project_root() / "reference")
+
+
+def figure_curves(paper: str, local: Units, reference: Units) -> list[Curve]:
+    """Return the figures whose points are units, with the points that have been measured."""
+    curves = []
+    for number, figure in config.load_paper(paper).get("figures", {}).items():
+        if "x" not in figure:
+            continue
+        scores, of_folds = {}, 0
+        for point, unit in plan.figure_units(paper, figure).items():
+            scored = best_source(unit, local, reference)
+            if scored and (by_fold := scored.by_fold(figure["metric"])):
+                scores[point.line, point.x] = by_fold
+                of_folds = expected_folds(unit, scored)
+        shared = set.intersection(*map(set, scores.values())) if scores else set()
+        points = [
+            CurvePoint(line, x, [value for fold, value in by_fold.items() if fold in shared])
+            for (line, x), by_fold in scores.items()
+            if shared
+        ]
+        line = next(iter(figure.get("lines", {"": []})))
+        x = sweeps.x_parameter(figure)
+        curves.append(Curve(number, figure["title"], figure["metric"], x, line, points, of_folds))
+    return curves
+
+
+def _photographs(workspace: Workspace, units: Iterable[plan.Unit]) -> list[Photographs]:
+    """Tell what preparing the sets of photographs found, where they are here."""
+    found = []
+    for dataset in sorted({unit.dataset for unit in units}):
+        table = workspace.data / "ready" / f"{dataset}.images.csv"
+        if not table.is_file():
+            continue
+        facts = workspace.ready(dataset).with_suffix(".json").read_text(encoding="utf-8")
+        about = json.loads(facts)["images"]
+        problems = [(kind, count, KINDS[kind]) for kind, count in about["problems"].items()]
+        found.append(Photographs(dataset, about["used"], about["persons"], problems, table))
+    return found
+
+
+def _leaks(workspace: Workspace, units: Iterable[plan.Unit]) -> list[tuple[str, str, str]]:
+    found = []
+    for protocol, dataset in sorted({(unit.protocol, unit.dataset) for unit in units}):
+        path = workspace.leaks(protocol, dataset)
+        if path.is_file():
+            facts = json.loads(path.read_text(encoding="utf-8"))
+            if facts["available"]:
+                found.append((protocol, dataset, facts["text"]))
+    return found
+
+
+def _troubles(units: Iterable[UnitScores]) -> Iterator[Trouble]:
+    for unit in units:
+        for status in (FAILED, UNAVAILABLE):
+            if errors := [row.error for row in unit.rows if row.status == status]:
+                yield Trouble(unit.key, status, errors, len(unit.rows), unit.files)
+
+
+def _own_files() -> list[str]:
+    return sorted(f"{kind} {name}" for kind in plugins.DECISIVE_KEY for name in plugins.files(kind))
+
+
+def complete_here(answer: PaperAnswer) -> dict[tuple[str, str, str], list[Path]]:
+    """Return the records of units whose every fold was computed here."""
+    return {
+        unit.key: unit.files
+        for unit in answer.units
+        if unit.source == LOCAL and is_complete(plan.Unit(*unit.key), unit)
+    }
+
+
+# ---------------------------------------------------------------------- the file
+
+
+@cache
+def _format() -> Any:
+    from pydantic import ConfigDict, TypeAdapter
+
+    # In a tuple, for a dataclass itself takes no configuration; JSON has no number for NaN.
+    return TypeAdapter(tuple[PaperAnswer], config=ConfigDict(ser_json_inf_nan="strings"))
+
+
+def write_answer(answer: PaperAnswer, path: Path) -> None:
+    """Write an answer as JSON, in the same bytes whenever it says the same."""
+    text = _format().dump_json((answer,)) + b"\n"
+    atomically(path, lambda temporary: temporary.write_bytes(text))
+
+
+def read_answer(path: Path) -> PaperAnswer:
+    """Read what ``write_answer`` wrote."""
+    from pydantic import ValidationError
+
+    again = f"Remove it and give the same command again:\n  rm {path}"
+    try:
+        (answer,) = _format().validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file. Type `ldlrepro compare PAPER` first.") from None
+    except ValidationError as error:
+        what = error.errors()[0]
+        where = ".".join(map(str, what["loc"]))
+        raise UserError(f"{path}: not an answer ({where} {what['msg']}). {again}") from None
+    return cast(PaperAnswer, answer)
+
+
+def current_answer(paper: str, workspace: Workspace) -> PaperAnswer:
+    """Return the answer of now: the workflow's, or one that is judged here and kept.
+
+    As with make, an answer is of now if it is newer than everything it rests on. What is judged
+    outside the workflow lies in ``results/answers``, so that no file of the workflow is changed.
+    """
+    newest = max(map(_changed, _rests_on(paper, workspace)), default=0)
+    mine = workspace.results / "answers" / f"{paper}.json"
+    for path in (workspace.answer(paper), mine):
+        if _changed(path) > newest:
+            answer = read_answer(path)
+            if answer.own_files == _own_files():
+                return answer
+    answer = judge_paper(paper, workspace)
+    try:
+        write_answer(answer, mine)
+    except OSError:  # a folder where only the workflow may write; the answer stands all the same
+        return answer
+    return answer
+
+
+def _changed(path: Path) -> int:
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
+def _rests_on(paper: str, workspace: Workspace) -> Iterator[Path]:
+    """Yield the files that an answer is made of, and their folders, for a file may be gone."""
+    root = config.project_root()
+    protocols = {unit.protocol for unit in plan.paper_units(paper)}
+    folders = [
+        root / "config",
+        root / "reference",
+        Path(__file__).parents[1],
+        workspace.data / "ready",
+        workspace.results / "experiments" / paper,
+        *(workspace.results / part / name for part in ("folds", "units") for name in protocols),
+        *plugins.folders(),
+    ]
+    for folder in folders:
+        yield folder
+        yield from (path for path in folder.rglob("*") if "__pycache__" not in path.parts)

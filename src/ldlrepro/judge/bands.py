@@ -1,0 +1,120 @@
+"""What the choice of folds alone changes: bands over many fold seeds.
+
+A protocol with ``noise_of`` repeats another one with other seeds. A printed number outside the band
+of every setting of its method is not explained by unlucky folds; a measured number far better than
+its own band was hardly measured on folds of the same kind.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ldl import metrics
+from ldlrepro import plan
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.verdicts import INSIDE, OUTSIDE, VerdictRow, half_unit
+
+FEWEST_SEEDS = 5
+CHANCE = 1e-3
+"""How often a measured mean may look too good by chance."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Means over the folds of one measure, seed by seed."""
+
+    method: str
+    measure: str
+    means: tuple[float, ...]
+
+    @property
+    def low(self) -> float:
+        return min(self.means)
+
+    @property
+    def high(self) -> float:
+        return max(self.means)
+
+    def holds(self, printed: str) -> bool:
+        """Whether a number that prints like this may lie inside."""
+        room = half_unit(printed)
+        return self.low - room <= float(printed) <= self.high + room
+
+    def too_good(self, measured: float) -> bool:
+        """One-sided: better than a further seed is, but for one time in a thousand."""
+        from scipy.stats import t
+
+        n = len(self.means)
+        gain = measured - statistics.fmean(self.means)
+        if metrics.BETTER[self.measure] == "lower":
+            gain = -gain
+        spread = statistics.stdev(self.means) * (1 + 1 / n) ** 0.5
+        return gain > spread * float(t.isf(CHANCE, n - 1)) + 1e-12
+
+
+Bands = dict[tuple[str, str], list[Band]]
+"""By (protocol whose seeds were varied, data set): every method and measure."""
+
+
+def bands_of(units: Iterable[UnitScores]) -> Bands:
+    found: Bands = {}
+    for unit in units:
+        protocol = plan.protocol(unit.protocol).get("noise_of")
+        if not protocol:
+            continue
+        mine = found.setdefault((protocol, unit.dataset), [])
+        for measure in metrics.BETTER:
+            means = _means(unit, measure)
+            if len(means) >= FEWEST_SEEDS:
+                mine.append(Band(unit.method, measure, means))
+    return found
+
+
+def _means(unit: UnitScores, measure: str) -> tuple[float, ...]:
+    by_seed: dict[int, list[float]] = {}
+    for row, value in zip(unit.rows, unit.scores[measure], strict=True):
+        by_seed.setdefault(row.repeat, []).append(value)
+    return tuple(statistics.fmean(values) for values in by_seed.values())
+
+
+def with_bands(rows: Sequence[VerdictRow], bands: Bands) -> list[VerdictRow]:
+    """Each row with what is known of its fold seeds."""
+    return [replace(row, fold_seeds=_words(row, bands)) for row in rows]
+
+
+def _words(row: VerdictRow, bands: Bands) -> str:
+    """Which settings of the row's method reach the printed number with some seed."""
+    if not row.printed or row.metric not in metrics.BETTER:
+        return ""
+    family = row.method_id.partition("@")[0]
+    mine = [
+        band
+        for band in bands.get((row.protocol, row.unit_dataset), [])
+        if band.measure == row.metric and band.method.partition("@")[0] == family
+    ]
+    if not mine:
+        return ""
+    seeds = max(len(band.means) for band in mine)
+    if holding := [band.method for band in mine if band.holds(row.printed)]:
+        return f"{INSIDE} of {seeds} fold seeds with {', '.join(holding)}"
+    spans = ", ".join(f"{band.method} {band.low:.4g} to {band.high:.4g}" for band in mine)
+    return f"{OUTSIDE} of {seeds} fold seeds: {spans}"
+
+
+def too_good(unit: UnitScores, bands: Bands) -> str:
+    """The measures that no seed explains; '' if none. None of them may be: it smells of a leak."""
+    found = [
+        band.measure
+        for band in bands.get((unit.protocol, unit.dataset), [])
+        if band.method == unit.method
+        and (values := unit.values(band.measure))
+        and band.too_good(statistics.fmean(values))
+    ]
+    return ", ".join(found)
+
+
+def has_band(unit: UnitScores, bands: Bands) -> bool:
+    mine = bands.get((unit.protocol, unit.dataset), [])
+    return any(band.method == unit.method for band in mine)

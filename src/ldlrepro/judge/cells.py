@@ -1,0 +1,162 @@
+"""Puts the measured number beside each printed one."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+from ldlrepro import config, plan
+from ldlrepro.judge.other_numbers import TIMES, YARDSTICK, Experiments, MeasuredBy
+from ldlrepro.judge.reference import same_bits
+from ldlrepro.judge.scores import (
+    LOCAL,
+    Units,
+    UnitScores,
+    best_source,
+    expected_folds,
+    unavailable_reason,
+)
+from ldlrepro.judge.verdicts import MISPRINT, NOT_RUN, QUOTED, VerdictRow, band, deviation, judge
+from ldlrepro.train.records import FAILED
+
+RANDOM_WEIGHTS = (
+    "a trial: its network began from random weights, so no number of the paper is judged"
+)
+
+
+def verdict_rows(
+    paper: str, local: Units, reference: Units, experiments: Experiments | None = None
+) -> list[VerdictRow]:
+    """A verdict for every printed number of a paper, in printed order."""
+    misprints = _misprints(paper)
+    measured = MeasuredBy(paper, experiments or {})
+    return [_verdict(cell, local, reference, measured, misprints) for cell in plan.cells(paper)]
+
+
+def _verdict(
+    cell: plan.Cell,
+    local: Units,
+    reference: Units,
+    experiments: MeasuredBy,
+    misprints: Mapping[tuple[str, ...], dict[str, Any]],
+) -> VerdictRow:
+    row = cell.row
+    wrong = misprints.get(_cell_key(row), {})
+    base: dict[str, Any] = {
+        "paper": row["paper"],
+        "table": row["table"],
+        "dataset": row["dataset"],
+        "setting": row["setting"],
+        "method": row["method"],
+        "metric": row["metric"],
+        "printed": row["mean"],
+        "printed_std": row["std"],
+        "better": row["better"],
+        "note": "; ".join(filter(None, [cell.note, row["note"], experiments.note(cell)])),
+    }
+    if cell.unit is not None:
+        base |= {
+            "protocol": cell.unit.protocol,
+            "method_id": cell.unit.method,
+            "unit_dataset": cell.unit.dataset,
+        }
+    scored = best_source(cell.unit, local, reference) if cell.unit else None
+    measured = (
+        _measured(cell, scored, local, reference, experiments) if scored else experiments.of(cell)
+    )
+    std = wrong.get("std_reads", row["std"])
+    if measured:
+        width = band(row["mean"], std, measured["measured_std"])
+        measured |= {
+            "band": width,
+            "deviation": deviation(measured["measured"], row["mean"]),
+        }
+    if wrong and "std_reads" not in wrong:
+        return VerdictRow(**base, **measured, verdict=MISPRINT, reason=wrong["proof"])
+    if plan.is_quoted(row):
+        reason = f"the paper takes it from {row['quoted_from']}"
+        return VerdictRow(**base, **measured, verdict=QUOTED, reason=reason)
+    if measured and experiments.is_yardstick(cell):
+        return VerdictRow(**base, **measured, verdict=NOT_RUN, reason=YARDSTICK)
+    if not measured:
+        reason = experiments.why_not(cell) if cell.experiment else _why_not(cell, scored)
+        return VerdictRow(**base, verdict=NOT_RUN, reason=reason)
+    if scored and _began_from_nothing(scored):
+        return VerdictRow(**base, **measured, verdict=NOT_RUN, reason=RANDOM_WEIGHTS)
+    verdict = judge(measured["measured"], row["mean"], width, row["better"])
+    return VerdictRow(**base, **measured, verdict=verdict)
+
+
+def _measured(
+    cell: plan.Cell,
+    scored: UnitScores,
+    local: Units,
+    reference: Units,
+    experiments: MeasuredBy,
+) -> dict[str, Any]:
+    if cell.row["metric"] in TIMES:
+        values = experiments.seconds(cell, scored, local, reference)
+    elif cell.base is None:
+        values = scored.values(cell.row["metric"])
+    else:
+        values = _differences(cell, scored, best_source(cell.base, local, reference))
+    if not values or cell.unit is None:
+        return {}
+    bits = same_bits(scored, reference.get(scored.key)) if scored.source == LOCAL else ""
+    mean, std = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
+    if scored.over_rows and len(values) == len(scored.rows):
+        # The deviation over folds of very different sizes says nothing about this mean.
+        mean, std = statistics.fmean(values, [row.n_test for row in scored.rows]), None
+    return {
+        "measured": mean,
+        "measured_std": std,
+        "n_folds": len(values),
+        "expected_folds": expected_folds(cell.unit, scored),
+        "source": scored.source,
+        "same_bits": bits,
+    }
+
+
+def _began_from_nothing(scored: UnitScores) -> bool:
+    features = config.load_dataset(scored.dataset).get("features", {})
+    trials = [row for row in scored.rows if row.params.get("random_weights")]
+    return bool(trials) or "random_weights" in features
+
+
+def _differences(cell: plan.Cell, scored: UnitScores, other: UnitScores | None) -> list[float]:
+    """Fold by fold, to the other method on the same folds."""
+    metric = cell.row["metric"].removeprefix("delta_")
+    mine, theirs = scored.values(metric), other.values(metric) if other else []
+    return [a - b for a, b in zip(mine, theirs, strict=True)] if len(mine) == len(theirs) else []
+
+
+def _why_not(cell: plan.Cell, scored: UnitScores | None) -> str:
+    if cell.skip or cell.unit is None:
+        return cell.skip
+    if scored is not None:
+        if reason := unavailable_reason(scored):
+            return reason
+        failed = [row for row in scored.rows if row.status == FAILED]
+        if failed:
+            return f"failed: {failed[0].error.strip().splitlines()[-1]}"
+        if cell.row["metric"] in TIMES:
+            return (
+                "no time to compare it with: `compared_to` of the table, run on the same kind of "
+                "processor by the same code"
+            )
+        return f"no measure of this kind yet: {cell.row['metric']}"
+    dataset = config.load_dataset(cell.unit.dataset)
+    public = any(file.get("urls") for file in dataset.get("files", []))
+    if not public and "generator" not in dataset:
+        return f"data not available: {dataset.get('how_to_get', 'no public source').strip()}"
+    return f"not run yet: snakemake --cores all {plan.protocols()[cell.unit.protocol][0]}"
+
+
+def _misprints(paper: str) -> dict[tuple[str, ...], dict[str, Any]]:
+    entries = config.load_paper(paper).get("misprints", [])
+    return {_cell_key({"setting": "", **entry}): entry for entry in entries}
+
+
+def _cell_key(row: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("table", "dataset", "setting", "method", "metric"))

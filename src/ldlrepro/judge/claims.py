@@ -1,0 +1,288 @@
+"""Sentences of a paper, tested on its printed numbers and on ours.
+
+A test counts comparisons. A claim fails when no more than half of them come out as the paper says.
+It holds when their share is at least that among the printed numbers (all, where nothing is
+printed), else it holds partly. The same comparisons are counted on both sides: those measured,
+without misprints. Tests of ranks alone take all data sets that a side has: their power hangs on it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ldlrepro.judge import claims_significance
+from ldlrepro.judge.comparisons import (
+    Count,
+    Evidence,
+    Group,
+    Value,
+    both,
+    datasets_of,
+    groups,
+    loss,
+    measured,
+    printed,
+    total,
+    why_none,
+)
+from ldlrepro.judge.verdicts import VerdictRow
+
+HOLDS, PARTLY, FAILS, UNTESTED = "holds", "holds partly", "fails", "not tested"
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """A claim, how it was tested, and what came out."""
+
+    paper: str
+    id: str
+    text: str
+    verdict: str
+    printed: str
+    """What the printed numbers say: '83 of 90', or nothing."""
+    measured: str
+    """The same of ours."""
+    evidence: str
+    """Exceptions or values, for people; the reason where it was not tested."""
+    datasets: int = 0
+    """How many data sets the verdict rests on; 0 where an experiment measured other things."""
+    stand_in: str = ""
+    """On what it was tested in place of the paper's own data."""
+
+
+def claim_rows(
+    paper: str, claims: Iterable[Mapping[str, Any]], evidence: Evidence
+) -> list[ClaimRow]:
+    return [_claim(paper, claim, evidence) for claim in claims]
+
+
+def _claim(paper: str, claim: Mapping[str, Any], evidence: Evidence) -> ClaimRow:
+    verdict, printed, measured, datasets = UNTESTED, "", "", 0
+    told = claim.get("untested", "")
+    if "test" in claim:
+        test = claim["test"]
+        on_paper, here = _TESTS[test["kind"]](test, evidence)
+        printed = str(on_paper)
+        if here.of:
+            verdict, measured, datasets = _verdict(on_paper, here), str(here), len(here.datasets)
+            told = _in_words(here)
+        else:
+            told = here.refusal or why_none(test, evidence, _names(test))
+    return ClaimRow(
+        paper,
+        claim["id"],
+        claim["text"],
+        verdict,
+        printed,
+        measured,
+        told,
+        datasets,
+        claim.get("stand_in", ""),
+    )
+
+
+def _names(test: Mapping[str, Any]) -> list[str]:
+    """All that a test compares."""
+    single = [test["method"]] if "method" in test else []
+    named = [single, test.get("methods", []), test.get("rivals", []), *test.get("pairs", [])]
+    return [name for part in named for name in part]
+
+
+def _verdict(on_paper: Count, here: Count) -> str:
+    asked = on_paper.share if on_paper.of else 1.0
+    if here.share <= 0.5:
+        return FAILS
+    return HOLDS if here.share >= asked else PARTLY
+
+
+def _in_words(here: Count) -> str:
+    more = len(here.exceptions) - 8
+    shown = "; ".join([*here.exceptions[:8], *([f"and {more} more"] if more > 0 else [])])
+    return ". ".join(part for part in (here.note, shown and f"not: {shown}") if part)
+
+
+# ---------------------------------------------------------------------- tests
+
+
+def _order(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+    """``methods`` from best to worst on every data set and measure."""
+    names, statistic = test["methods"], test.get("statistic", "mean")
+
+    def holds(group: Group, value: Value) -> bool:
+        losses = [loss(group[name], value, statistic) for name in names]
+        return all(a < b for a, b in itertools.pairwise(losses))
+
+    return both(test, holds, groups(test, evidence, names))
+
+
+def _best(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+    """``method`` before every one of ``rivals``; 'pairs' of data set, measure and rival count."""
+    statistic, jointly = test.get("statistic", "mean"), test.get("jointly", True)
+    counts = []
+    for rivals in [test["rivals"]] if jointly else [[rival] for rival in test["rivals"]]:
+
+        def holds(group: Group, value: Value, rivals: Sequence[str] = tuple(rivals)) -> bool:
+            mine = loss(group[test["method"]], value, statistic)
+            return all(mine < loss(group[name], value, statistic) for name in rivals)
+
+        found = groups(test, evidence, [test["method"], *rivals])
+        counts.append(both(test, holds, found, "" if jointly else f"before {rivals[0]}"))
+    on_paper, here = zip(*counts, strict=True)
+    return total(on_paper), total(here)
+
+
+def _advantage(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+    """The advantage over the rivals is larger (or smaller) for some data sets or measures.
+
+    An advantage is the share by which the loss is lower than the rivals' (one minus the value where
+    higher is better), averaged; each of ``values`` is compared with each of the others.
+    """
+    names = [test["method"], *test["rivals"]]
+    found = groups(test, evidence, names)
+    sign = 1 if test["is"] == "larger" else -1
+    counts = []
+    for value in (printed("mean"), measured("mean")):
+        gains: dict[str, list[float]] = {}
+        for group in found:
+            losses = {name: _distance(row, value) for name, row in group.items()}
+            mine, row = losses[test["method"]], group[test["method"]]
+            gains.setdefault(getattr(row, test["over"]), []).extend(
+                1 - mine / losses[name] for name in test["rivals"]
+            )
+        means = {key: statistics.fmean(values) for key, values in gains.items()}
+        chosen = [key for key in test["values"] if key in means]
+        others = [key for key in means if key not in test["values"]]
+        failing = tuple(
+            f"{a} ({100 * means[a]:.1f} %) and {b} ({100 * means[b]:.1f} %)"
+            for a in chosen
+            for b in others
+            if not sign * means[a] > sign * means[b]
+        )
+        of = len(chosen) * len(others)
+        counts.append(Count(of - len(failing), of, failing, datasets_of(found)))
+    return counts[0], counts[1]
+
+
+def _distance(row: VerdictRow, value: Value) -> float:
+    found = value(row)
+    assert found is not None
+    return 1 - found if row.better == "higher" else found
+
+
+def _at_most(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+    """Every number of a table is at most ``limit`` in size."""
+    rows = [r for r in evidence.rows if r.table == test["table"] and r.measured is not None]
+    counts = []
+    datasets = frozenset(row.dataset for row in rows)
+    for value in (printed("mean"), measured("mean")):
+        sizes = [(row, abs(value(row) or 0.0)) for row in rows]
+        failing = [
+            f"{row.dataset} {row.metric} ({size:.2g})"
+            for row, size in sizes
+            if size > test["limit"]
+        ]
+        counts.append(Count(len(rows) - len(failing), len(rows), tuple(failing), datasets))
+    return counts[0], counts[1]
+
+
+def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+    """Numbers of figures and experiments compared with limits; all of them have to be there."""
+    exceptions, missing = [], []
+    checks = list(single_checks(test["checks"]))
+    for check in checks:
+        value, text = _values(check, evidence)
+        low, high = check.get("at_least", -math.inf), check.get("at_most", math.inf)
+        if value is None:
+            missing.append(text)
+        elif not low <= value <= high:
+            limits = [f"at least {low:g}"] if math.isfinite(low) else []
+            limits += [f"at most {high:g}"] if math.isfinite(high) else []
+            exceptions.append(f"{text} is {value:.3g}, expected {' and '.join(limits)}")
+    of = len(checks)
+    if missing:
+        return Count(0, 0), Count(0, 0, refusal=_so_far(of, exceptions, missing))
+    figures = dict.fromkeys(check["figure"] for check in checks if "figure" in check)
+    few = [evidence.few_folds.get(figure, "") for figure in figures]
+    datasets = {check["dataset"] for check in checks if "dataset" in check}
+    datasets |= {evidence.figure_datasets[f] for f in figures if f in evidence.figure_datasets}
+    note = ", ".join(f"Figure {f} has {n}" for f, n in zip(figures, few, strict=True) if n)
+    count = Count(of - len(exceptions), of, tuple(exceptions), frozenset(datasets), note=note)
+    return Count(0, 0), count
+
+
+def single_checks(checks: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """One comparison each, where one line of the file stands for several."""
+    for check in checks:
+        if "to_each" in check:
+            line = check["from"][0]
+            yield from ({**check, "to": [line, x]} for x in check["to_each"])
+        else:
+            yield check
+
+
+def _so_far(of: int, exceptions: Sequence[str], missing: Sequence[str]) -> str:
+    if len(missing) == of:
+        return f"not measured: {missing[0]}" + (f", and {of - 1} more" if of > 1 else "")
+    there = of - len(missing)
+    failing = f" (not: {'; '.join(exceptions)})" if exceptions else ""
+    held = there - len(exceptions)
+    return f"so far {held} of {there} hold{failing}; not measured: {'; '.join(missing)}"
+
+
+def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None, str]:
+    """A fact of an experiment, the mean of a unit, or the change between two units or points.
+
+    None where it was not measured, and what it is in words.
+    """
+    if "fact" in check:
+        facts = evidence.experiments.get(check["experiment"], {}).get("facts", {})
+        return facts.get(check["fact"]), check["fact"]
+    if "method" in check:
+        return _of_units(check, evidence)
+    curve = evidence.curves.get(check["figure"], {})
+    start, end = tuple(check["from"]), tuple(check["to"])
+    # Where a figure has one line, the line has no name.
+    first, second = (", ".join(str(part) for part in p if part is not None) for p in (start, end))
+    text = f"change in % from {first} to {second} in Figure {check['figure']}"
+    there = start in curve and end in curve
+    return 100 * (curve[end] / curve[start] - 1) if there else None, text
+
+
+def _of_units(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None, str]:
+    """A method's mean, or its change in percent from that of another method or protocol."""
+    protocol, metric, method = check["protocol"], check["metric"], check["method"]
+    mean = _mean_of_unit(protocol, method, check, evidence)
+    other, before = check.get("than", method), check.get("from_protocol", protocol)
+    if (other, before) == (method, protocol):
+        return mean, f"{metric} of {method} on {check['dataset']}"
+    base = _mean_of_unit(before, other, check, evidence)
+    start, end = (other, method) if before == protocol else (before, protocol)
+    text = f"change in % of {metric} from {start} to {end}"
+    text += f", {method}" if before != protocol else ""
+    return None if mean is None or base is None else 100 * (mean / base - 1), text
+
+
+def _mean_of_unit(
+    protocol: str, method: str, check: Mapping[str, Any], evidence: Evidence
+) -> float | None:
+    """Where all folds are there."""
+    scored = evidence.units.get((protocol, check["dataset"], method))
+    if not scored or len(scored.values(check["metric"])) < len(scored.rows):
+        return None
+    return scored.mean(check["metric"])
+
+
+_TESTS: dict[str, Callable[[Mapping[str, Any], Evidence], tuple[Count, Count]]] = {
+    "order": _order,
+    "best": _best,
+    "advantage": _advantage,
+    "at_most": _at_most,
+    "checks": _checks,
+    "ranks": claims_significance.ranks,
+    "pairs": claims_significance.pairs,
+}

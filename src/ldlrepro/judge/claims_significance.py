@@ -1,0 +1,142 @@
+"""Claims about ranks over data sets and about pairs, with tests of significance where asked for."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+from ldlrepro.judge.comparisons import (
+    Count,
+    Evidence,
+    Group,
+    Losses,
+    Value,
+    both,
+    groups,
+    loss,
+    measured_losses,
+    name_of,
+    printed_losses,
+    speaks_of,
+    total,
+)
+from ldlrepro.judge.significance import ALPHA, corrected_t, holm, ranking
+from ldlrepro.judge.verdicts import VerdictRow
+
+
+def ranks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+    """In one measure ``method`` has a better average rank than one of ``rivals``.
+
+    Measured are all data sets that all of them were run on; the printed numbers count on those.
+    """
+    names = [test["method"], *test["rivals"]]
+
+    def name(row: VerdictRow) -> str:
+        return name_of(test, row)
+
+    rows = [row for row in evidence.rows if name(row) in names and speaks_of(test, row)]
+    units = [
+        unit
+        for unit in evidence.units.values()
+        if unit.dataset in test.get("datasets", [unit.dataset])
+    ]
+    on_paper, here = [], []
+    for metric in dict.fromkeys(row.metric for row in rows):
+        mine = [row for row in rows if row.metric == metric]
+        losses = measured_losses(mine, name, units, test.get("protocol"))
+        complete = {dataset for dataset, found in losses.items() if set(names) <= set(found)}
+        if complete:
+            in_print = printed_losses((r for r in mine if r.unit_dataset in complete), name)
+            on_paper.append(_ranked(test, names, metric, in_print))
+            here.append(_ranked(test, names, metric, losses))
+    return total(on_paper), total(here)
+
+
+def _ranked(test: Mapping[str, Any], names: list[str], metric: str, losses: Losses) -> Count:
+    mine, *rivals = names
+    significant = test.get("significant", False)
+    control = mine if test.get("control") else ""
+    compared = ranking(names, losses, control=control, tested=significant)
+    if not compared.ranks or (significant and compared.refusal):
+        return Count(0, 0, refusal=compared.refusal)
+    failing = []
+    for rival in rivals:
+        better = compared.ranks[mine] < compared.ranks[rival]
+        if significant and not (better and compared.differ(mine, rival)):
+            side = "" if better else "behind, "
+            failing.append(f"{metric} {rival} ({side}p {compared.p.loc[mine, rival]:.2g})")
+        elif not better:
+            both_ranks = f"{compared.ranks[mine]:.3g} and {compared.ranks[rival]:.3g}"
+            failing.append(f"{metric} {rival} (ranks {both_ranks})")
+    held = len(rivals) - len(failing)
+    return Count(held, len(rivals), tuple(failing), frozenset(compared.datasets))
+
+
+def pairs(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+    """On one data set in one measure the first of a pair is better than the second."""
+    if test.get("significant"):
+        return Count(0, 0), _pairs_over_folds(test, evidence)
+    counts = []
+    for better, worse in test["pairs"]:
+
+        def holds(group: Group, value: Value, names: tuple[str, str] = (better, worse)) -> bool:
+            return loss(group[names[0]], value) < loss(group[names[1]], value)
+
+        found = groups(test, evidence, [better, worse])
+        counts.append(both(test, holds, found, _what(test, better, worse)))
+    on_paper, here = zip(*counts, strict=True)
+    return total(on_paper), total(here)
+
+
+def _what(test: Mapping[str, Any], better: str, worse: str) -> str:
+    """Names of a pair; nothing where there is only one."""
+    return f"{better} over {worse}" if len(test["pairs"]) > 1 else ""
+
+
+def _pairs_over_folds(test: Mapping[str, Any], evidence: Evidence) -> Count:
+    """Holm's correction runs over all comparisons of a measure."""
+    families: dict[str, list[tuple[str, str, float, float]]] = {}
+    for better, worse in test["pairs"]:
+        for group in groups(test, evidence, [better, worse]):
+            row = group[better]
+            if tested := _over_folds(row, group[worse], evidence):
+                what = f"{row.dataset} {row.metric} {_what(test, better, worse)}".rstrip()
+                families.setdefault(row.metric, []).append((row.dataset, what, *tested))
+    failing, datasets = [], set()
+    for family in families.values():
+        corrected = holm([entry[3] for entry in family])
+        for (dataset, what, gain, _), p in zip(family, corrected, strict=True):
+            datasets.add(dataset)
+            if not (gain > 0 and p <= ALPHA):
+                failing.append(f"{what} ({'' if gain > 0 else 'behind, '}p {p:.2g})")
+    of = sum(len(family) for family in families.values())
+    return Count(of - len(failing), of, tuple(failing), frozenset(datasets))
+
+
+def _over_folds(
+    better: VerdictRow, worse: VerdictRow, evidence: Evidence
+) -> tuple[float, float] | None:
+    """Mean gain of the one over the other and its p, where both ran on the same folds."""
+    one, other = (
+        evidence.units.get((row.protocol, row.unit_dataset, row.method_id))
+        for row in (better, worse)
+    )
+    if one is None or other is None or one.protocol != other.protocol:
+        return None
+    scores = [
+        dict(zip([(r.repeat, r.fold) for r in unit.rows], unit.scores[better.metric], strict=True))
+        for unit in (one, other)
+    ]
+    sizes = {(r.repeat, r.fold): (r.n_train, r.n_test) for r in one.rows}
+    sign = 1 if better.better == "higher" else -1
+    shared = [fold for fold in scores[0] if fold in scores[1]]
+    gains = {fold: sign * (scores[0][fold] - scores[1][fold]) for fold in shared}
+    gains = {
+        fold: gain for fold, gain in gains.items() if gain == gain
+    }  # failed folds have no score
+    if len(gains) < 2:
+        return None
+    n_train, n_test = (statistics.fmean(sizes[fold][i] for fold in gains) for i in (0, 1))
+    values = list(gains.values())
+    return statistics.fmean(values), corrected_t(values, n_train, n_test)

@@ -1,0 +1,191 @@
+"""What claims are counted on: comparisons of printed, and of measured, numbers of methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ldl import metrics
+from ldlrepro.judge.other_numbers import Experiments
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many comparisons come out as claimed, and which do not."""
+
+    held: int
+    of: int
+    exceptions: tuple[str, ...] = ()
+    datasets: frozenset[str] = frozenset()
+    """The data sets that the comparisons rest on."""
+    refusal: str = ""
+    """Why nothing could be compared."""
+    note: str = ""
+    """What a reader should know about all of them."""
+
+    def __str__(self) -> str:
+        return f"{self.held} of {self.of}" if self.of else ""
+
+    @property
+    def share(self) -> float:
+        return self.held / self.of
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What tests look at: verdict rows and their units, points of figures, facts of experiments."""
+
+    rows: Sequence[VerdictRow]
+    curves: Mapping[str, Mapping[tuple[Any, Any], float]]
+    """Figure number -> (line, x) -> mean of the measure."""
+    experiments: Experiments
+    units: Mapping[tuple[str, str, str], UnitScores] = field(default_factory=dict)
+    """(protocol, data set, method) -> scores of the folds."""
+    figure_datasets: Mapping[str, str] = field(default_factory=dict)
+    """Figure number -> the data set that it is about."""
+    few_folds: Mapping[str, str] = field(default_factory=dict)
+    """Figure number -> '2 of 10 folds', or '' where none is missing."""
+
+
+Value = Callable[[VerdictRow], float | None]
+Group = dict[str, VerdictRow]
+"""Rows of one data set and measure, by the names that a test compares."""
+
+
+def printed(statistic: str) -> Value:
+    def value(row: VerdictRow) -> float | None:
+        text = row.printed if statistic == "mean" else row.printed_std
+        return float(text) if text else None
+
+    return value
+
+
+def measured(statistic: str) -> Value:
+    return lambda row: row.measured if statistic == "mean" else row.measured_std
+
+
+def name_of(test: Mapping[str, Any], row: VerdictRow) -> str:
+    """What a test knows a row by: the printed method, or the printed setting."""
+    return row.setting if test.get("by") == "setting" else row.method
+
+
+def speaks_of(test: Mapping[str, Any], row: VerdictRow) -> bool:
+    """Whether a row is of the measures, tables and data sets of a test."""
+    return (
+        row.metric in test.get("metrics", [*metrics.BETTER, *metrics.AGE_BETTER])
+        and row.table in test.get("tables", [row.table])
+        and row.dataset in test.get("datasets", [row.dataset])
+    )
+
+
+def groups(test: Mapping[str, Any], evidence: Evidence, names: Sequence[str]) -> list[Group]:
+    """Per data set and measure the rows of the names, where all were measured, none a misprint."""
+    found: dict[tuple[str, ...], Group] = {}
+    for row in evidence.rows:
+        name = name_of(test, row)
+        if name not in names or not speaks_of(test, row) or row.verdict == MISPRINT:
+            continue
+        # Settings of one method are compared across tables, methods within a table and setting.
+        place = (row.method,) if test.get("by") == "setting" else (row.table, row.setting)
+        found.setdefault((*place, row.dataset, row.metric), {})[name] = row
+    statistic = test.get("statistic", "mean")
+    values = (printed(statistic), measured(statistic))
+    return [
+        group
+        for group in found.values()
+        if len(group) == len(set(names))
+        and all(value(row) is not None for row in group.values() for value in values)
+    ]
+
+
+def why_none(test: Mapping[str, Any], evidence: Evidence, names: Iterable[str]) -> str:
+    """What is missing where nothing could be compared."""
+    there = {
+        name_of(test, row)
+        for row in evidence.rows
+        if row.measured is not None and speaks_of(test, row)
+    }
+    missing = [name for name in dict.fromkeys(names) if name not in there]
+    if missing:
+        return f"not measured: {', '.join(missing)}"
+    return "nothing that it speaks of was measured"
+
+
+def loss(row: VerdictRow, value: Value, statistic: str = "mean") -> float:
+    """Lower is better, whatever the measure; deviations are always better when lower."""
+    found = value(row)
+    assert found is not None
+    return -found if row.better == "higher" and statistic == "mean" else found
+
+
+Losses = dict[str, dict[str, float]]
+"""Data set -> name -> loss in one measure."""
+
+
+def printed_losses(rows: Iterable[VerdictRow], name: Callable[[VerdictRow], str]) -> Losses:
+    """Of rows of one measure; an impossible printed number would decide a rank and is left out."""
+    found: Losses = {}
+    for row in rows:
+        if row.printed and row.verdict != MISPRINT:
+            found.setdefault(row.unit_dataset, {})[name(row)] = loss(row, printed("mean"))
+    return found
+
+
+def measured_losses(
+    rows: Iterable[VerdictRow],
+    name: Callable[[VerdictRow], str],
+    units: Iterable[UnitScores],
+    protocol: str | None = None,
+) -> Losses:
+    """Of what answers the rows, on every data set that it was run on, printed or not.
+
+    With a ``protocol``: of the same methods under this one.
+    """
+    rows = list(rows)
+    names = {(protocol or row.protocol, row.method_id): name(row) for row in rows if row.method_id}
+    found: Losses = {}
+    for unit in units:
+        own = names.get((unit.protocol, unit.method))
+        if own and (mean := unit.mean(rows[0].metric)) is not None:
+            sign = -1 if rows[0].better == "higher" else 1
+            found.setdefault(unit.dataset, {})[own] = sign * mean
+    return found
+
+
+def datasets_of(found: Iterable[Group]) -> frozenset[str]:
+    return frozenset(row.dataset for group in found for row in group.values())
+
+
+def both(
+    test: Mapping[str, Any],
+    holds: Callable[[Group, Value], bool],
+    found: Sequence[Group],
+    what: str = "",
+) -> tuple[Count, Count]:
+    """The same comparisons counted on the printed and on the measured numbers."""
+    statistic = test.get("statistic", "mean")
+    counts = []
+    for value in (printed(statistic), measured(statistic)):
+        failing = [group for group in found if not holds(group, value)]
+        names = tuple(f"{place(group)} {what}".rstrip() for group in failing)
+        held = len(found) - len(failing)
+        counts.append(Count(held, len(found), names, datasets_of(found)))
+    return counts[0], counts[1]
+
+
+def place(group: Group) -> str:
+    row = next(iter(group.values()))
+    return f"{row.dataset} {row.metric}"
+
+
+def total(counts: Sequence[Count]) -> Count:
+    return Count(
+        sum(count.held for count in counts),
+        sum(count.of for count in counts),
+        tuple(name for count in counts for name in count.exceptions),
+        frozenset[str]().union(*(count.datasets for count in counts)),
+        next((count.refusal for count in counts if count.refusal), ""),
+    )

@@ -1,0 +1,134 @@
+"""All about one cell: what it rests on, where each parameter comes from, and what moves it."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ldlrepro import config
+from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.judge.answer import PaperAnswer
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.verdicts import VerdictRow, deviation
+
+PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256"}
+"""Parameters that say nothing of a method, so that nobody has to say where they come from."""
+CODE = "the original code"
+OURS, OPEN = "our choice", "our choice, see open points"
+LEAK = ", which sees test labels"
+CHOSEN = "chosen on validation rows; candidates: "
+
+
+def explain(cell: str, answer: PaperAnswer) -> dict[str, Any]:
+    """Return all about a cell, by the name that ``ldlrepro verdicts --show`` gives it."""
+    rows = {row.cell: row for row in answer.rows}
+    if cell not in rows:
+        raise UserError(
+            f"no cell '{cell}'.{nearest(cell, rows)} A cell is named "
+            f"PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE; `ldlrepro verdicts {answer.paper} "
+            "--show reproduced` lists some."
+        )
+    return facts_of(rows[cell], answer)
+
+
+def facts_of(row: VerdictRow, answer: PaperAnswer) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        key: value for key, value in asdict(row).items() if value not in ("", None)
+    }
+    key = (row.protocol, row.unit_dataset, row.method_id)
+    scored = answer.unit(key)
+    if row.source and scored is not None:
+        facts |= _unit_facts(row, scored)
+        facts["what moves it"] = what_moves(row, answer)
+    if row.method_id and config.method_exists(row.method_id):
+        facts["open points"] = config.load_method(row.method_id).get("choices", [])
+        facts["compute it again"] = "ldlrepro run " + " ".join(key) + " --inputs --fresh"
+    if name := config.load_paper(answer.paper)["tables"][row.table].get("experiment"):
+        facts["compute it again"] = f"ldlrepro experiment {answer.paper} {name} --inputs"
+    return facts
+
+
+def _unit_facts(row: VerdictRow, scored: UnitScores) -> dict[str, Any]:
+    first = scored.rows[0]
+    values = scored.values(row.metric.removeprefix("delta_"))  # none for seconds
+    facts: dict[str, Any] = {}
+    if values:
+        facts["fold values"] = " ".join(f"{v:.4f}" for v in values)
+        facts["median of folds"] = round(statistics.median(values), 6)
+    return facts | {
+        "parameters": parameters_of(row.paper, scored),
+        "seeds": f"{first.seed} in the first fold; each fold has its own",
+        "computed": first.started_at,
+        "fit seconds": round(statistics.median(r.fit_s for r in scored.rows), 3),
+        "data_sha256": first.data_sha256,
+        "folds_sha256": first.folds_sha256,
+        "spec_sha256": first.spec_sha256,
+        "code_sha256": first.code_sha256,
+        "lock_sha256": first.lock_sha256,
+        "git_commit": first.git_commit,
+        "versions": first.versions,
+        "record": ", ".join(map(str, scored.files)),
+    }
+
+
+def parameters_of(paper: str, scored: UnitScores) -> list[dict[str, Any]]:
+    """Every parameter, its value (or values over the folds) and where it comes from."""
+    spec = config.load_method(scored.method)
+    found = []
+    for name in sorted(set(scored.rows[0].params) - PLUMBING):
+        counts = Counter(json.dumps(row.params.get(name), default=str) for row in scored.rows)
+        values = [
+            value if len(counts) == 1 else f"{value} ({times} folds)"
+            for value, times in counts.most_common()
+        ]
+        origin = CHOSEN * (name in spec.get("grid", {})) + origin_of(name, spec, paper)
+        found.append({"parameter": name, "value": ", ".join(values), "from": origin})
+    return found
+
+
+def origin_of(name: str, spec: Mapping[str, Any], paper: str) -> str:
+    """This paper's word counts first, then the original code, then what another paper states."""
+    sources = {key for key, names in spec.get("origins", {}).items() if name in names}
+    papers = sorted(sources - {"code", "ours"})
+    if paper in papers:
+        return f"the paper, {paper}"
+    if "code" in sources:
+        return CODE
+    if papers:
+        return f"another paper, {papers[0]}"
+    is_open = name in {choice["switch"] for choice in spec.get("choices", [])}
+    return OPEN if is_open else OURS
+
+
+def what_moves(row: VerdictRow, answer: PaperAnswer) -> list[dict[str, Any]]:
+    """Return other settings and diagnostics of the method on the same folds.
+
+    The one nearest to the print comes first.
+    """
+    family = row.method_id.partition("@")[0]
+    metric = row.metric.removeprefix("delta_")
+    found = []
+    for scored in answer.units:
+        if (scored.protocol, scored.dataset) != (row.protocol, row.unit_dataset):
+            continue
+        spec = config.load_method(scored.method)
+        if family not in (scored.method.partition("@")[0], spec.get("diagnoses")):
+            continue
+        if scored.method == row.method_id:
+            continue
+        mean = scored.mean(metric)
+        if mean is None or row.metric != metric:
+            continue
+        off = deviation(mean, row.printed)
+        found.append(
+            {
+                "setting": scored.method + (LEAK if spec.get("sees_test_labels") else ""),
+                "measured": round(mean, 5),
+                "deviation": "" if off is None else f"{off:+.1%}",
+            }
+        )
+    return sorted(found, key=lambda entry: abs(entry["measured"] - float(row.printed)))

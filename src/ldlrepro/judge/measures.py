@@ -1,0 +1,81 @@
+"""The ten measures, and behind them those of the user's own.
+
+Scores are computed from stored predictions, so an own measure needs no training; but where only
+reference records are there, which hold no predictions, it has no value.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ldl import metrics
+from ldlrepro import config
+from ldlrepro.core.errors import UserError, nearest
+
+
+def directions() -> dict[str, str]:
+    """Measure -> 'lower' or 'higher', whichever is better."""
+    theirs = {name: config.load_metric(name)["better"] for name in config.own_ids("metric")}
+    return {**metrics.BETTER, **metrics.AGE_BETTER, **theirs}
+
+
+def evaluate(D: np.ndarray, P: np.ndarray) -> dict[str, float]:
+    """Means over rows of all measures."""
+    theirs = {name: own_value(name, D, P) for name in config.own_ids("metric")}
+    return {**metrics.evaluate(D, P), **theirs}
+
+
+def own_value(name: str, D: np.ndarray, P: np.ndarray) -> float:
+    """What the function of an own measure says, averaged if it says a number for every row."""
+    call, where = function(name), config.file_of("metric", name)
+    try:
+        values = np.asarray(call(D, P), dtype=np.float64)
+    except Exception as error:  # somebody else's code
+        raise UserError(f"{where}: {call.__name__} failed: {_words(error)}") from error
+    if values.shape not in ((), (len(D),)):
+        raise UserError(
+            f"{where}: {call.__name__} returned an array of shape {values.shape} for {len(D)} "
+            "rows. It has to return a number for each row, or one for all."
+        )
+    return float(values.mean())
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+@cache
+def function(name: str) -> Callable[[Any, Any], Any]:
+    """The function that an own measure's file names."""
+    where = config.file_of("metric", name)
+    module_name, _, function_name = str(config.load_metric(name)["function"]).rpartition(".")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # somebody else's code
+        raise UserError(
+            f"{where}: function: cannot import '{module_name}': {_words(error)}. Write the name of "
+            f"the Python file beside {where.name} and the function, such as my_metric.hellinger."
+        ) from error
+    found = getattr(module, function_name, None)
+    if not callable(found):
+        functions = [key for key, value in vars(module).items() if callable(value)]
+        raise UserError(
+            f"{where}: function: {module_name} has no function '{function_name}'."
+            f"{nearest(function_name, functions)} It has: {', '.join(functions) or 'none'}"
+        )
+    return found
+
+
+def digests() -> dict[str, list[str]]:
+    """Own measure -> what decides its values: function, direction, source."""
+    found = {}
+    for name in config.own_ids("metric"):
+        spec = config.load_metric(name)
+        source = digests.stage_digest(spec["function"].rpartition(".")[0])
+        found[name] = [spec["function"], spec["better"], source]
+    return found

@@ -1,0 +1,174 @@
+"""Records of the maintainers' full runs, kept as text under ``reference/``.
+
+Per protocol and method, variants included, a CSV with a row per fold and a JSON with the
+provenance of each unit. No data and no predictions: only scores, parameters, times and digests.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ldl import metrics
+from ldlrepro import plan
+from ldlrepro.judge.scores import REFERENCE, Units, UnitScores, best_source, is_complete
+from ldlrepro.train.records import OK, FoldRow
+
+DIGITS = 12
+"""Of scores."""
+KEY_COLUMNS = ("method", "dataset", "repeat", "fold")
+COST_COLUMNS = (
+    "fit_s",
+    "predict_s",
+    "cpu_s",
+    "peak_mb",
+    "overhead_s",
+    "n_train",
+    "n_test",
+    "seed",
+    "params",
+    "predictions_sha256",
+)
+# The same for all folds of a unit: kept once, in the JSON file.
+UNIT_FIELDS = (
+    "data_sha256",
+    "folds_sha256",
+    "spec_sha256",
+    "code_sha256",
+    "lock_sha256",
+    "git_commit",
+    "versions",
+    "machine",
+    "threads",
+)
+
+
+def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> list[Path]:
+    """Merge complete local units into the reference tables; other rows stay as they are."""
+    groups: dict[tuple[str, str], list[UnitScores]] = {}
+    for unit in units:
+        if is_complete(plan.Unit(*unit.key), unit):
+            family = unit.method.partition("@")[0]
+            groups.setdefault((unit.protocol, family), []).append(unit)
+    written = []
+    for (protocol, family), members in sorted(groups.items()):
+        table = folder / protocol / f"{family}.csv"
+        kept, provenance = _read_table(table)
+        renewed = {(unit.method, unit.dataset) for unit in members}
+        kept = [row for row in kept if (row["method"], row["dataset"]) not in renewed]
+        for unit in members:
+            kept += [_fold_to_text(unit, index) for index in range(len(unit.rows))]
+            first = unit.rows[0]
+            provenance.setdefault(unit.method, {})[unit.dataset] = {
+                **{name: getattr(first, name) for name in UNIT_FIELDS},
+                "started_at": first.started_at,
+                "command": command,
+            }
+        kept.sort(key=lambda r: (r["method"], r["dataset"], int(r["repeat"]), int(r["fold"])))
+        table.parent.mkdir(parents=True, exist_ok=True)
+        with open(table, "w", encoding="utf-8", newline="") as handle:
+            # Errors in years only where a unit of the table has them.
+            in_years = [name for name in metrics.AGE_BETTER if any(row.get(name) for row in kept)]
+            columns = (*KEY_COLUMNS, *metrics.BETTER, *in_years, *COST_COLUMNS)
+            writer = csv.DictWriter(handle, columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(kept)
+        text = json.dumps(provenance, indent=1, sort_keys=True) + "\n"
+        table.with_suffix(".json").write_text(text, encoding="utf-8")
+        written += [table, table.with_suffix(".json")]
+    return written
+
+
+def reference_units(folder: Path) -> Units:
+    """Every unit of the reference by (protocol, dataset, method)."""
+    found = {}
+    for table in sorted(folder.glob("*/*.csv")):
+        rows, provenance = _read_table(table)
+        groups: dict[tuple[str, str], list[dict[str, str]]] = {}
+        for row in rows:
+            groups.setdefault((row["method"], row["dataset"]), []).append(row)
+        for (method, dataset), mine in groups.items():
+            unit = UnitScores(
+                table.parent.name,
+                dataset,
+                method,
+                [_text_to_row(table, row, provenance[method][dataset]) for row in mine],
+                {
+                    name: [float(row[name]) for row in mine]
+                    for name in [*metrics.BETTER, *metrics.AGE_BETTER]
+                    if mine[0].get(name)
+                },
+                REFERENCE,
+                [table],
+            )
+            found[unit.key] = unit
+    return found
+
+
+def chosen_units(units: Iterable[plan.Unit], local: Units, reference: Units) -> list[UnitScores]:
+    """For each planned unit its local record or the reference; units with neither are left out."""
+    found = (best_source(unit, local, reference) for unit in units)
+    return [unit for unit in found if unit is not None]
+
+
+def same_bits(local: UnitScores, reference: UnitScores | None) -> str:
+    """'yes' or 'no': whether the predictions of all folds have the reference's digests."""
+    if reference is None:
+        return ""
+    ours = [(r.repeat, r.fold, r.predictions_sha256) for r in local.rows]
+    theirs = [(r.repeat, r.fold, r.predictions_sha256) for r in reference.rows]
+    return "yes" if ours == theirs else "no"
+
+
+def _read_table(table: Path) -> tuple[list[dict[str, str]], dict[str, dict[str, Any]]]:
+    if not table.is_file():
+        return [], {}
+    with open(table, encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    return rows, json.loads(table.with_suffix(".json").read_text(encoding="utf-8"))
+
+
+def _fold_to_text(unit: UnitScores, index: int) -> dict[str, str]:
+    row = unit.rows[index]
+    seconds = {name: f"{getattr(row, name):.4g}" for name in ("fit_s", "predict_s", "overhead_s")}
+    return {
+        "method": unit.method,
+        "dataset": unit.dataset,
+        "repeat": str(row.repeat),
+        "fold": str(row.fold),
+        **{name: f"{values[index]:.{DIGITS}g}" for name, values in unit.scores.items()},
+        **seconds,
+        "cpu_s": f"{row.fit_cpu_s + row.predict_cpu_s:.4g}",
+        "peak_mb": f"{row.peak_mb:.0f}",
+        "n_train": str(row.n_train),
+        "n_test": str(row.n_test),
+        "seed": row.seed,
+        "params": json.dumps(row.params, sort_keys=True, default=str),
+        "predictions_sha256": row.predictions_sha256,
+    }
+
+
+def _text_to_row(table: Path, text: dict[str, str], provenance: dict[str, Any]) -> FoldRow:
+    return FoldRow(
+        protocol=table.parent.name,
+        dataset=text["dataset"],
+        method=text["method"],
+        repeat=int(text["repeat"]),
+        fold=int(text["fold"]),
+        status=OK,
+        params=json.loads(text["params"]),
+        seed=text["seed"],
+        n_train=int(text["n_train"]),
+        n_test=int(text["n_test"]),
+        fit_s=float(text["fit_s"]),
+        predict_s=float(text["predict_s"]),
+        fit_cpu_s=float(text.get("cpu_s") or 0.0),  # with that of predicting
+        overhead_s=float(text["overhead_s"]),
+        peak_mb=float(text["peak_mb"]),
+        predictions_sha256=text["predictions_sha256"],
+        started_at=provenance["started_at"],
+        **{name: provenance[name] for name in UNIT_FIELDS},
+    )

@@ -1,0 +1,302 @@
+"""Compares methods or settings on rows cut from training rows, so that no test row is looked at.
+
+Settings that were chosen by test rows make these rows worth nothing. So the training rows of one
+fold are cut again: a fifth is held back and judges, whole persons where the protocol keeps persons
+apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldl import metrics
+from ldlrepro import config, models, plan
+from ldlrepro.config import digests
+from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.progress import say, time_left
+from ldlrepro.core.seeds import seed_for
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.data import Dataset, DataUnavailable, ages, load_ready
+from ldlrepro.folds.splits import Fold, folds_digest, make_folds, read_folds
+from ldlrepro.judge import measures
+from ldlrepro.judge.significance import corrected_t
+from ldlrepro.train import cards, provenance, selection
+from ldlrepro.train.unit import MACHINE_ERRORS, features, last_line
+
+HELD_BACK = 0.2
+"""Share of the training rows, or of their persons, that judges."""
+SHOWN = ("kl", "chebyshev", "clark", "canberra", "cosine", "intersection")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared, and where."""
+
+    protocol: str
+    dataset: str
+    methods: list[str]
+    """The first is what the others are compared with."""
+    cuts: int
+    fold: int
+    measure: str | None
+    threads: int
+    seed: int
+
+    @property
+    def planned(self) -> list[plan.Unit]:
+        return [plan.Unit(self.protocol, self.dataset, method) for method in self.methods]
+
+    def check(self) -> None:
+        """Refuse names that do not exist, and methods that see the labels that judge them."""
+        plan.protocol(self.protocol)
+        for method in self.methods:
+            models.load(method)
+            if config.load_method(method)["sees_test_labels"]:
+                raise UserError(f"{method} is given the labels that judge it: nothing to compare")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A method on one cut; no scores where it failed."""
+
+    scores: dict[str, float]
+    seconds: float
+    error: str = ""
+
+
+def compare(question: Question, workspace: Workspace) -> tuple[list[dict[str, Any]], bool]:
+    """Return a line for each method, and whether none failed."""
+    units = question.planned
+    protocol = plan.protocol(question.protocol)
+    by = question.measure or protocol.get("select_by", "kl")
+    try:
+        data = load_ready(workspace.ready(question.dataset))
+        _check_measure(by, data)
+        train = _fold(question, workspace).train
+        place = (question.seed, "try", question.protocol, question.dataset, question.fold)
+        made = cuts(protocol, train, data.groups, question.cuts, place)
+        with cards.held(max(plan.resources(unit)["gpu"] for unit in units), "try", say):
+            found = _outcomes(question, data, made, by, workspace)
+    except (DataUnavailable, cards.NoCardError) as error:
+        raise UserError(str(error)) from None
+    failed = any(outcome.error for outcomes in found.values() for outcome in outcomes)
+    return compared(found, made, by), not failed
+
+
+def cuts(
+    protocol: Mapping[str, Any],
+    train: np.ndarray,
+    groups: np.ndarray | None,
+    count: int,
+    seed_parts: tuple[object, ...],
+) -> list[Fold]:
+    """Folds within ``train``; with rows for a grid where the protocol keeps some."""
+    inside = {
+        "scheme": "shuffle_split",
+        "repeats": count,
+        "train_share": 1.0 - HELD_BACK,
+        "validation": "none" if protocol.get("validation", "none") == "none" else "holdout",
+        "validation_share": protocol.get("validation_share", 0.1),
+    }
+    whom = np.arange(len(train))
+    if protocol["scheme"] == "leave_one_group_out" and groups is not None:
+        whom = groups[train]
+    _, number = np.unique(whom, return_inverse=True)
+    return [
+        Fold(
+            fold.repeat,
+            fold.fold,
+            *(train[np.isin(number, part)] for part in (fold.train, fold.validation, fold.test)),
+        )
+        for fold in make_folds(inside, int(number.max()) + 1, seed_parts)
+    ]
+
+
+def compared(
+    found: Mapping[str, Sequence[Outcome]], made: Sequence[Fold], by: str
+) -> list[dict[str, Any]]:
+    """A line for each method: its scores cut by cut, and how it stands to the first one."""
+    first = next(iter(found))
+    rows = []
+    for method, outcomes in found.items():
+        failed = [outcome.error for outcome in outcomes if outcome.error]
+        kept = [outcome.scores for outcome in outcomes if not outcome.error]
+        row: dict[str, Any] = {
+            "method": method,
+            "scores": {name: [cut[name] for cut in kept] for name in _shown(kept, by)},
+            "better": None,
+            "of": None,
+            "p": None,
+            "fit_s": statistics.median(outcome.seconds for outcome in outcomes),
+            "note": f"{len(failed)} of {len(outcomes)} failed: {failed[0]}" if failed else "",
+        }
+        if method != first:
+            row |= _against(found[first], outcomes, made, by)
+        rows.append(row)
+    return rows
+
+
+def _shown(kept: Sequence[Mapping[str, float]], by: str) -> list[str]:
+    known = kept[0] if kept else {}
+    return list(dict.fromkeys(name for name in (by, *metrics.AGE_BETTER, *SHOWN) if name in known))
+
+
+def _against(
+    first: Sequence[Outcome], other: Sequence[Outcome], made: Sequence[Fold], by: str
+) -> dict[str, Any]:
+    """In how many cuts the other is better, and the p of the corrected t test over them."""
+    sign = -1.0 if measures.directions()[by] == "lower" else 1.0
+    gains = [
+        sign * (b.scores[by] - a.scores[by])
+        for a, b in zip(first, other, strict=True)
+        if not (a.error or b.error)
+    ]
+    p = None
+    if len(gains) > 1:
+        p = corrected_t(gains, len(made[0].train), len(made[0].test))
+    return {"better": sum(gain > 0 for gain in gains), "of": len(gains), "p": p}
+
+
+def _check_measure(name: str, data: Dataset) -> None:
+    """Before hours of fits."""
+    known = list(measures.directions())
+    if data.target is None or ages.grid_of(data.labels) is None:
+        known = [measure for measure in known if measure not in metrics.AGE_BETTER]
+    if name not in known:
+        raise UserError(
+            f"no measure '{name}' here.{nearest(name, known)} It can be {', '.join(known)}"
+        )
+
+
+def _fold(question: Question, workspace: Workspace) -> Fold:
+    folds, _ = read_folds(workspace.folds(question.protocol, question.dataset))
+    if not 0 <= question.fold < len(folds):
+        raise UserError(
+            f"{question.protocol} has folds 0-{len(folds) - 1} on {question.dataset}, not "
+            f"{question.fold}"
+        )
+    return folds[question.fold]
+
+
+def _outcomes(
+    question: Question, data: Dataset, made: Sequence[Fold], by: str, workspace: Workspace
+) -> dict[str, list[Outcome]]:
+    """Go cut by cut, so that whatever is there when it is stopped compares all methods alike."""
+    units = question.planned
+    found: dict[str, list[Outcome]] = {unit.method: [] for unit in units}
+    kept = _Kept(workspace.results / "trials" / question.protocol / f"{data.id}.jsonl")
+    total, done, fitted, start = len(units) * len(made), 0, 0, time.monotonic()
+    for cut, fold in enumerate(made):
+        # One seed for all methods: what two settings share they draw alike.
+        seed = seed_for(question.seed, question.protocol, question.dataset, "try", cut)
+        for unit in units:
+            fit = _Fit(unit, data, fold, seed, question.threads, workspace)
+            key = fit.key()
+            outcome, origin = kept.load(key), ", from an earlier trial"
+            if outcome is None:
+                outcome, origin = fit.outcome(), ""
+                kept.save(key, unit.method, outcome)
+                fitted += 1
+            found[unit.method].append(outcome)
+            done += 1
+            told = outcome.error or f"{by} {outcome.scores.get(by, math.nan):.4f}"
+            left = time_left(time.monotonic() - start, fitted, total - done)
+            say(
+                f"{done} of {total}: {unit.method}, cut {cut}, {told}{origin}{left and ', ' + left}"
+            )
+    return found
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A method to be fitted on a cut."""
+
+    unit: plan.Unit
+    data: Dataset
+    fold: Fold
+    seed: int
+    threads: int
+    workspace: Workspace
+
+    def key(self) -> str:
+        """Digest of everything that decides the scores."""
+        spec = config.load_method(self.unit.method)
+        _, pixels_sha256 = self._features()
+        deciding = [
+            self.data.fingerprint["data_sha256"],
+            pixels_sha256,
+            folds_digest([self.fold]),
+            digests.spec_digest(spec, self._select_by()),
+            digests.method_digest(spec),
+            provenance.versions(),
+            measures.digests(),
+            self.seed,
+        ]
+        return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:16]
+
+    def outcome(self) -> Outcome:
+        method, fold = self.unit.method, self.fold
+        X, _ = self._features()
+        start = time.perf_counter()
+        try:
+            fitted = selection.run_fold(
+                method,
+                config.load_method(method),
+                X,
+                self.data.D,
+                fold,
+                select_by=self._select_by(),
+                seed=self.seed,
+                n_jobs=self.threads,
+            )
+        except MACHINE_ERRORS:
+            raise
+        except Exception as error:  # as in a fold of a unit, the others go on
+            return Outcome({}, time.perf_counter() - start, last_line(str(error) or repr(error)))
+        scores = measures.evaluate(self.data.D[fold.test], fitted.predictions)
+        grid, true = ages.grid_of(self.data.labels), self.data.target
+        if grid is not None and true is not None:
+            scores |= ages.errors(fitted.predictions, grid, true[fold.test], method)
+        return Outcome(scores, fitted.fit_s)
+
+    def _select_by(self) -> str:
+        return str(plan.protocol(self.unit.protocol).get("select_by", "kl"))
+
+    def _features(self) -> tuple[Any, str]:
+        return features(self.unit, self.workspace.ready(self.data.id), self.data)
+
+
+class _Kept:
+    """Outcomes of earlier trials, a line each; a trial that was stopped goes on with them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: dict[str, Outcome] = {}
+        if path.is_file():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                with suppress(ValueError, KeyError, TypeError):  # what a kill left of a line
+                    read = json.loads(line)
+                    self.lines[read["key"]] = Outcome(read["scores"], read["seconds"])
+
+    def load(self, key: str) -> Outcome | None:
+        return self.lines.get(key)
+
+    def save(self, key: str, method: str, outcome: Outcome) -> None:
+        if outcome.error:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        told = {"key": key, "method": method, "scores": outcome.scores, "seconds": outcome.seconds}
+        with open(self.path, "a", encoding="utf-8") as handle:
+            # The newline comes first: a kill may have left half a line.
+            handle.write("\n" + json.dumps(told))

@@ -1,0 +1,395 @@
+"""From papers to units: which (protocol, data set, method) must run, and for which cells.
+
+Pure functions of the configuration; the Snakefile, the command line and the verdicts all read the
+same plan.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ldlrepro import config
+from ldlrepro.config import digests
+from ldlrepro.core.errors import UserError, nearest, unknown
+from ldlrepro.folds import splits
+from ldlrepro.plan import past_runs, sweeps
+
+NOT_IMPLEMENTED = "method not implemented"
+
+
+@dataclass(frozen=True, order=True)
+class Unit:
+    """One method on one data set under one protocol."""
+
+    protocol: str
+    dataset: str
+    method: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A printed number and the unit that measures it, or why none does."""
+
+    row: dict[str, str]
+    unit: Unit | None
+    skip: str = ""
+    note: str = ""
+    base: Unit | None = None
+    """What a difference is taken to."""
+    experiment: str = ""
+    """What measures the number, where no unit does."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Folds first..last (positions in the fold file) of a unit: one Snakemake job.
+
+    Without ``last`` all folds, where their number is only known from the data.
+    """
+
+    unit: Unit
+    first: int = 0
+    last: int | None = None
+
+    @property
+    def name(self) -> str:
+        return "all" if self.last is None else f"{self.first}-{self.last}"
+
+    def overlaps(self, other: Chunk) -> bool:
+        end, other_end = (math.inf if c.last is None else c.last for c in (self, other))
+        return self.first <= other_end and other.first <= end
+
+    @classmethod
+    def parse(cls, unit: Unit, name: str) -> Chunk:
+        if name == "all":
+            return cls(unit)
+        first, _, last = name.partition("-")
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+            raise UserError(f"'{name}' names no folds. Write 'all', or first-last such as 0-4.")
+        return cls(unit, int(first), int(last))
+
+
+# ---------------------------------------------------------------------- protocols
+
+
+@cache
+def protocols() -> dict[str, tuple[str, dict[str, Any]]]:
+    """Protocol id -> (paper id, definition)."""
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    for paper in config.paper_ids():
+        for name, definition in config.load_paper(paper)["protocols"].items():
+            if name in found:
+                raise UserError(
+                    f"config/papers/{paper}.yaml: protocols.{name} is also defined in "
+                    f"config/papers/{found[name][0]}.yaml; choose another name"
+                )
+            found[name] = (paper, definition)
+    for paper in config.paper_ids():
+        for where, name in _protocols_named_in(config.load_paper(paper)):
+            if name not in found:
+                raise UserError(
+                    f"config/papers/{paper}.yaml: {where}: no paper has a protocol '{name}'."
+                    f"{nearest(name, found)}"
+                )
+    return found
+
+
+def _protocols_named_in(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every mention of a protocol in a paper's file: (key, protocol id)."""
+    mentions: dict[str, Any] = {f"methods.{name}": m for name, m in tree["methods"].items()}
+    mentions |= {f"extra.{i}": block for i, block in enumerate(tree.get("extra", []))}
+    for name, definition in tree["protocols"].items():
+        for key in ("noise_of", "persons_of"):
+            if key in definition:
+                yield f"protocols.{name}.{key}", definition[key]
+    for number, table in tree["tables"].items():
+        mentions[f"tables.{number}"] = table
+        for name, setting in table.get("settings", {}).items():
+            mentions[f"tables.{number}.settings.{name}"] = setting
+    for where, entry in mentions.items():
+        if isinstance(entry, dict) and "protocol" in entry:
+            yield f"{where}.protocol", entry["protocol"]
+
+
+def protocol(name: str) -> dict[str, Any]:
+    known = protocols()
+    if name not in known:
+        raise UserError(
+            f"unknown protocol '{name}'.{nearest(name, known)} `ldlrepro papers` lists them."
+        )
+    return known[name][1]
+
+
+def count_folds(unit: Unit) -> int | None:
+    """Runs of the unit; None where only the data know how many persons, or bundles of them, are."""
+    definition = protocol(unit.protocol)
+    if definition["scheme"] != "leave_one_group_out":
+        return splits.count_folds(definition)
+    counts = (definition.get("folds"), config.count_persons(unit.dataset))
+    return min((count for count in counts if count is not None), default=None)
+
+
+# ---------------------------------------------------------------------- cells
+
+
+@cache
+def published(paper: str) -> list[dict[str, str]]:
+    """Every printed row of a paper, dashes included, as text."""
+    path = config.project_root() / "config" / "published" / f"{paper}.csv"
+    if not path.is_file():
+        return []
+    with open(path, encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+@cache
+def cells(paper: str) -> list[Cell]:
+    """The printed numbers of a paper in the order of its file."""
+    return [_cell(paper, row) for row in published(paper) if row["mean"]]
+
+
+def _cell(paper: str, row: dict[str, str]) -> Cell:
+    tree = _paper(paper)
+    where = f"config/papers/{paper}.yaml"
+    method = tree["methods"].get(row["method"])
+    if method is None:
+        hint = nearest(row["method"], tree["methods"])
+        raise UserError(f"{where}: methods: nothing for the printed '{row['method']}'.{hint}")
+    if isinstance(method, str):
+        method = {"method": method}
+    note = method.get("note", "")
+    table = tree["tables"].get(row["table"])
+    if table is None:
+        raise UserError(f"{where}: tables: nothing for the printed table '{row['table']}'")
+    settings = table.get("settings", {})
+    setting = settings.get(row["setting"], {})
+    if settings and row["setting"] not in settings:
+        # Without its entry the row would be measured as if it were the paper's plain setting.
+        raise UserError(
+            f"{where}: tables.{row['table']}.settings: nothing for the printed "
+            f"'{row['setting']}'.{nearest(row['setting'], settings)}"
+        )
+    skip = method.get("skip") or setting.get("skip")
+    if skip:
+        return Cell(row, None, skip, note)
+    name = method["method"]
+    if "variant" in setting:
+        name = f"{name.partition('@')[0]}@{setting['variant']}"
+    if not config.method_exists(name):
+        return Cell(row, _unit(tree, table, setting, method, row, name), NOT_IMPLEMENTED, note)
+    unit = _unit(tree, table, setting, method, row, name)
+    base = None
+    if table.get("kind") == "deltas":
+        other = tree["methods"][table["compared_to"]]
+        base = _unit(tree, table, setting, method, row, other)
+    return Cell(row, unit, "", note, base, table.get("experiment", ""))
+
+
+def _unit(
+    tree: dict[str, Any],
+    table: dict[str, Any],
+    setting: dict[str, Any],
+    method: dict[str, Any],
+    row: dict[str, str],
+    name: str,
+) -> Unit | None:
+    if table.get("kind") == "experiment":
+        return None
+    own = next(iter(tree["protocols"]))
+    chosen = setting.get("protocol") or method.get("protocol") or table.get("protocol") or own
+    printed = tree.get("use_dataset", {}).get(row["dataset"], row["dataset"])
+    dataset = setting.get("dataset", printed)
+    return Unit(chosen, dataset, name)
+
+
+@cache
+def _paper(paper: str) -> dict[str, Any]:
+    return config.load_paper(paper)
+
+
+# ---------------------------------------------------------------------- units
+
+
+def paper_units(paper: str, *, extra: bool = True, to_come: bool = False) -> list[Unit]:
+    """Units of a paper, sorted; ``to_come`` also those whose method does not exist yet."""
+    tree = _paper(paper)
+    units = {
+        cell.unit for cell in cells(paper) if cell.unit is not None and (to_come or not cell.skip)
+    }
+    units |= set(_planned_rows(paper, to_come))
+    units |= set(_own_units(paper, {(unit.protocol, unit.dataset) for unit in units}))
+    if extra:
+        main = next(iter(tree["protocols"]))
+        use = tree.get("use_dataset", {})
+        for block in tree.get("extra", []):
+            named = block.get("datasets")
+            datasets = named or [use.get(d, d) for d in tree["datasets"]]
+            units |= {
+                Unit(block.get("protocol", main), dataset, method)
+                for dataset in datasets
+                for method in block["methods"]
+                if to_come or config.method_exists(method)
+            }
+        for figure in tree.get("figures", {}).values():
+            units |= set(figure_units(paper, figure).values())
+    return sorted(units)
+
+
+def figure_units(paper: str, figure: Mapping[str, Any]) -> dict[sweeps.Point, Unit]:
+    """The unit behind each point of a figure."""
+    chosen = figure.get("protocol") or next(iter(_paper(paper)["protocols"]))
+    return {p: Unit(chosen, figure["dataset"], p.method) for p in sweeps.points(figure)}
+
+
+def run_experiments(run: Mapping[str, Any], paper: str) -> list[str]:
+    """Experiments of a paper; a slice and a run without extras leave them out."""
+    if run["only"].get("datasets") or run["only"].get("methods") or not run.get("extra", True):
+        return []
+    return sorted(_paper(paper).get("experiments", {}))
+
+
+def experiment(paper: str, name: str) -> dict[str, Any]:
+    known = config.load_paper(paper).get("experiments", {})
+    if name not in known:
+        raise unknown("experiment", name, known, f"They stand in config/papers/{paper}.yaml.")
+    rules = config.schema("paper")["properties"]["experiments"]["additionalProperties"]
+    defaults = {k: rule["default"] for k, rule in rules["properties"].items() if "default" in rule}
+    return {**defaults, **known[name]}
+
+
+def _planned_rows(paper: str, to_come: bool) -> Iterator[Unit]:
+    """Where a paper has no printed numbers (a demo being recorded): every method on every set."""
+    if published(paper):
+        return
+    tree = _paper(paper)
+    main = next(iter(tree["protocols"]))
+    for dataset in tree["datasets"]:
+        for entry in tree["methods"].values():
+            method = entry if isinstance(entry, str) else entry.get("method", "")
+            if method and (to_come or config.method_exists(method)):
+                yield Unit(main, dataset, method)
+
+
+CONTROLS = ("uniform", "train_mean", "true_labels")  # that run on a user's own data, too
+
+
+def _own_units(paper: str, places: set[tuple[str, str]]) -> Iterator[Unit]:
+    """The user's own methods wherever the paper's run, and the paper's on the user's own data.
+
+    On those the main protocol holds; methods that need more than features and labels stay away.
+    """
+    methods, datasets = config.own_ids("method"), config.own_ids("dataset")
+    for protocol, dataset in places:
+        yield from (Unit(protocol, dataset, method) for method in methods)
+    if not datasets:
+        return
+    tree = _paper(paper)
+    main, definition = next(iter(tree["protocols"].items()))
+    entries = [{"method": e} if isinstance(e, str) else e for e in tree["methods"].values()]
+    theirs = {entry["method"] for entry in entries if "method" in entry and "skip" not in entry}
+    theirs = {name for name in theirs if _runs_anywhere(name)}
+    for dataset in datasets:
+        spec = config.load_dataset(dataset)
+        grouped = "groups" in spec.get("keys", {}) or "rows_per_person" in spec
+        if grouped or definition["scheme"] != "leave_one_group_out":
+            yield from (Unit(main, dataset, name) for name in {*theirs, *methods, *CONTROLS})
+
+
+def _runs_anywhere(method: str) -> bool:
+    return config.method_exists(method) and not config.load_method(method).get("needs")
+
+
+def is_own(unit: Unit) -> bool:
+    """Whether the user's own method or data set is part of it."""
+    base = unit.method.partition("@")[0]
+    return unit.dataset in config.own_ids("dataset") or base in config.own_ids("method")
+
+
+def is_quoted(row: dict[str, str]) -> bool:
+    """Whether the paper itself says that it took the number from elsewhere."""
+    return bool(row["quoted_from"]) and not row["quoted_from"].startswith("inferred")
+
+
+def run_units(run: Mapping[str, Any], paper: str) -> list[Unit]:
+    """Units of a paper under a run configuration, with its slice applied."""
+    datasets, methods = run["only"].get("datasets"), run["only"].get("methods")
+    full = run.get("plan") == "full"
+    return [
+        unit
+        for unit in paper_units(paper, extra=run.get("extra", True), to_come=full)
+        if (not datasets or unit.dataset in datasets) and (not methods or unit.method in methods)
+    ]
+
+
+# ---------------------------------------------------------------------- jobs
+
+
+DEFAULT_RESOURCES = {"threads": 1, "mem_mb": 1500, "runtime": 60, "folds_per_job": 10, "gpu": 0}
+
+
+def resources(unit: Unit) -> dict[str, int]:
+    """What a job of this unit may use: defaults, then the method's, then for this data set."""
+    if not config.method_exists(unit.method):
+        return dict(DEFAULT_RESOURCES)
+    asked = dict(_method_resources(unit.method))
+    for_dataset = asked.pop("datasets", {}).get(unit.dataset, {})
+    return {**DEFAULT_RESOURCES, **asked, **for_dataset}
+
+
+@cache
+def _method_resources(method: str) -> dict[str, Any]:
+    return config.load_method(method).get("resources", {})
+
+
+LONGEST_JOB_S = 60.0
+"""A unit that was measured is cut into jobs of this length, but never within a fold."""
+
+
+def chunks(unit: Unit) -> list[Chunk]:
+    """The unit's folds cut into jobs.
+
+    By the times of the reference, or as the method's file says. Never by what this checkout
+    measured: the cut names files, and it should not change with every run.
+    """
+    count = count_folds(unit)
+    if count is None:
+        return [Chunk(unit)]
+    known = past_runs.reference(astuple(unit))
+    if known is not None and len(known.seconds) == count:
+        edges = _edges_by_time(known.seconds)
+    else:
+        jobs = -(-count // resources(unit)["folds_per_job"])
+        edges = [round(i * count / jobs) for i in range(jobs + 1)]
+    return [Chunk(unit, a, b - 1) for a, b in itertools.pairwise(edges)]
+
+
+def _edges_by_time(seconds: Sequence[float]) -> list[int]:
+    edges, length = [0], 0.0
+    for fold, duration in enumerate(seconds):
+        if fold > edges[-1] and length + duration > LONGEST_JOB_S:
+            edges.append(fold)
+            length = 0.0
+        length += duration
+    return [*edges, len(seconds)]
+
+
+@cache
+def spec_digest(unit: Unit) -> str:
+    """Of the settings that decide the unit's numbers."""
+    if not config.method_exists(unit.method):
+        return ""
+    select_by = protocol(unit.protocol).get("select_by", "kl")
+    return digests.spec_digest(config.load_method(unit.method), select_by)
+
+
+def record_path(results: str | Path, chunk: Chunk) -> Path:
+    unit = chunk.unit
+    folder = Path(results) / "units" / unit.protocol / unit.dataset / unit.method
+    return folder / f"folds_{chunk.name}.parquet"

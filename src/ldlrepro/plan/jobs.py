@@ -1,0 +1,77 @@
+"""What a job of a unit asks of the machine: memory, time, its turn, and company.
+
+One rule for all: what earlier runs measured, with a margin; where nothing was measured, the
+method's file. Every attempt asks for twice as much as the one before.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple
+from functools import cache
+
+from ldlrepro import plan
+from ldlrepro.plan import Chunk, Unit, past_runs
+
+MEMORY_MARGIN, TIME_MARGIN = 1.5, 3
+SHORTEST_LIMIT_MIN = 5
+CLUSTER_MB = 250
+"""What Snakemake itself takes of a cluster job's memory: 180 MB, and a margin."""
+GROUPS = (4, 8, 16, 32, 64)
+"""Sizes of groups of short units; `group-components` in profiles/slurm names them again."""
+GROUP_S = GROUPS[0] * plan.LONGEST_JOB_S
+
+
+def mem_mb(chunk: Chunk, attempt: int) -> int:
+    known, asked = _measured(chunk.unit), plan.resources(chunk.unit)["mem_mb"]
+    need = 100 * math.ceil(known.peak_mb * MEMORY_MARGIN / 100) if known else 0
+    return (_limit(chunk.unit, need, asked) + CLUSTER_MB) * growth(attempt)
+
+
+def minutes(chunk: Chunk, attempt: int) -> int:
+    seconds, asked = _measured_seconds(chunk), plan.resources(chunk.unit)["runtime"]
+    need = max(SHORTEST_LIMIT_MIN, math.ceil((seconds or 0) * TIME_MARGIN / 60))
+    return _limit(chunk.unit, need, asked) * growth(attempt)
+
+
+def _limit(unit: Unit, need: int, asked: int) -> int:
+    """What was measured; if the settings have changed since, at least what the file asks for."""
+    known = _measured(unit)
+    if known is None:
+        return asked
+    return need if known.spec_sha256 == plan.spec_digest(unit) else max(need, asked)
+
+
+def growth(attempt: int) -> int:
+    """What every further attempt asks for, of memory and time, as a multiple of the first."""
+    return int(2 ** (attempt - 1))
+
+
+def priority(chunk: Chunk) -> int:
+    """Long jobs start first. What nobody has measured may take as long as it is allowed to."""
+    seconds = _measured_seconds(chunk)
+    return round(60 * plan.resources(chunk.unit)["runtime"] if seconds is None else seconds)
+
+
+def group(chunk: Chunk) -> str | None:
+    """On a cluster, units that last seconds share a job, the shorter the more of them."""
+    seconds = _measured_seconds(chunk)
+    asked = plan.resources(chunk.unit)
+    if seconds is None or seconds > plan.LONGEST_JOB_S or asked["threads"] > 1 or asked["gpu"]:
+        return None
+    fitting = [size for size in GROUPS if size * seconds <= GROUP_S]
+    return f"units_{max(fitting)}"
+
+
+def _measured_seconds(chunk: Chunk) -> float | None:
+    found = _measured(chunk.unit)
+    if found is None:
+        return None
+    last = len(found.seconds) - 1 if chunk.last is None else chunk.last
+    return found.of_folds(chunk.first, last + 1 - chunk.first)
+
+
+@cache
+def _measured(unit: Unit) -> past_runs.Measured | None:
+    key = astuple(unit)
+    return past_runs.reference(key) or past_runs.local(key, plan.spec_digest(unit))

@@ -1,0 +1,61 @@
+"""Runs a notebook and keeps it as a page, with everything it showed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from ldlrepro import config
+from ldlrepro.core.errors import UserError, unknown
+from ldlrepro.core.files import write_text
+from ldlrepro.core.workspace import Workspace
+
+PAPER = "LDLREPRO_PAPER"
+"""Tells a notebook which paper it is about."""
+CELL_SECONDS = 600
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in (config.project_root() / "notebooks").glob("*.ipynb"))
+
+
+def title(name: str) -> str:
+    """The first heading of a notebook."""
+    path = config.project_root() / "notebooks" / f"{name}.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return "".join(cells[0]["source"]).partition("\n")[0].removeprefix("# ")
+
+
+def write_notebook(name: str, paper: str, workspace: Workspace) -> Path:
+    """Run a notebook about a paper in the current folder; return its page."""
+    import nbformat
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+    from nbconvert import HTMLExporter
+
+    if name not in names():
+        raise unknown("notebook", name, names(), "They stand in notebooks/.")
+    config.load_paper(paper)
+    path = config.project_root() / "notebooks" / f"{name}.ipynb"
+    book = nbformat.read(path, as_version=4)
+    os.environ[PAPER] = paper
+    # Results and data are read from here, wherever the checkout is.
+    where = {"metadata": {"path": str(Path.cwd())}}
+    with tempfile.TemporaryDirectory(prefix="ldlrepro-kernel-") as folder:
+        # Sockets that only this user can open; jupyter's default are open ports of this machine.
+        kernel = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{folder}/kernel")
+        try:
+            NotebookClient(book, km=kernel, timeout=CELL_SECONDS, resources=where).execute()
+        except CellExecutionError as error:
+            said = re.sub(r"\x1b\[[0-9;]*m", "", f"{error.ename}: {error.evalue}")
+            raise UserError(
+                f"{path}: a cell failed: {said}. Open it with Jupyter to see where."
+            ) from None
+    page, _ = HTMLExporter(embed_images=True).from_notebook_node(book)
+    out = workspace.results / "notebooks" / f"{name}.html"
+    write_text(out, page)
+    return out

@@ -1,0 +1,300 @@
+"""What an MLflow run holds, worked out from a record without asking MLflow.
+
+Names are the same for every method, so that a column of the run table compares like with like.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.core.errors import UserError
+from ldlrepro.judge.scores import LOCAL, UnitScores
+from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
+from ldlrepro.train.watch import CURVES, FoldName, read_rows
+
+LAYOUT = 2
+"""Part of every content hash: raise it when names or meanings below change, and all is resent."""
+
+PROVENANCE = ("data", "folds", "spec", "code", "lock")
+NOT_SHOWN = {"random_state", "n_jobs"}
+"""Seeds of the folds, and threads, which change no bit: they say nothing of a method."""
+LONGEST_PARAM, LONGEST_TAG = 6000, 8000
+DECIMALS = 12
+CURVE_POINTS = 250
+"""Of one curve; a server holds the curves of hundreds of folds."""
+VIEW_TAG = "mlflow.sharedViewState."
+"""Where MLflow's run table keeps saved views, as the page itself writes them."""
+SORT_BY = ("kl", "mae")
+"""Measures that a table is sorted by, the first that there is; the smaller, the better."""
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """All that one run holds, known before MLflow is asked for anything."""
+
+    key: str
+    content: str
+    name: str
+    files: list[Path]
+    failed: bool = False
+    start_ms: int | None = None
+    end_ms: int | None = None
+    params: dict[str, str] = field(default_factory=dict)
+    metrics: list[tuple[str, float, int, int]] = field(default_factory=list)
+    """Name, value, time stamp in ms, step."""
+    tags: dict[str, str] = field(default_factory=dict)
+
+
+def content_sha256(unit: UnitScores) -> str:
+    """Hash of everything a record says, times and machine included, and of its scores."""
+    content = {
+        "layout": LAYOUT,
+        "source": unit.source,
+        "rows": [asdict(row) for row in unit.rows],
+        "scores": unit.scores,
+        "files": sorted(path.name for path in unit.files),
+    }
+    if found := _curves(unit):
+        content["curves"] = {path.name: sha256(path.read_bytes()) for path in found.values()}
+    return sha256(json.dumps(content, sort_keys=True, default=str).encode())
+
+
+def plan_unit(unit: UnitScores) -> RunPlan:
+    spans = [_span_ms(row) for row in unit.rows]
+    start = min((s for s, _ in spans if s), default=None)
+    end = max((e for _, e in spans if e), default=None)
+    identity = {"protocol": unit.protocol, "dataset": unit.dataset, "method": unit.method}
+    return RunPlan(
+        key="/".join(unit.key),
+        content=content_sha256(unit),
+        name=f"{unit.dataset} / {unit.method}",
+        # Reference records stand in git already.
+        files=list(unit.files) if unit.source == LOCAL else [],
+        failed=any(row.status == FAILED for row in unit.rows),
+        start_ms=start,
+        end_ms=end,
+        params=identity | _params(unit.rows),
+        metrics=_metrics(unit, [e or 0 for _, e in spans], end or 0) + _curve_metrics(unit, end),
+        tags=identity | {"source": unit.source} | _tags(unit.rows),
+    )
+
+
+def plan_artifacts(paper: str, artifacts: Sequence[Path], plans: Sequence[RunPlan]) -> RunPlan:
+    """One more run that carries the tables and figures of the whole paper."""
+    hashes = sorted(f"{path.name} {sha256(existing(path).read_bytes())}" for path in artifacts)
+    end = max((plan.end_ms for plan in plans if plan.end_ms), default=None)
+    return RunPlan(
+        key=f"{paper}: tables and figures",
+        content=sha256("\n".join([str(LAYOUT), *hashes]).encode()),
+        name=f"{paper}: tables and figures",
+        files=list(artifacts),
+        start_ms=end,
+        end_ms=end,
+    )
+
+
+def saved_views(units: Sequence[UnitScores]) -> dict[str, str]:
+    """Experiment tags that offer, for every table of the paper, the run table that shows it."""
+    tables: dict[tuple[str, str], list[str]] = {}
+    for unit in units:
+        measures = tables.setdefault((unit.protocol, unit.dataset), [])
+        measures += [name for name in unit.scores if name not in measures]
+    return {
+        f"{VIEW_TAG}{protocol}-{dataset}": json.dumps(
+            {
+                "name": f"{dataset} ({protocol})",
+                # The page lists the newest first; so the order of the tables is kept.
+                "createdAt": len(tables) - place,
+                "state": json.dumps(_view_state(protocol, dataset, measures)),
+            }
+        )
+        for place, ((protocol, dataset), measures) in enumerate(tables.items())
+    }
+
+
+def first_view(tags: Mapping[str, str]) -> str:
+    """Key of the first table's view among an experiment's tags; people's own views are left out."""
+    created = {}
+    for tag, text in tags.items():
+        if tag.startswith(VIEW_TAG) and text.startswith("{"):  # MLflow compresses those of people
+            view = json.loads(text)
+            dataset, _, protocol = view["name"].removesuffix(")").partition(" (")
+            if tag == f"{VIEW_TAG}{protocol}-{dataset}":
+                created[f"{protocol}-{dataset}"] = view["createdAt"]
+    return max(created, key=created.__getitem__, default="")
+
+
+def _view_state(protocol: str, dataset: str, measures: Sequence[str]) -> dict[str, Any]:
+    sort = next((f"metrics.`{name}`" for name in SORT_BY if name in measures), None)
+    metrics = [f"metrics.`{name}`" for name in [*measures, "folds_ok", "fit_seconds"]]
+    return {
+        "searchFilter": f"params.protocol = '{protocol}' AND params.dataset = '{dataset}'",
+        "orderByKey": sort or "attributes.start_time",
+        "orderByAsc": True,
+        "selectedColumns": [*metrics, "tags.`source`"],
+    }
+
+
+def is_unavailable(unit: UnitScores) -> bool:
+    return all(row.status == UNAVAILABLE for row in unit.rows)
+
+
+def _params(rows: Sequence[FoldRow]) -> dict[str, str]:
+    """The most frequent value of every parameter; where folds differ, how often each was chosen."""
+    params = {
+        "folds": str(1 + max(row.fold for row in rows)),
+        "repeats": str(1 + max(row.repeat for row in rows)),
+    }
+    for name in sorted({name for row in rows for name in row.params} - NOT_SHOWN):
+        values = [_text(row.params[name]) for row in rows if name in row.params]
+        ranked = Counter(values).most_common()
+        params[f"param.{name}"] = _cut(ranked[0][0], LONGEST_PARAM)
+        if len(ranked) > 1:
+            shown = ", ".join(f"{value} ({times}x)" for value, times in ranked)
+            params[f"chosen.{name}"] = _cut(shown, LONGEST_PARAM)
+    return params
+
+
+def _metrics(
+    unit: UnitScores, ends_ms: Sequence[int], end_ms: int
+) -> list[tuple[str, float, int, int]]:
+    """Means, deviations, costs, and fold values as steps ``repeat * folds + fold``.
+
+    A measure that lacks a fold gets no mean: the mean of nine folds in the column of means of ten
+    would be compared with them.
+    """
+    rows = unit.rows
+    folds = 1 + max(row.fold for row in rows)
+    steps = [row.repeat * folds + row.fold for row in rows]
+    summary: dict[str, float] = {
+        "folds_ok": sum(row.status == OK for row in rows),
+        "folds_failed": sum(row.status == FAILED for row in rows),
+        "peak_mb": max(row.peak_mb for row in rows),
+    }
+    timed = [row for row in rows if row.status == OK]
+    if timed:
+        summary["fit_seconds"] = float(np.mean([row.fit_s for row in timed]))
+        summary["predict_seconds"] = float(np.mean([row.predict_s for row in timed]))
+    by_fold = []
+    for name, values in unit.scores.items():
+        by_fold += [
+            (f"fold/{name}", float(value), at, step)
+            for value, at, step in zip(values, ends_ms, steps, strict=True)
+            if math.isfinite(value)
+        ]
+        if np.isfinite(values).all():
+            summary[name] = float(np.mean(values))
+            if len(values) > 1:
+                summary[f"{name}_std"] = float(np.std(values, ddof=1))
+    # The run table cuts 2.26e-16 off to "2.26": rounding noise must be zero there.
+    means = [(name, round(float(value), DECIMALS), end_ms, 0) for name, value in summary.items()]
+    return means + by_fold
+
+
+def curve_metrics(path: Path, at_ms: int, suffix: str = "") -> list[tuple[str, float, int, int]]:
+    """What a training said of itself, by its steps; of several fits the last one."""
+    header, rows = read_rows(path)
+    last = [row for row in rows if row[0] == rows[-1][0]]
+    return [
+        (f"{name}{suffix}", float(value), at_ms, int(row[1]))
+        for row in last
+        for name, value in zip(header[2:], row[2:], strict=True)
+        if value and math.isfinite(float(value))
+    ]
+
+
+def _curves(unit: UnitScores) -> dict[tuple[Any, ...], Path]:
+    """The kept loss curves of the folds that came to an end."""
+    if unit.source != LOCAL or not unit.files:
+        return {}
+    folder = unit.files[0].parent / CURVES
+    named = {
+        row.key: folder / f"{FoldName(unit.key, row.repeat, row.fold).file}.csv"
+        for row in unit.rows
+        if row.status == OK
+    }
+    return {key: path for key, path in named.items() if path.is_file()}
+
+
+def _curve_metrics(unit: UnitScores, end: int | None) -> list[tuple[str, float, int, int]]:
+    found = []
+    for path in _curves(unit).values():
+        points = curve_metrics(path, end or 0, f"/{path.stem}")
+        by_name: dict[str, list[Any]] = {}
+        for point in points:
+            by_name.setdefault(point[0], []).append(point)
+        for mine in by_name.values():
+            step = max(1, len(mine) // CURVE_POINTS)
+            found += [*mine[:-1][::step], mine[-1]]
+    return found
+
+
+def _tags(rows: Sequence[FoldRow]) -> dict[str, str]:
+    tags = {"git_commit": _joined(row.git_commit for row in rows)}
+    for part in PROVENANCE:
+        tags[f"{part}_sha256"] = _joined(getattr(row, f"{part}_sha256") for row in rows)
+    tags["mlflow.source.git.commit"] = tags["git_commit"]
+    tags["versions"] = _joined(_text(row.versions) for row in rows if row.versions)
+    tags["threads"] = _joined(str(row.threads) for row in rows)
+    for name in sorted({name for row in rows for name in row.machine}):
+        tags[name] = _joined(_text(row.machine.get(name, "")) for row in rows)
+    tags |= _error_tags(rows)
+    return {name: _cut(value, LONGEST_TAG) for name, value in tags.items() if value}
+
+
+def _error_tags(rows: Sequence[FoldRow]) -> dict[str, str]:
+    broken = [row for row in rows if row.status == FAILED]
+    if not broken:
+        return {}
+    first = broken[0]
+    lines = first.error.strip().splitlines() or ["no error text"]
+    where = f"repeat {first.repeat}, fold {first.fold}"
+    return {
+        "error": f"{len(broken)} of {len(rows)} folds failed; {where}: {lines[-1]}",
+        # The end of a traceback says most, so the start is what gives way.
+        "traceback": first.error[-LONGEST_TAG:],
+    }
+
+
+def _span_ms(row: FoldRow) -> tuple[int | None, int | None]:
+    """Start and end of a fold; unknown where the row has no start."""
+    if not row.started_at:
+        return None, None
+    started = datetime.fromisoformat(row.started_at)
+    if started.tzinfo is None:
+        started = started.replace(tzinfo=UTC)
+    start = int(started.timestamp() * 1000)
+    return start, start + int((row.fit_s + row.predict_s) * 1000)
+
+
+def _joined(values: Iterable[str]) -> str:
+    """Folds may come from several machines or commits: each different value once, in order."""
+    return "; ".join(dict.fromkeys(value for value in values if value))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 4] + " ..."
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def existing(path: Path) -> Path:
+    if not path.is_file():
+        raise UserError(f"{path} is gone, so it cannot be tracked. Build it again, then sync.")
+    return path

@@ -1,0 +1,354 @@
+"""Copies records into MLflow. The only writer, after the training.
+
+The records stay the truth: a lost database is built again by another `sync`, and a sync that finds
+nothing new writes nothing. A run is accepted once it has an end state, which is the last thing
+written to it; whatever is still RUNNING was left by a killed sync and is replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ldlrepro.core.errors import UserError
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.track.layout import (
+    RunPlan,
+    curve_metrics,
+    existing,
+    first_view,
+    is_unavailable,
+    plan_artifacts,
+    plan_unit,
+    saved_views,
+)
+from ldlrepro.track.store import (
+    PATIENT_HTTP,
+    QUICK_HTTP,
+    QUIET,
+    artifact_root,
+    checked_uri,
+    connect,
+    environment,
+    only_writer,
+    shell_word,
+    sqlite_file,
+    told_to_the_user,
+    without_password,
+)
+
+UNIT_TAG, CONTENT_TAG, SUPERSEDED_TAG = "ldlrepro.unit", "content_sha256", "superseded_by"
+LIVE_TAG = "ldlrepro.live"
+SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0
+FINAL_STATES = {"FINISHED", "FAILED"}
+RUNS_PER_PAGE = 1000
+NOTE = "Each entry of **Views** (top right) is one table: every method on one data set."
+
+LOOPBACK = "127.0.0.1"
+# Else MLflow offers its pages for language models until somebody chooses the others.
+TRAINING = "workflowType=machine_learning"
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class SyncCounts:
+    """What one sync did; the first four add up to the units given and one for the artifacts."""
+
+    new: int = 0
+    unchanged: int = 0
+    superseded: int = 0
+    """Runs written in the place of an older one whose record has changed since."""
+    not_run: int = 0
+    """Units without data: nothing ran, so there is nothing to track."""
+    failed: int = 0
+    """Of the tracked units, those with a failed fold."""
+    repaired: int = 0
+    """Half-written or doubled runs that were put away."""
+
+
+def sync(
+    paper: str,
+    title: str,
+    units: Sequence[UnitScores],
+    tracking_uri: str,
+    artifacts: Sequence[Path] = (),
+    on_progress: Progress | None = None,
+) -> SyncCounts:
+    """Bring the experiment of ``paper`` in line with the records; waits for a sync under way."""
+    uri = checked_uri(tracking_uri)
+    plans = [plan_unit(unit) for unit in units if not is_unavailable(unit)]
+    counts = SyncCounts(not_run=len(units) - len(plans), failed=sum(p.failed for p in plans))
+    if artifacts:
+        plans.append(plan_artifacts(paper, artifacts, plans))
+    doubled = [key for key, times in Counter(plan.key for plan in plans).items() if times > 1]
+    if doubled:
+        raise ValueError(f"given twice: {', '.join(doubled)}")
+    with environment(QUIET), only_writer(uri), told_to_the_user(uri, paper):
+        client = connect(uri)
+        with environment(PATIENT_HTTP):
+            experiment = _experiment(client, uri, paper, title, saved_views(units))
+            found = _tracked_runs(client, experiment)
+            live = _tracked_runs(client, experiment, LIVE_TAG)
+            for done, plan in enumerate(plans, start=1):
+                _bring_in_line(client, experiment, plan, found.get(plan.key, []), counts)
+                for run in live.get(plan.key, []):
+                    client.delete_run(run.info.run_id)
+                if on_progress:
+                    on_progress(done, len(plans))
+    return counts
+
+
+def differences(
+    paper: str, units: Sequence[UnitScores], tracking_uri: str
+) -> dict[str, str] | None:
+    """For every unit what the store says otherwise than its record, '' where nothing.
+
+    Only reads; None where the paper was never tracked.
+    """
+    uri = checked_uri(tracking_uri)
+    database = sqlite_file(uri)
+    if database and not database.is_file():
+        return None
+    with environment(QUIET), told_to_the_user(uri, paper):
+        client = connect(uri)
+        with environment(PATIENT_HTTP):
+            experiment = client.get_experiment_by_name(paper)
+            if experiment is None:
+                return None
+            found = _tracked_runs(client, experiment.experiment_id)
+            plans = [plan_unit(unit) for unit in units if not is_unavailable(unit)]
+            return {p.key: _difference(client, p, found.get(p.key, [])) for p in plans}
+
+
+def _difference(client: Any, plan: RunPlan, present: Sequence[Any]) -> str:
+    final = [run for run in present if run.info.status in FINAL_STATES]
+    if len(final) != 1:
+        return "not tracked" if not final else f"tracked {len(final)} times"
+    run = final[0]
+    if run.data.tags.get(CONTENT_TAG) != plan.content:
+        return "tracked before the record changed"
+    planned: dict[str, list[tuple[float, int, int]]] = {}
+    for name, value, at_ms, step in plan.metrics:
+        planned.setdefault(name, []).append((value, at_ms, step))
+    wrong = []
+    for name, points in planned.items():
+        told = client.get_metric_history(run.info.run_id, name)
+        same = sorted((m.value, m.timestamp, m.step) for m in told) == sorted(points)
+        # Of values by fold the run table shows the last one, which the store keeps apart.
+        if not same or run.data.metrics.get(name) != points[-1][0]:
+            wrong.append(name)
+    wrong += [name for name, value in plan.params.items() if run.data.params.get(name) != value]
+    wrong += [name for name, value in plan.tags.items() if run.data.tags.get(name) != value]
+    return f"other values of {', '.join(sorted(wrong))}" if wrong else ""
+
+
+def stream_curve(
+    paper: str,
+    title: str,
+    unit: str,
+    fold: str,
+    curve: Path,
+    tracking_uri: str,
+    ended: Callable[[float], bool],
+    say: Callable[[str], None],
+) -> None:
+    """Send a growing loss curve to a server until ``ended(seconds to wait)`` says that it is done.
+
+    Whatever the server does is no error: what it lacks is sent again later, less and less often.
+    The curve's file is the truth, and the next sync takes all of it from there.
+    """
+    uri = checked_uri(tracking_uri)
+    client = run = None
+    sent, pause, done = 0, SHORTEST_PAUSE_S, False
+    with environment(QUIET | QUICK_HTTP):
+        while not done:
+            done = ended(pause)
+            points = curve_metrics(curve, int(time.time() * 1000))
+            try:
+                with told_to_the_user(uri, paper):
+                    client = client or connect(uri)
+                    found = _live_run(
+                        client, _experiment(client, uri, paper, title, {}), unit, fold
+                    )
+                    if found != run:
+                        run, sent = found, 0
+                    _send(client, run, points[sent:], done)
+            except UserError as error:
+                if pause == SHORTEST_PAUSE_S:
+                    say(f"{unit} {fold}: the loss curve waits in {curve}: {error}")
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+            else:
+                sent, pause = len(points), SHORTEST_PAUSE_S
+
+
+def _live_run(client: Any, experiment: str, unit: str, fold: str) -> str:
+    for run in _tracked_runs(client, experiment, LIVE_TAG).get(unit, []):
+        if run.info.run_name == fold:
+            return str(run.info.run_id)
+    return str(client.create_run(experiment, None, {LIVE_TAG: unit}, fold).info.run_id)
+
+
+def _send(client: Any, run: str, points: Sequence[Any], done: bool) -> None:
+    from mlflow.entities import Metric
+
+    if points:
+        client.log_batch(run, [Metric(*point) for point in points])
+    if done:
+        client.set_terminated(run, "FINISHED")
+
+
+def open_hint(tracking_uri: str) -> str:
+    """What to type to look at a store in the browser, served to this machine only."""
+    uri = checked_uri(tracking_uri)
+    if uri.startswith("http"):
+        return f"open {without_password(uri)} in a browser"
+    return f"ldlrepro ui --tracking-uri {shell_word(uri)}"
+
+
+def page_of(tracking_uri: str, paper: str = "") -> str:
+    """What follows a store's address: all papers, or the view of the first table of one."""
+    if not paper:
+        return f"/#/experiments?{TRAINING}"
+    uri = checked_uri(tracking_uri)
+    with environment(QUIET | QUICK_HTTP), told_to_the_user(uri, paper):
+        experiments = {e.name: e for e in connect(uri).search_experiments()}
+    if paper not in experiments:
+        tracked = ", ".join(sorted(set(experiments) - {"Default"})) or "no paper"
+        raise UserError(
+            f"'{paper}' is not tracked there; tracked: {tracked}. Type `ldlrepro sync {paper}` for "
+            "a paper that has results."
+        )
+    found = experiments[paper]
+    view = first_view(found.tags)
+    page = f"/#/experiments/{found.experiment_id}/runs?{TRAINING}"
+    return f"{page}&viewStateShareKey={view}" if view else page
+
+
+def serve(
+    tracking_uri: str,
+    port: int,
+    say: Callable[[str], None],
+    paper: str = "",
+    browser: bool = False,
+) -> None:
+    """Become MLflow's page for this store, for this machine alone; a server has a page already."""
+    uri = checked_uri(tracking_uri)
+    if uri.startswith("http"):
+        address = re.sub("//[^/@]*@", "//", uri) + page_of(uri, paper)  # the browser asks
+        say(f"open {address} in a browser")
+        if browser:
+            browser.start(address)
+        return
+    database = sqlite_file(uri)
+    if database and not database.is_file():
+        raise UserError(
+            f"{database}: nothing is tracked there yet. Type `snakemake --cores all demo`, or "
+            "`ldlrepro sync PAPER` for a paper that has results."
+        )
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            raise UserError(
+                f"port {port}: {error.strerror}. Type `ldlrepro ui --port {port + 1}`."
+            ) from None
+    address = f"http://{LOOPBACK}:{port}{page_of(uri, paper)}"
+    say(
+        f"{address}\nshows {without_password(uri)}, to this machine only. Ctrl-C ends it.\n"
+        "From another machine, never by opening the port to the network: there, type\n"
+        f"  ssh -N -L {port}:{LOOPBACK}:{port} USER@{os.uname().nodename}\n"
+        "and open the same address."
+    )
+    if browser:
+        browser.start(address)
+    # By the environment: the list of processes, which all can see, would show a password.
+    place = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    page = [sys.executable, "-m", "mlflow", "ui"]
+    page += ["--host", LOOPBACK, "--port", str(port), "--workers", "1"]
+    os.execve(sys.executable, page, {**os.environ, **QUIET, **place})
+
+
+# ---------------------------------------------------------------------- talking to MLflow
+
+
+def _bring_in_line(
+    client: Any, experiment: str, plan: RunPlan, present: Sequence[Any], counts: SyncCounts
+) -> None:
+    """Leave one accepted run that says what the record says, and put every other one away.
+
+    The new run is complete before an old one goes, so at no moment is there none.
+    """
+    final = [run for run in present if run.info.status in FINAL_STATES]
+    same = [run for run in final if run.data.tags.get(CONTENT_TAG) == plan.content]
+    # A run that was put away once and restored must not win over the one that replaced it.
+    same.sort(key=lambda run: SUPERSEDED_TAG in run.data.tags)
+    if same:
+        counts.unchanged += 1
+        current = same[0].info.run_id
+    else:
+        current = _write(client, experiment, plan)
+        if final:
+            counts.superseded += 1
+        else:
+            counts.new += 1
+    for run in present:
+        if run.info.run_id != current:
+            counts.repaired += bool(same) or run not in final
+            client.set_tag(run.info.run_id, SUPERSEDED_TAG, current)
+            client.delete_run(run.info.run_id)
+
+
+def _write(client: Any, experiment: str, plan: RunPlan) -> str:
+    from mlflow.entities import Metric, Param
+
+    for path in plan.files:
+        existing(path)
+    tags = plan.tags | {UNIT_TAG: plan.key, CONTENT_TAG: plan.content}
+    run = client.create_run(experiment, plan.start_ms, tags, plan.name).info.run_id
+    for path in plan.files:
+        client.log_artifact(run, str(path))
+    # The client splits what is more than one request may hold.
+    metrics = [Metric(*item) for item in plan.metrics]
+    client.log_batch(run, metrics, [Param(*item) for item in plan.params.items()])
+    client.set_terminated(run, "FAILED" if plan.failed else "FINISHED", plan.end_ms)
+    return run
+
+
+def _tracked_runs(client: Any, experiment: str, tag: str = UNIT_TAG) -> dict[str, list[Any]]:
+    """Every visible run of ours by what it tracks; other people's runs are left out."""
+    found: dict[str, list[Any]] = {}
+    token = None
+    while True:
+        page = client.search_runs([experiment], max_results=RUNS_PER_PAGE, page_token=token)
+        for run in page:
+            if tag in run.data.tags:
+                found.setdefault(run.data.tags[tag], []).append(run)
+        token = page.token
+        if not token:
+            return found
+
+
+def _experiment(client: Any, uri: str, paper: str, title: str, views: dict[str, str]) -> str:
+    """Id of the paper's experiment, made if need be; one that was deleted comes back."""
+    # The kind keeps the page from offering what it has for language models.
+    kind = {"mlflow.experimentKind": "custom_model_development"}
+    tags = {"mlflow.note.content": f"{title}. {NOTE}"} | kind | views
+    found = client.get_experiment_by_name(paper)
+    if found is None:
+        return client.create_experiment(paper, artifact_root(uri, paper), tags)
+    if found.lifecycle_stage != "active":
+        client.restore_experiment(found.experiment_id)
+    for name, value in tags.items():
+        if found.tags.get(name) != value:
+            client.set_experiment_tag(found.experiment_id, name, value)
+    return found.experiment_id

@@ -1,0 +1,148 @@
+"""What a unit reads, made by hand where no workflow has made it: data, folds, pixels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ldlrepro import config, models, plan
+from ldlrepro.core.errors import UNREADABLE, UserError
+from ldlrepro.core.progress import ProgressLine, say
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.data.dataset import DataUnavailable
+
+HOW = "Add --inputs to make what is missing"
+
+
+def global_seed(given: int | None = None) -> int:
+    """Return the seed that was given, else that of config.yaml."""
+    return int(config.load_run_config()["seed"] if given is None else given)
+
+
+def make_inputs(
+    dataset: str, protocol: str, seed: int, workspace: Workspace, unit: plan.Unit | None = None
+) -> None:
+    """Fetch, prepare and split what is missing, and align images for a unit that reads them.
+
+    What only says that the data were missing is made again.
+    """
+    there = workspace.ready(dataset).is_file()
+    if not there or not holds_rows(workspace.ready(dataset)):
+        # What an earlier fetch has found need not be copied again.
+        if not (there and is_fetched(dataset, workspace)):
+            _fetch(dataset, workspace)
+        _prepare(dataset, workspace)
+    if protocol:
+        _split(dataset, protocol, seed, workspace)
+    if unit is not None:
+        make_pixels_of(unit, workspace, threads=1)
+
+
+def check_inputs(unit: plan.Unit, workspace: Workspace) -> None:
+    """Refuse to begin without the files that a unit reads."""
+    needed = [workspace.ready(unit.dataset), workspace.folds(unit.protocol, unit.dataset)]
+    if reads_images(unit):
+        needed.append(workspace.pixels(unit.dataset))
+    for path in needed:
+        if not path.is_file():
+            raise UserError(f"{path}: no such file. {HOW}, or let snakemake do it all.")
+
+
+def is_fetched(dataset: str, workspace: Workspace) -> bool:
+    from ldlrepro.data.fetch import read_status
+
+    try:
+        return read_status(workspace.data / "raw" / dataset).available
+    except UserError:  # not fetched yet
+        return False
+
+
+def holds_rows(ready: Path) -> bool:
+    """Tell data from a file that only says why there are none."""
+    return bool(_meta(ready).get("available", True))
+
+
+def reads_images(unit: plan.Unit) -> bool:
+    return bool(config.load_method(unit.method).get("needs", {}).get("images"))
+
+
+def make_pixels_of(unit: plan.Unit, workspace: Workspace, threads: int) -> None:
+    """Align the images of a unit that reads them, where that has not been done."""
+    from ldlrepro.data.pixels import load_pixels
+
+    if not reads_images(unit):
+        return
+    path = workspace.pixels(unit.dataset)
+    try:
+        if path.is_file():
+            load_pixels(path)
+            return
+    except DataUnavailable:
+        pass
+    if "layout" in config.load_dataset(unit.dataset) and holds_rows(workspace.ready(unit.dataset)):
+        _refuse_without_weights(unit)
+    align(unit.dataset, workspace, threads)
+
+
+def align(dataset: str, workspace: Workspace, threads: int) -> Path:
+    """Write a data set's aligned images as one file of pixels, with progress."""
+    from ldlrepro.data.pixels import make_pixels
+
+    line = ProgressLine(f"{dataset}: images aligned")
+    path = make_pixels(dataset, workspace.data, threads, line.update)
+    line.close()
+    return path
+
+
+def _fetch(dataset: str, workspace: Workspace) -> None:
+    from ldlrepro.data.fetch import default_mirrors, fetch
+
+    run = config.load_run_config()
+    status = fetch(dataset, workspace.data, default_mirrors(run["mirrors"]), offline=run["offline"])
+    found = f"here, {len(status.files)} file(s) checked"
+    say(f"{dataset}: {found if status.available else f'not available: {status.reason}'}")
+
+
+def _prepare(dataset: str, workspace: Workspace) -> None:
+    from ldlrepro.data.photographs import prepare
+
+    say(f"{dataset}: {prepare(dataset, workspace.data)}")
+
+
+def _split(dataset: str, protocol: str, seed: int, workspace: Workspace) -> None:
+    from ldlrepro.folds.making import write_protocol_folds
+
+    path = workspace.folds(protocol, dataset)
+    meta = _meta(path)
+    made_without_rows = bool(meta) and "data_sha256" not in meta
+    if not path.is_file() or (made_without_rows and holds_rows(workspace.ready(dataset))):
+        definition = plan.protocol(protocol)
+        say(write_protocol_folds(protocol, definition, dataset, seed, workspace))
+
+
+def _refuse_without_weights(unit: plan.Unit) -> None:
+    """Say before hours of pixels what the first fold would say after them."""
+    given = models.load(unit.method).get_params()
+    searched = {"weights", "random_weights"} & set(config.load_method(unit.method).get("grid", {}))
+    if searched or given.get("weights") or given.get("random_weights", True):
+        return
+    from ldl.deep._networks import image_network
+
+    try:
+        image_network(given["network"], (), None, None, random_weights=False, seed=0)
+    except UserError as error:
+        raise UserError(f"{unit.protocol}/{unit.dataset}/{unit.method}: {error}") from None
+
+
+def _meta(path: Path) -> dict[str, Any]:
+    """Return what a file says of itself; nothing of a damaged one: whoever reads it will tell."""
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return dict(json.loads(str(stored["meta"])))
+    except UNREADABLE:
+        return {}
+    except FileNotFoundError:
+        return {}

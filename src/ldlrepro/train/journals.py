@@ -1,0 +1,25 @@
+"""Throwing away the finished folds that complete units no longer need."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ldlrepro.core.workspace import Workspace
+
+Key = tuple[str, str, str]
+"""Protocol, data set, method."""
+
+
+def forget_journals(complete: Mapping[Key, Iterable[Path]], workspace: Workspace) -> int:
+    """Throw away journals of complete units, and half files that kills left beside their records.
+
+    Not earlier than after the judging: a unit whose record is written may still be run again, when
+    Snakemake was killed before it took note.
+    """
+    for unit, records in complete.items():
+        shutil.rmtree(workspace.journal(*unit), ignore_errors=True)
+        for half in {path for record in records for path in record.parent.glob(".*.part")}:
+            half.unlink(missing_ok=True)
+    return len(complete)

@@ -1,0 +1,64 @@
+"""What a number was computed with: code, configuration, versions, machine."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ldlrepro.config import project_root
+
+RECORDED_VERSIONS = ("numpy", "scipy", "scikit-learn", "xgboost-cpu", "xgboost", "torch", "numba")
+
+
+def lock_digest() -> str:
+    """Return the digest of the pinned requirements."""
+    lock = project_root() / "envs" / "lock.txt"
+    return hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else ""
+
+
+@cache
+def git_commit() -> str:
+    """The checkout's commit, with '+' if tracked files were changed; empty outside git."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=project_root(), capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def versions() -> dict[str, str]:
+    from ldlrepro import __version__
+
+    found = {"python": platform.python_version(), "ldlrepro": __version__}
+    for name in RECORDED_VERSIONS:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """The processor and system, without names that tell whose machine it is."""
+    return {"cpu": _cpu_name(), "system": platform.system(), "machine": platform.machine()}
+
+
+def _cpu_name() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor()

@@ -1,0 +1,128 @@
+"""What a unit leaves behind: one Parquet table with a row per fold, one ``.npz`` with predictions.
+
+Both are written under a temporary name and renamed, so half a file is never seen. Scores are not
+stored here: they are computed from the predictions, so that a new measure retrains nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldlrepro.core.files import atomically
+
+OK, FAILED, UNAVAILABLE = "ok", "failed", "unavailable"
+
+
+@dataclass
+class FoldRow:
+    """One run: one method on one data set under one protocol in one fold."""
+
+    protocol: str
+    dataset: str
+    method: str
+    repeat: int
+    fold: int
+    status: str
+    error: str = ""
+    """Traceback of a failed fold, or why the data are not available."""
+    params: dict[str, Any] = field(default_factory=dict)
+    """The parameters the model was fitted with, after selection."""
+    selection: dict[str, Any] = field(default_factory=dict)
+    """Where a grid was searched: the validation score of every candidate."""
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+    """What the fitted model says of itself: iterations, final loss, warnings, ..."""
+    seed: str = ""
+    n_train: int = 0
+    n_test: int = 0
+    fit_s: float = 0.0
+    """Wall seconds of selection and the final fit."""
+    predict_s: float = 0.0
+    fit_cpu_s: float = 0.0
+    predict_cpu_s: float = 0.0
+    peak_mb: float = 0.0
+    """Peak resident memory of the process up to the end of this fold."""
+    predictions_sha256: str = ""
+    data_sha256: str = ""
+    folds_sha256: str = ""
+    spec_sha256: str = ""
+    """Class, parameters, grid and scaling of the method."""
+    code_sha256: str = ""
+    """The method's module and what it imports from the package."""
+    lock_sha256: str = ""
+    git_commit: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, Any] = field(default_factory=dict)
+    threads: int = 1
+    started_at: str = ""
+    """UTC, ISO 8601."""
+    overhead_s: float = 0.0
+    """This fold's share of the job's wall time outside fit and predict."""
+
+    @property
+    def key(self) -> tuple[str, str, str, int, int]:
+        return (self.protocol, self.dataset, self.method, self.repeat, self.fold)
+
+
+_JSON = ("params", "selection", "diagnostics", "versions", "machine")
+COLUMNS = [f.name for f in fields(FoldRow)]
+
+
+def write_record(
+    path: Path, rows: Iterable[FoldRow], predictions: Mapping[tuple[int, int], np.ndarray]
+) -> None:
+    """Write ``path`` (.parquet) and its sibling .npz; ``predictions`` by (repeat, fold)."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    arrays = {_array_name(*key): array for key, array in sorted(predictions.items())}
+    atomically(predictions_path(path), lambda temporary: _save_npz(temporary, arrays))
+    plain = []
+    for row in rows:
+        flat = asdict(row)
+        for name in _JSON:
+            flat[name] = json.dumps(flat[name], sort_keys=True, default=str)
+        plain.append(flat)
+    table = pa.Table.from_pylist(plain)
+    atomically(path, lambda temporary: pq.write_table(table, temporary))
+
+
+def read_rows(path: Path) -> list[FoldRow]:
+    import pyarrow.parquet as pq
+
+    # ParquetFile reads this one file; read_table would guess partitions from folder names.
+    rows = pq.ParquetFile(path).read().to_pylist()
+    for row in rows:
+        for name in _JSON:
+            row[name] = json.loads(row[name])
+    return [FoldRow(**row) for row in rows]
+
+
+def read_predictions(path: Path) -> dict[tuple[int, int], np.ndarray]:
+    """Predictions of a record by (repeat, fold)."""
+    with np.load(predictions_path(path), allow_pickle=False) as stored:
+        return {_array_key(name): stored[name] for name in stored.files}
+
+
+def predictions_path(record: Path) -> Path:
+    return record.with_suffix(".npz")
+
+
+def _save_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    with open(path, "wb") as handle:  # a handle, or numpy would append .npz to the name
+        np.savez_compressed(handle, **arrays)  # type: ignore[arg-type]
+
+
+def _array_name(repeat: int, fold: int) -> str:
+    return f"r{repeat:03d}_f{fold:03d}"
+
+
+def _array_key(name: str) -> tuple[int, int]:
+    repeat, fold = name.split("_")
+    return int(repeat[1:]), int(fold[1:])

@@ -1,0 +1,342 @@
+"""Runs a unit: every fold of a chunk, saved as it finishes, resumed after a kill.
+
+Finished folds go to a journal beside the results. It is not an output of the Snakemake rule,
+because Snakemake deletes the outputs of a job that failed. The name of a journal holds a digest of
+everything that decides the numbers, so a fold computed by other code is never taken up. Journals
+outlive the unit: they are thrown away when the paper is compared. Where the folds of a unit have
+been cut into other chunks since, finished folds come from the records of the old ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldl.watch import watched_by
+from ldlrepro import config, plan
+from ldlrepro.config import digests
+from ldlrepro.core import numerics
+from ldlrepro.core.checksums import array_sha256
+from ldlrepro.core.errors import UserError, damage_told
+from ldlrepro.core.files import atomically
+from ldlrepro.core.seeds import seed_for
+from ldlrepro.data import Dataset, DataUnavailable, load_ready
+from ldlrepro.data.pixels import load_pixels
+from ldlrepro.folds.splits import Fold, folds_digest, read_folds
+from ldlrepro.train import cards, provenance, records, selection
+from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
+from ldlrepro.train.watch import CURVES, FoldName, FoldWatch
+
+Say = Callable[[str], None]
+# Errors of the machine, not of the method: the job fails and is tried again with more.
+MACHINE_ERRORS = (MemoryError, OSError)
+# What decides a fold's numbers, beside the seed.
+DECIDING = ("data_sha256", "folds_sha256", "spec_sha256", "code_sha256", "versions")
+
+
+@dataclass(frozen=True)
+class UnitJob:
+    """Where a chunk of a unit reads and writes."""
+
+    chunk: plan.Chunk
+    ready: Path
+    folds: Path
+    record: Path
+    journal: Path
+    """The unit's folder of finished folds."""
+    seed: int
+    threads: int = 1
+    fresh: bool = False
+    """Compute every fold, whatever the journal holds."""
+    since: float = 0.0
+    """Age of the process at which this chunk's turn came; the first bears the start as well."""
+
+
+def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
+    """Compute what the journal lacks, write the record, return its rows."""
+    unit = job.chunk.unit
+    spec = config.load_method(unit.method)
+    common = _provenance(job, spec)
+    try:
+        data = load_ready(job.ready)
+        X, pixels_sha256 = features(unit, job.ready, data)
+        folds, folds_sha256 = _chunk_folds(job, data.fingerprint["data_sha256"])
+        with cards.held(plan.resources(unit)["gpu"], "/".join(_names(unit)), say) as names:
+            common |= {
+                "data_sha256": data.fingerprint["data_sha256"],
+                "folds_sha256": folds_sha256,
+            }
+            if names:
+                common["machine"] = {**common["machine"], "gpu": ", ".join(names)}
+            journal = _Journal(job.journal / _identity(job, common, pixels_sha256))
+            # Records do not say which pixels they were made of.
+            known = {} if job.fresh or pixels_sha256 else _recorded_elsewhere(job, common)
+            rows, predictions = _run_folds(job, spec, X, data.D, folds, common, journal, known, say)
+    except (DataUnavailable, cards.NoCardError) as error:
+        rows = [_unavailable(job, common, index, str(error)) for index in _positions(job.chunk)]
+        predictions = {}
+    records.write_record(job.record, rows, predictions)
+    return rows
+
+
+def _run_folds(
+    job: UnitJob,
+    spec: Mapping[str, Any],
+    X: Any,
+    D: np.ndarray,
+    folds: list[Fold],
+    common: Mapping[str, Any],
+    journal: _Journal,
+    recorded: Mapping[tuple[int, int], tuple[FoldRow, np.ndarray]],
+    say: Say,
+) -> tuple[list[FoldRow], dict[tuple[int, int], np.ndarray]]:
+    names = _names(job.chunk.unit)
+    rows, predictions, busy = [], {}, 0.0
+    for number, fold in enumerate(folds, start=1):
+        saved, origin = recorded.get((fold.repeat, fold.fold)), "from another record"
+        if saved is None and not job.fresh:
+            saved, origin = journal.load(fold), "from the journal"
+        if saved is None:
+            name = FoldName(names, fold.repeat, fold.fold)
+            curves = job.record.parent / CURVES
+            with FoldWatch(name, journal.folder, curves, job.fresh, say) as watch:
+                with watched_by(watch):
+                    row, P = _run_one(job, spec, X, D, fold, common)
+                busy += row.fit_s + row.predict_s
+                origin = f"fit {row.fit_s:.2f} s" if row.status == OK else last_line(row.error)
+                if P is not None:
+                    journal.save(row, P)
+                watch.forget()
+        else:
+            row, P = saved
+        rows.append(row)
+        if P is not None:
+            predictions[fold.repeat, fold.fold] = P
+        say(f"{'/'.join(names)} fold {number}/{len(folds)} {row.status}, {origin}")
+    mine = [row for row in rows if (row.repeat, row.fold) not in recorded]
+    for row in mine:
+        row.overhead_s = max(0.0, process_age() - job.since - busy) / len(mine)
+    return rows, predictions
+
+
+def features(unit: plan.Unit, ready: Path, data: Dataset) -> tuple[Any, str]:
+    """What the method reads, a table of features or pixels; of pixels also their digest.
+
+    ``ready`` is the file of ``data``, beside which pixels stand.
+    """
+    spec = config.load_method(unit.method)
+    if not spec.get("needs", {}).get("images"):
+        if data.X.shape[1] == 0:
+            raise DataUnavailable(f"needs features: {data.id} has photographs only")
+        return data.X, ""
+    X, about = load_pixels(ready.with_name(f"{ready.stem}.pixels.npy"))
+    if about["data_sha256"] != data.fingerprint["data_sha256"]:
+        raise UserError(
+            f"{X.path}: made for other rows than {ready} holds. Delete it and run snakemake "
+            "again; it makes new pixels."
+        )
+    if spec["scaling"] != "none":
+        raise UserError(f"{unit.method}: scaling: pixels are not scaled here; write none")
+    return X, str(about["sha256"])
+
+
+def _run_one(
+    job: UnitJob,
+    spec: Mapping[str, Any],
+    X: Any,
+    D: np.ndarray,
+    fold: Fold,
+    common: Mapping[str, Any],
+) -> tuple[FoldRow, np.ndarray | None]:
+    unit = job.chunk.unit
+    protocol = plan.protocol(unit.protocol)
+    seed = seed_for(job.seed, *_names(unit), fold.repeat, fold.fold)
+    row = FoldRow(
+        *_names(unit),
+        repeat=fold.repeat,
+        fold=fold.fold,
+        status=OK,
+        seed=f"{seed:032x}",
+        n_train=len(fold.train),
+        n_test=len(fold.test),
+        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        **common,
+    )
+    result = None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = selection.run_fold(
+                unit.method,
+                spec,
+                X,
+                D,
+                fold,
+                select_by=protocol.get("select_by", "kl"),
+                seed=seed,
+                n_jobs=job.threads,
+            )
+        except MACHINE_ERRORS:
+            raise
+        except UserError as error:  # its text is for people, in one line as in tables
+            row.status, row.error = FAILED, " ".join(str(error).split())
+        except Exception:
+            row.status, row.error = FAILED, traceback.format_exc()
+    row.peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    if result is None:
+        return row, None
+    row.params, row.selection = result.params, result.selection
+    row.diagnostics = dict(result.diagnostics)
+    if caught:
+        row.diagnostics["warnings"] = sorted({str(w.message) for w in caught})[:5]
+    row.fit_s, row.fit_cpu_s = result.fit_s, result.fit_cpu_s
+    row.predict_s, row.predict_cpu_s = result.predict_s, result.predict_cpu_s
+    row.predictions_sha256 = array_sha256(result.predictions)
+    return row, result.predictions
+
+
+def _chunk_folds(job: UnitJob, data_sha256: str) -> tuple[list[Fold], str]:
+    """The folds of the chunk, and the digest of all folds of the protocol."""
+    with damage_told(job.folds, f"Remove it and give the same command again:\n  rm {job.folds}"):
+        folds, meta = read_folds(job.folds)
+    if meta.get("data_sha256") != data_sha256:  # absent where the data were, too
+        raise UserError(
+            f"{job.folds}: made for other rows than {job.ready} holds. "
+            f"Delete it and run snakemake again; it makes new folds."
+        )
+    last = len(folds) - 1 if job.chunk.last is None else job.chunk.last
+    if last >= len(folds):
+        raise UserError(
+            f"{job.folds} holds folds 0-{len(folds) - 1}, so '{job.chunk.name}' asks for too many."
+        )
+    return folds[job.chunk.first : last + 1], folds_digest(folds)
+
+
+def _positions(chunk: plan.Chunk) -> list[int]:
+    """Fold positions of a chunk whose data are missing; a single one where the number is open."""
+    return list(range(chunk.first, (chunk.last or 0) + 1))
+
+
+def _unavailable(job: UnitJob, common: Mapping[str, Any], index: int, reason: str) -> FoldRow:
+    protocol = plan.protocol(job.chunk.unit.protocol)
+    per_repeat = int(protocol.get("folds", 1))
+    repeat, fold = divmod(index, per_repeat)
+    return FoldRow(
+        *_names(job.chunk.unit),
+        repeat=repeat,
+        fold=fold,
+        status=UNAVAILABLE,
+        error=reason,
+        **common,
+    )
+
+
+def _provenance(job: UnitJob, spec: Mapping[str, Any]) -> dict[str, Any]:
+    select_by = plan.protocol(job.chunk.unit.protocol).get("select_by", "kl")
+    return {
+        "spec_sha256": digests.spec_digest(spec, select_by),
+        "code_sha256": digests.method_digest(spec),
+        "lock_sha256": provenance.lock_digest(),
+        "git_commit": provenance.git_commit(),
+        "versions": provenance.versions(),
+        "machine": {**provenance.machine(), "numerics": numerics.pin()},
+        "threads": job.threads,
+    }
+
+
+def _identity(job: UnitJob, common: Mapping[str, Any], pixels_sha256: str) -> str:
+    deciding = {key: common[key] for key in DECIDING}
+    if pixels_sha256:
+        deciding["pixels_sha256"] = pixels_sha256
+    text = json.dumps({**deciding, "seed": job.seed}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _recorded_elsewhere(
+    job: UnitJob, common: Mapping[str, Any]
+) -> dict[tuple[int, int], tuple[FoldRow, np.ndarray]]:
+    """Folds in other records of the unit, for it may have been cut into other chunks before."""
+    found = {}
+    for path in sorted(job.record.parent.glob("folds_*.parquet")):
+        other = plan.Chunk.parse(job.chunk.unit, path.stem.removeprefix("folds_"))
+        if path == job.record or not other.overlaps(job.chunk):
+            continue
+        try:
+            rows, predictions = records.read_rows(path), records.read_predictions(path)
+        except Exception:  # a damaged record of any kind is no record
+            continue
+        for row in rows:
+            seed = seed_for(job.seed, *_names(job.chunk.unit), row.repeat, row.fold)
+            same = all(getattr(row, key) == common[key] for key in DECIDING)
+            P = predictions.get((row.repeat, row.fold))
+            if P is None or row.status != OK or row.seed != f"{seed:032x}" or not same:
+                continue
+            if array_sha256(P) == row.predictions_sha256:
+                found[row.repeat, row.fold] = row, P
+    return found
+
+
+def last_line(error: str) -> str:
+    """What a traceback ends with."""
+    return error.strip().rpartition("\n")[2]
+
+
+def _names(unit: plan.Unit) -> tuple[str, str, str]:
+    return unit.protocol, unit.dataset, unit.method
+
+
+def process_age() -> float:
+    """Seconds since this process was started, interpreter start included."""
+    try:
+        # Field 22 counts clock ticks since boot; psutil would add the boot time in whole seconds.
+        started = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")
+    except (OSError, AttributeError):
+        import psutil
+
+        return time.time() - psutil.Process().create_time()
+
+
+class _Journal:
+    """Finished folds of one chunk, one file each."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(self, row: FoldRow, predictions: np.ndarray) -> None:
+        text = np.array(json.dumps(asdict(row), sort_keys=True, default=str))
+
+        def write(temporary: Path) -> None:
+            with open(temporary, "wb") as handle:
+                np.savez(handle, row=text, predictions=predictions)
+
+        atomically(self._path(row.repeat, row.fold), write)
+
+    def load(self, fold: Fold) -> tuple[FoldRow, np.ndarray] | None:
+        """A saved fold whose predictions still have their digest; None otherwise."""
+        path = self._path(fold.repeat, fold.fold)
+        if not path.is_file():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                row = FoldRow(**json.loads(str(stored["row"])))
+                predictions = stored["predictions"]
+        except Exception:  # a damaged file of any kind is computed again
+            return None
+        intact = array_sha256(predictions) == row.predictions_sha256
+        return (row, predictions) if intact else None
+
+    def _path(self, repeat: int, fold: int) -> Path:
+        return self.folder / f"r{repeat:03d}_f{fold:03d}.npz"

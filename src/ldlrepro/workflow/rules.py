@@ -1,0 +1,326 @@
+"""What the Snakefile asks of the plan: inputs, parameters and resources of every rule.
+
+Everything here is cheap, for Snakemake reads it again in every job on a cluster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from ldlrepro import config, plan, report
+from ldlrepro.config import digests, plugins
+from ldlrepro.config.digests import tree_digest
+from ldlrepro.core.errors import UserError
+from ldlrepro.data.fetch import default_mirrors, local_sources
+from ldlrepro.judge import measures
+from ldlrepro.plan import jobs
+from ldlrepro.report import notebooks
+
+DATA = Path("data")
+FETCHING: tuple[str, ...] = ("ldlrepro.data.fetch",)
+"""What brings raw files decides nothing that is made of them."""
+PHOTOGRAPHS: tuple[str, ...] = ("ldlrepro.data.images", "ldlrepro.data.features")
+"""What tables are read without."""
+TEMPLATES = Path(report.__file__).with_name("templates")
+
+
+def run_configuration(given: Mapping[str, Any], files: Sequence[str | Path]) -> dict[str, Any]:
+    """Snakemake's merged configuration, checked against our schema; ``files`` are its sources."""
+    from snakemake.exceptions import WorkflowError
+
+    try:
+        return config.check_run_config(dict(given), " + ".join(map(str, files)))
+    except UserError as error:
+        raise WorkflowError(str(error)) from None  # which Snakemake shows without a traceback
+
+
+class Rules:
+    """Inputs, parameters and resources of the rules; wildcards come from Snakemake."""
+
+    def __init__(self, run: Mapping[str, Any]) -> None:
+        self.run = dict(run)
+        self.mirrors = default_mirrors(self.run["mirrors"])
+
+    @staticmethod
+    def grow(base: int) -> Callable[[Any, int], int]:
+        """Memory or time of a rule: as much as ``base``, and more for every further attempt."""
+
+        def asked(wildcards: Any, attempt: int) -> int:
+            return base * jobs.growth(attempt)
+
+        return asked
+
+    # ------------------------------------------------------------------ data
+
+    def own_files(self, wildcards: Any) -> list[str]:
+        """What the user put into data/manual/ or beside an own data set's YAML.
+
+        Not what mirrors hold: they come and go, and the raw files stay.
+        """
+        described = plugins.files("dataset").get(wildcards.dataset)
+        places = [described.parent] if described else []
+        return [str(path) for path in local_sources(wildcards.dataset, DATA, places)]
+
+    def within_reach(self, wildcards: Any) -> bool:
+        """Whether the raw files are here or there is somewhere to get them from.
+
+        The same before and after they came, so only data that were out of reach are planned again.
+        """
+        spec = config.load_dataset(wildcards.dataset)
+        if "images_of" in spec:
+            return self.within_reach(SimpleNamespace(dataset=spec["images_of"]))
+        raw = DATA / "raw" / wildcards.dataset
+        found = {path.name for path in local_sources(wildcards.dataset, DATA, self.mirrors)}
+        if spec["reader"] == "images":
+            return bool(found) or (raw / "images").is_dir()
+        return all(
+            entry["name"] in found
+            or (raw / entry["name"]).is_file()
+            or (bool(entry.get("urls")) and not self.run["offline"])
+            for entry in spec.get("files", [])
+        )
+
+    def dataset_source(self, wildcards: Any) -> str:
+        """Digest of the data set's description without its texts."""
+        tree = config.load_dataset(wildcards.dataset)
+        texts = ("title", "description", "licence", "citation", "defects", "how_to_get")
+        return tree_digest({key: value for key, value in tree.items() if key not in texts})
+
+    def fetch_options(self, wildcards: Any, threads: int) -> str:
+        """A change of these must not plan again what is here.
+
+        Snakemake reruns nothing for parameters that depend on ``threads``, be it by name only.
+        """
+        options = ["--offline"] if self.run["offline"] else []
+        for folder in self.run["mirrors"]:
+            options += ["--mirror", folder]
+        return shlex.join(options)
+
+    def drawing_code(self, wildcards: Any) -> str:
+        """Of what draws the raw files; others are what their checksums say."""
+        spec = config.load_dataset(wildcards.dataset)
+        drawn = spec["reader"].startswith("drawn_")
+        return digests.stage_digest("ldlrepro.data.drawn.tables") if drawn else ""
+
+    def reader_code(self, wildcards: Any) -> str:
+        modules, without = ["ldlrepro.data.readers", "ldlrepro.data.registry"], FETCHING
+        spec = config.load_dataset(wildcards.dataset)
+        if config.only_photographs(spec):
+            modules.append("ldlrepro.data.photographs")
+        if spec["reader"] not in ("images", "drawn_images"):
+            without += PHOTOGRAPHS
+        return digests.stage_digest(*modules, without=without)
+
+    def pixel_code(self, wildcards: Any) -> str:
+        return digests.stage_digest("ldlrepro.data.pixels", without=FETCHING)
+
+    def protocol_definition(self, wildcards: Any) -> str:
+        definition = plan.protocol(wildcards.protocol)
+        return tree_digest({key: value for key, value in definition.items() if key != "text"})
+
+    def fold_code(self, wildcards: Any) -> str:
+        by_images = config.only_photographs(config.load_dataset(wildcards.dataset))
+        by_parts = plan.protocol(wildcards.protocol)["scheme"] == "parts"
+        # Only photographs are told apart by their images.
+        without = FETCHING if by_images or by_parts else (*FETCHING, *PHOTOGRAPHS)
+        return digests.stage_digest("ldlrepro.folds.making", without=without)
+
+    # ------------------------------------------------------------------ units
+
+    def unit_pixels(self, wildcards: Any) -> list[str]:
+        """The aligned faces, for methods that read images."""
+        wanted = _method(wildcards.method).get("needs", {}).get("images")
+        return [f"data/ready/{wildcards.dataset}.pixels.npy"] if wanted else []
+
+    def unit_gpu(self, wildcards: Any) -> int:
+        return plan.resources(_unit(wildcards))["gpu"]
+
+    def method_spec(self, wildcards: Any) -> str:
+        return plan.spec_digest(_unit(wildcards))
+
+    def method_code(self, wildcards: Any) -> str:
+        return digests.method_digest(_method(wildcards.method))
+
+    def unit_threads(self, wildcards: Any) -> int:
+        return plan.resources(_unit(wildcards))["threads"]
+
+    def unit_mem_mb(self, wildcards: Any, attempt: int) -> int:
+        return jobs.mem_mb(_chunk(wildcards), attempt)
+
+    def unit_runtime(self, wildcards: Any, attempt: int) -> int:
+        return jobs.minutes(_chunk(wildcards), attempt)
+
+    def unit_priority(self, wildcards: Any) -> int:
+        return jobs.priority(_chunk(wildcards))
+
+    def unit_group(self, wildcards: Any) -> str | None:
+        return jobs.group(_chunk(wildcards))
+
+    # ------------------------------------------------------------------ papers
+
+    def paper_records(self, wildcards: Any) -> list[str]:
+        return [
+            str(plan.record_path("results", chunk))
+            for unit in plan.run_units(self.run, wildcards.paper)
+            for chunk in plan.chunks(unit)
+        ]
+
+    def paper_predictions(self, wildcards: Any) -> list[str]:
+        return [str(Path(path).with_suffix(".npz")) for path in self.paper_records(wildcards)]
+
+    def paper_tables(self, wildcards: Any) -> list[str]:
+        """The prepared data that predictions are scored against, with what is told of them."""
+        names = sorted({unit.dataset for unit in plan.run_units(self.run, wildcards.paper)})
+        return [f"data/ready/{name}.{end}" for name in names for end in ("npz", "json")]
+
+    def paper_folds(self, wildcards: Any) -> list[str]:
+        pairs = {
+            (unit.protocol, unit.dataset) for unit in plan.run_units(self.run, wildcards.paper)
+        }
+        ends = ("npz", "leaks.json")
+        return [f"results/folds/{p}/{name}.{end}" for p, name in sorted(pairs) for end in ends]
+
+    def paper_experiments(self, wildcards: Any) -> list[str]:
+        names = plan.run_experiments(self.run, wildcards.paper)
+        return [f"results/experiments/{wildcards.paper}/{name}.json" for name in names]
+
+    def paper_reference(self, wildcards: Any) -> list[str]:
+        """The maintainers' records that stand in for units and experiments not run here."""
+        reference = config.project_root() / "reference"
+        units = plan.paper_units(wildcards.paper)
+        tables = {(unit.protocol, unit.method.partition("@")[0]) for unit in units}
+        files = [
+            reference / protocol / f"{method}.{end}"
+            for protocol, method in sorted(tables)
+            for end in ("csv", "json")
+        ]
+        files += sorted((reference / "experiments" / wildcards.paper).glob("*.json"))
+        return [str(path) for path in files if path.is_file()]
+
+    def paper_printed(self, wildcards: Any) -> list[str]:
+        """The printed numbers, which experiment measures what, and the claims."""
+        folder = config.project_root() / "config"
+        paper = wildcards.paper
+        files = (f"published/{paper}.csv", f"papers/{paper}.yaml", f"claims/{paper}.yaml")
+        return [str(folder / name) for name in files if (folder / name).is_file()]
+
+    def paper_methods(self, wildcards: Any) -> str:
+        """Digest of what the methods' files say of themselves: titles, age rules, diagnoses."""
+        names = {unit.method for unit in plan.paper_units(wildcards.paper)}
+        return tree_digest({name: _method(name) for name in sorted(names)})
+
+    def judge_code(self, wildcards: Any) -> str:
+        entries = ("ldlrepro.judge.answer", "ldlrepro.report.build:paper_page")
+        code = digests.stage_digest(*entries, "ldlrepro.report.export", "ldlrepro.audit.seals")
+        return tree_digest([code, measures.digests(), _templates("grid.html.j2")])
+
+    # ------------------------------------------------------------------ experiments
+
+    def experiment_inputs(self, wildcards: Any) -> list[str]:
+        spec = _experiment(wildcards)
+        folds = [f"results/folds/{spec['protocol']}/{d}.npz" for d in spec["datasets"]]
+        ready = [f"data/ready/{d}.npz" for d in spec["datasets"]]
+        pixels = [f"data/ready/{d}.pixels.npy" for d in spec["datasets"] if spec["images"]]
+        return ready + pixels + (folds if spec["protocol"] else [])
+
+    def experiment_threads(self, wildcards: Any) -> int:
+        """What measures time takes the whole machine, which Snakemake cuts to --cores."""
+        return (os.cpu_count() or 1) if _experiment(wildcards)["alone"] else 1
+
+    def experiment_mem_mb(self, wildcards: Any, attempt: int) -> int:
+        return int(_experiment(wildcards)["mem_mb"]) * jobs.growth(attempt)
+
+    def experiment_runtime(self, wildcards: Any, attempt: int) -> int:
+        return int(_experiment(wildcards)["runtime"]) * jobs.growth(attempt)
+
+    def experiment_spec(self, wildcards: Any) -> str:
+        spec = _experiment(wildcards)
+        return tree_digest({k: spec[k] for k in ("datasets", "protocol", "parameters")})
+
+    def experiment_code(self, wildcards: Any) -> str:
+        return digests.stage_digest(_experiment(wildcards)["code"])
+
+    def figure_code(self, wildcards: Any) -> str:
+        return _drawing_code(
+            "ldlrepro.report.figures", "ldlrepro.report.build", papers=[wildcards.paper]
+        )
+
+    # ------------------------------------------------------------------ report and gate
+
+    def scope(self, wildcards: Any) -> list[str]:
+        """The papers of a report: those of the configuration for `all`, else the one named."""
+        return self.run["papers"] if wildcards.paper == "all" else [wildcards.paper]
+
+    def scope_answers(self, wildcards: Any) -> list[str]:
+        return [f"results/compare/{paper}/answer.json" for paper in self.scope(wildcards)]
+
+    def scope_figures(self, wildcards: Any) -> list[str]:
+        return [f"results/figures/{paper}" for paper in self.scope(wildcards)]
+
+    def scope_tracked(self, wildcards: Any) -> list[str]:
+        return [f"results/track/{paper}.json" for paper in self.scope(wildcards)]
+
+    def scope_tidied(self, wildcards: Any) -> list[str]:
+        return [f"results/tidy/{paper}.ok" for paper in self.scope(wildcards)]
+
+    def scope_notebooks(self, wildcards: Any) -> list[str]:
+        """The report of everything has the notebooks; that of one paper does not wait for them."""
+        return self.notebook_pages() if wildcards.paper == "all" else []
+
+    def notebooks_shown(self, wildcards: Any) -> str:
+        """The option that names the notebooks of a page."""
+        if wildcards.paper != "all":
+            return ""
+        return shlex.join(["--notebooks", *notebooks.names()])
+
+    def notebook_pages(self) -> list[str]:
+        return [f"results/notebooks/{name}.html" for name in notebooks.names()]
+
+    def notebook_answers(self, wildcards: Any) -> list[str]:
+        return [f"results/compare/{paper}/answer.json" for paper in self.run["papers"]]
+
+    def notebook_tracked(self, wildcards: Any) -> list[str]:
+        return [f"results/track/{paper}.json" for paper in self.run["papers"]]
+
+    def report_code(self, wildcards: Any) -> str:
+        modules = ["ldlrepro.report.build", "ldlrepro.report.html", "ldlrepro.judge.answer"]
+        return tree_digest([_drawing_code(*modules, papers=config.paper_ids()), _templates("*")])
+
+
+def _drawing_code(*modules: str, papers: Sequence[str]) -> str:
+    """Of modules and of the experiments of papers, whose drawings are imported by their names."""
+    experiments = [config.load_paper(paper).get("experiments", {}) for paper in papers]
+    named = {spec["code"] for of_paper in experiments for spec in of_paper.values()}
+    return digests.stage_digest(*modules, *sorted(named))
+
+
+def _templates(pattern: str) -> dict[str, str]:
+    """Digests of what pages are made from, by file name."""
+    files = (TEMPLATES).glob(pattern)
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def _unit(wildcards: Any) -> plan.Unit:
+    return plan.Unit(wildcards.protocol, wildcards.dataset, wildcards.method)
+
+
+@cache
+def _method(method: str) -> dict[str, Any]:
+    if not config.method_exists(method):  # only a full dry run plans methods to come
+        return {"class": "ldl.base.LDLEstimator"}
+    return config.load_method(method)
+
+
+def _chunk(wildcards: Any) -> plan.Chunk:
+    return plan.Chunk.parse(_unit(wildcards), wildcards.chunk)
+
+
+def _experiment(wildcards: Any) -> dict[str, Any]:
+    return plan.experiment(wildcards.paper, wildcards.experiment)

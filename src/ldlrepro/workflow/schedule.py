@@ -1,0 +1,110 @@
+"""How long a paper takes on so many cores, simulated from the times of its records."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ldlrepro import plan
+from ldlrepro.judge.scores import Units, best_source
+from ldlrepro.train.records import FoldRow
+
+START_S = 1.0
+"""What a job takes beside its folds. Nine of ten reference records say less."""
+SHARE_OF_WALL = 20
+"""A job should not take more than this part of the ideal wall time; short ones do no harm."""
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+    seconds: float
+    """Of fitting and predicting."""
+    cores: int = 1
+    folds: int = 1
+    start_s: float = 0.0
+
+    @property
+    def wall(self) -> float:
+        return self.start_s + self.seconds
+
+
+@dataclass(frozen=True)
+class Schedule:
+    cores: int
+    jobs: int
+    core_seconds: float
+    wall_seconds: float
+    longest: Job
+    twentieth: float
+    """Seconds: that part of the wall time that the cores would need if none ever waited."""
+    too_long: list[Job]
+    """Jobs that take more than a twentieth of the ideal wall time, and than a minute."""
+    missing: list[plan.Unit]
+    """Units that no record has times of; they are not in the other numbers."""
+
+    @property
+    def efficiency(self) -> float:
+        """The share of all cores' time in which they fit and predict."""
+        return self.core_seconds / (self.cores * self.wall_seconds)
+
+
+def jobs_of(
+    units: Iterable[plan.Unit], local: Units, reference: Units
+) -> tuple[list[Job], list[plan.Unit]]:
+    """Every job that the workflow would start, and the units without times."""
+    jobs, missing = [], []
+    for unit in units:
+        found = best_source(unit, local, reference)
+        if found is None or not found.rows:
+            missing.append(unit)
+            continue
+        # As they were measured: a record made on one thread says nothing of the time on two.
+        threads = max(row.threads for row in found.rows)
+        on_card = plan.resources(unit)["gpu"] > 0
+        seconds = [_seconds(row, on_card) for row in found.rows]
+        for chunk in plan.chunks(unit):
+            last = len(seconds) - 1 if chunk.last is None else chunk.last
+            mine = seconds[chunk.first : last + 1]
+            name = f"{unit.dataset} {unit.method} folds {chunk.name}"
+            jobs.append(Job(name, sum(mine), threads, len(mine), START_S))
+    return jobs, missing
+
+
+def _seconds(row: FoldRow, on_card: bool) -> float:
+    """On one thread those of the processor: other work on the machine does not stretch them."""
+    wall, cpu = row.fit_s + row.predict_s, row.fit_cpu_s + row.predict_cpu_s
+    return min(wall, cpu) if cpu and row.threads == 1 and not on_card else wall
+
+
+def simulate(jobs: list[Job], cores: int, missing: list[plan.Unit]) -> Schedule:
+    """Longest jobs first, each as soon as enough cores are free."""
+    free = cores
+    now = 0.0
+    running: list[tuple[float, int]] = []
+    waiting = sorted(jobs, key=lambda job: -job.wall)
+    while waiting or running:
+        for job in list(waiting):
+            taken = min(job.cores, cores)
+            if taken <= free:
+                heapq.heappush(running, (now + job.wall, taken))
+                free -= taken
+                waiting.remove(job)
+            if not free:
+                break
+        now, released = heapq.heappop(running)
+        free += released
+    core_seconds = sum(job.seconds * min(job.cores, cores) for job in jobs)
+    twentieth = core_seconds / cores / SHARE_OF_WALL
+    limit = max(twentieth, plan.LONGEST_JOB_S)
+    return Schedule(
+        cores=cores,
+        jobs=len(jobs),
+        core_seconds=core_seconds,
+        wall_seconds=now,
+        longest=max(jobs, key=lambda job: job.seconds),
+        twentieth=twentieth,
+        too_long=[job for job in jobs if job.seconds > limit],
+        missing=missing,
+    )
