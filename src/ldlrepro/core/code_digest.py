@@ -159,8 +159,10 @@ class _Walk:
         if source is not None:
             if name in source.definitions:
                 return _Target(module, name)
-            if name in source.imports:
-                return self.resolve(source.imports[name])
+            imported = source.imports.get(name)
+            # A package that imports its own module names it by itself.
+            if imported is not None and imported != _Target(module, name):
+                return self.resolve(imported)
         if self._module(f"{module}.{name}") is not None:
             return _Target(f"{module}.{name}", None)
         return _Target(module, name, outside=True)
