@@ -200,10 +200,11 @@ class LDLEstimator:
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that the target is a table of degrees, and what X may be."""
-        from sklearn.utils import InputTags, Tags, TargetTags
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(
             estimator_type=None,
+            transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
             target_tags=TargetTags(
                 required=True, two_d_labels=True, multi_output=True, single_output=False
             ),

@@ -134,11 +134,15 @@ class EmbeddedKNN(LDLEstimator):
         self.diagnostics_ |= {"dimension": size, "rank": int(directions.shape[1])}
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
-        return self.knn_.predict(self.transform(X))
+        return self.knn_.predict(self.embedding_.transform(X))
 
-    def transform(self, X: np.ndarray) -> np.ndarray:
-        """The rows of X in the embedding."""
-        return self.embedding_.transform(np.asarray(X, dtype=np.float64))
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the rows of X in the embedding."""
+        return self.embedding_.transform(self._checked(X))
+
+    def fit_transform(self, X: Any, D: Any) -> np.ndarray:
+        """Fit, then return the rows of X in the embedding."""
+        return self.fit(X, D).transform(X)
 
     # ------------------------------------------------------------------ settings
 
