@@ -249,7 +249,7 @@ def check_distributions(D: Any, rows: int) -> tuple[np.ndarray, int]:
         If D is no table of degrees with one distribution for each of ``rows`` rows.
     """
     if D is None:
-        raise ValueError("D is None, but fit requires label distributions as its target, y or D")
+        raise ValueError("D is None: fit requires y to be passed, but the target y is None")
     D = _numbers(D, "D", "label degrees")
     if D.ndim != 2 or D.shape[1] < 2:
         raise ValueError(f"D must have shape (rows, labels >= 2), got {D.shape}")
@@ -301,9 +301,12 @@ def check_features(X: Any, accepts_sparse: bool) -> Any:
 
 def _numbers(values: Any, name: str, what: str, copy: bool = True) -> np.ndarray:
     """Convert to float64; say which argument holds something else."""
-    _refuse_complex(values, name)
     try:
-        converted = np.array(values, dtype=np.float64, order="C", copy=copy or None)
+        given = np.asarray(values)
+        if given.dtype.kind in "US":
+            raise ValueError(f"got text, such as {str(given.flat[0])!r}")
+        _refuse_complex(given, name)
+        converted = np.array(given, dtype=np.float64, order="C", copy=copy or None)
     except (ValueError, TypeError) as error:
         kind = type(error)  # scikit-learn tells what is no number from what is no table
         raise kind(f"{name} must hold {what} as numbers: {error}") from None
@@ -311,7 +314,7 @@ def _numbers(values: Any, name: str, what: str, copy: bool = True) -> np.ndarray
 
 
 def _refuse_complex(values: Any, name: str) -> None:
-    if np.iscomplexobj(values):
+    if values.dtype.kind == "c":
         raise ValueError(f"{name} holds complex numbers. Complex data not supported")
 
 
