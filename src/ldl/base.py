@@ -121,9 +121,9 @@ class LDLEstimator:
         float
             At most 0. ``ldl.metrics.scorer`` makes scorers of the other measures.
         """
-        from ldl.metrics import evaluate
+        from ldl.metrics import scorer
 
-        return -evaluate(D, self.predict(X))["kl"]
+        return scorer("kl")(self, X, D)
 
     def _checked(self, X: Any) -> Any:
         """Check features against those that ``fit`` saw."""
@@ -136,6 +136,20 @@ class LDLEstimator:
                 f"{self.n_features_in_} features as input: those that fit saw"
             )
         return X
+
+    def _checked_with_truth(self, X: Any, D_true: Any) -> tuple[Any, np.ndarray]:
+        """Check features, and the true labels that a diagnostic asks for beside them."""
+        if D_true is None:
+            raise ValueError(
+                f"{type(self).__name__} needs the true labels: call predict(X, D_true)"
+            )
+        X = self._checked(X)
+        D_true = _numbers(D_true, "D_true", "label degrees", copy=False)
+        if D_true.shape != (X.shape[0], self.n_labels_):
+            raise ValueError(
+                f"D_true has shape {D_true.shape}, expected {(X.shape[0], self.n_labels_)}"
+            )
+        return X, D_true
 
     def _demand_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -190,8 +204,11 @@ class LDLEstimator:
         return self
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items())
-        return f"{type(self).__name__}({shown})"
+        """Show the parameters that differ from their defaults, as scikit-learn does."""
+        signature = inspect.signature(type(self).__init__).parameters
+        given = self.get_params().items()
+        changed = (f"{k}={v!r}" for k, v in given if repr(v) != repr(signature[k].default))
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     # ------------------------------------------------------------------ scikit-learn
 
