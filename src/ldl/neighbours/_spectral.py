@@ -8,7 +8,7 @@ import numpy as np
 
 from ldl._distances import mean_distance, rbf
 
-# ldlrepro.experiments takes it from here.
+# Importers of this module may still look for it here.
 from ldl._distances import squared_distances as squared_distances
 
 _SMALLEST_SHARE = 1e-10
