@@ -8,7 +8,7 @@ from scipy.optimize import rosen, rosen_der
 from scipy.sparse import csr_matrix
 
 from ldl.linear._bfgs import minimise_bfgs, wolfe_search
-from ldl.linear.maxent import SABFGS, MaxEntObjective, identity_start
+from ldl.linear.maxent import SABFGS, CrossEntropy
 from tests.oracle.examples import check_gradient, softmax_problem
 
 SOLVERS = ["lbfgs", "dense_bfgs"]
@@ -27,7 +27,7 @@ def sparse_problem() -> tuple[csr_matrix, np.ndarray]:
 @pytest.mark.parametrize("data", [problem(), sparse_problem()], ids=["signed", "sparse"])
 def test_gradient_equals_central_differences(data, l2):
     X, D = data
-    objective = MaxEntObjective(X, D, l2=l2, unpenalised=1)
+    objective = CrossEntropy(X, D, l2=l2, unpenalised=1)
     check_gradient(objective, np.random.default_rng(2).normal(size=20))
 
 
@@ -36,7 +36,7 @@ def test_loss_is_the_summed_cross_entropy():
     W = np.random.default_rng(3).normal(size=(5, 4))
     Z = X @ W
     P = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
-    loss = MaxEntObjective(X, D)(W.T.ravel())[0]
+    loss = CrossEntropy(X, D)(W.T.ravel())[0]
     assert loss == pytest.approx(-(D * np.log(P)).sum(), rel=1e-12)
 
 
@@ -103,7 +103,7 @@ def test_dense_and_compressed_features_give_the_same_model(fit_intercept):
     sparse = SABFGS(2000, fit_intercept=fit_intercept).fit(X, D)
     dense = SABFGS(2000, fit_intercept=fit_intercept).fit(X.toarray(), D)
     np.testing.assert_allclose(sparse.predict(X), dense.predict(X.toarray()), atol=1e-8)
-    objectives = MaxEntObjective(X, D), MaxEntObjective(X.toarray(), D)
+    objectives = CrossEntropy(X, D), CrossEntropy(X.toarray(), D)
     w = np.random.default_rng(4).normal(size=20)
     (loss, gradient), (dense_loss, dense_gradient) = (f(w) for f in objectives)
     assert loss == pytest.approx(dense_loss, rel=1e-12)
@@ -111,9 +111,9 @@ def test_dense_and_compressed_features_give_the_same_model(fit_intercept):
 
 
 def test_identity_start_has_ones_on_the_diagonal():
-    np.testing.assert_array_equal(identity_start(3, 2), [[1, 0], [0, 1], [0, 0]])
+    np.testing.assert_array_equal(SABFGS()._start(3, 2), [[1, 0], [0, 1], [0, 0]])
     X, D = problem()
-    start = MaxEntObjective(X, D)(identity_start(5, 4).T.ravel())[0]
+    start = CrossEntropy(X, D)(np.eye(5, 4).T.ravel())[0]
     after_one = SABFGS(max_iter=1).fit(X, D).loss_
     assert after_one < start
     assert after_one != SABFGS(max_iter=1, init="zeros").fit(X, D).loss_
