@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import rosen, rosen_der
 from scipy.sparse import csr_matrix
 
-from ldl.linear._bfgs import minimise_bfgs, wolfe_search
+from ldl.linear._bfgs import minimise_bfgs, minimise_lbfgs, wolfe_search
 from ldl.linear.maxent import SABFGS, CrossEntropy
 from tests.oracle.examples import check_gradient, softmax_problem
 
@@ -202,6 +202,15 @@ def test_line_search_ends_where_the_strong_wolfe_conditions_hold(curve, first):
 def test_dense_bfgs_says_so_when_nothing_goes_down_any_further():
     found = minimise_bfgs(lambda x: (0.0, np.ones(2)), np.zeros(2), 10)
     assert (found.stopped, found.iterations) == ("descent", 0)
+
+
+def test_lbfgs_ends_at_its_tolerance_or_without_one_where_nothing_goes_down():
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        return float((x**4).sum()) + 1.0, 4.0 * x**3
+
+    found = {tol: minimise_lbfgs(objective, np.full(3, 2.0), 500, 0.0, tol) for tol in (0.1, None)}
+    assert [found[tol].stopped for tol in (0.1, None)] == ["tol", "descent"]
+    assert found[0.1].iterations < found[None].iterations
 
 
 @pytest.mark.parametrize(

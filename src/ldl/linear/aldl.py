@@ -15,7 +15,7 @@ from ldl.linear.maxent import SABFGS, MaximumEntropy
 
 _INNER = {"bfgs": SABFGS, "iis": SAIIS}
 _WIDTHS = (0.5, 10.0)
-"""Between these, in labels, a width is searched."""
+"""Bounds of the search for a width, in labels."""
 _SEARCH_TOLERANCE = 1e-6
 
 
@@ -33,15 +33,14 @@ class ALDL(LDLEstimator):
     Parameters
     ----------
     inner : {'bfgs', 'iis'}, default='bfgs'
-        How the maximum entropy model is fitted: like ``SABFGS`` or like ``SAIIS``, which the
-        method's name asks for and which takes longer.
+        Inner model: ``SABFGS``, or ``SAIIS``, which gave the method its name and takes longer.
     max_iter : int, default=50
         Iterations or sweeps of the inner model in every round. With many of them it learns the
         training rows by heart, and the widths shrink.
     first_width : float, default=3.0
         Standard deviation of all densities in the first round, in labels.
     rounds : int, default=10
-        Most rounds. With 1 the widths are not adapted.
+        Largest number of rounds. With 1 the widths are not adapted.
     least_gain : float, default=0.001
         Decrease of the mean absolute training error, in labels, that a round has to bring. A round
         that brings less is thrown away and ends the fit.
@@ -51,9 +50,9 @@ class ALDL(LDLEstimator):
     model_ : SABFGS or SAIIS
         Inner model of the round that was kept last.
     widths_ : ndarray of shape (n_labels_,)
-        The widths which that model was fitted to.
-    maes_ : ndarray of shape (rounds,)
-        Mean absolute training error of every round, in labels, with that of a discarded one.
+        Widths of the densities that this model was fitted to, one a label.
+    maes_ : ndarray of shape (rounds done,)
+        Mean absolute training error of every round, in labels, also of one thrown away.
     diagnostics_ : dict
         Rounds, training error at first and at best, and the widths of the labels that occur.
     n_features_in_ : int
@@ -132,13 +131,13 @@ class ALDL(LDLEstimator):
 
 
 def densities(centres: np.ndarray, widths: np.ndarray, labels: int) -> np.ndarray:
-    """Return a normal density at every label, one row a centre with its width; rows sum to one."""
+    """Return normal densities at all labels, a row for each centre and width; rows sum to one."""
     distances = np.arange(labels) - centres[:, None]
     return softmax_rows(-(distances**2) / (2.0 * widths[:, None] ** 2))
 
 
 def nearest_widths(P: np.ndarray, y: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """Find the width whose density has the least divergence to a label's rows, for every label y.
+    """Find for every label the width whose density diverges least from its rows' predictions.
 
     A label without rows keeps its width.
     """

@@ -39,19 +39,19 @@ class SAIIS(MaximumEntropy):
 
         sum_i D_ij x_ik = sum_i P_ij x_ik exp(delta_kj sign(x_ik) |x_i|_1)
 
-    which never lowers the likelihood. After the few sweeps that the papers run the model is far
-    from converged; this regularises strongly, so that ``max_iter`` decides the result.
+    No sweep lowers the likelihood. After the few sweeps that the papers run, the model is far from
+    converged. This regularises strongly, so that ``max_iter`` decides the result.
 
     Parameters
     ----------
     max_iter : int, default=200
-        Most sweeps. The StructRF paper has 200, the toolbox's demonstration 10.
+        Largest number of sweeps. The StructRF paper has 200, the toolbox's demonstration 10.
     tol : float, default=0.0001
         Gain of the log likelihood, summed over rows, below which a sweep is the last one.
     init : {'identity', 'zeros'}, default='identity'
         First weights: ones on the main diagonal, as in the toolbox, or zeros.
     feature_floor : float, default=0.0
-        Number that replaces features of zero, in ``fit`` and ``predict``. The toolbox's
+        Number that replaces zeros among the features, in ``fit`` and ``predict``. The toolbox's
         demonstration has 1e-7. Above zero, sparse features are made dense.
 
     Attributes

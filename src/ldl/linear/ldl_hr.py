@@ -92,9 +92,9 @@ class LDLHR(PenalisedModel):
             + margin_weight sum_i sum_{j != t} max(0, rho - (P_it - P_ij))
             + ridge / 2 (||W||^2 + ||b||^2)
 
-    where T is one at t and zero elsewhere, and R is D with zero at t. Loss and defaults are those
-    of the authors' release. The paper divides the margin by rho, leaves t out of the second sum and
-    has other weights.
+    where T is one at t and zero elsewhere, and R is D with zero at t. The loss and all defaults but
+    ``tie`` are those of the authors' release. The paper divides the margin by rho, leaves t out of
+    the second sum and has other weights.
 
     Parameters
     ----------
@@ -105,19 +105,20 @@ class LDLHR(PenalisedModel):
     rest_weight : float, default=1.0
         Weight of the other labels' degrees, the release's l3.
     rho : float, default=0.01
-        Margin by which the highest label shall exceed all others.
+        Margin by which the highest label should exceed all others.
     tie : {'first', 'last'}, default='first'
-        Which of equally high labels counts as the highest. The release takes the last.
+        Label that counts as the highest where several have the same degree. The release takes the
+        last.
     pairs : int, default=10
         Steps that L-BFGS remembers. More of them, such as 50, lead further down where the loss has
         kinks.
     patience : int or None, default=None
-        Iterations that together have to lower the loss by the share ``min_gain``; else the fit
-        ends. None never ends it so.
+        Number of iterations that together must lower the loss by the share ``min_gain``; otherwise
+        the fit ends. With None it never ends this way.
     min_gain : float, default=0.01
-        See ``patience``.
+        Share of the loss that ``patience`` asks for.
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
     tol : float, default=2.22e-9
         Relative decrease of the loss below which an iteration is the last one. Larger values may
         end the fit on a plateau.

@@ -52,15 +52,15 @@ class ManifoldObjective(SoftmaxObjective):
 class LDLLDM(PenalisedModel):
     """Softmax model drawn to the label manifolds of all rows and of clusters (LDL-LDM).
 
-    Column j of Z holds the weights, summing to one, that mix label j from all other labels. P =
-    softmax(X W + b) minimises::
+    Column j of Z holds the weights, summing to one, that mix label j from all other labels. The
+    model P = softmax(X W + b) minimises::
 
         -sum_ij D_ij ln P_ij + global_weight ||P (I - Z)||^2
             + local_weight sum_g ||P_g (I - Z_g)||^2 + ridge / 2 (||W||^2 + ||b||^2)
 
     where Z is learned from all rows of D and Z_g from those of cluster g; the clusters are k-means
-    of the label distributions. Defaults are those of the authors' release. Features between 0 and 1
-    want a larger ridge, such as 1.
+    of the label distributions. Defaults are those of the authors' release, which has raw features.
+    Features between 0 and 1 need a larger ridge, such as 1.
 
     Parameters
     ----------
@@ -71,11 +71,12 @@ class LDLLDM(PenalisedModel):
     local_weight : float, default=1.0
         Weight of the clusters' manifolds, the release's l3.
     n_clusters : int, default=10
-        Most clusters; there are never more than different rows of D. With 1 the local term is off.
+        Largest number of clusters; there are never more than different rows of D. With 1 the local
+        term is off.
     random_state : int or None, default=None
         Seed of k-means.
     max_iter : int, default=300
-        Most iterations of L-BFGS.
+        Largest number of iterations of L-BFGS.
     tol : float, default=2.22e-9
         Relative decrease of the loss below which an iteration is the last one.
     init : {'identity', 'zeros'}, default='identity'

@@ -74,7 +74,7 @@ class LDLCL(PenalisedModel):
     nonnegative : bool, default=False
         Keeps the weights between labels from being negative.
     max_iter : int, default=300
-        Most iterations of L-BFGS.
+        Largest number of iterations of L-BFGS.
     tol : float, default=2.22e-9
         Relative decrease of the loss below which an iteration is the last one.
     init : {'zeros', 'identity'}, default='zeros'

@@ -107,7 +107,7 @@ class SABFGS(MaximumEntropy):
     Parameters
     ----------
     max_iter : int, default=300
-        Most iterations. The StructRF paper has 300; fewer overfit less.
+        Largest number of iterations. The StructRF paper has 300; fewer overfit less.
     solver : {'lbfgs', 'dense_bfgs', 'toolbox'}, default='lbfgs'
         ``'lbfgs'`` keeps the last 20 steps. ``'dense_bfgs'`` keeps the whole inverse Hessian, whose
         memory grows with the square of features times labels. ``'toolbox'`` takes the dense one

@@ -94,9 +94,9 @@ class AABP(LDLEstimator):
         Law of the first weights: Glorot's uniform one with biases of zero, or that of Nguyen and
         Widrow, as in the toolbox.
     learning_rate : float, default=0.5
-        Share of the gradient that every epoch subtracts. The toolbox has 0.05 and 6000 epochs.
+        Factor of the gradient that every epoch subtracts. The toolbox has 0.05 and 6000 epochs.
     max_iter : int, default=600
-        Most epochs.
+        Largest number of epochs; each is one step on all rows.
     goal : float, default=0.0001
         Mean squared error at which training ends.
     random_state : int or None, default=None

@@ -141,9 +141,9 @@ class CPNN(LDLEstimator):
         ``'as_released'`` weighs the error of each hidden unit by the sum of all output weights
         in place of its own, as the released code does by summing over the wrong axis.
     smallest_step : float, default=0.0024787521766663585
-        Least that a weight moves in an epoch, above 0 and at most 0.1. The default is the release's
-        exp(-6). Where many weights move together it decides how near the training comes to a
-        minimum; Rprop's authors have 1e-6.
+        Smallest step of Rprop, above 0 and at most 0.1. The default is the release's exp(-6);
+        Rprop's authors have 1e-6. Where many weights move together, a smaller one lets training
+        come nearer to a minimum.
     random_state : int or None, default=None
         Seed of the first weights, which are uniform in [-0.5, 0.5].
 
