@@ -126,10 +126,4 @@ class TrueLabels(LDLEstimator):
         ndarray of shape (rows, labels)
             The rows of ``D_true``, each divided by its sum.
         """
-        shape = super().predict(X).shape
-        if D_true is None:
-            raise ValueError("TrueLabels needs the true labels: call predict(X, D_true)")
-        D_true = np.asarray(D_true, dtype=np.float64)
-        if D_true.shape != shape:
-            raise ValueError(f"D_true has shape {D_true.shape}, expected {shape}")
-        return to_simplex(D_true)
+        return to_simplex(self._checked_with_truth(X, D_true)[1])
