@@ -225,10 +225,10 @@ class LDLEstimator:
             target_tags=TargetTags(
                 required=True, two_d_labels=True, multi_output=True, single_output=False
             ),
+            # There is no tag for images, which have four axes. Every table may be sparse: methods
+            # that do not compute with sparse matrices make them dense.
             input_tags=InputTags(
-                sparse=not self.accepts_images,
-                three_d_array=self.accepts_images,
-                two_d_array=not self.accepts_images,
+                sparse=not self.accepts_images, two_d_array=not self.accepts_images
             ),
             non_deterministic=False,
         )
