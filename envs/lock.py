@@ -27,7 +27,8 @@ def main(constraints: str | None) -> None:
         limits = ["-c", constraints] if constraints else []
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         groups = project["optional-dependencies"]
-        wanted = [*project["dependencies"], *groups["dev"], *groups["cpu"], "setuptools>=77"]
+        wanted = [*project["dependencies"], "setuptools>=77"]
+        wanted += [line for group in ("workflow", "cpu", "dev") for line in groups[group]]
         subprocess.run([*pip, "install", *limits, *wanted], check=True)
         frozen = subprocess.run(
             [*pip, "freeze", "--all"], check=True, capture_output=True, text=True

@@ -121,9 +121,9 @@ class LDLEstimator:
         float
             At most 0. ``ldl.metrics.scorer`` makes scorers of the other measures.
         """
-        from ldl.metrics import evaluate
+        from ldl.metrics import scorer
 
-        return -evaluate(D, self.predict(X))["kl"]
+        return scorer("kl")(self, X, D)
 
     def _checked(self, X: Any) -> Any:
         """Check features against those that ``fit`` saw."""
@@ -136,6 +136,20 @@ class LDLEstimator:
                 f"{self.n_features_in_} features as input: those that fit saw"
             )
         return X
+
+    def _checked_with_truth(self, X: Any, D_true: Any) -> tuple[Any, np.ndarray]:
+        """Check features, and the true labels that a diagnostic asks for beside them."""
+        if D_true is None:
+            raise ValueError(
+                f"{type(self).__name__} needs the true labels: call predict(X, D_true)"
+            )
+        X = self._checked(X)
+        D_true = _numbers(D_true, "D_true", "label degrees", copy=False)
+        if D_true.shape != (X.shape[0], self.n_labels_):
+            raise ValueError(
+                f"D_true has shape {D_true.shape}, expected {(X.shape[0], self.n_labels_)}"
+            )
+        return X, D_true
 
     def _demand_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -190,8 +204,11 @@ class LDLEstimator:
         return self
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items())
-        return f"{type(self).__name__}({shown})"
+        """Show the parameters that differ from their defaults, as scikit-learn does."""
+        signature = inspect.signature(type(self).__init__).parameters
+        given = self.get_params().items()
+        changed = (f"{k}={v!r}" for k, v in given if repr(v) != repr(signature[k].default))
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     # ------------------------------------------------------------------ scikit-learn
 
@@ -200,17 +217,18 @@ class LDLEstimator:
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that the target is a table of degrees, and what X may be."""
-        from sklearn.utils import InputTags, Tags, TargetTags
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(
             estimator_type=None,
+            transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
             target_tags=TargetTags(
                 required=True, two_d_labels=True, multi_output=True, single_output=False
             ),
+            # There is no tag for images, which have four axes. Every table may be sparse: methods
+            # that do not compute with sparse matrices make them dense.
             input_tags=InputTags(
-                sparse=not self.accepts_images,
-                three_d_array=self.accepts_images,
-                two_d_array=not self.accepts_images,
+                sparse=not self.accepts_images, two_d_array=not self.accepts_images
             ),
             non_deterministic=False,
         )
@@ -248,7 +266,7 @@ def check_distributions(D: Any, rows: int) -> tuple[np.ndarray, int]:
         If D is no table of degrees with one distribution for each of ``rows`` rows.
     """
     if D is None:
-        raise ValueError("D is None, but fit requires label distributions as its target, y or D")
+        raise ValueError("D is None: fit requires y to be passed, but the target y is None")
     D = _numbers(D, "D", "label degrees")
     if D.ndim != 2 or D.shape[1] < 2:
         raise ValueError(f"D must have shape (rows, labels >= 2), got {D.shape}")
@@ -300,9 +318,12 @@ def check_features(X: Any, accepts_sparse: bool) -> Any:
 
 def _numbers(values: Any, name: str, what: str, copy: bool = True) -> np.ndarray:
     """Convert to float64; say which argument holds something else."""
-    _refuse_complex(values, name)
     try:
-        converted = np.array(values, dtype=np.float64, order="C", copy=copy or None)
+        given = np.asarray(values)
+        if given.dtype.kind in "US":
+            raise ValueError(f"got text, such as {str(given.flat[0])!r}")
+        _refuse_complex(given, name)
+        converted = np.array(given, dtype=np.float64, order="C", copy=copy or None)
     except (ValueError, TypeError) as error:
         kind = type(error)  # scikit-learn tells what is no number from what is no table
         raise kind(f"{name} must hold {what} as numbers: {error}") from None
@@ -310,7 +331,7 @@ def _numbers(values: Any, name: str, what: str, copy: bool = True) -> np.ndarray
 
 
 def _refuse_complex(values: Any, name: str) -> None:
-    if np.iscomplexobj(values):
+    if values.dtype.kind == "c":
         raise ValueError(f"{name} holds complex numbers. Complex data not supported")
 
 

@@ -2,6 +2,10 @@
 
 Every measure is computed per row and averaged over rows. Zeros matter only inside ``kl``: each
 convention in use has a name here, and a value of ``kl`` is comparable within one of them only.
+
+>>> from ldl.metrics import kl
+>>> round(kl([[0.6, 0.4]], [[0.5, 0.5]]), 4)
+0.0201
 """
 
 from __future__ import annotations
@@ -12,6 +16,32 @@ from typing import Any
 import numpy as np
 
 from ldl.errors import nearest
+
+__all__ = [
+    "AGE_BETTER",
+    "BETTER",
+    "MAX_LABEL_SUM_ERROR",
+    "MAX_PREDICTION_SUM_ERROR",
+    "ZERO_CONVENTIONS",
+    "Scorer",
+    "ZeroConvention",
+    "age_errors",
+    "canberra",
+    "chebyshev",
+    "clark",
+    "cosine",
+    "euclidean",
+    "evaluate",
+    "fidelity",
+    "intersection",
+    "kl",
+    "per_row",
+    "scorer",
+    "sorensen",
+    "squared_chi2",
+    "zero_convention",
+    "zeros_report",
+]
 
 BETTER = {
     "chebyshev": "lower",
@@ -28,6 +58,7 @@ BETTER = {
 """The measures in the order of the papers' tables, and which direction is better."""
 
 AGE_BETTER = {"mae": "lower", "cs5": "higher"}
+"""The same for measures of ages."""
 
 MAX_LABEL_SUM_ERROR = 1e-3
 MAX_PREDICTION_SUM_ERROR = 1e-6
@@ -35,17 +66,34 @@ MAX_PREDICTION_SUM_ERROR = 1e-6
 
 @dataclass(frozen=True)
 class ZeroConvention:
-    """How ``kl`` treats label degrees of zero, in the truth and in the prediction."""
+    """Treatment of label degrees of zero inside ``kl``, in the truth and in the prediction.
+
+    Parameters
+    ----------
+    name : str
+        Name by which ``zeros`` arguments ask for it.
+    used_by : str
+        Code that computes so.
+    lowest : float, default=0.0
+        Degrees are raised to at least this.
+    added : float, default=0.0
+        Added to every degree, without renormalising.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl.metrics import zero_convention
+    >>> zero_convention("exact").kl(np.array([[0.5, 0.5]]), np.array([[1.0, 0.0]]))
+    array([inf])
+    """
 
     name: str
     used_by: str
     lowest: float = 0.0
-    """Degrees are raised to at least this."""
     added: float = 0.0
-    """Added to every degree, without renormalising."""
 
     def kl(self, D: np.ndarray, P: np.ndarray) -> np.ndarray:
-        """Kullback-Leibler divergence of every row."""
+        """Return the Kullback-Leibler divergence of each row of P from that of D."""
         if self.lowest:
             D, P = np.clip(D, self.lowest, 1.0), np.clip(P, self.lowest, 1.0)
         if self.added:
@@ -69,6 +117,24 @@ ZERO_CONVENTIONS = {
 
 
 def zero_convention(name: str) -> ZeroConvention:
+    """Return the convention of this name.
+
+    Parameters
+    ----------
+    name : {'clip64', 'clip32', 'add64', 'add1e-5', 'exact'}
+        Key of ``ZERO_CONVENTIONS``; the error for another name tells the nearest.
+
+    Returns
+    -------
+    ZeroConvention
+        The convention.
+
+    Examples
+    --------
+    >>> from ldl.metrics import zero_convention
+    >>> zero_convention("add1e-5").used_by
+    'the NJUST code'
+    """
     if name not in ZERO_CONVENTIONS:
         known = ", ".join(ZERO_CONVENTIONS)
         raise ValueError(
@@ -78,12 +144,55 @@ def zero_convention(name: str) -> ZeroConvention:
 
 
 def evaluate(D_true: Any, D_pred: Any, zeros: str = "clip64") -> dict[str, float]:
-    """Means over rows of all ten measures."""
+    """Return the means over rows of all ten measures.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+    zeros : {'clip64', 'clip32', 'add64', 'add1e-5', 'exact'}, default='clip64'
+        Treatment of degrees of zero, by the name of a convention in ``ZERO_CONVENTIONS``.
+
+    Returns
+    -------
+    dict of str to float
+        Value of each measure by its name, in the order of ``BETTER``.
+
+    Examples
+    --------
+    >>> from ldl.metrics import evaluate
+    >>> values = evaluate([[1.0, 0.0]], [[0.5, 0.5]])
+    >>> round(values["kl"], 4), values["intersection"]
+    (0.6931, 0.5)
+    """
     return {name: float(rows.mean()) for name, rows in per_row(D_true, D_pred, zeros).items()}
 
 
 def per_row(D_true: Any, D_pred: Any, zeros: str = "clip64") -> dict[str, np.ndarray]:
-    """All ten measures for every row."""
+    """Return all ten measures of each row.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+    zeros : {'clip64', 'clip32', 'add64', 'add1e-5', 'exact'}, default='clip64'
+        Treatment of degrees of zero, by the name of a convention in ``ZERO_CONVENTIONS``.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (rows,)
+        Values of each measure by its name, in the order of ``BETTER``.
+
+    Examples
+    --------
+    >>> from ldl.metrics import per_row
+    >>> per_row([[1.0, 0.0], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]])["chebyshev"]
+    array([0.5, 0. ])
+    """
     convention = zero_convention(zeros)
     D, P = _checked(D_true, D_pred)
     apart = np.abs(D - P)
@@ -106,7 +215,27 @@ def per_row(D_true: Any, D_pred: Any, zeros: str = "clip64") -> dict[str, np.nda
 
 
 def zeros_report(D_true: Any, D_pred: Any) -> dict[str, float | int]:
-    """How far ``kl`` hangs on the zero convention."""
+    """Return how far ``kl`` depends on the zero convention.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+
+    Returns
+    -------
+    dict
+        ``zero_predictions``, the number of predicted degrees that are zero, and
+        ``infinite_kl_share``, the share of rows whose divergence is infinite by the definition.
+
+    Examples
+    --------
+    >>> from ldl.metrics import zeros_report
+    >>> zeros_report([[0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]])
+    {'zero_predictions': 2, 'infinite_kl_share': 0.5}
+    """
     D, P = _checked(D_true, D_pred)
     zero = P == 0
     return {
@@ -116,7 +245,26 @@ def zeros_report(D_true: Any, D_pred: Any) -> dict[str, float | int]:
 
 
 def age_errors(y: Any, yhat: Any) -> dict[str, float]:
-    """Mean absolute error in years; percent of rows off by five years or less, unrounded."""
+    """Return the mean absolute error and the percentage of rows off by five years or less.
+
+    Parameters
+    ----------
+    y : array-like of shape (rows,)
+        True ages.
+    yhat : array-like of shape (rows,)
+        Predicted ages; they are not rounded.
+
+    Returns
+    -------
+    dict of str to float
+        ``mae`` in years and ``cs5`` in percent.
+
+    Examples
+    --------
+    >>> from ldl.metrics import age_errors
+    >>> age_errors([20, 30], [20.0, 36.0])
+    {'mae': 3.0, 'cs5': 50.0}
+    """
     y, yhat = np.asarray(y, dtype=np.float64), np.asarray(yhat, dtype=np.float64)
     if y.ndim != 1 or y.shape != yhat.shape or len(y) == 0:
         raise ValueError(
@@ -127,6 +275,334 @@ def age_errors(y: Any, yhat: Any) -> dict[str, float]:
             raise ValueError(f"{name} contains NaN or infinity")
     off = np.abs(y - yhat)
     return {"mae": float(off.mean()), "cs5": float(100.0 * (off <= 5).mean())}
+
+
+# ---------------------------------------------------------------------- one measure each
+
+
+def chebyshev(D_true: Any, D_pred: Any) -> float:
+    """Return the mean Chebyshev distance, max_j |d_j - p_j|; lower is better.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import chebyshev
+    >>> round(chebyshev([[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7]]), 4)
+    0.1
+    """
+    return evaluate(D_true, D_pred)["chebyshev"]
+
+
+def clark(D_true: Any, D_pred: Any) -> float:
+    """Return the mean Clark distance; lower is better.
+
+    The root of the sum of ((d_j - p_j) / (d_j + p_j))^2 over labels. A label that is zero in both
+    does not count.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import clark
+    >>> round(clark([[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7]]), 4)
+    0.1772
+    """
+    return evaluate(D_true, D_pred)["clark"]
+
+
+def canberra(D_true: Any, D_pred: Any) -> float:
+    """Return the mean Canberra distance; lower is better.
+
+    The sum of |d_j - p_j| / (d_j + p_j) over labels. A label that is zero in both does not count.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import canberra
+    >>> round(canberra([[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7]]), 4)
+    0.2343
+    """
+    return evaluate(D_true, D_pred)["canberra"]
+
+
+def kl(D_true: Any, D_pred: Any, zeros: str = "clip64") -> float:
+    """Return the mean Kullback-Leibler divergence; lower is better.
+
+    The sum of d_j ln(d_j / p_j) over labels: how far the prediction p is from the truth d, in nats.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+    zeros : {'clip64', 'clip32', 'add64', 'add1e-5', 'exact'}, default='clip64'
+        Treatment of degrees of zero, by the name of a convention in ``ZERO_CONVENTIONS``.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import kl
+    >>> round(kl([[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7]]), 4)
+    0.0229
+    """
+    return evaluate(D_true, D_pred, zeros)["kl"]
+
+
+def cosine(D_true: Any, D_pred: Any) -> float:
+    """Return the mean cosine of the angle between truth and prediction; higher is better.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import cosine
+    >>> round(cosine([[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7]]), 4)
+    0.9839
+    """
+    return evaluate(D_true, D_pred)["cosine"]
+
+
+def intersection(D_true: Any, D_pred: Any) -> float:
+    """Return the mean intersection, sum_j min(d_j, p_j); higher is better.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import intersection
+    >>> round(intersection([[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7]]), 4)
+    0.9
+    """
+    return evaluate(D_true, D_pred)["intersection"]
+
+
+def euclidean(D_true: Any, D_pred: Any) -> float:
+    """Return the mean Euclidean distance; lower is better.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import euclidean
+    >>> round(euclidean([[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7]]), 4)
+    0.1414
+    """
+    return evaluate(D_true, D_pred)["euclidean"]
+
+
+def sorensen(D_true: Any, D_pred: Any) -> float:
+    """Return the mean Sorensen distance; lower is better.
+
+    The sum of |d_j - p_j| divided by the sum of d_j + p_j; for distributions, 1 - intersection.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import sorensen
+    >>> round(sorensen([[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7]]), 4)
+    0.1
+    """
+    return evaluate(D_true, D_pred)["sorensen"]
+
+
+def squared_chi2(D_true: Any, D_pred: Any) -> float:
+    """Return the mean squared chi-squared distance; lower is better.
+
+    The sum of (d_j - p_j)^2 / (d_j + p_j) over labels. A label that is zero in both does not count.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import squared_chi2
+    >>> round(squared_chi2([[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7]]), 4)
+    0.0234
+    """
+    return evaluate(D_true, D_pred)["squared_chi2"]
+
+
+def fidelity(D_true: Any, D_pred: Any) -> float:
+    """Return the mean fidelity, sum_j sqrt(d_j p_j); higher is better.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import fidelity
+    >>> round(fidelity([[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7]]), 4)
+    0.9941
+    """
+    return evaluate(D_true, D_pred)["fidelity"]
+
+
+# ---------------------------------------------------------------------- scorers
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Measure of an estimator's predictions in the form that scikit-learn takes as ``scoring``.
+
+    Values are such that higher is better: a measure of which lower is better is negated.
+
+    Parameters
+    ----------
+    measure : str
+        Name of one of the ten measures.
+    zeros : str, default='clip64'
+        Name of the zero convention of ``kl``.
+
+    Examples
+    --------
+    >>> from ldl.metrics import Scorer
+    >>> Scorer("kl").sign
+    -1
+    """
+
+    measure: str
+    zeros: str = "clip64"
+
+    @property
+    def sign(self) -> int:
+        """Factor of the measure: 1 if higher is better, otherwise -1."""
+        return 1 if BETTER[self.measure] == "higher" else -1
+
+    def __call__(self, estimator: Any, X: Any, D: Any) -> float:
+        """Return the signed measure of the fitted estimator's predictions for X against D."""
+        told = getattr(estimator, "sees_test_labels", False)
+        P = estimator.predict(X, D) if told else estimator.predict(X)
+        return self.sign * evaluate(D, P, self.zeros)[self.measure]
+
+
+def scorer(name: str, zeros: str = "clip64") -> Scorer:
+    """Return a scorer of this measure, for ``cross_val_score`` and ``GridSearchCV``.
+
+    Parameters
+    ----------
+    name : str
+        Name of one of the ten measures; the error for another name tells the nearest.
+    zeros : {'clip64', 'clip32', 'add64', 'add1e-5', 'exact'}, default='clip64'
+        Treatment of degrees of zero inside ``kl``; of no effect on the other measures.
+
+    Returns
+    -------
+    Scorer
+        Callable with a fitted estimator, X and D, which returns a float: higher is better, so that
+        measures of which lower is better are negated. It can be pickled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import AAKNN
+    >>> from ldl.metrics import scorer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((30, 4)), generator.dirichlet(np.ones(3), size=30)
+    >>> cross_val_score(AAKNN(), X, D, cv=3, scoring=scorer("kl")).shape
+    (3,)
+    """
+    if name not in BETTER:
+        known = ", ".join(BETTER)
+        raise ValueError(f"unknown measure '{name}'.{nearest(name, BETTER)} There are: {known}")
+    zero_convention(zeros)
+    return Scorer(name, zeros)
 
 
 def _row_dot(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ldl.metrics import evaluate
 from ldl.baselines.bayes import PTBayes
+from ldl.metrics import evaluate
 
 
 def problem(seed: int = 0, n: int = 90, q: int = 3, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -13,7 +13,7 @@ def problem(seed: int = 0, n: int = 90, q: int = 3, c: int = 3) -> tuple[np.ndar
 
 
 def classes(seed: int = 0, q: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features, class numbers and one-hot labels."""
+    """Draw features, class numbers and one-hot labels."""
     generator = np.random.default_rng(seed)
     y = generator.integers(0, 3, size=90)
     return generator.normal(size=(90, q)) + y[:, None], y, np.eye(3)[y]

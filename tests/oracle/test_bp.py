@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from ldl.linear._softmax import softmax_rows
 from ldl.networks.bp import AABP, Layers, _nguyen_widrow
-from ldl.linear.maxent import softmax_rows
 
 OUTPUTS = ["softmax", "abs_norm"]
 

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from ldlrepro import config, plan
 from ldl import metrics
-from ldlrepro.judge import persons
 from ldl.baselines.controls import TrainMean, TrueLabels, Uniform
-from ldlrepro.report import content
 
 
 @pytest.fixture
@@ -45,17 +42,3 @@ def test_true_labels_of_another_shape_are_refused(data):
     X, D = data
     with pytest.raises(ValueError, match=r"D_true has shape \(30, 2\), expected \(30, 3\)"):
         TrueLabels().fit(X, D).predict(X, D[:, :2])
-
-
-def test_only_the_ceiling_and_two_diagnostics_see_test_labels_and_are_no_competitors():
-    specs = {method: config.load_method(method) for method in config.method_ids()}
-    seeing = [method for method, spec in specs.items() if spec["sees_test_labels"]]
-    families = {method.partition("@")[0] for method in seeing}
-    assert families == {"ldldf_oracle", "sldlf_released", "true_labels"}
-    assert all(specs[method]["control"] for method in seeing)
-
-
-def test_controls_named_in_the_code_are_controls_by_their_files():
-    assert set(plan.CONTROLS) == set(content.CONTROLS)
-    for method in (*plan.CONTROLS, persons.FLOOR):
-        assert config.load_method(method)["control"], method

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from ldl.linear._softmax import softmax_rows
 from ldl.networks import cpnn
 from ldl.networks.cpnn import CPNN, Network, Rprop
-from ldl.linear.maxent import softmax_rows
 
 
 def data(seed: int = 0, n: int = 30, q: int = 4, c: int = 3) -> tuple[np.ndarray, np.ndarray]:

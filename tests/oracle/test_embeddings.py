@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 from ldl import metrics
+from ldl._distances import mean_distance, rbf, squared_distances
+from ldl._holdouts import first_best, holdouts
 from ldl.neighbours import embeddings
-from ldl.neighbours._embedded import first_best, holdouts
 from ldl.neighbours._graphs import nearest_others, neighbour_graph, reconstruction_weights
-from ldl.neighbours._spectral import (
-    KernelAxes,
-    Metric,
-    PrincipalAxes,
-    mean_distance,
-    rbf,
-    squared_distances,
-)
+from ldl.neighbours._spectral import KernelAxes, Metric, PrincipalAxes
 from ldl.neighbours.embeddings import (
     CCAKNN,
     LPPKNN,
@@ -31,7 +25,7 @@ FOUR = [PCAKNN, LPPKNN, NPEKNN, CCAKNN]
 
 
 def rows(seed: int = 0, n: int = 60, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels that depend on them."""
+    """Draw features and labels that depend on them."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n, q)) * np.linspace(2.0, 0.5, q)
     scores = X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c))
@@ -60,7 +54,7 @@ def test_principal_axes_keep_every_distance():
 
 
 def test_kernel_axes_keep_distances_of_the_kernels_space():
-    """|phi(x) - phi(y)|^2 = 2 - 2 k(x, y), for rows that were not in training as well."""
+    """|phi(x) - phi(y)|^2 = 2 - 2 k(x, y) holds for rows outside the training data as well."""
     X, _ = rows(2)
     axes = KernelAxes(X)
     k = rbf(X, X, mean_distance(X))
@@ -282,9 +276,9 @@ def test_impossible_settings_are_refused_by_name(kind, parameters, message):
 @pytest.mark.parametrize(
     ("model", "lowest", "highest"),
     [
-        (PCAKNN(u=0.3), 0.050, 0.056),  # printed .0528, the probe found .0531
-        (CCAKNN(ridge=1e-3), 0.040, 0.048),  # printed .0725, the probe found .0440
-        (CCAKNN(ridge=1e-6), 0.080, 0.100),  # the probe found .0904
+        (PCAKNN(u=0.3), 0.050, 0.056),  # the paper prints 0.0528, the probe found 0.0531
+        (CCAKNN(ridge=1e-3), 0.040, 0.048),  # the paper prints 0.0725, the probe found 0.0440
+        (CCAKNN(ridge=1e-6), 0.080, 0.100),  # the probe found 0.0904
     ],
 )
 def test_sjaffe_scores_lie_where_the_probes_found_them(real_data, model, lowest, highest):

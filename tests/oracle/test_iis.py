@@ -5,8 +5,9 @@ import pytest
 from scipy.optimize import brentq
 from scipy.sparse import csr_matrix
 
+from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS, Sweep, _terms_needed
-from ldl.linear.maxent import SABFGS, softmax_rows
+from ldl.linear.maxent import SABFGS
 
 
 def problem(kind: str, seed: int = 0, n: int = 60, q: int = 5, c: int = 3):

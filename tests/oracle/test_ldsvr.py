@@ -6,14 +6,8 @@ from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist, pdist
 from scipy.special import expit
 
-from ldl.kernels.ldsvr import (
-    LDSVR,
-    _mean_distance,
-    _Problem,
-    _squared_distances,
-    _State,
-    logits,
-)
+from ldl._distances import squared_distances
+from ldl.kernels.ldsvr import LDSVR, _mean_distance, _Problem, _State, logits
 from ldl.linear.maxent import softmax_rows
 
 
@@ -30,7 +24,7 @@ def problem(C: float = 1.0, epsilon: float = 0.1, weights: str = "exact") -> _Pr
 
 
 def objective(p: _Problem, B: np.ndarray, b: np.ndarray) -> float:
-    """Written out from the definition."""
+    """Compute the objective from its definition."""
     total = 0.5 * np.trace(B.T @ p.K @ B)
     for i in range(len(p.Z)):
         u = np.linalg.norm(p.Z[i] - p.K[i] @ B - b) / 4
@@ -58,7 +52,7 @@ def test_objective_never_rises(C):
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
 def test_solution_is_stationary(C):
-    """Every row's coefficients are its weight times its error; each label's add up to zero."""
+    """A row's coefficients are its weight times its error; those of a label add up to zero."""
     p = problem(C)
     state, _, stopped = p.solve()
     assert stopped == "converged"
@@ -122,7 +116,7 @@ def test_targets_are_logits_and_zeros_get_a_tenth_of_an_equal_share():
     assert np.isfinite(logits(np.array([[1.0, 1e-300]]))).all()
 
 
-def test_weight_is_half_the_slope_of_the_loss_over_the_error():
+def test_weight_is_the_slope_of_the_loss_over_the_error():
     p = problem(C=2.0, epsilon=0.1)
     u, h = 0.7, 1e-6
     # One row with error e = 4 u: its loss is C (e / 4 - eps)^2, and B = -dL/de for K = 1.
@@ -150,15 +144,17 @@ def test_released_weights_solve_the_bordered_system_too():
 
 def test_bandwidth_is_the_mean_distance_of_pairs_times_width():
     X, D = data()
-    assert _mean_distance(_squared_distances(X, X)) == pytest.approx(pdist(X).mean(), rel=1e-12)
+    squares = squared_distances(X, X)
+    np.fill_diagonal(squares, 0.0)
+    assert _mean_distance(squares) == pytest.approx(pdist(X).mean(), rel=1e-12)
     assert LDSVR(width=0.5).fit(X, D).bandwidth_ == pytest.approx(pdist(X).mean() / 2, rel=1e-12)
 
 
 def test_sparse_rows_are_as_far_apart_as_dense_ones():
     X = data()[0] * (np.random.default_rng(2).random((50, 4)) < 0.5)
     expected = cdist(X[:7], X, "sqeuclidean")
-    np.testing.assert_allclose(_squared_distances(X[:7], X), expected, atol=1e-12)
-    sparse = _squared_distances(csr_matrix(X[:7]), csr_matrix(X))
+    np.testing.assert_allclose(squared_distances(X[:7], X), expected, atol=1e-12)
+    sparse = squared_distances(csr_matrix(X[:7]), csr_matrix(X))
     np.testing.assert_allclose(sparse, expected, atol=1e-12)
 
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import rosen, rosen_der
 from scipy.sparse import csr_matrix
 
-from ldl.linear._bfgs import minimise_bfgs, wolfe_search
-from ldl.linear.maxent import SABFGS, MaxEntObjective, identity_start
+from ldl.linear._bfgs import minimise_bfgs, minimise_lbfgs, wolfe_search
+from ldl.linear.maxent import SABFGS, CrossEntropy
 from tests.oracle.examples import check_gradient, softmax_problem
 
 SOLVERS = ["lbfgs", "dense_bfgs"]
@@ -27,7 +27,7 @@ def sparse_problem() -> tuple[csr_matrix, np.ndarray]:
 @pytest.mark.parametrize("data", [problem(), sparse_problem()], ids=["signed", "sparse"])
 def test_gradient_equals_central_differences(data, l2):
     X, D = data
-    objective = MaxEntObjective(X, D, l2=l2, unpenalised=1)
+    objective = CrossEntropy(X, D, l2=l2, unpenalised=1)
     check_gradient(objective, np.random.default_rng(2).normal(size=20))
 
 
@@ -36,7 +36,7 @@ def test_loss_is_the_summed_cross_entropy():
     W = np.random.default_rng(3).normal(size=(5, 4))
     Z = X @ W
     P = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
-    loss = MaxEntObjective(X, D)(W.T.ravel())[0]
+    loss = CrossEntropy(X, D)(W.T.ravel())[0]
     assert loss == pytest.approx(-(D * np.log(P)).sum(), rel=1e-12)
 
 
@@ -103,7 +103,7 @@ def test_dense_and_compressed_features_give_the_same_model(fit_intercept):
     sparse = SABFGS(2000, fit_intercept=fit_intercept).fit(X, D)
     dense = SABFGS(2000, fit_intercept=fit_intercept).fit(X.toarray(), D)
     np.testing.assert_allclose(sparse.predict(X), dense.predict(X.toarray()), atol=1e-8)
-    objectives = MaxEntObjective(X, D), MaxEntObjective(X.toarray(), D)
+    objectives = CrossEntropy(X, D), CrossEntropy(X.toarray(), D)
     w = np.random.default_rng(4).normal(size=20)
     (loss, gradient), (dense_loss, dense_gradient) = (f(w) for f in objectives)
     assert loss == pytest.approx(dense_loss, rel=1e-12)
@@ -111,9 +111,9 @@ def test_dense_and_compressed_features_give_the_same_model(fit_intercept):
 
 
 def test_identity_start_has_ones_on_the_diagonal():
-    np.testing.assert_array_equal(identity_start(3, 2), [[1, 0], [0, 1], [0, 0]])
+    np.testing.assert_array_equal(SABFGS()._start(3, 2), [[1, 0], [0, 1], [0, 0]])
     X, D = problem()
-    start = MaxEntObjective(X, D)(identity_start(5, 4).T.ravel())[0]
+    start = CrossEntropy(X, D)(np.eye(5, 4).T.ravel())[0]
     after_one = SABFGS(max_iter=1).fit(X, D).loss_
     assert after_one < start
     assert after_one != SABFGS(max_iter=1, init="zeros").fit(X, D).loss_
@@ -202,6 +202,15 @@ def test_line_search_ends_where_the_strong_wolfe_conditions_hold(curve, first):
 def test_dense_bfgs_says_so_when_nothing_goes_down_any_further():
     found = minimise_bfgs(lambda x: (0.0, np.ones(2)), np.zeros(2), 10)
     assert (found.stopped, found.iterations) == ("descent", 0)
+
+
+def test_lbfgs_ends_at_its_tolerance_or_without_one_where_nothing_goes_down():
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        return float((x**4).sum()) + 1.0, 4.0 * x**3
+
+    found = {tol: minimise_lbfgs(objective, np.full(3, 2.0), 500, 0.0, tol) for tol in (0.1, None)}
+    assert [found[tol].stopped for tol in (0.1, None)] == ["tol", "descent"]
+    assert found[0.1].iterations < found[None].iterations
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldl.neighbours._embedded import first_best, holdouts
+from ldl._holdouts import first_best, holdouts
 from ldl.neighbours._graphs import (
     degrees,
     heat_weights,
@@ -20,7 +20,7 @@ from ldl.neighbours.mslp import MSLP, locality, spread
 
 
 def rows(seed: int = 0, n: int = 60, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels that depend on them."""
+    """Draw features and labels that depend on them."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n, q))
     scores = X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c))
@@ -29,7 +29,7 @@ def rows(seed: int = 0, n: int = 60, q: int = 6, c: int = 4) -> tuple[np.ndarray
 
 
 def pencil(X: np.ndarray, D: np.ndarray, beta: float, lam: float) -> tuple[np.ndarray, np.ndarray]:
-    """A and B written out from dense weights."""
+    """Compute A and B from dense weights."""
     attract, repel = (
         W.toarray() for W in multi_scale_graphs(neighbourhoods(X, D, 25), D, k_plus=5, alpha=5)
     )
@@ -153,7 +153,7 @@ def test_locality_is_half_the_weighted_sum_of_squared_distances():
 
 
 def test_attraction_alone_with_weights_of_the_features_is_lpp():
-    """beta = 1, lam = 0, and labels replaced by the features themselves."""
+    """This takes beta = 1, lam = 0, and the features themselves in the place of the labels."""
     from ldl.neighbours.embeddings import lpp_problem
 
     X, _ = rows(10)
@@ -305,7 +305,7 @@ def test_impossible_settings_are_refused_by_name(parameters, message):
 
 @pytest.mark.realdata
 def test_sjaffe_is_reproduced_by_the_settings_found_on_it(real_data):
-    """kl .0462 with a setting picked on the test folds; the paper prints .0451."""
+    """A setting picked on the test folds gave kl 0.0462; the paper prints 0.0451."""
     data = real_data("sjaffe")
     folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)
     scores = []

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from ldl._distances import mean_distance, rbf
 from ldl.kernels._pair_machines import TOLERANCE, Limits, carry, solve
-from ldl.neighbours._spectral import mean_distance, rbf
 from ldl.kernels.ptsvm import PTSVM, heaviest_first, similarities, single_labels
 
 KINDS = ["degrees", "sparse", "one_hot", "counts", "one_rare", "repeated_rows"]
@@ -12,7 +12,7 @@ TIGHT = 1e-9
 
 
 def problem(kind: str, seed: int = 0, n: int = 70) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A kernel, and how much each row counts on either side."""
+    """Draw a kernel, and the weights of its rows on either side."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n, 3))
     if kind == "repeated_rows":
@@ -34,14 +34,14 @@ def problem(kind: str, seed: int = 0, n: int = 70) -> tuple[np.ndarray, np.ndarr
 
 
 def solved(gram, ups, downs, C=1.0, tolerance=TIGHT, start=None):
-    """Limits, multipliers, margins and intercept of a single machine."""
+    """Return limits, multipliers, margins and intercept of a single machine."""
     limits = Limits.of(ups[None], downs[None], C)
     found = solve(gram, limits, limits.corner if start is None else start, tolerance)
     return Limits(*(v[0] for v in limits)), found.beta[0], found.margins[0], found.intercept[0]
 
 
 def libsvm(gram, ups, downs, C, tolerance=1e-9):
-    """Objective and margins, with a row once for each side that it counts on."""
+    """Return libsvm's objective and margins; rows stand once for each side that they count on."""
     from sklearn.svm import SVC
 
     rows = np.concatenate([np.flatnonzero(ups), np.flatnonzero(downs)])
@@ -143,7 +143,7 @@ def test_row_that_stands_twice_is_one_of_twice_the_weight():
 
 
 def test_more_equal_rows_than_are_looked_at_together_come_to_an_end():
-    """Of equal rows all disagree alike, so that none stands out."""
+    """Equal rows all disagree alike: none of them stands out."""
     gram = np.ones((400, 400))
     ups, downs = np.repeat([2.0, 0.5], 200), np.repeat([0.5, 1.0], 200)
     limits, beta, margins, _ = solved(gram, ups, downs)
@@ -209,7 +209,7 @@ def test_similarities_in_blocks_are_those_of_all_rows(rows):
 @pytest.mark.realdata
 @pytest.mark.parametrize("draw", [None, 0])
 def test_machines_on_sjaffe_are_libsvms(real_data, draw):
-    """Tighter than libsvm stops by default: with that its own margins are off by as much."""
+    """The tolerance is tighter than libsvm's own, with which its margins are off by as much."""
     data = real_data("sjaffe")
     gram = similarities(data.X, mean_distance(data.X))
     drawn = single_labels(data.D, draw)

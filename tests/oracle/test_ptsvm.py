@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from ldl.metrics import evaluate
+from ldl._distances import rbf
+from ldl.base import child_seeds
 from ldl.kernels._pair_machines import platt
 from ldl.kernels.ptsvm import PTSVM, couple, sigmoid, single_labels
+from ldl.metrics import evaluate
 
 
 def problem(seed: int = 0, n: int = 60, q: int = 3, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -121,8 +123,6 @@ def test_two_labels_get_the_output_of_the_sigmoid():
     X, D = problem(c=2)
     model = PTSVM(random_state=0).fit(X, D)
     (machine,) = model.machines_
-    from ldl.neighbours._spectral import rbf
-
     values = rbf(X, X, model.width_) @ machine.coef + machine.intercept
     p = sigmoid(values, machine.slope, machine.offset)
     np.testing.assert_allclose(model.predict(X)[:, machine.positive], p, atol=1e-12)
@@ -131,8 +131,6 @@ def test_two_labels_get_the_output_of_the_sigmoid():
 def test_decision_values_are_libsvms_own():
     """One-hot labels on rows of equal weight: an ordinary machine on ordinary rows."""
     from sklearn.svm import SVC
-
-    from ldl.neighbours._spectral import rbf
 
     X, D = problem(5, c=2)
     y = D.argmax(axis=1)
@@ -170,17 +168,15 @@ def test_permuted_labels_permute_the_prediction_and_first_appearance_breaks_it()
 def test_order_of_appearance_is_that_of_the_draws():
     X, D = problem(8)
     model = PTSVM(transform="resample", random_state=3).fit(X, D)
-    from ldl.base import child_seeds
-
     drawn = single_labels(D / D.sum(axis=1, keepdims=True), child_seeds(3, 3)[1]).label
     expected = list(dict.fromkeys(drawn.tolist()))
     assert model.appearance_.tolist() == expected
 
 
 def test_pairs_held_out_without_their_row_turn_the_sigmoids_round():
-    """The other label of a held-out row stays in training and pulls its margin the wrong way.
+    """The other labels of a held-out row stay in training and pull its margin the wrong way.
 
-    Labels that do not depend on the features show it at its purest.
+    Labels that do not depend on the features show this best.
     """
     generator = np.random.default_rng(9)
     X, D = generator.normal(size=(80, 5)), generator.dirichlet(np.full(3, 20.0), size=80)
@@ -239,7 +235,7 @@ def test_impossible_settings_are_refused_by_name(parameters, message):
 
 @pytest.mark.realdata
 def test_order_of_appearance_costs_as_much_on_sjaffe_as_the_paper_prints(real_data):
-    """Printed kl .0787, above the uniform distribution's .0738."""
+    """The paper prints kl 0.0787, above the 0.0738 of the uniform distribution."""
     data = real_data("sjaffe")
     folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)
     scores: dict[str, list[float]] = {"sorted": [], "first_appearance": []}

@@ -7,8 +7,8 @@ import pytest
 import xgboost
 from scipy.sparse import csr_matrix
 
-from ldl.cascade._learners import Boosted, Settings
 from ldl.boosting._squares import FEW_ROWS
+from ldl.cascade._learners import Boosted, Settings
 
 USUAL = Settings(
     trees=12,

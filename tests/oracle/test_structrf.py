@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ldlrepro.experiments import split_search_numpy as twin
-from ldl.forests._types import SMALL_NODE
 from ldl.base import child_seeds
+from ldl.forests._split_search import SMALL_NODE
 from ldl.forests.structrf import RFStar, StructRF
+from ldlrepro.experiments import split_search_numpy as twin
 from tests.oracle.split_problems import (
     ALL_ROWS,
     SMALLEST_LEAVES,

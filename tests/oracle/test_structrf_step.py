@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from ldl.forests.structrf import RFStar, StructRF
 from ldlrepro.experiments import split_search_numpy as twin
 from ldlrepro.experiments.split_trace import one_split_search
-from ldl.forests.structrf import RFStar, StructRF
 from tests.oracle.split_problems import STUMP, larger_node, problem, root, two_classes
 
 

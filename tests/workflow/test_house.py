@@ -138,11 +138,13 @@ def imported_distributions(*folders: str) -> set[str]:
 
 
 def test_what_is_imported_is_declared_and_nothing_else():
-    of_package = imported_distributions("src")
-    assert of_package <= declared("gpu")
-    assert declared() - of_package == {"ipykernel"}  # started for the notebooks
+    of_library, of_all = imported_distributions("src/ldl"), imported_distributions("src")
+    assert declared() <= of_library <= declared("gpu")
+    assert of_all <= declared("gpu", "workflow")
+    # ipykernel is started for the notebooks.
+    assert declared("gpu", "workflow") - of_all == {"ipykernel"}
     of_tests = imported_distributions("tests") - {"own-steps"}  # which a test writes
-    assert of_tests <= declared("gpu", "dev")
+    assert of_tests <= declared("gpu", "workflow", "dev")
 
 
 # ---------------------------------------------------------------------- files

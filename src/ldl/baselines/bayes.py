@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ldl._values import check_choice
 from ldl.base import LDLEstimator, to_simplex
 
 _JITTER = 1e-14
@@ -21,11 +22,67 @@ _DOMAINS = ("log", "density")
 
 @dataclass(eq=False, repr=False)
 class PTBayes(LDLEstimator):
-    """One Gaussian per label; ``floor`` keeps every predicted degree above zero.
+    """Bayes' rule with a Gaussian for each label (PT-Bayes).
 
-    ``transform='weights'`` is the expectation of what ``'resample'`` draws. ``domain='density'``
-    multiplies plain densities as the released code does; with many features they leave the range
-    of float64, and such rows become uniform.
+    Problem transformation: a row with the label degrees D_1, ..., D_c becomes c rows of one label
+    each, weighted by these degrees. A label's prior is its share of all weight, its Gaussian has
+    the weighted mean and covariance of the features, and a predicted degree is proportional to
+    prior times density, ``P_j(x) ~ prior_j N(x; mean_j, covariance_j)``. Every row counts under
+    every label, so that the Gaussians nearly coincide where degrees are much alike.
+
+    Parameters
+    ----------
+    transform : {'weights', 'resample'}, default='weights'
+        ``'resample'`` draws as many (row, label) pairs as D has entries, as the original does.
+        ``'weights'`` is the expectation of these draws and leaves nothing to chance.
+    covariance : {'full', 'diag', 'shrunk'}, default='full'
+        ``'full'`` adds 1e-14 to the spectrum, as the released toolbox does. ``'diag'`` is naive
+        Bayes. ``'shrunk'`` is Ledoit and Wolf's estimate, which stays well conditioned where there
+        are more features than rows.
+    domain : {'log', 'density'}, default='log'
+        ``'density'`` multiplies plain densities as the released code does; with many features
+        they leave the range of float64, and such rows become uniform. ``'log'`` works with
+        logarithms and has no such rows.
+    floor : float, default=1e-9
+        Smallest degree before rows are divided by their sums; at least 0 and below 1.
+    random_state : int or None, default=None
+        Seed of the draws of ``transform='resample'``; not used otherwise.
+
+    Attributes
+    ----------
+    prior_ : ndarray of shape (n_labels,)
+        Share of each label in the weight of the training rows.
+    gaussians_ : list of length n_labels
+        The Gaussian of each label, with ``mean``, principal ``axes`` and ``variances`` along them;
+        None for a label without any weight.
+    diagnostics_ : dict
+        ``labels_without_mass``, the number of labels without any weight.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    X. Geng, "Label distribution learning", IEEE Transactions on Knowledge and Data Engineering
+    28(7), 1734-1748, 2016.
+
+    O. Ledoit and M. Wolf, "A well-conditioned estimator for large-dimensional covariance
+    matrices", Journal of Multivariate Analysis 88(2), 365-411, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import PTBayes
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = PTBayes(covariance="shrunk").fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
+    >>> bool(np.isclose(model.prior_, D[:40].mean(axis=0)).all())
+    True
     """
 
     transform: str = "weights"
@@ -35,9 +92,9 @@ class PTBayes(LDLEstimator):
     random_state: int | None = None
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        _check_choice("transform", self.transform, _TRANSFORMS)
-        _check_choice("covariance", self.covariance, _COVARIANCES)
-        _check_choice("domain", self.domain, _DOMAINS)
+        check_choice("transform", self.transform, _TRANSFORMS)
+        check_choice("covariance", self.covariance, _COVARIANCES)
+        check_choice("domain", self.domain, _DOMAINS)
         if not 0 <= self.floor < 1:
             raise ValueError(f"floor must lie in [0, 1), got {self.floor}")
         mass = D / len(D)
@@ -69,7 +126,7 @@ class PTBayes(LDLEstimator):
 
 
 def _normalised_densities(evidence: np.ndarray) -> np.ndarray:
-    """What is left of Bayes' rule when densities overflow or vanish: 0/0 or inf/inf, made 0."""
+    """Divide plain densities by their sums; a row that overflows or vanishes becomes zeros."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         density = np.exp(evidence)
         P = density / density.sum(axis=1, keepdims=True)
@@ -78,7 +135,11 @@ def _normalised_densities(evidence: np.ndarray) -> np.ndarray:
 
 
 class _Gaussian:
-    """A weighted Gaussian, kept as mean, principal axes and variances along them."""
+    """A weighted Gaussian, kept as mean, principal axes and variances along them.
+
+    ``draws`` is the number of draws that the weights stand for, if any: the covariance is then the
+    unbiased one. ``axes`` is None where ``kind`` is 'diag'.
+    """
 
     def __init__(self, X: np.ndarray, weights: np.ndarray, kind: str, draws: float | None) -> None:
         self.mean = weights @ X
@@ -97,13 +158,14 @@ class _Gaussian:
             variances, self.axes = np.linalg.eigh(covariance)
             variances = bessel * np.maximum(variances, 0.0)
             self.variances = (1 - shrinkage) * variances + shrinkage * mean_variance + _JITTER
-        # All features constant: any positive value will do, the means tell nothing apart.
+        # Where all features are constant any positive value will do: no mean differs from another.
         self.variances = np.maximum(self.variances, np.finfo(np.float64).tiny)
         self.log_constant = -0.5 * (
             np.log(self.variances).sum() + len(self.mean) * np.log(2.0 * np.pi)
         )
 
     def log_density(self, X: np.ndarray) -> np.ndarray:
+        """Return the logarithm of the density at each row of X."""
         apart = X - self.mean
         if self.axes is not None:
             apart = apart @ self.axes
@@ -114,10 +176,10 @@ class _Gaussian:
 def _ledoit_wolf(
     centred: np.ndarray, weights: np.ndarray, covariance: np.ndarray
 ) -> tuple[float, float]:
-    """Share of the sphere in Ledoit and Wolf's mixture, and the sphere's variance.
+    """Return the share of the sphere in Ledoit and Wolf's mixture, and the sphere's variance.
 
-    Theirs is the case of equal weights 1/n; with weights the noise of the covariance is the sum
-    of w^2 |x x' - S|^2 over rows.
+    They treat equal weights 1/n; with weights w the noise of the covariance S is the sum of
+    w^2 |x x' - S|^2 over rows.
     """
     mean_variance = float(np.trace(covariance)) / len(covariance)
     size = float(np.vdot(covariance, covariance))
@@ -128,8 +190,3 @@ def _ledoit_wolf(
     along = np.einsum("ij,ij->i", centred @ covariance, centred)
     noise = float(weights**2 @ (squared - 2.0 * along + size))
     return min(max(noise, 0.0) / from_sphere, 1.0), mean_variance
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got '{value}'")

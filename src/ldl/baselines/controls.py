@@ -10,7 +10,28 @@ from ldl.base import LDLEstimator, to_simplex
 
 
 class Uniform(LDLEstimator):
-    """Every label gets the same degree."""
+    """The same degree for every label.
+
+    A method whose scores are no better has learnt nothing about the labels.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import Uniform
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((20, 3)), generator.dirichlet(np.ones(4), size=20)
+    >>> Uniform().fit(X, D).predict(X[:1])
+    array([[0.25, 0.25, 0.25, 0.25]])
+    """
 
     accepts_sparse = True
 
@@ -22,7 +43,29 @@ class Uniform(LDLEstimator):
 
 
 class TrainMean(LDLEstimator):
-    """Every row gets the mean of the training labels."""
+    """The mean label distribution of the training rows, whatever the features.
+
+    A method whose scores are no better has learnt nothing from the features.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_labels,)
+        Mean of the training labels.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import TrainMean
+    >>> X, D = np.zeros((2, 1)), np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    >>> TrainMean().fit(X, D).predict(X[:1])
+    array([[0.25, 0.5 , 0.25]])
+    """
 
     accepts_sparse = True
 
@@ -34,7 +77,30 @@ class TrainMean(LDLEstimator):
 
 
 class TrueLabels(LDLEstimator):
-    """Answers with the true labels of the rows it is asked for: the ceiling of every measure."""
+    """The true labels themselves: the ceiling of every measure.
+
+    ``predict`` has to be given them, so that this is a diagnostic and no competitor.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import TrueLabels
+    >>> from ldl.metrics import evaluate
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((20, 3)), generator.dirichlet(np.ones(4), size=20)
+    >>> P = TrueLabels().fit(X[:10], D[:10]).predict(X[10:], D[10:])
+    >>> round(evaluate(D[10:], P)["intersection"], 12)
+    1.0
+    """
 
     accepts_sparse = True
     sees_test_labels = True
@@ -46,13 +112,18 @@ class TrueLabels(LDLEstimator):
         return np.zeros((X.shape[0], self.n_labels_))
 
     def predict(self, X: Any, D_true: Any = None) -> np.ndarray:
-        shape = super().predict(X).shape
-        if D_true is None:
-            raise ValueError(
-                "TrueLabels needs the true labels: call predict(X, D_true). Its YAML must say "
-                "sees_test_labels: true"
-            )
-        D_true = np.asarray(D_true, dtype=np.float64)
-        if D_true.shape != shape:
-            raise ValueError(f"D_true has shape {D_true.shape}, expected {shape}")
-        return to_simplex(D_true)
+        """Return the true label distributions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features, in the order that ``fit`` saw.
+        D_true : array-like of shape (rows, labels), default=None
+            True label degrees of these rows; an error is raised without them.
+
+        Returns
+        -------
+        ndarray of shape (rows, labels)
+            The rows of ``D_true``, each divided by its sum.
+        """
+        return to_simplex(self._checked_with_truth(X, D_true)[1])

@@ -1,7 +1,7 @@
 """Any regressor as a method: it predicts the label degrees, which are made into distributions.
 
-``Regression`` is named by a YAML file alone. A class of one's own, with arguments of its own,
-derives from ``RegressorMethod`` and writes ``__init__`` and ``_regressor``.
+``Regression`` takes the regressor's name and settings. A class of one's own, with parameters of its
+own, derives from ``RegressorMethod``.
 """
 
 from __future__ import annotations
@@ -16,17 +16,46 @@ from ldl.base import LDLEstimator, child_seeds
 
 
 class RegressorMethod(LDLEstimator):
-    """A method whose work is done by a regressor with scikit-learn's ``fit`` and ``predict``.
+    """Base of methods that leave the work to a regressor with ``fit`` and ``predict``.
 
-    One that knows a single target only is fitted once for each label. What has a ``random_state``
-    and was given none gets its seed from that of the method. Negative degrees become
-    ``lowest_degree``: kl punishes a zero without measure.
+    A subclass stores its parameters and writes ``_regressor``, which returns a new regressor. One
+    that knows a single target only is fitted once for each label. Every ``random_state`` of the
+    regressor that is None gets a seed drawn from the ``random_state`` of the method. Negative
+    degrees become ``lowest_degree``, a class attribute: kl punishes a zero without measure.
+
+    Attributes
+    ----------
+    regressor_ : object
+        The fitted regressor.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from ldl import RegressorMethod
+    >>> from sklearn.linear_model import Ridge
+    >>> @dataclass(eq=False, repr=False)
+    ... class RidgeMethod(RegressorMethod):
+    ...     alpha: float = 1.0
+    ...
+    ...     def _regressor(self):
+    ...         return Ridge(alpha=self.alpha)
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> RidgeMethod(alpha=0.1).fit(X[:40], D[:40]).predict(X[40:]).shape
+    (20, 3)
     """
 
     lowest_degree = 1e-6
 
     def _regressor(self) -> Any:
-        """A new regressor, not fitted yet."""
+        """Return a new regressor, not fitted yet."""
         raise NotImplementedError
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
@@ -46,7 +75,41 @@ class RegressorMethod(LDLEstimator):
 
 @dataclass(eq=False, repr=False)
 class Regression(RegressorMethod):
-    """The regressor that ``regressor`` names, made with the keyword arguments ``settings``."""
+    """Regression of the label degrees by any regressor, named by its dotted path.
+
+    One that knows a single target only is fitted once for each label. Negative degrees become 1e-6;
+    then rows are divided by their sums.
+
+    Parameters
+    ----------
+    regressor : str, default='sklearn.linear_model.Ridge'
+        Dotted path of a class whose objects have ``fit`` and ``predict``.
+    settings : dict or None, default=None
+        Keyword arguments of that class; None for its defaults.
+    random_state : int or None, default=None
+        Seed; every ``random_state`` of the regressor that is None gets one drawn from it.
+
+    Attributes
+    ----------
+    regressor_ : object
+        The fitted regressor.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import Regression
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = Regression("sklearn.ensemble.ExtraTreesRegressor", {"n_estimators": 10})
+    >>> model.set_params(random_state=0).fit(X[:40], D[:40]).predict(X[40:]).shape
+    (20, 3)
+    """
 
     regressor: str = "sklearn.linear_model.Ridge"
     settings: dict[str, Any] | None = None
@@ -65,6 +128,7 @@ class Regression(RegressorMethod):
 
 
 def _fitted(regressor: Any, X: np.ndarray, D: np.ndarray, seed: int) -> Any:
+    """Fit a regressor, one for each label where it needs that, and give it its seed."""
     if not _knows_many_targets(regressor):
         from sklearn.multioutput import MultiOutputRegressor
 
@@ -83,7 +147,7 @@ def _fitted(regressor: Any, X: np.ndarray, D: np.ndarray, seed: int) -> Any:
 
 
 def _knows_many_targets(regressor: Any) -> bool:
-    """What scikit-learn says of it; whoever is not of that family has to know."""
+    """Ask scikit-learn's tags; a regressor of no kin to scikit-learn is taken to know them."""
     from sklearn.base import BaseEstimator
     from sklearn.utils import get_tags
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ldl.boosting._trees import Bins
-from ldl.forests._columns import make_columns
-from ldl.forests._types import TWO_VALUED
+from ldl.forests._columns import TWO_VALUED, make_columns
 
 
 def make_bins(X: Any, max_bins: int) -> Bins:

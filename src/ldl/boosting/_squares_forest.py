@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ldl.boosting._squares import Room, Tree, grow
-from ldl.forests._growth import add_predictions
+from ldl.forests._prediction import Forest, add_predictions
 
 
 class SquaresForest:

@@ -130,7 +130,10 @@ class _Boosting(LDLEstimator):
             )
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The scores F, whose softmax is the prediction; every row sums to zero."""
+        """Return the scores F, whose softmax is the prediction; every row sums to zero."""
+        return self._scores_of(self._checked(X))
+
+    def _scores_of(self, X: Any) -> np.ndarray:
         outputs = np.zeros((X.shape[0], self.n_labels_))
         for start in range(0, X.shape[0], _BLOCK_ROWS):
             rows = slice(start, start + _BLOCK_ROWS)
@@ -140,7 +143,7 @@ class _Boosting(LDLEstimator):
         return self._scores(outputs)
 
     def _predict(self, X: Any) -> np.ndarray:
-        return softmax_rows(self.decision_function(X))
+        return softmax_rows(self._scores_of(X))
 
     # ------------------------------------------------------------------ settings
 
@@ -310,7 +313,7 @@ def _nodes(feature: np.ndarray, child: np.ndarray) -> np.ndarray:
 
 
 def _add(X: np.ndarray, forest: Forest, outputs: np.ndarray) -> None:
-    from ldl.forests._growth import add_predictions
+    from ldl.forests._prediction import add_predictions
 
     # Compiled once for whole arrays instead of again for columns of one.
     total = np.zeros(outputs.shape)

@@ -244,15 +244,7 @@ class LDLDFOracle(LDLDF):
     _knows_new_labels = True
 
     def predict(self, X: Any, D_true: Any = None) -> np.ndarray:
-        if D_true is None:
-            raise ValueError(
-                "LDLDFOracle needs the true labels: call predict(X, D_true). Its YAML must say "
-                "sees_test_labels: true"
-            )
-        D_true = np.asarray(D_true, dtype=np.float64)
-        shape = (X.shape[0], self.n_labels_)
-        if D_true.shape != shape:
-            raise ValueError(f"D_true has shape {D_true.shape}, expected {shape}")
+        X, D_true = self._checked_with_truth(X, D_true)
         return to_simplex(self._predict(X, D_true))
 
 

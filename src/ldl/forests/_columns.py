@@ -1,18 +1,49 @@
-"""Training features in the form that the compiled split search reads."""
+"""Training features as the compiled split search reads them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldl.forests._types import CONSTANT, TWO_VALUED, Columns
-
+CONSTANT, TWO_VALUED = -2, -1
 _BLOCK_BYTES = 32 * 2**20
 
 
+class Columns(NamedTuple):
+    """Training features, column by column.
+
+    A feature with many values is a sorted column of words: the rank of the value in the upper
+    bits, the row in the lower ones. A feature with two values is a list of the rows that have the
+    upper one.
+    """
+
+    words: np.ndarray
+    """Sorted columns with more than two values, one per line."""
+    shift: int
+    """Number of lower bits, which hold the row."""
+    values: np.ndarray
+    """Distinct values, feature by feature, each in ascending order."""
+    first_value: np.ndarray
+    """``values[first_value[f] + rank]`` is a value of feature f."""
+    line: np.ndarray
+    """Line of feature f in ``words``, or CONSTANT or TWO_VALUED."""
+    row_start: np.ndarray
+    """Where the list of each row begins in ``row_features``."""
+    row_features: np.ndarray
+    """Two-valued features that have their upper value, row by row."""
+    feature_start: np.ndarray
+    """Where the list of each feature begins in ``feature_rows``."""
+    feature_rows: np.ndarray
+    """Rows with the upper value, by feature."""
+
+
 def make_columns(X: Any, rows_drawn: int) -> Columns:
-    """Columns sorted once per forest; two-valued ones as lists of rows with the upper value."""
+    """Sort the columns of X once for a whole forest.
+
+    ``rows_drawn`` is the number of rows that a tree draws. Words have 32 bits where they can count
+    both these and the rows of X, else 64.
+    """
     n, q = X.shape
     narrow = max(n, rows_drawn) < 2**16
     word, shift = (np.uint32, 16) if narrow else (np.uint64, 32)
@@ -55,7 +86,7 @@ def make_columns(X: Any, rows_drawn: int) -> Columns:
 
 
 def _columns_of(X: Any) -> Any:
-    """Dense columns one after the other, compressed data a block at a time."""
+    """Yield dense columns one after the other; compressed data are unpacked a block at a time."""
     if not hasattr(X, "tocsr"):
         yield from np.ascontiguousarray(X.T)
         return
@@ -66,14 +97,14 @@ def _columns_of(X: Any) -> Any:
 
 
 def _joined(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Where each part starts, and all of them in a row."""
+    """Return where each part starts, and all parts in a row."""
     start = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=start[1:])
     return start, np.concatenate(parts)
 
 
 def _by_row(start: np.ndarray, rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lists of rows by feature turned into lists of features by row."""
+    """Turn lists of rows by feature into lists of features by row."""
     feature = np.repeat(np.arange(len(start) - 1), np.diff(start))
     order = np.argsort(rows, kind="stable")
     row_start = np.zeros(n + 1, np.int64)

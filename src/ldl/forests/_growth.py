@@ -1,39 +1,74 @@
 # mypy: disable-error-code="no-untyped-def,assignment"
-"""Whole trees in compiled code, and the prediction of a forest of them.
-
-numba keeps compiled code on disk and looks at the time stamp of a function's own file only. These
-two functions are what it keeps; ``grow`` has a digest of the files that it calls into among its
-closure variables, which numba's key holds, so a change there compiles it again. Where many
-processes start at once on a shared disk, point NUMBA_CACHE_DIR at a local folder.
-"""
+"""The growth of one tree of StructRF or RF*, compiled (Algorithm 1 of the StructRF paper)."""
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from ldl.forests import _split_search, _split_steps, _split_two_valued, _two_means
-from ldl.forests import _types as _tree_types
-from ldl.forests._split_search import prepare_classes, prepare_clusters, search
-from ldl.forests._two_means import compiled, two_means
-from ldl.forests._types import LANES, NO_GAIN, Lanes, Node, Tree
+from ldl.forests import _columns, _compiled, _split_search, _two_means
+from ldl.forests._compiled import cached, compiled, source_digest
+from ldl.forests._split_search import (
+    LANES,
+    NO_GAIN,
+    Lanes,
+    Node,
+    prepare_classes,
+    prepare_clusters,
+    search,
+)
+from ldl.forests._two_means import two_means
 
 LEAF = -1
 
 
-def _sources() -> int:
-    modules = (_split_search, _split_steps, _split_two_valued, _tree_types, _two_means)
-    text = "".join(inspect.getsource(module) for module in modules)
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
+class Rules(NamedTuple):
+    """The settings by which a tree grows, beside those of the adaptive step."""
+
+    min_split: int
+    """A node with fewer rows is a leaf."""
+    max_depth: int
+    """A node deeper than this is a leaf."""
+    root_depth: int
+    """Depth of the root."""
+    per_node: int
+    """Features drawn at each node; 0 for all."""
+    classes: int
+    """Classes of the fixed labels; 0 for two-means at each node."""
+    start: int
+    """Start of the two-means."""
+    restarts: int
+    """Random starts of the two-means."""
+
+
+class Tree(NamedTuple):
+    """A grown tree as flat arrays; the first node is the root."""
+
+    feature: np.ndarray
+    """Feature by which a node is split, or -1 in a leaf."""
+    threshold: np.ndarray
+    """Rows with a value up to this go to the left."""
+    child: np.ndarray
+    """The left child (the right one follows), or the line of the leaf."""
+    gain: np.ndarray
+    """Information gain of the split in nats; 0 in a leaf."""
+    leaves: np.ndarray
+    """Mean distribution of each leaf."""
+    leaf_rows: np.ndarray
+    """Drawn rows of each leaf."""
+    deepest: int
+    """Depth of the deepest node."""
+    tried: np.ndarray
+    """Gains evaluated, by feature."""
+    kernels: int
+    """Digest of the source that the tree was grown by."""
 
 
 @compiled
 def _drawn_words(columns, active, weight, m):
-    """The sorted columns without the rows that were not drawn; one place to spare at the end."""
+    """Copy the sorted columns without the rows that were not drawn; one place is to spare."""
     words = np.empty((len(columns.words), m + 1), columns.words.dtype)
     mask = (np.uint64(1) << np.uint64(columns.shift)) - np.uint64(1)
     for f in active:
@@ -48,6 +83,7 @@ def _drawn_words(columns, active, weight, m):
 
 @compiled
 def new_node(columns, n, q, drawn, classes, active):
+    """Allocate the memory of a tree's searches; ``drawn`` is the number of rows with weights."""
     clusters = classes == 0
     upper_values = q if len(columns.feature_rows) else 0
     chosen = np.zeros(q, np.bool_)
@@ -86,7 +122,7 @@ def new_node(columns, n, q, drawn, classes, active):
 
 @compiled
 def _divide(columns, f, at, words, begin, end, rows, right):
-    """Threshold of the chosen split; ``right`` gets 1 for rows above it, 0 for the others."""
+    """Return the threshold of the chosen split, and mark the rows above it in ``right``."""
     line = columns.line[f]
     first = columns.first_value[f]
     if line < 0:
@@ -109,7 +145,7 @@ def _divide(columns, f, at, words, begin, end, rows, right):
 
 @compiled
 def _partition_words(columns, sorted_features, source, target, begin, end, n_left, right):
-    """Sorted columns of a node into sorted columns of its children."""
+    """Divide the sorted columns of a node into those of its children."""
     mask = (np.uint64(1) << np.uint64(columns.shift)) - np.uint64(1)
     lines = columns.line
     for f in sorted_features:
@@ -125,7 +161,7 @@ def _partition_words(columns, sorted_features, source, target, begin, end, n_lef
 
 @compiled
 def _partition_rows(rows, right, spare):
-    """Rows that go left before those that go right, each in their order; number of the former."""
+    """Put rows that go to the left first, each side in its order; return how many those are."""
     a, b = 0, 0
     for row in rows:
         if right[row]:
@@ -140,6 +176,7 @@ def _partition_rows(rows, right, spare):
 
 @compiled
 def _mean(D, rows, weight, mean):
+    """Write the weighted mean of the distributions of ``rows`` into ``mean``."""
     mean[:] = 0.0
     total = 0
     for row in rows:
@@ -151,6 +188,7 @@ def _mean(D, rows, weight, mean):
 
 @compiled
 def _drawn(rows, weight):
+    """Count ``rows`` as often as they were drawn."""
     total = 0
     for row in rows:
         total += weight[row]
@@ -251,45 +289,14 @@ def _grow(columns, D, label, weight, active, rules, step, curve, table, seed, ke
 
 
 def _keyed_by(kernels: int) -> Callable[..., Tree]:
-    @njit(cache=True, nogil=True, error_model="numpy")
+    """Make ``grow`` with a closure variable, for numba's key holds no more of other files."""
+
+    @cached
     def grow(columns, D, label, weight, active, rules, step, curve, table, seed):
         return _grow(columns, D, label, weight, active, rules, step, curve, table, seed, kernels)
 
     return grow
 
 
-grow = _keyed_by(_sources())
-"""One tree on rows drawn ``weight`` times each. ``table[m]`` is m ln m."""
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_predictions(X, nodes, threshold, roots, leaves, total):
-    """Add the leaf of each row in each tree to ``total``, tree by tree.
-
-    A node is its feature and its left child, or -1 and its leaf. Four rows go down together, so
-    that the processor need not wait for one node before it asks for the next.
-    """
-    last = len(X) - 1
-    for root in roots:
-        for i in range(0, len(X), 4):
-            # Past the end the last row goes down again, and is not added.
-            i1, i2, i3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
-            a = b = c = d = root
-            fa = fb = fc = fd = nodes[root, 0]
-            while fa >= 0 or fb >= 0 or fc >= 0 or fd >= 0:
-                if fa >= 0:
-                    a = nodes[a, 1] + (X[i, fa] > threshold[a])
-                    fa = nodes[a, 0]
-                if fb >= 0:
-                    b = nodes[b, 1] + (X[i1, fb] > threshold[b])
-                    fb = nodes[b, 0]
-                if fc >= 0:
-                    c = nodes[c, 1] + (X[i2, fc] > threshold[c])
-                    fc = nodes[c, 0]
-                if fd >= 0:
-                    d = nodes[d, 1] + (X[i3, fd] > threshold[d])
-                    fd = nodes[d, 0]
-            ends = (a, b, c, d)
-            for k in range(min(4, len(X) - i)):
-                for j in range(leaves.shape[1]):
-                    total[i + k, j] += leaves[nodes[ends[k], 1], j]
+grow = _keyed_by(source_digest(_columns, _compiled, _split_search, _two_means))
+"""Grow one tree on rows that were drawn ``weight`` times each. ``table[m]`` is m ln m."""

@@ -1,35 +1,26 @@
 # mypy: disable-error-code="no-untyped-def,assignment"
-"""Two-means of label distributions, compiled: clusters for one node of a tree.
+"""Two-means of the label distributions of a node, compiled.
 
-Sums run in a fixed order and fast math is off, so results depend on no thread.
+``rows`` are the node's rows, and ``weight[row]`` is how often the tree drew a row. Sums run in a
+fixed order.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-compiled = njit(nogil=True, error_model="numpy")
+from ldl.forests._compiled import compiled, random_below
 
 LLOYD_STEPS = 50
 POWER_STEPS = 100
 PCA_SIGN, RANDOM, FARTHEST_PAIR = 0, 1, 2
-
-
-@compiled
-def random_below(state, bound):
-    """A number below ``bound`` from SplitMix64."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    x = state[0]
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    x = x ^ (x >> np.uint64(31))
-    return np.int64((x >> np.uint64(11)) % np.uint64(bound))
+"""Where the clusters start: at the sign of the first principal component, at random pairs of rows,
+or at two rows far apart."""
 
 
 @compiled
 def _centre(D, rows, weight, E, mean):
-    """Rows of D minus their weighted mean into E; false if all rows are equal."""
+    """Write the rows of D minus their weighted mean into E; return false if all rows are equal."""
     m, c = len(rows), D.shape[1]
     mean[:] = 0.0
     total = 0
@@ -54,7 +45,11 @@ def _centre(D, rows, weight, E, mean):
 
 @compiled
 def _dominant_direction(C, size, direction, following):
-    """First eigenvector of the leading block of C, by power steps from its longest row."""
+    """Find the first eigenvector of the leading block of C.
+
+    Power steps start from the row with the greatest diagonal element. Only the upper triangle of C
+    needs to be filled.
+    """
     widest = 0
     for j in range(size):
         if C[j, j] > C[widest, widest]:
@@ -85,7 +80,11 @@ def _dominant_direction(C, size, direction, following):
 
 @compiled
 def _principal_direction(E, rows, weight, C, direction, following):
-    """First principal component, from the covariances or, if rows are fewer, their products."""
+    """Find the first principal component of the centred rows E.
+
+    It comes from the matrix of covariances or, where rows are fewer than labels, from the matrix of
+    the rows' products.
+    """
     m, c = len(rows), E.shape[1]
     C[:] = 0.0
     if m >= c:
@@ -113,9 +112,9 @@ def _principal_direction(E, rows, weight, C, direction, following):
 
 @compiled
 def _lloyd(E, rows, weight, direction, offset, z, upper):
-    """Lloyd's steps from the halves that ``direction`` and ``offset`` cut off.
+    """Take Lloyd's steps from the two sides of the plane E @ direction = offset.
 
-    Returns the sum of squares between the two clusters, or -1 if one is empty.
+    The clusters go into z. Returns the sum of squares between the two, or -1 if one is empty.
     """
     m, c = len(rows), E.shape[1]
     z[:m] = 0
@@ -157,7 +156,7 @@ def _lloyd(E, rows, weight, direction, offset, z, upper):
 
 @compiled
 def _between_rows(E, low, high, direction):
-    """Direction and offset of the plane half-way between two rows."""
+    """Write the direction of the plane half-way between two rows, and return its offset."""
     offset = 0.0
     for j in range(E.shape[1]):
         direction[j] = E[high, j] - E[low, j]
@@ -167,7 +166,7 @@ def _between_rows(E, low, high, direction):
 
 @compiled
 def _farthest(E, m, point):
-    """The first row at the greatest distance from a point."""
+    """Return the first row at the greatest distance from a point."""
     best, greatest = 0, -1.0
     for i in range(m):
         distance = 0.0
@@ -180,7 +179,11 @@ def _farthest(E, m, point):
 
 @compiled
 def two_means(D, rows, weight, start, restarts, state, E, C, vectors, z, kept):
-    """Two clusters of the distributions of ``rows`` into z; false if there are no two."""
+    """Write two clusters of the distributions of ``rows`` into z; return false if there are no two.
+
+    Of several random restarts the first with the greatest sum of squares between its clusters is
+    kept. ``E``, ``C``, ``vectors`` and ``kept`` are working memory.
+    """
     m = len(rows)
     direction, other, upper = vectors[0], vectors[1], vectors[2]
     if not _centre(D, rows, weight, E, other):

@@ -1,7 +1,4 @@
-"""StructRF: forests whose nodes cluster label distributions in two and split by that clustering.
-
-Also RF*: trees that split by the class of the highest degree, with StructRF*'s adaptive step.
-"""
+"""StructRF and RF*: forests grown in compiled code, with every threshold or an adaptive step."""
 
 from __future__ import annotations
 
@@ -12,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldl._values import check_choice
 from ldl.base import LDLEstimator, child_seeds
 
 if TYPE_CHECKING:
-    from ldl.forests._types import Rules, Step, Tree
+    from ldl.forests._growth import Tree
+    from ldl.forests._split_search import Step
 
 _STARTS = ("pca_sign", "random", "farthest_pair")
 _ROUNDINGS = ("floor", "round", "ceil")
@@ -25,7 +24,10 @@ _BLOCK_ROWS = 512  # which stay in the cache while all trees look at them
 
 @dataclass(eq=False, repr=False)
 class _SplitForest(LDLEstimator):
-    """Trees grown in compiled code, each from a seed of its own, and added up in their order."""
+    """Base of StructRF and RF*: each tree grows from a seed of its own.
+
+    Predictions are added up in the order of the trees, so results depend on no thread.
+    """
 
     accepts_sparse = True
 
@@ -49,22 +51,41 @@ class _SplitForest(LDLEstimator):
     random_state: int | None = None
     n_jobs: int = 1
 
-    def _rules(self, subset: int, classes: int) -> Rules:
-        raise NotImplementedError
+    def _grow(
+        self,
+        X: Any,
+        D: np.ndarray,
+        label: np.ndarray,
+        classes: int,
+        start: int = 0,
+        restarts: int = 1,
+    ) -> None:
+        """Grow the trees; leaves hold means of D.
 
-    def _grow(self, X: Any, D: np.ndarray, label: np.ndarray, classes: int) -> None:
+        Nodes split by ``label``, one of so many ``classes``, or by two-means of D where there are
+        none; ``start`` and ``restarts`` are those of the two-means.
+        """
         # numba and the compiled code load here, so that other methods start without them.
-        from ldl.forests import _growth as _tree_growth
+        from ldl.forests import _growth
         from ldl.forests._columns import make_columns
+        from ldl.forests._prediction import join
 
         n, q = X.shape
         drawn = max(1, round(self.max_samples * n))
         self._check(n, drawn)
         columns = make_columns(X, drawn)
         subset = _subset_size(self.max_features, q)
-        rules = self._rules(subset if self.subset_per == "node" and subset < q else 0, classes)
-        step = self.step_rule()
-        curve = self.step_curve()
+        rules = _growth.Rules(
+            min_split=max(2, self.min_split),
+            max_depth=_UNLIMITED if self.max_depth is None else self.max_depth,
+            root_depth=self.root_depth,
+            per_node=subset if self.subset_per == "node" and subset < q else 0,
+            classes=classes,
+            start=start,
+            restarts=restarts,
+        )
+        step = self._step_rule()
+        curve = self._step_curve()
         table = np.arange(drawn + 1, dtype=np.float64)
         table[1:] *= np.log(table[1:])
 
@@ -76,7 +97,7 @@ class _SplitForest(LDLEstimator):
             if self.subset_per == "tree":
                 active = np.sort(generator.choice(q, size=subset, replace=False))
             inner = int(generator.integers(2**63))
-            return _tree_growth.grow(
+            return _growth.grow(
                 columns, D, label, weight, active, rules, step, curve, table, np.uint64(inner)
             )
 
@@ -86,48 +107,30 @@ class _SplitForest(LDLEstimator):
         else:
             with ThreadPoolExecutor(self.n_jobs) as pool:
                 self.trees_ = list(pool.map(grow, seeds))
-        self._join()
+        self.forest_ = join(self.trees_, [self._leaf_values(tree) for tree in self.trees_])
         self.diagnostics_ = {
             "leaves": float(np.mean([len(tree.leaves) for tree in self.trees_])),
             "deepest": max(int(tree.deepest) for tree in self.trees_),
             "gain_evaluations": sum(int(tree.tried.sum()) for tree in self.trees_),
         }
 
-    def _join(self) -> None:
-        """The trees' nodes one after the other, for the prediction."""
-        nodes = np.cumsum([0] + [len(tree.feature) for tree in self.trees_])
-        leaves = np.cumsum([0] + [len(tree.leaves) for tree in self.trees_])
-        self.roots_ = nodes[:-1]
-        feature = np.concatenate([tree.feature for tree in self.trees_])
-        self.threshold_ = np.concatenate([tree.threshold for tree in self.trees_])
-        child = np.concatenate(
-            [
-                tree.child + np.where(tree.feature < 0, first_leaf, first_node)
-                for tree, first_node, first_leaf in zip(
-                    self.trees_, nodes[:-1], leaves[:-1], strict=True
-                )
-            ]
-        )
-        # Side by side, for a prediction looks at both.
-        self.nodes_ = np.column_stack([feature, child]).astype(np.int32)
-        self.leaves_ = np.concatenate([self._leaf_values(tree) for tree in self.trees_])
-
     def _leaf_values(self, tree: Tree) -> np.ndarray:
+        """Return the distribution that each leaf predicts."""
         return tree.leaves
 
     def _predict(self, X: Any) -> np.ndarray:
-        from ldl.forests._growth import add_predictions
+        from ldl.forests._prediction import add_predictions
 
         total = np.zeros((X.shape[0], self.n_labels_))
-        forest = (self.nodes_, self.threshold_, self.roots_, self.leaves_)
         for start in range(0, X.shape[0], _BLOCK_ROWS):
             rows = slice(start, start + _BLOCK_ROWS)
             part = X[rows].toarray() if hasattr(X, "tocsr") else X[rows]
-            add_predictions(part, *forest, total[rows])
+            add_predictions(part, *self.forest_, total[rows])
         return total / self.trees
 
-    def step_rule(self) -> Step:
-        from ldl.forests._types import Step
+    def _step_rule(self) -> Step:
+        """Return the settings of the adaptive step as compiled code reads them."""
+        from ldl.forests._split_search import Step
 
         return Step(
             adaptive=self.step == "adaptive",
@@ -141,9 +144,9 @@ class _SplitForest(LDLEstimator):
             carry=self.feature_start == "carry",
         )
 
-    def step_curve(self) -> np.ndarray:
-        """Steps as a share of the rows, by the ratio of a gain to the greatest."""
-        from ldl.forests._types import STEP_BINS
+    def _step_curve(self) -> np.ndarray:
+        """Return steps as a share of the rows, by the ratio of a gain to the greatest."""
+        from ldl.forests._split_search import STEP_BINS
 
         ratios = np.linspace(0.0, 1.0, STEP_BINS + 1)
         curve = self.alpha / (1.0 + np.exp(self.beta * (ratios - 0.5)))
@@ -161,7 +164,7 @@ class _SplitForest(LDLEstimator):
             "feature_start": ("first", "carry"),
         }
         for name, values in allowed.items():
-            _check_word(name, getattr(self, name), values)
+            check_choice(name, getattr(self, name), values)
         if self.trees < 1:
             raise ValueError(f"trees must be at least 1, got {self.trees}")
         if not self.max_samples > 0 or (not self.replace and drawn > n):
@@ -177,31 +180,204 @@ class _SplitForest(LDLEstimator):
 
 @dataclass(eq=False, repr=False)
 class StructRF(_SplitForest):
-    """Each node clusters its label distributions by two-means; splits have the best gain of that.
+    """Structured random forest: trees that split a node by a clustering of its distributions.
 
-    ``step='adaptive'`` is StructRF*: thresholds are tried in steps that shrink near the greatest
-    gain. ``max_features`` is None (all), 'sqrt', a number or a share, drawn per node or per tree.
+    Each node clusters its label distributions in two by k-means and takes the clusters as class
+    labels. Of all features and thresholds it takes the split with the greatest information gain,
+    Ent(X) - |L| / |X| Ent(L) - |R| / |X| Ent(R) for the rows X of the node and those on its left
+    and right; Ent is the Shannon entropy of the classes (Equations 2 and 3). A leaf holds the mean
+    of its rows' distributions, and the forest predicts the mean of its trees (Equation 4).
+
+    ``step='adaptive'`` makes it StructRF*. After a gain g the search of a node with N rows goes on
+    by alpha N / (1 + exp(beta (g / g_max - 1/2))) rows, where g_max is the greatest gain so far
+    (Equation 5): by long steps where gains are low, by short ones near the best.
+
+    Parameters
+    ----------
+    trees : int, default=50
+        Number of trees, T in Equation 4.
+    max_depth : int or None, default=20
+        A node deeper than this is a leaf; None sets no limit.
+    max_samples : float, default=0.8
+        Rows that each tree draws, as a share of the training rows.
+    replace : bool, default=True
+        Draw rows with replacement.
+    min_split : int, default=5
+        A node with fewer rows is a leaf. The paper prints no value.
+    max_features : int, float, str or None, default=None
+        Features that a split looks at: None for all, as printed, 'sqrt' for the square root of
+        their number, a number, or a share up to 1.0.
+    subset_per : {'node', 'tree'}, default='node'
+        Draw these features anew at each node, or once for each tree.
+    root_depth : int, default=1
+        Depth of the root, 0 or 1; with 0 trees grow one level more.
+    step : {'exhaustive', 'adaptive'}, default='exhaustive'
+        Try every threshold (StructRF), or those that adaptive steps lead to (StructRF*).
+    alpha : float, default=0.25
+        Upper limit of the adaptive step, as a share of the rows.
+    beta : float, default=8.0
+        Steepness with which the step shrinks as a gain comes near the greatest one.
+    step_rows : {'node', 'tree'}, default='node'
+        N in the step: rows of the node, or all rows that the tree drew.
+    gmax_scope : {'node', 'feature'}, default='node'
+        Compare a gain with the greatest one of all features of the node so far, or of its own
+        feature alone, which evaluates more of them.
+    gmax_start : {'small_step', 'large_step'}, default='small_step'
+        Take the smallest or the largest step before there is a gain.
+    rounding : {'floor', 'round', 'ceil'}, default='floor'
+        Way to make the length of a step a whole number; it is at least 1.
+    step_position : {'row', 'midpoint'}, default='row'
+        Step over rows or over distinct thresholds. A step over rows that ends between equal values
+        goes on to the next threshold.
+    feature_start : {'first', 'carry'}, default='first'
+        Start each feature at its first threshold, or carry over the rest of the last step.
+    random_state : int or None, default=None
+        Seed; None draws another one each time.
+    n_jobs : int, default=1
+        Number of threads that grow trees. The trees do not depend on it.
+    kmeans_init : {'pca_sign', 'random', 'farthest_pair'}, default='pca_sign'
+        Start of the k-means: the sign of the first principal component, random pairs of rows, or
+        two rows far apart. Only 'random' draws anything.
+    kmeans_restarts : int, default=10
+        Number of random starts, of which the best is kept; the other starts are single.
+
+    Attributes
+    ----------
+    trees_ : list of Tree
+        Trees in their order, as flat arrays: ``feature`` (-1 in a leaf), ``threshold``, ``child``
+        (left child, or leaf), ``gain`` in nats, ``leaves`` (mean distributions), ``leaf_rows``,
+        ``deepest``, and ``tried``, the number of gains evaluated for each feature.
+    forest_ : Forest
+        The same trees, joined for the prediction.
+    diagnostics_ : dict
+        ``leaves``, the mean number of leaves of a tree; ``deepest``, the depth of the deepest node;
+        ``gain_evaluations``, the number of gains evaluated.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    Chen, Wang, Feng and Liu, Structured random forest for label distribution learning,
+    Neurocomputing 320, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import StructRF
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = StructRF(trees=10, max_features="sqrt", random_state=0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
+    >>> len(model.trees_)
+    10
     """
 
     kmeans_init: str = "pca_sign"
     kmeans_restarts: int = 10
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        _check_word("kmeans_init", self.kmeans_init, _STARTS)
+        check_choice("kmeans_init", self.kmeans_init, _STARTS)
         if self.kmeans_restarts < 1:
             raise ValueError(f"kmeans_restarts must be at least 1, got {self.kmeans_restarts}")
-        self._grow(X, D, np.zeros(0, np.int64), classes=0)
-
-    def _rules(self, subset: int, classes: int) -> Rules:
-        return _rules(self, subset, classes, _STARTS.index(self.kmeans_init), self.kmeans_restarts)
+        start = _STARTS.index(self.kmeans_init)
+        no_labels = np.zeros(0, np.int64)
+        self._grow(X, D, no_labels, 0, start, self.kmeans_restarts)
 
 
 @dataclass(eq=False, repr=False)
 class RFStar(_SplitForest):
-    """RF of the StructRF paper with the adaptive step: a row's class is its highest degree.
+    """Random forest of the StructRF paper (RF*), with that paper's adaptive step.
 
-    Ties go to the lower label. A leaf holds class frequencies, after ``leaf_smoothing`` imaginary
-    rows spread evenly over all labels. ``step='exhaustive'`` tries every threshold.
+    The class of a row is the label with its highest degree; of equal degrees the first counts.
+    Splits have the greatest information gain of these classes, and a leaf holds their frequencies.
+    The search takes the adaptive steps of Equation 5, as described for ``StructRF``;
+    ``step='exhaustive'`` tries every threshold.
+
+    Parameters
+    ----------
+    trees : int, default=50
+        Number of trees, T in Equation 4.
+    max_depth : int or None, default=20
+        A node deeper than this is a leaf; None sets no limit.
+    max_samples : float, default=0.8
+        Rows that each tree draws, as a share of the training rows.
+    replace : bool, default=True
+        Draw rows with replacement.
+    min_split : int, default=5
+        A node with fewer rows is a leaf. The paper prints no value.
+    max_features : int, float, str or None, default=None
+        Features that a split looks at: None for all, as printed, 'sqrt' for the square root of
+        their number, a number, or a share up to 1.0.
+    subset_per : {'node', 'tree'}, default='node'
+        Draw these features anew at each node, or once for each tree.
+    root_depth : int, default=1
+        Depth of the root, 0 or 1; with 0 trees grow one level more.
+    step : {'exhaustive', 'adaptive'}, default='adaptive'
+        Try every threshold, or those that adaptive steps lead to.
+    alpha : float, default=0.25
+        Upper limit of the adaptive step, as a share of the rows.
+    beta : float, default=8.0
+        Steepness with which the step shrinks as a gain comes near the greatest one.
+    step_rows : {'node', 'tree'}, default='node'
+        N in the step: rows of the node, or all rows that the tree drew.
+    gmax_scope : {'node', 'feature'}, default='node'
+        Compare a gain with the greatest one of all features of the node so far, or of its own
+        feature alone, which evaluates more of them.
+    gmax_start : {'small_step', 'large_step'}, default='small_step'
+        Take the smallest or the largest step before there is a gain.
+    rounding : {'floor', 'round', 'ceil'}, default='floor'
+        Way to make the length of a step a whole number; it is at least 1.
+    step_position : {'row', 'midpoint'}, default='row'
+        Step over rows or over distinct thresholds. A step over rows that ends between equal values
+        goes on to the next threshold.
+    feature_start : {'first', 'carry'}, default='first'
+        Start each feature at its first threshold, or carry over the rest of the last step.
+    random_state : int or None, default=None
+        Seed; None draws another one each time.
+    n_jobs : int, default=1
+        Number of threads that grow trees. The trees do not depend on it.
+    leaf_smoothing : float, default=0.0
+        Imaginary rows in each leaf, spread evenly over all labels. Without them a label that is
+        never highest gets the degree 0.
+
+    Attributes
+    ----------
+    trees_ : list of Tree
+        Trees in their order, as flat arrays: ``feature`` (-1 in a leaf), ``threshold``, ``child``
+        (left child, or leaf), ``gain`` in nats, ``leaves`` (class frequencies), ``leaf_rows``,
+        ``deepest``, and ``tried``, the number of gains evaluated for each feature.
+    forest_ : Forest
+        The same trees, joined for the prediction.
+    diagnostics_ : dict
+        ``leaves``, the mean number of leaves of a tree; ``deepest``, the depth of the deepest node;
+        ``gain_evaluations``, the number of gains evaluated.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    Chen, Wang, Feng and Liu, Structured random forest for label distribution learning,
+    Neurocomputing 320, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import RFStar
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = RFStar(trees=10, leaf_smoothing=1.0, random_state=0).fit(X[:40], D[:40])
+    >>> P = model.predict(X[40:])
+    >>> P.shape, bool(P.min() > 0)
+    ((20, 3), True)
     """
 
     step: str = "adaptive"
@@ -211,10 +387,7 @@ class RFStar(_SplitForest):
         if not self.leaf_smoothing >= 0:
             raise ValueError(f"leaf_smoothing must not be negative, got {self.leaf_smoothing}")
         label = D.argmax(axis=1)
-        self._grow(X, np.eye(D.shape[1])[label], label, classes=D.shape[1])
-
-    def _rules(self, subset: int, classes: int) -> Rules:
-        return _rules(self, subset, classes)
+        self._grow(X, np.eye(D.shape[1])[label], label, D.shape[1])
 
     def _leaf_values(self, tree: Tree) -> np.ndarray:
         rows = tree.leaf_rows[:, None]
@@ -222,23 +395,8 @@ class RFStar(_SplitForest):
         return smoothed / (rows + self.leaf_smoothing)
 
 
-def _rules(
-    forest: _SplitForest, subset: int, classes: int, start: int = 0, restarts: int = 1
-) -> Rules:
-    from ldl.forests._types import Rules
-
-    return Rules(
-        min_split=max(2, forest.min_split),
-        max_depth=_UNLIMITED if forest.max_depth is None else forest.max_depth,
-        root_depth=forest.root_depth,
-        per_node=subset,
-        classes=classes,
-        start=start,
-        restarts=restarts,
-    )
-
-
 def _subset_size(max_features: str | int | float | None, q: int) -> int:
+    """Return how many of ``q`` features a split looks at."""
     if max_features is None:
         return q
     if max_features == "sqrt":
@@ -251,8 +409,3 @@ def _subset_size(max_features: str | int | float | None, q: int) -> int:
         f"max_features must be None, 'sqrt', a number from 1 or a share up to 1.0, "
         f"got {max_features!r}"
     )
-
-
-def _check_word(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")

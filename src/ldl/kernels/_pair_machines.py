@@ -2,14 +2,15 @@
 """Support vector machines for pairs of labels that share rows and a kernel.
 
 A row that counts w under one label and v under the other has two multipliers, but only their
-difference b matters, from -C v to C w. The more of both is used up the better, which leaves the
-problem
+difference b matters, from -C v to C w. Of all multipliers with the same differences the largest are
+best, which leaves the problem
 
     minimise  1/2 b'K b + sum_i |b_i - k_i|    where  sum(b) = 0,  k = C (w - v),
 
 with a corner at k, where most rows of a solution are: their margins lie between -1 and 1. K b is
-kept as ``f``. Raising b_i costs its ``rise``, f_i + 1 from the corner on and f_i - 1 below it, and
-lowering it gains its ``fall``, likewise; at the optimum no row's fall exceeds any row's rise.
+kept as ``f``. Raising b_i costs its ``rise``, f_i + 1 from the corner on and f_i - 1 below it;
+lowering it gains its ``fall``, f_i + 1 above the corner and f_i - 1 from the corner down. At the
+optimum no row's fall exceeds any row's rise.
 
 The kernel must be 1 on its diagonal. All compiled code stands in this file, because numba looks at
 the time stamp of a cached function's own file only.
@@ -25,19 +26,21 @@ from numba import njit
 compiled = njit(nogil=True, error_model="numpy")
 
 TOLERANCE = 1e-3
-"""By how much a fall may exceed a rise in the end, as in libsvm."""
+"""Most by which a fall may exceed a rise in the end, as in libsvm."""
 _NARROW = 0.1
 """Where margins span less than this the tolerance shrinks with it: sigmoids stretch them again."""
 _TIGHTEST = 1e-9
+"""Least tolerance."""
 _FLAT = 1e-12
 """Least curvature between two rows, as in libsvm."""
 _NO_SUM = 1e-10
+"""Sum of multipliers that counts as zero."""
 _NEW_ROWS = 100
-"""How many rows join those between corner and limits at a time, or half as many as these."""
+"""Most rows that join those between corner and limits at a time, or half as many as these."""
 _SHARE = 0.1
-"""To what share the disagreement is brought down before other rows are looked at."""
+"""Share of the disagreement that is left before other rows are looked at."""
 _MOST_STEPS = 1000
-"""Per row, before the slopes are computed afresh; rounding alone would go on for ever."""
+"""Most steps per row before the slopes are computed afresh: rounding alone would go on for ever."""
 _NEWTON_STEPS = 100
 _NEWTON_TOLERANCE = 1e-9
 _SMALLEST_STEP = 1e-10
@@ -45,7 +48,7 @@ _RIDGE = 1e-12
 
 
 class Limits(NamedTuple):
-    """Of the multipliers, pair by row; ``corner`` is the k above."""
+    """Limits of the multipliers, pair by row; ``corner`` is the k above."""
 
     lower: np.ndarray
     corner: np.ndarray
@@ -53,11 +56,12 @@ class Limits(NamedTuple):
 
     @classmethod
     def of(cls, weights: np.ndarray, against: np.ndarray, C: float) -> Limits:
+        """Make limits of how much rows count under the first and the second label of each pair."""
         return cls(-C * against, C * weights - C * against, C * weights)
 
 
 class Machines(NamedTuple):
-    """One machine a line: multipliers, K times these, and the intercept."""
+    """Machines, one a line: multipliers, K times these, and the intercept."""
 
     beta: np.ndarray
     f: np.ndarray
@@ -65,14 +69,14 @@ class Machines(NamedTuple):
 
     @property
     def margins(self) -> np.ndarray:
-        """Of all rows of the kernel, whether they count or not."""
+        """Margins of all rows of the kernel, also of those that do not count."""
         return self.f + self.intercept[:, None]
 
 
 def solve(
     gram: np.ndarray, limits: Limits, start: np.ndarray, tolerance: float = TOLERANCE
 ) -> Machines:
-    """The machines of these limits; ``start`` need not sum to zero.
+    """Find the machines of these limits; ``start`` need not sum to zero.
 
     Where one side of a pair has no weight all multipliers are 0 and the margin is +1 or -1.
     """
@@ -82,7 +86,7 @@ def solve(
 
 
 def carry(beta: np.ndarray, old: Limits, new: Limits) -> np.ndarray:
-    """A start within new limits: as far from the corner to the limit as with the old ones."""
+    """Return a start within new limits, at the same share of the way from corner to limit."""
     above = beta > old.corner
     room = np.where(above, old.upper, old.lower) - old.corner
     share = np.divide(beta - old.corner, room, out=np.zeros_like(beta), where=room != 0)
@@ -92,6 +96,7 @@ def carry(beta: np.ndarray, old: Limits, new: Limits) -> np.ndarray:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _solve_each(gram, f, beta, lower, corner, upper, tolerance):
+    """Solve machine after machine in place; return the intercepts."""
     intercepts = np.empty(len(f))
     for p in range(len(f)):
         intercepts[p] = _solve(gram, f[p], beta[p], lower[p], corner[p], upper[p], tolerance)
@@ -100,7 +105,7 @@ def _solve_each(gram, f, beta, lower, corner, upper, tolerance):
 
 @compiled
 def _solve(gram, f, beta, lower, corner, upper, tolerance):
-    """Finds the optimum of a growing set of rows until none outside disagrees."""
+    """Find the optimum of more and more rows until no other disagrees; return the intercept."""
     _balance(gram, f, beta, lower, corner, upper)
     rise, fall = np.empty(len(f)), np.empty(len(f))
     store = np.empty(0)
@@ -126,14 +131,14 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
         changes = moved - beta[rows]
         beta[rows] = moved
         changed = np.flatnonzero(changes)
-        if len(changed) == 0:  # only rounding is left
+        if len(changed) == 0:  # nothing but rounding is left
             return _intercept(least, most)
         _add_lines(f, gram, rows[changed], changes[changed])
 
 
 @compiled
 def _intercept(least, most):
-    """What is left undecided is halved; one side alone has a margin of one."""
+    """Return the middle of the range left; where one side has no weight, a margin of one."""
     if least == np.inf:
         return -most if most > -np.inf else 0.0
     return -least if most == -np.inf else -(least + most) / 2
@@ -141,7 +146,7 @@ def _intercept(least, most):
 
 @compiled
 def _slopes(beta, lower, corner, upper):
-    """Of |b - k| upwards and downwards; infinite where a limit is reached."""
+    """Return the slopes of |b - k| upwards and downwards; infinite where a limit is reached."""
     up = np.inf if beta >= upper else (1.0 if beta >= corner else -1.0)
     down = -np.inf if beta <= lower else (-1.0 if beta <= corner else 1.0)
     return up, down
@@ -149,7 +154,7 @@ def _slopes(beta, lower, corner, upper):
 
 @compiled
 def _balance(gram, f, beta, lower, corner, upper):
-    """Brings the sum to zero, each time by the row that gains most."""
+    """Bring the sum of multipliers to zero, each time by the row that gains most."""
     n = len(f)
     rest = beta.sum()
     while abs(rest) > _NO_SUM:
@@ -159,7 +164,7 @@ def _balance(gram, f, beta, lower, corner, upper):
             gain = f[i] + down if rest > 0 else -f[i] - up
             if gain > best:
                 chosen, best = i, gain
-        if chosen < 0:  # only rounding is left
+        if chosen < 0:  # nothing but rounding is left
             return
         now = beta[chosen]
         if rest > 0:
@@ -176,7 +181,7 @@ def _balance(gram, f, beta, lower, corner, upper):
 
 @compiled
 def _rows_to_move(rise, fall, beta, lower, corner, upper):
-    """Rows between corner and limits, and of the others those that disagree most."""
+    """Choose the rows between corner and limits, and of the others those that disagree most."""
     n = len(rise)
     least, most = rise.min(), fall.max()
     middle, limit = (least + most) / 2, (most - least) / 2
@@ -200,7 +205,7 @@ def _rows_to_move(rise, fall, beta, lower, corner, upper):
 
 @compiled
 def _add_lines(f, gram, rows, changes):
-    """f + changes K, four rows at a time."""
+    """Add ``changes`` times the rows of K to f, four rows at a time."""
     last = len(rows) - len(rows) % 4
     for k in range(0, last, 4):
         a, b, c, d = gram[rows[k]], gram[rows[k + 1]], gram[rows[k + 2]], gram[rows[k + 3]]
@@ -218,7 +223,7 @@ def _add_lines(f, gram, rows, changes):
 
 @compiled
 def _descend(Q, rise, fall, beta, lower, corner, upper, enough):
-    """Moves weight between two rows at a time: the least rise, and what gains most with it."""
+    """Move weight between two rows at a time: that of least rise, and the one that gains most."""
     losses, spare = np.empty(len(beta)), np.empty(len(beta))
     for _ in range(_MOST_STEPS * len(beta)):
         i = _place_of_least(rise, spare)
@@ -227,14 +232,14 @@ def _descend(Q, rise, fall, beta, lower, corner, upper, enough):
         if not fall[j] - rise[i] > enough and not fall.max() - rise[i] > enough:
             return
         step = _move(Q[i, j], i, j, rise, fall, beta, lower, corner, upper)
-        if step == 0.0:  # only rounding is left
+        if step == 0.0:  # nothing but rounding is left
             return
         _shift(rise, fall, step, Q[i], Q[j])
 
 
 @compiled
 def _losses(line, fall, least, losses):
-    """Minus the gain from lowering each row while the one of ``line`` is raised, if unlimited."""
+    """Compute minus the gain, without limits, of lowering each row and raising that of ``line``."""
     for k in range(len(fall)):
         gap = fall[k] - least
         gap = gap if gap > 0.0 else 0.0
@@ -245,6 +250,7 @@ def _losses(line, fall, least, losses):
 
 @compiled
 def _shift(rise, fall, step, raised, lowered):
+    """Add to all slopes what a step between two rows changes."""
     for k in range(len(rise)):
         change = step * (raised[k] - lowered[k])
         rise[k] += change
@@ -253,7 +259,7 @@ def _shift(rise, fall, step, raised, lowered):
 
 @compiled
 def _place_of_least(values, spare):
-    """By halves, which the compiler turns into vector instructions."""
+    """Find the least value by halves, which the compiler turns into vector instructions."""
     left = (len(values) + 1) // 2
     spare[left - 1] = values[left - 1]
     for k in range(len(values) - left):
@@ -273,9 +279,9 @@ def _place_of_least(values, spare):
 
 @compiled
 def _move(together, i, j, rise, fall, beta, lower, corner, upper):
-    """Raises i and lowers j by as much, over corners, to the best point; returns how far.
+    """Raise i and lower j by as much, over corners, to the best point; return how far.
 
-    ``rise`` and ``fall`` of the two get their new slopes, but f as it was.
+    ``rise`` and ``fall`` of the two get their new slopes, but keep f as it was.
     """
     curve = max(2.0 - 2.0 * together, _FLAT)
     up, _ = _slopes(beta[i], lower[i], corner[i], upper[i])
@@ -291,7 +297,7 @@ def _move(together, i, j, rise, fall, beta, lower, corner, upper):
         room_i, room_j = end_i - beta[i], beta[j] - end_j
         step = min(gain / curve, room_i, room_j)
         far += step
-        # Exactly onto an end, for that is how it is known to be there.
+        # Exactly onto the end: a row is known to be there by equality.
         beta[i] = end_i if step == room_i else beta[i] + step
         beta[j] = end_j if step == room_j else beta[j] - step
         if step < room_i and step < room_j:
@@ -309,10 +315,10 @@ def _move(together, i, j, rise, fall, beta, lower, corner, upper):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def platt(values, ups, downs):
-    """Slope and offset of the sigmoid of largest likelihood, targets drawn in as Platt proposes.
+    """Return slope and offset of the likeliest sigmoid, by Platt's targets a little inside (0, 1).
 
-    A value counts ``ups`` times as positive and ``downs`` times as negative. Newton's method with
-    halved steps; the problem is convex.
+    A value counts ``ups`` times as positive and ``downs`` times as negative. The problem is convex;
+    it is solved by Newton's method with halved steps.
     """
     up, down = ups.sum(), downs.sum()
     high, low = (up + 1) / (up + 2), 1 / (down + 2)
@@ -351,6 +357,7 @@ def platt(values, ups, downs):
 
 @compiled
 def _platt_loss(values, weight, wanted, slope, offset):
+    """Return minus the logarithm of the likelihood."""
     total = 0.0
     for i in range(len(values)):
         z = slope * values[i] + offset

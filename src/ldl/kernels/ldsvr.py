@@ -1,9 +1,9 @@
 """LDSVR: support vector regression of all labels at once, through a sigmoid.
 
-Fitted by iteratively reweighted least squares. Every iteration solves one bordered positive
-definite system for all labels, on the rows whose error leaves the insensitive zone. Between two of
-them the solutions so far are mixed by Anderson's method where that lowers the objective, which
-saves half to nine tenths of the iterations and costs next to nothing.
+It is fitted by iteratively reweighted least squares. Every iteration solves one bordered positive
+definite system for all labels, on the rows whose error leaves the insensitive zone. After each, the
+solutions so far are mixed by Anderson's method where that lowers the objective, which saves half to
+nine tenths of the iterations and costs next to nothing.
 """
 
 from __future__ import annotations
@@ -13,24 +13,81 @@ from typing import Any
 
 import numpy as np
 
+from ldl._distances import squared_distances
+from ldl._values import check_choice
 from ldl.base import LDLEstimator
 
 _MAX_ITERATIONS = 500
 _SMALLEST_STEP = 1e-16
 _RELATIVE_DECREASE = 1e-10
 _SMALLEST_WEIGHT = 1e-10
-_WEIGHTS = ("exact", "as_released")
 _BLOCK_BYTES = 64 * 2**20
 _MIXED = 6
-"""Solutions that are mixed at most."""
+"""Most solutions that are mixed."""
 
 
 @dataclass(eq=False, repr=False)
 class LDSVR(LDLEstimator):
-    """LDSVR with a Gaussian kernel as wide as the mean distance of training rows, times ``width``.
+    """Support vector regression of label distributions (LDSVR).
 
-    Targets are logits of the degrees. Their error, divided by four, bounds the error of the
-    distribution; it costs ``C`` times the square of what exceeds ``epsilon``.
+    Targets z are the logits of the degrees, and rows are mapped by a Gaussian kernel. Since a
+    sigmoid rises by a quarter at most, ``u_i = |z_i - W' phi(x_i) - b| / 4`` bounds the distance of
+    the distributions. W and b minimise ``1/2 |W|^2 + C sum_i max(0, u_i - epsilon)^2``, all labels
+    together, and the prediction is ``sigmoid(W' phi(x) + b)``, divided by its sum. Degrees of zero
+    become ``1 / (10 labels)`` before logits are taken.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of errors outside the insensitive zone; the larger, the closer the fit.
+    epsilon : float, default=0.1
+        Radius of the insensitive zone: values of u up to this cost nothing.
+    width : float, default=1.0
+        Width of the kernel, in multiples of the mean distance of training rows.
+    weights : {'exact', 'as_released'}, default='exact'
+        Weight of a row in the least squares. ``'exact'`` follows from the derivative of the loss;
+        ``'as_released'`` is that of the released code, which is negative up to four times the
+        zone and minimises no objective.
+
+    Attributes
+    ----------
+    support_vectors_ : ndarray or CSR matrix of shape (support rows, n_features_in_)
+        Training rows with a coefficient other than 0.
+    dual_coef_ : ndarray of shape (support rows, n_labels_)
+        Their coefficients.
+    intercept_ : ndarray of shape (n_labels_,)
+        Intercept b.
+    bandwidth_ : float
+        Width of the kernel, in units of the features.
+    n_iter_ : int
+        Number of iterations.
+    objective_ : float
+        Objective at the end.
+    diagnostics_ : dict
+        Iterations, objective, number of support rows, bandwidth, and why the fit stopped.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    X. Geng and P. Hou, "Pre-release prediction of crowd opinion on movies by label distribution
+    learning", IJCAI, 3511-3517, 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import LDSVR
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = LDSVR(C=10.0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
+    >>> model.diagnostics_["stopped"]
+    'converged'
     """
 
     accepts_sparse = True
@@ -47,9 +104,9 @@ class LDSVR(LDLEstimator):
             raise ValueError(f"epsilon must not be negative, got {self.epsilon}")
         if not self.width > 0:
             raise ValueError(f"width must be positive, got {self.width}")
-        if self.weights not in _WEIGHTS:
-            raise ValueError(f"weights must be one of {', '.join(_WEIGHTS)}, got '{self.weights}'")
-        squares = _squared_distances(X, X)
+        check_choice("weights", self.weights, ("exact", "as_released"))
+        squares = squared_distances(X, X)
+        np.fill_diagonal(squares, 0.0)
         self.bandwidth_ = self.width * (_mean_distance(squares) or 1.0)
         problem = _Problem(
             _gaussian(squares, self.bandwidth_), logits(D), self.C, self.epsilon, self.weights
@@ -75,13 +132,13 @@ class LDSVR(LDLEstimator):
         Z = np.broadcast_to(self.intercept_, (X.shape[0], self.n_labels_)).copy()
         step = max(1, _BLOCK_BYTES // (8 * max(1, len(self.dual_coef_))))
         for start in range(0, X.shape[0] if len(self.dual_coef_) else 0, step):
-            squares = _squared_distances(X[start : start + step], self.support_vectors_)
+            squares = squared_distances(X[start : start + step], self.support_vectors_)
             Z[start : start + step] += _gaussian(squares, self.bandwidth_) @ self.dual_coef_
         return np.asarray(expit(Z))
 
 
 def logits(D: np.ndarray) -> np.ndarray:
-    """-ln(1/D - 1), after degrees of zero became 1/(10 c) and rows were divided by their sums."""
+    """Return -ln(1/D - 1), once zeros have become 1/(10 c) and rows were divided by their sums."""
     D = np.where(D == 0, 1.0 / (10 * D.shape[1]), D)
     D = D / D.sum(axis=1, keepdims=True)
     D = np.clip(D, np.finfo(np.float64).tiny, 1.0 - np.finfo(np.float64).eps)
@@ -89,7 +146,10 @@ def logits(D: np.ndarray) -> np.ndarray:
 
 
 class _State:
-    """Coefficients B (n x c) and b (c), with everything that depends on them."""
+    """Coefficients B (n x c) and b (c), with everything that depends on them.
+
+    ``products`` is K B, ``missing`` the error of each row, ``u`` a quarter of its length.
+    """
 
     def __init__(
         self, problem: _Problem, B: np.ndarray, b: np.ndarray, products: np.ndarray | None = None
@@ -105,6 +165,8 @@ class _State:
 
 
 class _Problem:
+    """Kernel K, targets Z and settings of a fit."""
+
     def __init__(
         self, K: np.ndarray, Z: np.ndarray, C: float, epsilon: float, weights: str
     ) -> None:
@@ -115,6 +177,7 @@ class _Problem:
         self.weights = weights
 
     def solve(self) -> tuple[_State, int, str]:
+        """Iterate to the optimum; return it, the number of iterations, and why they stopped."""
         n, c = self.Z.shape
         state = _State(self, np.zeros((n, c)), np.zeros(c), np.zeros((n, c)))
         steps: list[tuple[_State, _State]] = []
@@ -130,15 +193,16 @@ class _Problem:
                 return following, iteration, "converged"
             steps = [*steps[1 - _MIXED :], (state, following)]
             state = following
-            # What released weights lead to is no minimum of the objective.
+            # With released weights the end is no minimum of the objective.
             if self.weights == "exact" and len(steps) > 1:
                 state = min(following, self._mixed(steps), key=lambda known: known.objective)
         return state, _MAX_ITERATIONS, "max_iter"
 
     def weight(self, u: np.ndarray) -> np.ndarray:
-        """Of the squared error of a row; half the derivative of its loss over that of u^2.
+        """Weigh the squared errors of rows: the derivative of the loss by u, over 16 u.
 
-        The released one is another: twice as large far out, and negative up to four times the zone.
+        The released weight is another: twice as large far out, and negative up to four times the
+        zone.
         """
         if self.weights == "exact":
             a = self.C * (u - self.epsilon) / (8.0 * u)
@@ -147,7 +211,7 @@ class _Problem:
         return np.where(np.abs(a) < _SMALLEST_WEIGHT, _SMALLEST_WEIGHT, a)
 
     def _solved(self, state: _State, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The weighted ridge regression of the active rows; the intercept by elimination."""
+        """Solve the weighted ridge regression of the active rows, the intercept by elimination."""
         from scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 
         a = self.weight(state.u[active])
@@ -169,7 +233,7 @@ class _Problem:
         return B, b
 
     def _mixed(self, steps: list[tuple[_State, _State]]) -> _State:
-        """The ends of the steps, mixed so that the step from there, taken as linear, is smallest.
+        """Mix the ends of the steps such that the step from there, taken as linear, is smallest.
 
         Everything in a state but its objective is linear in B and b: no product with K is needed.
         """
@@ -192,7 +256,10 @@ class _Problem:
         )
 
     def _descend(self, state: _State, B: np.ndarray, b: np.ndarray) -> _State | None:
-        """A step towards the solution, divided by ten until the objective does not rise."""
+        """Step towards the solution, a tenth as far each time until the objective does not rise.
+
+        Return None where no step is short enough.
+        """
         step_B, step_b = B - state.B, b - state.b
         step_products = self.K @ step_B
         step = 1.0
@@ -210,33 +277,12 @@ class _Problem:
 
 
 def _gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
-    """exp(-d^2 / (2 bandwidth^2)), in place of the squared distances."""
+    """Put exp(-d^2 / (2 bandwidth^2)) in the place of the squared distances."""
     squares *= -0.5 / bandwidth**2
     return np.exp(squares, out=squares)
 
 
-def _squared_distances(A: Any, B: Any) -> np.ndarray:
-    if hasattr(A, "tocsr"):
-        # In blocks: a product of sparse rows has more bytes of indices than of values.
-        out = np.empty((A.shape[0], B.shape[0]))
-        step = max(1, _BLOCK_BYTES // (16 * B.shape[0]))
-        transposed = B.T.tocsr()
-        for start in range(0, A.shape[0], step):
-            out[start : start + step] = (A[start : start + step] @ transposed).toarray()
-        norms = [np.asarray(M.multiply(M).sum(axis=1)).ravel() for M in (A, B)]
-    else:
-        out = A @ B.T
-        norms = [np.einsum("ij,ij->i", M, M) for M in (A, B)]
-    out *= -2.0
-    out += norms[0][:, None]
-    out += norms[1]
-    np.maximum(out, 0.0, out=out)
-    if A is B:
-        np.fill_diagonal(out, 0.0)
-    return out
-
-
 def _mean_distance(squares: np.ndarray) -> float:
-    """Over all pairs of different rows."""
+    """Return the mean distance over all pairs of different rows, from all squared distances."""
     n = len(squares)
     return float(sum(np.sqrt(row).sum() for row in squares)) / (n * (n - 1))

@@ -1,8 +1,8 @@
 """PT-SVM: one support vector machine per pair of labels, sigmoids, and pairwise coupling.
 
-Every row counts under every label, as much as its degree. A pair's machine is the one libsvm
-finds, by a solver that makes use of rows that stand on both sides; then Platt's sigmoid on held-out
-margins and the second coupling method of Wu, Lin and Weng.
+Every row counts under every label, as much as its degree. The machine of a pair is the one that
+libsvm finds, but the solver makes use of rows that stand on both sides. Platt's sigmoid is fitted
+to held-out margins; the second method of Wu, Lin and Weng couples all pairs.
 """
 
 from __future__ import annotations
@@ -12,28 +12,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldl._distances import mean_distance, rbf
+from ldl._values import check_choice
 from ldl.base import LDLEstimator, child_seeds
 from ldl.kernels._pair_machines import Limits, carry, platt, solve
-from ldl.neighbours._embedded import check_choice
-from ldl.neighbours._spectral import mean_distance, rbf
 
 _PLATT_FOLDS = 5
 _CLIP = 1e-7
+"""Least probability of either label of a pair, as in libsvm."""
 _DIGITS = 12
+"""Digits of the weights; later ones hold rounding errors of the degrees."""
 _PAIRS_AT_ONCE = 128
 _BLOCK_ROWS = 512
 
 
 @dataclass(frozen=True)
 class Instances:
-    """Single-label instances: feature row, label and weight of each, in the order drawn."""
+    """Instances of a single label: feature row, label and weight of each, in the order drawn."""
 
     row: np.ndarray
     label: np.ndarray
     weight: np.ndarray
 
     def parts(self, folds: np.ndarray, rows: int, labels: int) -> np.ndarray:
-        """Weights by fold, label and row."""
+        """Add up the weights by fold, label and row."""
         parts = np.zeros((_PLATT_FOLDS, labels, rows))
         np.add.at(parts, (folds, self.label, self.row), self.weight)
         return parts
@@ -41,7 +43,11 @@ class Instances:
 
 @dataclass(frozen=True)
 class Machine:
-    """Decision values of a pair: ``coef`` per training row; P(positive) by a sigmoid of them."""
+    """A machine that tells two labels apart, with its sigmoid.
+
+    The margin of x is ``sum_i coef_i k(x_i, x) + intercept`` over training rows; the probability of
+    the positive label is ``sigmoid(slope * margin + offset)``.
+    """
 
     positive: int
     negative: int
@@ -53,13 +59,78 @@ class Machine:
 
 @dataclass(eq=False, repr=False)
 class PTSVM(LDLEstimator):
-    """C-SVC with an rbf kernel on single-label instances, with coupled pairwise probabilities.
+    """Support vector machines for pairs of labels, coupled to a distribution (PT-SVM).
 
-    ``transform='weights'`` is the expectation of what ``'resample'`` draws. ``platt_split`` says
-    what is held out together for the sigmoids: ``rows``, or (row, label) ``pairs`` as libsvm does,
-    which leaves the same features under other labels in the training part. ``column_order=
-    'first_appearance'`` returns columns in the order in which labels were first drawn, as libsvm
-    does and the released code does not undo. ``max_rows`` is a random subsample of the rows.
+    Problem transformation: a row with c label degrees becomes c rows of one label each, weighted by
+    these degrees. A C-SVC with an rbf kernel ``exp(-distance^2 / (2 width^2))`` tells each two
+    labels apart; Platt's sigmoid of margins on held-out rows gives r_ab, the probability of label a
+    given a or b. The prediction p minimises ``sum_a sum_{b != a} (r_ba p_a - r_ab p_b)^2``.
+
+    Parameters
+    ----------
+    transform : {'weights', 'resample'}, default='weights'
+        ``'resample'`` draws as many (row, label) pairs as D has entries, as the original does.
+        ``'weights'`` is the expectation of these draws.
+    gamma : {'mean_distance', 'inverse_q'}, default='mean_distance'
+        Width of the kernel: the mean distance of the training rows, or the one with
+        ``1 / (2 width^2) = 1 / features``.
+    C : float, default=1.0
+        Cost of margin errors; the larger, the closer the fit.
+    platt_split : {'rows', 'pairs'}, default='rows'
+        What is held out together for the sigmoids: rows, or (row, label) pairs as in libsvm, which
+        leaves the same features under other labels in the training part.
+    column_order : {'sorted', 'first_appearance'}, default='sorted'
+        ``'first_appearance'`` returns columns in the order in which labels were first drawn, as
+        libsvm does and the released code does not undo. It needs ``transform='resample'``.
+    max_rows : int or None, default=None
+        Size of a random subsample that is fitted where there are more rows; None fits all. The
+        kernel takes 8 bytes times the square of the number of rows.
+    random_state : int or None, default=None
+        Seed of the subsample, the draws and the hold-outs.
+
+    Attributes
+    ----------
+    X_ : ndarray of shape (rows, n_features_in_)
+        Training rows that were fitted.
+    width_ : float
+        Width of the kernel.
+    labels_ : ndarray of int
+        Labels with any weight, the heaviest first.
+    appearance_ : ndarray of int
+        Labels in the order in which they first appear among the instances.
+    machines_ : list of Machine
+        A machine for each two labels.
+    diagnostics_ : dict
+        Numbers of rows, of instances, of labels without any weight, and of sigmoids that fall.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    X. Geng, "Label distribution learning", IEEE Transactions on Knowledge and Data Engineering
+    28(7), 1734-1748, 2016.
+
+    T.-F. Wu, C.-J. Lin and R. C. Weng, "Probability estimates for multi-class classification by
+    pairwise coupling", Journal of Machine Learning Research 5, 975-1005, 2004.
+
+    J. C. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized
+    likelihood methods", Advances in Large Margin Classifiers, MIT Press, 61-74, 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import PTSVM
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = PTSVM(random_state=0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
+    >>> len(model.machines_)
+    3
     """
 
     transform: str = "weights"
@@ -92,6 +163,7 @@ class PTSVM(LDLEstimator):
         }
 
     def _platt_folds(self, instances: Instances, rows: int, seed: int) -> np.ndarray:
+        """Draw the fold in which each instance is held out."""
         generator = np.random.default_rng(seed)
         if self.platt_split == "rows":
             return (generator.permutation(rows) % _PLATT_FOLDS)[instances.row]
@@ -107,7 +179,7 @@ class PTSVM(LDLEstimator):
         return misplaced
 
     def _pairwise(self, X: np.ndarray) -> np.ndarray:
-        """R[:, a, b] = P(label a | a or b), over the labels with any mass."""
+        """Return R[:, a, b] = P(a | a or b), where a and b are places in ``labels_``."""
         coefs = np.array([machine.coef for machine in self.machines_]).reshape(-1, len(self.X_))
         values = rbf(X, self.X_, self.width_) @ coefs.T
         place = {label: index for index, label in enumerate(self.labels_.tolist())}
@@ -133,7 +205,10 @@ class PTSVM(LDLEstimator):
 
 
 def single_labels(D: np.ndarray, draw_seed: int | None) -> Instances:
-    """As many instances as D has entries, drawn; or one per entry above 0, weighted to match."""
+    """Draw as many instances as D has entries; without a seed, weight one per entry above 0.
+
+    The weights add up to the number of entries as well.
+    """
     n, c = D.shape
     if draw_seed is None:
         # libsvm stops so early that a last bit here can move the fourth digit of the result.
@@ -152,7 +227,7 @@ def single_labels(D: np.ndarray, draw_seed: int | None) -> Instances:
 
 
 def heaviest_first(weights: np.ndarray) -> np.ndarray:
-    """Labels with any weight, in an order that does not depend on how columns are ordered.
+    """Sort the labels with any weight, in a way that does not depend on the order of columns.
 
     The heavier label of a pair is then the positive one.
     """
@@ -162,7 +237,7 @@ def heaviest_first(weights: np.ndarray) -> np.ndarray:
 
 
 def similarities(X: np.ndarray, width: float) -> np.ndarray:
-    """Of all rows to each other, in blocks for the sake of memory."""
+    """Return the kernel of all rows with each other, made in blocks for the sake of memory."""
     gram = np.empty((len(X), len(X)))
     for start in range(0, len(X), _BLOCK_ROWS):
         gram[start : start + _BLOCK_ROWS] = rbf(X[start : start + _BLOCK_ROWS], X, width)
@@ -171,13 +246,14 @@ def similarities(X: np.ndarray, width: float) -> np.ndarray:
 
 
 def fit_pairs(gram: np.ndarray, parts: np.ndarray, labels: np.ndarray, C: float) -> list[Machine]:
-    """A machine for every two of the labels, positive for the one that comes first."""
+    """Fit a machine to every two of the labels, positive for the one that comes first."""
     pairs = np.array(list(itertools.combinations(labels.tolist(), 2))).reshape(-1, 2)
     blocks = [pairs[k : k + _PAIRS_AT_ONCE] for k in range(0, len(pairs), _PAIRS_AT_ONCE)]
     return [machine for block in blocks for machine in _fit_block(gram, parts, block, C)]
 
 
 def _fit_block(gram: np.ndarray, parts: np.ndarray, pairs: np.ndarray, C: float) -> list[Machine]:
+    """Fit the machines of some pairs: on all folds, and without each fold for the sigmoids."""
     first, second = pairs.T
     whole = parts.sum(axis=0)
     limits = Limits.of(whole[first], whole[second], C)
@@ -198,15 +274,16 @@ def _fit_block(gram: np.ndarray, parts: np.ndarray, pairs: np.ndarray, C: float)
 
 
 def sigmoid(values: np.ndarray, slope: float, offset: float) -> np.ndarray:
+    """Return 1 / (1 + exp(-slope * values - offset))."""
     z = slope * values + offset
     return np.exp(-np.logaddexp(0.0, -z))
 
 
 def couple(R: np.ndarray) -> np.ndarray:
-    """Distributions p that minimise sum over a, b of (r_ba p_a - r_ab p_b)^2, one per row.
+    """Return the distribution p of each row with the least sum of (r_ba p_a - r_ab p_b)^2.
 
     R[:, a, b] = P(a | a or b). The minimum on the plane sum(p) = 1 is known to have no negative
-    entries, so it is the solution of a linear system.
+    entries: it is the solution of a linear system.
     """
     rows, c, _ = R.shape
     if c == 1:

@@ -1,13 +1,18 @@
-"""Dense BFGS: the whole inverse Hessian, updated in place by one rank-two step per iteration."""
+"""Quasi-Newton optimisers: BFGS with the whole inverse Hessian, and SciPy's L-BFGS.
+
+Dense BFGS updates its matrix in place by one rank-two step per iteration, O(p^2) for p unknowns.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+"""Returns the value at a point and the gradient there."""
 
 _SUFFICIENT_DECREASE = 1e-2
 _CURVATURE = 0.9
@@ -16,17 +21,26 @@ _MAX_TRIALS = 30
 
 @dataclass
 class Optimum:
+    """The last point of a minimisation, and why it ended there."""
+
     x: np.ndarray
     value: float
     gradient: np.ndarray
     iterations: int
     evaluations: int
     stopped: str
-    """'gradient' small enough, no further 'descent' possible in float64, or 'max_iter'."""
+    """One of these words.
+
+    'gradient': all slopes are small enough. 'max_iter': the iterations are used up. 'tol': an
+    iteration gained too little. 'patience': several together did. 'descent': rounding hides any
+    further descent.
+    """
 
 
 @dataclass
 class _Point:
+    """A trial of the line search."""
+
     step: float
     value: float
     slope: float
@@ -36,7 +50,7 @@ class _Point:
 def minimise_bfgs(
     objective: Objective, start: np.ndarray, max_iter: int, gradient_tolerance: float = 1e-10
 ) -> Optimum:
-    """Minimise ``objective(x) -> (value, gradient)``; memory and time per step are O(p^2).
+    """Minimise by BFGS steps that keep the whole inverse Hessian.
 
     The first matrix is the identity and is not rescaled after the first step, as in the optimiser
     of the LDL toolbox: results of an early stop depend on that.
@@ -83,7 +97,10 @@ def wolfe_search(
     direction: np.ndarray,
     first: float,
 ) -> tuple[_Point | None, int]:
-    """A step that satisfies the strong Wolfe conditions: widen a bracket, then shrink it."""
+    """Search a step that satisfies the strong Wolfe conditions: widen a bracket, then shrink it.
+
+    Returns None where nothing goes down, and how many points were tried.
+    """
     origin = _Point(0.0, value, float(gradient @ direction), gradient)
     if not origin.slope < 0:
         return None, 0
@@ -116,7 +133,7 @@ def wolfe_search(
 
 
 def _between(low: _Point, high: _Point) -> float:
-    """Minimum of the cubic through both ends, kept off the ends of the bracket."""
+    """Return the minimum of the cubic through both ends, kept off the ends of the bracket."""
     width = high.step - low.step
     middle = low.step + 0.5 * width
     if not np.isfinite(high.value):
@@ -132,3 +149,62 @@ def _between(low: _Point, high: _Point) -> float:
     step = high.step - width * (high.slope + root - bend) / bottom
     edge = 0.1 * abs(width)
     return float(np.clip(step, min(low.step, high.step) + edge, max(low.step, high.step) - edge))
+
+
+def minimise_lbfgs(
+    objective: Objective,
+    start: np.ndarray,
+    max_iter: int,
+    gradient_tolerance: float,
+    tol: float | None = None,
+    pairs: int = 10,
+    patience: Patience | None = None,
+) -> Optimum:
+    """Minimise by SciPy's L-BFGS, which keeps the last ``pairs`` steps instead of a matrix.
+
+    Ends also where an iteration lowers the value by no more than the share ``tol`` of it; with None
+    only where it does not lower it at all.
+    """
+    from scipy.optimize import minimize
+
+    found = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        callback=patience,
+        options={
+            "maxiter": max_iter,
+            "maxfun": 100 * max_iter,
+            "maxcor": pairs,
+            "gtol": gradient_tolerance,
+            "ftol": tol or 0.0,
+        },
+    )
+    if patience is not None and patience.over:
+        stopped = "patience"
+    elif np.abs(found.jac).max() <= gradient_tolerance:
+        stopped = "gradient"
+    elif found.nit >= max_iter:
+        stopped = "max_iter"
+    else:
+        stopped = "tol" if found.success and tol is not None else "descent"
+    return Optimum(found.x, float(found.fun), found.jac, found.nit, found.nfev, stopped)
+
+
+class Patience:
+    """Callback that ends L-BFGS once ``rounds`` iterations gained less than a share of the loss."""
+
+    def __init__(self, rounds: int, least: float) -> None:
+        self.rounds = rounds
+        self.least = least
+        self.losses: list[float] = []
+        self.over = False
+
+    def __call__(self, intermediate_result: Any) -> None:
+        self.losses.append(float(intermediate_result.fun))
+        if len(self.losses) > self.rounds:
+            before, now = self.losses[-1 - self.rounds], self.losses[-1]
+            if before - now < self.least * abs(before):
+                self.over = True
+                raise StopIteration

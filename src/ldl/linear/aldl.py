@@ -1,7 +1,4 @@
-"""IIS-ALDL: a maximum entropy model that adapts the width of the labels to each age.
-
-Geng, Wang and Xia, Facial age estimation by adaptive label distribution learning (ICPR 2014).
-"""
+"""IIS-ALDL: a maximum entropy model that adapts the width of the labels to each age."""
 
 from __future__ import annotations
 
@@ -10,25 +7,77 @@ from typing import Any
 
 import numpy as np
 
+from ldl._values import check_choice
 from ldl.base import LDLEstimator
+from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS
-from ldl.linear.maxent import SABFGS, MaximumEntropy, softmax_rows
+from ldl.linear.maxent import SABFGS, MaximumEntropy
 
 _INNER = {"bfgs": SABFGS, "iis": SAIIS}
 _WIDTHS = (0.5, 10.0)
-"""Between these, in labels, a width is searched."""
+"""Bounds of the search for a width, in labels."""
 _SEARCH_TOLERANCE = 1e-6
 
 
 @dataclass(eq=False, repr=False)
 class ALDL(LDLEstimator):
-    """Labels are normal densities about the number of the highest label, a width for each number.
+    """Maximum entropy model whose labels have a width of their own at each age (IIS-ALDL).
 
-    Of the given distributions only the highest label counts. A round fits the ``inner`` model to
-    labels of the present widths, looks at the training rows whose error is below the mean error,
-    and gives each number the width whose density is nearest to their predictions. It ends with
-    ``rounds``, or where the training error gains less than ``least_gain``; the round that gained
-    too little is thrown away.
+    For ordered labels, such as ages. Of the given distributions only the highest label counts: the
+    model learns a normal density about it. A round fits the inner model to densities of the present
+    widths, looks at the training rows whose error is below the mean error, and gives each label
+    the width whose density is nearest to their predictions in Kullback-Leibler divergence. The
+    widths are searched between 0.5 and 10 labels. This is our reading; the text of the paper was
+    not at hand.
+
+    Parameters
+    ----------
+    inner : {'bfgs', 'iis'}, default='bfgs'
+        Inner model: ``SABFGS``, or ``SAIIS``, which gave the method its name and takes longer.
+    max_iter : int, default=50
+        Iterations or sweeps of the inner model in every round. With many of them it learns the
+        training rows by heart, and the widths shrink.
+    first_width : float, default=3.0
+        Standard deviation of all densities in the first round, in labels.
+    rounds : int, default=10
+        Largest number of rounds. With 1 the widths are not adapted.
+    least_gain : float, default=0.001
+        Decrease of the mean absolute training error, in labels, that a round has to bring. A round
+        that brings less is thrown away and ends the fit.
+
+    Attributes
+    ----------
+    model_ : SABFGS or SAIIS
+        Inner model of the round that was kept last.
+    widths_ : ndarray of shape (n_labels_,)
+        Widths of the densities that this model was fitted to, one a label.
+    maes_ : ndarray of shape (rounds done,)
+        Mean absolute training error of every round, in labels, also of one thrown away.
+    diagnostics_ : dict
+        Rounds, training error at first and at best, and the widths of the labels that occur.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    X. Geng, Q. Wang and Y. Xia, "Facial age estimation by adaptive label distribution learning",
+    International Conference on Pattern Recognition, 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import ALDL
+    >>> rng = np.random.default_rng(0)
+    >>> ages = rng.integers(8, size=60)
+    >>> X = np.column_stack([ages / 8, np.ones(60)])
+    >>> D = 0.2 / 8 + 0.8 * np.eye(8)[ages]
+    >>> model = ALDL(max_iter=20, rounds=3).fit(X, D)
+    >>> model.predict(X).shape, model.widths_.shape
+    ((60, 8), (8,))
     """
 
     accepts_sparse = True
@@ -56,7 +105,6 @@ class ALDL(LDLEstimator):
             near = errors < maes[-1]
             widths = nearest_widths(P[near], y[near], widths)
         self.maes_ = np.array(maes)
-        """Training error in labels of every round, the last one's included."""
         used = self.widths_[np.unique(y)]
         self.diagnostics_ = {
             "rounds": len(maes),
@@ -71,8 +119,8 @@ class ALDL(LDLEstimator):
         return self.model_._predict(X)
 
     def _check_parameters(self) -> None:
-        if self.inner not in _INNER:
-            raise ValueError(f"inner must be one of {', '.join(_INNER)}, got {self.inner!r}")
+        """Refuse by name what no fit could use."""
+        check_choice("inner", self.inner, tuple(_INNER))
         for name in ("max_iter", "rounds"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -83,30 +131,30 @@ class ALDL(LDLEstimator):
 
 
 def densities(centres: np.ndarray, widths: np.ndarray, labels: int) -> np.ndarray:
-    """A normal density at every label, for each centre and its width; rows sum to one."""
+    """Return normal densities at all labels, a row for each centre and width; rows sum to one."""
     distances = np.arange(labels) - centres[:, None]
     return softmax_rows(-(distances**2) / (2.0 * widths[:, None] ** 2))
 
 
 def nearest_widths(P: np.ndarray, y: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """For each number the width whose density has the least KL to the predictions of its rows.
+    """Find for every label the width whose density diverges least from its rows' predictions.
 
-    A number without rows keeps its width.
+    A label without rows keeps its width.
     """
     from scipy.optimize import minimize_scalar
     from scipy.special import xlogy
 
     found = widths.copy()
     logs = np.log(np.maximum(P, np.finfo(np.float64).tiny))
-    for number in np.unique(y):
+    for label in np.unique(y):
         # The sum of the KL over rows is the rows' count times that to their mean logarithm.
-        mean_logs = logs[y == number].mean(axis=0)
+        mean_logs = logs[y == label].mean(axis=0)
 
-        def divergence(width: float, number: int = number, target: np.ndarray = mean_logs) -> float:
-            G = densities(np.array([number]), np.array([width]), len(widths))[0]
+        def divergence(width: float, label: int = label, target: np.ndarray = mean_logs) -> float:
+            G = densities(np.array([label]), np.array([width]), len(widths))[0]
             return float(xlogy(G, G).sum() - G @ target)
 
-        found[number] = minimize_scalar(
+        found[label] = minimize_scalar(
             divergence, bounds=_WIDTHS, method="bounded", options={"xatol": _SEARCH_TOLERANCE}
         ).x
     return found

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ldl.linear.maxent import MaximumEntropy, identity_start
+from ldl.linear.maxent import MaximumEntropy
 
 _LARGEST_SHIFT = 20.0
 """Steps are kept below this many times 1 / mean |x|_1, for roots at infinity."""
@@ -32,9 +32,65 @@ _BLOCK = 2**21
 
 @dataclass(eq=False, repr=False)
 class SAIIS(MaximumEntropy):
-    """SA-IIS: stops after ``max_iter`` sweeps, or when the log likelihood gains less than ``tol``.
+    """Maximum entropy model fitted by improved iterative scaling (SA-IIS, IIS-LLD, IIS-LDL).
 
-    Far from converged after the sweeps that papers run, which acts as a strong regulariser.
+    The model is that of ``SABFGS``: P = softmax(X W). A sweep moves every weight W_kj by the root
+    delta_kj of::
+
+        sum_i D_ij x_ik = sum_i P_ij x_ik exp(delta_kj sign(x_ik) |x_i|_1)
+
+    No sweep lowers the likelihood. After the few sweeps that the papers run, the model is far from
+    converged. This regularises strongly, so that ``max_iter`` decides the result.
+
+    Parameters
+    ----------
+    max_iter : int, default=200
+        Largest number of sweeps. The StructRF paper has 200, the toolbox's demonstration 10.
+    tol : float, default=0.0001
+        Gain of the log likelihood, summed over rows, below which a sweep is the last one.
+    init : {'identity', 'zeros'}, default='identity'
+        First weights: ones on the main diagonal, as in the toolbox, or zeros.
+    feature_floor : float, default=0.0
+        Number that replaces zeros among the features, in ``fit`` and ``predict``. The toolbox's
+        demonstration has 1e-7. Above zero, sparse features are made dense.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features_in_, n_labels_)
+        The weights W.
+    intercept_ : ndarray of shape (n_labels_,)
+        Zeros: the model has no intercept.
+    n_iter_ : int
+        Sweeps done.
+    loss_ : float
+        Cross entropy after the last sweep, summed over rows.
+    diagnostics_ : dict
+        Sweeps ("iterations"), the loss and the last gain, why it stopped, and how many roots needed
+        plain sums over rows.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    X. Geng, "Label distribution learning", IEEE Transactions on Knowledge and Data Engineering
+    28(7), 1734-1748, 2016.
+
+    S. Della Pietra, V. Della Pietra and J. Lafferty, "Inducing features of random fields", IEEE
+    Transactions on Pattern Analysis and Machine Intelligence 19(4), 380-393, 1997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import SAIIS
+    >>> rng = np.random.default_rng(0)
+    >>> X, D = rng.random((60, 4)), rng.dirichlet(np.ones(3), size=60)
+    >>> model = SAIIS(max_iter=10).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
     """
 
     max_iter: int = 200
@@ -43,19 +99,8 @@ class SAIIS(MaximumEntropy):
     feature_floor: float = 0.0
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter}")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must not be negative, got {self.tol}")
-        if not self.feature_floor >= 0:
-            raise ValueError(f"feature_floor must not be negative, got {self.feature_floor}")
-        q, c = X.shape[1], D.shape[1]
-        if self.init == "identity":
-            W = identity_start(q, c)
-        elif self.init == "zeros":
-            W = np.zeros((q, c))
-        else:
-            raise ValueError(f"init must be one of identity, zeros, got '{self.init}'")
+        self._check("tol", "feature_floor")
+        W = self._start(X.shape[1], D.shape[1])
         X = self._floored(X)
         sweep = Sweep(X, D)
         P, loss = _predictions(X, W, D)
@@ -69,7 +114,7 @@ class SAIIS(MaximumEntropy):
             if abs(before - loss) < self.tol:
                 stopped = "tol"
         self.coef_ = W
-        self.intercept_ = np.zeros(c)
+        self.intercept_ = np.zeros(D.shape[1])
         self.n_iter_ = iterations
         self.loss_ = loss
         self.diagnostics_ = {
@@ -84,7 +129,7 @@ class SAIIS(MaximumEntropy):
         return super()._predict(self._floored(X))
 
     def _floored(self, X: Any) -> Any:
-        """Zeros replaced by the floor, as the toolbox's demonstration does."""
+        """Replace zeros by the floor, as the toolbox's demonstration does."""
         if not self.feature_floor:
             return X
         X = X.toarray() if hasattr(X, "tocsr") else X
@@ -92,7 +137,7 @@ class SAIIS(MaximumEntropy):
 
 
 def _predictions(X: Any, W: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, float]:
-    """softmax(X W), and its summed cross entropy."""
+    """Return softmax(X W) and its summed cross entropy."""
     Z = np.asarray(X @ W)
     Z -= Z.max(axis=1, keepdims=True)
     fit = float(np.vdot(D, Z))
@@ -103,7 +148,7 @@ def _predictions(X: Any, W: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, floa
 
 
 class Sweep:
-    """Finds all roots of a sweep at once; ``step(P)`` returns delta, features by labels."""
+    """All equations of a sweep, solved at once."""
 
     def __init__(self, X: Any, D: np.ndarray) -> None:
         self.rising, self.falling = _signed_parts(X)
@@ -125,6 +170,7 @@ class Sweep:
         """Root evaluations that needed the sum over rows."""
 
     def step(self, P: np.ndarray) -> np.ndarray:
+        """Return the root of every equation for predictions P, features by labels."""
         above, below = self._moments(P, 0, 2 if self.half_range else 1)
         up, down = above[0], below[0]
         if not self.half_range:
@@ -148,23 +194,27 @@ class Sweep:
     def _slope(
         self, up: np.ndarray, down: np.ndarray, up_ratio: np.ndarray, down_ratio: np.ndarray
     ) -> np.ndarray:
-        """Sums over rows of |terms| s_i, from those of the terms and of the terms times ratio."""
+        """Return minus g'(delta): the size of the terms times s, summed over rows.
+
+        Made of the sums of the terms and of the terms times the ratio (s_i - centre) / half range.
+        """
         return self.centre * (up + down) + self.half_range * (up_ratio + down_ratio)
 
     def _shift(
         self, targets: np.ndarray, up: np.ndarray, down: np.ndarray, slope: np.ndarray
     ) -> np.ndarray:
-        """The root if every row had the same s: that of up e^(delta s) - down e^(-delta s).
+        """Solve up e^(delta s) - down e^(-delta s) = target: the root if all rows had the same s.
 
-        A quadratic in e^(delta s). With s the mean over rows, weighted by their terms, it has the
-        slope of the true equation, so that repeating it is Newton's method in a better variable.
+        This is a quadratic in e^(delta s). With s the mean over rows, weighted by their terms, it
+        has the slope of the true equation, so that repeating it is Newton's method in a better
+        variable.
         """
         both = up + down
         mean_s = np.divide(slope, both, out=np.full_like(slope, self.centre), where=both > 0)
         return _log_root(targets, up, down) / mean_s
 
     def _roots(self, sums: _Sums, targets: np.ndarray, delta: np.ndarray) -> np.ndarray:
-        """Newton's method for all entries; a bracket takes over where it leaves the bracket."""
+        """Iterate Newton's method for all entries; halve the bracket where a step leaves it."""
         low = np.full_like(delta, self.limits[0])
         high = np.full_like(delta, self.limits[1])
         for _ in range(_MAX_NEWTON):
@@ -182,7 +232,7 @@ class Sweep:
         return delta
 
     def _moments(self, P: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """sum_i |x_ik| P_ij ratio_i^m, m by k by j, over positive and over negative x_ik."""
+        """Sum |x_ik| P_ij ratio_i^m over rows with positive and with negative x_ik; m by k by j."""
         n, c = P.shape
         powers = self.powers[:, first:last]
         weighted = (powers[:, :, None] * P[:, None, :]).reshape(n, -1)
@@ -196,7 +246,7 @@ class Sweep:
 
 
 class _Sums:
-    """Both sides' sums over rows at any delta, for the predictions of one sweep."""
+    """Sums over rows, at any delta, that the equations of one sweep are made of."""
 
     def __init__(
         self, sweep: Sweep, P: np.ndarray, above: np.ndarray, below: np.ndarray, reach: float
@@ -208,7 +258,7 @@ class _Sums:
         self.reach = reach
 
     def at(self, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Sums over positive and over negative features, and the slope of their difference."""
+        """Return sums over positive and over negative features, and their difference's slope."""
         sweep = self.sweep
         outside = np.abs(delta) * sweep.half_range > self.reach
         near = np.where(outside, 0.0, delta)
@@ -234,6 +284,7 @@ class _Sums:
         down: np.ndarray,
         slope: np.ndarray,
     ) -> None:
+        """Replace the sums of these entries, which lie too far out for the series."""
         sweep = self.sweep
         sweep.plain_sums += len(entries)
         step = max(1, _BLOCK // len(sweep.s))
@@ -253,7 +304,7 @@ class _Sums:
 
 
 def _signed_parts(X: Any) -> tuple[Any, Any]:
-    """Positive part and size of the negative part, or None where nothing is negative."""
+    """Return the positive part, and the size of the negative part or None if there is none."""
     if hasattr(X, "tocsr"):
         if X.nnz == 0 or X.data.min() >= 0:
             return X, None
@@ -262,10 +313,13 @@ def _signed_parts(X: Any) -> tuple[Any, Any]:
 
 
 def _log_root(target: np.ndarray, up: np.ndarray, down: np.ndarray) -> np.ndarray:
-    """ln y with up y - down / y = target, y > 0; infinite where the root is, 0 without terms."""
+    """Return ln y with up y - down / y = target and y > 0.
+
+    Infinite where the root is at infinity or at zero; 0 where there are no terms.
+    """
     root = np.hypot(target, 2.0 * np.sqrt(up) * np.sqrt(down))
     positive = target > 0
-    # Of the two forms of the root, the one that adds numbers of the same sign.
+    # The root has two forms: take the one that adds numbers of the same sign.
     top = np.where(positive, target + root, 2.0 * down)
     bottom = np.where(positive, 2.0 * up, root - target)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -274,7 +328,7 @@ def _log_root(target: np.ndarray, up: np.ndarray, down: np.ndarray) -> np.ndarra
 
 
 def _series(coefficients: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """sum_m coefficients_m t^m and its derivative, by Horner's rule."""
+    """Return sum_m coefficients_m t^m and its derivative, by Horner's rule."""
     value = coefficients[-1].copy()
     slope = np.zeros_like(value)
     for coefficient in coefficients[-2::-1]:
@@ -286,12 +340,13 @@ def _series(coefficients: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _over_factorials(moments: np.ndarray) -> np.ndarray:
+    """Divide moment m by m!, which makes it a coefficient of the series."""
     factorials = np.cumprod(np.maximum(np.arange(len(moments)), 1.0))
     return np.asarray(moments / factorials[:, None, None])
 
 
 def _terms_needed(reach: float) -> int:
-    """Terms of exp(t) that leave a relative error below the tolerance for |t| <= reach."""
+    """Count the terms of exp(t) that leave a small enough relative error for |t| <= reach."""
     error = np.exp(2.0 * reach)  # against the smallest value of exp(t)
     terms = 0
     while error > _SERIES_TOLERANCE:

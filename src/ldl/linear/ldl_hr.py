@@ -1,29 +1,27 @@
-"""LDL-HR: learn the highest label, a margin below it, and the degrees of the rest.
+"""LDL-HR: a softmax model that learns the highest label, a margin below it, and the other degrees.
 
-Wang and Geng (IJCAI 2021). Absolute errors and hinges have kinks, so the gradient is a subgradient
-and L-BFGS ends where it finds no further descent.
+Absolute errors and hinges have kinks, so the gradient is a subgradient and L-BFGS ends where it
+finds no further descent.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ldl.linear._softmax import (
-    Patience,
-    SoftmaxModel,
-    SoftmaxObjective,
-    softmax_columns,
-    with_intercept,
-)
+from ldl._values import check_choice
+from ldl.linear._bfgs import Patience
+from ldl.linear._penalised import PenalisedModel
+from ldl.linear._softmax import SoftmaxObjective, softmax_columns, with_ones
 
 
 class HighestAndRest(SoftmaxObjective):
-    """``sum |P - top| + rest sum |P - others| + margin sum max(0, rho - (P_top - P_j))``.
+    """The loss ``sum |P - T| + rest sum |P - R| + margin sum max(0, rho - (P_t - P_j))``.
 
-    ``top`` is one-hot at the highest label, ``others`` is D with that entry set to zero.
+    ``top`` holds the highest label t of every row. T is one at t and zero elsewhere, R (``others``)
+    is D with zero at t; the last sum runs over the labels j other than t.
     """
 
     def __init__(
@@ -67,12 +65,14 @@ class HighestAndRest(SoftmaxObjective):
     # conditions, made up half of its time where labels are many.
 
     def _add_rest(self, P: np.ndarray, slopes: np.ndarray) -> float:
+        """Return the errors of the other degrees; their slopes replace ``slopes``."""
         apart = np.subtract(P, self.others, out=self._spare)
         np.sign(apart, out=slopes)
         slopes *= self.rest
         return self.rest * float(np.abs(apart, out=apart).sum())
 
     def _add_margin(self, P: np.ndarray, highest: np.ndarray, slopes: np.ndarray) -> float:
+        """Return the hinges; their slopes are added to ``slopes``."""
         lacking = np.add(P, self.rho - highest, out=self._spare)
         lacking[self.at_top] = 0.0
         violated = lacking > 0
@@ -83,34 +83,101 @@ class HighestAndRest(SoftmaxObjective):
 
 
 @dataclass(eq=False, repr=False)
-class LDLHR(SoftmaxModel):
-    """LDL-HR; ``ridge``, ``margin_weight`` and ``rest_weight`` are the release's l1, l2 and l3.
+class LDLHR(PenalisedModel):
+    """Softmax model that learns the highest label and the degrees of the rest (LDL-HR).
 
-    ``tie`` says which of equally high labels is the highest: the ``first`` or the ``last``.
-    L-BFGS keeps ``pairs`` steps; at kinks, more of them lead further down. With ``patience`` it
-    also ends once that many iterations gained less than the share ``min_gain`` of the loss.
+    With t the highest label of a row, P = softmax(X W + b) minimises::
+
+        sum_ij |P_ij - T_ij| + rest_weight sum_ij |P_ij - R_ij|
+            + margin_weight sum_i sum_{j != t} max(0, rho - (P_it - P_ij))
+            + ridge / 2 (||W||^2 + ||b||^2)
+
+    where T is one at t and zero elsewhere, and R is D with zero at t. The loss and all defaults but
+    ``tie`` are those of the authors' release. The paper divides the margin by rho, leaves t out of
+    the second sum and has other weights.
+
+    Parameters
+    ----------
+    ridge : float, default=0.0001
+        Penalty on squared weights, the release's l1.
+    margin_weight : float, default=10000.0
+        Weight of the margin, the release's l2. It keeps the highest label above the others.
+    rest_weight : float, default=1.0
+        Weight of the other labels' degrees, the release's l3.
+    rho : float, default=0.01
+        Margin by which the highest label should exceed all others.
+    tie : {'first', 'last'}, default='first'
+        Label that counts as the highest where several have the same degree. The release takes the
+        last.
+    pairs : int, default=10
+        Steps that L-BFGS remembers. More of them, such as 50, lead further down where the loss has
+        kinks.
+    patience : int or None, default=None
+        Number of iterations that together must lower the loss by the share ``min_gain``; otherwise
+        the fit ends. With None it never ends this way.
+    min_gain : float, default=0.01
+        Share of the loss that ``patience`` asks for.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    tol : float, default=2.22e-9
+        Relative decrease of the loss below which an iteration is the last one. Larger values may
+        end the fit on a plateau.
+    init : {'zeros', 'identity'}, default='zeros'
+        First weights: zeros, or ones on the main diagonal.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features_in_, n_labels_)
+        The weights W.
+    intercept_ : ndarray of shape (n_labels_,)
+        The intercept b.
+    n_iter_ : int
+        Iterations done.
+    loss_ : float
+        Loss at the end, with its penalty.
+    diagnostics_ : dict
+        Iterations, evaluations of the loss, the loss, the largest slope, and why it stopped.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    J. Wang and X. Geng, "Learn the highest label and rest label description degrees",
+    International Joint Conference on Artificial Intelligence, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import LDLHR
+    >>> rng = np.random.default_rng(0)
+    >>> X, D = rng.normal(size=(60, 4)), rng.dirichlet(np.ones(3), size=60)
+    >>> model = LDLHR(max_iter=50, margin_weight=10.0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
     """
 
     ridge: float = 1e-4
     margin_weight: float = 1e4
     rest_weight: float = 1.0
     rho: float = 0.01
-    max_iter: int = 1000
-    tol: float = 2.22e-9
-    init: str = "zeros"
     tie: str = "first"
     pairs: int = 10
     patience: int | None = None
     min_gain: float = 0.01
+    max_iter: int = field(default=1000, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._check(("ridge", "margin_weight", "rest_weight", "rho", "min_gain"))
+        self._check("ridge", "margin_weight", "rest_weight", "rho", "min_gain", "tol")
         if self.pairs < 1:
             raise ValueError(f"pairs must be at least 1, got {self.pairs}")
         if self.patience is not None and self.patience < 1:
             raise ValueError(f"patience must be at least 1, got {self.patience}")
         objective = HighestAndRest(
-            with_intercept(X),
+            with_ones(X),
             D,
             highest_labels(D, self.tie),
             self.margin_weight,
@@ -123,9 +190,8 @@ class LDLHR(SoftmaxModel):
 
 
 def highest_labels(D: np.ndarray, tie: str) -> np.ndarray:
-    """The label of the highest degree of every row."""
+    """Return the label of the highest degree of every row."""
+    check_choice("tie", tie, ("first", "last"))
     if tie == "first":
         return D.argmax(axis=1)
-    if tie == "last":
-        return D.shape[1] - 1 - D[:, ::-1].argmax(axis=1)
-    raise ValueError(f"tie must be one of first, last, got '{tie}'")
+    return D.shape[1] - 1 - D[:, ::-1].argmax(axis=1)

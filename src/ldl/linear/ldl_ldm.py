@@ -1,25 +1,20 @@
-"""LDL-LDM: predictions keep to the manifold of the labels, that of all rows and that of clusters.
+"""LDL-LDM: a softmax model that keeps to the manifolds of the labels, of all rows and of clusters.
 
-Wang and Geng (IEEE TNNLS 2023). The manifold says how each label is an affine mixture of all
-others: P (I - Z) is small if the predicted degrees mix in the same way.
+A manifold says how each label is an affine mixture of all others: P (I - Z) is small if the
+predicted degrees mix in the same way.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ldl.linear._softmax import (
-    SoftmaxModel,
-    SoftmaxObjective,
-    slopes_of_scores,
-    softmax_columns,
-    with_intercept,
-)
+from ldl.linear._penalised import PenalisedModel
+from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
 
 _GRAM_RIDGE = 1e-3
 _RESTARTS = 10
@@ -27,7 +22,7 @@ _LLOYD_STEPS, _LLOYD_ROUNDS = 10, 30
 
 
 class ManifoldObjective(SoftmaxObjective):
-    """Cross entropy plus, for each block of rows, the sum of P_g M_g P_g'."""
+    """Cross entropy plus, for each block of rows, the sum of P_i M_g P_i' over its rows i."""
 
     def __init__(
         self,
@@ -54,23 +49,84 @@ class ManifoldObjective(SoftmaxObjective):
 
 
 @dataclass(eq=False, repr=False)
-class LDLLDM(SoftmaxModel):
-    """LDL-LDM; ``ridge``, ``global_weight`` and ``local_weight`` are the release's l1, l2, l3.
+class LDLLDM(PenalisedModel):
+    """Softmax model drawn to the label manifolds of all rows and of clusters (LDL-LDM).
 
-    Clusters are k-means of the label distributions; a single one switches the local term off.
+    Column j of Z holds the weights, summing to one, that mix label j from all other labels. The
+    model P = softmax(X W + b) minimises::
+
+        -sum_ij D_ij ln P_ij + global_weight ||P (I - Z)||^2
+            + local_weight sum_g ||P_g (I - Z_g)||^2 + ridge / 2 (||W||^2 + ||b||^2)
+
+    where Z is learned from all rows of D and Z_g from those of cluster g; the clusters are k-means
+    of the label distributions. Defaults are those of the authors' release, which has raw features.
+    Features between 0 and 1 need a larger ridge, such as 1.
+
+    Parameters
+    ----------
+    ridge : float, default=0.001
+        Penalty on squared weights, the release's l1.
+    global_weight : float, default=1.0
+        Weight of the manifold of all rows, the release's l2.
+    local_weight : float, default=1.0
+        Weight of the clusters' manifolds, the release's l3.
+    n_clusters : int, default=10
+        Largest number of clusters; there are never more than different rows of D. With 1 the local
+        term is off.
+    random_state : int or None, default=None
+        Seed of k-means.
+    max_iter : int, default=300
+        Largest number of iterations of L-BFGS.
+    tol : float, default=2.22e-9
+        Relative decrease of the loss below which an iteration is the last one.
+    init : {'identity', 'zeros'}, default='identity'
+        First weights: ones on the main diagonal, or zeros.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features_in_, n_labels_)
+        The weights W.
+    intercept_ : ndarray of shape (n_labels_,)
+        The intercept b.
+    n_iter_ : int
+        Iterations done.
+    loss_ : float
+        Loss at the end, with its penalty.
+    diagnostics_ : dict
+        Iterations, evaluations of the loss, the loss, the largest slope, why it stopped, and the
+        number of clusters.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    J. Wang and X. Geng, "Label distribution learning by exploiting label distribution manifold",
+    IEEE Transactions on Neural Networks and Learning Systems 34(2), 839-852, 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import LDLLDM
+    >>> rng = np.random.default_rng(0)
+    >>> X, D = rng.random((60, 4)), rng.dirichlet(np.ones(3), size=60)
+    >>> model = LDLLDM(ridge=1.0, n_clusters=3, random_state=0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape, model.diagnostics_["clusters"]
+    ((20, 3), 3)
     """
 
     ridge: float = 1e-3
     global_weight: float = 1.0
     local_weight: float = 1.0
     n_clusters: int = 10
-    max_iter: int = 300
-    tol: float = 2.22e-9
-    init: str = "identity"
     random_state: int | None = None
+    init: str = field(default="identity", kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._check(("ridge", "global_weight", "local_weight"))
+        self._check("ridge", "global_weight", "local_weight", "tol")
         if self.n_clusters < 1:
             raise ValueError(f"n_clusters must be at least 1, got {self.n_clusters}")
         cluster = np.zeros(len(D), dtype=int)
@@ -78,13 +134,13 @@ class LDLLDM(SoftmaxModel):
             cluster = cluster_rows(D, self.n_clusters, self.random_state)
         # Rows of a cluster stand together, so that its block is a view and not a copy.
         order = np.argsort(cluster, kind="stable")
-        X, D, cluster = with_intercept(X)[order], D[order], cluster[order]
+        X, D, cluster = with_ones(X)[order], D[order], cluster[order]
         objective = ManifoldObjective(X, D, self._blocks(D, cluster), self.ridge)
         self._minimise(objective)
         self.diagnostics_["clusters"] = len(objective.blocks)
 
     def _blocks(self, D: np.ndarray, cluster: np.ndarray) -> list[tuple[slice, np.ndarray]]:
-        """Each cluster's rows and the weighted penalty matrix that all its terms add up to."""
+        """Return the rows of each cluster, and one matrix that holds all penalties on them."""
         everywhere = self.global_weight * penalty(label_manifold(D))
         bounds = np.flatnonzero(np.diff(cluster, prepend=-1, append=cluster[-1] + 1))
         blocks = []
@@ -97,7 +153,7 @@ class LDLLDM(SoftmaxModel):
 
 
 def label_manifold(D: np.ndarray) -> np.ndarray:
-    """Z (c x c): column j holds the weights, summing to one, that mix label j from all others."""
+    """Return Z (c x c): column j mixes label j from all others, with weights that sum to one."""
     from scipy.linalg import solve
 
     c = D.shape[1]
@@ -114,13 +170,16 @@ def label_manifold(D: np.ndarray) -> np.ndarray:
 
 
 def penalty(Z: np.ndarray) -> np.ndarray:
-    """M with ||P (I - Z)||^2 = sum of P M P' over rows."""
+    """Return M such that ||P (I - Z)||^2 is the sum of P_i M P_i' over rows i."""
     rest = np.eye(len(Z)) - Z
     return rest @ rest.T
 
 
 def cluster_rows(D: np.ndarray, count: int, random_state: int | None) -> np.ndarray:
-    """The best of ten runs of k-means; at most as many clusters as there are different rows."""
+    """Number the cluster of each row by the best of ten runs of k-means.
+
+    There are never more clusters than different rows.
+    """
     count = min(count, len(np.unique(D, axis=0)))
     rng = np.random.default_rng(random_state)
     best, least = np.zeros(len(D), dtype=int), np.inf
@@ -133,7 +192,7 @@ def cluster_rows(D: np.ndarray, count: int, random_state: int | None) -> np.ndar
 
 
 def _k_means(D: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Centres and labels; SciPy's steps have no stopping rule of their own."""
+    """Return centres and labels of one run; SciPy's steps have no stopping rule of their own."""
     from scipy.cluster.vq import kmeans2
 
     with warnings.catch_warnings():

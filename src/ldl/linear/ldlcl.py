@@ -1,10 +1,4 @@
-"""LDLCL, a reading: every label's final degree is its own and a mixture of the other labels'.
-
-Li, Zhu and Liu (Journal of Software 33, 2022) say that weights between labels come from a sparse
-reconstruction in label space and serve in training and in prediction. The objective is ours, by
-analogy with collaboration-based multi-label learning (Feng, An and He, AAAI 2019); the similarity
-of instances that the paper's keywords name is not in it.
-"""
+"""LDLCL, a reading: the final degree of a label is its own and a mixture of the other labels'."""
 
 from __future__ import annotations
 
@@ -13,25 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from ldl._values import check_choice
+from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import (
-    SoftmaxModel,
     SoftmaxObjective,
     slopes_of_scores,
     softmax_columns,
-    with_intercept,
+    softmax_rows,
+    with_ones,
 )
-from ldl.linear.maxent import softmax_rows
 
 _SMALLEST_DEGREE = 1e-9
 _MAX_SWEEPS = 10_000
 _SMALLEST_CHANGE = 1e-12
 _MAX_ALTERNATIONS = 1000
 _ALTERNATION_TOLERANCE = 1e-8
-_MODELS = ("softmax", "regression")
 
 
 class CollaborationObjective(SoftmaxObjective):
-    """Cross entropy of rows(max(P A, 1e-9)): with A = I that of P itself."""
+    """Cross entropy of max(P A, 1e-9) divided by its row sums; with A = I that of P itself."""
 
     def __init__(self, X: Any, D: np.ndarray, A: np.ndarray, l2: float = 0.0) -> None:
         super().__init__(X, D, l2)
@@ -50,12 +44,81 @@ class CollaborationObjective(SoftmaxObjective):
 
 
 @dataclass(eq=False, repr=False)
-class LDLCL(SoftmaxModel):
-    """LDLCL with ``collaboration`` a: predictions are rows(P A), A = (1 - a) I + a S.
+class LDLCL(PenalisedModel):
+    """Softmax model whose labels are mixed with one another (LDLCL, a reading).
 
-    ``sparsity`` is the penalty of the reconstruction as a share of the smallest one that makes all
-    of a label's weights zero. ``model`` is ``softmax`` (cross entropy, L-BFGS) or ``regression``
-    (least squares with pseudo labels, then a projection onto the simplex).
+    Column j of S reconstructs label j from few of the others: it is the s with s_j = 0 that
+    minimises ``1/2 ||D_j - D s||^2 + penalty ||s||_1``. With a the ``collaboration``, predictions
+    are P A divided by their row sums, where A = (1 - a) I + a S and P = softmax(X W + b), in
+    training as well.
+
+    Only the paper's abstract was at hand. The objective is ours, by analogy with
+    collaboration-based multi-label learning; the similarity of instances that the paper's keywords
+    name is not in it.
+
+    Parameters
+    ----------
+    collaboration : float, default=0.5
+        Share a of the other labels, between 0 and 1.
+    sparsity : float, default=0.1
+        Penalty of the reconstruction, as a share of the smallest penalty that makes all weights of
+        a label zero.
+    ridge : float, default=0.001
+        Penalty on squared weights, the intercept's included.
+    model : {'softmax', 'regression'}, default='softmax'
+        ``'softmax'`` minimises the cross entropy of the mixed predictions. ``'regression'`` fits a
+        linear model and pseudo labels by least squares, in turn, and projects predictions onto the
+        simplex.
+    fidelity : float, default=1.0
+        Weight that ties the pseudo labels to the linear model; used by ``'regression'`` only.
+    nonnegative : bool, default=False
+        Keeps the weights between labels from being negative.
+    max_iter : int, default=300
+        Largest number of iterations of L-BFGS.
+    tol : float, default=2.22e-9
+        Relative decrease of the loss below which an iteration is the last one.
+    init : {'zeros', 'identity'}, default='zeros'
+        First weights: zeros, or ones on the main diagonal. Like ``max_iter`` and ``tol`` it is used
+        by ``'softmax'`` only.
+
+    Attributes
+    ----------
+    mixing_ : ndarray of shape (n_labels_, n_labels_)
+        The matrix A.
+    coef_ : ndarray of shape (n_features_in_, n_labels_)
+        The weights W.
+    intercept_ : ndarray of shape (n_labels_,)
+        The intercept b.
+    n_iter_ : int
+        Iterations done.
+    loss_ : float
+        Loss at the end, with its penalty; ``'softmax'`` only.
+    diagnostics_ : dict
+        Iterations, how the search ended, and the number of weights between labels.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    Li, Zhu and Liu, "Label distribution learning with collaboration among labels", Journal of
+    Software 33, 539-554, 2022 (in Chinese).
+
+    L. Feng, B. An and S. He, "Collaboration based multi-label learning", AAAI Conference on
+    Artificial Intelligence, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import LDLCL
+    >>> rng = np.random.default_rng(0)
+    >>> X, D = rng.random((60, 4)), rng.dirichlet(np.ones(3), size=60)
+    >>> model = LDLCL(collaboration=0.2, ridge=1.0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape, model.mixing_.shape
+    ((20, 3), (3, 3))
     """
 
     collaboration: float = 0.5
@@ -64,16 +127,12 @@ class LDLCL(SoftmaxModel):
     model: str = "softmax"
     fidelity: float = 1.0
     nonnegative: bool = False
-    max_iter: int = 300
-    tol: float = 2.22e-9
-    init: str = "zeros"
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._check(("sparsity", "ridge"))
+        self._check("sparsity", "ridge", "tol")
         if not 0 <= self.collaboration <= 1:
             raise ValueError(f"collaboration must lie in [0, 1], got {self.collaboration}")
-        if self.model not in _MODELS:
-            raise ValueError(f"model must be one of {', '.join(_MODELS)}, got '{self.model}'")
+        check_choice("model", self.model, ("softmax", "regression"))
         if not self.fidelity > 0:
             raise ValueError(f"fidelity must be positive, got {self.fidelity}")
         if self.model == "regression" and self.ridge == 0:
@@ -81,9 +140,9 @@ class LDLCL(SoftmaxModel):
         S = sparse_reconstruction(D, self.sparsity, self.nonnegative)
         self.mixing_ = (1.0 - self.collaboration) * np.eye(len(S)) + self.collaboration * S
         if self.model == "softmax":
-            self._minimise(CollaborationObjective(with_intercept(X), D, self.mixing_, self.ridge))
+            self._minimise(CollaborationObjective(with_ones(X), D, self.mixing_, self.ridge))
         else:
-            self._regress(with_intercept(X), D)
+            self._regress(with_ones(X), D)
         self.diagnostics_["weights_between_labels"] = int(np.count_nonzero(S))
 
     def _predict(self, X: Any) -> np.ndarray:
@@ -93,7 +152,10 @@ class LDLCL(SoftmaxModel):
         return np.maximum(P @ self.mixing_, _SMALLEST_DEGREE)
 
     def _regress(self, X: Any, D: np.ndarray) -> None:
-        """``1/2 ||Z A - D||^2 + fidelity/2 ||Z - X W||^2 + ridge/2 ||W||^2``, Z and W in turn."""
+        """Minimise over pseudo labels Z and weights W in turn, both in closed form.
+
+        The loss is ``1/2 ||Z A - D||^2 + fidelity/2 ||Z - X W||^2 + ridge/2 ||W||^2``.
+        """
         from scipy.linalg import cho_factor, cho_solve
 
         A, fidelity = self.mixing_, self.fidelity
@@ -113,7 +175,7 @@ class LDLCL(SoftmaxModel):
 
 
 def sparse_reconstruction(D: np.ndarray, sparsity: float, nonnegative: bool = False) -> np.ndarray:
-    """S with zero diagonal; column j minimises ``1/2 ||D_j - D s||^2 + penalty_j ||s||_1``.
+    """Return S with zero diagonal; column j minimises ``1/2 ||D_j - D s||^2 + penalty_j ||s||_1``.
 
     Coordinate descent on the Gram matrix, one row of S (a coordinate of every problem) at a time.
     """
@@ -139,7 +201,7 @@ def sparse_reconstruction(D: np.ndarray, sparsity: float, nonnegative: bool = Fa
 
 
 def project_to_simplex(V: np.ndarray) -> np.ndarray:
-    """The distribution nearest to each row."""
+    """Return the distribution nearest to each row."""
     descending = -np.sort(-V, axis=1)
     excess = np.cumsum(descending, axis=1) - 1.0
     counts = np.arange(1, V.shape[1] + 1)

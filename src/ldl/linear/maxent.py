@@ -7,133 +7,62 @@ from typing import Any
 
 import numpy as np
 
+from ldl._values import check_choice
 from ldl.base import LDLEstimator
-from ldl.linear._bfgs import Optimum, minimise_bfgs
+from ldl.linear._bfgs import Objective, Optimum, minimise_bfgs, minimise_lbfgs
+from ldl.linear._softmax import SoftmaxObjective, softmax_rows, with_ones
 
 _MEMORY = 20
 _DENSE_BELOW = 3000
 _GRADIENT_TOLERANCE = 1e-10
 
 
-def softmax_rows(Z: np.ndarray) -> np.ndarray:
-    """Distributions proportional to exp(Z), one per row."""
-    P = np.exp(Z - Z.max(axis=1, keepdims=True))
-    P /= P.sum(axis=1, keepdims=True)
-    return P
-
-
-def identity_start(features: int, labels: int) -> np.ndarray:
-    """The toolbox's first weights: ones on the main diagonal."""
-    return np.eye(features, labels)
-
-
-class MaxEntObjective:
-    """Loss ``-sum D ln P`` (a sum, not a mean) and its gradient, for flat label-major weights.
-
-    Everything is kept label by row, (c, n), in buffers used again and again: the maxima and sums
-    of the softmax then run along memory instead of across short rows.
-    """
-
-    def __init__(self, X: Any, D: np.ndarray, l2: float = 0.0, unpenalised: int = 0) -> None:
-        self.X = X
-        self.D = np.ascontiguousarray(D.T)
-        self.l2 = l2
-        self.penalised = X.shape[1] - unpenalised
-        """The last ``unpenalised`` columns (an intercept) are left out of the penalty."""
-        self.sparse = hasattr(X, "tocsr")
-        labels = len(self.D)
-        rows = labels if self.sparse else _rows_for_products(labels)
-        self._weights = np.zeros((rows, X.shape[1]))
-        self._products = np.zeros((rows, X.shape[0]))
-        if self.sparse:
-            self.X_transposed = X.T.tocsr()
-
-    def __call__(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
-        labels = len(self.D)
-        W = self._weights[:labels]
-        W[:] = flat.reshape(labels, -1)
-        self._multiply_weights()
-        Z = self._products[:labels]
-        Z -= Z.max(axis=0)
-        fit = np.vdot(self.D, Z)
-        P = np.exp(Z, out=Z)
-        totals = P.sum(axis=0)
-        loss = float(np.log(totals).sum() - fit)
-        P /= totals
-        P -= self.D
-        gradient = self._multiply_residuals()[:labels]
-        if self.l2:
-            penalised = W[:, : self.penalised]
-            loss += 0.5 * self.l2 * float((penalised**2).sum())
-            gradient[:, : self.penalised] += self.l2 * penalised
-        return loss, gradient.ravel()
-
-    def _multiply_weights(self) -> None:
-        if self.sparse:
-            self._products[:] = (self.X @ np.ascontiguousarray(self._weights.T)).T
-        else:
-            np.matmul(self._weights, self.X.T, out=self._products)
-
-    def _multiply_residuals(self) -> np.ndarray:
-        if self.sparse:
-            return np.ascontiguousarray(
-                (self.X_transposed @ np.ascontiguousarray(self._products.T)).T
-            )
-        return self._products @ self.X
-
-
-def _rows_for_products(labels: int) -> int:
-    """One or two rows of zeros more where that fills the last block of eight.
-
-    BLAS multiplies blocks of eight rows: with six labels the products take 22 % less time so.
-    """
-    missing = -labels % 8
-    return labels + missing if missing <= 2 else labels
-
-
 class MaximumEntropy(LDLEstimator):
-    """Prediction, shared by every way of fitting ``coef_`` (q x c) and ``intercept_`` (c)."""
+    """Base of the models P = softmax(X W + b), however their weights are found.
+
+    A subclass has the parameters ``max_iter`` and ``init``.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features_in_, n_labels_)
+        The weights W.
+    intercept_ : ndarray of shape (n_labels_,)
+        The intercept b.
+    """
 
     accepts_sparse = True
+    _starts: tuple[str, ...] = ("identity", "zeros")
+
+    max_iter: int
+    init: str
+    coef_: np.ndarray
+    intercept_: np.ndarray
 
     def _predict(self, X: Any) -> np.ndarray:
         return softmax_rows(np.asarray(X @ self.coef_) + self.intercept_)
 
-    coef_: np.ndarray
-    intercept_: np.ndarray
-
-
-@dataclass(eq=False, repr=False)
-class SABFGS(MaximumEntropy):
-    """SA-BFGS: maximum likelihood by ``lbfgs`` (20 pairs), ``dense_bfgs``, or as ``toolbox`` does.
-
-    Raw features and few iterations are what the papers ran: the number of iterations is then the
-    only regulariser, which is why ``max_iter`` matters so much.
-    """
-
-    max_iter: int = 300
-    solver: str = "lbfgs"
-    fit_intercept: bool = False
-    l2: float = 0.0
-    init: str = "identity"
-    random_state: int | None = None
-
-    def _fit(self, X: Any, D: np.ndarray) -> None:
+    def _check(self, *not_negative: str) -> None:
+        """Refuse by name what no fit could use."""
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter}")
-        if not self.l2 >= 0:
-            raise ValueError(f"l2 must not be negative, got {self.l2}")
-        if self.solver not in _SOLVERS:
-            raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, got '{self.solver}'")
-        q, c = X.shape[1], D.shape[1]
-        W = np.vstack([self._start(q, c), np.zeros((int(self.fit_intercept), c))])
-        if self.fit_intercept:
-            X = _with_ones(X)
-        objective = MaxEntObjective(X, D, self.l2, unpenalised=int(self.fit_intercept))
-        found = _SOLVERS[self.solver](objective, W.T.ravel(), self.max_iter)
+        for name in not_negative:
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        check_choice("init", self.init, self._starts)
+
+    def _start(self, features: int, labels: int) -> np.ndarray:
+        """Return the first weights; the toolbox's are ones on the main diagonal."""
+        return np.eye(features, labels) if self.init == "identity" else np.zeros((features, labels))
+
+    def _keep(self, found: Optimum) -> None:
+        """Store weights found label by label, after those of the features the intercept's, if any.
+
+        The numbers that tell how the search went become diagnostics.
+        """
+        q, c = self.n_features_in_, self.n_labels_
         W = found.x.reshape(c, -1).T
         self.coef_ = np.ascontiguousarray(W[:q])
-        self.intercept_ = W[q].copy() if self.fit_intercept else np.zeros(c)
+        self.intercept_ = W[q].copy() if len(W) > q else np.zeros(c)
         self.n_iter_ = found.iterations
         self.loss_ = found.value
         self.diagnostics_ = {
@@ -144,55 +73,130 @@ class SABFGS(MaximumEntropy):
             "stopped": found.stopped,
         }
 
-    def _start(self, q: int, c: int) -> np.ndarray:
-        if self.init == "identity":
-            return identity_start(q, c)
-        if self.init == "zeros":
-            return np.zeros((q, c))
+
+class CrossEntropy(SoftmaxObjective):
+    """Cross entropy ``-sum_ij D_ij ln P_ij``: a sum over rows, not their mean."""
+
+    def loss(self, Z: np.ndarray) -> float:
+        Z -= Z.max(axis=0)
+        fit = np.vdot(self.D, Z)
+        P = np.exp(Z, out=Z)
+        totals = P.sum(axis=0)
+        value = float(np.log(totals).sum() - fit)
+        P /= totals
+        P -= self.D
+        return value
+
+    def _sum_of_squares(self, W: np.ndarray) -> float:
+        # Another order of the sum than in the base; the last bits of penalised fits depend on it.
+        return float((W**2).sum())
+
+
+@dataclass(eq=False, repr=False)
+class SABFGS(MaximumEntropy):
+    """Maximum entropy model fitted by quasi-Newton steps (SA-BFGS, BFGS-LLD, BFGS-LDL).
+
+    The predictions are P = softmax(X W). The weights minimise a convex loss, which is the summed
+    Kullback-Leibler divergence but for a constant::
+
+        -sum_ij D_ij ln P_ij + l2 / 2 ||W||^2
+
+    The papers run it on raw features, without an intercept or a penalty. The number of iterations
+    is then all that regularises, and late stops overfit.
+
+    Parameters
+    ----------
+    max_iter : int, default=300
+        Largest number of iterations. The StructRF paper has 300; fewer overfit less.
+    solver : {'lbfgs', 'dense_bfgs', 'toolbox'}, default='lbfgs'
+        ``'lbfgs'`` keeps the last 20 steps. ``'dense_bfgs'`` keeps the whole inverse Hessian, whose
+        memory grows with the square of features times labels. ``'toolbox'`` takes the dense one
+        below 3000 weights and the other above, as the LDL toolbox does. Stopped early, they differ.
+    fit_intercept : bool, default=False
+        Adds an intercept, which is not penalised. The toolbox has none; with features that
+        have mean zero, as standardised ones do, turn it on.
+    l2 : float, default=0.0
+        Penalty on squared weights. Raise it, with standardised features and an intercept, to
+        regularise by more than an early stop.
+    init : {'identity', 'zeros', 'uniform'}, default='identity'
+        First weights: ones on the main diagonal (the toolbox), zeros, or numbers drawn from
+        [-0.1, 0.1]. Matters only for early stops.
+    random_state : int or None, default=None
+        Seed of the first weights where ``init`` is ``'uniform'``.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features_in_, n_labels_)
+        The weights W.
+    intercept_ : ndarray of shape (n_labels_,)
+        The intercept; zeros without one.
+    n_iter_ : int
+        Iterations done.
+    loss_ : float
+        Loss at the end, with its penalty.
+    diagnostics_ : dict
+        Iterations, evaluations of the loss, the loss, the largest slope, and why it stopped.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    X. Geng, "Label distribution learning", IEEE Transactions on Knowledge and Data Engineering
+    28(7), 1734-1748, 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import SABFGS
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 4))
+    >>> D = np.exp(X[:, :3])
+    >>> D /= D.sum(axis=1, keepdims=True)
+    >>> model = SABFGS(max_iter=50).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
+    """
+
+    _starts = ("identity", "zeros", "uniform")
+
+    max_iter: int = 300
+    solver: str = "lbfgs"
+    fit_intercept: bool = False
+    l2: float = 0.0
+    init: str = "identity"
+    random_state: int | None = None
+
+    def _fit(self, X: Any, D: np.ndarray) -> None:
+        self._check("l2")
+        check_choice("solver", self.solver, tuple(_SOLVERS))
+        constants = int(self.fit_intercept)
+        W = self._start(X.shape[1], D.shape[1])
+        W = np.vstack([W, np.zeros((constants, D.shape[1]))])
+        objective = CrossEntropy(with_ones(X) if constants else X, D, self.l2, constants)
+        self._keep(_SOLVERS[self.solver](objective, W.T.ravel(), self.max_iter))
+
+    def _start(self, features: int, labels: int) -> np.ndarray:
         if self.init == "uniform":
-            return np.random.default_rng(self.random_state).uniform(-0.1, 0.1, size=(q, c))
-        raise ValueError(f"init must be one of identity, zeros, uniform, got '{self.init}'")
+            generator = np.random.default_rng(self.random_state)
+            return generator.uniform(-0.1, 0.1, size=(features, labels))
+        return super()._start(features, labels)
 
 
-def _lbfgs(objective: MaxEntObjective, start: np.ndarray, max_iter: int) -> Optimum:
-    from scipy.optimize import minimize
-
-    found = minimize(
-        objective,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        options={
-            "maxiter": max_iter,
-            "maxcor": _MEMORY,
-            "gtol": _GRADIENT_TOLERANCE,
-            "ftol": 0.0,
-            "maxfun": 100 * max_iter,
-        },
-    )
-    if np.abs(found.jac).max() <= _GRADIENT_TOLERANCE:
-        stopped = "gradient"
-    else:
-        stopped = "max_iter" if found.nit >= max_iter else "descent"
-    return Optimum(found.x, float(found.fun), found.jac, found.nit, found.nfev, stopped)
+def _lbfgs(objective: Objective, start: np.ndarray, max_iter: int) -> Optimum:
+    return minimise_lbfgs(objective, start, max_iter, _GRADIENT_TOLERANCE, pairs=_MEMORY)
 
 
-def _dense_bfgs(objective: MaxEntObjective, start: np.ndarray, max_iter: int) -> Optimum:
+def _dense_bfgs(objective: Objective, start: np.ndarray, max_iter: int) -> Optimum:
     return minimise_bfgs(objective, start, max_iter, _GRADIENT_TOLERANCE)
 
 
-def _toolbox(objective: MaxEntObjective, start: np.ndarray, max_iter: int) -> Optimum:
-    """Dense below 3000 unknowns, as the toolbox's optimiser chooses."""
+def _toolbox(objective: Objective, start: np.ndarray, max_iter: int) -> Optimum:
     solve = _dense_bfgs if len(start) < _DENSE_BELOW else _lbfgs
     return solve(objective, start, max_iter)
 
 
 _SOLVERS = {"lbfgs": _lbfgs, "dense_bfgs": _dense_bfgs, "toolbox": _toolbox}
-
-
-def _with_ones(X: Any) -> Any:
-    if hasattr(X, "tocsr"):
-        from scipy.sparse import csr_array, hstack
-
-        return hstack([X, csr_array(np.ones((X.shape[0], 1)))], format="csr")
-    return np.column_stack([X, np.ones(len(X))])

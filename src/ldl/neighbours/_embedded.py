@@ -1,40 +1,40 @@
-"""Nearest neighbours in an embedding, with the grid inside the estimator.
+"""Nearest neighbours in an embedding, with the grid search inside the estimator.
 
-Every parameter that names a candidate (the embedding's own, ``u`` and ``n_neighbors``) takes a
-value or a list. With a list, ``fit`` holds out ``validation_share`` of its own training rows, tries
-every combination, takes the best by ``select_by`` and fits it again on all rows: nested selection,
-with no row from outside. Hold-outs are repeated until ``validation_rows`` rows have been scored,
-for a ninth of a small data set tells a thousand candidates apart by chance.
+``u``, ``n_neighbors`` and every parameter in ``searched`` take a value or a list. With a list,
+``fit`` holds out ``validation_share`` of its own training rows, tries every combination, takes the
+best by ``select_by`` and fits it again on all rows: nested selection, with no row from outside.
+Hold-outs are repeated until ``validation_rows`` rows have been scored, for a ninth of a small data
+set tells a thousand candidates apart by chance.
 
-It is what a ``grid`` in the YAML does, candidate by candidate, but here the candidates share what
-they have in common: one neighbour search for all graphs, one eigenproblem for all dimensions, one
-search in the embedding for all numbers of neighbours. MSLP's grid has 1080 candidates, 36
-eigenproblems and 360 searches.
+A grid search around the estimator would find the same, candidate by candidate. Here the candidates
+share what they have in common: one neighbour search for all graphs, one eigenproblem for all
+dimensions, one search in the embedding for all numbers of neighbours. MSLP's grid has 1080
+candidates, 36 eigenproblems and 360 searches.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ldl import metrics
+from ldl._holdouts import first_best, holdouts
+from ldl._values import as_list, check_choice, check_counts, check_values
 from ldl.base import LDLEstimator
 from ldl.neighbours._spectral import Coordinates
 from ldl.neighbours.knn import AAKNN
 
 Candidate = dict[str, Any]
-
-_EQUAL = 1e-12
+"""A value for each parameter that is searched."""
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """Directions in coordinates of the features, the first the best."""
+    """Directions in coordinates of the features, the best first."""
 
     coordinates: Coordinates
     directions: np.ndarray
@@ -43,32 +43,38 @@ class Embedding:
         return self.coordinates.transform(X) @ self.directions
 
 
+@dataclass(eq=False, repr=False)
 class EmbeddedKNN(LDLEstimator):
-    """Base class: a subclass gives coordinates and, for each candidate, directions in them.
+    """Base of AA-kNN in an embedding.
 
-    ``u`` is the dimension of the embedding as a share of the number of features, capped at the
-    number of directions there are; ``n_neighbors`` is capped at the number of training rows.
+    A subclass gives coordinates and, for each candidate, directions in them. Its own parameters
+    follow ``u`` and ``n_neighbors``; those of the search stand last, by keyword only.
     """
 
     searched: ClassVar[tuple[str, ...]] = ()
     """Parameters that decide the directions, the first varying slowest."""
 
-    u: Any
-    n_neighbors: Any
-    validation_share: float
-    validation_rows: int
-    select_by: str
-    random_state: int | None
+    u: float | Sequence[float] = 0.3
+    n_neighbors: int | Sequence[int] = 5
+    _: KW_ONLY
+    validation_share: float = 1 / 9
+    validation_rows: int = 200
+    select_by: str = "kl"
+    random_state: int | None = None
 
     # ------------------------------------------------------------------ to be written by methods
 
     def _coordinates(self, X: np.ndarray) -> Coordinates:
+        """Fit the coordinates to training rows."""
         raise NotImplementedError
 
     def _directions(
         self, X: np.ndarray, Z: np.ndarray, D: np.ndarray, grid: dict[str, list[Any]]
     ) -> Iterator[np.ndarray]:
-        """Directions for every combination of ``searched``, in the order of ``combinations``."""
+        """Yield directions for every combination of ``searched``, in the order of ``combinations``.
+
+        ``Z`` holds the training rows X in their coordinates, ``grid`` the values of ``searched``.
+        """
         raise NotImplementedError
 
     # ------------------------------------------------------------------ fit and predict
@@ -85,6 +91,7 @@ class EmbeddedKNN(LDLEstimator):
         self.diagnostics_ |= {f"chosen_{name}": self.chosen_[name] for name in grid}
 
     def _choose(self, X: np.ndarray, D: np.ndarray, tried: list[Candidate]) -> None:
+        """Set ``chosen_`` to the candidate with the best mean score over the hold-outs."""
         scores = np.zeros(len(tried))
         splits = holdouts(len(X), self.validation_share, self.validation_rows, self.random_state)
         for fitting, held in splits:
@@ -103,7 +110,7 @@ class EmbeddedKNN(LDLEstimator):
     def grid_predictions(
         self, X: np.ndarray, D: np.ndarray, T: np.ndarray
     ) -> Iterator[tuple[Candidate, np.ndarray]]:
-        """What every candidate, fitted on X and D, predicts for the rows of T."""
+        """Yield every candidate with what it predicts for the rows of T, fitted on X and D."""
         grid = self._grid()
         own = {name: grid[name] for name in self.searched}
         neighbours = [min(k, len(X)) for k in grid["n_neighbors"]]
@@ -123,6 +130,7 @@ class EmbeddedKNN(LDLEstimator):
                     yield {**chosen, "u": u, "n_neighbors": k}, P
 
     def _fit_one(self, X: np.ndarray, D: np.ndarray, chosen: Candidate) -> None:
+        """Fit a single candidate on all rows."""
         coordinates = self._coordinates(X)
         Z = coordinates.transform(X)
         own = {name: [chosen[name]] for name in self.searched}
@@ -134,20 +142,45 @@ class EmbeddedKNN(LDLEstimator):
         self.diagnostics_ |= {"dimension": size, "rank": int(directions.shape[1])}
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
-        return self.knn_.predict(self.transform(X))
+        return self.knn_.predict(self.embedding_.transform(X))
 
-    def transform(self, X: np.ndarray) -> np.ndarray:
-        """The rows of X in the embedding."""
-        return self.embedding_.transform(np.asarray(X, dtype=np.float64))
+    def transform(self, X: Any) -> np.ndarray:
+        """Return rows in the embedding.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features, in the order that ``fit`` saw.
+
+        Returns
+        -------
+        ndarray of shape (rows, dimensions)
+            Coordinates in the embedding, the best direction first.
+        """
+        return self.embedding_.transform(self._checked(X))
+
+    def fit_transform(self, X: Any, D: Any) -> np.ndarray:
+        """Fit, then return the training rows in the embedding.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features.
+        D : array-like of shape (rows, labels)
+            Label distributions.
+
+        Returns
+        -------
+        ndarray of shape (rows, dimensions)
+            Coordinates in the embedding, the best direction first.
+        """
+        return self.fit(X, D).transform(X)
 
     # ------------------------------------------------------------------ settings
 
     def _grid(self) -> dict[str, list[Any]]:
-        """Every searched parameter with its values, checked."""
-        if self.select_by not in metrics.BETTER:
-            raise ValueError(
-                f"select_by must be one of {', '.join(metrics.BETTER)}, got '{self.select_by}'"
-            )
+        """Check the parameters; return those that are searched, with their values."""
+        check_choice("select_by", self.select_by, tuple(metrics.BETTER))
         if not 0 < self.validation_share < 1:
             raise ValueError(
                 f"validation_share must lie between 0 and 1, got {self.validation_share}"
@@ -166,57 +199,17 @@ class EmbeddedKNN(LDLEstimator):
 
 
 def combinations(grid: dict[str, list[Any]]) -> list[Candidate]:
-    """Every combination, the last key varying fastest."""
+    """Return every combination of the values, the last key varying fastest."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
-def first_best(scores: np.ndarray, lower_is_better: bool) -> int:
-    """The first of the best; what differs in the last digits only counts as equal."""
-    losses = scores if lower_is_better else -scores
-    return int(np.argmax(losses <= losses.min() + _EQUAL * np.abs(losses).max()))
-
-
-def holdouts(
-    n: int, share: float, rows: int, random_state: int | None
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Random splits into rows to fit and rows to score: as many as score ``rows`` rows in all."""
-    generator = np.random.default_rng(random_state)
-    held = min(max(1, round(n * share)), n - 1)
-    orders = [generator.permutation(n) for _ in range(math.ceil(rows / held))]
-    return [(np.sort(order[held:]), np.sort(order[:held])) for order in orders]
-
-
 def dimension(u: float, features: int, available: int) -> int:
-    """round(u features), at least 1 and at most what is there."""
+    """Return ``u * features``, rounded, at least 1 and at most the directions available."""
     return min(max(1, round(u * features)), max(1, available))
 
 
 def _leading(columns: np.ndarray, size: int) -> np.ndarray:
-    """The first columns; a column of zeros, the same place for all, where there are none."""
+    """Return the first columns, or a column of zeros where there are none."""
     if columns.shape[1] == 0:
         return np.zeros((len(columns), 1))
     return columns[:, :size]
-
-
-def as_list(name: str, value: Any) -> list[Any]:
-    values = list(value) if isinstance(value, (list, tuple)) else [value]
-    if not values:
-        raise ValueError(f"{name} is an empty list")
-    return values
-
-
-def check_values(name: str, values: list[Any], accept: Any, rule: str) -> None:
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-            raise ValueError(f"{name} must be a number or a list of numbers, got {value!r}")
-        if not accept(value):
-            raise ValueError(f"{name} must {rule}, got {value}")
-
-
-def check_counts(name: str, values: list[Any]) -> None:
-    check_values(name, values, lambda k: k == int(k) and k >= 1, "be a whole number from 1")
-
-
-def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got '{value}'")

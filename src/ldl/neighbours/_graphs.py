@@ -1,4 +1,7 @@
-"""Neighbour graphs on training rows: sparse, symmetric, with zero diagonals."""
+"""Neighbour graphs on training rows, and weights that rebuild rows from their neighbours.
+
+Graphs are sparse and symmetric, with zero diagonals.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ from ldl.neighbours.knn import AAKNN
 
 _BLOCK_BYTES = 32 * 2**20
 _NPE_RIDGE = 1e-3
+"""Share of a Gram matrix's trace that is added to its diagonal."""
 
 
 def nearest_others(X: np.ndarray, count: int) -> np.ndarray:
-    """Indices of the ``count`` nearest other rows, nearest first, ties by index."""
+    """Return the places of the ``count`` nearest other rows, nearest first, ties by place."""
     n = len(X)
     count = min(count, n - 1)
     anyone = np.zeros((n, 2))
@@ -27,7 +31,7 @@ def nearest_others(X: np.ndarray, count: int) -> np.ndarray:
 
 
 def squared_lengths(points: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Squared distance of each pair, by differences."""
+    """Return the squared distance of each pair of points, by differences."""
     lengths = np.empty(len(rows))
     step = max(1, _BLOCK_BYTES // (8 * points.shape[1]))
     for start in range(0, len(rows), step):
@@ -38,7 +42,7 @@ def squared_lengths(points: np.ndarray, rows: np.ndarray, columns: np.ndarray) -
 
 
 def either_way(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
-    """Pattern of the pairs (i, j) with i chosen by j or j chosen by i."""
+    """Return ones at the pairs (i, j) where i is chosen by j or j by i."""
     from scipy.sparse import csr_matrix
 
     chosen = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, n))
@@ -49,9 +53,9 @@ def either_way(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
 
 
 def heat_weights(pattern: Any, points: np.ndarray) -> Any:
-    """exp(-distance^2 / width) on the pairs; the width is the mean squared distance of the pairs.
+    """Return exp(-distance^2 / width) at the pairs, width being their mean squared distance.
 
-    Pairs that all coincide weigh 1.
+    Where all pairs coincide each weighs 1. In the MSLP paper this is Eq. (2).
     """
     weights = pattern.copy()
     pairs = weights.tocoo()
@@ -62,11 +66,12 @@ def heat_weights(pattern: Any, points: np.ndarray) -> Any:
 
 
 def degrees(weights: Any) -> np.ndarray:
+    """Sum the weights of each row."""
     return np.asarray(weights.sum(axis=1)).ravel()
 
 
 def neighbour_graph(order: np.ndarray, points: np.ndarray) -> Any:
-    """Heat weights between rows of which either has the other in its list ``order``."""
+    """Return heat weights between rows of which either has the other in its list ``order``."""
     rows = np.repeat(np.arange(len(order)), order.shape[1])
     return heat_weights(either_way(len(order), rows, order.ravel()), points)
 
@@ -76,13 +81,14 @@ def neighbour_graph(order: np.ndarray, points: np.ndarray) -> Any:
 
 @dataclass(frozen=True)
 class Neighbourhoods:
-    """Per row: feature neighbours, and label distances to them, both nearest in features first."""
+    """Neighbours of each row in the features, nearest first, and label distances to them."""
 
     order: np.ndarray
     label_lengths: np.ndarray
 
 
 def neighbourhoods(X: np.ndarray, D: np.ndarray, count: int) -> Neighbourhoods:
+    """Find the ``count`` nearest other rows in the features, with their label distances."""
     order = nearest_others(X, count)
     rows = np.repeat(np.arange(len(order)), order.shape[1])
     lengths = squared_lengths(D, rows, order.ravel())
@@ -92,11 +98,12 @@ def neighbourhoods(X: np.ndarray, D: np.ndarray, count: int) -> Neighbourhoods:
 def label_neighbours(
     near: Neighbourhoods, k_plus: int, alpha: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions in ``near.order``: attracted ones (n x k), repelled rows and their positions.
+    """Return the places in ``near.order`` that attract each row, and pairs (row, place) that repel.
 
-    Among the alpha k_plus nearest in features: the k_plus nearest in labels attract; those that
-    are among the k_plus nearest in features and the k_plus farthest in labels repel. Of equal
-    label distances the nearer in features counts as nearer.
+    Among the ``alpha * k_plus`` rows nearest in features the ``k_plus`` nearest in labels attract,
+    Eq. (5) of the MSLP paper. Those that are among the ``k_plus`` nearest in features and among the
+    ``k_plus`` farthest in labels repel, Eq. (6). Of equal label distances that of the row nearer in
+    features counts as smaller.
     """
     count = min(alpha * k_plus, near.order.shape[1])
     by_label = np.argsort(near.label_lengths[:, :count], axis=1, kind="stable")
@@ -109,7 +116,7 @@ def label_neighbours(
 def multi_scale_graphs(
     near: Neighbourhoods, D: np.ndarray, k_plus: int, alpha: int
 ) -> tuple[Any, Any]:
-    """MSLP's graphs: heat weights of label neighbours, ones between hetero-neighbours."""
+    """Return MSLP's graphs W+, heat weights of attraction, and W-, ones where rows repel."""
     attracted, rows, positions = label_neighbours(near, k_plus, alpha)
     n = len(D)
     friends = np.take_along_axis(near.order, attracted, axis=1)
@@ -121,7 +128,7 @@ def multi_scale_graphs(
 
 
 def reconstruction_weights(X: np.ndarray, order: np.ndarray) -> Any:
-    """Each row as an affine combination of its neighbours: row i of the result sums to 1.
+    """Return the weights that rebuild each row best from its neighbours; they sum to 1.
 
     The Gram matrix of the differences gets a thousandth of its trace on the diagonal.
     """

@@ -1,4 +1,4 @@
-"""Coordinates (principal axes, rbf kernel) and generalised eigenproblems of the embeddings."""
+"""Coordinates (features, principal axes, axes of a kernel) and generalised eigenproblems."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from typing import Protocol
 
 import numpy as np
 
+from ldl._distances import mean_distance, rbf
+
+# Importers of this module may still look for it here.
+from ldl._distances import squared_distances as squared_distances
+
 _SMALLEST_SHARE = 1e-10
 """Eigenvalues below this share of the largest count as zero."""
-_BLOCK_ROWS = 512
+_RIDGE = 1e-6
+"""Share of the mean eigenvalue that ``singular='ridge'`` adds."""
 
 
 class Coordinates(Protocol):
@@ -39,10 +45,10 @@ class PrincipalAxes:
 
 
 class KernelAxes:
-    """The same in the space of an rbf kernel, whose width is the mean distance of the rows.
+    """Principal axes in the space of an rbf kernel, whose width is the mean distance of the rows.
 
-    Inner products of these coordinates are the centred Gram matrix, so that a method that is
-    linear in them is its own kernel version.
+    Inner products of these coordinates make up the centred Gram matrix. A method that is linear in
+    the coordinates is thereby extended to its kernel version.
     """
 
     def __init__(self, X: np.ndarray) -> None:
@@ -67,63 +73,33 @@ class KernelAxes:
         return rbf(X, self.X, self.width)
 
 
-def rbf(A: np.ndarray, B: np.ndarray, width: float) -> np.ndarray:
-    """exp(-distance^2 / (2 width^2)); ones where the width is zero, for then all rows are equal."""
-    if width == 0:
-        return np.ones((len(A), len(B)))
-    return np.exp(squared_distances(A, B) / (-2.0 * width**2))
-
-
-def mean_distance(X: np.ndarray) -> float:
-    """Mean Euclidean distance over the pairs of different rows."""
-    n = len(X)
-    if n < 2:
-        return 0.0
-    total = 0.0
-    for start in range(0, n, _BLOCK_ROWS):
-        apart = np.sqrt(squared_distances(X[start : start + _BLOCK_ROWS], X))
-        # A row's distance to itself is 0, not the root of a rounding error.
-        rows = np.arange(len(apart))
-        apart[rows, start + rows] = 0.0
-        total += float(apart.sum())
-    return total / (n * (n - 1))
-
-
-def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Of every row of A to every row of B, up to rounding."""
-    squares = A @ B.T
-    squares *= -2.0
-    squares += np.einsum("ij,ij->i", A, A)[:, None]
-    squares += np.einsum("ij,ij->i", B, B)
-    return np.maximum(squares, 0.0, out=squares)
-
-
 class Metric:
-    """``B`` of A v = eta B v, made ready once for many ``A``.
+    """The right side of A v = eta B v, prepared once for many A.
 
-    B is often singular (fewer rows than features). ``project`` solves on the range of B, ``ridge``
-    adds a millionth of its mean eigenvalue. ``basis`` is T with T' B T = I.
+    B is often singular, as with fewer rows than features. ``'project'`` solves on the range of B,
+    ``'ridge'`` adds a millionth of its mean eigenvalue. ``basis`` is T with T' B T = I.
     """
 
     def __init__(self, B: np.ndarray, singular: str = "project") -> None:
         values, vectors = np.linalg.eigh(B)
         if singular == "ridge":
-            values = np.maximum(values, 0.0) + 1e-6 * float(np.trace(B)) / len(B)
+            values = np.maximum(values, 0.0) + _RIDGE * float(np.trace(B)) / len(B)
         kept = values > max(_SMALLEST_SHARE * values.max(initial=0.0), 0.0)
         self.basis = vectors[:, kept] / np.sqrt(values[kept])
         self.unit: np.ndarray = np.diag(1.0 / values[kept])
-        """T' T: what the unit matrix is in this basis."""
+        """T' T, the unit matrix in this basis."""
 
     @property
     def rank(self) -> int:
+        """Number of eigenvalues of B that do not count as zero."""
         return int(self.basis.shape[1])
 
     def project(self, A: np.ndarray) -> np.ndarray:
-        """T' A T."""
+        """Return T' A T."""
         return self.basis.T @ A @ self.basis
 
     def smallest_first(self, projected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """All eta, ascending, and their v as columns, for an A given as T' A T."""
+        """Return all eta, ascending, and their v as columns; A is given as T' A T."""
         if self.rank == 0:
             return np.zeros(0), np.zeros((len(self.basis), 0))
         values, vectors = np.linalg.eigh((projected + projected.T) / 2)
@@ -131,14 +107,14 @@ class Metric:
 
 
 def scaled_directions(V: np.ndarray, normalisation: str) -> np.ndarray:
-    """``metric`` leaves V' B V = I, ``unit`` makes every column one long."""
+    """Leave V' B V = I (``'metric'``), or divide every column by its length (``'unit'``)."""
     if normalisation == "metric":
         return V
     return V / np.linalg.norm(V, axis=0)
 
 
 def enough_axes(Z: np.ndarray, keep: float) -> int:
-    """Number of leading columns that hold at least the share ``keep`` of the squares of Z."""
+    """Count the leading columns that hold at least the share ``keep`` of the squares of Z."""
     held = np.cumsum(np.einsum("ij,ij->j", Z, Z))
     if keep >= 1 or len(held) == 0:
         return len(held)
@@ -146,5 +122,5 @@ def enough_axes(Z: np.ndarray, keep: float) -> int:
 
 
 def _rounding(values: np.ndarray) -> float:
-    """Below this a sum of squares is nothing but rounding errors of ``values``."""
+    """Return the sum of squares up to which there is nothing but rounding errors of ``values``."""
     return float(values.size * (np.finfo(float).eps * np.abs(values).max()) ** 2)

@@ -2,24 +2,20 @@
 
 Rows are centred and turned to their principal axes first (for ``kernel='rbf'``, to those of the
 kernel's space), which changes no distance; the methods are linear in these coordinates. LPP and
-NPE build their neighbour graphs on the features themselves. How a list of values is searched: see
-``_embedded``.
+NPE build their neighbour graphs on the features themselves. The search among lists of values is
+that of ``_embedded``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ldl.neighbours._embedded import (
-    EmbeddedKNN,
-    check_choice,
-    check_counts,
-    check_values,
-)
+from ldl._values import check_choice, check_counts, check_values
+from ldl.neighbours._embedded import EmbeddedKNN
 from ldl.neighbours._graphs import (
     degrees,
     nearest_others,
@@ -39,10 +35,11 @@ _LABEL_RIDGE = 1e-8
 """Share of the mean label variance added to Cyy, which is singular: label rows sum to one."""
 
 
+@dataclass(eq=False, repr=False)
 class AxesKNN(EmbeddedKNN):
-    """Coordinates shared by the four methods."""
+    """Base of the four methods: coordinates along principal axes."""
 
-    kernel: str
+    kernel: str = "linear"
 
     def _coordinates(self, X: np.ndarray) -> Coordinates:
         return KernelAxes(X) if self.kernel == "rbf" else PrincipalAxes(X)
@@ -54,15 +51,68 @@ class AxesKNN(EmbeddedKNN):
 
 @dataclass(eq=False, repr=False)
 class PCAKNN(AxesKNN):
-    """The directions of largest variance."""
+    """AA-kNN on the directions of largest variance (PCA).
 
-    u: Any = 0.3
-    n_neighbors: Any = 5
-    kernel: str = "linear"
-    validation_share: float = 1 / 9
-    validation_rows: int = 200
-    select_by: str = "kl"
-    random_state: int | None = None
+    Rows are centred, turned to their principal axes, and the first ``u * features`` axes are kept;
+    then the labels of the nearest training rows are averaged. A parameter given as a list is chosen
+    on rows held out of the training rows.
+
+    Parameters
+    ----------
+    u : float or list of float, default=0.3
+        Dimension of the embedding as a share of the number of features, above 0 and at most 1;
+        there are never more dimensions than directions.
+    n_neighbors : int or list of int, default=5
+        Number of neighbours in the embedding whose labels are averaged, at most the number of
+        training rows.
+    kernel : {'linear', 'rbf'}, default='linear'
+        ``'rbf'`` embeds the space of a Gaussian kernel whose width is the mean distance of the
+        training rows, ``'linear'`` that of the features.
+    validation_share : float, default=1/9
+        Share of the training rows in a hold-out; used where there is more than one candidate.
+    validation_rows : int, default=200
+        Hold-outs are repeated until that many rows have been scored.
+    select_by : str, default='kl'
+        Measure of ``ldl.metrics`` by which a candidate is chosen.
+    random_state : int or None, default=None
+        Seed of the hold-outs.
+
+    Attributes
+    ----------
+    chosen_ : dict
+        Chosen value of each parameter that takes a list.
+    tried_ : list of (dict, float)
+        Candidates with their mean scores over the hold-outs; empty where there was no choice.
+    embedding_ : Embedding
+        Coordinates and the ``directions`` in them.
+    knn_ : AAKNN
+        Nearest neighbours in the embedding.
+    diagnostics_ : dict
+        Number of candidates, chosen values, dimension, and rank (the number of directions).
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    I. T. Jolliffe, "Principal component analysis", Springer, 1986.
+
+    C.-L. Peng, A. Tao and X. Geng, "Label embedding based on multi-scale locality preservation",
+    IJCAI, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import PCAKNN
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = PCAKNN(u=0.5).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape, model.transform(X[40:]).shape
+    ((20, 3), (20, 2))
+    """
 
     def _directions(
         self, X: np.ndarray, Z: np.ndarray, D: np.ndarray, grid: dict[str, list[Any]]
@@ -72,23 +122,13 @@ class PCAKNN(AxesKNN):
 
 @dataclass(eq=False, repr=False)
 class _GraphKNN(AxesKNN):
-    """LPP and NPE: a neighbour graph, and the smallest eigenvalues on leading principal axes.
-
-    ``pca_keep`` is the share of the variance that these axes hold at least.
-    """
+    """Base of LPP and NPE: smallest eigenvalues of a problem that a neighbour graph poses."""
 
     searched = ("pca_keep", "graph_neighbors")
 
-    pca_keep: Any = 0.98
-    graph_neighbors: Any = 5
-    u: Any = 0.3
-    n_neighbors: Any = 5
-    kernel: str = "linear"
+    pca_keep: float | Sequence[float] = 0.98
+    graph_neighbors: int | Sequence[int] = 5
     normalisation: str = "metric"
-    validation_share: float = 1 / 9
-    validation_rows: int = 200
-    select_by: str = "kl"
-    random_state: int | None = None
 
     def _directions(
         self, X: np.ndarray, Z: np.ndarray, D: np.ndarray, grid: dict[str, list[Any]]
@@ -107,7 +147,7 @@ class _GraphKNN(AxesKNN):
     def _problem(
         self, X: np.ndarray, Z: np.ndarray, order: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A and B of A v = eta B v."""
+        """Return A and B of A v = eta B v; Z holds rows X in coordinates, ``order`` neighbours."""
         raise NotImplementedError
 
     def _grid(self) -> dict[str, list[Any]]:
@@ -119,7 +159,79 @@ class _GraphKNN(AxesKNN):
 
 
 class LPPKNN(_GraphKNN):
-    """Locality preserving projections: neighbours stay neighbours."""
+    """AA-kNN after locality preserving projections (LPP): neighbours stay neighbours.
+
+    W holds heat weights exp(-distance^2 / width) between rows of which either is among the nearest
+    of the other, width being their mean squared distance, and G the sums of its rows on its
+    diagonal. The directions solve ``Z' (G - W) Z v = eta Z' G Z v``, smallest eta first, where Z
+    holds the rows along their principal axes. A parameter given as a list is chosen on rows held
+    out of the training rows.
+
+    Parameters
+    ----------
+    u : float or list of float, default=0.3
+        Dimension of the embedding as a share of the number of features, above 0 and at most 1;
+        there are never more dimensions than directions.
+    n_neighbors : int or list of int, default=5
+        Number of neighbours in the embedding whose labels are averaged, at most the number of
+        training rows.
+    kernel : {'linear', 'rbf'}, default='linear'
+        ``'rbf'`` embeds the space of a Gaussian kernel whose width is the mean distance of the
+        training rows, ``'linear'`` that of the features.
+    pca_keep : float or list of float, default=0.98
+        Directions are sought on the leading principal axes that hold at least this share of the
+        variance, above 0 and at most 1.
+    graph_neighbors : int or list of int, default=5
+        Number of neighbours of each row in the graph.
+    normalisation : {'metric', 'unit'}, default='metric'
+        ``'metric'`` scales the directions v such that v' B v = 1, ``'unit'`` to length one.
+    validation_share : float, default=1/9
+        Share of the training rows in a hold-out; used where there is more than one candidate.
+    validation_rows : int, default=200
+        Hold-outs are repeated until that many rows have been scored.
+    select_by : str, default='kl'
+        Measure of ``ldl.metrics`` by which a candidate is chosen.
+    random_state : int or None, default=None
+        Seed of the hold-outs.
+
+    Attributes
+    ----------
+    chosen_ : dict
+        Chosen value of each parameter that takes a list.
+    tried_ : list of (dict, float)
+        Candidates with their mean scores over the hold-outs; empty where there was no choice.
+    embedding_ : Embedding
+        Coordinates and the ``directions`` in them.
+    knn_ : AAKNN
+        Nearest neighbours in the embedding.
+    diagnostics_ : dict
+        Number of candidates, chosen values, dimension, and rank (the number of directions).
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    X. He and P. Niyogi, "Locality preserving projections", NIPS, 153-160, 2003.
+
+    C.-L. Peng, A. Tao and X. Geng, "Label embedding based on multi-scale locality preservation",
+    IJCAI, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import LPPKNN
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = LPPKNN(u=[0.2, 0.4], random_state=0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
+    >>> model.chosen_["u"]
+    0.2
+    """
 
     def _problem(
         self, X: np.ndarray, Z: np.ndarray, order: np.ndarray
@@ -128,7 +240,77 @@ class LPPKNN(_GraphKNN):
 
 
 class NPEKNN(_GraphKNN):
-    """Neighbourhood preserving embedding: rows stay the same combination of their neighbours."""
+    """AA-kNN after neighbourhood preserving embedding (NPE).
+
+    Each row of X is rebuilt from its neighbours with weights that sum to one, a row of W. Rows
+    should stay the same combination of their neighbours: the directions solve
+    ``Z' (I - W)' (I - W) Z v = eta Z' Z v``, smallest eta first, where Z holds the rows along their
+    principal axes. A parameter given as a list is chosen on rows held out of the training rows.
+
+    Parameters
+    ----------
+    u : float or list of float, default=0.3
+        Dimension of the embedding as a share of the number of features, above 0 and at most 1;
+        there are never more dimensions than directions.
+    n_neighbors : int or list of int, default=5
+        Number of neighbours in the embedding whose labels are averaged, at most the number of
+        training rows.
+    kernel : {'linear', 'rbf'}, default='linear'
+        ``'rbf'`` embeds the space of a Gaussian kernel whose width is the mean distance of the
+        training rows, ``'linear'`` that of the features.
+    pca_keep : float or list of float, default=0.98
+        Directions are sought on the leading principal axes that hold at least this share of the
+        variance, above 0 and at most 1.
+    graph_neighbors : int or list of int, default=5
+        Number of neighbours of each row in the graph.
+    normalisation : {'metric', 'unit'}, default='metric'
+        ``'metric'`` scales the directions v such that v' B v = 1, ``'unit'`` to length one.
+    validation_share : float, default=1/9
+        Share of the training rows in a hold-out; used where there is more than one candidate.
+    validation_rows : int, default=200
+        Hold-outs are repeated until that many rows have been scored.
+    select_by : str, default='kl'
+        Measure of ``ldl.metrics`` by which a candidate is chosen.
+    random_state : int or None, default=None
+        Seed of the hold-outs.
+
+    Attributes
+    ----------
+    chosen_ : dict
+        Chosen value of each parameter that takes a list.
+    tried_ : list of (dict, float)
+        Candidates with their mean scores over the hold-outs; empty where there was no choice.
+    embedding_ : Embedding
+        Coordinates and the ``directions`` in them.
+    knn_ : AAKNN
+        Nearest neighbours in the embedding.
+    diagnostics_ : dict
+        Number of candidates, chosen values, dimension, and rank (the number of directions).
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    X. He, D. Cai, S. Yan and H.-J. Zhang, "Neighborhood preserving embedding", ICCV, 1208-1213,
+    2005.
+
+    C.-L. Peng, A. Tao and X. Geng, "Label embedding based on multi-scale locality preservation",
+    IJCAI, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import NPEKNN
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = NPEKNN(u=0.4).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape, model.transform(X[40:]).shape
+    ((20, 3), (20, 2))
+    """
 
     def _problem(
         self, X: np.ndarray, Z: np.ndarray, order: np.ndarray
@@ -139,21 +321,78 @@ class NPEKNN(_GraphKNN):
 
 @dataclass(eq=False, repr=False)
 class CCAKNN(AxesKNN):
-    """Directions most correlated with some combination of the labels: at most labels - 1.
+    """AA-kNN on the directions most correlated with the labels (CCA).
 
-    ``ridge`` is added to the covariance of the features as a share of its trace.
+    Directions v solve ``Cxy Cyy^-1 Cyx v = rho^2 (Cxx + r I) v``, largest correlation rho first,
+    where C are covariances of features x and labels y. Label rows sum to one, so that there are at
+    most ``labels - 1`` directions. A parameter given as a list is chosen on rows held out of the
+    training rows.
+
+    Parameters
+    ----------
+    u : float or list of float, default=1.0
+        Dimension of the embedding as a share of the number of features, above 0 and at most 1;
+        there are never more dimensions than directions.
+    n_neighbors : int or list of int, default=5
+        Number of neighbours in the embedding whose labels are averaged, at most the number of
+        training rows.
+    kernel : {'linear', 'rbf'}, default='linear'
+        ``'rbf'`` embeds the space of a Gaussian kernel whose width is the mean distance of the
+        training rows, ``'linear'`` that of the features.
+    ridge : float or list of float, default=0.001
+        Regularisation r as a share of the trace of Cxx. Scores depend on it strongly: search a list
+        such as ``[1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]``.
+    validation_share : float, default=1/9
+        Share of the training rows in a hold-out; used where there is more than one candidate.
+    validation_rows : int, default=200
+        Hold-outs are repeated until that many rows have been scored.
+    select_by : str, default='kl'
+        Measure of ``ldl.metrics`` by which a candidate is chosen.
+    random_state : int or None, default=None
+        Seed of the hold-outs.
+
+    Attributes
+    ----------
+    chosen_ : dict
+        Chosen value of each parameter that takes a list.
+    tried_ : list of (dict, float)
+        Candidates with their mean scores over the hold-outs; empty where there was no choice.
+    embedding_ : Embedding
+        Coordinates and the ``directions`` in them.
+    knn_ : AAKNN
+        Nearest neighbours in the embedding.
+    diagnostics_ : dict
+        Number of candidates, chosen values, dimension, and rank (the number of directions).
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    D. R. Hardoon, S. Szedmak and J. Shawe-Taylor, "Canonical correlation analysis: an overview with
+    application to learning methods", Neural Computation 16(12), 2639-2664, 2004.
+
+    C.-L. Peng, A. Tao and X. Geng, "Label embedding based on multi-scale locality preservation",
+    IJCAI, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import CCAKNN
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = CCAKNN(ridge=[1e-4, 1e-2], random_state=0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape, model.transform(X[40:]).shape
+    ((20, 3), (20, 2))
     """
 
     searched = ("ridge",)
 
-    ridge: Any = 1e-3
-    u: Any = 1.0
-    n_neighbors: Any = 5
-    kernel: str = "linear"
-    validation_share: float = 1 / 9
-    validation_rows: int = 200
-    select_by: str = "kl"
-    random_state: int | None = None
+    u: float | Sequence[float] = 1.0
+    ridge: float | Sequence[float] = 1e-3
 
     def _directions(
         self, X: np.ndarray, Z: np.ndarray, D: np.ndarray, grid: dict[str, list[Any]]
@@ -168,7 +407,7 @@ class CCAKNN(AxesKNN):
 
 
 def lpp_problem(Z: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Z' L Z and Z' diag(degrees) Z."""
+    """Return Z' (G - W) Z and Z' G Z, where G holds the sums of the rows of W on its diagonal."""
     scaled = degrees(weights)[:, None] * Z
     return Z.T @ (scaled - weights @ Z), Z.T @ scaled
 
@@ -176,7 +415,7 @@ def lpp_problem(Z: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
 def canonical_directions(
     Z: np.ndarray, D: np.ndarray, ridge: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Directions as columns, V' (Cxx + r I) V = I, and the correlations, largest first.
+    """Return directions as columns, with V' (Cxx + r I) V = I, and correlations, largest first.
 
     Z holds centred rows along their principal axes, so that Cxx is diagonal.
     """

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ldl._distances import squared_norms
 from ldl.base import LDLEstimator
 
 _BLOCK_BYTES = 32 * 2**20
@@ -16,9 +17,50 @@ _SPARE = 8
 
 @dataclass(eq=False, repr=False)
 class AAKNN(LDLEstimator):
-    """Mean of the labels of the ``n_neighbors`` rows nearest in Euclidean distance.
+    """Mean label distribution of the nearest training rows (AA-kNN).
 
-    Rows at the same distance are taken in the order of the training data.
+    Algorithm adaptation: the prediction is the mean of D over the ``n_neighbors`` training rows
+    nearest in Euclidean distance. Of rows at the same distance those that come first in the
+    training data are taken. Features on large scales dominate the distance; scale them if they
+    should not.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        Number of neighbours, at most the number of training rows. More of them smooth the
+        prediction.
+
+    Attributes
+    ----------
+    X_ : ndarray or CSR matrix of shape (rows, n_features_in_)
+        Copy of the training features.
+    D_ : ndarray of shape (rows, n_labels_)
+        Label distributions of the training rows.
+    squares_ : ndarray of shape (rows,)
+        Squared lengths of the training rows.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    X. Geng, "Label distribution learning", IEEE Transactions on Knowledge and Data Engineering
+    28(7), 1734-1748, 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import AAKNN
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = AAKNN(n_neighbors=10).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
+    >>> model.kneighbors(X[:3])[:, 0]
+    array([0, 1, 2])
     """
 
     accepts_sparse = True
@@ -34,13 +76,28 @@ class AAKNN(LDLEstimator):
         # A copy, so that writing into the caller's array later does not move the neighbours.
         self.X_ = X.copy()
         self.D_ = D
-        self.squares_ = _squared_norms(X)
+        self.squares_ = squared_norms(X)
 
     def _predict(self, X: Any) -> np.ndarray:
-        return self.D_[self.kneighbors(X)].mean(axis=1)
+        return self.D_[self._neighbours(X)].mean(axis=1)
 
     def kneighbors(self, X: Any) -> np.ndarray:
-        """Indices of the nearest training rows, nearest first."""
+        """Return the places of the nearest training rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features, in the order that ``fit`` saw.
+
+        Returns
+        -------
+        ndarray of int of shape (rows, n_neighbors)
+            Places in the training data, nearest first.
+        """
+        return self._neighbours(self._checked(X))
+
+    def _neighbours(self, X: Any) -> np.ndarray:
+        """Search block by block, as many rows at a time as fit into ``_BLOCK_BYTES``."""
         n, q = self.X_.shape
         found = np.empty((X.shape[0], self.n_neighbors), dtype=np.intp)
         step = max(1, _BLOCK_BYTES // (8 * max(n, q * (self.n_neighbors + _SPARE))))
@@ -50,10 +107,10 @@ class AAKNN(LDLEstimator):
         return found
 
     def _nearest(self, block: Any) -> np.ndarray:
-        """|a|^2 + |b|^2 - 2ab is fast but loses the order of near ties: it only nominates."""
+        """Nominate rows by |a|^2 + |b|^2 - 2ab, which is fast, and settle near ties exactly."""
         k = self.n_neighbors
         n, q = self.X_.shape
-        squares = _squared_norms(block)
+        squares = squared_norms(block)
         rough = _product(block, self.X_)
         rough *= -2.0
         rough += self.squares_
@@ -73,7 +130,7 @@ class AAKNN(LDLEstimator):
         return chosen
 
     def _closest(self, block: Any, nominated: np.ndarray) -> np.ndarray:
-        """The k nearest of the nominated rows (ascending indices), by differences."""
+        """Return the nearest of the nominated rows (ascending places), by differences."""
         rows, count = nominated.shape
         apart = _dense(self.X_[nominated.ravel()]).reshape(rows, count, -1)
         apart -= _dense(block)[:, None, :]
@@ -84,12 +141,6 @@ class AAKNN(LDLEstimator):
 
 def _dense(X: Any) -> np.ndarray:
     return X.toarray() if hasattr(X, "tocsr") else X
-
-
-def _squared_norms(X: Any) -> np.ndarray:
-    if hasattr(X, "tocsr"):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X)
 
 
 def _product(A: Any, B: Any) -> np.ndarray:

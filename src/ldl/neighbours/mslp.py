@@ -1,50 +1,111 @@
 """MSLP: embeddings that keep neighbours in features together if their labels agree as well.
 
-Peng, Tao and Geng (IJCAI 2018). How the grid inside the estimator works: see ``_embedded``.
+The search among lists of values is that of ``_embedded``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ldl.neighbours._embedded import (
-    EmbeddedKNN,
-    check_choice,
-    check_counts,
-    check_values,
-)
+from ldl._values import check_choice, check_counts, check_values
+from ldl.neighbours._embedded import EmbeddedKNN
 from ldl.neighbours._graphs import degrees, multi_scale_graphs, neighbourhoods
 from ldl.neighbours._spectral import Coordinates, Metric, RawFeatures, scaled_directions
 
 
 @dataclass(eq=False, repr=False)
 class MSLP(EmbeddedKNN):
-    """Directions v with small (beta attraction - (1 - beta) repulsion + lam) per unit of spread.
+    """Multi-scale locality preserving label embedding, decoded by AA-kNN (MSLP).
 
-    Among the ``alpha * k_plus`` nearest in features, the ``k_plus`` nearest in labels attract each
-    other; the ``k_plus`` nearest in features that are among the ``k_plus`` farthest in labels repel
-    each other. ``lam`` is added to raw products of features, so it acts on their scale: it is what
-    turns away directions along which rows hardly differ.
+    Among the ``alpha * k_plus`` rows nearest in features the ``k_plus`` nearest in labels attract
+    each other, Eq. (5) of the paper: W+ holds heat weights of their label distances, Eq. (2). The
+    ``k_plus`` nearest in features that are among the ``k_plus`` farthest in labels, the
+    hetero-neighbours of Eq. (6), repel each other: W- is 1 there, Eq. (7). The directions v solve
+    ``(X' (beta M+ - (1 - beta) M-) X + lam I) v = eta X' D+ X v``, Eq. (10), smallest eta first;
+    D+ holds the sums of the rows of W+ on its diagonal, M+ is D+ - W+, and M- likewise. The labels
+    of the rows nearest in this embedding are averaged. A parameter given as a list is chosen on
+    rows held out of the training rows.
+
+    Parameters
+    ----------
+    u : float or list of float, default=0.1
+        Dimension of the embedding as a share of the number of features, above 0 and at most 1;
+        there are never more dimensions than directions.
+    n_neighbors : int or list of int, default=5
+        Number of neighbours in the embedding whose labels are averaged, at most the number of
+        training rows.
+    k_plus : int or list of int, default=10
+        Number of rows that attract a row, and of those that may repel it (k+ and k- in the paper).
+    alpha : int or list of int, default=5
+        Size of the neighbourhood in the features, in multiples of ``k_plus``.
+    beta : float or list of float, default=0.5
+        Share of attraction against repulsion, from 0 to 1.
+    lam : float or list of float, default=0.01
+        Regularisation, lambda in the paper. It is added to raw products of features and so acts on
+        their scale: it turns away directions along which rows hardly differ.
+    singular : {'project', 'ridge'}, default='project'
+        Solution where X' D+ X is singular: on its range, or with a millionth of its mean eigenvalue
+        added.
+    normalisation : {'metric', 'unit'}, default='metric'
+        ``'metric'`` scales the directions such that v' X' D+ X v = 1, as in Eq. (9); ``'unit'`` to
+        length one.
+    validation_share : float, default=1/9
+        Share of the training rows in a hold-out; used where there is more than one candidate.
+    validation_rows : int, default=200
+        Hold-outs are repeated until that many rows have been scored.
+    select_by : str, default='kl'
+        Measure of ``ldl.metrics`` by which a candidate is chosen.
+    random_state : int or None, default=None
+        Seed of the hold-outs.
+
+    Attributes
+    ----------
+    chosen_ : dict
+        Chosen value of each parameter that takes a list.
+    tried_ : list of (dict, float)
+        Candidates with their mean scores over the hold-outs; empty where there was no choice.
+    embedding_ : Embedding
+        Coordinates and the ``directions`` in them.
+    knn_ : AAKNN
+        Nearest neighbours in the embedding.
+    diagnostics_ : dict
+        Number of candidates, chosen values, dimension, and rank (the number of directions).
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    C.-L. Peng, A. Tao and X. Geng, "Label embedding based on multi-scale locality preservation",
+    IJCAI, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import MSLP
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = MSLP(u=0.4, k_plus=[3, 5], random_state=0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape, model.transform(X[40:]).shape
+    ((20, 3), (20, 2))
     """
 
     searched = ("k_plus", "alpha", "beta", "lam")
 
-    k_plus: Any = 10
-    alpha: Any = 5
-    beta: Any = 0.5
-    lam: Any = 0.01
-    u: Any = 0.1
-    n_neighbors: Any = 5
+    u: float | Sequence[float] = 0.1
+    k_plus: int | Sequence[int] = 10
+    alpha: int | Sequence[int] = 5
+    beta: float | Sequence[float] = 0.5
+    lam: float | Sequence[float] = 0.01
     singular: str = "project"
     normalisation: str = "metric"
-    validation_share: float = 1 / 9
-    validation_rows: int = 200
-    select_by: str = "kl"
-    random_state: int | None = None
 
     def _coordinates(self, X: np.ndarray) -> Coordinates:
         return RawFeatures()
@@ -77,10 +138,10 @@ class MSLP(EmbeddedKNN):
 
 
 def spread(Z: np.ndarray, weights: Any) -> np.ndarray:
-    """Z' diag(degrees) Z."""
+    """Return Z' G Z, where G holds the sums of the rows of W on its diagonal."""
     return Z.T @ (degrees(weights)[:, None] * Z)
 
 
 def locality(Z: np.ndarray, weights: Any) -> np.ndarray:
-    """Z' (diag(degrees) - W) Z: half the weighted sum of squared differences, per direction."""
+    """Return Z' (G - W) Z, half the weighted sum of squared differences along each direction."""
     return Z.T @ (degrees(weights)[:, None] * Z - weights @ Z)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ldl._values import check_choice
 from ldl.base import LDLEstimator
-from ldl.linear.maxent import softmax_rows
-
-_OUTPUTS = ("softmax", "abs_norm")
-_INPUT_RANGES = ("as_given", "minus_one_to_one")
-_INITS = ("glorot", "nguyen_widrow")
+from ldl.linear._softmax import softmax_rows
 
 
 class Layers:
@@ -23,7 +21,7 @@ class Layers:
         self.output = output
 
     def start(self, init: str, generator: np.random.Generator) -> list[np.ndarray]:
-        """Weights and biases in turn."""
+        """Draw first weights and biases, in turn, layer by layer."""
         parameters: list[np.ndarray] = []
         for into, out in zip(self.sizes[:-1], self.sizes[1:], strict=True):
             hidden = len(parameters) < 2 * (len(self.sizes) - 2)
@@ -40,7 +38,7 @@ class Layers:
         return parameters
 
     def forward(self, parameters: list[np.ndarray], X: Any) -> list[np.ndarray]:
-        """Activations of every layer after the input; the last one is the output."""
+        """Return the activations of every layer after the input; the last one is the output."""
         activations: list[np.ndarray] = []
         signal = X
         for i in range(0, len(parameters), 2):
@@ -57,7 +55,7 @@ class Layers:
     def gradient(
         self, parameters: list[np.ndarray], X: Any, D: np.ndarray
     ) -> tuple[float, list[np.ndarray]]:
-        """Mean squared error over rows and labels, and its gradient."""
+        """Return the mean squared error over rows and labels, and its gradient."""
         activations = self.forward(parameters, X)
         E = activations[-1] - D
         error = float(np.vdot(E, E)) / E.size
@@ -77,17 +75,75 @@ class Layers:
 
 @dataclass(eq=False, repr=False)
 class AABP(LDLEstimator):
-    """AA-BP: ``hidden`` lists the sizes of the tanh layers.
+    """Feed-forward network trained by back-propagation (AA-BP).
 
-    ``output='softmax'`` gives distributions; ``'abs_norm'`` is linear, and absolute values are
-    divided by their sum afterwards, as in the toolbox. ``inputs='minus_one_to_one'`` stretches
-    every feature to that range, as the toolbox's network builder does. Stops after ``max_iter``
-    epochs, or at a mean squared error of ``goal``.
+    Algorithm adaptation: tanh layers and an output unit for each label. Gradient descent on all
+    rows at once lowers the mean squared error ``sum_ij (P_ij - D_ij)^2 / (n c)``.
+
+    Parameters
+    ----------
+    hidden : sequence of int, default=(50,)
+        Sizes of the tanh layers. The MSLP paper has one of 50, the LDL toolbox two of 24 and 60.
+    output : {'softmax', 'abs_norm'}, default='softmax'
+        ``'softmax'`` is the output in Geng's paper. ``'abs_norm'`` is the toolbox's: linear, with
+        absolute values divided by their sum in ``predict`` only.
+    inputs : {'as_given', 'minus_one_to_one'}, default='as_given'
+        ``'minus_one_to_one'`` stretches every feature to [-1, 1], as the toolbox's network builder
+        does; sparse features are made dense. Small features as given hardly move the network.
+    init : {'glorot', 'nguyen_widrow'}, default='glorot'
+        Law of the first weights: Glorot's uniform one with biases of zero, or that of Nguyen and
+        Widrow, as in the toolbox.
+    learning_rate : float, default=0.5
+        Factor of the gradient that every epoch subtracts. The toolbox has 0.05 and 6000 epochs.
+    max_iter : int, default=600
+        Largest number of epochs; each is one step on all rows.
+    goal : float, default=0.0001
+        Mean squared error at which training ends.
+    random_state : int or None, default=None
+        Seed of the first weights.
+
+    Attributes
+    ----------
+    layers_ : Layers
+        Sizes and kinds of the layers.
+    parameters_ : list of ndarray
+        Weights and biases in turn, layer by layer.
+    lowest_ : ndarray of shape (n_features_in_,)
+        Least value of every feature in training; only with ``inputs='minus_one_to_one'``.
+    spread_ : ndarray of shape (n_features_in_,)
+        Range of every feature in training; likewise.
+    diagnostics_ : dict
+        Epochs, the squared error in the last one, and why training stopped.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    X. Geng, "Label distribution learning", IEEE Transactions on Knowledge and Data Engineering
+    28(7), 1734-1748, 2016.
+
+    D. Nguyen and B. Widrow, "Improving the learning speed of 2-layer neural networks by choosing
+    initial values of the adaptive weights", International Joint Conference on Neural Networks,
+    1990.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import AABP
+    >>> rng = np.random.default_rng(0)
+    >>> X, D = rng.normal(size=(60, 4)), rng.dirichlet(np.ones(3), size=60)
+    >>> model = AABP(hidden=(8,), max_iter=100, random_state=0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
     """
 
     accepts_sparse = True
 
-    hidden: Any = (50,)
+    hidden: Sequence[int] = (50,)
     output: str = "softmax"
     inputs: str = "as_given"
     init: str = "glorot"
@@ -127,6 +183,7 @@ class AABP(LDLEstimator):
         return np.abs(self.layers_.forward(self.parameters_, self._stretched(X))[-1])
 
     def _stretched(self, X: Any) -> Any:
+        """Stretch features to [-1, 1] if asked to; those that did not vary become zero."""
         if self.inputs == "as_given":
             return X
         X = X.toarray() if hasattr(X, "tocsr") else X
@@ -135,13 +192,13 @@ class AABP(LDLEstimator):
         return np.where(varies, (X - self.lowest_) * factor - 1.0, 0.0)
 
     def _check(self) -> None:
+        """Refuse by name what no fit could use."""
         sizes = list(self.hidden)
         if not sizes or min(sizes) < 1:
             raise ValueError(f"hidden must list sizes of at least 1, got {self.hidden}")
-        for name, choices in (("output", _OUTPUTS), ("inputs", _INPUT_RANGES), ("init", _INITS)):
-            value = getattr(self, name)
-            if value not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, got '{value}'")
+        check_choice("output", self.output, ("softmax", "abs_norm"))
+        check_choice("inputs", self.inputs, ("as_given", "minus_one_to_one"))
+        check_choice("init", self.init, ("glorot", "nguyen_widrow"))
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter}")
         if not self.learning_rate > 0:
@@ -149,7 +206,7 @@ class AABP(LDLEstimator):
 
 
 def _nguyen_widrow(into: int, out: int, generator: np.random.Generator) -> list[np.ndarray]:
-    """Random directions of one length, with active regions spread over inputs in [-1, 1]."""
+    """Draw directions of one length, with active regions spread over inputs in [-1, 1]."""
     size = 0.7 * out ** (1.0 / into)
     W = generator.uniform(-1.0, 1.0, (into, out))
     W *= size / np.linalg.norm(W, axis=0)

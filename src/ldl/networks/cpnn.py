@@ -1,4 +1,4 @@
-"""CPNN: a network that takes the features and the label's number, normalised over labels."""
+"""CPNN: a network of the features and a label's number, normalised over the labels."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ldl._values import check_choice
 from ldl.base import LDLEstimator
-from ldl.linear.maxent import softmax_rows
+from ldl.linear._softmax import softmax_rows
 
-_GRADIENTS = ("exact", "as_released")
 _LARGEST_EXPONENT = 700.0
 _TINY = np.finfo(np.float64).tiny
 _BLOCK = 2**15
@@ -28,15 +28,16 @@ class Rprop:
     largest: float = 50.0
     smallest: float = float(np.exp(-6.0))
     previous: float = 0.1
-    """What the gradient before the first one is taken to be."""
+    """Stands for the gradient before the first one."""
 
     def start(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first steps, and the gradient that counts as the one before."""
         return np.full(size, self.first), np.full(size, self.previous)
 
     def move(
         self, weights: np.ndarray, gradient: np.ndarray, steps: np.ndarray, previous: np.ndarray
     ) -> None:
-        """One epoch, in place; a weight whose gradient changed sign rests."""
+        """Do one epoch in place; a weight whose gradient changed sign rests."""
         agreement = gradient * previous
         steps[agreement > 0] *= self.grow
         steps[agreement < 0] *= self.shrink
@@ -46,7 +47,7 @@ class Rprop:
 
 
 class Network:
-    """f(x, y) = sum_k o_k sigmoid(x'w_k + y u_k + b_k); all rows and labels at once.
+    """The network ``f(x, y) = sum_k o_k sigmoid(x'w_k + y u_k + b_k)``, for all rows and labels.
 
     The sum over features does not depend on the label, so that it is taken once per row.
     """
@@ -57,12 +58,13 @@ class Network:
         self.numbers = np.arange(1.0, labels + 1.0)
 
     def parts(self, flat: np.ndarray) -> list[np.ndarray]:
-        """Views: w (features x hidden), u, b and o (hidden)."""
+        """Return views: w (features x hidden), u, b and o (hidden)."""
         ends = np.cumsum([np.prod(shape) for shape in self.shapes])[:-1]
         pieces = np.split(flat, ends)
         return [piece.reshape(shape) for piece, shape in zip(pieces, self.shapes, strict=True)]
 
     def predict(self, flat: np.ndarray, X: Any) -> np.ndarray:
+        """Return the softmax of f over the labels of every row."""
         w, _, _, o = self.parts(flat)
         from_features = np.asarray(X @ w)
         P = np.empty((len(from_features), len(self.numbers)))
@@ -73,7 +75,7 @@ class Network:
     def gradient(
         self, flat: np.ndarray, X: Any, D: np.ndarray, released: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Predictions, and the gradient of the summed cross entropy.
+        """Return predictions, and the gradient of the summed cross entropy.
 
         ``released`` weighs each hidden unit's error by the sum of all output weights in place of
         its own, as the published code does by summing over the wrong axis.
@@ -100,7 +102,7 @@ class Network:
         return P, gradient
 
     def _activations(self, flat: np.ndarray, from_features: np.ndarray) -> np.ndarray:
-        """Rows by labels by hidden units."""
+        """Return the sigmoids, rows by labels by hidden units."""
         _, u, b, _ = self.parts(flat)
         H = from_features[:, None, :] + (self.numbers[:, None] * u + b)
         np.negative(H, out=H)
@@ -110,18 +112,73 @@ class Network:
         return np.divide(1.0, H, out=H)
 
     def _blocks(self, rows: int) -> Iterator[slice]:
-        """Few enough rows at a time that their activations stay in the cache."""
+        """Cut the rows so that the activations of a block stay in the cache."""
         step = max(1, _BLOCK // (len(self.numbers) * self.shapes[0][1]))
         return (slice(start, start + step) for start in range(0, rows, step))
 
 
 @dataclass(eq=False, repr=False)
 class CPNN(LDLEstimator):
-    """CPNN with ``hidden`` sigmoid units, trained on all rows at once by resilient propagation.
+    """Conditional probability neural network, for ordered labels such as ages (CPNN).
 
-    Takes labels as the numbers 1, 2, ..., so that their order matters. ``smallest_step`` is the
-    least that a weight moves in an epoch: where many move together, it decides how near the
-    training comes to a minimum.
+    A network with one layer of sigmoid units takes the features x and the label y as a number 1, 2,
+    ..., c, so that the order of the labels matters. With w_k, u_k and b_k the weights into unit k
+    and o_k that out of it::
+
+        P(y | x) = exp f(x, y) / sum_y' exp f(x, y')
+        f(x, y) = sum_k o_k sigmoid(x'w_k + y u_k + b_k)
+
+    Resilient propagation (Rprop) on all rows at once lowers the cross entropy
+    ``-sum_ij D_ij ln P_ij``.
+
+    Parameters
+    ----------
+    hidden : int, default=50
+        Number of sigmoid units.
+    max_iter : int, default=100
+        Number of epochs.
+    hidden_gradient : {'exact', 'as_released'}, default='exact'
+        ``'as_released'`` weighs the error of each hidden unit by the sum of all output weights
+        in place of its own, as the released code does by summing over the wrong axis.
+    smallest_step : float, default=0.0024787521766663585
+        Smallest step of Rprop, above 0 and at most 0.1. The default is the release's exp(-6);
+        Rprop's authors have 1e-6. Where many weights move together, a smaller one lets training
+        come nearer to a minimum.
+    random_state : int or None, default=None
+        Seed of the first weights, which are uniform in [-0.5, 0.5].
+
+    Attributes
+    ----------
+    network_ : Network
+        Shapes of the layers.
+    coef_ : ndarray of shape ((n_features_in_ + 3) * hidden,)
+        All weights: w, u, b and o, one after the other.
+    diagnostics_ : dict
+        Epochs, the cross entropy before the last one, and the largest weight.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    X. Geng, C. Yin and Z.-H. Zhou, "Facial age estimation by learning from label distributions",
+    IEEE Transactions on Pattern Analysis and Machine Intelligence 35(10), 2401-2412, 2013.
+
+    M. Riedmiller and H. Braun, "A direct adaptive method for faster backpropagation learning: the
+    RPROP algorithm", IEEE International Conference on Neural Networks, 1993.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import CPNN
+    >>> rng = np.random.default_rng(0)
+    >>> X, D = rng.normal(size=(60, 4)), rng.dirichlet(np.ones(3), size=60)
+    >>> model = CPNN(hidden=8, random_state=0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape, model.coef_.shape
+    ((20, 3), (56,))
     """
 
     accepts_sparse = True
@@ -137,11 +194,7 @@ class CPNN(LDLEstimator):
             raise ValueError(f"hidden must be at least 1, got {self.hidden}")
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter}")
-        if self.hidden_gradient not in _GRADIENTS:
-            raise ValueError(
-                f"hidden_gradient must be one of {', '.join(_GRADIENTS)}, "
-                f"got '{self.hidden_gradient}'"
-            )
+        check_choice("hidden_gradient", self.hidden_gradient, ("exact", "as_released"))
         if not 0 < self.smallest_step <= Rprop.first:
             raise ValueError(
                 f"smallest_step must be above 0 and at most {Rprop.first}, got {self.smallest_step}"

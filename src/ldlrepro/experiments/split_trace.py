@@ -101,8 +101,8 @@ def _time(X: np.ndarray, labels: np.ndarray, model: StructRF, repeats: int) -> t
         labels,
         weight,
         active,
-        model.step_rule(),
-        model.step_curve(),
+        model._step_rule(),
+        model._step_curve(),
         table,
     )
     _search_often(*common, 1)

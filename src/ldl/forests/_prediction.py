@@ -1,0 +1,90 @@
+# mypy: disable-error-code="no-untyped-def,assignment"
+"""Trees one after the other in flat arrays, and the sum of what they predict, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from ldl.forests._compiled import cached
+
+
+class Grown(Protocol):
+    """A tree by itself: its nodes are counted from its root, its leaves from its first leaf."""
+
+    @property
+    def feature(self) -> np.ndarray: ...
+
+    @property
+    def threshold(self) -> np.ndarray: ...
+
+    @property
+    def child(self) -> np.ndarray: ...
+
+
+class Forest(NamedTuple):
+    """Several trees, with their nodes and leaves counted through."""
+
+    nodes: np.ndarray
+    """Feature and left child of each node (the right child follows), or -1 and the leaf."""
+    threshold: np.ndarray
+    """Rows with a value up to this go to the left."""
+    roots: np.ndarray
+    """First node of each tree."""
+    leaves: np.ndarray
+    """Values of each leaf, one per column."""
+
+
+def join(trees: Sequence[Grown], leaves: Sequence[np.ndarray]) -> Forest:
+    """Join trees in their order; ``leaves`` holds the leaves of each."""
+    first_node = np.cumsum([0] + [len(tree.feature) for tree in trees])
+    first_leaf = np.cumsum([0] + [len(part) for part in leaves])
+    feature = np.concatenate([tree.feature for tree in trees])
+    child = np.concatenate(
+        [
+            tree.child + np.where(tree.feature < 0, leaf, node)
+            for tree, node, leaf in zip(trees, first_node[:-1], first_leaf[:-1], strict=True)
+        ]
+    )
+    return Forest(
+        # Side by side, for a prediction looks at both.
+        nodes=np.column_stack([feature, child]).astype(np.int32),
+        threshold=np.concatenate([tree.threshold for tree in trees]),
+        roots=first_node[:-1],
+        leaves=np.concatenate(leaves),
+    )
+
+
+@cached
+def add_predictions(X, nodes, threshold, roots, leaves, total):
+    """Add the leaf of each row in each tree to ``total``, tree by tree.
+
+    The arrays are those of ``Forest``. Four rows go down together, so that the processor need not
+    wait for one node before it asks for the next.
+    """
+    last = len(X) - 1
+    for root in roots:
+        for i in range(0, len(X), 4):
+            # Past the end the last row goes down again, and is not added.
+            i1, i2, i3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+            a = b = c = d = root
+            fa = fb = fc = fd = nodes[root, 0]
+            while fa >= 0 or fb >= 0 or fc >= 0 or fd >= 0:
+                if fa >= 0:
+                    a = nodes[a, 1] + (X[i, fa] > threshold[a])
+                    fa = nodes[a, 0]
+                if fb >= 0:
+                    b = nodes[b, 1] + (X[i1, fb] > threshold[b])
+                    fb = nodes[b, 0]
+                if fc >= 0:
+                    c = nodes[c, 1] + (X[i2, fc] > threshold[c])
+                    fc = nodes[c, 0]
+                if fd >= 0:
+                    d = nodes[d, 1] + (X[i3, fd] > threshold[d])
+                    fd = nodes[d, 0]
+            ends = (a, b, c, d)
+            for k in range(min(4, len(X) - i)):
+                for j in range(leaves.shape[1]):
+                    total[i + k, j] += leaves[nodes[ends[k], 1], j]

@@ -1,0 +1,72 @@
+"""Estimators as scikit-learn's checks want them: plain targets become label distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ldl.base import LDLEstimator
+from tests.ldl.estimators import NAMES, TOLD, cheap
+
+MOST_LABELS = 5
+
+
+def distributions(y: Any) -> Any:
+    """Rows of a smoothed one-hot table for classes; numbers go into five bins first."""
+    values = None if y is None else np.asarray(y)
+    if values is None or values.ndim > 2 or (values.ndim == 2 and values.shape[1] > 1):
+        return y
+    if not values.size or values.dtype.kind == "c":
+        return y
+    values = values.ravel()
+    places = np.unique(values, return_inverse=True)[1]
+    if places.max() >= MOST_LABELS:
+        places = places * MOST_LABELS // (places.max() + 1)
+    labels = max(2, places.max() + 1)
+    return 0.9 * np.eye(labels)[places] + 0.1 / labels
+
+
+class Adapter:
+    """Comes before the estimator in the order of classes; the checks pass y by name."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        return super().fit(X, distributions(y))  # type: ignore[misc]
+
+    def score(self, X: Any, y: Any) -> float:
+        return super().score(X, distributions(y))  # type: ignore[misc]
+
+
+class Embedded(Adapter):
+    """An estimator that gives coordinates, too."""
+
+    def fit_transform(self, X: Any, y: Any) -> Any:
+        return super().fit_transform(X, y)  # type: ignore[misc]
+
+
+class Told(Adapter):
+    """Diagnostics that ask for true labels are told that all labels are alike."""
+
+    def predict(self, X: Any, D_true: Any = None) -> np.ndarray:
+        if D_true is None:
+            rows = X.shape[0] if hasattr(X, "shape") else len(X)
+            labels = getattr(self, "n_labels_", 2)
+            D_true = np.full((rows, labels), 1.0 / labels)
+        return super().predict(X, D_true)  # type: ignore[misc]
+
+
+def adapted(name: str, **parameters: Any) -> LDLEstimator:
+    plain = cheap(name, **parameters)
+    return globals()[name](**plain.get_params())
+
+
+def _adapter(name: str) -> type:
+    if name in TOLD:
+        return Told
+    return Embedded if hasattr(cheap(name), "transform") else Adapter
+
+
+for _name in NAMES:
+    # As names of this module they can be pickled.
+    _bases = (_adapter(_name), type(cheap(_name)))
+    globals()[_name] = type(_name, _bases, {"__module__": __name__, "__doc__": _bases[1].__doc__})

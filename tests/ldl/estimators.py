@@ -1,0 +1,60 @@
+"""The public estimators, each with settings that fit in milliseconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ldl
+from ldl.base import LDLEstimator
+
+BASES = ("LDLEstimator", "RegressorMethod")
+"""Public classes to derive from; they fit nothing by themselves."""
+NAMES = [name for name in ldl.__all__ if name not in BASES]
+IMAGES = [name for name in NAMES if getattr(ldl, name).accepts_images]
+TABLES = [name for name in NAMES if name not in IMAGES]
+TOLD = [name for name in NAMES if getattr(ldl, name).sees_test_labels]
+"""Diagnostics whose ``predict`` asks for the true labels as well."""
+
+CHEAP: dict[str, dict[str, Any]] = {
+    "AABP": {"hidden": (4,), "max_iter": 5},
+    "ALDL": {"max_iter": 5, "rounds": 2},
+    "AOSOLDLogitBoost": {"max_iter": 3},
+    "CPNN": {"hidden": 4, "max_iter": 3},
+    "DRF": {"trees": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
+    "LDLCL": {"max_iter": 5},
+    "LDLDF": {
+        "learners": "knn+rf",
+        "learners_per_layer": 2,
+        "max_layers": 1,
+        "folds": 2,
+        "trees": 2,
+        "max_trees": 2,
+    },
+    "LDLHR": {"max_iter": 5},
+    "LDLLDM": {"max_iter": 5, "n_clusters": 2},
+    "LDLogitBoost": {"max_iter": 3},
+    "RFClassReading": {"trees": 2},
+    "RFRegression": {"trees": 2},
+    "RFStar": {"trees": 2},
+    "SABFGS": {"max_iter": 10},
+    "SAIIS": {"max_iter": 5},
+    "SLDLF": {"trees": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
+    "SLDLFReleased": {"trees": 2, "depth": 3, "units": 6, "max_iter": 8, "batch_size": 10},
+    "StructRF": {"trees": 2, "kmeans_restarts": 1},
+}
+CHEAP["DRFReading"] = CHEAP["DRF"]
+CHEAP["LDLDFOracle"] = CHEAP["LDLDF"]
+IMAGE = {
+    "network": "tiny",
+    "random_weights": True,
+    "max_iter": 2,
+    "batch_size": 4,
+    "device": "cpu",
+}
+FOREST = {"trees": 2, "depth": 3, "units": 6, "leaf_batches": 1}
+CHEAP |= dict.fromkeys(IMAGES, IMAGE)
+CHEAP |= dict.fromkeys(("DeepDRF", "DeepLDLF"), IMAGE | FOREST)
+
+
+def cheap(name: str, **parameters: Any) -> LDLEstimator:
+    return getattr(ldl, name)(**{**CHEAP.get(name, {}), **parameters})

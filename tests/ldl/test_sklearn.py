@@ -1,0 +1,251 @@
+"""scikit-learn's own estimator checks on every estimator, and daily work with it: pipelines,
+searches, data frames, sparse tables, pickles."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import (
+    GridSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.utils import estimator_checks, get_tags
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.validation import check_is_fitted
+
+import ldl
+from ldl.base import LDLEstimator
+from ldl.checks import sample
+from ldl.metrics import BETTER, scorer
+from tests.ldl.adapters import adapted
+from tests.ldl.estimators import IMAGES, NAMES, TABLES, TOLD, cheap
+
+needs_torch = pytest.mark.skipif(not find_spec("torch"), reason="torch is not installed")
+
+# ---------------------------------------------------------------------- scikit-learn's checks
+
+ONE_COLUMN = "expects one number a row, where a distribution has one for each label"
+A_PARAMETER = "takes the parameter transform for the method of that name"
+TRAINS = "predict trains on the rows that it is asked for, as the public script does"
+CANNOT_APPLY: dict[str, dict[str, str]] = {
+    "check_estimator_sparse_array": dict.fromkeys(TABLES, ONE_COLUMN),
+    "check_estimator_sparse_matrix": dict.fromkeys(TABLES, ONE_COLUMN),
+    "check_methods_subset_invariance": {"SLDLFReleased": TRAINS},
+    "check_methods_sample_order_invariance": {"SLDLFReleased": TRAINS},
+    "check_dict_unchanged": {"SLDLFReleased": TRAINS},
+}
+"""Check -> estimators for which it must fail, and why; one that passes all the same is an error."""
+for _check in (
+    *("dict_unchanged", "dtype_object", "estimators_dtypes", "estimators_nan_inf"),
+    *("estimators_pickle", "f_contiguous_array_estimator", "fit2d_predict1d", "fit_idempotent"),
+    *("fit_score_takes_y", "methods_sample_order_invariance", "methods_subset_invariance"),
+    *("n_features_in_after_fitting", "pipeline_consistency", "transformer_data_not_an_array"),
+    *("transformer_general", "transformer_preserve_dtypes", "transformers_unfitted"),
+):
+    _row = CANNOT_APPLY.setdefault(f"check_{_check}", {})
+    _row |= dict.fromkeys(("PTBayes", "PTSVM"), A_PARAMETER)
+
+
+def checks() -> list[Any]:
+    found = []
+    for name in TABLES:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of not deriving from BaseEstimator
+            expected = {check: row[name] for check, row in CANNOT_APPLY.items() if name in row}
+            made = estimator_checks_generator(
+                adapted(name), expected_failed_checks=expected, mark="xfail", xfail_strict=True
+            )
+            for case in made:
+                values, marks = getattr(case, "values", case), getattr(case, "marks", ())
+                given = ",".join(f"{k}={v}" for k, v in values[1].keywords.items())
+                check = getattr(values[1].func, "__name__", "check")
+                found.append(pytest.param(*values, marks=marks, id=f"{name}-{check}({given})"))
+    return found
+
+
+@pytest.mark.parametrize(("estimator", "check"), checks())
+@pytest.mark.filterwarnings("ignore")
+def test_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", IMAGES)
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_valid_tag_types,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_set_params,
+        estimator_checks.check_mixin_order,
+    ],
+    ids=lambda check: check.__name__,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_check_of_scikit_learn_that_fits_nothing(name, check):
+    """All others feed tables, which estimators on images refuse."""
+    check(name, cheap(name))
+
+
+# ---------------------------------------------------------------------- daily work
+
+COMPETITORS = [name for name in TABLES if name not in TOLD]
+table = pytest.mark.parametrize("name", TABLES)
+competitor = pytest.mark.parametrize("name", COMPETITORS)
+
+
+def images(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(0)
+    X = generator.integers(0, 256, size=(rows, 8, 8, 3), dtype=np.uint8)
+    return X, generator.dirichlet(np.ones(3), size=rows)
+
+
+def distributions(P: np.ndarray) -> bool:
+    return bool((P >= 0).all() and np.allclose(P.sum(axis=1), 1))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tags_say_what_it_takes(name):
+    tags = get_tags(cheap(name))
+    assert tags.estimator_type is None
+    assert tags.requires_fit
+    assert tags.target_tags.required
+    assert (tags.target_tags.multi_output, tags.target_tags.single_output) == (True, False)
+    assert tags.input_tags.two_d_array == tags.input_tags.sparse == (name in TABLES)
+    assert not tags.input_tags.allow_nan
+
+
+@competitor
+def test_in_a_pipeline_scored_and_pickled(name):
+    X, D = sample(n=24)
+    line = make_pipeline(MaxAbsScaler(), cheap(name))
+    scores = cross_val_score(
+        line, X, D, cv=2, scoring=scorer("chebyshev"), error_score="raise", n_jobs=1
+    )
+    assert scores.shape == (2,)
+    assert (scores <= 0).all()
+    P = cross_val_predict(line, X, D, cv=2)
+    assert P.shape == D.shape
+    assert distributions(P)
+    line.fit(X, D)
+    again = pickle.loads(pickle.dumps(line))
+    np.testing.assert_array_equal(again.predict(X), line.predict(X))
+
+
+@table
+def test_search_over_a_parameter(name):
+    """Two equal candidates,: this is about the search, not about what it finds."""
+    X, D = sample(n=24)
+    model = cheap(name)
+    grid = {key: [value, value] for key, value in list(model.get_params().items())[:1]}
+    found = GridSearchCV(model, grid, cv=2, scoring=scorer("kl"), error_score="raise").fit(X, D)
+    assert found.best_score_ <= 0
+    assert found.n_features_in_ == X.shape[1]
+    asked = found.best_estimator_
+    P = asked.predict(X, D) if name in TOLD else found.predict(X)
+    assert distributions(P)
+    assert found.score(X, D) <= 0
+
+
+@table
+def test_its_own_score_is_minus_kl(name):
+    X, D = sample(n=24)
+    model = cheap(name, **seed(name)).fit(X, D)
+    assert model.score(X, D) == scorer("kl")(model, X, D)
+
+
+@competitor
+def test_names_of_columns_are_kept_and_compared(name):
+    X, D = sample(n=24)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = cheap(name, **seed(name)).fit(frame, pd.DataFrame(D))
+    assert list(model.feature_names_in_) == list("abcdef")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        P = model.predict(frame)
+    np.testing.assert_array_equal(P, cheap(name, **seed(name)).fit(X, D).predict(X))
+    with pytest.raises(ValueError, match="same order as they were in fit"):
+        model.predict(frame[list("bacdef")])
+    with pytest.raises(ValueError, match="unseen at fit time:\n- z\n"):
+        model.predict(frame.rename(columns={"f": "z"}))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X)
+    assert not hasattr(clone(model), "feature_names_in_")
+    assert not hasattr(model.fit(X, D), "feature_names_in_")
+
+
+@competitor
+@pytest.mark.parametrize("kind", ["csr_array", "csr_matrix", "csc_array", "coo_array"])
+def test_sparse_tables_of_every_kind(name, kind):
+    X, D = sample(n=24)
+    X = getattr(sparse, kind)(np.where(X > 1.5, X, 0.0))
+    assert distributions(cheap(name).fit(X, D).predict(X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_not_fitted_until_fit(name):
+    model = cheap(name)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    with pytest.raises(NotFittedError, match=f"{name} is not fitted; call fit"):
+        predicted(model, *(images(4) if name in IMAGES else sample(n=4)))
+
+
+@needs_torch
+@pytest.mark.parametrize("name", IMAGES)
+def test_images_in_a_search(name):
+    X, D = images(12)
+    found = GridSearchCV(cheap(name), {"batch_size": [3, 4]}, cv=2, error_score="raise").fit(X, D)
+    assert distributions(found.predict(X))
+    again = pickle.loads(pickle.dumps(found.best_estimator_))
+    np.testing.assert_array_equal(again.predict(X), found.predict(X))
+    assert check_is_fitted(found.best_estimator_) is None
+
+
+# ---------------------------------------------------------------------- scorers
+
+
+def test_a_scorer_for_each_measure_in_one_search():
+    X, D = sample(n=24)
+    scoring = {name: scorer(name) for name in BETTER}
+    found = cross_validate(ldl.AAKNN(), X, D, cv=2, scoring=scoring)
+    for name, better in BETTER.items():
+        assert (found[f"test_{name}"] <= 0).all() == (better == "lower"), name
+    grid = {"n_neighbors": [1, 5]}
+    search = GridSearchCV(ldl.AAKNN(), grid, cv=2, scoring=scoring, refit="kl").fit(X, D)
+    wanted = GridSearchCV(ldl.AAKNN(), grid, cv=2).fit(X, D)  # by score, which is the same
+    assert search.best_params_ == wanted.best_params_
+
+
+def test_set_params_of_a_step_and_representation():
+    line = make_pipeline(StandardScaler(), ldl.SABFGS(max_iter=7)).set_params(sabfgs__l2=0.5)
+    assert repr(line[-1]) == "SABFGS(l2=0.5, max_iter=7)"
+    assert repr(clone(line)[-1]) == repr(line[-1])
+    with pytest.raises(ValueError, match="SABFGS has no parameter 'depth'"):
+        line.set_params(sabfgs__depth=3)
+
+
+def seed(name: str) -> dict[str, int]:
+    return {"random_state": 3} if "random_state" in cheap(name).get_params() else {}
+
+
+def predicted(model: LDLEstimator, X: Any, D: np.ndarray) -> np.ndarray:
+    return model.predict(X, D) if model.sees_test_labels else model.predict(X)
