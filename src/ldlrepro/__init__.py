@@ -1,3 +1,9 @@
-"""Reproduces five label-distribution-learning papers, cell by cell."""
+"""Reproduces five papers on label distribution learning, cell by cell."""
+
+import sys
+
+from ldlrepro.moved import OldNames
 
 __version__ = "0.1.0"
+
+sys.meta_path.append(OldNames())

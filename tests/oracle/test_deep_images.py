@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ldlrepro.data.drawn.faces import person, portrait
+from ldlrepro.data.drawn.portraits import person, portrait
 from ldlrepro.data.images.ages import age_distributions, age_grid
 from ldlrepro.core.errors import UserError
 from ldl.deep.backbones import Sizes

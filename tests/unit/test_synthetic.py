@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from ldlrepro.data.dataset import Dataset
-from ldlrepro.data.drawn.tables import EMOTIONS, draw, toy
+from ldlrepro.data.drawn import draw
+from ldlrepro.data.drawn.sketches import EMOTIONS
+from ldlrepro.data.drawn.toy import toy
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
 

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from ldlrepro.moved import MOVED
+
 SOURCES = Path(__file__).resolve().parents[2]
 OURS = ("ldl", "ldlrepro")
 EFFECTS = ""
@@ -155,6 +157,7 @@ class _Walk:
         return self._resolved(target.module, target.name)
 
     def _resolved(self, module: str, name: str) -> _Target:
+        module = MOVED.get(module, module)
         source = self._module(module)
         if source is not None:
             if name in source.definitions:
@@ -271,6 +274,7 @@ class _Scope:
 
 @cache
 def _read(name: str) -> _Module | None:
+    name = MOVED.get(name, name)
     path = source_file(name)
     if path is None:
         return None

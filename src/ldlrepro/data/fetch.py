@@ -288,7 +288,7 @@ def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:
 
 
 def _draw(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> FetchStatus:
-    from ldlrepro.data.drawn.tables import draw
+    from ldlrepro.data.drawn import draw
 
     generator = dict(spec["generator"])
     # Drawing begins with an empty folder: no earlier status may speak for it if that is cut short.

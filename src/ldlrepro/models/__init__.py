@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from ldl.base import LDLEstimator
@@ -27,7 +28,11 @@ def load(method_id: str, **overrides: Any) -> LDLEstimator:
     _check_names(kind, grid, f"{where}: grid")
     _check_names(kind, overrides, f"method '{method_id}'")
     fixed = {name: value for name, value in given.items() if name not in grid}
-    return kind(**{**fixed, **overrides})
+    model = kind(**{**fixed, **overrides})
+    if kind.accepts_images and (weights := getattr(model, "weights", None)):
+        # In a YAML the path of a file counts from the checkout, wherever the run's folder is.
+        model.set_params(weights=str(config.project_root() / Path(weights).expanduser()))
+    return model
 
 
 def estimator_class(method_id: str) -> type[LDLEstimator]:
@@ -40,7 +45,7 @@ def estimator_class(method_id: str) -> type[LDLEstimator]:
     except ModuleNotFoundError as error:
         raise UserError(
             f"{where}: class: cannot import '{module_name}' ({error}). "
-            "Write the dotted path of the class, such as ldl.neighbours.knn.AAKNN."
+            "Write the dotted path of the class, such as ldl.AAKNN."
         ) from error
     kind = getattr(module, class_name, None)
     if not isinstance(kind, type) or not issubclass(kind, LDLEstimator):

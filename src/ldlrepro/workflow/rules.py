@@ -107,7 +107,7 @@ class Rules:
         """Of what draws the raw files; others are what their checksums say."""
         spec = config.load_dataset(wildcards.dataset)
         drawn = spec["reader"].startswith("drawn_")
-        return digests.stage_digest("ldlrepro.data.drawn.tables") if drawn else ""
+        return digests.stage_digest("ldlrepro.data.drawn:draw") if drawn else ""
 
     def reader_code(self, wildcards: Any) -> str:
         modules, without = ["ldlrepro.data.readers", "ldlrepro.data.registry"], FETCHING

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.core.files import atomically, write_text
-from ldlrepro.data.drawn.faces import Person, Portrait, person, portrait
-from ldlrepro.data.drawn.tables import EMOTIONS, feelings_of
+from ldlrepro.data.drawn.portraits import Person, Portrait, person, portrait
+from ldlrepro.data.drawn.sketches import EMOTIONS, feelings_of
 from ldlrepro.data.images.points import EYES_HEADER, EYES_TABLE
 
 POSES = ("HA", "SA", "SU", "AN", "DI", "FE")

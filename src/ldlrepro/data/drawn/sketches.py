@@ -1,11 +1,11 @@
-"""Data that are drawn, not measured: for the demo, the tests and the toy figures of mslp."""
+"""Faces drawn with a few strokes: what they feel shows in eyes, brows, nose and mouth."""
 
 from __future__ import annotations
 
 import csv
 import io
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,53 +23,7 @@ BACKGROUND = 120
 Points = Sequence[tuple[float, float]] | np.ndarray
 
 
-def draw(folder: Path, name: str, **arguments: Any) -> None:
-    """Write the raw files of a drawn data set; the same arguments give the same bytes."""
-    from ldlrepro.data.drawn.albums import write_album
-
-    writers: dict[str, Callable[..., None]] = {
-        "toy": _write_toy,
-        "faces": _write_faces,
-        "album": write_album,
-    }
-    writers[name](folder, **arguments)
-
-
-# ---------------------------------------------------------------------- the toy data of mslp
-
-
-def toy(n: int, noise_variance: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels by the formula of the mslp paper.
-
-    Noise is added to the features after the labels were computed, so the noisy set has the labels
-    of the clean one.
-    """
-    rng = np.random.default_rng(seed)
-    plane = rng.uniform(-1.0, 1.0, size=(n, 2))
-    X = np.column_stack([plane, np.exp(-(plane**2).sum(axis=1))])
-    t = X + 0.5 * X**2 + 0.2 * X**3 + 1.0
-    first = (t @ [4.0, 2.0, 1.0]) ** 2
-    second = (t @ [1.0, 2.0, 4.0] + 0.01 * first) ** 2
-    third = (t @ [1.0, 4.0, 2.0] + 0.01 * second) ** 2
-    phi = np.column_stack([first, second, third])
-    D = phi / phi.sum(axis=1, keepdims=True)
-    return X + rng.normal(0.0, np.sqrt(noise_variance), size=X.shape), D
-
-
-def _write_toy(folder: Path, n: int, noise_variance: float, seed: int) -> None:
-    X, D = toy(n, noise_variance, seed)
-    atomically(folder / "table.npz", lambda part: _save_npz(part, X, D))
-
-
-def _save_npz(path: Path, X: np.ndarray, D: np.ndarray) -> None:
-    with open(path, "wb") as handle:
-        np.savez(handle, X=X, D=D)
-
-
-# ---------------------------------------------------------------------- drawn faces
-
-
-def _write_faces(folder: Path, persons: int, images_per_person: int, seed: int) -> None:
+def write_faces(folder: Path, persons: int, images_per_person: int, seed: int) -> None:
     """Cartoon faces as PNG files and ``ratings.csv`` with the ratings of six emotions."""
     images = folder / "images"
     shutil.rmtree(images, ignore_errors=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.data.drawn.tables import (
+from ldlrepro.data.drawn.sketches import (
     BACKGROUND,
     EMOTIONS,
     Pen,

@@ -1,0 +1,37 @@
+"""The toy data of the mslp paper, by its formula."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ldlrepro.core.files import atomically
+
+
+def toy(n: int, noise_variance: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and labels by the formula of the mslp paper.
+
+    Noise is added to the features after the labels were computed, so the noisy set has the labels
+    of the clean one.
+    """
+    rng = np.random.default_rng(seed)
+    plane = rng.uniform(-1.0, 1.0, size=(n, 2))
+    X = np.column_stack([plane, np.exp(-(plane**2).sum(axis=1))])
+    t = X + 0.5 * X**2 + 0.2 * X**3 + 1.0
+    first = (t @ [4.0, 2.0, 1.0]) ** 2
+    second = (t @ [1.0, 2.0, 4.0] + 0.01 * first) ** 2
+    third = (t @ [1.0, 4.0, 2.0] + 0.01 * second) ** 2
+    phi = np.column_stack([first, second, third])
+    D = phi / phi.sum(axis=1, keepdims=True)
+    return X + rng.normal(0.0, np.sqrt(noise_variance), size=X.shape), D
+
+
+def write_toy(folder: Path, n: int, noise_variance: float, seed: int) -> None:
+    X, D = toy(n, noise_variance, seed)
+    atomically(folder / "table.npz", lambda part: _save_npz(part, X, D))
+
+
+def _save_npz(path: Path, X: np.ndarray, D: np.ndarray) -> None:
+    with open(path, "wb") as handle:
+        np.savez(handle, X=X, D=D)
