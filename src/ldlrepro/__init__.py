@@ -2,7 +2,7 @@
 
 import sys
 
-from ldlrepro.moved import OldNames
+from ldlrepro.core.moved import OldNames
 
 __version__ = "0.1.0"
 

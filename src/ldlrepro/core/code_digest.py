@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from ldlrepro.moved import MOVED
+from ldlrepro.core.moved import MOVED
 
 SOURCES = Path(__file__).resolve().parents[2]
 OURS = ("ldl", "ldlrepro")
