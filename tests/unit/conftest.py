@@ -10,16 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import config, plan
+from ldlrepro import plan
 from ldlrepro.config import plugins
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.folds.splits import folds_seed, make_folds, write_folds
-from ldlrepro.judge import measures, scores
-from ldlrepro.plan import jobs, past_runs
-from ldlrepro.report import build
-from ldlrepro.track import sync
-from ldlrepro.train import provenance
+from ldlrepro.track.sync import sync
 from ldlrepro.train.unit import UnitJob
 from tests.mlflow_server import MlflowServer
 
@@ -69,7 +65,8 @@ class Checkout:
     @staticmethod
     def forget() -> None:
         """Drop what modules remember of files, for a test changes them."""
-        for module in (config, plugins, plan, past_runs, jobs, scores, measures, provenance, build):
+        ours = [module for name, module in sys.modules.items() if name.startswith("ldlrepro.")]
+        for module in ours:
             for value in vars(module).values():
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()
