@@ -51,7 +51,7 @@ def test_labels_are_ages_only_where_they_ascend(labels, grid):
 def faces(checkout):
     """A unit on drawn faces whose labels are ages, with its folds and its reference."""
     checkout.edit("config/datasets/drawn_fgnet.yaml", "persons: 12", "persons: 4")
-    assert cli.main(["run", "drf_fgnet", "drawn_fgnet", "train_mean"]) == 0
+    assert cli.main(["run", "drf_fgnet", "drawn_fgnet", "train_mean", "--inputs"]) == 0
     checkout.forget()
     return plan.Unit("drf_fgnet", "drawn_fgnet", "train_mean")
 

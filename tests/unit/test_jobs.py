@@ -25,7 +25,7 @@ def measure(tiny, monkeypatch):
 
     def say(*seconds: float, peak_mb: float = 100) -> None:
         known = Measured(seconds, peak_mb, plan.spec_digest(UNIT))
-        monkeypatch.setattr(jobs.measured, "reference", lambda unit: known)
+        monkeypatch.setattr(jobs.past_runs, "reference", lambda unit: known)
         jobs._measured.cache_clear()
 
     return say

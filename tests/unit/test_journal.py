@@ -112,7 +112,7 @@ def change_settings(checkout, patch):
 
 
 def change_code(checkout, patch):
-    patch.setattr(unit_module.provenance, "code_digest", lambda path: "0" * 64)
+    patch.setattr(unit_module.digests, "method_digest", lambda spec: "0" * 64)
 
 
 def change_folds(checkout, patch):

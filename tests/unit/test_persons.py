@@ -7,10 +7,11 @@ import pytest
 
 from ldl import metrics
 from ldlrepro import plan
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.experiments.age_order import ascending, whitened
 from ldlrepro.experiments.row_order import best_cut, nearest
-from ldlrepro.folds.persons import bundled, folds_of
+from ldlrepro.folds.making import bundled, protocol_folds
 from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.train.records import FoldRow
@@ -46,8 +47,8 @@ def test_bundles_hold_whole_persons_and_as_many_each() -> None:
 
 def test_folds_by_person_test_every_row_once_and_share_nobody() -> None:
     groups = np.repeat(np.arange(10), 4)
-    D = np.full((40, 2), 0.5)
-    made = folds_of(BY_PERSON, Dataset("d", np.zeros((40, 1)), D, groups), (1,))
+    data = Dataset("d", np.zeros((40, 1)), np.full((40, 2), 0.5), groups)
+    made = protocol_folds("p", BY_PERSON, data, 1, Workspace())
     assert len(made) == 5
     assert sorted(np.concatenate([fold.test for fold in made])) == list(range(40))
     assert not any(set(groups[fold.train]) & set(groups[fold.test]) for fold in made)
@@ -55,7 +56,8 @@ def test_folds_by_person_test_every_row_once_and_share_nobody() -> None:
 
 def test_without_a_number_of_folds_each_person_is_one() -> None:
     data = Dataset("d", np.zeros((6, 1)), np.full((6, 2), 0.5), np.array([7, 7, 3, 3, 3, 9]))
-    assert len(folds_of({"scheme": "leave_one_group_out"}, data, (1,))) == 3
+    alone = {"scheme": "leave_one_group_out"}
+    assert len(protocol_folds("p", alone, data, 1, Workspace())) == 3
 
 
 @pytest.fixture

@@ -144,7 +144,7 @@ def test_chunks_hold_every_fold_once_in_parts_of_nearly_equal_size(folds, per_jo
             plan, "protocol", lambda name: {"scheme": "kfold", "folds": folds, "repeats": repeats}
         )
         patch.setattr(plan, "resources", lambda unit: {"folds_per_job": per_job})
-        patch.setattr(plan.measured, "reference", lambda *of: None)
+        patch.setattr(plan.past_runs, "reference", lambda *of: None)
         chunks = plan.chunks(UNIT)
     covered = [i for chunk in chunks for i in range(chunk.first, chunk.last + 1)]
     assert covered == list(range(folds * repeats))
@@ -158,7 +158,7 @@ def test_a_measured_unit_is_cut_into_jobs_of_limited_length_but_not_within_a_fol
     known = Measured(tuple(seconds), peak_mb=100, spec_sha256="")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "protocol", lambda name: {"scheme": "kfold", "folds": len(seconds)})
-        patch.setattr(plan.measured, "reference", lambda *of: known)
+        patch.setattr(plan.past_runs, "reference", lambda *of: known)
         chunks = plan.chunks(UNIT)
     covered = [i for chunk in chunks for i in range(chunk.first, chunk.last + 1)]
     assert covered == list(range(len(seconds)))
@@ -171,7 +171,7 @@ def test_a_measured_unit_is_cut_into_jobs_of_limited_length_but_not_within_a_fol
 
 def test_the_reference_cuts_a_dear_unit():
     unit = Unit("mslp", "sbu_3dfe", "aa_bp@toolbox")
-    seconds = plan.measured.reference(astuple(unit)).seconds
+    seconds = plan.past_runs.reference(astuple(unit)).seconds
     for chunk in plan.chunks(unit):
         length = sum(seconds[chunk.first : chunk.last + 1])
         assert length <= plan.LONGEST_JOB_S or chunk.first == chunk.last

@@ -12,13 +12,13 @@ from urllib.parse import unquote
 
 import pytest
 
+from ldlrepro.judge.answer import Photographs
 from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.judge.verdicts import VERDICTS
 from ldlrepro.report.content import (
     VERDICT_SIGNS,
     Figure,
     Overhead,
-    Photographs,
     ReportContent,
 )
 from ldlrepro.report.html import (

@@ -101,19 +101,22 @@ class _Walk:
         self.pending: list[tuple[str, str]] = []
 
     def digest(self, starts: tuple[str, ...]) -> str:
-        for start in starts:
-            module, _, name = start.partition(":")
-            if name:
-                self._reach(self._resolved(module, name))
-            else:
-                self._whole(module)
-        texts = []
-        while len(texts) < len(self.pending):
-            module, name = self.pending[len(texts)]
+        texts = [self._begin(start) for start in starts]
+        begun = len(texts)
+        while len(texts) < begun + len(self.pending):
+            module, name = self.pending[len(texts) - begun]
             source = self._module(module)
             assert source is not None
             texts.append(_Dump(self, source).text(source.definitions[name]))
         return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+    def _begin(self, start: str) -> str:
+        """Return what stands for a start; a name that does not exist stands for itself."""
+        module, _, name = start.partition(":")
+        target = self._resolved(module, name) if name else _Target(module, None)
+        if target.outside or self._module(target.module) is None:
+            return f"missing {start}"
+        return self.reference(target)
 
     # ------------------------------------------------------------------ definitions
 

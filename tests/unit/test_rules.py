@@ -12,7 +12,7 @@ import pytest
 
 from ldlrepro import config
 from ldlrepro.train import provenance
-from ldlrepro.workflow.rules import Wiring
+from ldlrepro.workflow.rules import Rules
 
 
 @pytest.fixture
@@ -29,11 +29,11 @@ def source(tmp_path, monkeypatch, checkout):
 def replanned(source, checkout) -> Callable[..., set[str]]:
     """Of what ``ask`` answers about each, the names for which a change of a file tells."""
 
-    def names(file: str, ask: Callable[[Wiring, str], str], *among: str) -> set[str]:
+    def names(file: str, ask: Callable[[Rules, str], str], *among: str) -> set[str]:
         def answers() -> dict[str, str]:
             checkout.forget()
-            wiring = Wiring(config.load_run_config())
-            return {name: ask(wiring, name) for name in among}
+            rules = Rules(config.load_run_config())
+            return {name: ask(rules, name) for name in among}
 
         before = answers()
         changed = source / file
@@ -44,17 +44,17 @@ def replanned(source, checkout) -> Callable[..., set[str]]:
     return names
 
 
-def reading(wiring: Wiring, dataset: str) -> str:
-    return wiring.reader_code(SimpleNamespace(dataset=dataset))
+def reading(rules: Rules, dataset: str) -> str:
+    return rules.reader_code(SimpleNamespace(dataset=dataset))
 
 
-def drawing(wiring: Wiring, dataset: str) -> str:
-    return wiring.drawing_code(SimpleNamespace(dataset=dataset))
+def drawing(rules: Rules, dataset: str) -> str:
+    return rules.drawing_code(SimpleNamespace(dataset=dataset))
 
 
-def folding(wiring: Wiring, place: str) -> str:
+def folding(rules: Rules, place: str) -> str:
     protocol, _, dataset = place.partition("/")
-    return wiring.fold_code(SimpleNamespace(protocol=protocol, dataset=dataset))
+    return rules.fold_code(SimpleNamespace(protocol=protocol, dataset=dataset))
 
 
 TABLES, FACES, PHOTOGRAPHS = ("sjaffe", "toy"), ("jaffe_images", "drawn_fgnet"), ("fgnet", "cacd")
@@ -99,12 +99,12 @@ def test_folds_are_made_again_for_the_code_that_makes_them(replanned, file, made
 # ---------------------------------------------------------------------- pages
 
 
-def figures(wiring: Wiring, paper: str) -> str:
-    return wiring.figure_code(SimpleNamespace(paper=paper))
+def figures(rules: Rules, paper: str) -> str:
+    return rules.figure_code(SimpleNamespace(paper=paper))
 
 
-def pages(wiring: Wiring, rule: str) -> str:
-    ask = {"compare": wiring.compare_code, "report": wiring.report_code}[rule]
+def pages(rules: Rules, rule: str) -> str:
+    ask = {"compare": rules.compare_code, "report": rules.report_code}[rule]
     return ask(SimpleNamespace(paper="mslp"))
 
 
@@ -132,14 +132,14 @@ def test_pages_are_made_again_for_what_they_are_made_from(replanned, file, made_
 
 
 def test_a_job_that_comes_back_asks_for_twice_and_then_four_times_as_much():
-    asked = Wiring.grow(2000)
+    asked = Rules.grow(2000)
     assert [asked(None, attempt) for attempt in (1, 2, 3)] == [2000, 4000, 8000]
 
 
 def test_experiments_grow_likewise(checkout):
-    wiring = Wiring(config.load_run_config())
+    rules = Rules(config.load_run_config())
     job = SimpleNamespace(paper="mslp", experiment="embeddings")
-    for ask in (wiring.experiment_mem_mb, wiring.experiment_runtime):
+    for ask in (rules.experiment_mem_mb, rules.experiment_runtime):
         assert ask(job, 3) == 2 * ask(job, 2) == 4 * ask(job, 1)
 
 

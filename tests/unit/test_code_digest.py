@@ -1,0 +1,251 @@
+"""Digests of code and settings: what must change them, and what must not."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldlrepro import config
+from ldlrepro.config.digests import method_digest, spec_digest
+from ldlrepro.core.code_digest import code_digest
+from tests.unit.sources import copied, forget
+
+KNN, MEAN, FOREST = "aa_knn", "train_mean", "rf_reg"
+BAYES, SABFGS = "pt_bayes", "sa_bfgs"
+SOME = (KNN, MEAN, FOREST, BAYES, SABFGS)
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch, checkout):
+    yield copied(tmp_path, monkeypatch)
+    monkeypatch.undo()
+    forget()
+
+
+def digests_of(methods) -> dict[str, str]:
+    return {name: method_digest(config.load_method(name)) for name in methods}
+
+
+def changed_by(edit, methods=SOME) -> set[str]:
+    """Return the methods whose digest ``edit()`` changes."""
+    before = digests_of(methods)
+    edit()
+    after = digests_of(methods)
+    return {name for name in methods if before[name] != after[name]}
+
+
+def bases() -> list[str]:
+    return [name for name in config.method_ids() if "@" not in name]
+
+
+# ---------------------------------------------------------------------- what decides
+
+
+def test_a_methods_own_code_changes_its_digest_and_that_of_its_users(sources):
+    def edit() -> None:
+        sources.edit("ldl/neighbours/knn.py", 'kind="stable"', 'kind="heapsort"')
+
+    assert changed_by(edit) == {KNN}
+
+
+def test_what_a_method_uses_of_another_module_changes_its_digest(sources):
+    def edit() -> None:
+        sources.edit("ldl/linear/_bfgs.py", "return ", "return 0 or ")
+
+    assert changed_by(edit) == {SABFGS}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("ldlrepro/train/selection.py", "model.fit(scaler", "model.fit(not scaler or scaler"),
+        ("ldlrepro/train/scaling.py", "return ", "return None or "),
+        ("ldl/metrics.py", "apart.max(axis=1)", "apart.min(axis=1)"),
+        ("ldl/base.py", "MAX_ROW_SUM_ERROR = 1e-3", "MAX_ROW_SUM_ERROR = 1e-2"),
+        ("ldlrepro/folds/splits.py", "np.setdiff1d(self.train", "np.union1d(self.train"),
+    ],
+)
+def test_what_all_methods_share_changes_every_digest(sources, file, old, new):
+    assert changed_by(lambda: sources.edit(file, old, new)) == set(SOME)
+
+
+def test_swapping_two_imports_changes_the_digest(sources):
+    file = "ldl/baselines/controls.py"
+    line = "from ldl.base import LDLEstimator, to_simplex"
+    straight = f"{line}\nfrom ldl.base import check_features as one, child_seeds as other"
+    swapped = f"{line}\nfrom ldl.base import child_seeds as one, check_features as other"
+    sources.edit(file, line, straight)
+    sources.edit(file, "self.mean_ = D.mean(axis=0)", "self.mean_ = (one, other)")
+    assert changed_by(lambda: sources.edit(file, straight, swapped)) == {MEAN}
+
+
+def test_importing_from_another_library_changes_the_digest(sources):
+    def edit() -> None:
+        sources.edit("ldl/neighbours/knn.py", "import numpy as np\n", "import scipy as np\n")
+
+    assert changed_by(edit) == {KNN}
+
+
+# ---------------------------------------------------------------------- what decides nothing
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "ldlrepro/track/sync.py",
+        "ldlrepro/cli/__init__.py",
+        "ldlrepro/report/html.py",
+        "ldlrepro/judge/verdicts.py",
+        "ldlrepro/train/unit.py",
+        "ldlrepro/train/records.py",
+        "ldlrepro/core/files.py",
+        "ldlrepro/core/errors.py",
+        "ldl/errors.py",
+        "ldl/watch.py",
+    ],
+)
+def test_writing_records_progress_and_errors_count_for_nothing(sources, file):
+    text = "\n\nCHANGED = print('this runs when the module is imported')\n"
+    assert changed_by(lambda: sources.append(file, text), bases()) == set()
+
+
+def test_what_a_module_holds_beside_what_is_used_counts_for_nothing(sources):
+    text = "\n\ndef unused():\n    return 3\n"
+    assert changed_by(lambda: sources.append("ldl/neighbours/knn.py", text)) == set()
+
+
+def test_comments_docstrings_layout_annotations_and_error_texts_do_not_count(sources):
+    def edit() -> None:
+        sources.edit("ldl/neighbours/knn.py", "kneighbors(self, X: Any)", "kneighbors(self, X)")
+        sources.edit("ldl/base.py", '"""Divide rows by their sums', '"""Make rows sum to one')
+        sources.edit("ldl/base.py", "D contains negative label degrees", "D has negative degrees")
+        path = sources.root / "ldl/neighbours/knn.py"
+        path.write_text('"""Another docstring."""\n# A comment.\n' + path.read_text())
+        forget()
+
+    assert changed_by(edit) == set()
+
+
+def test_moving_and_renaming_modules_changes_no_digest(sources):
+    def edit() -> None:
+        sources.rename("ldl/base.py", "ldl/core/contract.py")
+        sources.rename("ldl/neighbours/knn.py", "ldl/nearest/neighbours.py")
+        sources.rename("ldl/linear/_bfgs.py", "ldl/optimisers.py")
+        sources.rename("ldl/kernels/ldsvr.py", "ldl/machines/support_vectors.py")
+        sources.rename("ldlrepro/train/scaling.py", "ldlrepro/scales.py")
+
+    assert changed_by(edit, bases()) == set()
+
+
+def test_renaming_a_function_changes_no_digest(sources):
+    def edit() -> None:
+        for path in (sources.root / "ldl").rglob("*.py"):
+            path.write_text(path.read_text().replace("to_simplex", "as_distributions"))
+        forget()
+
+    assert changed_by(edit) == set()
+
+
+# ---------------------------------------------------------------------- own files
+
+
+def test_a_users_own_module_and_its_package_count(checkout):
+    checkout.write("own/mine/__init__.py", "")
+    helper = checkout.write("own/mine/helper.py", "A = 1\n")
+    unused = checkout.write("own/mine/unused.py", "A = 1\n")
+    own = checkout.write(
+        "own/mine/model.py",
+        "from mine import helper\nfrom ldl.base import LDLEstimator\n\n"
+        "class Mine(LDLEstimator):\n    limit = helper.A\n",
+    )
+
+    def digest() -> str:
+        forget()
+        return method_digest({"class": "mine.model.Mine"})
+
+    seen = [digest()]
+    for path, old, counts in ((own, "limit", True), (helper, "1", True), (unused, "1", False)):
+        path.write_text(path.read_text().replace(old, old * 2))
+        seen.append(digest())
+        assert (seen[-1] != seen[-2]) == counts, path
+
+
+def test_old_names_of_our_modules_lead_to_the_new_ones(checkout):
+    text = "from {} import LDLEstimator\n\nclass Mine(LDLEstimator):\n    pass\n"
+    found = []
+    for number, module in enumerate(("ldl.base", "ldlrepro.models.base")):
+        checkout.write(f"own/own{number}.py", text.format(module))
+        forget()
+        found.append(method_digest({"class": f"own{number}.Mine"}))
+    assert found[0] == found[1]
+
+
+def test_a_module_that_does_not_exist_has_a_digest_all_the_same():
+    """Planning goes on; running the method says what is wrong."""
+    names = ("no.such.module:Method", "ldl:NoSuchMethod", "ldl.no_such_module")
+    assert len({code_digest(name) for name in names}) == 3
+
+
+def test_relative_imports_are_followed(sources):
+    (sources.root / "ldl/neighbours/near.py").write_text("A = 1\n")
+    sources.edit("ldl/neighbours/knn.py", "_SPARE = 8\n", "from .near import A\n_SPARE = 7 + A\n")
+
+    def edit() -> None:
+        sources.edit("ldl/neighbours/near.py", "A = 1", "A = 2")
+
+    assert changed_by(edit) == {KNN}
+
+
+# ---------------------------------------------------------------------- settings
+
+SPEC = {
+    "title": "a",
+    "class": "a.B",
+    "parameters": {"k": 1, "s": "x"},
+    "grid": {},
+    "scaling": "none",
+    "sees_test_labels": False,
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "b"},
+        {"description": "b"},
+        {"resources": {"threads": 9, "mem_mb": 9000}},
+        {"choices": [{"switch": "k"}]},
+        {"needs": {"gpu": True}},
+        {"control": True},
+        {"parameters": {"s": "x", "k": 1}},
+        {"class": "another.module.B"},
+    ],
+)
+def test_texts_and_resources_do_not_change_the_settings_digest(change):
+    assert spec_digest(SPEC | change, "kl") == spec_digest(SPEC, "kl")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"class": "a.C"},
+        {"parameters": {"k": 2, "s": "x"}},
+        {"parameters": {"k": "1", "s": "x"}},
+        {"grid": {"k": [1, 2]}},
+        {"grid": {"k": [2, 1]}},
+        {"scaling": "standard"},
+        {"sees_test_labels": True},
+    ],
+)
+def test_what_decides_the_numbers_changes_the_settings_digest(change):
+    assert spec_digest(SPEC | change, "kl") != spec_digest(SPEC, "kl")
+
+
+def test_the_measure_that_selects_counts_where_there_is_something_to_select():
+    grid = SPEC | {"grid": {"k": [1, 2]}}
+    assert spec_digest(grid, "kl") != spec_digest(grid, "clark")
+    assert spec_digest(SPEC, "kl") == spec_digest(SPEC, "clark")
+
+
+def test_no_two_methods_share_their_settings():
+    specs = {name: spec_digest(config.load_method(name), "kl") for name in config.method_ids()}
+    assert len(set(specs.values())) == len(specs)
