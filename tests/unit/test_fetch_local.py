@@ -174,7 +174,7 @@ def test_drawing_that_is_cut_short_leaves_no_status_of_an_earlier_one(tmp_path, 
     def killed(folder: Path, **arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tables, "draw", killed)
+    monkeypatch.setattr("ldlrepro.data.drawn.draw", killed)
     with pytest.raises(KeyboardInterrupt):
         fetch("toy", tmp_path, [], offline=True, progress=False)
     with pytest.raises(UserError, match="not fetched yet"):

@@ -13,14 +13,13 @@ import pytest
 
 from ldlrepro.core.workspace import Workspace
 from ldlrepro import cli, config, models, plan
-from ldlrepro.config import plugins
+from ldlrepro.config import digests, plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.fetch import default_mirrors, fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.judge import measures, scores
-from ldlrepro.train import provenance
 from ldlrepro.train.unit import run_unit
-from ldlrepro.workflow.rules import Wiring
+from ldlrepro.workflow.rules import Rules
 
 METHOD = """
 title: Mine
@@ -215,21 +214,25 @@ def test_code_and_settings_of_an_own_method_are_followed(folder):
     plugins.announce({"extra_methods": str(path)})
     unused = folder.write("unused.py", "A = 1\n")
 
-    def digests() -> tuple[str, str]:
+    def now() -> tuple[str, str]:
         folder.checkout.forget()
         spec = config.load_method("mine")
         return digests.method_digest(spec), digests.spec_digest(spec, "kl")
 
-    code, settings = digests()
-    for changed in (folder.root / f"{folder.tag}.py", folder.root / f"{folder.tag}_helper.py"):
-        changed.write_text(changed.read_text() + "\nMORE = 1\n")
-        before, (code, _) = code, digests()
+    code, settings = now()
+    used = {folder.tag: ("mean(axis=0)", "mean(0)"), f"{folder.tag}_helper": ("1.0", "1.5")}
+    for module, (old, new) in used.items():
+        changed = folder.root / f"{module}.py"
+        text = changed.read_text()
+        assert old in text
+        changed.write_text(text.replace(old, new))
+        before, (code, _) = code, now()
         assert code != before, changed.name
     unused.write_text("A = 2\n")
-    assert digests() == (code, settings)
+    assert now() == (code, settings)
     path.write_text(path.read_text().replace("1.0", "3.0"))
-    assert digests()[0] == code
-    assert digests()[1] != settings
+    assert now()[0] == code
+    assert now()[1] != settings
 
 
 def test_a_regressor_of_ones_own_counts_although_the_yaml_alone_names_it(folder):
@@ -276,7 +279,7 @@ def test_a_csv_becomes_features_labels_groups_and_target(folder):
 
 def test_a_changed_file_of_ones_own_is_noticed(folder):
     assert prepared(folder).D.shape == (12, 2)
-    digest = Wiring(config.load_run_config()).dataset_source
+    digest = Rules(config.load_run_config()).dataset_source
     wildcards = type("W", (), {"dataset": "rows_of_mine"})
     before = digest(wildcards)
     folder.data(rows=15)
@@ -333,7 +336,7 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
 
 
 def test_tables_are_made_again_when_an_own_measure_changes(folder):
-    digest = Wiring(config.load_run_config()).compare_code
+    digest = Rules(config.load_run_config()).judge_code
     seen = [digest(None)]
     path = folder.metric()
     plugins.announce({"extra_metrics": str(path)})

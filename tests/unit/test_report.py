@@ -272,7 +272,7 @@ def test_a_record_holds_means_over_the_folds_that_have_a_value(tmp_path):
 
 def test_a_record_tells_how_to_compute_it_again(tmp_path):
     data = record_data(unit("rf@fast"), content(), tmp_path)
-    assert data["command"] == "ldlrepro run cv toy rf@fast --fresh"
+    assert data["command"] == "ldlrepro run cv toy rf@fast --inputs --fresh"
 
 
 def test_what_is_equal_in_all_folds_is_said_once(tmp_path):

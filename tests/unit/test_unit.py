@@ -13,7 +13,8 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.data.registry import load_ready
 from ldlrepro.folds.splits import folds_digest, read_folds, write_folds
 from ldlrepro.judge.scores import local_units
-from ldlrepro.train import provenance
+from ldlrepro import config
+from ldlrepro.config.digests import method_digest
 from ldlrepro.core.checksums import array_sha256
 from ldlrepro.train.records import (
     FAILED,

@@ -15,6 +15,7 @@ import numpy as np
 
 from ldl import metrics
 from ldlrepro import config
+from ldlrepro.config.digests import stage_digest
 from ldlrepro.core.errors import UserError, nearest
 
 
@@ -76,6 +77,6 @@ def digests() -> dict[str, list[str]]:
     found = {}
     for name in config.own_ids("metric"):
         spec = config.load_metric(name)
-        source = digests.stage_digest(spec["function"].rpartition(".")[0])
+        source = stage_digest(spec["function"].rpartition(".")[0])
         found[name] = [spec["function"], spec["better"], source]
     return found
