@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from ldlrepro import config
-from ldlrepro.train import provenance
 from ldlrepro.workflow.rules import Rules
+from tests.unit.sources import copied, forget
+
+RUNS_AT_IMPORT = "\nprint('what runs when a module is imported counts for all who use it')\n"
 
 
 @pytest.fixture
-def source(tmp_path, monkeypatch, checkout):
-    """A copy of the package that the digests are taken from."""
-    package = tmp_path / "ldlrepro"
-    ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(ldlrepro.__file__).parent, package, ignore=ignore)
-    monkeypatch.setattr(provenance, "PACKAGE", package)
-    return package
-
-
-@pytest.fixture
-def replanned(source, checkout) -> Callable[..., set[str]]:
-    """Of what ``ask`` answers about each, the names for which a change of a file tells."""
+def replanned(tmp_path, monkeypatch, checkout) -> Iterator[Callable[..., set[str]]]:
+    """Tell for which names ``ask`` answers otherwise once a file has changed."""
+    sources = copied(tmp_path, monkeypatch)
+    templates = sources.root / "ldlrepro/report/templates"
+    monkeypatch.setattr("ldlrepro.workflow.rules.TEMPLATES", templates)
 
     def names(file: str, ask: Callable[[Rules, str], str], *among: str) -> set[str]:
         def answers() -> dict[str, str]:
@@ -36,12 +30,13 @@ def replanned(source, checkout) -> Callable[..., set[str]]:
             return {name: ask(rules, name) for name in among}
 
         before = answers()
-        changed = source / file
-        changed.write_text(changed.read_text() + "\nCHANGED = True\n")
+        sources.append(f"ldlrepro/{file}", RUNS_AT_IMPORT)
         after = answers()
         return {name for name in among if before[name] != after[name]}
 
-    return names
+    yield names
+    monkeypatch.undo()
+    forget()
 
 
 def reading(rules: Rules, dataset: str) -> str:
@@ -67,10 +62,10 @@ TABLES, FACES, PHOTOGRAPHS = ("sjaffe", "toy"), ("jaffe_images", "drawn_fgnet"),
         ("data/csv_tables.py", (*TABLES, *FACES, *PHOTOGRAPHS)),
         ("data/registry.py", (*TABLES, *FACES, *PHOTOGRAPHS)),
         ("data/images/layouts.py", (*FACES, *PHOTOGRAPHS)),
-        ("features/lbp.py", (*FACES, *PHOTOGRAPHS)),
+        ("data/features/lbp.py", (*FACES, *PHOTOGRAPHS)),
         ("data/photographs.py", PHOTOGRAPHS),
         ("data/download.py", ()),
-        ("data/synthetic.py", ()),
+        ("data/drawn/sketches.py", ()),
     ],
 )
 def test_a_data_set_is_read_again_for_the_code_of_its_reader(replanned, file, read_by):
@@ -79,16 +74,17 @@ def test_a_data_set_is_read_again_for_the_code_of_its_reader(replanned, file, re
 
 def test_drawn_data_are_drawn_again_for_the_code_that_draws(replanned):
     asked = ("toy", "drawn_fgnet", "sjaffe", "fgnet")
-    assert replanned("data/drawn_albums.py", drawing, *asked) == {"toy", "drawn_fgnet"}
+    assert replanned("data/drawn/albums.py", drawing, *asked) == {"toy", "drawn_fgnet"}
 
 
 @pytest.mark.parametrize(
     ("file", "made_by"),
     [
-        ("protocols/leaks.py", {"ldlf/movie", "drf_fgnet/fgnet", "drf_cacd_val/cacd"}),
-        ("protocols/parts.py", {"drf_cacd_val/cacd"}),
+        ("folds/leaks.py", {"ldlf/movie", "drf_fgnet/fgnet", "drf_cacd_val/cacd"}),
+        ("folds/parts.py", {"drf_cacd_val/cacd"}),
         ("data/photographs.py", {"drf_fgnet/fgnet", "drf_cacd_val/cacd"}),
-        ("data/images/layouts.py", {"drf_fgnet/fgnet", "drf_cacd_val/cacd"}),
+        ("data/images/faces.py", {"drf_fgnet/fgnet", "drf_cacd_val/cacd"}),
+        ("data/images/layouts.py", set()),
     ],
 )
 def test_folds_are_made_again_for_the_code_that_makes_them(replanned, file, made_by):
@@ -104,7 +100,7 @@ def figures(rules: Rules, paper: str) -> str:
 
 
 def pages(rules: Rules, rule: str) -> str:
-    ask = {"compare": rules.compare_code, "report": rules.report_code}[rule]
+    ask = {"compare": rules.judge_code, "report": rules.report_code}[rule]
     return ask(SimpleNamespace(paper="mslp"))
 
 
@@ -120,7 +116,9 @@ def test_figures_are_drawn_again_for_the_experiments_of_their_paper(replanned):
         ("report/templates/report.js", {"report"}),
         ("report/templates/report.css", {"report"}),
         ("report/templates/grid.html.j2", {"compare", "report"}),
-        ("report/leaderboard.py", {"compare", "report"}),
+        ("report/leaderboard.py", {"report"}),
+        ("report/export.py", {"compare"}),
+        ("judge/verdicts.py", {"compare", "report"}),
         ("experiments/two_dimensions_drawn.py", {"report"}),
     ],
 )

@@ -126,11 +126,14 @@ class Rules:
         return tree_digest({key: value for key, value in definition.items() if key != "text"})
 
     def fold_code(self, wildcards: Any) -> str:
-        by_images = config.only_photographs(config.load_dataset(wildcards.dataset))
         by_parts = plan.protocol(wildcards.protocol)["scheme"] == "parts"
-        # Only photographs are told apart by their images.
-        without = FETCHING if by_images or by_parts else (*FETCHING, *PHOTOGRAPHS)
-        return digests.stage_digest("ldlrepro.folds.making", without=without)
+        without = list(FETCHING)
+        if not by_parts:
+            without.append("ldlrepro.folds.parts")
+        # Only photographs are told apart by their images, and have parts.
+        if not by_parts and not config.only_photographs(config.load_dataset(wildcards.dataset)):
+            without += [*PHOTOGRAPHS, "ldlrepro.data.photographs"]
+        return digests.stage_digest("ldlrepro.folds.making", without=tuple(without))
 
     # ------------------------------------------------------------------ units
 
