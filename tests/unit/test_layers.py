@@ -1,0 +1,125 @@
+"""One-way stages: each folder imports only from those above it, and no modules import in a circle.
+
+Imports count wherever they stand: at the top, inside functions, for type checkers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parents[2] / "src"
+
+LAYERS = {
+    "ldl": """
+        errors watch metrics base checks
+        baselines linear neighbours kernels networks
+        forests boosting cascade
+        soft_forests deep
+    """,
+    "ldlrepro": """
+        core config models data folds plan train experiments judge report track audit doctor
+        workflow cli entry
+    """,
+}
+"""Folders and modules at the top of each package, from the ground up."""
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for package in LAYERS:
+        for path in (SRC / package).rglob("*.py"):
+            parts = path.relative_to(SRC).with_suffix("").parts
+            found[".".join(parts).removesuffix(".__init__")] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(module: str) -> set[str]:
+    """Return the modules of ours that a module imports."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    return {name for node in ast.walk(tree) for name in _named(node)} - {module}
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name in MODULES)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        for alias in node.names:
+            inner = f"{node.module}.{alias.name}"
+            if inner in MODULES:
+                yield inner
+            elif node.module in MODULES:
+                yield node.module
+
+
+EDGES = {module: imports(module) for module in MODULES}
+
+
+def layer(module: str) -> int | None:
+    """Return the floor of a module; None for the package itself and its private parts."""
+    package, *rest = module.split(".")
+    if not rest or (package == "ldl" and rest[0].startswith("_")):
+        return None
+    return LAYERS[package].split().index(rest[0])
+
+
+def test_every_folder_has_its_place():
+    for package, names in LAYERS.items():
+        there = {m.split(".")[1] for m in MODULES if m.startswith(f"{package}.")}
+        assert {name for name in there if not name.startswith("_")} == set(names.split())
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_no_folder_imports_from_below_itself(package):
+    wrong = [
+        f"{module} imports {other}"
+        for module, others in EDGES.items()
+        for other in others
+        if module.split(".")[0] == other.split(".")[0] == package
+        and layer(module) is not None
+        and layer(other) is not None
+        and layer(other) > layer(module)
+    ]
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_the_library_knows_nothing_of_the_workflow():
+    wrong = [m for m in MODULES if m.startswith("ldl.") and any_of(EDGES[m], "ldlrepro")]
+    assert not wrong
+
+
+def any_of(modules: set[str], package: str) -> bool:
+    return any(module.split(".")[0] == package for module in modules)
+
+
+def test_no_modules_import_in_a_circle():
+    assert circles(EDGES) == []
+
+
+def circles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """Strip modules that import nothing left until only circles, and what imports them, remain."""
+    left = {module: set(others) for module, others in edges.items()}
+    while ground := [module for module, others in left.items() if not others & set(left)]:
+        for module in ground:
+            del left[module]
+    # What only imports a circle is none: strip from the other side as well.
+    while roofs := [m for m in left if not any(m in left[other] for other in left)]:
+        for module in roofs:
+            del left[module]
+    return [sorted(left)] if left else []
+
+
+def test_a_circle_would_be_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+    assert circles({"a": {"b"}, "b": set()}) == []
+
+
+def test_only_the_command_line_parses_arguments():
+    users = {m for m, p in MODULES.items() if "import argparse" in p.read_text(encoding="utf-8")}
+    assert {m for m in users if not m.startswith("ldlrepro.cli")} <= set(), users
