@@ -11,17 +11,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from ldl.deep import backbones, weights  # noqa: E402
+from ldl.deep.backbones import BUILDERS, STANDARD, Sizes, vgg_face_names  # noqa: E402
+from ldl.deep.weights import load_network, random_network  # noqa: E402
+from ldl.errors import UserError  # noqa: E402
 from ldlrepro.data.checksums import sha256_of  # noqa: E402
 from ldlrepro.data.drawn_albums import write_album  # noqa: E402
 from ldlrepro.data.fetch import fetch_spec  # noqa: E402
 from ldlrepro.data.images.reading import read_faces  # noqa: E402
 from ldlrepro.data.registry import load_ready, prepare_spec, warning_of  # noqa: E402
-from ldlrepro.errors import UserError  # noqa: E402
-from ldl.deep import backbones as networks, weights# noqa: E402
 from ldlrepro.features.align import Crop  # noqa: E402
 from ldlrepro.features.deep import deep_features, network_of, normalised  # noqa: E402
-from ldl.deep.backbones import BUILDERS, STANDARD, Sizes, vgg_face_names  # noqa: E402
-from ldl.deep.weights import load_network, random_network  # noqa: E402
 
 SMALL = {"vgg16": Sizes((2,) * 13, 6, 4), "alexnet": Sizes((3, 4, 3, 4, 2), 6, 4)}
 CONVOLUTIONS = {
@@ -240,7 +240,7 @@ def test_rows_stay_with_their_faces_whatever_the_batch(
 def test_random_weights_are_said_in_the_record_and_when_preparing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(networks.STANDARD, "alexnet", SMALL["alexnet"])
+    monkeypatch.setitem(backbones.STANDARD, "alexnet", SMALL["alexnet"])
     spec = {
         "reader": "drawn_images",
         "layout": {"name": "cacd"},
