@@ -311,21 +311,15 @@ class SLDLFReleased(LDLEstimator):
         ----------
         X : array-like, sparse matrix or data frame of shape (rows, features)
             Features of the test rows.
-        D_true : array-like of shape (rows, labels)
-            True label distributions of the test rows; they must be given.
+        D_true : array-like of shape (rows, labels), default=None
+            True label distributions of the test rows; an error is raised without them.
 
         Returns
         -------
         ndarray of shape (rows, labels)
             A distribution for each row: not negative, with sum 1.
         """
-        if D_true is None:
-            raise ValueError("SLDLFReleased needs the true labels: call predict(X, D_true)")
-        X = self._checked(X)
-        D_true = np.asarray(D_true, dtype=np.float64)
-        shape = (X.shape[0], self.n_labels_)
-        if D_true.shape != shape:
-            raise ValueError(f"D_true has shape {D_true.shape}, expected {shape}")
+        X, D_true = self._checked_with_truth(X, D_true)
         draw_seed, seed = child_seeds(self.random_state, 2)
         X_drawn, D_drawn = self._drawn(X, D_true, draw_seed)
         judges = (X, D_true) if self.best_iteration else None
