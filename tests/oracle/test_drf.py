@@ -272,6 +272,14 @@ def test_predicted_distribution_has_the_predicted_mean():
     np.testing.assert_allclose(of_labels, model.predict_number(X), atol=0.5)
 
 
+def test_numbers_are_predicted_from_checked_features():
+    X, D = ages()
+    model = DRF(**QUICK, random_state=0).fit(X, D)
+    np.testing.assert_array_equal(model.predict_number(X.tolist()), model.predict_number(X))
+    with pytest.raises(ValueError, match="X has 3 features, but DRF is expecting 4"):
+        model.predict_number(X[:, :3])
+
+
 def test_training_beats_the_mean_number():
     X, D = ages(n=200)
     y = D.argmax(1)

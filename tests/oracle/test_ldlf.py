@@ -348,6 +348,15 @@ def test_script_without_test_labels_says_what_it_needs():
         SLDLFReleased(**SCRIPT).fit(X, D).predict(X)
 
 
+def test_the_script_keeps_the_parameters_it_was_given():
+    X, D = data(n=80)
+    model = SLDLFReleased(**SCRIPT)
+    given = model.get_params()
+    model.fit(X[:60], D[:60]).predict(X[60:], D[60:])
+    assert model.get_params() == given
+    assert model.forest_.queue_batches == 3
+
+
 # ---------------------------------------------------------------------- settings
 
 

@@ -146,6 +146,12 @@ def test_another_checksum_is_refused_before_the_file_is_opened(tmp_path: Path) -
         load_network("vgg16", path, "0" * 64)
 
 
+def test_a_missing_file_is_looked_for_in_the_current_folder(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=rf"w\.pth: there is no such file.*from {tmp_path}"):
+        load_network("vgg16", Path("w.pth"), "0" * 64)
+
+
 def spoilt(state: dict[str, Any], change: str) -> Any:
     if change == "widths":
         return state

@@ -12,7 +12,7 @@ from ldl.errors import UserError
 
 @dataclass(frozen=True)
 class Hardware:
-    """Where a network computes, and how pixels get there."""
+    """Device and precision of the network, threads and processes that bring the pixels."""
 
     device: torch.device
     mixed_precision: bool = False

@@ -13,7 +13,7 @@ from ldl.errors import UserError
 
 GB = 1e9
 CGROUPS = Path("/sys/fs/cgroup")
-"""Where Linux says how much memory a container or a cluster allows a job."""
+"""Folder in which Linux says how much memory a container or a cluster allows a job."""
 
 
 def check_memory(

@@ -34,7 +34,7 @@ PREDICTED_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How a network is trained; fields are the parameters of the same name."""
+    """Everything that decides how a network is trained: the parameters of the same name."""
 
     max_iter: int
     batch_size: int
@@ -66,10 +66,10 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class Targets:
-    """What is to be predicted, a row for each image."""
+    """Truth that a head learns, a row for each image."""
 
     values: np.ndarray
-    """(rows, numbers), as the head wants them."""
+    """Distributions or numbers in the form that the head wants, (rows, numbers)."""
     numbers: np.ndarray
     """The true number of each row, in the head's units."""
     unit: float = 1.0
@@ -88,13 +88,13 @@ class Training:
     images : Images
         Training images.
     targets : Targets
-        What is to be predicted for each.
+        Truth for each image.
     settings : TrainingSettings
-        How the network is trained.
+        Length, steps and turns of the training.
     window : Window
         Part of the images that the network sees.
     hardware : Hardware
-        Where it computes.
+        Device, precision, threads and processes.
     seed : int
         Seed of everything random.
     name : str, default=''
@@ -244,6 +244,7 @@ class Training:
 
 
 def _optimiser(network: ImageNetwork, settings: TrainingSettings) -> torch.optim.Optimizer:
+    """Return the optimiser that the settings ask for."""
     rate, decay = settings.learning_rate, settings.weight_decay
     if settings.optimiser == "adam":
         return torch.optim.Adam(network.parameters(), rate, weight_decay=decay)

@@ -203,6 +203,7 @@ class GaussianLeaves(torch.nn.Module):
 
 
 def _log_normal(y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+    """Return ln of normal densities at y."""
     return -0.5 * ((y - mean) ** 2 / variance + torch.log(2.0 * math.pi * variance))
 
 

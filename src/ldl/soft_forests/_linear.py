@@ -124,7 +124,7 @@ def batches(
 
 @dataclass(frozen=True)
 class OptimiserSettings:
-    """How gradient steps move the map."""
+    """Settings of the gradient steps that move the map."""
 
     optimiser: str = "sgd"
     learning_rate: float = 0.1
@@ -175,6 +175,7 @@ class LinearMap:
 def _first_weights(
     features: int, units: int, init: str, generator: np.random.Generator
 ) -> np.ndarray:
+    """Draw the first W."""
     if init == "normal":
         return generator.normal(0.0, 0.01, (features, units))
     reach = np.sqrt(6.0 / (features + units) if init == "glorot" else 3.0 / features)

@@ -247,6 +247,7 @@ class LinearForest:
         return (mass * times).sub_(hotter, alpha=self.temperature), logs.new_ones(())
 
     def _map(self, tree: int) -> LinearMap:
+        """Return the map that a tree asks."""
         return self.maps[0 if self.settings.share_units else tree]
 
     # ------------------------------------------------------------------ steps of the leaves

@@ -205,6 +205,7 @@ class DRF(NumberTrees, SoftForest):
         return self._number(self._checked(X))
 
     def _number(self, X: Any) -> np.ndarray:
+        """Predict numbers for features that are checked."""
         return self._mixture(self.state_.table[:, :, :1], X)[:, 0] * self.scale_ + self.shift_
 
     def _predict(self, X: Any) -> np.ndarray:
