@@ -149,7 +149,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'ldl' has no attribute '{name}'")
+        from ldl.errors import nearest
+
+        hint = "" if name.startswith("_") else nearest(name, __all__)
+        raise AttributeError(f"module 'ldl' has no attribute '{name}'." + hint)
     found = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
     return found
 

@@ -1,9 +1,11 @@
-"""Checks of parameters that soft forests and methods on images have in common, by their names."""
+"""Checks, by name, of the parameters that soft forests and estimators on images share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+from ldl._values import check_choice
 
 _WORDS = {
     "network": ("vgg16", "alexnet", "tiny"),
@@ -28,11 +30,16 @@ _SHARES = ("tau", "tau_factor", "temperature_factor", "drop_factor")
 _NOT_NEGATIVE = ("temperature", "weight_decay")
 
 
-def check_parameters(given: Mapping[str, Any]) -> None:
-    """Refuses by name what no fit could use; names that are not ``given`` are not looked at."""
-    for name, allowed in _WORDS.items():
-        if name in given and given[name] not in allowed:
-            raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given[name]!r}")
+def check_parameters(
+    given: Mapping[str, Any], own_words: Mapping[str, tuple[str, ...]] | None = None
+) -> None:
+    """Refuse by name what no fit could use; parameters that are not ``given`` are not looked at.
+
+    ``own_words`` are the words that a class allows where others allow none, or other ones.
+    """
+    for name, allowed in {**_WORDS, **(own_words or {})}.items():
+        if name in given:
+            check_choice(name, given[name], allowed)
     for name in _COUNTS:
         if given.get(name, 1) < 1:
             raise ValueError(f"{name} must be at least 1, got {given[name]}")

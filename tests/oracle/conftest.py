@@ -2,12 +2,12 @@
 
 import pytest
 
-from ldl.cascade import _layers as _cascade
+from ldl.cascade import _layers
 from tests.oracle.cascades import Spy
 
 
 @pytest.fixture
 def spies(monkeypatch):
     Spy.log = []
-    monkeypatch.setattr(_cascade, "build", lambda kind, given, seed: Spy(kind, given))
+    monkeypatch.setattr(_layers, "build", lambda kind, given, seed: Spy(kind, given))
     return Spy.log

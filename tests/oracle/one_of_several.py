@@ -12,13 +12,13 @@ numerics.pin()
 
 import numpy as np  # noqa: E402
 
-from ldl.deep import _training as _deep_training# noqa: E402
+from ldl.deep import _training  # noqa: E402
 from ldl.watch import watched_by  # noqa: E402
 from tests.oracle.images import KINDS, Recorder, built, pictures  # noqa: E402
 
 
 def answers(folder: Path) -> None:
-    _deep_training.KEEP_SECONDS = 0.0
+    _training.KEEP_SECONDS = 0.0
     X, D = pictures(n=22)
     watch, found = Recorder(), {}
     with watched_by(watch):

@@ -1,4 +1,4 @@
-"""Heads on networks: slopes against differences, losses and leaf steps against their formulas."""
+"""Heads on networks: gradients against differences, losses and leaf steps against formulas."""
 
 import copy
 
@@ -74,12 +74,12 @@ def side(F, phi, leaf: int, level: int) -> torch.Tensor:
     return 1 - left if leaf >> level & 1 else left
 
 
-# ---------------------------------------------------------------------- slopes
+# ---------------------------------------------------------------------- gradients
 
 
 @pytest.mark.parametrize("kind", ["distributions", "numbers"])
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_slopes_of_a_forest_equal_differences(kind, temperature):
+def test_gradients_of_a_forest_equal_differences(kind, temperature):
     forest, targets = head(kind)
     (F,) = outputs()
 
@@ -91,7 +91,7 @@ def test_slopes_of_a_forest_equal_differences(kind, temperature):
 
 @pytest.mark.parametrize("kind", ["distributions", "numbers"])
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
-def test_loss_and_slopes_equal_the_loop_over_nodes_left_to_autograd(kind, temperature):
+def test_loss_and_gradients_equal_the_loop_over_nodes_left_to_autograd(kind, temperature):
     forest, targets = head(kind, temperature=temperature)
     phi = draw_phi(TREES, DEPTH, UNITS, False, np.random.default_rng(4))
     ours, theirs = outputs(), outputs()
@@ -103,7 +103,7 @@ def test_loss_and_slopes_equal_the_loop_over_nodes_left_to_autograd(kind, temper
     np.testing.assert_allclose(ours[0].grad.numpy(), theirs[0].grad.numpy(), atol=1e-13)
 
 
-def test_slopes_follow_the_factor_of_what_comes_after():
+def test_gradients_follow_the_factor_of_what_comes_after():
     forest, targets = head()
     once, twice = outputs(), outputs()
     forest.loss(once, targets, None).backward()

@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from ldlrepro.data.drawn.portraits import person, portrait
-from ldlrepro.data.images.ages import age_distributions, age_grid
-from ldlrepro.core.errors import UserError
-from ldl.deep.backbones import Sizes
-from ldl.deep.weights import random_network
-from ldl.deep import _memory as _deep_memory, _networks as _deep_networks
+from ldl.deep import _memory, _networks
+from ldl.deep._hardware import Hardware
 from ldl.deep._memory import activation_bytes, check_memory, fixed_bytes
 from ldl.deep._pixels import Order, Window
-from ldl.deep._training import Place
+from ldl.deep.backbones import Sizes
+from ldl.deep.weights import random_network
+from ldl.errors import UserError
+from ldlrepro.data.drawn.portraits import person, portrait
+from ldlrepro.data.images.ages import age_distributions, age_grid
 from tests.oracle.images import KINDS, built, linear_network, pictures
-from tests.oracle.test_deep_training import course
 
 SMALL = {"alexnet": Sizes((4, 4, 4, 4, 4), 8, 3), "vgg16": Sizes((2,) * 13, 8, 3)}
 
@@ -43,7 +42,7 @@ def test_batch_is_never_larger_than_the_data():
 def test_squares_are_parts_of_the_image_and_may_lie_anywhere():
     pixels = torch.arange(200, dtype=torch.uint8).view(1, 10, 20, 1).repeat(64, 1, 1, 3)
     window = Window(10, 20, 6)
-    found = window.draw(64, False, np.random.default_rng(0)).of(pixels)
+    found = window.draw(64, False, np.random.default_rng(0)).apply(pixels)
     assert found.shape == (64, 6, 6, 3)
     corners = set()
     for image in found:
@@ -59,7 +58,7 @@ def test_squares_are_parts_of_the_image_and_may_lie_anywhere():
 
 def test_about_half_of_the_images_are_mirrored_and_nothing_else():
     pixels = torch.arange(12, dtype=torch.uint8).view(1, 2, 6, 1).repeat(200, 1, 1, 3)
-    found = Window(2, 6).draw(200, True, np.random.default_rng(0)).of(pixels)
+    found = Window(2, 6).draw(200, True, np.random.default_rng(0)).apply(pixels)
     mirrored = [torch.equal(image, pixels[0].flip(1)) for image in found]
     kept = [torch.equal(image, pixels[0]) for image in found]
     assert sum(mirrored) + sum(kept) == 200
@@ -70,7 +69,7 @@ def test_the_same_step_changes_images_the_same_way():
     pixels = torch.from_numpy(pictures(n=8)[0])
     window = Window(10, 10, 7)
     first, again, other = (
-        window.draw(8, True, np.random.default_rng([5, step])).of(pixels) for step in (3, 3, 4)
+        window.draw(8, True, np.random.default_rng([5, step])).apply(pixels) for step in (3, 3, 4)
     )
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
@@ -78,7 +77,7 @@ def test_the_same_step_changes_images_the_same_way():
 
 def test_without_crop_and_mirror_images_stay_as_they_are():
     pixels = torch.from_numpy(pictures(n=8)[0])
-    assert Window(10, 10).draw(8, False, np.random.default_rng(0)).of(pixels) is pixels
+    assert Window(10, 10).draw(8, False, np.random.default_rng(0)).apply(pixels) is pixels
 
 
 # ---------------------------------------------------------------------- networks
@@ -98,8 +97,8 @@ def test_images_reach_the_network_as_its_weights_expect_them():
 @pytest.mark.parametrize(("name", "side"), [("vgg16", 32), ("alexnet", 63)])
 def test_the_last_layer_alone_is_made_anew(monkeypatch, name, side):
     loaded = random_network(name, 0, SMALL[name])
-    monkeypatch.setattr(_deep_networks, "network_from", lambda *given: loaded)
-    network, record = _deep_networks.image_network(name, [5, 5], "w.pth", "0" * 64, False, 3)
+    monkeypatch.setattr(_networks, "load_network", lambda *given: loaded)
+    network, record = _networks.image_network(name, [5, 5], "w.pth", "0" * 64, False, 3)
     before = random_network(name, 0, SMALL[name]).network.state_dict()
     after = network.trunk.state_dict()
     assert set(before) - set(after) == {"classifier.6.weight", "classifier.6.bias"}
@@ -111,7 +110,7 @@ def test_the_last_layer_alone_is_made_anew(monkeypatch, name, side):
 
 def test_random_weights_are_asked_for_and_said():
     X, D = pictures()
-    with pytest.raises(UserError, match=r"no weights.*random_weights: true"):
+    with pytest.raises(UserError, match=r"no weights.*set random_weights"):
         built("dldl", random_weights=False).fit(X, D)
     assert built("dldl").fit(X, D).diagnostics_["warning"].startswith("RANDOM START")
 
@@ -178,26 +177,26 @@ def test_activations_are_counted_layer_by_layer():
 
 
 def test_too_little_memory_is_said_before_training_with_what_to_lower(monkeypatch):
-    monkeypatch.setattr(_deep_memory, "free_bytes", lambda device: 1000)
-    with pytest.raises(MemoryError, match=r"Lower batch_size \(6\), or give the job more mem_mb"):
+    monkeypatch.setattr(_memory, "free_bytes", lambda device: 1000)
+    with pytest.raises(MemoryError, match=r"Lower batch_size \(6\), or allow the process more"):
         built("dldl").fit(*pictures())
 
 
 def test_too_little_memory_of_a_gpu_is_the_users(monkeypatch):
-    monkeypatch.setattr(_deep_memory, "free_bytes", lambda device: 1000)
-    where = Place(torch.device("cuda"), mixed_precision=True)
+    monkeypatch.setattr(_memory, "free_bytes", lambda device: 1000)
+    hardware = Hardware(torch.device("cuda"), mixed_precision=True)
     with pytest.raises(UserError, match=r"memory of the GPU.*Lower batch_size \(4\)"):
-        check_memory(linear_network([1]), (2, 2), 4, course(), where)
+        check_memory(linear_network([1]), (2, 2), 4, "sgd", hardware)
 
 
 def test_half_precision_leaves_room_for_larger_batches(monkeypatch):
     network = linear_network([1])
     fixed, each = fixed_bytes(network, "sgd"), activation_bytes(network, (2, 2))
-    monkeypatch.setattr(_deep_memory, "free_bytes", lambda device: fixed + 2 * each)
+    monkeypatch.setattr(_memory, "free_bytes", lambda device: fixed + 2 * each)
     cuda = torch.device("cuda")
-    check_memory(network, (2, 2), 4, course(), Place(cuda, mixed_precision=True))
+    check_memory(network, (2, 2), 4, "sgd", Hardware(cuda, mixed_precision=True))
     with pytest.raises(UserError):
-        check_memory(network, (2, 2), 4, course(), Place(cuda, mixed_precision=False))
+        check_memory(network, (2, 2), 4, "sgd", Hardware(cuda, mixed_precision=False))
 
 
 # ---------------------------------------------------------------------- learning

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from ldl.deep._hardware import Hardware
 from ldl.deep._ranks import Ranks
-from ldl.deep._training import Place, Taught, Training
+from ldl.deep._training import Targets, Training
 from tests.oracle.images import KINDS, linear_network, pictures
 from tests.oracle.one_of_several import answers
-from tests.oracle.test_deep_training import course
+from tests.oracle.test_deep_training import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,6 +50,6 @@ def test_rows_are_dealt_in_turn():
 
 def test_batch_that_cannot_be_dealt_evenly_is_refused():
     X, D = pictures(side=2)
-    where = Place(torch.device("cpu"), ranks=Ranks(4))
+    hardware = Hardware(torch.device("cpu"), ranks=Ranks(4))
     with pytest.raises(ValueError, match="batch_size must be a multiple of the 4 processes"):
-        Training(linear_network([1]), None, X, Taught(D, D[:, 0]), course(), None, where, 0)
+        Training(linear_network([1]), None, X, Targets(D, D[:, 0]), settings(), None, hardware, 0)

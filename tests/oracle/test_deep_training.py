@@ -8,19 +8,20 @@ import numpy as np
 import pytest
 import torch
 
-from ldl.deep.weights import PREPROCESSING, TORCHVISION
-from ldl.deep import _networks as _deep_networks, _training as _deep_training
+from ldl.deep import _networks, _training
 from ldl.deep._base import ImageEstimator
+from ldl.deep._hardware import Hardware
 from ldl.deep._heads import ForestHead
 from ldl.deep._networks import ImageNetwork
 from ldl.deep._pixels import InMemory, Window
-from ldl.deep._training import Course, Place, Taught, Training
-from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
-from ldl.soft_forests._linear import Steps
-from ldl.soft_forests._training import LinearForest, Plan
-from ldl.watch import watched_by
+from ldl.deep._training import Targets, Training, TrainingSettings
 from ldl.deep.estimators import DLDL
+from ldl.deep.weights import PREPROCESSING, TORCHVISION
 from ldl.linear.maxent import SABFGS
+from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
+from ldl.soft_forests._linear import OptimiserSettings
+from ldl.soft_forests._training import ForestSettings, LinearForest
+from ldl.watch import watched_by
 from tests.oracle.images import KINDS, KilledError, Recorder, built, linear_network, pictures
 
 TREES, DEPTH, UNITS, BATCH, STEPS = 3, 3, 4, 6, 17
@@ -29,12 +30,12 @@ TREES, DEPTH, UNITS, BATCH, STEPS = 3, 3, 4, 6, 17
 @pytest.fixture
 def every_step(monkeypatch):
     """States are kept and numbers told after every step."""
-    monkeypatch.setattr(_deep_training, "KEEP_SECONDS", 0.0)
-    monkeypatch.setattr(_deep_training, "REPORT_STEPS", 1)
+    monkeypatch.setattr(_training, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(_training, "REPORT_STEPS", 1)
 
 
-def course(**other) -> Course:
-    settings = {
+def settings(**other) -> TrainingSettings:
+    given = {
         "max_iter": STEPS,
         "batch_size": BATCH,
         "optimiser": "sgd",
@@ -46,7 +47,7 @@ def course(**other) -> Course:
         "flip": False,
         "trees": TREES,
     }
-    return Course(**{**settings, **other})
+    return TrainingSettings(**{**given, **other})
 
 
 def two_leaves(kind: str, D: np.ndarray):
@@ -70,7 +71,7 @@ def two_leaves(kind: str, D: np.ndarray):
 def test_forest_on_a_linear_network_trains_as_the_linear_forest(kind, schedule, temperature):
     X, D = pictures(side=2)
     ours, theirs, targets = two_leaves(kind, D)
-    plan = Plan(
+    linear_settings = ForestSettings(
         trees=TREES,
         depth=DEPTH,
         units=UNITS,
@@ -83,9 +84,9 @@ def test_forest_on_a_linear_network_trains_as_the_linear_forest(kind, schedule, 
         queue="stale",
         queue_batches=None,
         init="glorot",
-        intercept=True,
+        fit_intercept=True,
         standardise=False,
-        steps=Steps("sgd", 0.3, 0.9, 5, 0.5),
+        steps=OptimiserSettings("sgd", 0.3, 0.9, 5, 0.5),
         dtype="float64",
         schedule=schedule,
         share_units=schedule == "joint",
@@ -95,21 +96,19 @@ def test_forest_on_a_linear_network_trains_as_the_linear_forest(kind, schedule, 
     widths = [UNITS] * (1 if schedule == "joint" else TREES)
     network = linear_network(widths)
     flat = network.trunk((torch.from_numpy(X).permute(0, 3, 1, 2) - network.shift) * network.factor)
-    linear = LinearForest(plan, flat.numpy(), targets, theirs, 0)
-    head = ForestHead(
-        linear.phi, UNITS, schedule == "joint", ours, 4, 3, temperature, plan.temperature_factor
-    )
+    linear = LinearForest(linear_settings, flat.numpy(), targets, theirs, 0)
+    head = ForestHead(linear.phi, UNITS, schedule == "joint", ours, 4, 3, temperature, 0.9)
     for layer, f in zip(network.outputs, linear.maps, strict=True):
         layer.weight.data.copy_(f.W.t())
-    taught = Taught(targets, targets.argmax(axis=1).astype(float))
+    wanted = Targets(targets, targets.argmax(axis=1).astype(float))
     deep = Training(
         network,
         head,
         InMemory(X),
-        taught,
-        course(schedule=schedule),
+        wanted,
+        settings(schedule=schedule),
         Window(2, 2),
-        Place(torch.device("cpu")),
+        Hardware(torch.device("cpu")),
         seed=0,
     )
     linear._batches = iter([deep.order.batch(step) for step in range(1, STEPS + 1)])
@@ -133,8 +132,8 @@ def test_softmax_on_a_frozen_network_ends_where_the_maximum_entropy_model_does(m
     trunk = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 4), torch.nn.Tanh())
     frozen = [parameter.requires_grad_(False).clone() for parameter in trunk.parameters()]
     network = ImageNetwork(trunk, 4, [5], PREPROCESSING[TORCHVISION]).double()
-    monkeypatch.setattr(_deep_networks, "image_network", lambda *_: (network, {}))
-    monkeypatch.setitem(_deep_networks.LEAST_SIDE, "tiny", 2)
+    monkeypatch.setattr(_networks, "image_network", lambda *_: (network, {}))
+    monkeypatch.setitem(_networks.LEAST_SIDE, "tiny", 2)
     found = DLDL(
         network="tiny",
         max_iter=600,
@@ -214,8 +213,10 @@ def test_units_drop_out_the_same_after_a_kill(every_step):
         network = linear_network([UNITS], dropout=0.5)
         phi = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3]])
         head = ForestHead(phi, UNITS, True, leaves, 4, 3)
-        taught, where = Taught(targets, targets[:, 0]), Place(torch.device("cpu"))
-        training = Training(network, head, InMemory(X), taught, course(), Window(2, 2), where, 0)
+        wanted, hardware = Targets(targets, targets[:, 0]), Hardware(torch.device("cpu"))
+        training = Training(
+            network, head, InMemory(X), wanted, settings(), Window(2, 2), hardware, 0
+        )
         with watched_by(watch):
             training.run()
         return [tensor.numpy() for tensor in network.state_dict().values()]
@@ -329,8 +330,8 @@ def test_half_precision_learns_nearly_the_same(monkeypatch, kind):
     """As on a GPU, where it is meant for; the processor can do it too."""
     X, D = pictures()
     exact = built(kind).fit(X, D).predict(X)
-    half = Place(torch.device("cpu"), mixed_precision=True)
-    monkeypatch.setattr(ImageEstimator, "_place", lambda self: half)
+    half = Hardware(torch.device("cpu"), mixed_precision=True)
+    monkeypatch.setattr(ImageEstimator, "_hardware", lambda self: half)
     found = built(kind).fit(X, D).predict(X)
     assert np.abs(found - exact).max() > 1e-7
     np.testing.assert_allclose(found, exact, atol=0.02)

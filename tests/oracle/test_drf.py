@@ -1,15 +1,15 @@
-"""DRF: leaf steps against closed forms, slopes against differences, limits of the annealing."""
+"""DRF: leaf steps against closed forms, gradients against differences, limits of the annealing."""
 
 import numpy as np
 import pytest
 import torch
 
-from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
+from ldl.base import child_seeds
+from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves, clustered
 from ldl.soft_forests._linear import one_thread
 from ldl.soft_forests._routing import Routing, draw_phi
-from ldl.soft_forests._training import LinearForest, routing_entropy
-from ldl.base import child_seeds
-from ldl.soft_forests.drf import DRF, clustered
+from ldl.soft_forests._training import LinearForest
+from ldl.soft_forests.drf import DRF
 from ldl.soft_forests.ldlf import SLDLF
 
 
@@ -160,20 +160,20 @@ def test_leaf_step_of_a_classification_forest_is_that_of_one_hot_labels():
     np.testing.assert_allclose(leaves.Q[0].numpy(), expected, rtol=1e-9)
 
 
-# ---------------------------------------------------------------------- slopes
+# ---------------------------------------------------------------------- gradients
 
 
 def annealed(leaves: object, targets: np.ndarray, temperature: float) -> LinearForest:
-    plan = SLDLF(
+    settings = SLDLF(
         trees=2, depth=3, units=5, temperature=temperature, dtype="float64", max_iter=1
-    )._checked_plan()
+    )._checked_settings()
     X = np.zeros((len(targets), 2))
-    return LinearForest(plan, X, targets, leaves, 0)
+    return LinearForest(settings, X, targets, leaves, 0)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 @pytest.mark.parametrize("kind", ["distributions", "gaussians", "gaussians l2"])
-def test_slopes_with_and_without_entropy_equal_differences(kind, temperature):
+def test_gradients_with_and_without_entropy_equal_differences(kind, temperature):
     generator = np.random.default_rng(4)
     rows = np.arange(6)
     if kind == "distributions":
@@ -201,7 +201,7 @@ def test_slopes_with_and_without_entropy_equal_differences(kind, temperature):
 
     both = forest.routing.log_sigmoids(F)
     logs = forest.routing.log_probabilities(both)
-    slopes = forest.routing.slopes(both, *forest._pull(logs, rows, None)) / 12
+    gradients = forest.routing.gradients(both, *forest._pull(logs, rows, None)) / 12
     step = 1e-6
     for unit in range(5):
         for row in (0, 4):
@@ -209,7 +209,7 @@ def test_slopes_with_and_without_entropy_equal_differences(kind, temperature):
             up[unit, row] += step
             down[unit, row] -= step
             difference = (loss(up) - loss(down)) / (2 * step)
-            np.testing.assert_allclose(slopes[unit, row].item(), difference, atol=1e-8)
+            np.testing.assert_allclose(gradients[unit, row].item(), difference, atol=1e-8)
 
 
 def test_entropy_is_largest_and_flat_where_every_side_is_as_probable():
@@ -218,8 +218,8 @@ def test_entropy_is_largest_and_flat_where_every_side_is_as_probable():
     logs = routing.log_probabilities(both)
     P = logs.exp()
     np.testing.assert_allclose(-(P * logs).sum(1).numpy(), np.log(16), rtol=1e-12)
-    slopes = routing.slopes(both, P * (1 + logs), torch.ones((), dtype=torch.float64))
-    np.testing.assert_allclose(slopes.numpy(), 0.0, atol=1e-14)
+    gradients = routing.gradients(both, P * (1 + logs), torch.ones((), dtype=torch.float64))
+    np.testing.assert_allclose(gradients.numpy(), 0.0, atol=1e-14)
 
 
 # ---------------------------------------------------------------------- which outputs splits ask
@@ -228,8 +228,8 @@ def test_entropy_is_largest_and_flat_where_every_side_is_as_probable():
 def forest_of(random_state: int, phi_seed: int | None) -> LinearForest:
     X, D = ages()
     y = D.argmax(1)[:, None].astype(float)
-    plan = DRF(trees=2, depth=4, units=9, phi_seed=phi_seed)._checked_plan()
-    return LinearForest(plan, X, y, gaussians(trees=2, leaves=8), random_state)
+    settings = DRF(trees=2, depth=4, units=9, phi_seed=phi_seed)._checked_settings()
+    return LinearForest(settings, X, y, gaussians(trees=2, leaves=8), random_state)
 
 
 def test_outputs_asked_by_splits_have_a_seed_of_their_own():
@@ -272,6 +272,14 @@ def test_predicted_distribution_has_the_predicted_mean():
     np.testing.assert_allclose(of_labels, model.predict_number(X), atol=0.5)
 
 
+def test_numbers_are_predicted_from_checked_features():
+    X, D = ages()
+    model = DRF(**QUICK, random_state=0).fit(X, D)
+    np.testing.assert_array_equal(model.predict_number(X.tolist()), model.predict_number(X))
+    with pytest.raises(ValueError, match="X has 3 features, but DRF is expecting 4"):
+        model.predict_number(X[:, :3])
+
+
 def test_training_beats_the_mean_number():
     X, D = ages(n=200)
     y = D.argmax(1)
@@ -291,7 +299,7 @@ def test_cold_forest_forgets_its_temperature():
     leaves = gaussians(trees=2, leaves=4)
     forest = annealed(leaves, D.argmax(1)[:, None].astype(float), 1.0)
     with one_thread():
-        assert 0 < routing_entropy(forest) <= np.log(4)
+        assert 0 < forest.routing_entropy() <= np.log(4)
         for _ in range(100):
             forest._update_leaves([forest._step(np.arange(10), None)])
     assert forest.temperature == 0.0

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ldl.soft_forests._binned import BinnedLeaves
-from ldl.soft_forests._leaves import GaussianLeaves
+from ldl.soft_forests._leaves import BinnedLeaves, GaussianLeaves
 from ldl.soft_forests.drf import DRF
 from ldl.soft_forests.drf_readings import DRFReading
 

@@ -14,8 +14,8 @@ from ldl.cascade._learners import (
     as_distributions,
     build,
 )
-from ldl.neighbours.knn import AAKNN
 from ldl.cascade.ldldf import LDLDF
+from ldl.neighbours.knn import AAKNN
 from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
 
 PLAIN = {"learners": "knn+lr", "learners_per_layer": 2, "reuse": "off", "output_layer": "last"}

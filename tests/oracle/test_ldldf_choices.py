@@ -5,11 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ldlrepro import config
 from ldl import metrics
-from ldl.cascade._layers import StopRule
 from ldl.cascade._reuse import Reuse, choose
-from ldl.cascade.ldldf import LDLDF, LDLDFOracle
+from ldl.cascade.ldldf import LDLDF, LDLDFOracle, StopRule
+from ldlrepro import config
 from ldlrepro.folds.splits import Fold
 from ldlrepro.train.selection import run_fold
 from tests.oracle.cascades import NEVER_STOPS, SMALL, problem

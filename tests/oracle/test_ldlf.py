@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from ldl.base import child_seeds
 from ldl.metrics import evaluate
 from ldl.soft_forests._leaves import DistributionLeaves
 from ldl.soft_forests._linear import batches, one_thread
-from ldl.soft_forests._training import LinearForest
-from ldl.base import child_seeds
+from ldl.soft_forests._training import LinearForest, predict
 from ldl.soft_forests.ldlf import SLDLF, SLDLFReleased
 
 SMALL = {"standardise": False, "depth": 3, "units": 4, "dtype": "float64", "random_state": 3}
@@ -23,9 +23,9 @@ def data(seed: int = 0, n: int = 40, q: int = 4, c: int = 3) -> tuple[np.ndarray
 
 def built(X: np.ndarray, D: np.ndarray, seed: int = 5, **parameters: object) -> LinearForest:
     with one_thread():
-        plan = SLDLF(**{**SMALL, **parameters})._checked_plan()
-        leaves = DistributionLeaves(plan.trees, 2 ** (plan.depth - 1), D.shape[1])
-        return LinearForest(plan, X, D, leaves, seed)
+        settings = SLDLF(**{**SMALL, **parameters})._checked_settings()
+        leaves = DistributionLeaves(settings.trees, 2 ** (settings.depth - 1), D.shape[1])
+        return LinearForest(settings, X, D, leaves, seed)
 
 
 def trained(forest: LinearForest) -> LinearForest:
@@ -227,8 +227,6 @@ def test_trees_with_units_of_their_own_predict_what_each_predicts_alone():
         @ state.table[k]
         for k, f in enumerate(forest.maps)
     ]
-    from ldl.soft_forests._training import predict
-
     np.testing.assert_allclose(
         predict(forest.phi, state, state.table, X), np.mean(outputs, 0), rtol=1e-12
     )
@@ -346,8 +344,17 @@ def test_drawn_rows_hold_six_of_ten_test_rows():
 
 def test_script_without_test_labels_says_what_it_needs():
     X, D = data()
-    with pytest.raises(ValueError, match=r"call predict\(X, D_true\).*sees_test_labels: true"):
+    with pytest.raises(ValueError, match=r"needs the true labels: call predict\(X, D_true\)"):
         SLDLFReleased(**SCRIPT).fit(X, D).predict(X)
+
+
+def test_the_script_keeps_the_parameters_it_was_given():
+    X, D = data(n=80)
+    model = SLDLFReleased(**SCRIPT)
+    given = model.get_params()
+    model.fit(X[:60], D[:60]).predict(X[60:], D[60:])
+    assert model.get_params() == given
+    assert model.forest_.queue_batches == 3
 
 
 # ---------------------------------------------------------------------- settings

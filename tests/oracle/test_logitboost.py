@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ldl.boosting import _bins as _boost_bins, _trees as _boost_trees
+from ldl.boosting import _trees
+from ldl.boosting._bins import make_bins
 from ldl.boosting._trees import DIAGONAL, EXACT_PAIR, SMO_PAIR, Rules
 from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
 
@@ -106,7 +107,7 @@ def test_tree_is_the_one_that_brute_force_grows(kind, min_leaf, seed):
     X, _ = problem(seed)
     stats = drawn_statistics(kind, seed)
     rules = make_rules(kind, min_leaf=min_leaf)
-    tree = _boost_trees.grow(_boost_bins.make_bins(X, 256), stats, rules)
+    tree = _trees.grow(make_bins(X, 256), stats, rules)
     expected = grow_slowly(X, stats, rules)
     assert len(expected) > 4
     assert as_partition(tree.leaf_of) == {tuple(rows) for rows in expected}
@@ -116,9 +117,9 @@ def test_tree_is_the_one_that_brute_force_grows(kind, min_leaf, seed):
 def test_counting_every_histogram_grows_the_same_tree_as_subtracting(kind):
     X, _ = problem()
     stats = drawn_statistics(kind)
-    bins = _boost_bins.make_bins(X, 256)
-    subtracted = _boost_trees.grow(bins, stats, make_rules(kind))
-    counted = _boost_trees.grow(bins, stats, make_rules(kind, histogram_bytes=0))
+    bins = make_bins(X, 256)
+    subtracted = _trees.grow(bins, stats, make_rules(kind))
+    counted = _trees.grow(bins, stats, make_rules(kind, histogram_bytes=0))
     for ours, other in zip(subtracted, counted, strict=True):
         np.testing.assert_allclose(ours, other, atol=1e-12)
 
@@ -128,11 +129,11 @@ def test_gain_of_the_root_is_the_brute_force_gain(kind):
     X, _ = problem()
     stats = drawn_statistics(kind)
     rules = make_rules(kind, max_leaves=2)
-    bins = _boost_bins.make_bins(X, 256)
+    bins = make_bins(X, 256)
     slots = bins.first_slot[-1]
     sums, counts = np.empty((slots, stats.shape[1])), np.empty(slots, np.int64)
-    _boost_trees._fill(bins, stats, np.arange(len(X)), sums, counts)
-    gain, feature, cut = _boost_trees.search(bins, sums, counts, stats.sum(axis=0), len(X), rules)
+    _trees._fill(bins, stats, np.arange(len(X)), sums, counts)
+    gain, feature, cut = _trees.search(bins, sums, counts, stats.sum(axis=0), len(X), rules)
     expected, expected_feature, value = best_cut(X, stats, rules)
     assert feature == expected_feature
     assert gain == pytest.approx(expected, rel=1e-12)
@@ -142,8 +143,8 @@ def test_gain_of_the_root_is_the_brute_force_gain(kind):
 
 def test_floor_of_the_curvature_grows_with_the_rows():
     rules = make_rules(DIAGONAL, floor=0.5)
-    assert _boost_trees.score(np.array([3.0, 1.0]), 4, rules) == pytest.approx(9 / 2)
-    assert _boost_trees.score(np.array([3.0, 2.5]), 4, rules) == pytest.approx(9 / 2.5)
+    assert _trees.score(np.array([3.0, 1.0]), 4, rules) == pytest.approx(9 / 2)
+    assert _trees.score(np.array([3.0, 2.5]), 4, rules) == pytest.approx(9 / 2.5)
 
 
 # ---------------------------------------------------------------------- bins
@@ -151,7 +152,7 @@ def test_floor_of_the_curvature_grows_with_the_rows():
 
 def test_many_values_fall_into_bins_of_about_equal_size():
     X = np.random.default_rng(0).normal(size=(1000, 1))
-    bins = _boost_bins.make_bins(X, 16)
+    bins = make_bins(X, 16)
     sizes = np.bincount(bins.codes[0])
     assert len(sizes) == 16
     assert sizes.min() >= 62
@@ -160,7 +161,7 @@ def test_many_values_fall_into_bins_of_about_equal_size():
 
 def test_few_values_have_a_bin_each_and_thresholds_half_way():
     X = np.array([[1.0], [4.0], [2.0], [4.0], [1.0]])
-    bins = _boost_bins.make_bins(X, 256)
+    bins = make_bins(X, 256)
     np.testing.assert_array_equal(bins.codes, [[0, 2, 1, 2, 0]])
     np.testing.assert_array_equal(bins.edges, [1.5, 3.0])
 
@@ -168,7 +169,7 @@ def test_few_values_have_a_bin_each_and_thresholds_half_way():
 def test_codes_agree_with_the_thresholds():
     """A row is on the same side in training, by its bin, and in prediction, by its value."""
     X = np.random.default_rng(0).gamma(1.0, size=(600, 3)).round(2)
-    bins = _boost_bins.make_bins(X, 40)
+    bins = make_bins(X, 40)
     for f in range(3):
         edges = bins.edges[bins.first_edge[f] : bins.first_edge[f + 1]]
         np.testing.assert_array_equal(bins.codes[bins.line[f]], np.searchsorted(edges, X[:, f]))
@@ -228,7 +229,7 @@ def test_best_of_all_pairs_gains_at_least_what_the_smo_pair_does(seed):
     gains = {}
     for kind in (EXACT_PAIR, SMO_PAIR):
         rules = make_rules(kind, labels=5)
-        gains[kind], r, s, step = _boost_trees.best_pair(stats.sum(axis=0), 9, rules)
+        gains[kind], r, s, step = _trees.best_pair(stats.sum(axis=0), 9, rules)
         assert gains[kind] == pytest.approx(pair_gains(stats, rules).max(), rel=1e-12)
         total = stats.sum(axis=0)
         assert gains[kind] == pytest.approx((total[r] - total[s]) * step, rel=1e-12)
@@ -241,7 +242,7 @@ def test_the_smo_pair_is_not_always_the_best_one():
     for seed in range(20):
         total = drawn_statistics(EXACT_PAIR, seed, n=9, c=5).sum(axis=0)
         found = [
-            _boost_trees.best_pair(total, 9, make_rules(kind, labels=5))[0]
+            _trees.best_pair(total, 9, make_rules(kind, labels=5))[0]
             for kind in (EXACT_PAIR, SMO_PAIR)
         ]
         differs += found[0] > found[1] * (1 + 1e-9)
@@ -312,7 +313,7 @@ def test_rounds_are_chosen_where_the_held_rows_fit_best(kind):
 
 @BOTH
 def test_validation_curve_is_the_score_of_models_fitted_without_the_held_rows(kind):
-    from ldl.neighbours._embedded import holdouts
+    from ldl._holdouts import holdouts
 
     X, D = problem(n=90)
     model = kind(max_iter=5, validation_rows=20, random_state=3).fit(X, D)

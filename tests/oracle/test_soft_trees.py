@@ -1,4 +1,4 @@
-"""Soft trees: routing, slopes and leaf steps against loops, closed forms and differences."""
+"""Soft trees: routing, gradients and leaf steps against loops, closed forms and differences."""
 
 import numpy as np
 import pytest
@@ -107,11 +107,11 @@ def test_too_few_units_are_refused():
         draw_phi(1, 7, 60, False, np.random.default_rng(0))
 
 
-# ---------------------------------------------------------------------- slopes
+# ---------------------------------------------------------------------- gradients
 
 
 @pytest.mark.parametrize("replacement", [False, True])
-def test_slopes_equal_differences_and_automatic_ones(replacement):
+def test_gradients_equal_differences_and_automatic_ones(replacement):
     routing, _, F = forest(replacement=replacement)
     leaves, D = random_leaves(routing, 5), distributions(5, 6)
 
@@ -121,7 +121,7 @@ def test_slopes_equal_differences_and_automatic_ones(replacement):
 
     both = routing.log_sigmoids(F)
     P = routing.log_probabilities(both).exp()
-    found = routing.slopes(both, *leaves.pull(P.log(), D)) / (routing.trees * F.shape[1])
+    found = routing.gradients(both, *leaves.pull(P.log(), D)) / (routing.trees * F.shape[1])
 
     tracked = F.clone().requires_grad_()
     loss(tracked).backward()
@@ -151,13 +151,13 @@ def probabilities_for_autograd(routing: Routing, F: torch.Tensor) -> torch.Tenso
     return reached.view(routing.leaves, routing.trees, -1).transpose(0, 1).exp()
 
 
-def test_uniform_leaves_give_slopes_of_zero():
+def test_uniform_leaves_give_gradients_of_zero():
     routing, _, F = forest()
     leaves = DistributionLeaves(routing.trees, routing.leaves, 5)
     both = routing.log_sigmoids(F)
     P = routing.log_probabilities(both).exp()
-    slopes = routing.slopes(both, *leaves.pull(P.log(), distributions(5, 6)))
-    np.testing.assert_allclose(slopes.numpy(), 0.0, atol=1e-15)
+    gradients = routing.gradients(both, *leaves.pull(P.log(), distributions(5, 6)))
+    np.testing.assert_allclose(gradients.numpy(), 0.0, atol=1e-15)
 
 
 def test_mass_of_a_row_is_one_in_every_tree():
@@ -167,7 +167,7 @@ def test_mass_of_a_row_is_one_in_every_tree():
     np.testing.assert_allclose((mass * times).sum(1).numpy(), 1.0, rtol=1e-12)
 
 
-def test_slopes_of_one_split_by_hand():
+def test_gradients_of_one_split_by_hand():
     routing = Routing(np.array([[0]]), 1)
     leaves = DistributionLeaves(1, 2, 2)
     leaves.Q = torch.tensor([[[0.9, 0.1], [0.2, 0.8]]], dtype=torch.float64)
@@ -177,7 +177,7 @@ def test_slopes_of_one_split_by_hand():
     D = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
     # Output .55 for the first label; its slope by s is .9 - .2, and s changes by s (1 - s).
     expected = -(0.9 - 0.2) * 0.25 / 0.55
-    np.testing.assert_allclose(routing.slopes(both, *leaves.pull(P.log(), D)).item(), expected)
+    np.testing.assert_allclose(routing.gradients(both, *leaves.pull(P.log(), D)).item(), expected)
 
 
 # ---------------------------------------------------------------------- leaves

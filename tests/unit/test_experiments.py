@@ -11,6 +11,7 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro import config, experiments, plan
 from ldlrepro.cli import main
 from ldlrepro.core.errors import UserError
+from ldlrepro.judge.answer import judge_paper
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.plan import sweeps
 from ldlrepro.report.build import paper_page
@@ -91,7 +92,7 @@ def test_an_experiment_on_images_gets_pixels_which_are_made_where_they_lack(tiny
         "config/papers/tiny.yaml", (tiny.root / "config/papers/tiny.yaml").read_text() + text
     )
     tiny.forget()
-    assert main(["experiment", "tiny", "looks"]) == 0
+    assert main(["experiment", "tiny", "looks", "--inputs"]) == 0
     found = json.loads((RESULTS / "experiments/tiny/looks.json").read_text())
     assert found["facts"] == {"rows": 2, "height": 64, "width": 64, "channels": 3}
 
@@ -179,7 +180,7 @@ def test_points_are_units_of_the_paper_unless_extras_are_left_out(paper):
 def test_a_figure_shows_the_points_that_were_measured(paper):
     for k in (1, 8):
         run_unit(paper.job(f"near@n_neighbors={k}"))
-    page = paper_page("tiny", RESULTS, DATA)
+    page = paper_page(judge_paper("tiny", Workspace()))
     (curve,) = page.curves
     assert set(curve.values) == {(None, 1), (None, 8)}
     assert curve.means()[None, 1] > curve.means()[None, 8] * 0.1
@@ -191,7 +192,7 @@ def test_a_figure_shows_the_points_that_were_measured(paper):
 def test_points_of_a_figure_are_compared_on_the_folds_that_all_of_them_have(paper):
     run_unit(paper.job("near@n_neighbors=1", folds="0-2"))
     run_unit(paper.job("near@n_neighbors=8"))
-    page = paper_page("tiny", RESULTS, DATA)
+    page = paper_page(judge_paper("tiny", Workspace()))
     (curve,) = page.curves
     assert [len(values) for values in curve.values.values()] == [3, 3]
     assert "mean over 3 of 4 folds" in drawings(page)["figure_1"].caption
@@ -211,7 +212,7 @@ def test_an_experiment_leaves_facts_cells_and_what_it_was_made_with(paper):
 
 def test_the_same_experiment_is_drawn_as_a_figure_of_the_paper(paper):
     main(["experiment", "tiny", "dots"])
-    assert "figure_2" in drawings(paper_page("tiny", RESULTS, DATA))
+    assert "figure_2" in drawings(paper_page(judge_paper("tiny", Workspace())))
 
 
 def test_seconds_are_judged_in_relation_to_the_yardstick(paper):
@@ -229,7 +230,7 @@ def test_seconds_are_judged_in_relation_to_the_yardstick(paper):
 
 def test_without_the_experiment_its_cells_say_what_to_type(paper):
     near, _ = verdict_rows("tiny", {}, {}, {})
-    assert near.reason == "not run yet: ldlrepro experiment tiny dots"
+    assert near.reason == "not run yet: ldlrepro experiment tiny dots --inputs"
 
 
 def test_the_maintainers_measurement_stands_in_for_a_local_one(paper):
@@ -268,7 +269,7 @@ def test_a_difference_is_taken_fold_by_fold(ready):
     from ldlrepro.judge.scores import local_units
 
     wanted = [plan.Unit("tiny", "toy", m) for m in ("near", "train_mean")]
-    units = local_units(Workspace(RESULTS, DATA), wanted)
+    units = local_units(Workspace(), wanted)
     (row,) = verdict_rows("tiny", units, {})
     near, mean = (units["tiny", "toy", m].scores["kl"] for m in ("near", "train_mean"))
     assert row.measured == pytest.approx(sum(near) / 4 - sum(mean) / 4)

@@ -178,10 +178,12 @@ def test_a_report_without_units_has_a_leaderboard_all_the_same(tmp_path):
 
 def test_programs_get_the_same_ranking(monkeypatch, capsys):
     from ldlrepro import cli
+    from ldlrepro.judge import answer
     from ldlrepro.report import build
 
     units = grid(["sa_bfgs", "aa_knn", "uniform"], NINE)
-    monkeypatch.setattr(build, "paper_page", lambda paper, *_: page(units, paper))
+    monkeypatch.setattr(answer, "current_answer", lambda paper, workspace: paper)
+    monkeypatch.setattr(build, "paper_page", lambda paper: page(units, paper))
     assert cli.main(["leaderboard", "structrf", "--measure", "cosine", "--json"]) == 0
     rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)}
     assert [rows[name]["rank"] for name in ("sa_bfgs", "aa_knn", "uniform")] == [1, 2, None]

@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import psutil
+import pytest
 
-from ldl.deep import free_memory as memory
+pytest.importorskip("torch")
+
+from ldl.deep import _memory
 
 
 def groups(tmp_path: Path, monkeypatch, **limits: str) -> None:
@@ -14,7 +17,7 @@ def groups(tmp_path: Path, monkeypatch, **limits: str) -> None:
     for name, limit in limits.items():
         folder = {"job": tmp_path / "job", "step": own}[name]
         (folder / "memory.max").write_text(f"{limit}\n")
-    monkeypatch.setattr(memory, "CGROUPS", tmp_path)
+    monkeypatch.setattr(_memory, "CGROUPS", tmp_path)
     text = Path.read_text
 
     def read(path: Path, *args, **how) -> str:
@@ -27,13 +30,13 @@ def groups(tmp_path: Path, monkeypatch, **limits: str) -> None:
 def test_the_tightest_limit_above_the_process_counts(tmp_path, monkeypatch):
     used = psutil.Process().memory_info().rss
     groups(tmp_path, monkeypatch, job=str(used + 10_000_000), step=str(used + 90_000_000))
-    assert 0 < memory.free_bytes() <= 10_000_000
+    assert 0 < _memory.free_bytes_of_process() <= 10_000_000
 
 
 def test_without_a_limit_the_machine_decides(tmp_path, monkeypatch):
     groups(tmp_path, monkeypatch, job="max")
-    assert memory._left_of_limits() == []
-    assert memory.free_bytes() > 10_000_000
+    assert _memory._left_of_limits() == []
+    assert _memory.free_bytes_of_process() > 10_000_000
 
 
 def test_another_system_has_no_groups(monkeypatch):
@@ -41,4 +44,4 @@ def test_another_system_has_no_groups(monkeypatch):
         raise FileNotFoundError(path)
 
     monkeypatch.setattr(Path, "read_text", missing)
-    assert memory._left_of_limits() == []
+    assert _memory._left_of_limits() == []

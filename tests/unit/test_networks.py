@@ -14,14 +14,14 @@ torch = pytest.importorskip("torch")
 from ldl.deep import backbones, weights  # noqa: E402
 from ldl.deep.backbones import BUILDERS, STANDARD, Sizes, vgg_face_names  # noqa: E402
 from ldl.deep.weights import load_network, random_network  # noqa: E402
+from ldl.errors import UserError  # noqa: E402
 from ldlrepro.core.checksums import sha256_of  # noqa: E402
-from ldlrepro.core.errors import UserError  # noqa: E402
 from ldlrepro.data.drawn.albums import write_album  # noqa: E402
-from ldlrepro.data.features.align import Crop  # noqa: E402
-from ldlrepro.data.features.deep import deep_features, network_of, normalised  # noqa: E402
 from ldlrepro.data.fetch import fetch_spec  # noqa: E402
 from ldlrepro.data.images.reading import read_faces  # noqa: E402
 from ldlrepro.data.registry import load_ready, prepare_spec, warning_of  # noqa: E402
+from ldlrepro.data.features.align import Crop  # noqa: E402
+from ldlrepro.data.features.deep import deep_features, network_of, normalised  # noqa: E402
 
 SMALL = {"vgg16": Sizes((2,) * 13, 6, 4), "alexnet": Sizes((3, 4, 3, 4, 2), 6, 4)}
 CONVOLUTIONS = {
@@ -144,6 +144,12 @@ def test_another_checksum_is_refused_before_the_file_is_opened(tmp_path: Path) -
     path.write_bytes(b"anything")
     with pytest.raises(UserError, match=f"its SHA-256 is {sha256_of(path)}, not {'0' * 64}"):
         load_network("vgg16", path, "0" * 64)
+
+
+def test_a_missing_file_is_looked_for_in_the_current_folder(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=rf"w\.pth: there is no such file.*from {tmp_path}"):
+        load_network("vgg16", Path("w.pth"), "0" * 64)
 
 
 def spoilt(state: dict[str, Any], change: str) -> Any:

@@ -39,10 +39,10 @@ def job(checkout) -> UnitJob:
 
 
 def test_a_killed_training_ends_with_the_bits_of_one_that_was_not(job, monkeypatch):
-    from ldl.deep import _training as _deep_training
+    from ldl.deep import _training
 
-    monkeypatch.setattr(_deep_training, "KEEP_SECONDS", 0.0)  # after every step
-    monkeypatch.setattr(_deep_training, "REPORT_STEPS", 1)
+    monkeypatch.setattr(_training, "KEEP_SECONDS", 0.0)  # after every step
+    monkeypatch.setattr(_training, "REPORT_STEPS", 1)
     whole = replace(job, record=Path("whole") / "record.parquet", journal=Path("whole"))
     assert [row.status for row in run_unit(whole)] == [OK]
 

@@ -19,10 +19,11 @@ import pytest
 
 from ldlrepro import cli
 from ldlrepro.audit import Check
-from ldlrepro.audit.certificate import certificate, command_of
+from ldlrepro.audit.certificate import Question, certificate
 from ldlrepro.audit.rerun import same_digits
 from ldlrepro.audit.seals import NAME, REFERENCE_SUMS, check_seals
-from ldlrepro.core.checksums import sha256_of
+from ldlrepro.cli import stages
+from ldlrepro.core.checksums import array_sha256, sha256_of
 from ldlrepro.judge.reference import reference_units
 from ldlrepro.report.html import audit_page
 from ldlrepro.track import sync as track
@@ -324,13 +325,22 @@ def test_the_command_repeats_every_argument() -> None:
     args = cli._parser().parse_args(shlex.split(given))
     unchanged = [key for key, value in vars(bare()).items() if vars(args)[key] == value]
     assert unchanged == []
-    again = parsed(command_of(args, args.paper, args.lot))
-    assert {**vars(again), "units": 3, "handler": 0} == {**vars(args), "handler": 0}
-    assert (
-        command_of(bare(), ["mslp"], 4) == "ldlrepro audit mslp --units 20 --longest 30.0 --lot 4"
-    )
+    again = parsed(question(args).command(args.lot))
+    assert {**vars(again), "units": 3, "json": True, "handler": 0} == {**vars(args), "handler": 0}
+    mslp = parsed("ldlrepro audit mslp")
+    assert question(mslp).command(4) == "ldlrepro audit mslp --units 20 --longest 30.0 --lot 4"
     args.tracking_uri = "postgresql://me:secret@there/runs"
-    assert "secret" not in command_of(args, args.paper, args.lot)
+    assert "secret" not in question(args).command(args.lot)
+
+
+def question(args: argparse.Namespace) -> Question:
+    """What the verb makes of its arguments."""
+    asked: list[Question] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ldlrepro.audit.certificate.audit", lambda *given: asked.append(given[0]))
+        with pytest.raises(TypeError):  # there is no answer to show
+            stages.audit(args)
+    return asked[0]
 
 
 def parsed(command: str) -> argparse.Namespace:

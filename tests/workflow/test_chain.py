@@ -57,22 +57,24 @@ def test_editing_a_method_reruns_its_units_only(undisturbed, project):
 
 def test_editing_a_methods_code_reruns_its_units_only(undisturbed, project):
     copy_results(undisturbed, project)
-    with open(project.root / "src/ldl/neighbours/knn.py", "a") as source:
-        source.write("\nCHANGED = True\n")
+    project.edit("src/ldl/neighbours/knn.py", "min(k + _SPARE, n)", "min(k + _SPARE + 1, n)")
     assert planned_units(project.snakemake("-n", CELLS)) == {"aa_knn@grid"}
 
 
-def test_editing_a_comment_or_a_docstring_reruns_nothing(undisturbed, project):
+def test_editing_what_decides_nothing_reruns_nothing(undisturbed, project):
+    """A comment, a docstring, the text of an error, a function that no method uses."""
     copy_results(undisturbed, project)
     source = project.root / "src/ldl/neighbours/knn.py"
     source.write_text('"""Another docstring."""\n# and a comment\n' + source.read_text())
+    project.edit("src/ldl/neighbours/knn.py", "n_neighbors must lie", "n_neighbors has to lie")
+    with open(source, "a") as end:
+        end.write("\n\ndef not_used_yet():\n    return 1\n")
     assert "Nothing to be done" in project.snakemake("-n", CELLS)
 
 
 def test_editing_what_all_methods_share_reruns_all(undisturbed, project):
     copy_results(undisturbed, project)
-    with open(project.root / "src/ldlrepro/train/selection.py", "a") as source:
-        source.write("\nCHANGED = True\n")
+    project.edit("src/ldlrepro/train/selection.py", "direction * score <", "direction * score <=")
     assert planned_units(project.snakemake("-n", CELLS)) == {
         "sa_bfgs",
         "aa_knn@grid",

@@ -19,7 +19,6 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVS = ROOT / "envs"
-LONGEST_FILE = 400
 DATA_SUFFIXES = {
     ".db",
     ".h5",
@@ -37,8 +36,15 @@ DATA_SUFFIXES = {
 }
 # Workspace on somebody's machine. An address of SQLite may show an absolute path as an example.
 MACHINE_PATHS = re.compile(r"(?<![\w.:/])/(?:root|home|work|Users|tmp)/")
-# Methods see arrays only: whoever reads files or knows the workflow is elsewhere.
-FORBIDDEN_IN_MODELS = {"snakemake", "mlflow", "pathlib", "io", "shutil", "tempfile"}
+# Estimators see arrays only: whoever reads files or knows the workflow is elsewhere.
+FORBIDDEN_IN_LIBRARY = {"io", "ldlrepro", "mlflow", "shutil", "snakemake", "tempfile", "yaml"}
+# Networks read files of weights, and ask Linux for its memory and torchrun for its processes.
+FORBIDDEN_BUT_IN_DEEP = {"os", "pathlib"}
+# The stages in their order: each may import itself and those before it.
+STAGES = [
+    *("core", "config", "models", "data", "folds", "plan", "train", "experiments", "judge"),
+    *("report", "track", "audit", "doctor", "workflow", "cli"),
+]
 
 
 @cache
@@ -179,18 +185,11 @@ def test_the_search_for_paths_finds_them(line, wrong):
     assert bool(MACHINE_PATHS.search(line)) == wrong
 
 
-def test_source_files_can_be_read_in_one_sitting():
-    sources = [p for p in tracked_files() if shown(p).startswith(("src/", "rules/"))]
-    assert len(sources) > 40
-    lengths = {shown(path): len(path.read_text().splitlines()) for path in sources}
-    assert {name: n for name, n in lengths.items() if n > LONGEST_FILE} == {}
-
-
 # ---------------------------------------------------------------------- layers
 
 
-def package_files() -> Iterator[Path]:
-    yield from (ROOT / "src" / "ldlrepro").rglob("*.py")
+def package_files(package: str) -> Iterator[Path]:
+    yield from (ROOT / "src" / package).rglob("*.py")
 
 
 def imported(path: Path) -> set[str]:
@@ -205,19 +204,55 @@ def imported(path: Path) -> set[str]:
 
 
 def test_only_tracking_imports_mlflow():
-    users = {path.name for path in package_files() if "mlflow" in imported(path)}
-    assert "track.py" in users
-    assert {name for name in users if not name.startswith("track")} == set()
+    users = {shown(path) for path in package_files("ldlrepro") if "mlflow" in imported(path)}
+    assert "src/ldlrepro/track/sync.py" in users
+    assert {name for name in users if not name.startswith("src/ldlrepro/track/")} == set()
 
 
-def test_models_know_nothing_of_files_or_the_workflow():
-    models = [path for path in package_files() if path.parent.name == "models"]
-    assert len(models) > 5
-    for path in models:
-        assert not imported(path) & FORBIDDEN_IN_MODELS, shown(path)
+def test_the_library_knows_nothing_of_files_or_the_workflow():
+    library = list(package_files("ldl"))
+    assert len(library) > 40
+    for path in library:
+        assert not imported(path) & FORBIDDEN_IN_LIBRARY, shown(path)
+        if path.parent.name != "deep":
+            assert not imported(path) & FORBIDDEN_BUT_IN_DEEP, shown(path)
         calls = [node for node in ast.walk(ast.parse(path.read_text())) if is_open(node)]
-        assert not calls, f"{shown(path)}:{calls[0].lineno} opens a file"
+        allowed = shown(path) == "src/ldl/deep/weights.py"
+        assert allowed or not calls, f"{shown(path)}:{calls[0].lineno} opens a file"
 
 
 def is_open(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"
+
+
+def stages_imported(path: Path) -> set[str]:
+    """Stages of ldlrepro that a file imports, at its top or inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "ldlrepro":
+            names = [f"ldlrepro.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        found |= {name.split(".")[1] for name in names if name.startswith("ldlrepro.")}
+    return found & set(STAGES)
+
+
+def test_every_folder_of_the_workflow_is_a_stage_and_every_stage_is_told_of():
+    folders = {path.parent.name for path in (ROOT / "src" / "ldlrepro").glob("*/__init__.py")}
+    assert folders == set(STAGES)
+    picture = (ROOT / "CONTRIBUTING.md").read_text()
+    told = re.findall(r"^ldlrepro +(\w+(?: +\u2192 +\w+)*)", picture, re.MULTILINE)
+    assert told
+
+
+def test_a_stage_imports_itself_and_earlier_ones_only():
+    backwards = [
+        f"{shown(path)} imports {stage}"
+        for number, own in enumerate(STAGES)
+        for path in (ROOT / "src" / "ldlrepro" / own).rglob("*.py")
+        for stage in sorted(stages_imported(path) - set(STAGES[: number + 1]))
+    ]
+    assert backwards == []

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldl.boosting._trees import Bins
 from ldl.forests._columns import TWO_VALUED, make_columns
 
 
-def make_bins(X: Any, max_bins: int) -> Bins:
-    """A bin per distinct value, or ``max_bins`` with about equally many rows where there are more.
+class Bins(NamedTuple):
+    """Training features in bins, which all rounds share."""
 
+    codes: np.ndarray
+    """Bin of each row, for features with more than two values, one per line."""
+    line: np.ndarray
+    """Line of feature f in ``codes``; negative for those with two values or one."""
+    first_slot: np.ndarray
+    """Histogram slots of feature f: one per bin, one for the upper of two values, or none."""
+    edges: np.ndarray
+    """Thresholds between bins, feature by feature."""
+    first_edge: np.ndarray
+    """Where the thresholds of feature f begin in ``edges``."""
+    row_start: np.ndarray
+    """Where the list of each row begins in ``row_slots``."""
+    row_slots: np.ndarray
+    """Slots of the two-valued features that have their upper value, row by row."""
+    feature_start: np.ndarray
+    """Where the list of each feature begins in ``feature_rows``."""
+    feature_rows: np.ndarray
+    """Rows with the upper value, by feature."""
+
+
+def make_bins(X: Any, max_bins: int) -> Bins:
+    """Give each distinct value of a feature a bin of its own.
+
+    A feature with more values gets ``max_bins`` bins with about equally many rows.
     Two-valued features stay lists of rows, so compressed data stay compressed.
     """
     columns = make_columns(X, X.shape[0])
@@ -49,7 +72,7 @@ def make_bins(X: Any, max_bins: int) -> Bins:
 
 
 def _bins_of_ranks(counts: np.ndarray, max_bins: int) -> np.ndarray:
-    """Bin of each distinct value, in the order of the values."""
+    """Return the bin of each distinct value, in the order of the values."""
     if len(counts) <= max_bins:
         return np.arange(len(counts))
     below = np.cumsum(counts) - counts
@@ -57,6 +80,8 @@ def _bins_of_ranks(counts: np.ndarray, max_bins: int) -> np.ndarray:
 
 
 def _between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Half-way; the lower one where rounding would give the upper, which belongs to the right."""
+    """Return the middles; where rounding would give the upper value, which belongs to the right,
+    the lower one.
+    """
     middle = 0.5 * low + 0.5 * high
     return np.where((low <= middle) & (middle < high), middle, low)

@@ -1,8 +1,9 @@
 # mypy: disable-error-code="no-untyped-def,assignment"
-"""Trees of one boosting round in compiled code: histograms, split search, best-first growth.
+"""Trees of one boosting round, compiled: histograms, the search for splits, best-first growth.
 
-Every row brings a line of statistics; a set of rows is judged by their sum alone. All compiled code
-stands in this file, because numba looks at the time stamp of a cached function's own file only.
+Every row brings a line of statistics, (g, h) with the diagonal of the Hessian, or the gradients of
+all labels and a curvature for each pair. A set of rows is judged by their sum alone. All compiled
+code stands in this file, for numba does not notice a change in another.
 """
 
 from __future__ import annotations
@@ -10,63 +11,52 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-compiled = njit(nogil=True, error_model="numpy")
+from ldl.forests._compiled import cached, compiled
 
 DIAGONAL, EXACT_PAIR, SMO_PAIR = 0, 1, 2
+"""How a node is judged: by the diagonal of the Hessian, or by its best pair of labels, of all pairs
+or of those with the label of the largest gradient."""
 LEAF = -1
 _ROUNDING = 1e-10
+"""Gains that differ by a smaller share count as equal."""
 _SMALLEST = 1e-12
-
-
-class Bins(NamedTuple):
-    """Training features in bins that all rounds share."""
-
-    codes: np.ndarray
-    """Bin of each row, for features with more than two values, one per line."""
-    line: np.ndarray
-    """Line of feature f in ``codes``; negative for those with two values or one."""
-    first_slot: np.ndarray
-    """Histogram slots of feature f: one per bin, one for the upper of two values, or none."""
-    edges: np.ndarray
-    """Thresholds between bins, feature by feature."""
-    first_edge: np.ndarray
-    row_start: np.ndarray
-    row_slots: np.ndarray
-    """Slots of the two-valued features that have their upper value, row by row."""
-    feature_start: np.ndarray
-    feature_rows: np.ndarray
-    """Rows with the upper value, by feature."""
+"""Least gain of a split."""
 
 
 class Rules(NamedTuple):
-    """How a tree grows. Statistics are (g, h), or c gradients and one curvature per pair."""
+    """The settings by which a tree grows."""
 
     kind: int
+    """DIAGONAL, EXACT_PAIR or SMO_PAIR."""
     labels: int
     max_leaves: int
     min_leaf: int
+    """Least number of rows in a leaf."""
     floor: float
     """Least curvature per row."""
     histogram_bytes: int
-    """How much room the histograms of all leaves may take."""
+    """Memory that the histograms of all leaves may take."""
 
 
 class Tree(NamedTuple):
-    """Flat nodes: ``child`` is the left child (the right one follows), or the line of the leaf."""
+    """A grown tree as flat arrays; the first node is the root."""
 
     feature: np.ndarray
+    """Feature by which a node is split, or -1 in a leaf."""
     threshold: np.ndarray
+    """Rows with a value up to this go to the left."""
     child: np.ndarray
+    """The left child (the right one follows), or the line of the leaf."""
     leaves: np.ndarray
+    """Output of each leaf: one number, or one for each label."""
     leaf_of: np.ndarray
     """Line of the leaf of each training row."""
 
 
 @compiled
 def best_pair(total, rows, rules):
-    """Twice the gain a^2 / (2 h) of the best pair of labels, the pair, and its Newton step a / h.
+    """Find the best pair of labels: twice its gain a^2 / (2 h), the pair, its Newton step a / h.
 
     ``EXACT_PAIR`` tries all pairs, ``SMO_PAIR`` those with the label of the largest gradient.
     """
@@ -93,7 +83,7 @@ def best_pair(total, rows, rules):
 
 @compiled
 def score(total, rows, rules):
-    """Twice what the best step of a node gains to second order."""
+    """Return twice what the best step of a node gains to second order."""
     if rules.kind == DIAGONAL:
         return total[0] * total[0] / max(total[1], rules.floor * rows)
     return best_pair(total, rows, rules)[0]
@@ -101,6 +91,7 @@ def score(total, rows, rules):
 
 @compiled
 def _sum_rows(stats, rows, total):
+    """Write the sum of the statistics of ``rows`` into ``total``."""
     total[:] = 0.0
     for row in rows:
         for k in range(len(total)):
@@ -109,6 +100,7 @@ def _sum_rows(stats, rows, total):
 
 @compiled
 def _add_row(stats, row, sums, counts, slot):
+    """Add a row to a slot of the histogram."""
     # Most slots of a small node stay empty, so each is cleared when it is first needed.
     if counts[slot] == 0:
         sums[slot] = 0.0
@@ -119,7 +111,7 @@ def _add_row(stats, row, sums, counts, slot):
 
 @compiled
 def _fill(bins, stats, rows, sums, counts):
-    """Histograms of all features: rows, and sums of the statistics where there are rows."""
+    """Fill the histograms of all features: rows, and where there are rows, sums of statistics."""
     counts[:] = 0
     for row in rows:
         for i in range(bins.row_start[row], bins.row_start[row + 1]):
@@ -134,6 +126,7 @@ def _fill(bins, stats, rows, sums, counts):
 
 @compiled
 def _take_away(sums, counts, part_sums, part_counts):
+    """Subtract the histograms of one child, which leaves those of the other."""
     for slot in range(len(counts)):
         if part_counts[slot] > 0:
             counts[slot] -= part_counts[slot]
@@ -143,7 +136,7 @@ def _take_away(sums, counts, part_sums, part_counts):
 
 @compiled
 def search(bins, sums, counts, total, rows, rules):
-    """Gain, feature and bin of the best split; gain 0 where no split gains.
+    """Find the best split: its gain, feature and bin; the gain is 0 where no split gains.
 
     A later split must be better by more than rounding, so ties go to the first.
     """
@@ -180,7 +173,7 @@ def search(bins, sums, counts, total, rows, rules):
 
 @compiled
 def _divide(bins, f, cut, rows, right, spare):
-    """Rows that go left before those that go right, each in their order; number of the former."""
+    """Put rows that go to the left first, each side in its order; return how many those are."""
     line = bins.line[f]
     for row in rows:
         right[row] = line >= 0 and bins.codes[line, row] > cut
@@ -201,6 +194,7 @@ def _divide(bins, f, cut, rows, right, spare):
 
 @compiled
 def _best_leaf(gains):
+    """Return the leaf with the greatest gain; of equal ones the first."""
     best = 0
     for i in range(1, len(gains)):
         if gains[i] > gains[best] * (1.0 + _ROUNDING):
@@ -210,6 +204,7 @@ def _best_leaf(gains):
 
 @compiled
 def _leaf_value(total, rows, rules, value):
+    """Write the Newton step of a leaf into ``value``."""
     value[:] = 0.0
     if rules.kind == DIAGONAL:
         value[0] = total[0] / max(total[1], rules.floor * rows)
@@ -219,9 +214,9 @@ def _leaf_value(total, rows, rules, value):
         value[s] = -step
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached
 def grow(bins, stats, rules):
-    """One tree: the leaf with the greatest gain is split until there are ``max_leaves``.
+    """Grow one tree: split the leaf with the greatest gain until there are ``max_leaves``.
 
     A leaf keeps its histograms until it is split: those of the larger child are then the parent's
     less the smaller child's. Where that takes too much memory both are counted.

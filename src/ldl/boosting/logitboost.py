@@ -1,87 +1,96 @@
 """LDLogitBoost and AOSO-LDLogitBoost: boosted trees on the scores of a softmax.
 
-Our reading of Xing, Geng and Xue (CVPR 2016), whose text was not at hand: the boosting core is that
-of LogitBoost and of AOSO-LogitBoost, with label distributions in the place of one-hot classes.
+This is our reading of Xing, Geng and Xue (CVPR 2016), whose text was not at hand: the boosting core
+is that of LogitBoost and AOSO-LogitBoost, with label distributions in the place of one-hot classes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ldl import metrics
+from ldl._holdouts import first_best, holdouts
+from ldl._values import check_choice, check_counts
 from ldl.base import LDLEstimator
-from ldl.linear.maxent import softmax_rows
-from ldl.neighbours._embedded import check_choice, check_counts, first_best, holdouts
+from ldl.linear._softmax import softmax_rows
 
 if TYPE_CHECKING:
     from ldl.boosting._trees import Rules, Tree
+    from ldl.forests._prediction import Forest
 
 _BLOCK_ROWS = 1024
 _LARGEST_RESPONSE = 4.0
 _FLOOR = 1e-6
 _HISTOGRAM_BYTES = 256 * 2**20
 
-Forest = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""Feature and child of each node, their thresholds, the roots, and the leaves."""
 Mapping = Callable[[Callable[[np.ndarray], Any], Iterable[np.ndarray]], Iterable[Any]]
+"""``map``, or that of a pool of threads."""
 
 
+@dataclass(eq=False, repr=False)
 class _Boosting(LDLEstimator):
-    """Rounds of Newton steps on F, where P = softmax(F) and the loss is sum KL(D || P).
+    """Base of both: rounds of Newton steps on F, where P = softmax(F).
 
-    The number of rounds has the best ``select_by`` on rows held out of the training rows, averaged
-    over as many random hold-outs as score ``validation_rows`` rows; then all rows are fitted for
-    that many rounds. ``n_iter_no_change=None`` runs ``max_iter`` rounds and holds out nothing.
+    The loss is the sum of KL(D || P) over the rows. First the number of rounds is chosen: it has
+    the best mean score on rows held out of the training rows at random. Then all rows are fitted
+    for that many rounds.
     """
 
     accepts_sparse = True
-    max_iter: int
-    learning_rate: float
-    max_leaf_nodes: int
-    min_samples_leaf: int
-    max_bins: int
-    n_iter_no_change: int | None
-    validation_share: float
-    validation_rows: int
-    select_by: str
-    random_state: int | None
-    n_jobs: int = 1
+
+    max_iter: int = 500
+    learning_rate: float = 0.1
+    max_leaf_nodes: int = 20
+    min_samples_leaf: int = 5
+    max_bins: int = 256
+    n_iter_no_change: int | None = 50
+    validation_share: float = 1 / 9
+    validation_rows: int = 200
+    select_by: str = "kl"
+    random_state: int | None = None
 
     # ------------------------------------------------------------------ to be written by methods
 
     def _kind(self) -> int:
-        """How a node is judged, one of the kinds of ``_boost_trees``."""
+        """Return how a node is judged, by the names in ``_trees``."""
         raise NotImplementedError
 
     def _statistics(self, D: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
-        """For each tree of a round, the statistics of every row."""
+        """Return the statistics of every row, for each tree of a round."""
         raise NotImplementedError
 
     def _scores(self, outputs: np.ndarray) -> np.ndarray:
-        """F from the sums of the trees' outputs, one column per label."""
+        """Return F, given the sums of the trees' outputs, one column per label."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------ fit and predict
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
+        self._boost(X, D, map)
+
+    def _boost(self, X: Any, D: np.ndarray, mapping: Mapping) -> None:
+        """Fit; ``mapping`` grows the trees of a round."""
         self._check()
         self.validation_curve_ = np.zeros(0)
         self.n_iter_ = self.max_iter
         self.diagnostics_: dict[str, Any] = {}
-        with ThreadPoolExecutor(self.n_jobs) if self.n_jobs > 1 else nullcontext() as pool:
-            mapping: Mapping = pool.map if pool else map
-            if self.n_iter_no_change is not None and X.shape[0] > 2:
-                self._choose_rounds(X, D, mapping)
-            ensemble = _Ensemble(self, X, D)
-            for _ in range(self.n_iter_):
-                ensemble.advance(mapping)
-        self._join(ensemble.rounds)
+        if self.n_iter_no_change is not None and X.shape[0] > 2:
+            self._choose_rounds(X, D, mapping)
+        ensemble = _Ensemble(self, X, D)
+        for _ in range(self.n_iter_):
+            ensemble.advance(mapping)
+        from ldl.forests._prediction import join
+
+        # The trees of the same place in all rounds make a forest.
+        self.forests_: list[Forest] = [
+            join(trees, [tree.leaves for tree in trees])
+            for trees in zip(*ensemble.rounds, strict=True)
+        ]
         P = softmax_rows(self._scores(ensemble.outputs))
         self.diagnostics_ |= {
             "rounds": self.n_iter_,
@@ -90,6 +99,7 @@ class _Boosting(LDLEstimator):
         }
 
     def _choose_rounds(self, X: Any, D: np.ndarray, mapping: Mapping) -> None:
+        """Set the number of rounds to the one with the best score of held-out rows."""
         splits = holdouts(
             X.shape[0], self.validation_share, self.validation_rows, self.random_state
         )
@@ -108,42 +118,33 @@ class _Boosting(LDLEstimator):
             "validation_splits": len(splits),
         }
 
-    def _join(self, rounds: list[list[Tree]]) -> None:
-        """The trees of each place of a round, one after the other, for the prediction."""
-        self.forests_: list[Forest] = []
-        for trees in zip(*rounds, strict=True):
-            nodes = np.cumsum([0] + [len(tree.feature) for tree in trees])
-            leaves = np.cumsum([0] + [len(tree.leaves) for tree in trees])
-            children = [
-                tree.child + np.where(tree.feature < 0, first_leaf, first_node)
-                for tree, first_node, first_leaf in zip(trees, nodes[:-1], leaves[:-1], strict=True)
-            ]
-            self.forests_.append(
-                (
-                    _nodes(
-                        np.concatenate([tree.feature for tree in trees]), np.concatenate(children)
-                    ),
-                    np.concatenate([tree.threshold for tree in trees]),
-                    nodes[:-1],
-                    np.concatenate([tree.leaves for tree in trees]),
-                )
-            )
-
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores F, whose softmax is the prediction; every row sums to zero."""
-        return self._scores_of(self._checked(X))
+        """Return the scores F, whose softmax is the prediction.
 
-    def _scores_of(self, X: Any) -> np.ndarray:
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features, in the order that ``fit`` saw.
+
+        Returns
+        -------
+        ndarray of shape (rows, labels)
+            Scores; each row sums to 0.
+        """
+        return self._scores(self._outputs(self._checked(X)))
+
+    def _predict(self, X: Any) -> np.ndarray:
+        return softmax_rows(self._scores(self._outputs(X)))
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        """Sum the outputs of the trees, a column for each label."""
         outputs = np.zeros((X.shape[0], self.n_labels_))
         for start in range(0, X.shape[0], _BLOCK_ROWS):
             rows = slice(start, start + _BLOCK_ROWS)
             block = _dense(X[rows])
             for forest, part in zip(self.forests_, _parts(outputs, self.forests_), strict=True):
                 _add(block, forest, part[rows])
-        return self._scores(outputs)
-
-    def _predict(self, X: Any) -> np.ndarray:
-        return softmax_rows(self._scores_of(X))
+        return outputs
 
     # ------------------------------------------------------------------ settings
 
@@ -177,24 +178,92 @@ class _Boosting(LDLEstimator):
 
 @dataclass(eq=False, repr=False)
 class LDLogitBoost(_Boosting):
-    """Each round fits one tree per label to a Newton step with the diagonal of the Hessian.
+    """LogitBoost for label distributions, with one regression tree per label in each round.
 
-    A node's value is G / H, the weighted least squares fit of the working response g / w with
-    weights w = P (1 - P). ``working_response='classical'`` clips that response to +-4.
+    The prediction is the softmax of scores F, and the loss is the sum of KL(D || P) over the rows.
+    Each round takes a Newton step with the diagonal of the Hessian: with gradients g = D - P and
+    weights w = P (1 - P), summed to G and H over the rows of a node, a leaf has the value G / H,
+    and a split gains G_L^2 / H_L + G_R^2 / H_R - G^2 / H. The trees f_j of a round are centred over
+    the c labels, to (c - 1) / c (f_j - mean f), and added to F with the factor ``learning_rate``.
+
+    This is our reading: the text of the paper was not at hand.
+
+    Parameters
+    ----------
+    max_iter : int, default=500
+        Largest number of rounds.
+    learning_rate : float, default=0.1
+        Factor of every tree, above 0 and at most 1.
+    max_leaf_nodes : int, default=20
+        Largest number of leaves of a tree, which grows at the leaf with the greatest gain.
+    min_samples_leaf : int, default=5
+        Least number of rows in a leaf.
+    max_bins : int, default=256
+        Bins into which a feature with more values is put, from 2 to 256.
+    n_iter_no_change : int or None, default=50
+        The choice of the number of rounds ends after so many rounds without a better score on
+        held-out rows. None runs ``max_iter`` rounds and holds out nothing.
+    validation_share : float, default=1/9
+        Share of the training rows in a hold-out.
+    validation_rows : int, default=200
+        Hold-outs are repeated until that many rows have been scored.
+    select_by : str, default='kl'
+        Measure of ``ldl.metrics`` by which the number of rounds is chosen.
+    random_state : int or None, default=None
+        Seed of the hold-outs; the trees draw nothing.
+    working_response : {'robust', 'classical'}, default='robust'
+        Leave the response g / w of a row as it is, or clip it to +-4 as LogitBoost is usually
+        written.
+    n_jobs : int, default=1
+        Number of threads that grow the trees of a round. The trees do not depend on it.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of rounds.
+    validation_curve_ : ndarray of shape (rounds,)
+        Score of the held-out rows after each round; empty where nothing was held out.
+    forests_ : list of Forest
+        Trees of all rounds, one forest for each label.
+    diagnostics_ : dict
+        ``rounds``; ``leaves``, the mean number of leaves of a tree; ``training_kl``; and where rows
+        were held out ``validation_splits`` and the best score, such as ``validation_kl``.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    Xing, Geng and Xue, Logistic boosting regression for label distribution learning, CVPR 2016.
+
+    Friedman, Hastie and Tibshirani, Additive logistic regression: a statistical view of boosting,
+    Annals of Statistics 28, 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import LDLogitBoost
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = LDLogitBoost(max_iter=20, n_iter_no_change=None).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
+    >>> model.n_iter_
+    20
     """
 
-    max_iter: int = 500
-    learning_rate: float = 0.1
-    max_leaf_nodes: int = 20
-    min_samples_leaf: int = 5
-    max_bins: int = 256
     working_response: str = "robust"
-    n_iter_no_change: int | None = 50
-    validation_share: float = 1 / 9
-    validation_rows: int = 200
-    select_by: str = "kl"
-    random_state: int | None = None
     n_jobs: int = 1
+
+    def _fit(self, X: Any, D: np.ndarray) -> None:
+        if self.n_jobs <= 1:
+            self._boost(X, D, map)
+            return
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            self._boost(X, D, pool.map)
 
     def _check(self) -> None:
         super()._check()
@@ -220,23 +289,82 @@ class LDLogitBoost(_Boosting):
 
 @dataclass(eq=False, repr=False)
 class AOSOLDLogitBoost(_Boosting):
-    """Each round fits one tree whose nodes move one pair of labels against each other.
+    """AOSO-LogitBoost for label distributions, with one tree for all labels in each round.
 
-    The pair of a node has the greatest gain of its Newton step: of all pairs (``exact``), or of
-    those with the label of the largest gradient (``smo``). ``auto``: exact up to 20 labels.
+    The prediction is the softmax of scores F, and the loss is the sum of KL(D || P) over the rows.
+    Each node of a tree moves one pair of labels (r, s) against each other, by a Newton step a / h
+    with the gain a^2 / (2 h), where a sums g_r - g_s over the rows of the node, with g = D - P, and
+    h sums P_r (1 - P_r) + P_s (1 - P_s) + 2 P_r P_s. Every node has a pair of its own, the one with
+    the greatest gain. The tree is added to F with the factor ``learning_rate``.
+
+    This is our reading: the text of the paper was not at hand.
+
+    Parameters
+    ----------
+    max_iter : int, default=500
+        Largest number of rounds.
+    learning_rate : float, default=0.1
+        Factor of every tree, above 0 and at most 1.
+    max_leaf_nodes : int, default=20
+        Largest number of leaves of a tree, which grows at the leaf with the greatest gain.
+    min_samples_leaf : int, default=5
+        Least number of rows in a leaf.
+    max_bins : int, default=256
+        Bins into which a feature with more values is put, from 2 to 256.
+    n_iter_no_change : int or None, default=50
+        The choice of the number of rounds ends after so many rounds without a better score on
+        held-out rows. None runs ``max_iter`` rounds and holds out nothing.
+    validation_share : float, default=1/9
+        Share of the training rows in a hold-out.
+    validation_rows : int, default=200
+        Hold-outs are repeated until that many rows have been scored.
+    select_by : str, default='kl'
+        Measure of ``ldl.metrics`` by which the number of rounds is chosen.
+    random_state : int or None, default=None
+        Seed of the hold-outs; the trees draw nothing.
+    pair : {'auto', 'exact', 'smo'}, default='auto'
+        Pairs that a node tries: all of them ('exact'), or those with the label of the largest
+        gradient ('smo'), which takes less time. 'auto' tries all up to 20 labels.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of rounds.
+    validation_curve_ : ndarray of shape (rounds,)
+        Score of the held-out rows after each round; empty where nothing was held out.
+    forests_ : list of Forest
+        Trees of all rounds, as the only forest.
+    diagnostics_ : dict
+        ``rounds``; ``leaves``, the mean number of leaves of a tree; ``training_kl``; and where rows
+        were held out ``validation_splits`` and the best score, such as ``validation_kl``.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    Xing, Geng and Xue, Logistic boosting regression for label distribution learning, CVPR 2016.
+
+    Sun, Reid and Zhou, AOSO-LogitBoost: adaptive one-vs-one LogitBoost for multi-class problem,
+    ICML 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import AOSOLDLogitBoost
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = AOSOLDLogitBoost(max_iter=20, n_iter_no_change=None).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
+    >>> model.n_iter_
+    20
     """
 
-    max_iter: int = 500
-    learning_rate: float = 0.1
-    max_leaf_nodes: int = 20
-    min_samples_leaf: int = 5
-    max_bins: int = 256
     pair: str = "auto"
-    n_iter_no_change: int | None = 50
-    validation_share: float = 1 / 9
-    validation_rows: int = 200
-    select_by: str = "kl"
-    random_state: int | None = None
 
     def _check(self) -> None:
         super()._check()
@@ -259,23 +387,23 @@ class AOSOLDLogitBoost(_Boosting):
 
 
 class _Ensemble:
-    """Trees grown so far, and their outputs for the training rows."""
+    """The trees grown so far, and the sums of their outputs for the training rows."""
 
     def __init__(self, model: _Boosting, X: Any, D: np.ndarray) -> None:
         # numba and the compiled code load here, so that other methods start without them.
-        from ldl.boosting import _bins as _boost_bins
-        from ldl.boosting import _trees as _boost_trees
+        from ldl.boosting._bins import make_bins
+        from ldl.boosting._trees import grow
 
         self.model = model
         self.D = D
-        self.bins = _boost_bins.make_bins(X, model.max_bins)
+        self.bins = make_bins(X, model.max_bins)
         self.rules = model._rules(D.shape[1])
-        self.grow = _boost_trees.grow
+        self.grow = grow
         self.outputs = np.zeros_like(D)
         self.rounds: list[list[Tree]] = []
 
     def advance(self, mapping: Mapping) -> list[Tree]:
-        """One more round; its trees in the order of the labels, whoever grows them first."""
+        """Grow the trees of one more round, and return them in the order of the labels."""
         P = softmax_rows(self.model._scores(self.outputs))
         statistics = self.model._statistics(self.D, P)
         trees = list(mapping(lambda part: self.grow(self.bins, part, self.rules), statistics))
@@ -286,7 +414,7 @@ class _Ensemble:
 
 
 class _Watched:
-    """An ensemble and what it predicts for rows that it is not fitted on."""
+    """An ensemble, and the sums of its outputs for rows that it is not fitted to."""
 
     def __init__(self, ensemble: _Ensemble, X: Any, D: np.ndarray) -> None:
         self.ensemble = ensemble
@@ -295,24 +423,22 @@ class _Watched:
         self.outputs = np.zeros_like(D)
 
     def advance(self, mapping: Mapping) -> dict[str, float]:
+        """Grow one more round, and return every measure of the rows."""
+        from ldl.forests._prediction import join
+
         trees = self.ensemble.advance(mapping)
         for tree, part in zip(trees, _parts(self.outputs, trees), strict=True):
-            root = np.zeros(1, np.int64)
-            nodes = _nodes(tree.feature, tree.child)
-            _add(self.X, (nodes, tree.threshold, root, tree.leaves), part)
+            _add(self.X, join([tree], [tree.leaves]), part)
         return metrics.evaluate(self.D, softmax_rows(self.ensemble.model._scores(self.outputs)))
 
 
 def _parts(outputs: np.ndarray, trees: list[Any]) -> list[np.ndarray]:
-    """Columns of the outputs by tree of a round: one each, or all for the only tree."""
+    """Return the outputs of each tree of a round: a column each, or all for the only tree."""
     return np.hsplit(outputs, len(trees))
 
 
-def _nodes(feature: np.ndarray, child: np.ndarray) -> np.ndarray:
-    return np.column_stack([feature, child]).astype(np.int32)
-
-
 def _add(X: np.ndarray, forest: Forest, outputs: np.ndarray) -> None:
+    """Add the outputs of a forest to ``outputs``."""
     from ldl.forests._prediction import add_predictions
 
     # Compiled once for whole arrays instead of again for columns of one.

@@ -1,4 +1,4 @@
-"""The learners of a cascade's layers: one way to fit and predict for four kinds of model."""
+"""The learners of a cascade's layers: four kinds of model that fit and predict in one way."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from ldl.forests.random_forest import RFRegression
 from ldl.neighbours.knn import AAKNN
 
 if TYPE_CHECKING:
-    from ldl.boosting._squares_forest import SquaresForest
+    from ldl.boosting._squares import SquaresForest
 
 KINDS = ("rf", "xgb", "knn", "lr")
 
 LOWEST_DEGREE = 1e-6
-"""Clipping leaves no zeros: a label that one learner rules out would cost any kl."""
+"""Degree to which outputs are clipped, for a degree of 0 can make the divergence infinite."""
 
 
 class Model(Protocol):
+    """Anything that fits features F to degrees D, and predicts degrees."""
+
     def fit(self, F: Any, D: np.ndarray) -> Any: ...
 
     def predict(self, F: Any) -> np.ndarray: ...
@@ -27,7 +29,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything a learner needs to know but its seed; ``trees`` and ``depth`` grow by layer."""
+    """The settings of the learners of one layer, by the names of the parameters of ``LDLDF``."""
 
     trees: int
     depth: int
@@ -41,6 +43,7 @@ class Settings:
 
 
 def build(kind: str, settings: Settings, seed: int) -> Model:
+    """Make a learner of one of the ``KINDS``."""
     if kind == "rf":
         return RFRegression(
             trees=settings.trees,
@@ -60,10 +63,10 @@ def build(kind: str, settings: Settings, seed: int) -> Model:
 class Boosted:
     """XGBoost on all labels at once: one histogram of the features, one booster.
 
-    One thread, because xgboost sums histograms in another order with another number of threads.
-    Absent entries of compressed data are missing values to xgboost; it learns on which side of a
-    split they go. Where nothing is missing and every label has trees of its own, compiled code of
-    ours grows the same trees: the same bits in a fraction of the time.
+    It runs in one thread, because xgboost sums histograms in another order with another number of
+    threads. Absent entries of compressed data are missing values to xgboost, which learns on which
+    side of a split they go. Where nothing is missing and every label has trees of its own, compiled
+    code of ours grows the same trees, with the same bits in a fraction of the time.
     """
 
     def __init__(self, settings: Settings, seed: int) -> None:
@@ -100,6 +103,7 @@ class Boosted:
 
 
 def _grown_here(asked: Settings, F: Any) -> bool:
+    """Tell whether our compiled code can grow the trees."""
     return (
         asked.tree_method == "hist"
         and asked.multi_strategy == "one_output_per_tree"
@@ -111,7 +115,8 @@ def _grown_here(asked: Settings, F: Any) -> bool:
 def _grown(
     asked: Settings, F: np.ndarray, D: np.ndarray, starts: np.ndarray, cuts: np.ndarray
 ) -> SquaresForest:
-    from ldl.boosting._squares_forest import SquaresForest
+    """Grow the trees on the bins that xgboost has cut."""
+    from ldl.boosting._squares import SquaresForest
 
     # The first cut of a feature is below its least value.
     edges = [part[1:] for part in np.split(cuts, starts[1:-1].astype(np.int64))]
@@ -120,7 +125,7 @@ def _grown(
 
 
 class Linear:
-    """Least squares with an intercept; of several solutions the shortest."""
+    """Linear regression by least squares, with an intercept; of several solutions the shortest."""
 
     def fit(self, F: Any, D: np.ndarray) -> Linear:
         from sklearn.linear_model import LinearRegression
@@ -133,7 +138,7 @@ class Linear:
 
 
 def as_distributions(P: np.ndarray, normalise: str) -> np.ndarray:
-    """Outputs (labels along the last axis) made into distributions, or left alone by 'none'."""
+    """Make outputs, with labels along the last axis, distributions; 'none' leaves them alone."""
     if normalise == "none":
         return P
     if normalise == "simplex":
@@ -143,7 +148,7 @@ def as_distributions(P: np.ndarray, normalise: str) -> np.ndarray:
 
 
 def _nearest_on_simplex(P: np.ndarray) -> np.ndarray:
-    """Euclidean projection: subtract what leaves a sum of one after cutting at zero."""
+    """Find the nearest distributions: a shift, and a cut at zero, that leave a sum of one."""
     descending = -np.sort(-P, axis=-1)
     counts = np.arange(1, P.shape[-1] + 1)
     shifts = (np.cumsum(descending, axis=-1) - 1.0) / counts

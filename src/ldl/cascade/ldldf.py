@@ -1,19 +1,17 @@
-"""LDLDF: a cascade of layers of different learners, after deep forests.
-
-Wang, Zhu, Liu and Zhou (Journal of Software, 2023, in Chinese). Every layer sees the features and
-the outputs of the layer before; training rows get outputs of models that have not seen them.
-"""
+"""LDLDF: a cascade of layers of different learners, and the rule by which it ends."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ldl import metrics
+from ldl._values import check_choice
 from ldl.base import LDLEstimator, child_seeds, to_simplex
-from ldl.cascade._layers import Layer, Plan, StopRule, Workers, fit_layer, join, mean_of
+from ldl.cascade._layers import Layer, Plan, Workers, fit_layer, join, mean_of
 from ldl.cascade._learners import KINDS, Settings
 from ldl.cascade._reuse import TEST_REUSE, Choice, Reuse, choose
 
@@ -37,15 +35,136 @@ _WORDS = {
 
 @dataclass(eq=False, repr=False)
 class LDLDF(LDLEstimator):
-    """Up to ``max_layers`` layers of ``learners_per_layer`` learners of the named kinds.
+    """Cascade of layers of heterogeneous learners, after deep forests.
 
-    Layer t grows ``trees + (t - 1) trees_step`` trees, at most ``max_trees``, of depth
-    ``depth + (t - 1) depth_step``. With ``reuse`` a training row keeps the output nearest to its
-    labels of all layers so far; ``test_reuse`` says what new rows keep, whose labels nobody knows.
-    Layers are added until ``patience`` of them in a row do not improve ``measure`` by ``theta``,
-    on rows held out of the cascade ('holdout'), on the outputs for the training rows
-    ('out_of_fold') or on those after reuse ('reused'). ``skip_hopeless`` does not build layers
-    that cannot improve it by as much any more; the answer is the same.
+    Every layer sees the features X and the outputs C of the layer before. A layer fits each of its
+    learners on all folds of the training rows but one in turn, so that a row's output L comes from
+    a model that has not seen the row. Layer t grows ``trees + (t - 1) trees_step`` trees of depth
+    ``depth + (t - 1) depth_step``.
+
+    By layer feature reuse a training row passes on the output nearest to its labels D of all layers
+    so far: L where KL(L || D) < KL(Z || D), and else Z, the best output of the layers before
+    (Equation 9). New rows have no labels, and pass on every L. The cascade ends after ``patience``
+    layers in a row that do not improve ``measure`` by ``theta`` (Algorithm 3); the prediction is
+    the mean of the learners of the last layer that did.
+
+    Parameters
+    ----------
+    learners : str, default='rf+xgb'
+        Kinds of learners, joined by +: random forests ('rf'), boosted trees of XGBoost ('xgb'),
+        nearest neighbours ('knn') and linear regression ('lr').
+    learners_per_layer : int, default=6
+        Number of learners in a layer, a multiple of the number of kinds.
+    max_layers : int, default=10
+        Largest number of layers.
+    folds : int, default=5
+        Folds of the cross-fitting inside a layer.
+    trees : int, default=40
+        Trees of a forest, and rounds of XGBoost, in the first layer.
+    trees_step : int, default=20
+        Trees that each further layer has more.
+    max_trees : int, default=100
+        Largest number of trees.
+    depth : int, default=3
+        Depth of the trees in the first layer.
+    depth_step : int, default=3
+        Depth that each further layer has more.
+    max_features : int, float, str or None, default='sqrt'
+        Features that a split of a random forest looks at: None for all, 'sqrt' or 'log2' for that
+        function of their number, a number, or a share up to 1.0.
+    learning_rate : float, default=0.3
+        Learning rate of XGBoost.
+    base_score : float or None, default=0.5
+        Degree from which XGBoost starts; None takes the mean of each label.
+    max_bin : int, default=32
+        Bins of a feature in the histograms of XGBoost.
+    tree_method : {'exact', 'hist'}, default='hist'
+        Search of XGBoost, over all values or over bins.
+    multi_strategy : {'one_output_per_tree', 'multi_output_tree'}, default='one_output_per_tree'
+        Trees of XGBoost for each label, or for all labels together.
+    n_neighbors : int, default=3
+        Neighbours that 'knn' averages.
+    layer_features : {'heldout', 'fold_mean'}, default='heldout'
+        Output that a training row gets from a learner: that of the one model that has not seen it,
+        or the mean of the models that have, as the paper's text says.
+    test_features : {'mean', 'refit'}, default='mean'
+        Output that a new row gets: the mean of the models of all folds, or that of one model fitted
+        to all rows.
+    partition : {'per_learner', 'per_layer'}, default='per_learner'
+        Draw folds for each learner, or once for a layer.
+    normalise : {'clip', 'simplex', 'none'}, default='clip'
+        Way to make outputs distributions: raise degrees to 1e-6 and divide by the sum, or project
+        onto the simplex before that. 'none' leaves the features of the next layer alone.
+    reuse : {'per_learner', 'joint', 'off'}, default='per_learner'
+        Compare the outputs of each learner, or the mean of all learners of a row; or reuse nothing.
+    test_reuse : {'none', 'nearest', 'gate'}, default='none'
+        Reuse by new rows, whose labels nobody knows: none, as the nearest training row does, or by
+        a random forest that has learned the training rows' choices.
+    kl_order : {'prediction_first', 'truth_first'}, default='prediction_first'
+        Divergence that the reuse compares: KL(L || D) as printed, or KL(D || L).
+    judge_on : {'holdout', 'out_of_fold', 'reused'}, default='holdout'
+        Outputs that judge a layer: those for rows held out of the cascade, those for the training
+        rows, or the latter after reuse, as in Algorithm 3.
+    holdout_share : float, default=0.1
+        Share of the training rows that 'holdout' holds out.
+    measure : str, default='intersection'
+        Measure of ``ldl.metrics`` that judges a layer.
+    theta : float, default=0.005
+        Least improvement of the measure.
+    theta_mode : {'absolute', 'relative'}, default='absolute'
+        Take theta as a difference, or as a share of the best value so far.
+    counter : {'consecutive', 'cumulative'}, default='consecutive'
+        Count the layers in a row that do not improve, as the text says, or all that do not, as
+        Algorithm 3 does.
+    patience : int, default=3
+        Number of such layers that ends the cascade.
+    output_layer : {'best', 'last'}, default='best'
+        Layer that answers: the last one that improved, or the last one built.
+    skip_hopeless : bool, default=True
+        Build no layer that cannot improve enough, however good it is. The answer is the same.
+    random_state : int or None, default=None
+        Seed; None draws another one each time.
+    n_jobs : int, default=1
+        Number of threads that fit the learners. The result does not depend on it.
+
+    Attributes
+    ----------
+    layers_ : list of Layer
+        Layers up to the one that answers, with their ``models`` and ``fold_of``, the fold of each
+        training row.
+    choices_ : list of Choice or None
+        For each of these layers the learned choice of new rows; None where they reuse nothing.
+    performance_ : list of float
+        Value of the measure after each layer that was built; minus it where lower is better.
+    distance_ : list of ndarray of shape (learners, rows)
+        Divergence of each training row from its labels after reuse, for each layer that was built;
+        with joint reuse that of the learners' mean, of shape (1, rows).
+    diagnostics_ : dict
+        ``layers_built``, ``layers_kept``, ``stopped_by`` ('rule' or 'depth'), and for each layer
+        ``train_kl_1``, the mean of ``distance_``, and ``performance_1``, numbered from 1.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    Wang, Zhu, Liu and Zhou, Label distribution learning based on deep forest and heterogeneous
+    ensemble, Journal of Software (in Chinese), 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import LDLDF
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = LDLDF(learners="knn+lr", max_layers=3, random_state=0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:]).shape
+    (20, 3)
+    >>> model.outputs(X[40:]).shape
+    (6, 20, 3)
     """
 
     accepts_sparse = True
@@ -94,13 +213,12 @@ class LDLDF(LDLEstimator):
         self._check_rows(len(inside))
         workers, reuse, rule = Workers(self.n_jobs), self._reuse(), self._rule()
         X_in, D_in = X[inside], D[inside]
-        judged = _NewRows(X[held], reuse, D[held] if self._knows_new_labels else None)
+        judged = _NewRows(X[held], reuse, D[held] if self.sees_test_labels else None)
         F, Z = X_in, None
         self.layers_: list[Layer] = []
         self.choices_: list[Choice | None] = []
         self.performance_: list[float] = []
         self.distance_: list[np.ndarray] = []
-        """For every layer, the divergence of each training row after reuse."""
         stopped = "depth"
         for number, seed in enumerate(layer_seeds):
             layer, L = fit_layer(plan, self._settings(number), F, D_in, seed, workers)
@@ -123,8 +241,6 @@ class LDLDF(LDLEstimator):
         del self.layers_[kept:], self.choices_[kept:]
         self.diagnostics_ = self._diagnostics(stopped)
 
-    _knows_new_labels = False
-
     def _reuse(self) -> Reuse:
         return Reuse(self.reuse, self.kl_order, self.test_reuse)
 
@@ -135,6 +251,7 @@ class LDLDF(LDLEstimator):
         return rule
 
     def _settings(self, number: int) -> Settings:
+        """Return the settings of the learners of a layer; the first has number 0."""
         return Settings(
             trees=min(self.trees + number * self.trees_step, self.max_trees),
             depth=self.depth + number * self.depth_step,
@@ -148,12 +265,13 @@ class LDLDF(LDLEstimator):
         )
 
     def _split(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of the cascade, and rows that judge it."""
+        """Draw rows of the cascade, and rows that judge it."""
         count = max(1, round(self.holdout_share * n)) if self.judge_on == "holdout" else 0
         order = np.random.default_rng(seed).permutation(n)
         return np.sort(order[count:]), np.sort(order[:count])
 
     def _performance(self, L: np.ndarray, D: np.ndarray) -> float:
+        """Return the measure of the learners' mean, turned so that more is better."""
         value = metrics.evaluate(D, mean_of(L))[self.measure]
         return -value if metrics.BETTER[self.measure] == "lower" else value
 
@@ -173,10 +291,24 @@ class LDLDF(LDLEstimator):
     # ------------------------------------------------------------------ predicting
 
     def _predict(self, X: Any, D_true: np.ndarray | None = None) -> np.ndarray:
-        return mean_of(self.outputs(X, D_true))
+        return mean_of(self._outputs(X, D_true))
 
-    def outputs(self, X: Any, D_true: np.ndarray | None = None) -> np.ndarray:
-        """What each learner of the answering layer says; with ``normalise='none'`` as it is."""
+    def outputs(self, X: Any) -> np.ndarray:
+        """Return the output of each learner of the layer that answers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features, in the order that ``fit`` saw.
+
+        Returns
+        -------
+        ndarray of shape (learners, rows, labels)
+            Distributions, or with ``normalise='none'`` whatever the learners predict.
+        """
+        return self._outputs(self._checked(X), None)
+
+    def _outputs(self, X: Any, D_true: np.ndarray | None) -> np.ndarray:
         workers = Workers(self.n_jobs)
         rows = _NewRows(X, self._reuse(), D_true)
         for layer, choice in zip(self.layers_, self.choices_, strict=True):
@@ -186,10 +318,9 @@ class LDLDF(LDLEstimator):
     # ------------------------------------------------------------------ parameters
 
     def _checked_plan(self) -> Plan:
+        """Refuse wrong parameters, and return those that every layer needs."""
         for name, allowed in _WORDS.items():
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+            check_choice(name, getattr(self, name), allowed)
         counts = ("learners_per_layer", "max_layers", "trees", "max_trees", "depth", "patience")
         for name in counts:
             if getattr(self, name) < 1:
@@ -208,6 +339,7 @@ class LDLDF(LDLEstimator):
         )
 
     def _kinds(self) -> tuple[str, ...]:
+        """Return the kind of each learner of a layer."""
         named = self.learners.split("+")
         for kind in named:
             if kind not in KINDS:
@@ -224,7 +356,7 @@ class LDLDF(LDLEstimator):
         return tuple(kind for kind in named for _ in range(share))
 
     def _check_rows(self, n: int) -> None:
-        """Every model needs two rows, and as many as it has neighbours."""
+        """Refuse too few rows: a model needs two, and as many as it has neighbours."""
         fewest = n - -(-n // self.folds)
         least = max(2, self.n_neighbors if "knn" in self.learners else 0)
         if n < self.folds or fewest < least:
@@ -235,21 +367,151 @@ class LDLDF(LDLEstimator):
 
 
 class LDLDFOracle(LDLDF):
-    """LDLDF that reuses on test rows as on training rows, by their labels: a leak.
+    """LDLDF that reuses outputs of test rows by their true labels, as it does for training rows.
 
-    It shows what the printed numbers would be if the authors' code did so.
+    That is a leak. It shows the scores that follow if the test rows' labels take part in the reuse,
+    and so whether printed numbers need that.
+
+    Parameters
+    ----------
+    learners : str, default='rf+xgb'
+        Kinds of learners, joined by +: random forests ('rf'), boosted trees of XGBoost ('xgb'),
+        nearest neighbours ('knn') and linear regression ('lr').
+    learners_per_layer : int, default=6
+        Number of learners in a layer, a multiple of the number of kinds.
+    max_layers : int, default=10
+        Largest number of layers.
+    folds : int, default=5
+        Folds of the cross-fitting inside a layer.
+    trees : int, default=40
+        Trees of a forest, and rounds of XGBoost, in the first layer.
+    trees_step : int, default=20
+        Trees that each further layer has more.
+    max_trees : int, default=100
+        Largest number of trees.
+    depth : int, default=3
+        Depth of the trees in the first layer.
+    depth_step : int, default=3
+        Depth that each further layer has more.
+    max_features : int, float, str or None, default='sqrt'
+        Features that a split of a random forest looks at: None for all, 'sqrt' or 'log2' for that
+        function of their number, a number, or a share up to 1.0.
+    learning_rate : float, default=0.3
+        Learning rate of XGBoost.
+    base_score : float or None, default=0.5
+        Degree from which XGBoost starts; None takes the mean of each label.
+    max_bin : int, default=32
+        Bins of a feature in the histograms of XGBoost.
+    tree_method : {'exact', 'hist'}, default='hist'
+        Search of XGBoost, over all values or over bins.
+    multi_strategy : {'one_output_per_tree', 'multi_output_tree'}, default='one_output_per_tree'
+        Trees of XGBoost for each label, or for all labels together.
+    n_neighbors : int, default=3
+        Neighbours that 'knn' averages.
+    layer_features : {'heldout', 'fold_mean'}, default='heldout'
+        Output that a training row gets from a learner: that of the one model that has not seen it,
+        or the mean of the models that have, as the paper's text says.
+    test_features : {'mean', 'refit'}, default='mean'
+        Output that a new row gets: the mean of the models of all folds, or that of one model fitted
+        to all rows.
+    partition : {'per_learner', 'per_layer'}, default='per_learner'
+        Draw folds for each learner, or once for a layer.
+    normalise : {'clip', 'simplex', 'none'}, default='clip'
+        Way to make outputs distributions: raise degrees to 1e-6 and divide by the sum, or project
+        onto the simplex before that. 'none' leaves the features of the next layer alone.
+    reuse : {'per_learner', 'joint', 'off'}, default='per_learner'
+        Compare the outputs of each learner, or the mean of all learners of a row; or reuse nothing.
+    test_reuse : {'none', 'nearest', 'gate'}, default='none'
+        Reuse by new rows, whose labels nobody knows: none, as the nearest training row does, or by
+        a random forest that has learned the training rows' choices.
+    kl_order : {'prediction_first', 'truth_first'}, default='prediction_first'
+        Divergence that the reuse compares: KL(L || D) as printed, or KL(D || L).
+    judge_on : {'holdout', 'out_of_fold', 'reused'}, default='holdout'
+        Outputs that judge a layer: those for rows held out of the cascade, those for the training
+        rows, or the latter after reuse, as in Algorithm 3.
+    holdout_share : float, default=0.1
+        Share of the training rows that 'holdout' holds out.
+    measure : str, default='intersection'
+        Measure of ``ldl.metrics`` that judges a layer.
+    theta : float, default=0.005
+        Least improvement of the measure.
+    theta_mode : {'absolute', 'relative'}, default='absolute'
+        Take theta as a difference, or as a share of the best value so far.
+    counter : {'consecutive', 'cumulative'}, default='consecutive'
+        Count the layers in a row that do not improve, as the text says, or all that do not, as
+        Algorithm 3 does.
+    patience : int, default=3
+        Number of such layers that ends the cascade.
+    output_layer : {'best', 'last'}, default='best'
+        Layer that answers: the last one that improved, or the last one built.
+    skip_hopeless : bool, default=True
+        Build no layer that cannot improve enough, however good it is. The answer is the same.
+    random_state : int or None, default=None
+        Seed; None draws another one each time.
+    n_jobs : int, default=1
+        Number of threads that fit the learners. The result does not depend on it.
+
+    Attributes
+    ----------
+    layers_ : list of Layer
+        Layers up to the one that answers, with their ``models`` and ``fold_of``, the fold of each
+        training row.
+    choices_ : list of Choice or None
+        For each of these layers the learned choice of new rows; None where they reuse nothing.
+    performance_ : list of float
+        Value of the measure after each layer that was built; minus it where lower is better.
+    distance_ : list of ndarray of shape (learners, rows)
+        Divergence of each training row from its labels after reuse, for each layer that was built;
+        with joint reuse that of the learners' mean, of shape (1, rows).
+    diagnostics_ : dict
+        ``layers_built``, ``layers_kept``, ``stopped_by`` ('rule' or 'depth'), and for each layer
+        ``train_kl_1``, the mean of ``distance_``, and ``performance_1``, numbered from 1.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    Wang, Zhu, Liu and Zhou, Label distribution learning based on deep forest and heterogeneous
+    ensemble, Journal of Software (in Chinese), 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import LDLDFOracle
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
+    >>> model = LDLDFOracle(learners="knn+lr", max_layers=3, random_state=0).fit(X[:40], D[:40])
+    >>> model.predict(X[40:], D[40:]).shape
+    (20, 3)
     """
 
     sees_test_labels = True
-    _knows_new_labels = True
 
     def predict(self, X: Any, D_true: Any = None) -> np.ndarray:
+        """Predict label distributions, given the true ones.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features, in the order that ``fit`` saw.
+        D_true : array-like of shape (rows, labels)
+            True label distributions of these rows.
+
+        Returns
+        -------
+        ndarray of shape (rows, labels)
+            A distribution for each row: not negative, with sum 1.
+        """
         X, D_true = self._checked_with_truth(X, D_true)
         return to_simplex(self._predict(X, D_true))
 
 
 class _NewRows:
-    """Rows that a cascade was not fitted to, on their way through it."""
+    """Rows that a cascade was not fitted to, on their way through its layers."""
 
     def __init__(self, X: Any, reuse: Reuse, D: np.ndarray | None) -> None:
         self.X, self.reuse, self.D = X, reuse, D
@@ -257,7 +519,7 @@ class _NewRows:
         self.C: np.ndarray | None = None
 
     def advance(self, layer: Layer, choice: Choice | None, workers: Workers) -> np.ndarray:
-        """Outputs of the next layer; where the rows reuse, the best so far."""
+        """Return the outputs of the next layer; where the rows reuse, the best so far."""
         C = layer.output(self.F, workers)
         if self.D is not None:
             C = choose(self.reuse.nearer(C, self.C, self.D), C, self.C)
@@ -265,3 +527,39 @@ class _NewRows:
             C = choose(choice.of(self.X), C, self.C)
         self.C, self.F = C, join(self.X, C)
         return C
+
+
+class StopRule:
+    """The rule that ends a cascade by a measure for which more is better.
+
+    With a ``ceiling``, the measure's best possible value, it also stops as soon as nothing up to
+    the ceiling can improve by theta, for the answer is settled then.
+    """
+
+    def __init__(
+        self, theta: float, theta_mode: str, counter: str, patience: int, ceiling: float = math.inf
+    ) -> None:
+        self.theta, self.theta_mode, self.ceiling = theta, theta_mode, ceiling
+        self.counter, self.patience = counter, patience
+        self.best = -math.inf
+        self.best_layer = 0
+        self.seen = 0
+        self.failures = 0
+
+    def stops_after(self, performance: float) -> bool:
+        """Take the performance of one more layer, and tell whether it is the last."""
+        self.seen += 1
+        if self._improves(performance):
+            self.best, self.best_layer = performance, self.seen
+            if self.counter == "consecutive":
+                self.failures = 0
+        else:
+            self.failures += 1
+        return self.failures >= self.patience or not self._improves(self.ceiling)
+
+    def _improves(self, performance: float) -> bool:
+        if self.best == -math.inf:
+            return True
+        gain = performance - self.best
+        least = self.theta * abs(self.best) if self.theta_mode == "relative" else self.theta
+        return gain > 0 and gain >= least

@@ -1,9 +1,10 @@
-"""What all estimators on images share: checks, the network, its training, states, answers."""
+"""The base of all estimators on images: checks, the network, its training, predictions."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,24 +16,21 @@ from ldl.base import LDLEstimator, check_distributions, child_seeds, to_simplex
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ldl.deep._hardware import Hardware
     from ldl.deep._heads import Head, Outputs
     from ldl.deep._pixels import Images, Window
-    from ldl.deep._training import Course, Place, Taught
+    from ldl.deep._training import Targets, TrainingSettings
 
-# They say where and how fast, so a training may go on with others.
-_NO_MATTER = ("device", "mixed_precision", "readers")
+_NOT_DECIDING = ("device", "mixed_precision", "readers")
+"""Parameters that say where and how fast, so that a training may go on with others."""
 
 
 @dataclass(eq=False, repr=False)
 class ImageEstimator(LDLEstimator):
-    """A network on images, (rows, height, width, 3) as whole grey levels, trained step by step.
+    """Base of estimators that train a network on images, step by step.
 
-    X is an array, or anything with ``shape``, ``X[rows]`` and ``read(rows)``, so that images need
-    not lie in memory. ``weights`` is a file with the checksum ``sha256``; ``random_weights`` starts
-    from nothing instead and says so in every record. Training sees squares of ``crop_side`` pixels
-    from anywhere, mirrored at random if ``flip``; predictions see the middle. ``readers`` threads
-    read ahead. On a GPU all layers but the last compute in bfloat16 if ``mixed_precision``. Whoever
-    puts a ``Watch`` in place (``_watch.py``) can follow a training and take it up again.
+    A subclass writes ``_head``, ``_targets`` and ``_shares``. A ``Watch`` (``ldl.watch``) around a
+    fit can follow the training and take it up again.
     """
 
     accepts_images = True
@@ -59,26 +57,48 @@ class ImageEstimator(LDLEstimator):
     # ------------------------------------------------------------------ to be written by methods
 
     def _head(self, D: np.ndarray, seed: int) -> Head:
-        """What stands on the network, for these labels of the training rows."""
+        """Return what stands on the network, for these labels of the training rows."""
         raise NotImplementedError
 
-    def _taught(self, D: np.ndarray) -> Taught:
+    def _targets(self, D: np.ndarray) -> Targets:
+        """Return what the head is to predict for each row."""
         raise NotImplementedError
 
     def _shares(self, outputs: Outputs) -> Tensor:
-        """Label distributions."""
+        """Return label distributions from the network's outputs."""
         raise NotImplementedError
 
     def _numbers(self, outputs: Outputs) -> Tensor:
-        """Numbers of the labels."""
+        """Return numbers of labels from the network's outputs."""
         return self.head_.numbers(outputs)
 
     # ------------------------------------------------------------------ public
 
     def fit(self, X: Any, D: Any) -> Self:
-        from ldl.deep._pixels import checked
+        """Fit to images and label distributions.
 
-        images = checked(X)
+        Parameters
+        ----------
+        X : array of shape (rows, height, width, 3) and type uint8
+            Red, green and blue from 0 to 255. Images need not lie in memory: any object will do
+            that has ``shape`` and a method ``read(rows)``, which returns the images of these rows.
+        D : array-like of shape (rows, labels)
+            Label degrees, not negative; each row sums to 1 within 0.001.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        UserError
+            If no weights are given, if their file does not fit the checksum or the network, or if
+            the memory of the GPU will not do.
+        """
+        from ldl.deep._pixels import check_images
+
+        images = check_images(X)
         D, self.renormalised_ = check_distributions(D, images.shape[0])
         self.n_labels_ = int(D.shape[1])
         self.image_shape_ = images.shape[1:]
@@ -87,16 +107,39 @@ class ImageEstimator(LDLEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Label distributions, one row per image."""
+        """Predict label distributions.
+
+        Parameters
+        ----------
+        X : array of shape (rows, height, width, 3) and type uint8
+            Images of the size that ``fit`` saw.
+
+        Returns
+        -------
+        ndarray of shape (rows, labels)
+            A distribution for each row: not negative, with sum 1.
+        """
         return to_simplex(self._answered(X, self._shares))
 
     def predict_number(self, X: Any) -> np.ndarray:
-        """The number of the label that the method predicts, such as the age in years."""
+        """Predict the number of the label, such as the age.
+
+        Parameters
+        ----------
+        X : array of shape (rows, height, width, 3) and type uint8
+            Images of the size that ``fit`` saw.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            The method's estimate: the highest label's number, or a mean that is not rounded.
+        """
         return self._answered(X, self._numbers)
 
     # ------------------------------------------------------------------ inside
 
     def _train(self, images: Images, D: np.ndarray) -> None:
+        """Build head and network, train both, and store them with the diagnostics."""
         import torch
 
         from ldl.deep._networks import image_network
@@ -104,8 +147,8 @@ class ImageEstimator(LDLEstimator):
 
         check_parameters(self.get_params())
         head_seed, network_seed, seed = child_seeds(self.random_state, 3)
-        window, where = self._window(), self._place()
-        self.head_ = self._head(D, head_seed)
+        window, hardware = self._window(), self._hardware()
+        self.head_: Any = self._head(D, head_seed)
         self.network_, record = image_network(
             self.network,
             self.head_.widths,
@@ -118,10 +161,10 @@ class ImageEstimator(LDLEstimator):
             self.network_,
             self.head_,
             images,
-            self._taught(D),
-            self._course(),
+            self._targets(D),
+            self._settings(),
             window,
-            where,
+            hardware,
             seed,
             self._name(images, D),
         )
@@ -132,8 +175,8 @@ class ImageEstimator(LDLEstimator):
             "iterations": training.step,
             "taken_up_at": training.taken_up_at,
             "last_batch_mae": training.latest["mae"],
-            "device": str(where.device),
-            "mixed_precision": where.mixed_precision,
+            "device": str(hardware.device),
+            "mixed_precision": hardware.mixed_precision,
         }
         for key, value in (
             ("last_loss", training.latest.get("loss")),
@@ -142,20 +185,22 @@ class ImageEstimator(LDLEstimator):
             if value is not None:
                 self.diagnostics_[key] = value
 
-    def _answered(self, X: Any, answer: Any) -> np.ndarray:
-        from ldl.deep._pixels import checked
-        from ldl.deep._training import answered
+    def _answered(self, X: Any, answer: Callable[[Outputs], Tensor]) -> np.ndarray:
+        """Return ``answer`` of the network's outputs for every image."""
+        from ldl.deep._pixels import check_images
+        from ldl.deep._training import predict
 
         self._demand_fitted()
-        images = checked(X)
+        images = check_images(X)
         if images.shape[1:] != self.image_shape_:
             seen, given = (
                 " x ".join(map(str, shape[:2])) for shape in (self.image_shape_, images.shape[1:])
             )
             raise ValueError(f"X has images of {given} pixels, but fit saw {seen}")
-        return answered(self.network_, images, self._window(), self._place(), answer)
+        return predict(self.network_, images, self._window(), self._hardware(), answer)
 
     def _window(self) -> Window:
+        """Return the part of the images that the network sees; refuse images that are too small."""
         from ldl.deep._networks import LEAST_SIDE
         from ldl.deep._pixels import Window
 
@@ -169,30 +214,28 @@ class ImageEstimator(LDLEstimator):
             )
         return window
 
-    def _place(self) -> Place:
-        from ldl.deep._training import place
+    def _hardware(self) -> Hardware:
+        from ldl.deep._hardware import choose_hardware
 
-        return place(self.device, self.mixed_precision, self.readers)
+        return choose_hardware(self.device, self.mixed_precision, self.readers)
 
-    def _course(self) -> Course:
-        from ldl.deep._training import Course
+    def _settings(self) -> TrainingSettings:
+        from ldl.deep._training import TrainingSettings
 
-        return Course(
-            self.max_iter,
-            self.batch_size,
-            self.optimiser,
-            self.learning_rate,
-            self.momentum,
-            self.weight_decay,
-            self.drop_every,
-            self.drop_factor,
-            self.flip,
-            getattr(self, "schedule", "joint"),
-            getattr(self, "trees", 1),
+        return TrainingSettings(
+            max_iter=self.max_iter,
+            batch_size=self.batch_size,
+            optimiser=self.optimiser,
+            learning_rate=self.learning_rate,
+            momentum=self.momentum,
+            weight_decay=self.weight_decay,
+            drop_every=self.drop_every,
+            drop_factor=self.drop_factor,
+            flip=self.flip,
         )
 
     def _name(self, images: Images, D: np.ndarray) -> str:
-        """Of this very fit; states of others are not taken up."""
-        deciding = {k: v for k, v in self.get_params().items() if k not in _NO_MATTER}
+        """Return a name for this very fit; states with another name are not taken up."""
+        deciding = {k: v for k, v in self.get_params().items() if k not in _NOT_DECIDING}
         text = json.dumps([type(self).__name__, deciding, list(images.shape)], sort_keys=True)
         return hashlib.sha256(text.encode() + D.tobytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""What stands on top of a network: its loss, what it learns besides by itself, its answers.
+"""Heads on networks: their loss, what they learn without gradients, and what they predict.
 
 Outputs of the network come as blocks of (rows, width), targets as (rows, numbers). Forests compute
 in double precision whatever the network's is: they cost little, and thin leaves need it.
@@ -21,34 +21,43 @@ Outputs = Sequence[Tensor]
 
 
 class Head(Protocol):
+    """The part of a model that stands on the network's outputs."""
+
     widths: list[int]
     """Outputs of the network in each block."""
 
     def loss(self, outputs: Outputs, targets: Tensor, turn: int | None) -> Tensor | None:
-        """None where nothing can be learned from it yet."""
+        """Return the loss of a batch; None where nothing can be learned from it yet.
+
+        ``turn`` is the tree whose turn it is, None where all move together.
+        """
 
     def visited(self, outputs: Outputs, targets: Tensor) -> None:
-        """Takes note of a batch that was trained on."""
+        """Take note of a batch that was trained on."""
 
     def after(self, step: int, last: bool) -> None:
-        """Learns what is learned without slopes."""
+        """Learn what is learned without gradients, after a step of the network."""
 
     def numbers(self, outputs: Outputs) -> Tensor:
-        """The predicted number of every row, in the units of the targets' numbers."""
+        """Return the predicted number of every row, in the units of the targets' numbers."""
 
     def measures(self, outputs: Outputs) -> dict[str, Tensor]:
-        """What else is worth a curve, of one batch."""
+        """Return what else is worth a curve, measured on one batch."""
         ...
 
-    def to(self, device: torch.device) -> Any: ...
+    def to(self, device: torch.device) -> Any:
+        """Move to a device."""
 
-    def state(self) -> dict[str, Any]: ...
+    def state(self) -> dict[str, Any]:
+        """Return everything that training changes, but for the network."""
+        ...
 
-    def restore(self, state: dict[str, Any]) -> None: ...
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a state."""
 
 
-class Plain:
-    """A head that learns by its slopes alone."""
+class GradientHead:
+    """A head that learns by its gradients alone."""
 
     def visited(self, outputs: Outputs, targets: Tensor) -> None:
         pass
@@ -69,8 +78,8 @@ class Plain:
         pass
 
 
-class SoftmaxHead(Plain):
-    """A distribution by softmax; the loss is KL from the true one (DLDL)."""
+class SoftmaxHead(GradientHead):
+    """A distribution by softmax; the loss is the KL divergence from the true one (DLDL)."""
 
     def __init__(self, labels: int) -> None:
         self.widths = [labels]
@@ -83,7 +92,7 @@ class SoftmaxHead(Plain):
         return outputs[0].argmax(1).double()
 
 
-class RegressionHead(Plain):
+class RegressionHead(GradientHead):
     """One output; the loss is half its squared distance from the number."""
 
     def __init__(self) -> None:
@@ -128,9 +137,9 @@ class ForestHead:
     # ------------------------------------------------------------------ training
 
     def loss(self, outputs: Outputs, targets: Tensor, turn: int | None) -> Tensor | None:
-        """Mean over trees, or that of the tree whose ``turn`` it is.
+        """Return the mean over trees, or the loss of the tree whose turn it is.
 
-        While the leaves are alike every slope is zero, but for those of the entropy.
+        While the leaves are alike every gradient is zero, but for that of the entropy.
         """
         if self.leaves.alike and not self.temperature:
             return None
@@ -147,6 +156,7 @@ class ForestHead:
         self.queue.append((torch.cat([block.detach() for block in outputs], 1), targets))
 
     def after(self, step: int, last: bool) -> None:
+        """Take a leaf step when it is due, then anneal leaves and splits."""
         if step % self.leaf_batches and not last:
             return
         outputs, targets = (torch.cat(parts) for parts in zip(*self.queue, strict=True))
@@ -162,10 +172,13 @@ class ForestHead:
         if self.temperature < COLD:
             self.temperature = 0.0
 
-    # ------------------------------------------------------------------ answers
+    # ------------------------------------------------------------------ predictions
 
     def mixture(self, outputs: Outputs, table: Tensor) -> Tensor:
-        """Mean over trees of a table's lines, (trees, leaves, numbers), by leaf probability."""
+        """Return the mean over trees of a table's lines, weighted by leaf probability.
+
+        ``table`` is (trees, leaves, numbers); the result is (rows, numbers).
+        """
         P = _log_probabilities(self.routing, torch.cat(list(outputs), 1)).exp_()
         return torch.bmm(table.transpose(1, 2), P).mean(0).t()
 
@@ -175,7 +188,7 @@ class ForestHead:
         return self.mixture(outputs, self.leaves.mean)[:, 0]
 
     def measures(self, outputs: Outputs) -> dict[str, Tensor]:
-        """Mean entropy, over trees and rows, of the leaf that a row goes to."""
+        """Return the mean entropy, over trees and rows, of the leaf that is reached."""
         logs = _log_probabilities(self.routing, torch.cat(list(outputs), 1))
         return {"entropy": -(logs.exp() * logs).sum(1).mean()}
 
@@ -207,13 +220,14 @@ class ForestHead:
 
 
 def _log_probabilities(routing: Routing, F: Tensor) -> Tensor:
+    """Return ln of the leaf probabilities for a network's outputs F (rows, units)."""
     return routing.log_probabilities(routing.log_sigmoids(F.double().t().contiguous()))
 
 
 class ForestLoss(torch.autograd.Function):
     """Mean over rows and trees of the loss, less the rewarded entropy of the routing.
 
-    Its slopes have a closed form, so nothing on the way through the trees is kept for them.
+    Its gradient has a closed form, so nothing on the way through the trees is kept for it.
     """
 
     @staticmethod
@@ -225,6 +239,7 @@ class ForestLoss(torch.autograd.Function):
         leaves: DistributionLeaves | GaussianLeaves,
         temperature: float,
     ) -> Tensor:
+        """Compute the loss and, at the same time, its gradient by the outputs F."""
         targets = targets.t().contiguous()
         both = routing.log_sigmoids(F.detach().double().t().contiguous())
         logs = routing.log_probabilities(both)
@@ -238,11 +253,12 @@ class ForestLoss(torch.autograd.Function):
             loss = loss + temperature * (P * logs).sum(1).mean()
             mass = (mass * times).sub_(P * (1.0 + logs), alpha=temperature)
             times = logs.new_ones(())
-        slopes = routing.slopes(both, mass, times).div_(routing.trees * len(F))
-        context.save_for_backward(slopes.t().to(F.dtype))
+        gradients = routing.gradients(both, mass, times).div_(routing.trees * len(F))
+        context.save_for_backward(gradients.t().to(F.dtype))
         return loss
 
     @staticmethod
-    def backward(context: Any, *slope: Tensor) -> tuple[Tensor | None, ...]:
-        (slopes,) = context.saved_tensors
-        return slopes * slope[0].to(slopes.dtype), None, None, None, None
+    def backward(context: Any, *by_loss: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradient by F; the other arguments have none."""
+        (gradients,) = context.saved_tensors
+        return gradients * by_loss[0].to(gradients.dtype), None, None, None, None

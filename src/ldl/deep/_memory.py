@@ -1,56 +1,62 @@
-"""Whether the memory will do, said before hours are spent."""
+"""Memory that a training needs and that is free, compared before hours are spent."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import psutil
 import torch
 from torch import Tensor, nn
 
-from ldl.deep import free_memory as memory
+from ldl.deep._hardware import Hardware
 from ldl.errors import UserError
 
-if TYPE_CHECKING:
-    from ldl.deep._networks import ImageNetwork
-    from ldl.deep._training import Course, Place
-
 GB = 1e9
+CGROUPS = Path("/sys/fs/cgroup")
+"""Folder in which Linux says how much memory a container or a cluster allows a job."""
 
 
 def check_memory(
-    network: ImageNetwork, shape: tuple[int, int], batch: int, course: Course, where: Place
+    network: nn.Module, shape: tuple[int, int], batch: int, optimiser: str, hardware: Hardware
 ) -> None:
-    """Raises what ``too_little`` says if one batch cannot fit."""
+    """Raise what ``too_little`` returns if one batch of images of this shape cannot fit."""
     per_image = activation_bytes(network, shape)
-    fixed = fixed_bytes(network, course.optimiser)
-    if where.mixed_precision:
+    fixed = fixed_bytes(network, optimiser)
+    if hardware.mixed_precision:
         per_image //= 2
-    free = free_bytes(where.device)
+    free = free_bytes(hardware.device)
     if fixed + batch * per_image > free:
         raise too_little(
-            where,
+            hardware,
             batch,
-            f"weights, slopes and optimiser take {fixed / GB:.1f} GB, each image "
+            f"weights, gradients and optimiser take {fixed / GB:.1f} GB, each image "
             f"{per_image / GB:.3f} GB, and {free / GB:.1f} GB are free",
         )
 
 
-def too_little(where: Place, batch: int, why: str) -> Exception:
-    """The processor's memory can be raised by the workflow, which tries again; a GPU's cannot."""
+def too_little(hardware: Hardware, batch: int, why: str) -> Exception:
+    """Return the error that says what to lower.
+
+    It is a MemoryError for the processor, whose memory the caller may raise before trying again,
+    and a UserError for a GPU, whose memory nobody can raise.
+    """
     text = f"{why}. Lower batch_size ({batch})"
-    if where.cuda:
+    if hardware.cuda:
         return UserError(f"the memory of the GPU will not do: {text}, or take a larger GPU.")
-    return MemoryError(f"the memory will not do: {text}, or give the job more mem_mb.")
+    return MemoryError(f"the memory will not do: {text}, or allow the process more memory.")
+
+
+# ---------------------------------------------------------------------- needed
 
 
 def fixed_bytes(network: nn.Module, optimiser: str) -> int:
-    """Weights, their slopes, and what the optimiser keeps for each."""
+    """Return the bytes of the weights, their gradients and the optimiser's state."""
     copies = 2 + (2 if optimiser == "adam" else 1)
     return copies * sum(p.numel() * p.element_size() for p in network.parameters())
 
 
 def activation_bytes(network: nn.Module, shape: tuple[int, int]) -> int:
-    """What one image leaves on its way, measured by sending one; twice the largest for slopes."""
+    """Measure what one image leaves behind on its way, and twice the largest for its gradients."""
     sizes: list[int] = []
 
     def note(module: nn.Module, given: tuple[Tensor, ...], found: Tensor) -> None:
@@ -71,7 +77,36 @@ def activation_bytes(network: nn.Module, shape: tuple[int, int]) -> int:
     return sum(sizes) + 2 * max(sizes)
 
 
+# ---------------------------------------------------------------------- free
+
+
 def free_bytes(device: torch.device) -> int:
+    """Return the bytes that are free on a device."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    return memory.free_bytes()
+    return free_bytes_of_process()
+
+
+def free_bytes_of_process() -> int:
+    """Return how many bytes this process may still use: the machine's, within its limits."""
+    return min([psutil.virtual_memory().available, *_left_of_limits()])
+
+
+def _left_of_limits() -> list[int]:
+    """Return what is left of the limits on this process's control group and those above it."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:  # another kind of system
+        return []
+    group = next((line[3:] for line in lines if line.startswith("0::")), "/")
+    folder = CGROUPS / group.strip("/")
+    used = psutil.Process().memory_info().rss
+    limits = []
+    for each in (folder, *folder.parents):
+        if not each.is_relative_to(CGROUPS):
+            break
+        try:
+            limits.append(int((each / "memory.max").read_text()))
+        except (OSError, ValueError):  # no file at the top, the word "max" without a limit
+            continue
+    return [limit - used for limit in limits]

@@ -1,4 +1,4 @@
-"""A network from images to outputs: VGG-16, AlexNet or a small one, its last layer made anew."""
+"""Networks from images to outputs: VGG-16, AlexNet or a small one, each with a new last layer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from ldl.deep.weights import (
 )
 from ldl.errors import UserError
 
-NETWORKS = ("vgg16", "alexnet", "tiny")
 LEAST_SIDE = {"vgg16": 32, "alexnet": 63, "tiny": 8}
 """Pixels below which nothing is left after the poolings."""
 TINY_WIDTH = 64
@@ -31,7 +30,10 @@ RANDOM_START = (
 
 
 class ImageNetwork(nn.Module):
-    """Grey levels in (images, height, width, 3) to one block of outputs for each of ``widths``."""
+    """A network from pixel values (images, height, width, 3) to blocks of outputs.
+
+    Each of ``widths`` gives one block, a linear layer on the ``reached`` outputs of the trunk.
+    """
 
     shift: Tensor
     factor: Tensor
@@ -54,6 +56,7 @@ class ImageNetwork(nn.Module):
         self.outputs = nn.ModuleList(layers)
 
     def forward(self, pixels: Tensor) -> list[Tensor]:
+        """Return the blocks of outputs for a batch of images."""
         # Pixels lie with their channels last already; a permutation of the axes copies nothing.
         x = pixels.permute(0, 3, 1, 2).to(self.shift.dtype)
         x = self.trunk((x - self.shift) * self.factor)
@@ -71,15 +74,14 @@ def image_network(
     random_weights: bool,
     seed: int,
 ) -> tuple[ImageNetwork, dict[str, Any]]:
-    """The network and what every record made with it must say."""
+    """Return a network with a new last layer, and the facts about its weights for every record."""
     if weights is None and not random_weights:
         raise UserError(
-            f"{name}: no weights. Say weights (the path of a file) and sha256 (its checksum) under "
-            "parameters of the method's YAML; for a trial that starts from nothing say "
-            "random_weights: true. See docs/images.md."
+            f"{name}: no weights. Give weights (the path of a file) and sha256 (its checksum), or "
+            "set random_weights for a trial that starts from nothing."
         )
     if weights is not None and random_weights:
-        raise UserError(f"{name}: weights and random_weights exclude each other; say one of them.")
+        raise UserError(f"{name}: weights and random_weights exclude each other; give one of them.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if random_weights:
@@ -96,18 +98,18 @@ def image_network(
 
 
 def _loaded(name: str, weights: str, sha256: str | None) -> Loaded:
+    """Return the network with weights from a file."""
     if name == "tiny":
-        raise UserError("tiny: nobody published weights for it; say random_weights: true.")
+        raise UserError("tiny: nobody published weights for it; set random_weights.")
     if sha256 is None:
         raise UserError(
-            f"{weights}: sha256 is missing beside weights in the method's YAML; type "
-            f"`sha256sum {weights}` and put the checksum there."
+            f"{weights}: sha256 is missing beside weights; `sha256sum {weights}` prints it."
         )
     return load_network(name, Path(weights).expanduser(), sha256)
 
 
 def _tiny() -> Backbone:
-    """For faces of some dozen pixels on a processor."""
+    """Return an untrained network for faces of some dozen pixels, on a processor."""
     modules: list[nn.Module] = []
     for before, after in ((3, 16), (16, 32), (32, 64)):
         modules += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.ReLU(inplace=True)]

@@ -1,4 +1,4 @@
-"""Images for training: checked, in an order that a seed fixes, read ahead, changed at random.
+"""Images for training: checked, in an order that a seed fixes, read ahead, cropped at random.
 
 Everything random depends on the seed and the number of the step alone. So a training can be taken
 up at any step, and it does not matter which thread read what when.
@@ -20,14 +20,18 @@ from torch import Tensor
 
 
 class Images(Protocol):
-    """Grey levels of (images, height, width, 3), which need not lie in memory."""
+    """Pixel values from 0 to 255, (images, height, width, 3), which need not lie in memory."""
 
     shape: tuple[int, int, int, int]
 
-    def read(self, rows: np.ndarray) -> np.ndarray: ...
+    def read(self, rows: np.ndarray) -> np.ndarray:
+        """Return these images as an array of uint8."""
+        ...
 
 
 class InMemory:
+    """Images that lie in an array."""
+
     def __init__(self, pixels: np.ndarray) -> None:
         self.pixels = pixels
         self.shape = pixels.shape
@@ -36,7 +40,8 @@ class InMemory:
         return self.pixels[rows]
 
 
-def checked(X: Any) -> Images:
+def check_images(X: Any) -> Images:
+    """Return X as images, or refuse it."""
     shape = tuple(getattr(X, "shape", ()))
     if len(shape) != 4 or shape[3] != 3 or 0 in shape[1:]:
         raise ValueError(f"X must hold images, (rows, height, width, 3), got {shape}")
@@ -55,7 +60,7 @@ class Order:
         self._epoch = lru_cache(maxsize=2)(self._drawn)
 
     def batch(self, step: int) -> np.ndarray:
-        """Of steps from 1; a batch may begin in one epoch and end in the next."""
+        """Return the rows of a step, counted from 1; they may span the end of an epoch."""
         places = np.arange((step - 1) * self.size, step * self.size)
         epochs = places // self.count
         parts = [
@@ -65,6 +70,7 @@ class Order:
         return np.concatenate(parts)
 
     def _drawn(self, number: int) -> np.ndarray:
+        """Draw the order of an epoch."""
         return np.random.default_rng([self.seed, number]).permutation(self.count)
 
 
@@ -72,7 +78,7 @@ class Order:
 def read_ahead(
     images: Images, batches: Iterator[np.ndarray], readers: int, pin: bool
 ) -> Iterator[Iterator[Tensor]]:
-    """The pixels of batches of row numbers, in their order.
+    """Give the pixels of batches of row numbers, in their order.
 
     ``readers`` threads work at most two batches each ahead. ``pin`` puts pixels where a GPU can
     fetch them while the processor goes on.
@@ -116,26 +122,28 @@ class Window:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Height and width of the part."""
         return (self.height, self.width) if self.side is None else (self.side, self.side)
 
     def middle(self, pixels: Tensor) -> Tensor:
+        """Return the middle of every image."""
         height, width = self.shape
         top, left = (self.height - height) // 2, (self.width - width) // 2
         return pixels[:, top : top + height, left : left + width]
 
-    def draw(self, count: int, flip: bool, generator: np.random.Generator) -> Changes:
-        """Squares from anywhere, and if ``flip`` every other image mirrored."""
+    def draw(self, count: int, flip: bool, generator: np.random.Generator) -> Crops:
+        """Draw a part of each of ``count`` images; ``flip`` mirrors about half of them."""
         height, width = self.shape
         top = generator.integers(0, self.height - height + 1, count)
         left = generator.integers(0, self.width - width + 1, count)
         mirrored = (generator.random(count) < 0.5) & flip
         whole = self.shape == (self.height, self.width)
-        return Changes(top, left, mirrored, height, width, whole)
+        return Crops(top, left, mirrored, height, width, whole)
 
 
 @dataclass(frozen=True)
-class Changes:
-    """Which part of each image is seen, and whether in a mirror."""
+class Crops:
+    """Parts of images, one each, some of them mirrored."""
 
     top: np.ndarray
     left: np.ndarray
@@ -145,12 +153,13 @@ class Changes:
     whole: bool
     """Every image is seen from edge to edge."""
 
-    def part(self, of: Callable[[np.ndarray], np.ndarray]) -> Changes:
-        top, left, mirrored = of(self.top), of(self.left), of(self.mirrored)
-        return Changes(top, left, mirrored, self.height, self.width, self.whole)
+    def select(self, some: Callable[[np.ndarray], np.ndarray]) -> Crops:
+        """Return the crops of some images, which a function takes out of an array."""
+        top, left, mirrored = some(self.top), some(self.left), some(self.mirrored)
+        return Crops(top, left, mirrored, self.height, self.width, self.whole)
 
-    def of(self, pixels: Tensor) -> Tensor:
-        """Changed images, made where the pixels are."""
+    def apply(self, pixels: Tensor) -> Tensor:
+        """Return the parts of these images, cut out where the pixels are."""
         if self.whole and not self.mirrored.any():
             return pixels
         columns = self.left[:, None] + np.arange(self.width)

@@ -15,35 +15,37 @@ from torch import Tensor, distributed
 
 
 class Ranks:
+    """Processes that train together: their number, and which of them this one is."""
+
     def __init__(self, count: int = 1, own: int = 0) -> None:
         self.count, self.own = count, own
 
     def part(self, rows: np.ndarray) -> np.ndarray:
-        """This process's rows of a batch."""
+        """Return this process's rows of a batch."""
         return rows[self.own :: self.count]
 
     def whole(self, block: Tensor) -> Tensor:
-        """Outputs for a whole batch, from those that each process has for its rows."""
+        """Return the outputs for a whole batch, from those that each process has for its rows."""
         if self.count == 1:
             return block
         parts = [torch.empty_like(block) for _ in range(self.count)]
         distributed.all_gather(parts, block.contiguous())
         return torch.stack(parts, 1).flatten(0, 1)
 
-    def share_slopes(self, parameters: Iterable[Tensor]) -> None:
-        """Slopes of the mean over the whole batch, from means over the parts."""
+    def average_gradients(self, parameters: Iterable[Tensor]) -> None:
+        """Replace gradients of the mean over parts of a batch by those of the mean over all."""
         if self.count == 1:
             return
-        slopes = [p.grad for p in parameters if p.grad is not None]
-        waiting = [distributed.all_reduce(slope, async_op=True) for slope in slopes]
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        waiting = [distributed.all_reduce(gradient, async_op=True) for gradient in gradients]
         for each in waiting:
             each.wait()
-        for slope in slopes:
-            slope.div_(self.count)
+        for gradient in gradients:
+            gradient.div_(self.count)
 
 
 def ranks_of_torchrun(cuda: bool) -> Ranks:
-    """Joins the other processes, where there are any."""
+    """Join the other processes, where there are any."""
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
         return Ranks()
@@ -53,5 +55,5 @@ def ranks_of_torchrun(cuda: bool) -> Ranks:
 
 
 def local_device() -> int:
-    """Which of this machine's GPUs is ours."""
+    """Return the number of this process's GPU on this machine."""
     return int(os.environ.get("LOCAL_RANK", "0"))

@@ -1,7 +1,6 @@
-"""VGG-16 and AlexNet with the names of torchvision's weights, for which torchvision is not needed.
+"""VGG-16 and AlexNet with torchvision's names of the layers, without torchvision.
 
-``Sizes`` exists so that tests can use networks that are small; the published weights have the
-standard ones.
+``Sizes`` lets tests use small networks; the published weights have the standard sizes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,17 @@ IMAGE_SIDE = 224
 
 @dataclass(frozen=True)
 class Sizes:
-    """Channels of the convolutions in order, width of fc6 and fc7, number of classes."""
+    """Widths of a network's layers.
+
+    Parameters
+    ----------
+    channels : tuple of int
+        Channels of the convolutions, in order.
+    hidden : int, default=4096
+        Width of fc6 and fc7.
+    classes : int, default=1000
+        Number of classes.
+    """
 
     channels: tuple[int, ...]
     hidden: int = 4096
@@ -42,10 +51,24 @@ class Backbone(nn.Module):
         self.classifier = classifier
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the outputs of the last layer for images (images, 3, height, width)."""
         return self.classifier(torch.flatten(self.avgpool(self.features(x)), 1))
 
     def until(self, x: torch.Tensor, layer: str) -> torch.Tensor:
-        """The positive parts of fc6 or fc7."""
+        """Return the outputs of a layer after its ReLU.
+
+        Parameters
+        ----------
+        x : Tensor of shape (images, 3, height, width)
+            Preprocessed images.
+        layer : {'fc6', 'fc7'}
+            Name of the layer.
+
+        Returns
+        -------
+        Tensor of shape (images, hidden)
+            The outputs, negative ones set to 0.
+        """
         x = torch.flatten(self.avgpool(self.features(x)), 1)
         wanted = (FC6, FC7).index(layer)
         seen = -1
@@ -58,6 +81,18 @@ class Backbone(nn.Module):
 
 
 def vgg16(sizes: Sizes = STANDARD["vgg16"]) -> Backbone:
+    """Build VGG-16.
+
+    Parameters
+    ----------
+    sizes : Sizes, default=STANDARD['vgg16']
+        Widths of the layers.
+
+    Returns
+    -------
+    Backbone
+        The network, its weights drawn from torch's random numbers.
+    """
     modules: list[nn.Module] = []
     before, rest = 3, list(sizes.channels)
     for length in VGG16_BLOCKS:
@@ -80,6 +115,18 @@ def vgg16(sizes: Sizes = STANDARD["vgg16"]) -> Backbone:
 
 
 def alexnet(sizes: Sizes = STANDARD["alexnet"]) -> Backbone:
+    """Build AlexNet.
+
+    Parameters
+    ----------
+    sizes : Sizes, default=STANDARD['alexnet']
+        Widths of the layers.
+
+    Returns
+    -------
+    Backbone
+        The network, its weights drawn from torch's random numbers.
+    """
     a, b, c, d, e = sizes.channels
     features = nn.Sequential(
         nn.Conv2d(3, a, 11, stride=4, padding=2),
@@ -113,7 +160,13 @@ BUILDERS = {"vgg16": vgg16, "alexnet": alexnet}
 
 
 def vgg_face_names() -> dict[str, str]:
-    """Names of VGG-Face's layers (conv1_1 ... conv5_3, fc6, fc7, fc8) to torchvision's."""
+    """Return torchvision's names of VGG-16's layers by VGG-Face's.
+
+    Returns
+    -------
+    dict
+        Names such as ``features.0``, by conv1_1 ... conv5_3, fc6, fc7 and fc8.
+    """
     names, position = {}, 0
     for block, length in enumerate(VGG16_BLOCKS, start=1):
         for number in range(1, length + 1):
@@ -123,8 +176,19 @@ def vgg_face_names() -> dict[str, str]:
     return {**names, "fc6": "classifier.0", "fc7": "classifier.3", "fc8": "classifier.6"}
 
 
-def sizes_of(name: str, state: Mapping[str, torch.Tensor]) -> Sizes:
-    """What the weights of a network are made for."""
+def sizes_of(state: Mapping[str, torch.Tensor]) -> Sizes:
+    """Return the widths of the layers that a network's weights are made for.
+
+    Parameters
+    ----------
+    state : mapping of str to Tensor
+        The weights by name, in the order of the layers.
+
+    Returns
+    -------
+    Sizes
+        Widths of the layers.
+    """
     weights: Sequence[torch.Tensor] = [v for k, v in state.items() if k.endswith(".weight")]
     channels = tuple(int(w.shape[0]) for w in weights if w.ndim == 4)
     linear = [w for w in weights if w.ndim == 2]

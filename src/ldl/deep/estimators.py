@@ -1,4 +1,4 @@
-"""Methods that learn from images: forests of distributions and of numbers, and their rivals.
+"""Estimators on images: forests of distributions and of numbers, and the networks they rival.
 
 Shen, Zhao, Guo and Yuille (NIPS 2017); Shen, Guo, Wang, Zhao, Wang and Yuille (2019); Gao, Xing,
 Xie, Wu and Geng (DLDL, 2017).
@@ -6,33 +6,119 @@ Xie, Wu and Geng (DLDL, 2017).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ldl.base import child_seeds
 from ldl.deep._base import ImageEstimator
-from ldl.soft_forests.drf import first_leaves, interval_shares
+from ldl.soft_forests._base import NumberTrees, SoftTrees, standard_numbers
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from ldl.deep._heads import Head, Outputs
-    from ldl.deep._training import Taught
+    from ldl.deep._training import Targets, TrainingSettings
     from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
 
 
 @dataclass(eq=False, repr=False)
 class DLDL(ImageEstimator):
-    """A softmax over the labels, trained by KL."""
+    """Deep label distribution learning: a softmax over the labels on a network.
+
+    The network's last layer has an output z_j for every label, and the prediction is
+    P_j = exp(z_j) / sum_k exp(z_k). Training minimises the Kullback-Leibler divergence of P from
+    the true distribution D, whose gradient by z is P - D.
+
+    ``predict_number`` returns the label with the highest degree.
+
+    Parameters
+    ----------
+    network : {'vgg16', 'alexnet', 'tiny'}, default='vgg16'
+        Network below the last layer. ``'tiny'`` has three convolutions, for trials on small images;
+        nobody published weights for it.
+    weights : str or None, default=None
+        Path of a file of weights to start from. A relative path counts from the current folder, ~
+        is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
+        set.
+    sha256 : str or None, default=None
+        SHA-256 checksum of that file; it must be given with ``weights``.
+    random_weights : bool, default=False
+        Start from random weights instead, for trials; ``diagnostics_`` then holds a warning.
+    crop_side : int or None, default=None
+        Side of the square that the network sees, in pixels: anywhere in the image in training, in
+        the middle in predictions. None shows the whole image.
+    flip : bool, default=True
+        Mirror about half of the training images, drawn anew at every visit.
+    max_iter : int, default=30000
+        Number of mini-batches.
+    batch_size : int, default=16
+        Images in a mini-batch; lower it if the memory will not do. Several processes of torchrun
+        share a batch, so it must be a multiple of their number.
+    optimiser : {'sgd', 'adam'}, default='sgd'
+        Gradient descent with momentum, or Adam.
+    learning_rate : float, default=0.05
+        Learning rate, on the mean loss of a batch. The first parameter to tune.
+    momentum : float, default=0.9
+        Momentum of ``'sgd'``; Adam ignores it.
+    weight_decay : float, default=0.0005
+        L2 penalty on the weights of the network.
+    drop_every : int or None, default=10000
+        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
+        again. None keeps it.
+    drop_factor : float, default=0.5
+        Factor of the learning rate at each drop.
+    device : {'auto', 'cpu', 'cuda'}, default='auto'
+        Processor or GPU to compute on; ``'auto'`` takes a GPU if there is one.
+    mixed_precision : bool, default=True
+        Compute all layers but the last in bfloat16 on a GPU; a processor ignores it.
+    readers : int, default=2
+        Threads that read images ahead; more help where images lie on a slow disk.
+    random_state : int or None, default=None
+        Seed of everything random; None draws a fresh one.
+
+    Attributes
+    ----------
+    network_ : ImageNetwork
+        Trained network, on the processor.
+    head_ : SoftmaxHead
+        Loss and predictions of the last layer.
+    image_shape_ : tuple of int
+        Height, width and channels of the images seen by ``fit``.
+    diagnostics_ : dict
+        Facts about the weights, iterations, the step at which the training was taken up, loss and
+        mean absolute error at the last report, device and precision.
+    n_features_in_ : int
+        Number of pixel values of an image.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    .. [1] B.-B. Gao, C. Xing, C.-W. Xie, J. Wu and X. Geng, "Deep label distribution learning with
+       label ambiguity", IEEE Transactions on Image Processing 26(6), 2825-2838, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import DLDL
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.integers(0, 256, size=(12, 16, 16, 3), dtype=np.uint8)
+    >>> D = generator.dirichlet(np.ones(4), size=12)
+    >>> model = DLDL(network="tiny", random_weights=True, max_iter=10, batch_size=4, device="cpu")
+    >>> model.fit(X, D).predict(X).shape
+    (12, 4)
+    """
 
     def _head(self, D: np.ndarray, seed: int) -> Head:
         from ldl.deep._heads import SoftmaxHead
 
         return SoftmaxHead(D.shape[1])
 
-    def _taught(self, D: np.ndarray) -> Taught:
+    def _targets(self, D: np.ndarray) -> Targets:
         return _distributions(D)
 
     def _shares(self, outputs: Outputs) -> Tensor:
@@ -41,10 +127,98 @@ class DLDL(ImageEstimator):
 
 @dataclass(eq=False, repr=False)
 class DeepRegression(ImageEstimator):
-    """One linear output, trained by the squared distance from the number of the highest label.
+    """Deep regression: one output of a network is the number of the highest label.
 
-    ``predict`` shares one between the two labels next to the number, so that its mean is the
-    number.
+    The forest of ``DeepDRF`` is replaced by a linear layer with one output, trained by half its
+    squared distance from the standardised number (Section 6.3.2 of [1]_).
+
+    ``predict_number`` returns the number. ``predict`` shares one between the two labels next to it,
+    so that the mean of the distribution is the number.
+
+    Parameters
+    ----------
+    network : {'vgg16', 'alexnet', 'tiny'}, default='vgg16'
+        Network below the last layer. ``'tiny'`` has three convolutions, for trials on small images;
+        nobody published weights for it.
+    weights : str or None, default=None
+        Path of a file of weights to start from. A relative path counts from the current folder, ~
+        is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
+        set.
+    sha256 : str or None, default=None
+        SHA-256 checksum of that file; it must be given with ``weights``.
+    random_weights : bool, default=False
+        Start from random weights instead, for trials; ``diagnostics_`` then holds a warning.
+    crop_side : int or None, default=None
+        Side of the square that the network sees, in pixels: anywhere in the image in training, in
+        the middle in predictions. None shows the whole image.
+    flip : bool, default=True
+        Mirror about half of the training images, drawn anew at every visit.
+    max_iter : int, default=30000
+        Number of mini-batches.
+    batch_size : int, default=16
+        Images in a mini-batch; lower it if the memory will not do. Several processes of torchrun
+        share a batch, so it must be a multiple of their number.
+    optimiser : {'sgd', 'adam'}, default='sgd'
+        Gradient descent with momentum, or Adam.
+    learning_rate : float, default=0.05
+        Learning rate, on the mean loss of a batch. The first parameter to tune.
+    momentum : float, default=0.9
+        Momentum of ``'sgd'``; Adam ignores it.
+    weight_decay : float, default=0.0005
+        L2 penalty on the weights of the network.
+    drop_every : int or None, default=10000
+        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
+        again. None keeps it.
+    drop_factor : float, default=0.5
+        Factor of the learning rate at each drop.
+    device : {'auto', 'cpu', 'cuda'}, default='auto'
+        Processor or GPU to compute on; ``'auto'`` takes a GPU if there is one.
+    mixed_precision : bool, default=True
+        Compute all layers but the last in bfloat16 on a GPU; a processor ignores it.
+    readers : int, default=2
+        Threads that read images ahead; more help where images lie on a slow disk.
+    random_state : int or None, default=None
+        Seed of everything random; None draws a fresh one.
+
+    Attributes
+    ----------
+    network_ : ImageNetwork
+        Trained network, on the processor.
+    head_ : RegressionHead
+        Loss and predictions of the last layer.
+    shift_, scale_ : float
+        Mean and deviation of the training numbers; standardised numbers times ``scale_`` plus
+        ``shift_`` are labels.
+    image_shape_ : tuple of int
+        Height, width and channels of the images seen by ``fit``.
+    diagnostics_ : dict
+        Facts about the weights, iterations, the step at which the training was taken up, loss and
+        mean absolute error at the last report, device and precision.
+    n_features_in_ : int
+        Number of pixel values of an image.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    .. [1] W. Shen, Y. Guo, Y. Wang, K. Zhao, B. Wang and A. Yuille, "Deep differentiable random
+       forests for age estimation", preprint 2019, later IEEE Transactions on Pattern Analysis and
+       Machine Intelligence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import DeepRegression
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.integers(0, 256, size=(12, 16, 16, 3), dtype=np.uint8)
+    >>> D = np.eye(5)[generator.integers(0, 5, size=12)]
+    >>> model = DeepRegression(
+    ...     network="tiny", random_weights=True, max_iter=10, batch_size=4, device="cpu"
+    ... ).fit(X, D)
+    >>> model.predict(X).shape, model.predict_number(X).shape
+    ((12, 5), (12,))
     """
 
     def _head(self, D: np.ndarray, seed: int) -> Head:
@@ -52,10 +226,9 @@ class DeepRegression(ImageEstimator):
 
         return RegressionHead()
 
-    def _taught(self, D: np.ndarray) -> Taught:
-        taught, self.shift_ = _standardised(D)
-        self.scale_ = taught.unit
-        return taught
+    def _targets(self, D: np.ndarray) -> Targets:
+        numbers, self.shift_, self.scale_ = standard_numbers(D)
+        return _numbers_as_targets(numbers, self.scale_)
 
     def _numbers(self, outputs: Outputs) -> Tensor:
         return self.head_.numbers(outputs) * self.scale_ + self.shift_
@@ -68,26 +241,10 @@ class DeepRegression(ImageEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class _DeepForest(ImageEstimator):
-    """``trees`` soft trees of ``depth`` levels, leaves included, on ``units`` outputs of a network.
+class _DeepForest(SoftTrees, ImageEstimator):
+    """Base of soft forests on a network."""
 
-    Every ``leaf_batches`` batches the leaves take ``leaf_repeats`` steps on the outputs of the
-    batches since, as they were when visited. ``schedule='joint'`` moves all trees by the mean of
-    their losses; the others move one tree per batch, as in deep neural decision forests, whose
-    trees also have units of their own; ``share_units`` says otherwise than that. ``temperature``
-    weighs the entropy of the routing in the loss and cools by its factor with every leaf step.
-    """
-
-    trees: int = 5
-    depth: int = 6
     units: int = 128
-    phi_replacement: bool = False
-    schedule: str = "joint"
-    share_units: bool | None = None
-    leaf_batches: int = 50
-    leaf_repeats: int = 20
-    temperature: float = 0.0
-    temperature_factor: float = 0.9
 
     def _head(self, D: np.ndarray, seed: int) -> Head:
         from ldl.deep._heads import ForestHead
@@ -104,7 +261,7 @@ class _DeepForest(ImageEstimator):
         return ForestHead(
             phi,
             self.units,
-            self.schedule == "joint" if self.share_units is None else self.share_units,
+            self._units_are_shared(),
             self._leaves(D, np.random.default_rng(leaf_seed)),
             self.leaf_batches,
             self.leaf_repeats,
@@ -115,10 +272,11 @@ class _DeepForest(ImageEstimator):
     def _leaves(
         self, D: np.ndarray, generator: np.random.Generator
     ) -> DistributionLeaves | GaussianLeaves:
+        """Return leaves to start from."""
         raise NotImplementedError
 
     def _table(self) -> np.ndarray:
-        """The distribution that each leaf stands for."""
+        """Return the label distribution that each leaf stands for."""
         raise NotImplementedError
 
     def _shares(self, outputs: Outputs) -> Tensor:
@@ -126,12 +284,139 @@ class _DeepForest(ImageEstimator):
 
         return self.head_.mixture(outputs, from_numpy(self._table()))
 
+    def _settings(self) -> TrainingSettings:
+        return replace(super()._settings(), schedule=self.schedule, trees=self.trees)
+
 
 @dataclass(eq=False, repr=False)
 class DeepLDLF(_DeepForest):
-    """Label distribution learning forest (dLDLF; DLDLF with ``temperature``): Shen et al.
+    """Label distribution learning forest on a network (dLDLF; DLDLF with ``temperature=1.0``).
 
-    ``hard_labels`` teaches the highest label alone, which makes it a classification forest (DNDF).
+    The trees are those of ``SLDLF``, and f is the last layer of the network. Gradient steps train
+    the whole network by the mean of the trees' cross entropies (Eqs. 3 and 13 of [1]_), less
+    ``temperature`` times the entropy of the routing (Eqs. 6 and 7 of [2]_). After every
+    ``leaf_batches`` batches a leaf step updates the leaves in closed form (Eq. 12), on the outputs
+    of the batches since, as they were when visited.
+
+    Two more methods are this class: dNDF-LDL, trained as deep neural decision forests [3]_ are, is
+    ``schedule='random'``; their classification forest (DNDF) also has ``hard_labels=True``.
+
+    ``predict_number`` returns the label with the highest degree.
+
+    Parameters
+    ----------
+    network : {'vgg16', 'alexnet', 'tiny'}, default='vgg16'
+        Network below the last layer. ``'tiny'`` has three convolutions, for trials on small images;
+        nobody published weights for it.
+    weights : str or None, default=None
+        Path of a file of weights to start from. A relative path counts from the current folder, ~
+        is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
+        set.
+    sha256 : str or None, default=None
+        SHA-256 checksum of that file; it must be given with ``weights``.
+    random_weights : bool, default=False
+        Start from random weights instead, for trials; ``diagnostics_`` then holds a warning.
+    crop_side : int or None, default=None
+        Side of the square that the network sees, in pixels: anywhere in the image in training, in
+        the middle in predictions. None shows the whole image.
+    flip : bool, default=True
+        Mirror about half of the training images, drawn anew at every visit.
+    max_iter : int, default=30000
+        Number of mini-batches.
+    batch_size : int, default=16
+        Images in a mini-batch; lower it if the memory will not do. Several processes of torchrun
+        share a batch, so it must be a multiple of their number.
+    optimiser : {'sgd', 'adam'}, default='sgd'
+        Gradient descent with momentum, or Adam.
+    learning_rate : float, default=0.05
+        Learning rate, on the mean loss of a batch. The first parameter to tune.
+    momentum : float, default=0.9
+        Momentum of ``'sgd'``; Adam ignores it.
+    weight_decay : float, default=0.0005
+        L2 penalty on the weights of the network.
+    drop_every : int or None, default=10000
+        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
+        again. None keeps it.
+    drop_factor : float, default=0.5
+        Factor of the learning rate at each drop.
+    device : {'auto', 'cpu', 'cuda'}, default='auto'
+        Processor or GPU to compute on; ``'auto'`` takes a GPU if there is one.
+    mixed_precision : bool, default=True
+        Compute all layers but the last in bfloat16 on a GPU; a processor ignores it.
+    readers : int, default=2
+        Threads that read images ahead; more help where images lie on a slow disk.
+    random_state : int or None, default=None
+        Seed of everything random; None draws a fresh one.
+    trees : int, default=5
+        Number of trees; more cost time in proportion.
+    depth : int, default=6
+        Levels of a tree, leaves included: it has 2**(depth - 1) leaves.
+    units : int, default=128
+        Outputs of the network's last layer, which the split nodes ask.
+    phi_replacement : bool, default=False
+        Draw the outputs of a tree's split nodes with replacement. Without, ``units`` must be at
+        least 2**(depth - 1) - 1.
+    schedule : {'joint', 'random', 'round_robin', 'blocks'}, default='joint'
+        Trees that a mini-batch moves: all of them, by the mean of their losses; or one, drawn at
+        random, in turn, or the same for a stretch of the training.
+    share_units : bool or None, default=None
+        Let all trees ask the same outputs; otherwise each has ``units`` of its own. None shares
+        them only if ``schedule='joint'``.
+    leaf_batches : int, default=50
+        Mini-batches between two leaf steps, which update the leaves on these batches.
+    leaf_repeats : int, default=20
+        Updates in a leaf step, each from the result of the one before.
+    temperature : float, default=0.0
+        Weight of the routing's entropy in the loss, at first; it keeps splits soft early on. 0
+        switches annealing of the splits off; the DRF paper starts at 1.
+    temperature_factor : float, default=0.9
+        Factor of the temperature after each leaf step.
+    hard_labels : bool, default=False
+        Teach the highest label alone, as in classification.
+
+    Attributes
+    ----------
+    network_ : ImageNetwork
+        Trained network, on the processor.
+    head_ : ForestHead
+        Routing and leaves of the trees.
+    image_shape_ : tuple of int
+        Height, width and channels of the images seen by ``fit``.
+    diagnostics_ : dict
+        Facts about the weights, iterations, the step at which the training was taken up, loss and
+        mean absolute error at the last report, device, precision and number of leaf steps.
+    n_features_in_ : int
+        Number of pixel values of an image.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    .. [1] W. Shen, K. Zhao, Y. Guo and A. Yuille, "Label distribution learning forests", NIPS,
+       2017.
+    .. [2] W. Shen, Y. Guo, Y. Wang, K. Zhao, B. Wang and A. Yuille, "Deep differentiable random
+       forests for age estimation", preprint 2019, later IEEE Transactions on Pattern Analysis and
+       Machine Intelligence.
+    .. [3] P. Kontschieder, M. Fiterau, A. Criminisi and S. Rota Bulò, "Deep neural decision
+       forests", ICCV, 1467-1475, 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import DeepLDLF
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.integers(0, 256, size=(12, 16, 16, 3), dtype=np.uint8)
+    >>> D = generator.dirichlet(np.ones(4), size=12)
+    >>> model = DeepLDLF(
+    ...     network="tiny", random_weights=True, max_iter=10, batch_size=4, device="cpu",
+    ...     trees=2, depth=3, units=8, leaf_batches=5,
+    ... )
+    >>> model.fit(X, D).predict(X).shape
+    (12, 4)
+    >>> model.diagnostics_["leaf_steps"]
+    2
     """
 
     hard_labels: bool = False
@@ -139,9 +424,9 @@ class DeepLDLF(_DeepForest):
     def _leaves(self, D: np.ndarray, generator: np.random.Generator) -> DistributionLeaves:
         from ldl.soft_forests._leaves import DistributionLeaves
 
-        return DistributionLeaves(self.trees, 2 ** (self.depth - 1), D.shape[1])
+        return DistributionLeaves(self.trees, self._leaf_count(), D.shape[1])
 
-    def _taught(self, D: np.ndarray) -> Taught:
+    def _targets(self, D: np.ndarray) -> Targets:
         return _distributions(np.eye(D.shape[1])[D.argmax(axis=1)] if self.hard_labels else D)
 
     def _table(self) -> np.ndarray:
@@ -149,56 +434,170 @@ class DeepLDLF(_DeepForest):
 
 
 @dataclass(eq=False, repr=False)
-class DeepDRF(_DeepForest):
-    """Differentiable random forest of numbers, such as the age: leaves are normal densities.
+class DeepDRF(NumberTrees, _DeepForest):
+    """Differentiable regression forest on a network (DRF), for ordered labels such as ages.
 
-    Parameters are those of the linear ``DRF``. ``predict`` gives the probability of each label's
-    interval, ``predict_number`` the mean.
+    The trees are those of the linear ``DRF``, whose leaves hold normal densities of the highest
+    label's number (Eq. 27 of [1]_), and f is the last layer of the network. Gradient steps train
+    the whole network by the mean of the trees' negative log likelihoods (Eq. 23), less
+    ``temperature`` times the entropy of the routing (Eqs. 6 and 7). After every ``leaf_batches``
+    batches a leaf step updates the leaves in closed form (Eqs. 39 to 41), on the outputs of the
+    batches since, as they were when visited.
+
+    ``predict_number`` returns the mean over trees of the densities' means (Eq. 42), ``predict`` the
+    probability of each label's interval.
+
+    Parameters
+    ----------
+    network : {'vgg16', 'alexnet', 'tiny'}, default='vgg16'
+        Network below the last layer. ``'tiny'`` has three convolutions, for trials on small images;
+        nobody published weights for it.
+    weights : str or None, default=None
+        Path of a file of weights to start from. A relative path counts from the current folder, ~
+        is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
+        set.
+    sha256 : str or None, default=None
+        SHA-256 checksum of that file; it must be given with ``weights``.
+    random_weights : bool, default=False
+        Start from random weights instead, for trials; ``diagnostics_`` then holds a warning.
+    crop_side : int or None, default=None
+        Side of the square that the network sees, in pixels: anywhere in the image in training, in
+        the middle in predictions. None shows the whole image.
+    flip : bool, default=True
+        Mirror about half of the training images, drawn anew at every visit.
+    max_iter : int, default=30000
+        Number of mini-batches.
+    batch_size : int, default=16
+        Images in a mini-batch; lower it if the memory will not do. Several processes of torchrun
+        share a batch, so it must be a multiple of their number.
+    optimiser : {'sgd', 'adam'}, default='sgd'
+        Gradient descent with momentum, or Adam.
+    learning_rate : float, default=0.05
+        Learning rate, on the mean loss of a batch. The first parameter to tune.
+    momentum : float, default=0.9
+        Momentum of ``'sgd'``; Adam ignores it.
+    weight_decay : float, default=0.0005
+        L2 penalty on the weights of the network.
+    drop_every : int or None, default=10000
+        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
+        again. None keeps it.
+    drop_factor : float, default=0.5
+        Factor of the learning rate at each drop.
+    device : {'auto', 'cpu', 'cuda'}, default='auto'
+        Processor or GPU to compute on; ``'auto'`` takes a GPU if there is one.
+    mixed_precision : bool, default=True
+        Compute all layers but the last in bfloat16 on a GPU; a processor ignores it.
+    readers : int, default=2
+        Threads that read images ahead; more help where images lie on a slow disk.
+    random_state : int or None, default=None
+        Seed of everything random; None draws a fresh one.
+    trees : int, default=5
+        Number of trees; more cost time in proportion.
+    depth : int, default=6
+        Levels of a tree, leaves included: it has 2**(depth - 1) leaves.
+    units : int, default=128
+        Outputs of the network's last layer, which the split nodes ask.
+    phi_replacement : bool, default=False
+        Draw the outputs of a tree's split nodes with replacement. Without, ``units`` must be at
+        least 2**(depth - 1) - 1.
+    schedule : {'joint', 'random', 'round_robin', 'blocks'}, default='joint'
+        Trees that a mini-batch moves: all of them, by the mean of their losses; or one, drawn at
+        random, in turn, or the same for a stretch of the training.
+    share_units : bool or None, default=None
+        Let all trees ask the same outputs; otherwise each has ``units`` of its own. None shares
+        them only if ``schedule='joint'``.
+    leaf_batches : int, default=50
+        Mini-batches between two leaf steps, which update the leaves on these batches.
+    leaf_repeats : int, default=20
+        Updates in a leaf step, each from the result of the one before.
+    temperature : float, default=0.0
+        Weight of the routing's entropy in the loss, at first; it keeps splits soft early on. 0
+        switches annealing of the splits off; the DRF paper starts at 1.
+    temperature_factor : float, default=0.9
+        Factor of the temperature after each leaf step.
+    tau : float, default=0.5
+        Power of the responsibilities, at first (Eq. 39). Below 1 it evens them out; 1 switches
+        annealing of the leaves off.
+    tau_factor : float, default=0.9
+        Divisor of ``tau`` after each leaf step, until it is 1.
+    leaf_init : {'random', 'kmeans'}, default='random'
+        First means: drawn from the training numbers, all with their variance, or clusters of the
+        numbers with the lowest on the left of each tree.
+    leaf_rule : {'posterior', 'routing'}, default='posterior'
+        Weights of the rows in a leaf step: their responsibilities, or the probabilities of the leaf
+        alone, which is how neural regression forests [2]_ are read here.
+    split_loss : {'nll', 'l2'}, default='nll'
+        Loss of the splits: negative log likelihood, or half the squared error of a tree's mean, as
+        in the public code.
+    least_variance : float, default=0.01
+        Lower bound on the variance of a leaf, in squared labels.
+
+    Attributes
+    ----------
+    network_ : ImageNetwork
+        Trained network, on the processor.
+    head_ : ForestHead
+        Routing and leaves of the trees.
+    shift_, scale_ : float
+        Mean and deviation of the training numbers; standardised numbers times ``scale_`` plus
+        ``shift_`` are labels.
+    image_shape_ : tuple of int
+        Height, width and channels of the images seen by ``fit``.
+    diagnostics_ : dict
+        Facts about the weights, iterations, the step at which the training was taken up, loss and
+        mean absolute error at the last report, device, precision and number of leaf steps.
+    n_features_in_ : int
+        Number of pixel values of an image.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    .. [1] W. Shen, Y. Guo, Y. Wang, K. Zhao, B. Wang and A. Yuille, "Deep differentiable random
+       forests for age estimation", preprint 2019, later IEEE Transactions on Pattern Analysis and
+       Machine Intelligence.
+    .. [2] A. Roy and S. Todorovic, "Monocular depth estimation using neural regression forest",
+       CVPR, 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import DeepDRF
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.integers(0, 256, size=(12, 16, 16, 3), dtype=np.uint8)
+    >>> D = np.eye(5)[generator.integers(0, 5, size=12)]
+    >>> model = DeepDRF(
+    ...     network="tiny", random_weights=True, max_iter=10, batch_size=4, device="cpu",
+    ...     trees=2, depth=3, units=8, leaf_batches=5,
+    ... ).fit(X, D)
+    >>> model.predict(X).shape, model.predict_number(X).shape
+    ((12, 5), (12,))
     """
 
-    tau: float = 0.5
-    tau_factor: float = 0.9
-    leaf_init: str = "random"
-    leaf_rule: str = "posterior"
-    split_loss: str = "nll"
-    least_variance: float = 0.01
-
     def _leaves(self, D: np.ndarray, generator: np.random.Generator) -> GaussianLeaves:
-        taught, self.shift_ = _standardised(D)
-        self.scale_ = taught.unit
-        return first_leaves(
-            taught.numbers,
-            (self.trees, 2 ** (self.depth - 1)),
-            self.leaf_init,
-            generator,
-            least_variance=self.least_variance / self.scale_**2,
-            tau=self.tau,
-            tau_factor=self.tau_factor,
-            rule=self.leaf_rule,
-            split_loss=self.split_loss,
-        )
+        return self._first_leaves(self._standardise(D), generator)
 
-    def _taught(self, D: np.ndarray) -> Taught:
-        return _standardised(D)[0]
+    def _targets(self, D: np.ndarray) -> Targets:
+        return _numbers_as_targets(self._standardise(D), self.scale_)
 
     def _numbers(self, outputs: Outputs) -> Tensor:
         return self.head_.numbers(outputs) * self.scale_ + self.shift_
 
     def _table(self) -> np.ndarray:
-        return interval_shares(self.head_.leaves.table(), self.shift_, self.scale_, self.n_labels_)
+        return self._distributions(self.head_.leaves.table())
 
 
-def _distributions(D: np.ndarray) -> Taught:
-    from ldl.deep._training import Taught
+def _distributions(D: np.ndarray) -> Targets:
+    """Return label distributions as targets, judged by their highest labels."""
+    from ldl.deep._training import Targets
 
-    return Taught(D, D.argmax(axis=1).astype(np.float64))
+    return Targets(D, D.argmax(axis=1).astype(np.float64))
 
 
-def _standardised(D: np.ndarray) -> tuple[Taught, float]:
-    """Numbers of the highest labels with mean 0 and deviation 1, and the mean they had."""
-    from ldl.deep._training import Taught
+def _numbers_as_targets(numbers: np.ndarray, scale: float) -> Targets:
+    """Return standardised numbers as targets; times ``scale`` they are labels apart."""
+    from ldl.deep._training import Targets
 
-    y = D.argmax(axis=1).astype(np.float64)
-    shift, scale = float(y.mean()), float(y.std()) or 1.0
-    standard = (y - shift) / scale
-    return Taught(standard[:, None], standard, scale), shift
+    return Targets(numbers[:, None], numbers, scale)

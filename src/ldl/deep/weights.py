@@ -1,4 +1,4 @@
-"""Weights of a network from a file that the user names: its checksum first, and never a pickle.
+"""Weights of networks from files that the user names: the checksum first, and never a pickle.
 
 A ``.pth`` file is a zip archive with a list of tensors inside; PyTorch reads it with
 ``weights_only``, which builds tensors and refuses everything that could run code.
@@ -27,11 +27,11 @@ from ldl.errors import UserError
 
 TORCHVISION, VGG_FACE, RANDOM = "torchvision", "vgg_face", "random"
 
-# Red, green, blue; of pixels from 0 to 1 and from 0 to 255.
 PREPROCESSING: dict[str, dict[str, Any]] = {
     TORCHVISION: {"scale": 1 / 255, "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]},
     VGG_FACE: {"scale": 1.0, "mean": [129.1863, 104.7624, 93.594], "std": [1.0, 1.0, 1.0]},
 }
+"""Mean and deviation of red, green and blue after pixel values are multiplied by ``scale``."""
 RANDOM_WARNING = (
     "RANDOM WEIGHTS, asked for with random_weights: this network was never trained, and nothing "
     "computed with it says anything about a method"
@@ -40,7 +40,18 @@ RANDOM_WARNING = (
 
 @dataclass
 class Loaded:
-    """A network ready to use and what belongs into every record made with it."""
+    """A network ready to use.
+
+    Attributes
+    ----------
+    network : Backbone
+        The network, set to evaluate.
+    preprocessing : dict
+        Entry of ``PREPROCESSING`` for its weights.
+    record : dict
+        Facts that belong into every record made with it: the network's name, the file and its
+        checksum, or the seed and a warning.
+    """
 
     network: Backbone
     preprocessing: dict[str, Any]
@@ -48,11 +59,27 @@ class Loaded:
 
     @property
     def warning(self) -> str:
+        """The warning of the record, or an empty string."""
         return str(self.record.get("warning", ""))
 
 
 def random_network(name: str, seed: int, sizes: Sizes | None = None) -> Loaded:
-    """Untrained weights, for trials without a licence; the record says so."""
+    """Return a network with untrained weights, for trials; its record carries a warning.
+
+    Parameters
+    ----------
+    name : {'vgg16', 'alexnet'}
+        Name of the network.
+    seed : int
+        Seed of the weights.
+    sizes : Sizes or None, default=None
+        Widths of the layers; None takes the published ones.
+
+    Returns
+    -------
+    Loaded
+        The network and what belongs to it.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = BUILDERS[name](sizes or STANDARD[name])
@@ -61,18 +88,38 @@ def random_network(name: str, seed: int, sizes: Sizes | None = None) -> Loaded:
 
 
 def load_network(name: str, path: Path, sha256: str, any_size: bool = False) -> Loaded:
-    """The network with the weights in ``path``, if that file has this checksum.
+    """Return a network with the weights of a file.
 
-    ``any_size`` also takes narrower networks than the published ones.
+    Parameters
+    ----------
+    name : {'vgg16', 'alexnet'}
+        Name of the network.
+    path : Path
+        File with torchvision's names of the layers or, for VGG-16, VGG-Face's. A relative path
+        counts from the current folder.
+    sha256 : str
+        Checksum that the file must have, in hexadecimal digits.
+    any_size : bool, default=False
+        Also take narrower networks than the published ones.
+
+    Returns
+    -------
+    Loaded
+        The network and what belongs to it.
+
+    Raises
+    ------
+    UserError
+        If the file is missing, has another checksum, could run code or does not fit the network.
     """
     if not path.is_file():
-        raise UserError(f"{path}: there is no such file of weights. See docs/images.md.")
+        hint = "" if path.is_absolute() else f" Relative paths count from {Path.cwd()}."
+        raise UserError(f"{path}: there is no such file of weights.{hint}")
     with open(path, "rb") as stored:
         found = hashlib.file_digest(stored, "sha256").hexdigest()
     if found != sha256:
         raise UserError(
-            f"{path}: its SHA-256 is {found}, not {sha256}. Get the file again, or put the right "
-            "checksum into the YAML."
+            f"{path}: its SHA-256 is {found}, not {sha256}. Get the file again, or correct sha256."
         )
     layout, state = _named(name, path, _tensors(path))
     sizes = _sizes(name, path, state)
@@ -87,6 +134,7 @@ def load_network(name: str, path: Path, sha256: str, any_size: bool = False) -> 
 
 
 def _tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Read the named tensors of a file, and nothing else."""
     try:
         stored = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
@@ -111,7 +159,7 @@ def _tensors(path: Path) -> dict[str, torch.Tensor]:
 def _named(
     name: str, path: Path, state: dict[str, torch.Tensor]
 ) -> tuple[str, dict[str, torch.Tensor]]:
-    """Whose names the file has, and the tensors under torchvision's."""
+    """Return the layout whose names the file has, and the tensors under torchvision's names."""
     if name == "vgg16" and "conv1_1.weight" in state:
         names = vgg_face_names()
         renamed = {}
@@ -127,7 +175,8 @@ def _named(
 
 
 def _sizes(name: str, path: Path, state: Mapping[str, torch.Tensor]) -> Sizes:
-    sizes = sizes_of(name, dict(sorted(state.items(), key=lambda item: _position(item[0]))))
+    """Return the sizes that the weights are made for."""
+    sizes = sizes_of(dict(sorted(state.items(), key=lambda item: _position(item[0]))))
     if len(sizes.channels) != len(STANDARD[name].channels):
         raise UserError(
             f"{path}: {len(sizes.channels)} convolutions, but {name} has "
@@ -137,13 +186,14 @@ def _sizes(name: str, path: Path, state: Mapping[str, torch.Tensor]) -> Sizes:
 
 
 def _position(key: str) -> tuple[bool, int]:
-    """Order of the layers: features before the classifier, then by number."""
+    """Return a key that sorts features before the classifier, then layers by number."""
     part, _, rest = key.partition(".")
     number = rest.partition(".")[0]
     return part != "features", int(number) if number.isdigit() else 0
 
 
 def _check_shapes(path: Path, network: Backbone, state: Mapping[str, torch.Tensor]) -> None:
+    """Refuse tensors that the network does not have, or has in other shapes."""
     expected = {key: tuple(value.shape) for key, value in network.state_dict().items()}
     given = {key: tuple(value.shape) for key, value in state.items()}
     wrong = sorted(k for k in {*expected, *given} if expected.get(k) != given.get(k))

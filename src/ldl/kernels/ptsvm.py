@@ -15,7 +15,6 @@ import numpy as np
 from ldl._distances import mean_distance, rbf
 from ldl._values import check_choice
 from ldl.base import LDLEstimator, child_seeds
-from ldl.kernels._pair_machines import Limits, carry, platt, solve
 
 _PLATT_FOLDS = 5
 _CLIP = 1e-7
@@ -254,6 +253,8 @@ def fit_pairs(gram: np.ndarray, parts: np.ndarray, labels: np.ndarray, C: float)
 
 def _fit_block(gram: np.ndarray, parts: np.ndarray, pairs: np.ndarray, C: float) -> list[Machine]:
     """Fit the machines of some pairs: on all folds, and without each fold for the sigmoids."""
+    from ldl.kernels._pair_machines import Limits, carry, platt, solve
+
     first, second = pairs.T
     whole = parts.sum(axis=0)
     limits = Limits.of(whole[first], whole[second], C)

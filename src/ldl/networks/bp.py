@@ -111,7 +111,7 @@ class AABP(LDLEstimator):
     lowest_ : ndarray of shape (n_features_in_,)
         Least value of every feature in training; only with ``inputs='minus_one_to_one'``.
     spread_ : ndarray of shape (n_features_in_,)
-        Range of every feature in training; likewise.
+        Range of every feature in training; only with ``inputs='minus_one_to_one'``.
     diagnostics_ : dict
         Epochs, the squared error in the last one, and why training stopped.
     n_features_in_ : int

@@ -1,45 +1,61 @@
-"""What the leaves of soft trees hold, and how it is learned by variational bounding.
+"""Leaves of soft trees: their contents, their start, and their updates by variational bounding.
 
-Leaves get the logarithms of their probabilities, (trees, leaves, rows), and what is to be
-predicted, (numbers, rows). ``pull`` gives two factors of minus the slope of the loss by these
-logarithms, times the rows; ``update`` moves one tree's leaves on a queue of rows, of which some may
-count repeatedly.
+All leaves are given the logarithms of their probabilities, (trees, leaves, rows), and the targets,
+(numbers, rows). ``pull`` returns two factors whose product is minus the gradient of the loss by
+these logarithms, times the number of rows. ``update`` moves the leaves of one tree on a queue of
+rows, each of which counts as often as ``counts`` says.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ldl.soft_forests._routing import left_to_right
+
 LEAST = 1e-12
 """Least entry of a leaf: an exact zero could never grow again, and outputs are divided by."""
 LEAST_MASS = 1e-8
 """A Gaussian leaf that fewer rows than this reach stays as it is."""
+_LLOYD_STEPS = 100
 
 
 class Leaves(Protocol):
-    alike: bool
-    """All leaves of a tree are the same, so that no split makes a difference."""
+    """The leaves of all trees of a forest."""
 
-    def pull(self, logs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]: ...
+    alike: bool
+    """True while all leaves of a tree are the same, so that no split makes a difference."""
+
+    def pull(self, logs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Return two factors of minus the gradient of the loss by ``logs``, times the rows."""
+        ...
 
     def update(
         self, tree: int, logs: Tensor, targets: Tensor, counts: Tensor, repeats: int
-    ) -> None: ...
+    ) -> None:
+        """Update one tree's leaves ``repeats`` times; may overwrite ``logs`` (leaves, rows)."""
 
-    def anneal(self) -> None: ...
+    def anneal(self) -> None:
+        """Move on to the next step of the annealing, after a leaf step of all trees."""
 
-    def only(self, tree: int) -> Leaves: ...
+    def only(self, tree: int) -> Leaves:
+        """Return the leaves of one tree, in the same memory."""
+        ...
 
-    def table(self) -> np.ndarray: ...
+    def table(self) -> np.ndarray:
+        """Return a copy of everything that the leaves hold, (trees, leaves, numbers)."""
+        ...
+
+
+# ---------------------------------------------------------------------- label distributions
 
 
 class DistributionLeaves(torch.nn.Module):
-    """A label distribution per leaf, (trees, leaves, labels); uniform at first."""
+    """Label distributions, (trees, leaves, labels), uniform at first."""
 
     Q: Tensor
 
@@ -51,7 +67,7 @@ class DistributionLeaves(torch.nn.Module):
         self.register_buffer("Q", torch.full((trees, leaves, labels), 1.0 / labels, dtype=dtype))
 
     def loss(self, P: Tensor, D: Tensor) -> Tensor:
-        """Mean over rows of each tree's cross entropy."""
+        """Return each tree's cross entropy, averaged over rows (LDLF paper, Eq. 3)."""
         return -(D * torch.bmm(self.Q.transpose(1, 2), P).log_()).sum(1).mean(1)
 
     def pull(self, logs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -62,7 +78,7 @@ class DistributionLeaves(torch.nn.Module):
     def update(
         self, tree: int, logs: Tensor, targets: Tensor, counts: Tensor, repeats: int
     ) -> None:
-        """``repeats`` steps, none of which can raise the tree's loss; overwrites ``logs``."""
+        """Repeat Eq. 12 of the LDLF paper, which never raises the loss; overwrites ``logs``."""
         Q, P, D = self.Q[tree], logs.exp_(), targets * counts
         for _ in range(repeats):
             G = torch.mm(Q.t(), P)
@@ -71,7 +87,7 @@ class DistributionLeaves(torch.nn.Module):
         self.alike = False
 
     def anneal(self) -> None:
-        """Distributions need none: their bound has one minimum."""
+        """Do nothing: the loss is convex in the leaves, so there is no poor minimum to avoid."""
 
     def only(self, tree: int) -> DistributionLeaves:
         one = DistributionLeaves(1, 0, 1)
@@ -83,18 +99,36 @@ class DistributionLeaves(torch.nn.Module):
 
 
 def _normalised(Q: Tensor, before: Tensor) -> Tensor:
-    """Rows as distributions without zeros; a leaf that no row reaches keeps what it had."""
+    """Return rows as distributions without zeros; a leaf that no row reaches keeps its own."""
     total = Q.sum(1, keepdim=True)
     Q = torch.where(total > LEAST**2, Q / total, before).clamp_(min=LEAST)
     return Q.div_(Q.sum(1, keepdim=True))
 
 
-class GaussianLeaves(torch.nn.Module):
-    """A mean and a variance per leaf, (trees, leaves, 1).
+# ---------------------------------------------------------------------- normal densities
 
-    Responsibilities are raised to the power ``tau``, which grows to one leaf step by leaf step.
-    ``rule='routing'`` takes the probabilities of the leaves instead, whatever the row's number is.
-    ``split_loss`` is the likelihood ('nll') or the squared error of a tree's mean ('l2').
+
+class GaussianLeaves(torch.nn.Module):
+    """Means and variances of normal densities, each (trees, leaves, 1).
+
+    Parameters
+    ----------
+    mean, variance : ndarray of shape (trees, leaves)
+        First means and variances.
+    least_variance : float
+        Lower bound on the variances.
+    tau : float, default=1.0
+        Power of the responsibilities in Eq. 39 of the DRF paper.
+    tau_factor : float, default=1.0
+        Divisor of ``tau`` after each leaf step, until it reaches 1.
+    rule : {'posterior', 'routing'}, default='posterior'
+        Weights of the rows in a leaf step: their responsibilities (Eqs. 40 and 41 of the DRF
+        paper), or the probabilities of the leaves alone.
+    split_loss : {'nll', 'l2'}, default='nll'
+        Loss of the splits: negative log likelihood (Eq. 23 of the DRF paper), or half the squared
+        error of a tree's mean.
+    dtype : torch.dtype, default=torch.float64
+        Precision.
     """
 
     mean: Tensor
@@ -119,10 +153,11 @@ class GaussianLeaves(torch.nn.Module):
         self.register_buffer("variance", torch.from_numpy(variance)[:, :, None].to(dtype))
 
     def log_densities(self, y: Tensor) -> Tensor:
+        """Return the logarithm of every leaf's density at the numbers y, (trees, leaves, rows)."""
         return _log_normal(y, self.mean, self.variance)
 
     def loss(self, logs: Tensor, y: Tensor) -> Tensor:
-        """Mean over rows of each tree's negative log likelihood."""
+        """Return each tree's negative log likelihood, averaged over rows."""
         return -torch.logsumexp(logs + self.log_densities(y), 1).mean(1)
 
     def pull(self, logs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -163,9 +198,129 @@ class GaussianLeaves(torch.nn.Module):
         return one
 
     def table(self) -> np.ndarray:
-        """Means and variances, (trees, leaves, 2)."""
+        """Return means and variances, (trees, leaves, 2)."""
         return torch.cat([self.mean, self.variance], 2).numpy().copy()
 
 
 def _log_normal(y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+    """Return ln of normal densities at y."""
     return -0.5 * ((y - mean) ** 2 / variance + torch.log(2.0 * math.pi * variance))
+
+
+class BinnedLeaves(GaussianLeaves):
+    """Normal densities that follow the leaves of a classification forest, a class for each label.
+
+    A leaf step updates distributions over the labels as deep neural decision forests do, and takes
+    the mean and variance of each. The distributions start uniform and last from one leaf step to
+    the next. A leaf that no row reaches keeps its mean and variance, at first those of ``first``.
+
+    Parameters
+    ----------
+    first : GaussianLeaves
+        Leaves to start from.
+    shift, scale : float
+        Labels are standardised numbers times ``scale`` plus ``shift``.
+    labels : int
+        Number of labels.
+    """
+
+    numbers: Tensor
+
+    def __init__(self, first: GaussianLeaves, shift: float, scale: float, labels: int) -> None:
+        trees, leaves, _ = first.mean.shape
+        dtype = first.mean.dtype
+        super().__init__(
+            first.mean[:, :, 0].numpy(),
+            first.variance[:, :, 0].numpy(),
+            first.least_variance,
+            split_loss=first.split_loss,
+            dtype=dtype,
+        )
+        self.shift, self.scale = shift, scale
+        self.classes = DistributionLeaves(trees, leaves, labels, dtype)
+        numbers = torch.from_numpy((np.arange(labels) - shift) / scale)
+        self.register_buffer("numbers", numbers[:, None].to(dtype))
+
+    def update(
+        self, tree: int, logs: Tensor, targets: Tensor, counts: Tensor, repeats: int
+    ) -> None:
+        """Update the distributions, then means and variances; overwrites ``logs``."""
+        reached = (logs.exp() * counts).sum(1, keepdim=True) > LEAST_MASS
+        labels = (targets[0] * self.scale + self.shift).round().long()
+        one_hot = torch.nn.functional.one_hot(labels, len(self.numbers))
+        self.classes.update(tree, logs, one_hot.t().to(targets.dtype), counts, repeats)
+        Q = self.classes.Q[tree]
+        mean = torch.mm(Q, self.numbers)
+        variance = (Q * (self.numbers.t() - mean) ** 2).sum(1, keepdim=True)
+        variance = torch.where(reached, variance, self.variance[tree])
+        self.mean[tree] = torch.where(reached, mean, self.mean[tree])
+        self.variance[tree] = variance.clamp(min=self.least_variance)
+
+
+# ---------------------------------------------------------------------- where densities start
+
+
+def first_leaves(
+    y: np.ndarray,
+    shape: tuple[int, int],
+    init: str,
+    generator: np.random.Generator,
+    least_variance: float,
+    **settings: Any,
+) -> GaussianLeaves:
+    """Return first normal densities for trees of ``shape`` (trees, leaves).
+
+    ``init='random'`` draws the means from the numbers y and gives all leaves their variance.
+    ``init='kmeans'`` clusters y and hands the clusters to each tree in ascending order, the lowest
+    to the leftmost leaf. ``settings`` go to ``GaussianLeaves``.
+    """
+    if init == "kmeans":
+        places = left_to_right(shape[1])
+        centres, variances = (found[places] for found in clustered(y, shape[1]))
+        mean, variance = np.tile(centres, (shape[0], 1)), np.tile(variances, (shape[0], 1))
+    else:
+        mean, variance = generator.choice(y, shape), np.full(shape, y.var())
+    return GaussianLeaves(mean, np.maximum(variance, least_variance), least_variance, **settings)
+
+
+def clustered(y: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return ascending means and the variances of ``count`` clusters: Lloyd's steps from quantiles.
+
+    A cluster without rows takes the number that is farthest from its centre, until no cluster is
+    empty or every number lies on its centre. A cluster that stays empty gets the mean variance of
+    the others.
+    """
+    y = np.sort(y)
+    centres = np.quantile(y, (np.arange(count) + 0.5) / count)
+    for _ in range(_LLOYD_STEPS):
+        members = np.searchsorted((centres[1:] + centres[:-1]) / 2, y)
+        sizes = np.bincount(members, minlength=count)
+        sums = np.bincount(members, y, count)
+        moved = np.where(sizes > 0, sums / np.maximum(sizes, 1), centres)
+        if np.array_equal(moved, centres):
+            distances = np.abs(y - centres[members])
+            if sizes.all() or not distances.any():
+                break
+            moved[np.flatnonzero(sizes == 0)[0]] = y[distances.argmax()]
+            moved.sort()
+        centres = moved
+    squares = np.bincount(members, (y - centres[members]) ** 2, count)
+    variances = squares / np.maximum(sizes, 1)
+    return centres, np.where(sizes > 0, variances, variances[sizes > 0].mean())
+
+
+def interval_shares(table: np.ndarray, shift: float, scale: float, labels: int) -> np.ndarray:
+    """Return the share of each leaf's density in each label's interval, (trees, leaves, labels).
+
+    A label's interval reaches half a label to either side; those at the ends take all that lies
+    beyond. ``table`` holds means and variances of standardised numbers, which times ``scale`` plus
+    ``shift`` are labels.
+    """
+    from scipy.special import ndtr
+
+    mean = table[..., :1].astype(np.float64) * scale + shift
+    deviation = np.sqrt(table[..., 1:].astype(np.float64)) * scale
+    borders = np.arange(labels - 1) + 0.5
+    below = ndtr((borders - mean) / deviation)
+    ends = np.zeros((*below.shape[:2], 1))
+    return np.diff(np.concatenate([ends, below, ends + 1.0], axis=2), axis=2)

@@ -1,4 +1,4 @@
-"""Soft trees: the probability of every leaf for every row, and the way back to the outputs of f.
+"""Routing through soft trees: the probability of every leaf, and gradients by the outputs of f.
 
 Imports torch, so it is imported where it is needed. Rows run along the last axis everywhere: the
 few hundred nodes then are long, contiguous lines, and a level of all trees is one operation.
@@ -14,7 +14,7 @@ from torch import Tensor
 def draw_phi(
     trees: int, depth: int, units: int, replacement: bool, generator: np.random.Generator
 ) -> np.ndarray:
-    """Which output of f each split node asks, (trees, nodes); nodes in the order of a heap."""
+    """Draw the output of f that each split node asks, (trees, nodes), nodes in heap order."""
     nodes = 2 ** (depth - 1) - 1
     if not replacement and units < nodes:
         raise ValueError(
@@ -24,7 +24,7 @@ def draw_phi(
 
 
 def left_to_right(leaves: int) -> np.ndarray:
-    """For every leaf its place from the left in a drawing of the tree."""
+    """Return each leaf's position, counted from the left in a drawing of the tree."""
     places = np.zeros(1, dtype=np.int64)
     while len(places) < leaves:
         places = np.concatenate([2 * places, 2 * places + 1])
@@ -32,7 +32,7 @@ def left_to_right(leaves: int) -> np.ndarray:
 
 
 class Routing(torch.nn.Module):
-    """Routes rows through ``len(phi)`` trees: to the left with probability sigmoid(f).
+    """Routes through ``len(phi)`` trees: at each node to the left with probability sigmoid(f).
 
     Node j of a level of 2^l nodes, column 2^l - 1 + j of phi, has the children j (left) and j + 2^l
     (right) of the next level; so all left children stand together, and a level is one addition of
@@ -52,14 +52,14 @@ class Routing(torch.nn.Module):
         self.register_buffer("used", torch.from_numpy(_uses(phi, units)), persistent=False)
 
     def log_sigmoids(self, F: Tensor) -> Tensor:
-        """ln of the probabilities of both sides, (2, units, rows), for the outputs F of f."""
+        """Return ln of the probabilities of both sides, (2, units, rows), for outputs F of f."""
         both = F.new_empty((2, *F.shape))
         both[0] = torch.nn.functional.logsigmoid(F)
         torch.sub(both[0], F, out=both[1])
         return both
 
     def log_probabilities(self, both: Tensor) -> Tensor:
-        """ln of the probability of every leaf, (trees, leaves, rows)."""
+        """Return ln of every leaf's probability (Eq. 1 of the papers), (trees, leaves, rows)."""
         rows = both.shape[2]
         steps = both.view(2 * self.units, rows).index_select(0, self.sides)
         reached = both.new_zeros((self.trees, rows))
@@ -72,12 +72,14 @@ class Routing(torch.nn.Module):
             start += 2 * nodes
         return reached.view(self.leaves, self.trees, rows).transpose(0, 1)
 
-    def slopes(self, both: Tensor, mass: Tensor, times: Tensor) -> Tensor:
-        """How a loss changes with the outputs of f, (units, rows), summed over trees.
+    def gradients(self, both: Tensor, mass: Tensor, times: Tensor) -> Tensor:
+        """Return the gradient of a loss by the outputs of f, (units, rows), summed over trees.
 
-        ``mass`` times ``times`` is minus its slope by the logarithm of each leaf's probability,
-        (trees, leaves, rows). A node's output draws the mass below it to the left until the left's
-        share of it is the node's probability.
+        ``mass`` times ``times`` is minus its gradient by the logarithm of each leaf's probability,
+        (trees, leaves, rows). At node n with probability s_n the gradient is s_n times the mass
+        below its right child, less 1 - s_n times that below its left child (Eq. 6 of the LDLF
+        paper, Eqs. 9 and 24 of the DRF paper), which is s_n times all mass below n, less that on
+        the left.
         """
         rows = mass.shape[2]
         sums = mass.new_empty((self.trees * (2 * self.leaves - 1) + 1, rows))
@@ -94,21 +96,21 @@ class Routing(torch.nn.Module):
 
 
 def _levels(phi: np.ndarray) -> list[np.ndarray]:
-    """Units of the nodes of each level as they stand in memory, trees within nodes."""
+    """Return the units of each level's nodes as they stand in memory, trees within nodes."""
     count = (phi.shape[1] + 1).bit_length() - 1
     return [phi[:, 2**level - 1 : 2 ** (level + 1) - 1].T.ravel() for level in range(count)]
 
 
 def _sides(phi: np.ndarray, units: int) -> np.ndarray:
-    """For every level its nodes' units, and the same again in the half of the right sides."""
+    """Return each level's units twice: for the left sides, then for the right sides."""
     return np.concatenate([np.concatenate([u, u + units]) for u in _levels(phi)]).astype(np.int64)
 
 
 def _uses(phi: np.ndarray, units: int) -> np.ndarray:
-    """Where the nodes of a unit, and their left children, stand among the sums over subtrees.
+    """Return where each unit's nodes and their left children stand among the sums over subtrees.
 
-    (most uses of one unit, 2, units), flat; a unit with fewer uses is filled up with the line of
-    zeros at the end of the sums.
+    The shape is (most uses of one unit, 2, units), flattened. A unit with fewer uses is filled up
+    with the line of zeros at the end of the sums.
     """
     trees, nodes = phi.shape
     levels = _levels(phi)

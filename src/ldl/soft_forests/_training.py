@@ -1,7 +1,7 @@
-"""Trains soft trees on a linear map: steps of the map by mini-batches, leaves from a queue of them.
+"""Training of soft trees on a linear map: mini-batches move the map, a queue of them the leaves.
 
-All trees together (the mean of their losses), or one tree at a time as deep neural decision forests
-are trained.
+All trees move together (by the mean of their losses), or one tree at a time, as deep neural
+decision forests are trained. ``predict`` answers for what was trained.
 """
 
 from __future__ import annotations
@@ -19,21 +19,32 @@ from torch import Tensor
 from ldl.base import child_seeds
 from ldl.metrics import evaluate
 from ldl.soft_forests._leaves import Leaves
-from ldl.soft_forests._linear import DTYPES, LinearMap, Rows, Scale, Steps, batches
+from ldl.soft_forests._linear import (
+    DTYPES,
+    LinearMap,
+    OptimiserSettings,
+    Rows,
+    Scale,
+    batches,
+)
 from ldl.soft_forests._routing import Routing, draw_phi
 
 ENTROPY_ROWS = 512
+"""Training rows whose routing is measured after each leaf step."""
 COLD = 1e-4
-"""A temperature below this is none."""
+"""A temperature below this counts as 0."""
 PREDICTED_AT_ONCE = 2**24
 """Leaf probabilities held at a time."""
 ROUTED_AT_ONCE = 128
-"""Rows: few enough that what is computed on the way stays in the processor's cache."""
+"""Rows: few enough that intermediate results stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Everything that decides a fit, but for data and seed."""
+class ForestSettings:
+    """Everything that decides a training, but for data and seed.
+
+    Fields are the parameters of the same name, ``units`` and ``share_units`` resolved.
+    """
 
     trees: int
     depth: int
@@ -41,29 +52,26 @@ class Plan:
     phi_replacement: bool
     max_iter: int
     batch_size: int
-    batch_replacement: bool
     leaf_batches: int
     leaf_repeats: int
-    queue: str
-    queue_batches: int | None
     init: str
-    intercept: bool
+    fit_intercept: bool
     standardise: bool
-    steps: Steps
+    steps: OptimiserSettings
     dtype: str
     schedule: str = "joint"
-    """'joint', or which tree the next batch moves: 'random', 'round_robin', 'blocks'."""
     share_units: bool = True
     temperature: float = 0.0
-    """Weight of the routing's entropy in the loss; times the factor after each leaf step."""
     temperature_factor: float = 1.0
+    batch_replacement: bool = False
+    queue: str = "recompute"
+    queue_batches: int | None = None
     phi_seed: int | None = None
-    """Of the outputs that splits ask; None takes it from the fit's seed, like everything else."""
 
 
 @dataclass
 class _Visit:
-    """A batch in the queue; with its routing where that is kept."""
+    """A batch in the queue, with its routing where that is kept."""
 
     rows: np.ndarray
     logs: Tensor | None = None
@@ -71,17 +79,30 @@ class _Visit:
 
 @dataclass
 class Snapshot:
-    """Parameters after a leaf step, as predictions need them; of features as they are."""
+    """State of a forest after a leaf step, in the form that predictions need.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations so far.
+    W : ndarray of shape (features, outputs)
+        Weights of the linear map, of features as they are given.
+    b : ndarray of shape (outputs,)
+        Intercepts.
+    table : ndarray of shape (trees, leaves, numbers)
+        Contents of the leaves: label distributions, or means and variances.
+    apart : bool
+        True where trees have units of their own, side by side.
+    """
 
     iteration: int
     W: np.ndarray
     b: np.ndarray
     table: np.ndarray
-    """What the leaves hold."""
     apart: bool
-    """Trees have units of their own, side by side."""
 
     def phi_of(self, phi: np.ndarray) -> np.ndarray:
+        """Return the columns of W that the nodes ask."""
         step = self.W.shape[1] // len(phi) if self.apart else 0
         return phi + step * np.arange(len(phi))[:, None]
 
@@ -93,68 +114,89 @@ class LinearForest:
     """
 
     def __init__(
-        self, plan: Plan, X: Any, targets: np.ndarray, leaves: Leaves, random_state: int | None
+        self,
+        settings: ForestSettings,
+        X: Any,
+        targets: np.ndarray,
+        leaves: Leaves,
+        random_state: int | None,
     ) -> None:
         phi_seed, map_seed, batch_seed, self._tree_seed = child_seeds(random_state, 4)
-        self.plan = plan
-        dtype = DTYPES[plan.dtype]
-        self.scale = Scale(X) if plan.standardise else None
+        self.settings = settings
+        dtype = DTYPES[settings.dtype]
+        self.scale = Scale(X) if settings.standardise else None
         self.rows = Rows(X, dtype, self.scale)
         self.targets = torch.from_numpy(np.ascontiguousarray(targets.T)).to(dtype)
         self.phi = draw_phi(
-            plan.trees,
-            plan.depth,
-            plan.units,
-            plan.phi_replacement,
-            np.random.default_rng(phi_seed if plan.phi_seed is None else plan.phi_seed),
+            settings.trees,
+            settings.depth,
+            settings.units,
+            settings.phi_replacement,
+            np.random.default_rng(phi_seed if settings.phi_seed is None else settings.phi_seed),
         )
         generator = np.random.default_rng(map_seed)
         self.maps = [
             LinearMap(
                 self.rows.width,
-                plan.units,
-                plan.init,
-                plan.intercept,
+                settings.units,
+                settings.init,
+                settings.fit_intercept,
                 dtype,
-                plan.steps,
+                settings.steps,
                 generator,
             )
-            for _ in range(1 if plan.share_units else plan.trees)
+            for _ in range(1 if settings.share_units else settings.trees)
         ]
-        self.routing = Routing(self.phi, plan.units)
-        self.single = [Routing(self.phi[[k]], plan.units) for k in range(plan.trees)]
+        self.routing = Routing(self.phi, settings.units)
+        self.single = [Routing(self.phi[[k]], settings.units) for k in range(settings.trees)]
         self.leaves = leaves
         self._batches = batches(
             self.rows.count,
-            plan.batch_size,
-            plan.batch_replacement,
+            settings.batch_size,
+            settings.batch_replacement,
             np.random.default_rng(batch_seed),
         )
         self.leaf_steps = 0
-        self.temperature = plan.temperature
-        # Kept from step to step: fresh memory of this size costs more than what is done with it.
-        most = min(self.rows.count, plan.leaf_batches * plan.batch_size)
-        self._room = torch.empty((plan.trees, self.routing.leaves, most), dtype=dtype)
+        self.temperature = settings.temperature
+        # Kept from step to step: fresh memory of this size costs more than filling it.
+        most = min(self.rows.count, settings.leaf_batches * settings.batch_size)
+        self._room = torch.empty((settings.trees, self.routing.leaves, most), dtype=dtype)
+
+    # ------------------------------------------------------------------ the loop
 
     def train(self, after_leaf_step: Callable[[int], bool] = lambda iteration: False) -> int:
-        """Iterates until the limit, or until ``after_leaf_step`` says so; returns iterations."""
-        plan = self.plan
-        queue: deque[_Visit] = deque(maxlen=plan.queue_batches)
+        """Train until ``max_iter``, or until ``after_leaf_step`` says True; return iterations."""
+        settings = self.settings
+        queue: deque[_Visit] = deque(maxlen=settings.queue_batches)
         turns = self._turns()
-        for iteration in range(1, plan.max_iter + 1):
+        for iteration in range(1, settings.max_iter + 1):
             queue.append(self._step(next(self._batches), next(turns)))
-            if plan.steps.drop_every and iteration % plan.steps.drop_every == 0:
+            if settings.steps.drop_every and iteration % settings.steps.drop_every == 0:
                 for f in self.maps:
-                    f.slow_down(plan.steps.drop_factor)
-            if iteration % plan.leaf_batches == 0 or iteration == plan.max_iter:
+                    f.slow_down(settings.steps.drop_factor)
+            if iteration % settings.leaf_batches == 0 or iteration == settings.max_iter:
                 self._update_leaves(queue)
-                if plan.queue_batches is None:
+                if settings.queue_batches is None:
                     queue.clear()
                 if after_leaf_step(iteration):
                     break
         return iteration
 
+    def _turns(self) -> Iterator[int | None]:
+        """Yield the tree whose turn it is; None where all move together."""
+        settings, generator = self.settings, np.random.default_rng(self._tree_seed)
+        for iteration in range(settings.max_iter):
+            if settings.schedule == "joint":
+                yield None
+            elif settings.schedule == "random":
+                yield int(generator.integers(settings.trees))
+            elif settings.schedule == "round_robin":
+                yield iteration % settings.trees
+            else:
+                yield iteration * settings.trees // settings.max_iter
+
     def snapshot(self, iteration: int) -> Snapshot:
+        """Return the present state, with W and b for features as they are given."""
         W = torch.cat([m.W for m in self.maps], 1).numpy().astype(np.float64)
         b = torch.cat([m.b for m in self.maps]).numpy().astype(np.float64)
         W, b = self.scale.fold(W, b) if self.scale else (W, b)
@@ -163,65 +205,55 @@ class LinearForest:
             W,
             b,
             self.leaves.table(),
-            apart=not self.plan.share_units,
+            apart=not self.settings.share_units,
         )
 
-    def _turns(self) -> Iterator[int | None]:
-        """The tree whose turn it is; None where all move together."""
-        plan, generator = self.plan, np.random.default_rng(self._tree_seed)
-        for iteration in range(plan.max_iter):
-            if plan.schedule == "joint":
-                yield None
-            elif plan.schedule == "random":
-                yield int(generator.integers(plan.trees))
-            elif plan.schedule == "round_robin":
-                yield iteration % plan.trees
-            else:
-                yield iteration * plan.trees // plan.max_iter
+    def routing_entropy(self) -> float:
+        """Return the mean entropy, over trees and the first rows, of the leaf that is reached."""
+        rows = np.arange(min(self.rows.count, ENTROPY_ROWS))
+        logs = self._log_probabilities(self.rows.take(rows))
+        return float(-(logs.exp() * logs).sum(1).mean())
+
+    # ------------------------------------------------------------------ steps of the map
 
     def _step(self, rows: np.ndarray, turn: int | None) -> _Visit:
-        """Moves f by one batch."""
-        stale = self.plan.queue == "stale"
-        # While the leaves are alike every slope of the loss is zero.
+        """Move f by one batch."""
+        stale = self.settings.queue == "stale"
+        # While the leaves are alike every gradient of the loss is zero.
         still = self.leaves.alike and not self.temperature
         if still and not stale:
             return _Visit(rows)
-        some = self.rows.take(rows)
+        taken = self.rows.take(rows)
         f = self._map(turn or 0)
         routing = self.routing if turn is None else self.single[turn]
-        both = routing.log_sigmoids(f(self.rows, some))
+        both = routing.log_sigmoids(f(self.rows, taken))
         logs = routing.log_probabilities(both)
         visit = _Visit(rows)
         if stale:
-            visit.logs = logs if turn is None else self._log_probabilities(some)
+            visit.logs = logs if turn is None else self._log_probabilities(taken)
         if not still:
-            slopes = routing.slopes(both, *self._pull(logs, rows, turn))
-            f.move(self.rows, some, slopes.div_(routing.trees * len(rows)))
+            gradients = routing.gradients(both, *self._pull(logs, rows, turn))
+            f.move(self.rows, taken, gradients.div_(routing.trees * len(rows)))
         return visit
 
     def _pull(self, logs: Tensor, rows: np.ndarray, turn: int | None) -> tuple[Tensor, Tensor]:
+        """Return the leaves' pull on the logarithms of their probabilities, and the entropy's."""
         leaves = self.leaves if turn is None else self.leaves.only(turn)
         mass, times = leaves.pull(logs, self.targets.index_select(1, torch.from_numpy(rows)))
         if not self.temperature:
             return mass, times
-        # Of the entropy of the routing, which the temperature rewards.
+        # Minus the gradient of the routing's entropy, which the temperature rewards.
         hotter = logs.exp() * (1.0 + logs)
         return (mass * times).sub_(hotter, alpha=self.temperature), logs.new_ones(())
 
     def _map(self, tree: int) -> LinearMap:
-        return self.maps[0 if self.plan.share_units else tree]
+        """Return the map that a tree asks."""
+        return self.maps[0 if self.settings.share_units else tree]
 
-    def _log_probabilities(self, some: Any) -> Tensor:
-        """Of all trees, wherever their units are; (trees, leaves, rows)."""
-        if self.plan.share_units:
-            both = self.routing.log_sigmoids(self.maps[0](self.rows, some))
-            return self.routing.log_probabilities(both)
-        parts = []
-        for f, routing in zip(self.maps, self.single, strict=True):
-            parts.append(routing.log_probabilities(routing.log_sigmoids(f(self.rows, some))))
-        return torch.cat(parts)
+    # ------------------------------------------------------------------ steps of the leaves
 
     def _update_leaves(self, queue: Iterable[_Visit]) -> None:
+        """Take a leaf step on the rows of the queue, then anneal leaves and splits."""
         drawn = np.concatenate([visit.rows for visit in queue])
         stored = [visit.logs for visit in queue if visit.logs is not None]
         counts = np.ones(len(drawn), dtype=np.int64)
@@ -237,24 +269,30 @@ class LinearForest:
                 logs[:, :, start : start + len(block)] = found
         targets = self.targets.index_select(1, torch.from_numpy(drawn))
         weights = torch.from_numpy(counts).to(targets.dtype)
-        for tree in range(self.plan.trees):
-            self.leaves.update(tree, logs[tree], targets, weights, self.plan.leaf_repeats)
+        for tree in range(self.settings.trees):
+            self.leaves.update(tree, logs[tree], targets, weights, self.settings.leaf_repeats)
         self.leaf_steps += 1
         self.leaves.anneal()
-        self.temperature *= self.plan.temperature_factor
+        self.temperature *= self.settings.temperature_factor
         if self.temperature < COLD:
             self.temperature = 0.0
 
+    def _log_probabilities(self, taken: Any) -> Tensor:
+        """Return ln of all trees' leaf probabilities, whichever map they ask."""
+        if self.settings.share_units:
+            both = self.routing.log_sigmoids(self.maps[0](self.rows, taken))
+            return self.routing.log_probabilities(both)
+        parts = []
+        for f, routing in zip(self.maps, self.single, strict=True):
+            parts.append(routing.log_probabilities(routing.log_sigmoids(f(self.rows, taken))))
+        return torch.cat(parts)
 
-def routing_entropy(forest: LinearForest) -> float:
-    """Mean entropy, over trees and the first rows, of the leaf that a row goes to."""
-    rows = np.arange(min(forest.rows.count, ENTROPY_ROWS))
-    logs = forest._log_probabilities(forest.rows.take(rows))
-    return float(-(logs.exp() * logs).sum(1).mean())
 
+class BestLeafStep:
+    """Judges every leaf step on rows of its own, and keeps the best.
 
-class BestOn:
-    """Judges every leaf step on rows of its own, and keeps the best."""
+    Called after a leaf step; says True after ``patience`` steps without improvement.
+    """
 
     def __init__(self, forest: LinearForest, X: Any, D: np.ndarray, patience: float) -> None:
         self.forest, self.X, self.D, self.patience = forest, X, D, patience
@@ -270,21 +308,22 @@ class BestOn:
         return self.waited >= self.patience
 
 
-def predict(phi: np.ndarray, found: Snapshot, table: np.ndarray, X: Any) -> np.ndarray:
-    """Mean over trees of a table's lines by the probability of their leaves, in double precision.
+def predict(phi: np.ndarray, state: Snapshot, table: np.ndarray, X: Any) -> np.ndarray:
+    """Return the forest's mixture of a table's lines for every row, in double precision.
 
-    ``table`` is (trees, leaves, numbers): what is to be predicted where a leaf is reached.
+    ``table`` (trees, leaves, numbers) says what is predicted where a leaf is reached; its lines are
+    weighted by the leaf probabilities and averaged over trees.
     """
-    W = torch.from_numpy(found.W)
-    b = torch.from_numpy(found.b)
+    W = torch.from_numpy(state.W)
+    b = torch.from_numpy(state.b)
     Q = torch.from_numpy(table.astype(np.float64))
-    routing = Routing(found.phi_of(phi), W.shape[1])
+    routing = Routing(state.phi_of(phi), W.shape[1])
     rows = Rows(X, torch.float64)
     block = max(1, PREDICTED_AT_ONCE // (routing.trees * routing.leaves))
     outputs = []
     for start in range(0, rows.count, block):
-        some = rows.take(np.arange(start, min(start + block, rows.count)))
-        both = routing.log_sigmoids(rows.times(some, W).add_(b[:, None]))
+        taken = rows.take(np.arange(start, min(start + block, rows.count)))
+        both = routing.log_sigmoids(rows.times(taken, W).add_(b[:, None]))
         P = routing.log_probabilities(both).exp_()
         outputs.append(torch.bmm(Q.transpose(1, 2), P).mean(0))
     return torch.cat(outputs, 1).t().contiguous().numpy()

@@ -1,4 +1,4 @@
-"""DRF with a linear f: soft trees whose leaves hold a normal density of the age.
+"""Differentiable regression forests on a linear map (DRF): leaves hold normal densities of ages.
 
 Shen, Guo, Wang, Zhao, Wang and Yuille, Deep differentiable random forests for age estimation, 2019.
 """
@@ -10,222 +10,206 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldl._parameters import check_parameters
-from ldl.base import LDLEstimator, child_seeds
+from ldl.base import child_seeds
+from ldl.soft_forests._base import NumberTrees, SoftForest
 
 if TYPE_CHECKING:
     from ldl.soft_forests._leaves import GaussianLeaves
-    from ldl.soft_forests._training import Plan
-
-_LLOYD_STEPS = 100
 
 
 @dataclass(eq=False, repr=False)
-class DRF(LDLEstimator):
-    """Regression forest on the number of the highest label, such as the age in years.
+class DRF(NumberTrees, SoftForest):
+    """Differentiable regression forest on a linear map, for ordered labels such as ages.
 
-    Splits are annealed by the ``temperature`` that weighs the entropy of the routing, leaves by the
-    power ``tau`` of their responsibilities; both factors apply after each leaf step, ``tau`` up to
-    one. ``leaf_init`` draws the leaves' means from the training numbers, or clusters these with the
-    lowest on the left of a tree. ``leaf_rule='routing'`` updates leaves without their posterior,
-    as neural regression forests do. ``split_loss='l2'`` is what the public code trains splits by.
-    ``phi_seed`` draws the outputs that splits ask, where these shall not follow ``random_state``.
-    ``predict`` gives the probability of each label's interval, ``predict_number`` the mean.
+    The number y of a row is that of its highest label. Soft trees route rows as in ``SLDLF``, but
+    leaf l holds a normal density with mean mu_l and variance sigma_l (Eq. 27 of [1]_). A tree's
+    density is the sum of p(l|x) N(y; mu_l, sigma_l) over its leaves (Eq. 22).
+
+    Gradient steps on mini-batches reduce the mean of the trees' negative log likelihoods (Eq. 23),
+    less ``temperature`` times the entropy of the routing (Eqs. 6 and 7), by the linear map. After
+    every ``leaf_batches`` batches a leaf step updates means and variances by variational bounding,
+    with responsibilities raised to the power ``tau`` (Eqs. 39 to 41). Both steps are annealed:
+    each leaf step multiplies the temperature by its factor, and divides ``tau`` by its own until
+    that is 1.
+
+    ``predict_number`` returns the mean over trees of the densities' means (Eq. 42), ``predict`` the
+    probability of each label's interval.
+
+    Parameters
+    ----------
+    trees : int, default=5
+        Number of trees; more cost time in proportion.
+    depth : int, default=6
+        Levels of a tree, leaves included: it has 2**(depth - 1) leaves.
+    units : int or None, default=128
+        Outputs of the linear map, which the split nodes ask. None takes as many as a tree has
+        leaves.
+    phi_replacement : bool, default=False
+        Draw the outputs of a tree's split nodes with replacement. Without, ``units`` must be at
+        least 2**(depth - 1) - 1.
+    schedule : {'joint', 'random', 'round_robin', 'blocks'}, default='joint'
+        Trees that a mini-batch moves: all of them, by the mean of their losses; or one, drawn at
+        random, in turn, or the same for a stretch of the training.
+    share_units : bool or None, default=None
+        Let all trees ask the same outputs; otherwise each has ``units`` of its own. None shares
+        them only if ``schedule='joint'``.
+    leaf_batches : int, default=50
+        Mini-batches between two leaf steps, which update the leaves on these batches.
+    leaf_repeats : int, default=20
+        Updates in a leaf step, each from the result of the one before.
+    temperature : float, default=1.0
+        Weight of the routing's entropy in the loss, at first; it keeps splits soft early on. 0
+        switches annealing of the splits off; the DRF paper starts at 1.
+    temperature_factor : float, default=0.9
+        Factor of the temperature after each leaf step.
+    max_iter : int, default=30000
+        Number of mini-batches.
+    batch_size : int, default=16
+        Rows of a mini-batch; at most all.
+    optimiser : {'sgd', 'adam'}, default='sgd'
+        Gradient descent with momentum, or Adam.
+    learning_rate : float, default=0.05
+        Learning rate, on the mean loss of a batch. The first parameter to tune.
+    momentum : float, default=0.9
+        Momentum of ``'sgd'``; Adam ignores it.
+    drop_every : int or None, default=10000
+        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
+        again. None keeps it.
+    drop_factor : float, default=0.5
+        Factor of the learning rate at each drop.
+    init : {'glorot', 'xavier_inputs', 'normal'}, default='glorot'
+        First weights of the map: uniform with variance 2 / (features + units), uniform with
+        variance 1 / features, or normal with deviation 0.01.
+    fit_intercept : bool, default=True
+        Add an intercept b to the linear map.
+    standardise : bool, default=True
+        Give features mean 0 and deviation 1 before the map. Without, the learning rate must suit
+        their scale.
+    dtype : {'float32', 'float64'}, default='float32'
+        Precision of the training; predictions are always in double precision.
+    random_state : int or None, default=None
+        Seed of everything random; None draws a fresh one.
+    tau : float, default=0.5
+        Power of the responsibilities, at first (Eq. 39). Below 1 it evens them out; 1 switches
+        annealing of the leaves off.
+    tau_factor : float, default=0.9
+        Divisor of ``tau`` after each leaf step, until it is 1.
+    leaf_init : {'random', 'kmeans'}, default='random'
+        First means: drawn from the training numbers, all with their variance, or clusters of the
+        numbers with the lowest on the left of each tree.
+    leaf_rule : {'posterior', 'routing'}, default='posterior'
+        Weights of the rows in a leaf step: their responsibilities, or the probabilities of the leaf
+        alone, which is how neural regression forests [2]_ are read here.
+    split_loss : {'nll', 'l2'}, default='nll'
+        Loss of the splits: negative log likelihood, or half the squared error of a tree's mean, as
+        in the public code.
+    least_variance : float, default=0.01
+        Lower bound on the variance of a leaf, in squared labels.
+    phi_seed : int or None, default=None
+        Seed of the outputs that split nodes ask; None lets them follow ``random_state``.
+
+    Attributes
+    ----------
+    phi_ : ndarray of shape (trees, 2**(depth - 1) - 1)
+        Output of the linear map that each split node asks, nodes in heap order.
+    state_ : Snapshot
+        State after training: ``W`` (features, outputs), ``b`` (outputs,), means and variances of
+        the standardised numbers ``table`` (trees, leaves, 2), and ``iteration``.
+    shift_, scale_ : float
+        Mean and deviation of the training numbers; standardised numbers times ``scale_`` plus
+        ``shift_`` are labels.
+    entropies_ : ndarray of shape (leaf steps,)
+        Mean entropy of the routing of up to 512 training rows after each leaf step.
+    diagnostics_ : dict
+        Iterations, leaf steps, mean absolute error on the training rows, first and last entropy of
+        the routing and the least deviation of a leaf.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    .. [1] W. Shen, Y. Guo, Y. Wang, K. Zhao, B. Wang and A. Yuille, "Deep differentiable random
+       forests for age estimation", preprint 2019, later IEEE Transactions on Pattern Analysis and
+       Machine Intelligence.
+    .. [2] A. Roy and S. Todorovic, "Monocular depth estimation using neural regression forest",
+       CVPR, 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import DRF
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.random((60, 3))
+    >>> D = np.eye(10)[(10 * X[:, 0]).astype(int)]
+    >>> model = DRF(trees=2, depth=4, units=16, max_iter=300, random_state=0).fit(X, D)
+    >>> model.predict(X).shape
+    (60, 10)
+    >>> bool(np.abs(model.predict_number(X) - D.argmax(axis=1)).mean() < 1.5)
+    True
     """
 
-    accepts_sparse = True
-
-    trees: int = 5
-    depth: int = 6
-    units: int = 128
-    phi_replacement: bool = False
-    schedule: str = "joint"
-    share_units: bool | None = None
-    max_iter: int = 30000
-    batch_size: int = 16
-    leaf_batches: int = 50
-    leaf_repeats: int = 20
     temperature: float = 1.0
-    temperature_factor: float = 0.9
-    tau: float = 0.5
-    tau_factor: float = 0.9
-    leaf_init: str = "random"
-    leaf_rule: str = "posterior"
-    split_loss: str = "nll"
-    least_variance: float = 0.01
-    optimiser: str = "sgd"
-    learning_rate: float = 0.05
-    momentum: float = 0.9
-    drop_every: int | None = 10000
-    drop_factor: float = 0.5
-    init: str = "glorot"
-    fit_intercept: bool = True
-    standardise: bool = True
-    dtype: str = "float32"
     phi_seed: int | None = None
-    random_state: int | None = None
-
-    # ------------------------------------------------------------------ fitting
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         from ldl.soft_forests._linear import one_thread
-        from ldl.soft_forests._training import LinearForest, routing_entropy
+        from ldl.soft_forests._training import LinearForest
 
-        plan = self._checked_plan()
+        settings = self._checked_settings()
         leaf_seed, seed = child_seeds(self.random_state, 2)
-        y = D.argmax(axis=1).astype(np.float64)
-        self.shift_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
-        standard = (y - self.shift_) / self.scale_
+        numbers = self._standardise(D)
         with one_thread():
-            leaves = self._leaves(standard, np.random.default_rng(leaf_seed))
-            forest = LinearForest(plan, X, standard[:, None], leaves, seed)
+            leaves = self._leaves(numbers, np.random.default_rng(leaf_seed))
+            forest = LinearForest(settings, X, numbers[:, None], leaves, seed)
             entropies: list[float] = []
 
             def measure(iteration: int) -> bool:
-                entropies.append(routing_entropy(forest))
+                entropies.append(forest.routing_entropy())
                 return False
 
             iterations = forest.train(measure)
-        self.phi_, self.state_ = forest.phi, forest.snapshot(iterations)
+        self._store(forest.phi, forest.snapshot(iterations))
         self.entropies_ = np.array(entropies)
-        """Mean entropy of the routing of (some) training rows after each leaf step."""
         self.diagnostics_ = {
             "iterations": iterations,
             "leaf_steps": forest.leaf_steps,
-            "train_mae": float(np.abs(self.predict_number(X) - y).mean()),
+            "train_mae": float(np.abs(self._number(X) - D.argmax(axis=1)).mean()),
             "first_entropy": entropies[0],
             "last_entropy": entropies[-1],
             "least_leaf_deviation": float(np.sqrt(self.state_.table[..., 1].min()) * self.scale_),
         }
 
-    def _leaves(self, y: np.ndarray, generator: np.random.Generator) -> GaussianLeaves:
+    def _leaves(self, numbers: np.ndarray, generator: np.random.Generator) -> GaussianLeaves:
+        """Return leaves to start from, in the precision of the training."""
         from ldl.soft_forests._linear import DTYPES
 
-        return first_leaves(
-            y,
-            (self.trees, 2 ** (self.depth - 1)),
-            self.leaf_init,
-            generator,
-            least_variance=self.least_variance / self.scale_**2,
-            tau=self.tau,
-            tau_factor=self.tau_factor,
-            rule=self.leaf_rule,
-            split_loss=self.split_loss,
-            dtype=DTYPES[self.dtype],
-        )
-
-    # ------------------------------------------------------------------ predicting
+        return self._first_leaves(numbers, generator, dtype=DTYPES[self.dtype])
 
     def predict_number(self, X: Any) -> np.ndarray:
-        """The mean of the trees' means, in the labels' numbers."""
-        found = self._of_leaves(self.state_.table[:, :, :1], X)[:, 0]
-        return found * self.scale_ + self.shift_
+        """Predict the number of the label, such as the age.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features, in the order that ``fit`` saw.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Mean over trees of the densities' means, not rounded.
+        """
+        return self._number(self._checked(X))
+
+    def _number(self, X: Any) -> np.ndarray:
+        """Predict numbers for features that are checked."""
+        return self._mixture(self.state_.table[:, :, :1], X)[:, 0] * self.scale_ + self.shift_
 
     def _predict(self, X: Any) -> np.ndarray:
-        intervals = interval_shares(self.state_.table, self.shift_, self.scale_, self.n_labels_)
-        return self._of_leaves(intervals, X)
+        return self._mixture(self._distributions(self.state_.table), X)
 
-    def _of_leaves(self, table: np.ndarray, X: Any) -> np.ndarray:
-        from ldl.soft_forests._linear import one_thread
-        from ldl.soft_forests._training import predict
-
-        with one_thread():
-            return predict(self.phi_, self.state_, table, X)
-
-    # ------------------------------------------------------------------ parameters
-
-    def _checked_plan(self) -> Plan:
-        from ldl.soft_forests._linear import Steps
-        from ldl.soft_forests._training import Plan
-
-        check_parameters(self.get_params())
-        return Plan(
-            trees=self.trees,
-            depth=self.depth,
-            units=self.units,
-            phi_replacement=self.phi_replacement,
-            max_iter=self.max_iter,
-            batch_size=self.batch_size,
-            batch_replacement=False,
-            leaf_batches=self.leaf_batches,
-            leaf_repeats=self.leaf_repeats,
-            queue="recompute",
-            queue_batches=None,
-            init=self.init,
-            intercept=self.fit_intercept,
-            standardise=self.standardise,
-            steps=Steps(
-                self.optimiser,
-                self.learning_rate,
-                self.momentum,
-                self.drop_every,
-                self.drop_factor,
-            ),
-            dtype=self.dtype,
-            schedule=self.schedule,
-            share_units=self.schedule == "joint" if self.share_units is None else self.share_units,
-            temperature=self.temperature,
-            temperature_factor=self.temperature_factor,
-            phi_seed=self.phi_seed,
-        )
-
-
-def first_leaves(
-    y: np.ndarray,
-    shape: tuple[int, int],
-    init: str,
-    generator: np.random.Generator,
-    least_variance: float,
-    **how: Any,
-) -> GaussianLeaves:
-    """Leaves of (trees, leaves): means drawn from the numbers ``y``, or clusters from the left."""
-    from ldl.soft_forests._leaves import GaussianLeaves
-    from ldl.soft_forests._routing import left_to_right
-
-    if init == "kmeans":
-        places = left_to_right(shape[1])
-        centres, variances = (found[places] for found in clustered(y, shape[1]))
-        mean, variance = np.tile(centres, (shape[0], 1)), np.tile(variances, (shape[0], 1))
-    else:
-        mean, variance = generator.choice(y, shape), np.full(shape, y.var())
-    return GaussianLeaves(mean, np.maximum(variance, least_variance), least_variance, **how)
-
-
-def interval_shares(table: np.ndarray, shift: float, scale: float, labels: int) -> np.ndarray:
-    """What each leaf's normal density gives to each label's interval, (trees, leaves, labels).
-
-    ``table`` holds means and variances of standardised numbers.
-    """
-    from scipy.special import ndtr
-
-    mean = table[..., :1].astype(np.float64) * scale + shift
-    deviation = np.sqrt(table[..., 1:].astype(np.float64)) * scale
-    borders = np.arange(labels - 1) + 0.5
-    below = ndtr((borders - mean) / deviation)
-    ends = np.zeros((*below.shape[:2], 1))
-    return np.diff(np.concatenate([ends, below, ends + 1.0], axis=2), axis=2)
-
-
-def clustered(y: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ascending means and the variances of ``count`` clusters: Lloyd's steps from quantiles.
-
-    A cluster without rows takes the number that is farthest from its centre, until no cluster is
-    empty or no number has a distance; such a cluster gets the mean variance of the others.
-    """
-    y = np.sort(y)
-    centres = np.quantile(y, (np.arange(count) + 0.5) / count)
-    for _ in range(_LLOYD_STEPS):
-        members = np.searchsorted((centres[1:] + centres[:-1]) / 2, y)
-        sizes = np.bincount(members, minlength=count)
-        sums = np.bincount(members, y, count)
-        moved = np.where(sizes > 0, sums / np.maximum(sizes, 1), centres)
-        if np.array_equal(moved, centres):
-            distances = np.abs(y - centres[members])
-            if sizes.all() or not distances.any():
-                break
-            moved[np.flatnonzero(sizes == 0)[0]] = y[distances.argmax()]
-            moved.sort()
-        centres = moved
-    squares = np.bincount(members, (y - centres[members]) ** 2, count)
-    variances = squares / np.maximum(sizes, 1)
-    return centres, np.where(sizes > 0, variances, variances[sizes > 0].mean())
+    def _own_settings(self) -> dict[str, Any]:
+        return {"phi_seed": self.phi_seed}

@@ -21,7 +21,7 @@ EXAMPLES = {
     "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
     "claims": ["ldlrepro claims structrf"],
     "leaderboard": ["ldlrepro leaderboard structrf", "ldlrepro leaderboard mslp --measure cosine"],
-    "experiment": ["ldlrepro experiment structrf split_search"],
+    "experiment": ["ldlrepro experiment structrf split_search --inputs"],
     "status": ["ldlrepro status"],
     "explain": [
         "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
@@ -30,7 +30,7 @@ EXAMPLES = {
     "fetch": ["ldlrepro fetch sjaffe movie", "ldlrepro fetch movie --mirror /data --offline"],
     "run": [
         "ldlrepro run structrf sjaffe sa_bfgs --inputs",
-        "ldlrepro run mslp m2b aa_knn@grid --folds 0-4",
+        "ldlrepro run mslp m2b aa_knn@grid --inputs --folds 0-4",
     ],
     "try": [
         "ldlrepro try ldldf sjaffe ldldf ldldf@no_reuse ldldf@learning_rate=0.1",

@@ -86,7 +86,8 @@ class MeasuredBy:
 
     def why_not(self, cell: plan.Cell) -> str:
         if cell.experiment not in self.experiments:
-            return f"not run yet: ldlrepro experiment {self.paper} {cell.experiment}"
+            command = f"ldlrepro experiment {self.paper} {cell.experiment} --inputs"
+            return f"not run yet: {command}"
         return f"data not available to the experiment {cell.experiment}: {cell.row['dataset']}"
 
     def _yardstick(self, cell: plan.Cell) -> plan.Cell | None:

@@ -235,7 +235,7 @@ def record_data(unit: UnitScores, content: ReportContent, folder: Path) -> dict[
         "source": unit.source,
         "log": content.log_of(unit.key),
         "files": [_file_link(path, folder) for path in unit.files],
-        "command": f"ldlrepro run {' '.join(map(shlex.quote, unit.key))} --fresh",
+        "command": f"ldlrepro run {' '.join(map(shlex.quote, unit.key))} --inputs --fresh",
         "measures": [[name, measure_title(name)] for name in measures],
         "mean": [_short(mean) for mean, _ in summaries],
         "std": [_short(std) for _, std in summaries],

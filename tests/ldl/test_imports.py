@@ -1,0 +1,121 @@
+"""Importing the library stays quick, and it knows nothing of the workflow around it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ldl
+from tests.ldl.estimators import TABLES
+
+HOME = Path(ldl.__file__).parent
+MODULES = sorted(HOME.rglob("*.py"))
+HEAVY = {"sklearn", "numba", "torch", "pandas", "xgboost", "mlflow", "snakemake", "ldlrepro"}
+# Of the standard library: whoever reads files, and who may.
+FILES = {"pathlib", "io", "shutil", "tempfile"}
+MAY_READ_FILES = {
+    "deep/_memory.py": "the limits that the system sets to a process",
+    "deep/_networks.py": "a file of weights",
+    "deep/weights.py": "a file of weights",
+}
+NEVER = {"ldlrepro", "mlflow", "pandas", "requests", "snakemake", "sqlalchemy", "yaml"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """Packages that a fresh process has loaded after this code."""
+    code += "\nimport sys\nprint(*{name.partition('.')[0] for name in sys.modules})"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_estimators_are_imported_without_what_they_compute_with():
+    loaded = loaded_by("from ldl import StructRF, LDLDF, SABFGS")
+    assert "numpy" in loaded
+    assert loaded & (HEAVY | {"scipy"}) == set()
+
+
+def test_every_estimator_is_imported_so_but_for_those_on_images():
+    assert loaded_by(f"from ldl import {', '.join(TABLES)}") & HEAVY == set()
+    assert loaded_by("import ldl.checks, ldl.metrics, ldl.errors, ldl.watch") & HEAVY == set()
+
+
+def test_images_bring_no_more():
+    assert loaded_by("from ldl import DLDL, DeepDRF, DeepLDLF, DeepRegression") & HEAVY == set()
+
+
+def test_nothing_is_loaded_before_it_is_asked_for():
+    code = "import sys, ldl\nassert not [name for name in sys.modules if name.startswith('ldl.')]"
+    assert "numpy" not in loaded_by(code)
+
+
+def test_checking_arguments_and_simple_fits_need_no_scikit_learn():
+    code = """
+import numpy as np
+from ldl import SABFGS
+generator = np.random.default_rng(0)
+X, D = generator.random((20, 3)), generator.dirichlet(np.ones(3), size=20)
+model = SABFGS(max_iter=5).fit(X, D)
+model.predict(X), model.score(X, D), model.get_params(), repr(model)
+"""
+    assert loaded_by(code) & (HEAVY - {"numba"}) == set()
+
+
+def test_nothing_is_compiled_when_it_is_imported():
+    """Numba's functions are made when a method first needs them."""
+    code = """
+import importlib, pkgutil, ldl
+for found in pkgutil.walk_packages(ldl.__path__, "ldl."):
+    if ".deep." not in found.name and not found.name.rpartition(".")[2].startswith("_"):
+        importlib.import_module(found.name)
+"""
+    assert loaded_by(code) & {"numba", "llvmlite"} == set()
+
+
+def test_an_unknown_name_is_an_attribute_error_that_names_the_nearest():
+    with pytest.raises(AttributeError, match=r"no attribute 'StructForest'"):
+        _ = ldl.StructForest
+    with pytest.raises(AttributeError, match=r"no attribute 'StrucRF'\. Did you mean 'StructRF'\?"):
+        _ = ldl.StrucRF
+
+
+def test_all_lists_what_there_is():
+    assert len(set(ldl.__all__)) == len(ldl.__all__)
+    for name in ldl.__all__:
+        assert getattr(ldl, name).__name__ == name
+    assert set(ldl.__all__) <= set(dir(ldl))
+
+
+# ---------------------------------------------------------------------- by reading
+
+
+def imported(path: Path) -> set[str]:
+    """Packages that a module imports, at its top or inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path.name}: from {'.' * node.level} ..."
+            found.add(str(node.module).partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(HOME).as_posix())
+def test_no_module_knows_the_workflow_or_reads_files(path):
+    assert imported(path) & NEVER == set()
+    if path.relative_to(HOME).as_posix() not in MAY_READ_FILES:
+        assert imported(path) & FILES == set()
+        tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        calls = [node for node in tree if isinstance(node, ast.Call)]
+        opened = [c for c in calls if isinstance(c.func, ast.Name) and c.func.id == "open"]
+        assert opened == []
+
+
+def test_only_modules_that_read_files_are_listed():
+    for name in MAY_READ_FILES:
+        assert imported(HOME / name) & FILES, name
