@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldlrepro.core.workspace import Workspace
 from ldlrepro import cli, config, plan
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import ages, load_ready
 from ldlrepro.folds.splits import read_folds
 from ldlrepro.judge.cells import verdict_rows

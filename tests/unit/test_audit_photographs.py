@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro.core.workspace import Workspace
 from ldlrepro import cli
 from ldlrepro.audit.records import Scope, check_data, check_folds
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.drawn.albums import write_album
-
 
 DATA, RESULTS = Path("data"), Path("results")
 PROTOCOLS = {

@@ -12,7 +12,7 @@ import pytest
 from ldlrepro import cli
 from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.folds.splits import write_folds
-from ldlrepro.train import cards
+from ldlrepro.train import by_hand, cards
 from ldlrepro.train import unit as unit_module
 from ldlrepro.train.records import FAILED, OK, read_rows
 from ldlrepro.train.unit import run_unit
@@ -57,25 +57,26 @@ def test_data_that_can_be_had_by_now_are_taken_up_with_their_folds(stale, capsys
     status_file.write_text(json.dumps({**status, "available": fetched, "reason": "ask"}))
     if fetched is None:  # thrown away, with all that is raw
         status_file.unlink()
-    status, told = say(capsys, "run", "tiny", "toy", "near")
+    status, told = say(capsys, "run", "tiny", "toy", "near", "--inputs")
     assert status == 0
     assert "4 folds, 0 failed" in told
     assert {row.status for row in read_rows(stale.job().record)} == {OK}
 
 
-def test_jobs_of_a_workflow_leave_the_data_to_its_other_rules(stale, capsys):
+@pytest.mark.parametrize("folds", [[], ["--folds", "0-3"]], ids=["all folds", "of a workflow"])
+def test_without_being_asked_a_run_leaves_the_data_as_they_are(stale, capsys, folds):
     before = (DATA / "ready" / "toy.npz").read_bytes()
-    status, told = say(capsys, "run", "tiny", "toy", "near", "--folds", "0-3")
+    status, told = say(capsys, "run", "tiny", "toy", "near", *folds)
     assert status == 0
     assert "not run: toy is not available: ask the authors" in told
-    assert "type `ldlrepro run tiny toy near`" in told
+    assert "type `ldlrepro run tiny toy near --inputs`" in told
     assert " failed" not in told
     assert (DATA / "ready" / "toy.npz").read_bytes() == before
 
 
 def test_data_that_still_cannot_be_had_are_said_to_be_why(tiny, capsys):
     for _ in range(2):
-        status, told = say(capsys, "run", "tiny", "fgnet", "near")
+        status, told = say(capsys, "run", "tiny", "fgnet", "near", "--inputs")
         assert status == 0
         assert "not run: fgnet is not available" in told
         assert "data/manual/fgnet/" in told
@@ -84,9 +85,32 @@ def test_data_that_still_cannot_be_had_are_said_to_be_why(tiny, capsys):
 def test_pixels_are_made_once_there_are_photographs(tiny, capsys):
     tiny.edit("config/datasets/cacd.yaml", "width: 224, height: 224", "width: 20, height: 24")
     tiny.write("config/methods/deep.yaml", DEEP + "  random_weights: true\n  max_iter: 1\n")
-    assert "not run: cacd is not available" in say(capsys, "run", "tiny", "cacd", "deep")[1]
+    run = ("run", "tiny", "cacd", "deep", "--inputs")
+    assert "not run: cacd is not available" in say(capsys, *run)[1]
     write_album(DATA / "manual" / "cacd" / "album", "cacd", 4, 2, seed=1)
-    assert "4 folds, 0 failed" in say(capsys, "run", "tiny", "cacd", "deep")[1]
+    assert "4 folds, 0 failed" in say(capsys, *run)[1]
+
+
+def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(tiny, capsys):
+    missing = [DATA / "ready" / "toy.npz", RESULTS / "folds" / "tiny" / "toy.npz"]
+    for path in missing:
+        status, told = say(capsys, "run", "tiny", "toy", "near")
+        assert status == 2
+        assert told == (
+            f"ldlrepro: {path}: no such file. Add --inputs to make what is missing, or let "
+            "snakemake do it all.\n"
+        )
+        assert not path.exists()
+        tiny.make_data()
+    assert not (RESULTS / "units").exists()
+    assert say(capsys, "run", "tiny", "toy", "near", "--inputs")[0] == 0
+
+
+def test_a_method_of_images_asks_for_its_pixels(ready, capsys):
+    ready.write("config/methods/deep.yaml", DEEP)
+    status, told = say(capsys, "run", "tiny", "toy", "deep")
+    assert status == 2
+    assert f"{DATA}/ready/toy.pixels.npy: no such file. Add --inputs" in told
 
 
 # ---------------------------------------------------------------------- chunks
@@ -100,7 +124,8 @@ def test_failed_folds_are_counted_for_each_record(ready, capsys):
 
 def test_only_the_first_chunk_bears_the_start_of_the_process(ready, monkeypatch):
     ready.edit("config/methods/near.yaml", "threads: 1", "folds_per_job: 2")
-    monkeypatch.setattr(unit_module, "process_age", lambda: 800.0)
+    for module in (unit_module, by_hand):
+        monkeypatch.setattr(module, "process_age", lambda: 800.0)
     assert cli.main(["run", "tiny", "toy", "near"]) == 0
     first, second = (
         sum(row.overhead_s for row in read_rows(ready.job(folds=f).record)) for f in ("0-1", "2-3")
@@ -128,7 +153,7 @@ def test_a_mistake_that_the_user_can_mend_is_one_line_and_no_traceback(ready, ca
 
 def test_without_weights_no_pixels_are_made_and_the_unit_is_named(tiny, capsys):
     tiny.write("config/methods/deep.yaml", DEEP)
-    status, told = say(capsys, "run", "tiny", "drawn_cacd", "deep")
+    status, told = say(capsys, "run", "tiny", "drawn_cacd", "deep", "--inputs")
     assert status == 2
     assert "tiny/drawn_cacd/deep: tiny: no weights" in told
     assert "Traceback" not in told

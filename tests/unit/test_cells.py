@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldlrepro.core.workspace import Workspace
 from ldlrepro import plan
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.folds.splits import read_folds
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.scores import (

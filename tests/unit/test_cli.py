@@ -200,7 +200,7 @@ def test_a_filter_narrows_the_count(checkout, capsys):
 
 @pytest.mark.parametrize("method", ["near", "train_mean"])
 def test_a_unit_by_hand_makes_its_inputs_and_shows_up_in_the_status(tiny, capsys, method):
-    assert ask(capsys, "run", "tiny", "toy", method)[0] == 0
+    assert ask(capsys, "run", "tiny", "toy", method, "--inputs")[0] == 0
     _, out, _ = ask(capsys, "status", "--json")
     (row,) = [r for r in json.loads(out) if r["paper"] == "tiny"]
     assert (row["units"], row["done here"], row["failed"], row["no data"]) == (2, 1, 0, 0)
@@ -219,7 +219,7 @@ class Broken(LDLEstimator):
 def test_status_names_what_failed_and_how_long_the_rest_takes(tiny, capsys):
     tiny.module("broken", BROKEN)
     tiny.write("config/methods/near.yaml", "title: Broken\nclass: broken.Broken\n")
-    ask(capsys, "run", "tiny", "toy", "near")
+    ask(capsys, "run", "tiny", "toy", "near", "--inputs")
     _, text, _ = ask(capsys, "status", "tiny")
     assert text.splitlines()[-1] == "FAILED tiny/toy/near: ValueError: no rows like these"
     _, out, _ = ask(capsys, "status", "tiny", "--json")
@@ -238,11 +238,11 @@ def test_status_names_what_failed_and_how_long_the_rest_takes(tiny, capsys):
 def test_explain_tells_what_a_measured_cell_rests_on(tiny, capsys):
     header = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
     tiny.write("config/published/tiny.csv", header + "tiny,1,toy,,Near,kl,0.5,,lower,,\n")
-    ask(capsys, "run", "tiny", "toy", "near")
+    ask(capsys, "run", "tiny", "toy", "near", "--inputs")
     status, out, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl", "--json")
     facts = json.loads(out)
     assert status == 0
-    assert facts["compute it again"] == "ldlrepro run tiny toy near --fresh"
+    assert facts["compute it again"] == "ldlrepro run tiny toy near --inputs --fresh"
     assert len(facts["fold values"].split()) == 4
     (parameter,) = [p for p in facts["parameters"] if p["parameter"] == "n_neighbors"]
     assert parameter["value"] == "4"
@@ -270,15 +270,17 @@ def test_planning_a_whole_paper_imports_nothing_heavy():
     code = """
 import sys
 from ldlrepro import config
-from ldlrepro.workflow.rules import Wiring
+from ldlrepro.workflow.rules import Rules
 from types import SimpleNamespace as Of
-wiring = Wiring(config.load_run_config())
+rules = Rules(config.load_run_config())
 for paper in config.paper_ids():
-    wiring.paper_records(Of(paper=paper)), wiring.paper_definition(Of(paper=paper))
+    of = Of(paper=paper)
+    rules.paper_records(of), rules.paper_tables(of), rules.paper_folds(of), rules.paper_methods(of)
+    rules.paper_reference(of), rules.paper_printed(of), rules.paper_experiments(of)
 for method in config.method_ids():
     job = Of(paper="mslp", protocol="mslp", dataset="sjaffe", method=method)
-    wiring.method_spec(job), wiring.method_code(job), wiring.unit_threads(job)
-wiring.compare_code(job), wiring.figure_code(job), wiring.report_code(job), wiring.reader_code(job)
+    rules.method_spec(job), rules.method_code(job), rules.unit_threads(job)
+rules.judge_code(job), rules.figure_code(job), rules.report_code(job), rules.reader_code(job)
 print(*{name.partition('.')[0] for name in sys.modules})
 """
     assert HEAVY.isdisjoint(run_python(code).split())

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro.core.workspace import Workspace
 from ldlrepro import plan
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.reference import write_reference
 from ldlrepro.judge.scores import local_units
 from ldlrepro.train.records import predictions_path, read_predictions, read_rows

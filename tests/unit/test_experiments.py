@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro.core.workspace import Workspace
 from ldlrepro import config, experiments, plan
 from ldlrepro.cli import main
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.answer import judge_paper
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.plan import sweeps
@@ -95,6 +95,16 @@ def test_an_experiment_on_images_gets_pixels_which_are_made_where_they_lack(tiny
     assert main(["experiment", "tiny", "looks", "--inputs"]) == 0
     found = json.loads((RESULTS / "experiments/tiny/looks.json").read_text())
     assert found["facts"] == {"rows": 2, "height": 64, "width": 64, "channels": 3}
+
+
+@pytest.mark.parametrize("lacking", ["data/ready/toy.npz", "results/folds/tiny/toy.npz"])
+def test_without_its_inputs_an_experiment_names_what_lacks(paper, capsys, lacking):
+    Path(lacking).unlink()
+    assert main(["experiment", "tiny", "dots"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"ldlrepro: {lacking}: no such file. Add --inputs")
+    assert not experiments.place(RESULTS, "tiny", "dots").exists()
+    assert main(["experiment", "tiny", "dots", "--inputs"]) == 0
 
 
 # ---------------------------------------------------------------------- settings in a name

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from ldlrepro import cli
-from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.core.checksums import array_sha256
+from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.train.records import predictions_path, read_predictions, read_rows
 from ldlrepro.train.unit import run_unit
 

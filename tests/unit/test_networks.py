@@ -17,11 +17,11 @@ from ldl.deep.weights import load_network, random_network  # noqa: E402
 from ldl.errors import UserError  # noqa: E402
 from ldlrepro.core.checksums import sha256_of  # noqa: E402
 from ldlrepro.data.drawn.albums import write_album  # noqa: E402
+from ldlrepro.data.features.align import Crop  # noqa: E402
+from ldlrepro.data.features.deep import deep_features, network_of, normalised  # noqa: E402
 from ldlrepro.data.fetch import fetch_spec  # noqa: E402
 from ldlrepro.data.images.reading import read_faces  # noqa: E402
 from ldlrepro.data.registry import load_ready, prepare_spec, warning_of  # noqa: E402
-from ldlrepro.data.features.align import Crop  # noqa: E402
-from ldlrepro.data.features.deep import deep_features, network_of, normalised  # noqa: E402
 
 SMALL = {"vgg16": Sizes((2,) * 13, 6, 4), "alexnet": Sizes((3, 4, 3, 4, 2), 6, 4)}
 CONVOLUTIONS = {

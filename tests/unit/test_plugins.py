@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro.core.workspace import Workspace
 from ldlrepro import cli, config, models, plan
 from ldlrepro.config import digests, plugins
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import default_mirrors, fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.judge import measures, scores

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro.core.files import atomically
 from ldlrepro.core.checksums import array_sha256
+from ldlrepro.core.files import atomically
 from ldlrepro.train.records import (
     FAILED,
     FoldRow,

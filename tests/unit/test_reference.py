@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldlrepro.core.workspace import Workspace
 from ldlrepro import config, models, plan
 from ldlrepro.audit.seals import check_seals
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.reference import reference_units, same_bits, write_reference
 from ldlrepro.judge.scores import REFERENCE, UnitScores, local_units
 from ldlrepro.train.records import FAILED

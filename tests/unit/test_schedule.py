@@ -6,8 +6,8 @@ import pytest
 
 from ldlrepro import cli, plan
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.workflow.schedule import START_S, Job, jobs_of, simulate
 from ldlrepro.train.records import OK, FoldRow
+from ldlrepro.workflow.schedule import START_S, Job, jobs_of, simulate
 
 
 def wall(seconds: list[float], cores: int) -> float:

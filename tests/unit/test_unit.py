@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro.core.workspace import Workspace
-from ldlrepro.core.errors import UserError
-from ldlrepro.data.registry import load_ready
-from ldlrepro.folds.splits import folds_digest, read_folds, write_folds
-from ldlrepro.judge.scores import local_units
 from ldlrepro import config
 from ldlrepro.config.digests import method_digest
 from ldlrepro.core.checksums import array_sha256
+from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.data.registry import load_ready
+from ldlrepro.folds.splits import folds_digest, read_folds, write_folds
+from ldlrepro.judge.scores import local_units
 from ldlrepro.train.records import (
     FAILED,
     OK,

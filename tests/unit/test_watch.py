@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ldl.watch import current_watch
-from ldlrepro.core.workspace import Workspace
 from ldlrepro import cli, plan
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.pixels import make_pixels
 from ldlrepro.judge.scores import local_units
 from ldlrepro.train import cards

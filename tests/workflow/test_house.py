@@ -40,11 +40,6 @@ MACHINE_PATHS = re.compile(r"(?<![\w.:/])/(?:root|home|work|Users|tmp)/")
 FORBIDDEN_IN_LIBRARY = {"io", "ldlrepro", "mlflow", "shutil", "snakemake", "tempfile", "yaml"}
 # Networks read files of weights, and ask Linux for its memory and torchrun for its processes.
 FORBIDDEN_BUT_IN_DEEP = {"os", "pathlib"}
-# The stages in their order: each may import itself and those before it.
-STAGES = [
-    *("core", "config", "models", "data", "folds", "plan", "train", "experiments", "judge"),
-    *("report", "track", "audit", "doctor", "workflow", "cli"),
-]
 
 
 @cache
@@ -223,36 +218,3 @@ def test_the_library_knows_nothing_of_files_or_the_workflow():
 
 def is_open(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"
-
-
-def stages_imported(path: Path) -> set[str]:
-    """Stages of ldlrepro that a file imports, at its top or inside functions."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == "ldlrepro":
-            names = [f"ldlrepro.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module]
-        found |= {name.split(".")[1] for name in names if name.startswith("ldlrepro.")}
-    return found & set(STAGES)
-
-
-def test_every_folder_of_the_workflow_is_a_stage_and_every_stage_is_told_of():
-    folders = {path.parent.name for path in (ROOT / "src" / "ldlrepro").glob("*/__init__.py")}
-    assert folders == set(STAGES)
-    picture = (ROOT / "CONTRIBUTING.md").read_text()
-    told = re.findall(r"^ldlrepro +(\w+(?: +\u2192 +\w+)*)", picture, re.MULTILINE)
-    assert told
-
-
-def test_a_stage_imports_itself_and_earlier_ones_only():
-    backwards = [
-        f"{shown(path)} imports {stage}"
-        for number, own in enumerate(STAGES)
-        for path in (ROOT / "src" / "ldlrepro" / own).rglob("*.py")
-        for stage in sorted(stages_imported(path) - set(STAGES[: number + 1]))
-    ]
-    assert backwards == []

@@ -228,7 +228,7 @@ def check_too_good(scope: Scope) -> Check:
 
 
 def check_tables(scope: Scope) -> Check:
-    from ldlrepro.judge.answer import judge_paper
+    from ldlrepro.judge.answer import answer_text, judge_paper
     from ldlrepro.report.build import paper_page
     from ldlrepro.report.export import table_texts
 
@@ -240,10 +240,12 @@ def check_tables(scope: Scope) -> Check:
             check.skip(paper, "its tables have not been made here", command)
             continue
         with check.of(paper, command):
-            page = paper_page(judge_paper(paper, scope.workspace))
-            for name, text in table_texts(page).items():
-                path = folder / name
-                same = path.is_file() and path.read_text(encoding="utf-8") == text
+            answer = judge_paper(paper, scope.workspace)
+            expected = {scope.workspace.answer(paper): answer_text(answer)}
+            for name, text in table_texts(paper_page(answer)).items():
+                expected[folder / name] = text.encode()
+            for path, content in expected.items():
+                same = path.is_file() and path.read_bytes() == content
                 check.judge(str(path), "" if same else "not what the records give now", command)
     return check
 

@@ -90,14 +90,15 @@ def run(args: argparse.Namespace) -> int:
 
 def experiment(args: argparse.Namespace) -> int:
     from ldlrepro import experiments
-    from ldlrepro.train.inputs import align, global_seed, make_inputs
+    from ldlrepro.train.inputs import align, check_inputs, global_seed, make_inputs
 
     spec = plan.experiment(args.paper, args.experiment)
-    if args.inputs:
-        for dataset in spec["datasets"]:
+    for dataset in spec["datasets"]:
+        if args.inputs:
             make_inputs(dataset, spec["protocol"], global_seed(args.seed), HERE)
             if spec["images"] and not HERE.pixels(dataset).is_file():
                 align(dataset, HERE, 1)
+        check_inputs(dataset, spec["protocol"], spec["images"], HERE)
     inputs = experiments.Inputs(
         HERE.results, HERE.data, spec["datasets"], spec["protocol"], say, spec["images"]
     )

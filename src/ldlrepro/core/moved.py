@@ -11,7 +11,7 @@ from types import ModuleType
 
 MOVED = {
     "ldlrepro.contract": "ldl.checks",
-    "ldlrepro.core.errors": "ldlrepro.core.errors",
+    "ldlrepro.errors": "ldlrepro.core.errors",
     "ldlrepro.metrics": "ldl.metrics",
     "ldlrepro.models.aldl": "ldl.linear.aldl",
     "ldlrepro.models.base": "ldl.base",

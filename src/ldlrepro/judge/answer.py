@@ -248,9 +248,14 @@ def _format() -> Any:
     return TypeAdapter(tuple[PaperAnswer], config=ConfigDict(ser_json_inf_nan="strings"))
 
 
+def answer_text(answer: PaperAnswer) -> bytes:
+    """Return an answer as JSON: the same bytes whenever it says the same."""
+    return bytes(_format().dump_json((answer,)) + b"\n")
+
+
 def write_answer(answer: PaperAnswer, path: Path) -> None:
-    """Write an answer as JSON, in the same bytes whenever it says the same."""
-    text = _format().dump_json((answer,)) + b"\n"
+    """Write an answer as JSON."""
+    text = answer_text(answer)
     atomically(path, lambda temporary: temporary.write_bytes(text))
 
 

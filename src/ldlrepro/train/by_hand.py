@@ -5,7 +5,7 @@ from __future__ import annotations
 from ldlrepro import config, models, plan
 from ldlrepro.core.progress import say
 from ldlrepro.core.workspace import Workspace
-from ldlrepro.train.inputs import check_inputs
+from ldlrepro.train.inputs import check_inputs, reads_images
 from ldlrepro.train.records import FAILED, UNAVAILABLE
 from ldlrepro.train.unit import UnitJob, process_age, run_unit
 
@@ -37,7 +37,7 @@ def run(
         Compute finished folds again.
     """
     check_names(unit)
-    check_inputs(unit, workspace)
+    check_inputs(unit.dataset, unit.protocol, reads_images(unit), workspace)
     chunks = [plan.Chunk.parse(unit, folds)] if folds else plan.chunks(unit)
     since, lacking = 0.0, ""
     for chunk in chunks:

@@ -39,11 +39,13 @@ def make_inputs(
         make_pixels_of(unit, workspace, threads=1)
 
 
-def check_inputs(unit: plan.Unit, workspace: Workspace) -> None:
-    """Refuse to begin without the files that a unit reads."""
-    needed = [workspace.ready(unit.dataset), workspace.folds(unit.protocol, unit.dataset)]
-    if reads_images(unit):
-        needed.append(workspace.pixels(unit.dataset))
+def check_inputs(dataset: str, protocol: str, images: bool, workspace: Workspace) -> None:
+    """Refuse to begin without the files that a unit or an experiment reads."""
+    needed = [workspace.ready(dataset)]
+    if protocol:
+        needed.append(workspace.folds(protocol, dataset))
+    if images:
+        needed.append(workspace.pixels(dataset))
     for path in needed:
         if not path.is_file():
             raise UserError(f"{path}: no such file. {HOW}, or let snakemake do it all.")
