@@ -102,7 +102,7 @@ MISTAKES = [
     (METHOD, "[5, 10]", "5", ["variants.more.grid.n_neighbors", "array"]),
     (METHOD, "[5, 10]", "[5]", ["variants.more.grid.n_neighbors", "too short"]),
     (METHOD, "title: More", "titel: More", ["variants.more", "Did you mean 'title'?"]),
-    (METHOD, "ldl.neighbours.knn.AAKNN", "AAKNN", ["class", "does not match"]),
+    (METHOD, "ldl.AAKNN", "AAKNN", ["class", "does not match"]),
     (METHOD, "title: Mine", "title: [Mine", ["not valid YAML"]),
     (DATASET, "reader: mat", "reader: matt", ["'matt'", "Did you mean 'mat'?", "drawn_table"]),
     (DATASET, "sparse: true", "sparse: maybe", ["sparse", "boolean"]),

@@ -26,7 +26,8 @@ def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("ldlrepro.models.knnn.AAKNN", r"m\.yaml: class: cannot import 'ldlrepro.models.knnn'"),
+        ("ldl.knnn.AAKNN", r"m\.yaml: class: cannot import 'ldl.knnn'"),
+        ("ldl.AAKN", "ldl has no estimator 'AAKN'.*Did you mean 'AAKNN'"),
         ("ldl.neighbours.knn.AAKN", "has no estimator 'AAKN'.*Did you mean 'AAKNN'"),
         ("ldl.neighbours.knn.np", "has no estimator 'np'"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ldl.base import LDLEstimator
@@ -49,19 +50,26 @@ def estimator_class(method_id: str) -> type[LDLEstimator]:
         ) from error
     kind = getattr(module, class_name, None)
     if not isinstance(kind, type) or not issubclass(kind, LDLEstimator):
-        own = [
-            name
-            for name, value in vars(module).items()
-            if isinstance(value, type)
-            and issubclass(value, LDLEstimator)
-            and value.__module__ == module_name
-            and not name.startswith("_")
-        ]
+        own = _estimators_of(module)
         raise UserError(
             f"{where}: class: {module_name} has no estimator '{class_name}'."
             f"{nearest(class_name, own)} It has: {', '.join(own) or 'none'}"
         )
     return kind
+
+
+def _estimators_of(module: ModuleType) -> list[str]:
+    """List the estimators that a module says it has, else those that are defined in it."""
+    if told := getattr(module, "__all__", None):
+        return list(told)
+    return [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type)
+        and issubclass(value, LDLEstimator)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    ]
 
 
 def _check_names(kind: type[LDLEstimator], names: Iterable[str], where: str) -> None:
