@@ -16,6 +16,7 @@ import numpy as np
 
 from ldl import metrics
 from ldlrepro import config
+from ldlrepro.config import digests
 from ldlrepro.core.files import write_text
 from ldlrepro.data import DataUnavailable
 from ldlrepro.train import provenance
@@ -132,7 +133,7 @@ def our_code(comparison: Comparison) -> dict[str, str]:
     sides = (comparison.ours, comparison.peer or {})
     specs = {s["method"]: config.load_method(s["method"]) for s in sides if "method" in s}
     return {
-        method: provenance.method_digest(spec) + provenance.spec_digest(spec, "")
+        method: digests.method_digest(spec) + digests.spec_digest(spec, "")
         for method, spec in specs.items()
     }
 

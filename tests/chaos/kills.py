@@ -41,6 +41,7 @@ licence: free
 """
 # The last step that keeps anything; the report after it can be made again at any time.
 TRACKED = "results/track/chaos.json"
+TABLES = ("compare", "figures", "tidy")
 # How often a kind of command is drawn where it is possible.
 WEIGHTS = {"inputs": 3.0, "run": 6.0, "sync": 1.0, "tables": 1.0, "snakemake": 0.7}
 
@@ -149,7 +150,7 @@ def measured_paces(paper: Paper, folder: Path) -> dict[str, Pace]:
             paces[f"{verb} {dataset}"] = pace_of(project, *input_command(verb, dataset))
     for dataset, method in paper.units:
         paces[f"run {dataset} {method}"] = pace_of(project, "run", "chaos", dataset, method)
-    for verb in ("compare", "figures", "sync"):
+    for verb in ("compare", "figures", "sync", "tidy"):
         paces[verb] = pace_of(project, verb, "chaos")
     return paces
 
@@ -198,7 +199,7 @@ class Round:
                 break
             kind, arguments = self._next_command()
             if kind == "tables":
-                # Comparing throws the finished folds of whole units away: look before.
+                # Tidying throws the finished folds of whole units away: look before.
                 self._none_again(finished)
                 finished.clear()
             self._kill(kind, arguments)
@@ -216,7 +217,7 @@ class Round:
         if len(undone) < len(self.paper.units):
             possible["sync"] = [["sync", "chaos"]]
         if not undone:
-            possible["tables"] = [["compare", "chaos"], ["figures", "chaos"]]
+            possible["tables"] = [[verb, "chaos"] for verb in TABLES]
         possible["snakemake"] = [[TRACKED]]
         kinds = [kind for kind, commands in possible.items() if commands]
         (kind,) = self.draw.choices(kinds, [WEIGHTS[kind] for kind in kinds])

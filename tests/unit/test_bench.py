@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from bench import adapters, entries, measure, tables, worker
+from bench.__main__ import our_code
 from bench.entries import Bars, Comparison
 from bench.process import SideFailed, Worker
+from ldlrepro.config import digests
 
 # Speaks the protocol: prints where it should not, and answers what it was asked.
 FAKE = """
@@ -266,6 +268,15 @@ def test_a_mistake_in_an_entry_is_named(tmp_path):
     path.write_text("- {id: m, group: g, title: t, datasets: [toy], measure: fits, ours: {}}\n")
     with pytest.raises(ValueError, match=r"some.yaml: m: measure 'fits'"):
         entries.read(path)
+
+
+def test_another_setting_or_other_code_of_ours_measures_again(monkeypatch):
+    known = our_code(comparison())
+    assert set(known) == {"rf"}
+    for name in ("spec_digest", "method_digest"):
+        with monkeypatch.context() as patch:
+            patch.setattr(digests, name, lambda *_: "another")
+            assert our_code(comparison()) != known
 
 
 # ---------------------------------------------------------------------- sides

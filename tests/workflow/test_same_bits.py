@@ -3,8 +3,10 @@
 import json
 import os
 import random
+import shutil
 import signal
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -77,5 +79,13 @@ def finished_folds(project) -> dict[tuple[str, int], str]:
     return found
 
 
-def test_journals_are_thrown_away_once_the_paper_is_compared(undisturbed):
-    assert not list((undisturbed.root / "results/journal").rglob("*.npz"))
+def test_journals_are_thrown_away_once_the_paper_is_judged(undisturbed, tmp_path):
+    """And not by the judging itself, which only writes what it found."""
+    journals = undisturbed.root / "results/journal"
+    assert len(list(journals.rglob("r*_f*.npz"))) == 5 * len(METHODS)
+    copy = replace(undisturbed, root=tmp_path / "copy")
+    shutil.copytree(undisturbed.root, copy.root, symlinks=True)
+    copy.snakemake("results/tidy/tiny.ok")
+    assert not list((copy.root / "results/journal").rglob("*.npz"))
+    assert copy.predictions() == undisturbed.predictions()
+    assert "Nothing to be done" in copy.snakemake(CELLS)
