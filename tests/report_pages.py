@@ -1,11 +1,9 @@
-"""Pages of a report about nothing, for tests of how it is written."""
+"""Answers and pages of a report about nothing, for tests of how they are written."""
 
+from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
-from ldlrepro.report.content import (
-    PaperPage,
-    ReportContent,
-)
+from ldlrepro.report.content import PaperPage, ReportContent
 from ldlrepro.train.records import FoldRow
 
 
@@ -50,6 +48,20 @@ def cell(verdict: str = "reproduced", metric: str = "kl", **changes) -> VerdictR
             "unit_dataset": "toy",
         }
     return VerdictRow(**{**values, **changes})
+
+
+def answer(paper: str = "demo", **changes) -> PaperAnswer:
+    values = {
+        "rows": [],
+        "units": [],
+        "claims": [],
+        "curves": [],
+        "experiments": {},
+        "persons": [],
+        "photographs": [],
+        "leaks": [],
+    }
+    return PaperAnswer(paper, **{**values, **changes})
 
 
 def page(rows: list[VerdictRow] | None = None, units: list[UnitScores] | None = None, **changes):

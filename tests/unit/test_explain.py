@@ -7,11 +7,12 @@ import dataclasses
 import pytest
 
 from ldl import metrics
-from ldlrepro import config, plan
+from ldlrepro import config
 from ldlrepro.judge import explain
 from ldlrepro.judge.scores import REFERENCE, UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.train.records import FoldRow
+from tests.report_pages import answer
 
 METHODS = {
     "forest": {
@@ -65,15 +66,13 @@ def test_values_that_differ_between_folds_are_counted() -> None:
     assert values["trees"] == "20"
 
 
-def test_other_settings_on_the_same_folds_are_told_the_nearest_to_the_print_first(monkeypatch):
+def test_other_settings_on_the_same_folds_are_told_the_nearest_to_the_print_first() -> None:
     units = [unit("forest", 0.30), unit("forest@far", 0.90), unit("forest@wide", 0.11)]
     units += [unit("tree", 0.10), dataclasses.replace(unit("forest@else", 0.1), dataset="other")]
     units += [unit("forest_released", 0.105)]
-    monkeypatch.setattr(plan, "paper_units", lambda paper: [plan.Unit(*u.key) for u in units])
-    monkeypatch.setattr(plan, "protocol", lambda name: {"scheme": "kfold", "folds": 3})
     row = VerdictRow("x", "1", "faces", "", "F", "kl", "0.10", "", "lower", "worse")
     row = dataclasses.replace(row, protocol="p", unit_dataset="faces", method_id="forest")
-    told = explain.what_moves("x", row, {}, {u.key: u for u in units})
+    told = explain.what_moves(row, answer("x", units=units))
     assert [(t["setting"], t["deviation"]) for t in told] == [
         ("forest_released" + explain.LEAK, "+5.0%"),
         ("forest@wide", "+10.0%"),

@@ -8,10 +8,11 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VERDICTS, VerdictRow
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage
-from ldlrepro.report.figures import COLOURS, MARKERS, drawings, write_figures
+from ldlrepro.report.figures import COLOURS, MARKERS, drawings, read_figures, write_figures
 from ldlrepro.train.records import OK, FoldRow
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -136,3 +137,17 @@ def test_files_have_the_names_that_the_rules_expect(tmp_path):
     assert [path.read_text(encoding="utf-8") for path in paths] == [
         figure.image for figure in drawings(MEASURED).values()
     ]
+
+
+def test_drawings_are_read_back_in_their_order_with_their_texts(tmp_path):
+    write_figures(MEASURED, tmp_path / "p")
+    assert read_figures(tmp_path / "p") == list(drawings(MEASURED).values())
+
+
+@pytest.mark.parametrize("gone", ["figures.json", "methods.svg"])
+def test_a_drawing_that_is_not_there_is_named_with_what_to_type(tmp_path, gone):
+    write_figures(MEASURED, tmp_path / "mslp")
+    (tmp_path / "mslp" / gone).unlink()
+    message = rf"mslp/{gone}: no such drawing\. Type `ldlrepro figures mslp`"
+    with pytest.raises(UserError, match=message):
+        read_figures(tmp_path / "mslp")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, cast
 
 from ldlrepro import config, experiments, plan
 from ldlrepro.config import plugins
+from ldlrepro.core.code_digest import OURS, SOURCES
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
 from ldlrepro.core.workspace import Workspace
@@ -196,11 +198,12 @@ def _photographs(workspace: Workspace, units: Iterable[plan.Unit]) -> list[Photo
     """Tell what preparing the sets of photographs found, where they are here."""
     found = []
     for dataset in sorted({unit.dataset for unit in units}):
-        table = workspace.data / "ready" / f"{dataset}.images.csv"
-        if not table.is_file():
+        facts = workspace.ready(dataset).with_suffix(".json")
+        about = json.loads(facts.read_text(encoding="utf-8")) if facts.is_file() else {}
+        if "images" not in about:
             continue
-        facts = workspace.ready(dataset).with_suffix(".json").read_text(encoding="utf-8")
-        about = json.loads(facts)["images"]
+        about = about["images"]
+        table = workspace.data / "ready" / f"{dataset}.images.csv"
         problems = [(kind, count, KINDS[kind]) for kind, count in about["problems"].items()]
         found.append(Photographs(dataset, about["used"], about["persons"], problems, table))
     return found
@@ -244,8 +247,9 @@ def complete_here(answer: PaperAnswer) -> dict[tuple[str, str, str], list[Path]]
 def _format() -> Any:
     from pydantic import ConfigDict, TypeAdapter
 
-    # In a tuple, for a dataclass itself takes no configuration; JSON has no number for NaN.
-    return TypeAdapter(tuple[PaperAnswer], config=ConfigDict(ser_json_inf_nan="strings"))
+    # In a tuple, for a dataclass itself takes no configuration. NaN is written as Python's json
+    # writes it: as a string it would come back as one wherever a value may be anything.
+    return TypeAdapter(tuple[PaperAnswer], config=ConfigDict(ser_json_inf_nan="constants"))
 
 
 def answer_text(answer: PaperAnswer) -> bytes:
@@ -281,19 +285,33 @@ def current_answer(paper: str, workspace: Workspace) -> PaperAnswer:
     As with make, an answer is of now if it is newer than everything it rests on. What is judged
     outside the workflow lies in ``results/answers``, so that no file of the workflow is changed.
     """
-    newest = max(map(_changed, _rests_on(paper, workspace)), default=0)
+    newest = _last_change(paper, workspace)
     mine = workspace.results / "answers" / f"{paper}.json"
     for path in (workspace.answer(paper), mine):
         if _changed(path) > newest:
             answer = read_answer(path)
-            if answer.own_files == _own_files():
+            if answer.own_files == _own_files() and _is_still_there(answer, workspace):
                 return answer
     answer = judge_paper(paper, workspace)
-    try:
-        write_answer(answer, mine)
-    except OSError:  # a folder where only the workflow may write; the answer stands all the same
-        return answer
+    if _last_change(paper, workspace) == newest:  # else a record came while this was judged
+        with suppress(OSError):  # where only the workflow may write; the answer stands all the same
+            write_answer(answer, mine)
     return answer
+
+
+def _is_still_there(answer: PaperAnswer, workspace: Workspace) -> bool:
+    """Look for what was measured: of a whole folder that is gone no date tells."""
+    files = [path for unit in answer.units for path in unit.files]
+    files += [
+        experiments.place(workspace.results, answer.paper, name)
+        for name, measured in answer.experiments.items()
+        if measured["source"] == experiments.LOCAL
+    ]
+    return all(path.is_file() for path in files)
+
+
+def _last_change(paper: str, workspace: Workspace) -> int:
+    return max(map(_changed, _rests_on(paper, workspace)), default=0)
 
 
 def _changed(path: Path) -> int:
@@ -307,7 +325,7 @@ def _rests_on(paper: str, workspace: Workspace) -> Iterator[Path]:
     folders = [
         root / "config",
         root / "reference",
-        Path(__file__).parents[1],
+        *(SOURCES / package for package in OURS),
         workspace.data / "ready",
         workspace.results / "experiments" / paper,
         *(workspace.results / part / name for part in ("folds", "units") for name in protocols),

@@ -84,13 +84,14 @@ def read_figures(folder: Path) -> list[Figure]:
     """Read the drawings of a paper in the order in which they were listed."""
     try:
         listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"{folder}: no drawings. Type `ldlrepro figures {folder.name}`.") from None
+        images = [(folder / entry["file"]).read_text(encoding="utf-8") for entry in listed]
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{error.filename}: no such drawing. Type `ldlrepro figures {folder.name}`."
+        ) from None
     return [
-        Figure(
-            entry["title"], (folder / entry["file"]).read_text(encoding="utf-8"), entry["caption"]
-        )
-        for entry in listed
+        Figure(entry["title"], image, entry["caption"])
+        for entry, image in zip(listed, images, strict=True)
     ]
 
 

@@ -1,0 +1,347 @@
+"""One answer per paper: what is written is what is read, and an old answer is never taken."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.judge import answer as judging
+from ldlrepro.judge.answer import (
+    Curve,
+    CurvePoint,
+    PaperAnswer,
+    Photographs,
+    Trouble,
+    complete_here,
+    current_answer,
+    judge_paper,
+    read_answer,
+    write_answer,
+)
+from ldlrepro.judge.claims import ClaimRow
+from ldlrepro.judge.persons import Line, PersonsApart
+from ldlrepro.judge.scores import LOCAL, REFERENCE, local_units
+from ldlrepro.plan import Unit
+from ldlrepro.train.records import FAILED, UNAVAILABLE
+from ldlrepro.train.unit import run_unit
+from tests.report_pages import answer, cell, fold, unit
+
+HERE = Workspace()
+MINE = Path("results/answers/tiny.json")
+KEY = ("tiny", "toy", "near")
+HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
+PUBLISHED = HEADER + "tiny,1,toy,,Near,kl,0.5,,lower,,\ntiny,1,toy,,Mean,kl,0.5,0.1,lower,,\n"
+BROKEN = """
+from ldl.base import LDLEstimator
+
+
+class Broken(LDLEstimator):
+    def _fit(self, X, D):
+        raise ValueError("always")
+"""
+
+
+def whole_answer() -> PaperAnswer:
+    """Something of everything that an answer can hold."""
+    wild = {"loss": math.nan, "steps": [1, 2.0, -math.inf, None, "Sørensen ≤ 1"], "went": True}
+    failed = fold(1, status=FAILED, error="Traceback\nValueError: no", diagnostics=wild)
+    record = Path("results/units/cv/toy/rf/folds_0-1.parquet")
+    return answer(
+        rows=[cell(), cell("not run", reason="needs licensed images")],
+        units=[
+            unit(rows=[fold(0), failed], scores={"kl": [0.1 + 0.2, math.nan]}, files=[record]),
+            unit("rf@trees=9", source=REFERENCE),
+        ],
+        claims=[ClaimRow("demo", "a", "RF first", "holds partly", "3 of 3", "2 of 3", "not: toy")],
+        curves=[
+            Curve("5", "depth", "kl", "max_depth", "share", [CurvePoint(0.2, 2, [1 / 3])], 10),
+            Curve("6", "size", "kl", "trees", "", [CurvePoint(None, "sqrt", [])], 10),
+        ],
+        experiments={"times": {"source": LOCAL, "facts": {"rows": 60}, "cells": [{"mean": 1.0}]}},
+        persons=[PersonsApart("cv", "toy", [Line("rf", 0.1, 0.2, None, 1, 2)], {"kl": 1 / 3})],
+        photographs=[Photographs("faces", 9, 2, [("broken", 3, "unread")], Path("data/a.csv"))],
+        leaks=[("cv", "toy", "two rows have a twin")],
+        troubles=[Trouble(("cv", "toy", "rf"), FAILED, ["ValueError: no"], 2, [record])],
+        own_files=["method mine"],
+    )
+
+
+@pytest.fixture
+def measured(ready):
+    """The tiny paper with printed numbers and both units computed."""
+    ready.write("config/published/tiny.csv", PUBLISHED)
+    for method in ("near", "train_mean"):
+        run_unit(ready.job(method))
+    return ready
+
+
+# ---------------------------------------------------------------------- the file
+
+
+def test_an_answer_reads_back_as_it_was_written_missing_numbers_too(tmp_path):
+    path = tmp_path / "answer.json"
+    write_answer(whole_answer(), path)
+    again = read_answer(path)
+    assert repr(again) == repr(whole_answer()), "as text, for NaN equals nothing"
+    assert math.isnan(again.units[0].scores["kl"][1])
+    assert again.curves[0].values == {(0.2, 2): [1 / 3]}
+
+
+def test_what_was_judged_reads_back_equal(measured, tmp_path):
+    judged = judge_paper("tiny", HERE)
+    write_answer(judged, tmp_path / "answer.json")
+    assert read_answer(tmp_path / "answer.json") == judged
+
+
+def test_the_same_records_give_the_same_bytes(measured, tmp_path):
+    paths = [tmp_path / "first.json", tmp_path / "second.json"]
+    for path in paths:
+        measured.forget()
+        write_answer(judge_paper("tiny", HERE), path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_an_answer_that_is_not_there_says_what_to_type(tmp_path):
+    with pytest.raises(UserError, match=r"answer\.json: no such file\. Type `ldlrepro compare"):
+        read_answer(tmp_path / "answer.json")
+
+
+@pytest.mark.parametrize("text", ["", '[{"paper": "tiny"', '[{"paper": 3}]', "{}"])
+def test_a_damaged_answer_is_named_with_the_command_that_removes_it(tmp_path, text):
+    path = tmp_path / "answer.json"
+    path.write_text(text)
+    with pytest.raises(UserError, match="not an answer") as caught:
+        read_answer(path)
+    assert str(caught.value).endswith(f"\n  rm {path}")
+
+
+# ---------------------------------------------------------------------- what it holds
+
+
+def test_printed_numbers_are_judged_by_what_was_measured_here(measured):
+    judged = judge_paper("tiny", HERE)
+    assert [(row.method, row.source, row.n_folds) for row in judged.rows] == [
+        ("Near", LOCAL, 4),
+        ("Mean", LOCAL, 4),
+    ]
+    assert judged.unit(KEY) == local_units(HERE, [Unit(*KEY)])[KEY]
+    assert judged.unit(("tiny", "toy", "far")) is None
+    assert judged.troubles == []
+
+
+def test_what_failed_and_what_lacked_something_is_in_it_with_its_records(ready):
+    ready.module("broken", BROKEN)
+    ready.write("config/methods/broken.yaml", "title: b\nclass: broken.Broken\n")
+    ready.write(
+        "config/methods/deep.yaml", "title: d\nclass: ldl.DeepLDLF\nneeds: {images: true}\n"
+    )
+    ready.edit("config/papers/tiny.yaml", "Mean: train_mean", "B: broken\n  D: deep")
+    for method in ("near", "broken", "deep"):
+        run_unit(ready.job(method))
+    judged = judge_paper("tiny", HERE)
+    assert [(t.unit[2], t.status, t.folds, len(t.errors)) for t in judged.troubles] == [
+        ("broken", FAILED, 4, 4),
+        ("deep", UNAVAILABLE, 4, 4),
+    ]
+    assert judged.troubles[0].errors[0].endswith("ValueError: always\n")
+    assert judged.troubles[0].records == [ready.job("broken").record]
+    assert complete_here(judged) == {KEY: [ready.job().record]}
+
+
+# ---------------------------------------------------------------------- the answer of now
+
+
+@pytest.fixture
+def judged(monkeypatch) -> list[str]:
+    """The papers that have been judged so far."""
+    papers: list[str] = []
+    original = judging.judge_paper
+
+    def judge(paper: str, workspace: Workspace) -> PaperAnswer:
+        papers.append(paper)
+        return original(paper, workspace)
+
+    monkeypatch.setattr(judging, "judge_paper", judge)
+    return papers
+
+
+def test_an_answer_is_judged_once_and_then_read(measured, judged):
+    first = current_answer("tiny", HERE)
+    assert MINE.is_file()
+    measured.forget()
+    assert current_answer("tiny", HERE) == first
+    assert judged == ["tiny"]
+
+
+def change_a_record(checkout) -> None:
+    run_unit(checkout.job(fresh=True))
+
+
+def remove_a_record(checkout) -> None:
+    checkout.job().record.unlink()
+
+
+def remove_all_records(checkout) -> None:
+    shutil.rmtree("results/units")
+
+
+def remove_folds(checkout) -> None:
+    Path("results/folds/tiny/toy.npz").unlink()
+
+
+def print_another_number(checkout) -> None:
+    checkout.edit("config/published/tiny.csv", "0.5,,lower", "0.6,,lower")
+
+
+def add_a_reference(checkout) -> None:
+    from ldlrepro import cli
+
+    assert cli.main(["record", "tiny"]) == 0
+
+
+def measure_something(checkout) -> None:
+    path = checkout.root / "results/experiments/tiny/dots.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+
+
+CHANGES = [
+    change_a_record,
+    remove_a_record,
+    remove_all_records,
+    remove_folds,
+    print_another_number,
+    add_a_reference,
+    measure_something,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changes_or_goes_is_judged_again(measured, judged, change):
+    before = current_answer("tiny", HERE)
+    change(measured)
+    measured.forget()
+    after = current_answer("tiny", HERE)
+    assert judged == ["tiny"] * 2
+    assert after == judge_paper("tiny", HERE)
+    if change in (remove_a_record, remove_all_records, remove_folds, print_another_number):
+        assert after != before
+
+
+@pytest.mark.parametrize("gone", ["tiny/near.csv", "tiny", "."])
+def test_a_reference_that_goes_is_judged_again(measured, judged, gone):
+    add_a_reference(measured)
+    shutil.rmtree("results/units")
+    measured.forget()
+    assert current_answer("tiny", HERE).unit(KEY).source == REFERENCE
+    place = measured.root / "reference" / gone
+    place.unlink() if place.is_file() else shutil.rmtree(place)
+    measured.forget()
+    assert current_answer("tiny", HERE).unit(KEY) is None
+    assert judged == ["tiny"] * 2
+
+
+def test_own_measures_that_come_or_go_are_judged_again(measured, judged, monkeypatch, tmp_path):
+    from ldlrepro.config import plugins
+
+    current_answer("tiny", HERE)
+    own = tmp_path / "largest.yaml"
+    own.write_text("title: Largest\nfunction: largest_error.largest\nbetter: lower\n")
+    code = "import numpy as np\n\ndef largest(D, P):\n    return np.abs(D - P).max(axis=1)\n"
+    (tmp_path / "largest_error.py").write_text(code)
+    monkeypatch.setenv(plugins.variable("metric"), str(own))
+    measured.forget()
+    assert "largest" in current_answer("tiny", HERE).unit(KEY).scores
+    monkeypatch.setenv(plugins.variable("metric"), "")
+    measured.forget()
+    assert "largest" not in current_answer("tiny", HERE).unit(KEY).scores
+    assert judged == ["tiny"] * 3
+
+
+def test_a_record_that_comes_while_others_are_judged_is_seen_the_next_time(measured, monkeypatch):
+    original = judging.judge_paper
+
+    def slow(paper: str, workspace: Workspace) -> PaperAnswer:
+        found = original(paper, workspace)
+        remove_a_record(measured)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(judging, "judge_paper", slow)
+        assert current_answer("tiny", HERE).unit(KEY) is not None
+    measured.forget()
+    assert current_answer("tiny", HERE).unit(KEY) is None
+
+
+def test_where_nothing_may_be_kept_the_answer_stands_all_the_same(measured, judged, monkeypatch):
+    def refuse(answer: PaperAnswer, path: Path) -> None:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(judging, "write_answer", refuse)
+    for _ in range(2):
+        assert current_answer("tiny", HERE).unit(KEY) is not None
+    assert judged == ["tiny"] * 2
+
+
+# ---------------------------------------------------------------------- the workflow's answer
+
+
+def files_of_the_workflow() -> dict[Path, tuple[bytes, int]]:
+    return {
+        path: (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in Path("results").rglob("*")
+        if path.is_file() and path.parent.name != "answers"
+    }
+
+
+def test_an_answer_of_the_workflow_that_is_of_now_is_read(measured, judged):
+    written = replace(judge_paper("tiny", HERE), leaks=[("tiny", "toy", "told by the workflow")])
+    write_answer(written, HERE.answer("tiny"))
+    assert current_answer("tiny", HERE) == written
+    assert judged == []
+    assert not MINE.exists()
+
+
+def test_an_old_answer_of_the_workflow_is_left_as_it_is_and_another_is_kept(measured, judged):
+    from ldlrepro import cli
+
+    assert cli.main(["compare", "tiny"]) == 0
+    remove_a_record(measured)
+    measured.forget()
+    before = files_of_the_workflow()
+    judged.clear()
+    assert current_answer("tiny", HERE).unit(KEY) is None
+    assert judged == ["tiny"]
+    assert files_of_the_workflow() == before
+    assert MINE.is_file()
+    assert read_answer(HERE.answer("tiny")).unit(KEY) is not None
+
+
+def test_jobs_of_the_workflow_read_its_answer_and_people_get_that_of_now(measured, capsys):
+    from ldlrepro import cli
+
+    assert cli.main(["compare", "tiny"]) == 0
+    remove_a_record(measured)
+    for given, units in ((["--of-workflow"], 2), ([], 1)):
+        measured.forget()
+        capsys.readouterr()
+        assert cli.main(["tidy", "tiny", *given]) == 0
+        assert f"tiny: journals of {units} units thrown away" in capsys.readouterr().err
+
+
+def test_questions_of_programs_are_answered_from_the_kept_answer(measured, judged, capsys):
+    from ldlrepro import cli
+
+    for _ in range(2):
+        measured.forget()
+        assert cli.main(["verdicts", "tiny", "--json"]) == 0
+    first, second = capsys.readouterr().out.split("]\n")[:2]
+    assert json.loads(first + "]") == json.loads(second + "]")
+    assert judged == ["tiny"]
