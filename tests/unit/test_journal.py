@@ -9,8 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ldlrepro import cli
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.train import selection
 from ldlrepro.train import unit as unit_module
+from ldlrepro.train.journals import forget_journals
 from ldlrepro.train.records import OK, predictions_path, read_predictions, read_rows
 from ldlrepro.train.unit import UnitJob, run_unit
 
@@ -161,3 +164,55 @@ def test_a_chunk_leaves_the_folds_of_another_alone(ready, monkeypatch):
     other = interrupted(ready, monkeypatch, after=1, folds="0-1")
     run_unit(ready.job(folds="2-3"))
     assert origins(other) == ["journal", "computed"]
+
+
+# ---------------------------------------------------------------------- thrown away
+
+
+def half_file(job: UnitJob) -> Path:
+    """What a kill leaves of a record."""
+    path = job.record.parent / f".{job.record.name}.123.part"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return path
+
+
+def test_judging_throws_nothing_away_and_tidying_only_what_a_record_holds(ready, monkeypatch):
+    done = ready.job("train_mean")
+    run_unit(done)
+    begun = interrupted(ready, monkeypatch)
+    halves = {job: half_file(job) for job in (done, begun)}
+    assert cli.main(["compare", "tiny"]) == 0
+    assert (len(journals(done)), len(journals(begun))) == (4, 2)
+    before = {path: path.read_bytes() for path in done.record.parent.glob("folds_*")}
+    assert cli.main(["tidy", "tiny"]) == 0
+    assert not done.journal.exists()
+    assert not halves[done].exists()
+    assert {path: path.read_bytes() for path in done.record.parent.glob("folds_*")} == before
+    assert len(journals(begun)) == 2
+    assert halves[begun].exists()
+    assert origins(begun)[:2] == ["journal", "journal"]
+
+
+def test_a_unit_with_a_failed_fold_keeps_its_journal(ready, monkeypatch):
+    original = selection.run_fold
+
+    def run_fold(method, spec, X, D, fold, **options):
+        if fold.fold == 3:
+            raise ValueError("no")
+        return original(method, spec, X, D, fold, **options)
+
+    monkeypatch.setattr(unit_module.selection, "run_fold", run_fold)
+    job = ready.job()
+    run_unit(job)
+    assert cli.main(["tidy", "tiny"]) == 0
+    assert len(journals(job)) == 3
+
+
+def test_what_is_gone_already_is_no_error(ready):
+    job = ready.job()
+    run_unit(job)
+    complete = {("tiny", "toy", "near"): [job.record]}
+    for _ in range(2):
+        assert forget_journals(complete, Workspace()) == 1
+    assert not job.journal.exists()
