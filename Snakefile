@@ -59,6 +59,7 @@ rule all:
     default_target: True
     input:
         "results/gate/all.ok",
+        expand("results/tidy/{paper}.ok", paper=RUN["papers"]),
 
 
 # One target per paper: snakemake --cores 32 structrf
@@ -69,4 +70,5 @@ for paper in paper_ids():
             paper
         input:
             f"results/gate/{paper}.ok",
+            f"results/tidy/{paper}.ok",
         localrule: True

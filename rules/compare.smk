@@ -20,6 +20,9 @@ rule compare:
             labels={"paper": "{paper}"},
             caption="captions/verdicts.rst",
         ),
+        scores="results/compare/{paper}/scores.csv",
+        claims="results/compare/{paper}/claims.csv",
+        tables=directory("results/compare/{paper}/tables"),
         sums="results/compare/{paper}/SHA256SUMS",
     log:
         "logs/compare/{paper}.log",

@@ -36,7 +36,6 @@ rule gate:
         page="results/report/{paper}.html",
         answers=RULES.scope_answers,
         tracked=RULES.scope_tracked,
-        tidied=RULES.scope_tidied,
     output:
         touch("results/gate/{paper}.ok"),
     log:
@@ -46,4 +45,5 @@ rule gate:
     params:
         papers=RULES.scope,
     shell:
-        "ldlrepro gate {params.papers} --of-workflow --page {input.page} 2>&1 | tee {log}"
+        "ldlrepro gate {params.papers} --of-workflow --page {input.page}"
+        " --tracked {input.tracked} 2>&1 | tee {log}"

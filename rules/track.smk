@@ -7,8 +7,10 @@ rule track:
     input:
         answer="results/compare/{paper}/answer.json",
         verdicts="results/compare/{paper}/cells.csv",
+        scores="results/compare/{paper}/scores.csv",
+        claims="results/compare/{paper}/claims.csv",
+        tables="results/compare/{paper}/tables",
         units=RULES.paper_records,
-        predictions=RULES.paper_predictions,
         figures="results/figures/{paper}",
     output:
         counts="results/track/{paper}.json",

@@ -104,7 +104,7 @@ def test_the_tally_judges_measured_numbers_only():
 
 def test_csv_files_hold_every_digit(tmp_path):
     write_tables(page(), tmp_path)
-    for name in ("cells.csv", "table_1.csv"):
+    for name in ("cells.csv", "tables/table_1.csv"):
         with open(tmp_path / name, encoding="utf-8", newline="") as handle:
             (line,) = csv.DictReader(handle)
         assert line["printed"] == "0.110"
@@ -123,7 +123,7 @@ def test_each_printed_table_becomes_three_files(tmp_path):
 def test_markdown_shows_printed_measured_deviation_and_verdict(tmp_path):
     row = cell("worse", method="A|B*", note="a remark", n_folds=1)
     write_tables(page([row]), tmp_path)
-    text = (tmp_path / "table_1.md").read_text(encoding="utf-8")
+    text = (tmp_path / "tables/table_1.md").read_text(encoding="utf-8")
     assert (
         "| A\\|B\\* | KL ↓ | 0.110 ± 0.010 | 0.111 ± 0.014 (1 of 2 folds) | +1.1 % | ▼ worse [1] |"
         in text
@@ -133,7 +133,7 @@ def test_markdown_shows_printed_measured_deviation_and_verdict(tmp_path):
 
 def test_html_fragments_have_no_links_that_would_break(tmp_path):
     write_tables(page([cell(note="a remark")]), tmp_path)
-    text = (tmp_path / "table_1.html").read_text(encoding="utf-8")
+    text = (tmp_path / "tables/table_1.html").read_text(encoding="utf-8")
     assert "<a " not in text
     assert "a remark" in text
     assert "0.111" in text

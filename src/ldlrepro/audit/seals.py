@@ -70,7 +70,7 @@ def check_seals(papers: Iterable[str], results: Path, root: Path) -> Check:
             continue
         with check.of(str(sums), command):
             found = _problems(sums, Path())
-            for path in sorted(sums.parent.glob("*.*")):
+            for path in sorted(sums.parent.rglob("*.*")):
                 found.setdefault(path.as_posix(), "has no checksum")
             for name, problem in found.items():
                 check.judge(name, problem, f"rm {name}; {command}")

@@ -378,6 +378,7 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     )
     gate.add_argument("papers", nargs="+", help=IDS["paper"])
     gate.add_argument("--page", default="results/report/all.html", help=argparse.SUPPRESS)
+    gate.add_argument("--tracked", nargs="*", default=[], help=argparse.SUPPRESS)
     _add_of_workflow(gate)
 
 

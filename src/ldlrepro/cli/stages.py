@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldlrepro import config, plan
+from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.progress import say
 from ldlrepro.core.workspace import Workspace
@@ -167,11 +168,11 @@ def sync(args: argparse.Namespace) -> int:
         title = config.load_paper(paper)["title"]
         answer = _answer(paper, args)
         files = sorted(HERE.figures(paper).glob("*.svg"))
-        files += sorted(HERE.answer(paper).parent.glob("*.csv"))
+        files += sorted(HERE.answer(paper).parent.rglob("*.csv"))
         counts = tracking.sync(paper, title, answer.units, uri, files)
         say(f"{paper}: {asdict(counts)}")
         if args.out:
-            told = {"paper": paper, "units": len(answer.units)}
+            told = {"paper": paper, "units": len(answer.units), "content": counts.content}
             write_text(Path(args.out), json.dumps(told) + "\n")
     say(f"To look at the runs: {tracking.open_hint(uri)}")
     return 0
@@ -240,7 +241,13 @@ def gate(args: argparse.Namespace) -> int:
     from ldlrepro.judge.gate import pass_gate
 
     answers = [_answer(paper, args) for paper in args.papers]
-    return 0 if pass_gate(answers, Path(args.page), say) else 1
+    page = Path(args.page)
+    if args.of_workflow and not page.is_file():
+        raise UserError(f"{page}: no such file, but the workflow should have made it")
+    for path in args.tracked:
+        told = json.loads(Path(path).read_text(encoding="utf-8"))
+        say(f"{told['paper']}: {told['units']} units in MLflow")
+    return 0 if pass_gate(answers, page, say) else 1
 
 
 def export(args: argparse.Namespace) -> int:

@@ -159,7 +159,7 @@ def _dataset(crate: ROCrate, name: str) -> Any:
 def _tables(crate: ROCrate, paper: str, folder: Path) -> list[Any]:
     added = [
         _file(crate, path, path.as_posix(), exampleOfWork={"@id": "#tables"})
-        for path in sorted(folder.glob("*"))
+        for path in sorted(folder.rglob("*"))
         if path.is_file()
     ]
     if not added:

@@ -49,11 +49,14 @@ FILE_COLUMNS = {
 }
 """Column of the CSV files -> field of a verdict row."""
 
+TABLES = "tables"
+"""Folder of the printed tables, beside the files of all cells, claims and scores."""
 UNIT_COLUMNS = ("protocol", "dataset", "method", "source", "folds", "of_folds", "fit_s", "peak_mb")
 
 
 def write_tables(page: PaperPage, folder: Path) -> list[Path]:
     texts = table_texts(page)
+    (folder / TABLES).mkdir(parents=True, exist_ok=True)  # there may be no table
     for name, text in texts.items():
         write_text(folder / name, text)
     return [folder / name for name in texts]
@@ -69,9 +72,10 @@ def table_texts(page: PaperPage) -> dict[str, str]:
     }
     for grid in tables.grids:
         rows = [row for row in page.rows if row.table == grid.id]
-        texts[f"table_{grid.id}.csv"] = as_csv(rows)
-        texts[f"table_{grid.id}.md"] = as_markdown(page, grid, tables.notes)
-        texts[f"table_{grid.id}.html"] = render_table(page, grid, tables.notes)
+        name = f"{TABLES}/table_{grid.id}"
+        texts[f"{name}.csv"] = as_csv(rows)
+        texts[f"{name}.md"] = as_markdown(page, grid, tables.notes)
+        texts[f"{name}.html"] = render_table(page, grid, tables.notes)
     return texts
 
 

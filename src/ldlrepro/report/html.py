@@ -341,8 +341,7 @@ def _selection(per_fold: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def _file_link(path: Path, folder: Path) -> list[str]:
-    """[text, relative link]; no link where the file does not lie here."""
-    relative = os.path.relpath(path, folder)
-    if not path.exists():
+    """Return text and relative link; no link to what lies outside the run's folder."""
+    if not path.absolute().is_relative_to(Path.cwd()):
         return [path.name, ""]
-    return [path.name, quote(Path(relative).as_posix())]
+    return [path.name, quote(Path(os.path.relpath(path, folder)).as_posix())]

@@ -39,7 +39,7 @@ SORT_BY = ("kl", "mae")
 
 
 @dataclass(frozen=True)
-class RunPlan:
+class TrackedRun:
     """All that one run holds, known before MLflow is asked for anything."""
 
     key: str
@@ -69,12 +69,12 @@ def content_sha256(unit: UnitScores) -> str:
     return sha256(json.dumps(content, sort_keys=True, default=str).encode())
 
 
-def plan_unit(unit: UnitScores) -> RunPlan:
+def unit_run(unit: UnitScores) -> TrackedRun:
     spans = [_span_ms(row) for row in unit.rows]
     start = min((s for s, _ in spans if s), default=None)
     end = max((e for _, e in spans if e), default=None)
     identity = {"protocol": unit.protocol, "dataset": unit.dataset, "method": unit.method}
-    return RunPlan(
+    return TrackedRun(
         key="/".join(unit.key),
         content=content_sha256(unit),
         name=f"{unit.dataset} / {unit.method}",
@@ -89,11 +89,11 @@ def plan_unit(unit: UnitScores) -> RunPlan:
     )
 
 
-def plan_artifacts(paper: str, artifacts: Sequence[Path], plans: Sequence[RunPlan]) -> RunPlan:
+def artifacts_run(paper: str, artifacts: Sequence[Path], plans: Sequence[TrackedRun]) -> TrackedRun:
     """One more run that carries the tables and figures of the whole paper."""
     hashes = sorted(f"{path.name} {sha256(existing(path).read_bytes())}" for path in artifacts)
     end = max((plan.end_ms for plan in plans if plan.end_ms), default=None)
-    return RunPlan(
+    return TrackedRun(
         key=f"{paper}: tables and figures",
         content=sha256("\n".join([str(LAYOUT), *hashes]).encode()),
         name=f"{paper}: tables and figures",

@@ -21,14 +21,15 @@ from typing import Any
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.track.layout import (
-    RunPlan,
+    TrackedRun,
+    artifacts_run,
     curve_metrics,
     existing,
     first_view,
     is_unavailable,
-    plan_artifacts,
-    plan_unit,
     saved_views,
+    sha256,
+    unit_run,
 )
 from ldlrepro.track.store import (
     PATIENT_HTTP,
@@ -73,6 +74,8 @@ class SyncCounts:
     """Of the tracked units, those with a failed fold."""
     repaired: int = 0
     """Half-written or doubled runs that were put away."""
+    content: str = ""
+    """Digest of all that the runs hold."""
 
 
 def sync(
@@ -85,10 +88,11 @@ def sync(
 ) -> SyncCounts:
     """Bring the experiment of ``paper`` in line with the records; waits for a sync under way."""
     uri = checked_uri(tracking_uri)
-    plans = [plan_unit(unit) for unit in units if not is_unavailable(unit)]
+    plans = [unit_run(unit) for unit in units if not is_unavailable(unit)]
     counts = SyncCounts(not_run=len(units) - len(plans), failed=sum(p.failed for p in plans))
     if artifacts:
-        plans.append(plan_artifacts(paper, artifacts, plans))
+        plans.append(artifacts_run(paper, artifacts, plans))
+    counts.content = sha256("\n".join(sorted(run.content for run in plans)).encode())
     doubled = [key for key, times in Counter(plan.key for plan in plans).items() if times > 1]
     if doubled:
         raise ValueError(f"given twice: {', '.join(doubled)}")
@@ -125,11 +129,11 @@ def differences(
             if experiment is None:
                 return None
             found = _tracked_runs(client, experiment.experiment_id)
-            plans = [plan_unit(unit) for unit in units if not is_unavailable(unit)]
+            plans = [unit_run(unit) for unit in units if not is_unavailable(unit)]
             return {p.key: _difference(client, p, found.get(p.key, [])) for p in plans}
 
 
-def _difference(client: Any, plan: RunPlan, present: Sequence[Any]) -> str:
+def _difference(client: Any, plan: TrackedRun, present: Sequence[Any]) -> str:
     final = [run for run in present if run.info.status in FINAL_STATES]
     if len(final) != 1:
         return "not tracked" if not final else f"tracked {len(final)} times"
@@ -282,7 +286,7 @@ def serve(
 
 
 def _bring_in_line(
-    client: Any, experiment: str, plan: RunPlan, present: Sequence[Any], counts: SyncCounts
+    client: Any, experiment: str, plan: TrackedRun, present: Sequence[Any], counts: SyncCounts
 ) -> None:
     """Leave one accepted run that says what the record says, and put every other one away.
 
@@ -308,7 +312,7 @@ def _bring_in_line(
             client.delete_run(run.info.run_id)
 
 
-def _write(client: Any, experiment: str, plan: RunPlan) -> str:
+def _write(client: Any, experiment: str, plan: TrackedRun) -> str:
     from mlflow.entities import Metric, Param
 
     for path in plan.files:

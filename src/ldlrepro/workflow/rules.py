@@ -270,9 +270,6 @@ class Rules:
     def scope_tracked(self, wildcards: Any) -> list[str]:
         return [f"results/track/{paper}.json" for paper in self.scope(wildcards)]
 
-    def scope_tidied(self, wildcards: Any) -> list[str]:
-        return [f"results/tidy/{paper}.ok" for paper in self.scope(wildcards)]
-
     def scope_notebooks(self, wildcards: Any) -> list[str]:
         """The report of everything has the notebooks; that of one paper does not wait for them."""
         return self.notebook_pages() if wildcards.paper == "all" else []

@@ -1,0 +1,159 @@
+"""True edges: a job in an empty folder with its declared inputs gives the same bytes.
+
+Each input is needed, too: without it the job fails, or gives something else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ldlrepro.train.records import read_rows
+from tests.workflow.conftest import Project, copy_project
+
+RULES = (
+    "fetch",
+    "ready",
+    "folds",
+    "train",
+    "compare",
+    "tidy",
+    "figures",
+    "report",
+    "track",
+    "gate",
+)
+MEASURED = {"fit_s", "predict_s", "fit_cpu_s", "predict_cpu_s", "peak_mb", "overhead_s"}
+MEASURED |= {"started_at", "git_commit"}
+"""What a record says of the moment it was made."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job as a dry run lists it."""
+
+    rule: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    command: str
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory) -> Project:
+    """The tiny paper, run to its end."""
+    project = copy_project(tmp_path_factory.mktemp("hermetic") / "project")
+    project.edit("config/papers/tiny.yaml", "tables: {}", 'tables: {"1": {title: drawn faces}}')
+    printed = (project.root / "config/published/demo.csv").read_text(encoding="utf-8").splitlines()
+    faces = [line for line in printed if "drawn_faces" in line and "SA-BFGS" in line]
+    mine = [line.replace("demo,2,", "tiny,1,") for line in faces]
+    file = project.root / "config/published/tiny.csv"
+    file.write_text("\n".join([printed[0], *mine]) + "\n", encoding="utf-8")
+    project.snakemake("tiny")
+    return project
+
+
+@pytest.fixture(scope="module")
+def jobs(done) -> dict[str, Job]:
+    """One job of each rule, by its name."""
+    listed = done.snakemake("-n", "-p", "--forceall", "tiny")
+    pattern = re.compile(
+        r"rule (?P<rule>\w+):\n(?:\s+input: (?P<input>.*)\n)?\s+output: (?P<output>.*)\n"
+        r"(?:.*\n)*?Shell command: (?P<command>.*)"
+    )
+    found = {}
+    for match in pattern.finditer(listed):
+        inputs, outputs = (tuple((match[part] or "").split(", ")) for part in ("input", "output"))
+        found[match["rule"]] = Job(
+            match["rule"], tuple(filter(None, inputs)), outputs, match["command"]
+        )
+    return found
+
+
+def test_every_rule_of_the_chain_is_looked_at(jobs):
+    assert set(RULES) <= set(jobs)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_declared_inputs_are_enough(done, jobs, rule, tmp_path):
+    job = jobs[rule]
+    assert run(job, done, tmp_path) == 0, (tmp_path / "output").read_text()
+    for name in job.outputs:
+        assert content(tmp_path / name) == content(done.root / name), name
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_declared_input_is_needed(done, jobs, rule, tmp_path):
+    job = jobs[rule]
+    for number, left_out in enumerate(one_of_each_kind(job.inputs)):
+        place = tmp_path / str(number)
+        status = run(job, done, place, left_out)
+        same = status == 0 and all(
+            content(place / name) == content(done.root / name) for name in job.outputs
+        )
+        assert not same, f"{rule} gives the same without {left_out}"
+
+
+def one_of_each_kind(inputs: tuple[str, ...]) -> list[str]:
+    """Return the first input in each folder of the workspace with each ending."""
+    kinds = {}
+    for name in inputs:
+        if not os.path.isabs(name):  # configuration and the maintainers' records stay
+            kinds.setdefault((Path(name).parts[:2], "".join(Path(name).suffixes)), name)
+    return list(kinds.values())
+
+
+def run(job: Job, done: Project, place: Path, left_out: str = "") -> int:
+    """Run a job in a folder that holds its inputs alone; configuration and packages stay."""
+    place.mkdir(parents=True, exist_ok=True)
+    for name in job.inputs:
+        if name != left_out and not os.path.isabs(name):
+            bring(done.root / name, place / name)
+    for name in (*job.outputs, re.search(r"(\S+\.log)", job.command)[1]):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+    command = job.command.replace(f"sqlite:///{done.root}", f"sqlite:///{place}")
+    if job.rule in ("gate", "tidy"):  # whose output Snakemake touches
+        command = f"({command}) && touch {shlex.quote(job.outputs[0])}"
+    with open(place / "output", "w") as output:
+        return subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            cwd=place,
+            env=done.environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        ).returncode
+
+
+def bring(source: Path, target: Path) -> None:
+    """Copy an input; what was fetched comes along with the list of it, which has the checksums."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.name == "fetch.json":
+        shutil.copytree(source.parent, target.parent, dirs_exist_ok=True)
+    elif source.is_dir():
+        shutil.copytree(source, target)
+    else:
+        shutil.copyfile(source, target)
+
+
+def content(path: Path) -> object:
+    """Return what a file says, without the moment it was made."""
+    if path.is_dir():
+        return {p.name: content(p) for p in sorted(path.iterdir()) if p.name[0] != "."}
+    if not path.is_file():
+        return None
+    if path.suffix == ".parquet":
+        rows = [vars(row).items() for row in read_rows(path)]
+        return [{name: value for name, value in row if name not in MEASURED} for row in rows]
+    if path.suffix == ".html":
+        return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "", path.read_text(encoding="utf-8"))
+    if path.name == "fetch.json":
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return {name: value for name, value in told.items() if not name.endswith("_at")}
+    return path.read_bytes()
