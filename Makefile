@@ -60,6 +60,7 @@ demo: setup
 	@$(RUN) snakemake demo --cores $(CORES) --configfile config/demo.yaml
 	@echo
 	@echo "Report      results/report/demo.html   (open it in a browser)"
+	@echo "All papers  . $(VENV)/bin/activate && ldlrepro report   (writes results/report/all.html)"
 	@echo "MLflow      . $(VENV)/bin/activate && ldlrepro ui"
 	@echo "Next        . $(VENV)/bin/activate && snakemake --cores all mslp   (real data, one paper)"
 

@@ -22,7 +22,8 @@ from ldlrepro.doctor import config_docs
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG_PAGE = ROOT / "config" / "README.md"
-PAGES = [ROOT / "README.md", CONFIG_PAGE, *sorted((ROOT / "docs").rglob("*.md"))]
+TOP = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [*TOP, CONFIG_PAGE, *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXTRA = re.compile(r"# (\S+), under extra:\n(.*)", re.DOTALL)
 
@@ -245,7 +246,7 @@ def test_the_faq_names_the_unit_of_its_cell():
         if {name: printed.row[name] for name in names} == wanted
     )
     assert unit is not None
-    assert f"`ldlrepro run {unit.protocol} {unit.dataset} {unit.method} --fresh`" in text
+    assert f"`ldlrepro run {unit.protocol} {unit.dataset} {unit.method} --inputs --fresh`" in text
 
 
 # ---------------------------------------------------------------------- examples
@@ -313,7 +314,7 @@ def test_adding_a_method_works_as_told(project):
     assert "Nothing to be done" in project.run(*shlex.split(demo))
     report = (project.root / "results/report/demo.html").read_text()
     assert '["my_method","Ridge on products","",true]' in report  # in the leaderboard
-    assert "Ridge on products" in (project.root / "results/compare/demo/table_2.md").read_text()
+    assert "Ridge on products" in (project.root / "results/compare/demo/tables/table_2.md").read_text()
     assert "my_method@firm" in (project.root / "results/compare/demo/scores.csv").read_text()
     assert "Ridge on products" in (project.root / "results/figures/demo/methods.svg").read_text()
     source = (project.root / "../mine/my_method.py").resolve()
