@@ -23,17 +23,9 @@ class LDLEstimator:
     """Base of all estimators.
 
     A subclass is a dataclass: its fields are its parameters, so that they are written once and
-    ``__init__`` only stores them. It writes ``_fit`` and ``_predict``::
-
-        @dataclass(eq=False, repr=False)
-        class Nearest(LDLEstimator):
-            n_neighbors: int = 5
-
-            def _fit(self, X, D): ...
-            def _predict(self, X): ...
-
-    ``_fit(X, D)`` sees checked float64 arrays (X may be CSR if ``accepts_sparse``);
-    ``_predict(X)`` returns non-negative scores, which are made into distributions here.
+    ``__init__`` only stores them. It writes ``_fit(X, D)``, which sees checked float64 arrays (X
+    may be CSR if ``accepts_sparse``) and sets attributes that end in ``_``, and ``_predict(X)``,
+    which returns non-negative scores; they are made into distributions here.
 
     Attributes
     ----------
@@ -44,7 +36,27 @@ class LDLEstimator:
     n_labels_ : int
         Number of labels.
     renormalised_ : int
-        Rows of D whose sum was mended.
+        Number of rows of D whose sum was mended.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from ldl import LDLEstimator
+    >>> @dataclass(eq=False, repr=False)
+    ... class Shrunk(LDLEstimator):
+    ...     share: float = 0.5
+    ...
+    ...     def _fit(self, X, D):
+    ...         self.mean_ = D.mean(axis=0)
+    ...
+    ...     def _predict(self, X):
+    ...         even = np.full(self.n_labels_, 1 / self.n_labels_)
+    ...         mixed = (1 - self.share) * self.mean_ + self.share * even
+    ...         return np.tile(mixed, (len(X), 1))
+    >>> X, D = np.zeros((4, 1)), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> Shrunk(share=0.0).fit(X, D).predict(X[:1])
+    array([[0.75, 0.25]])
     """
 
     accepts_sparse = False
