@@ -157,10 +157,11 @@ class LDLEstimator:
             )
         X = self._checked(X)
         D_true = _numbers(D_true, "D_true", "label degrees", copy=False)
-        if D_true.shape != (X.shape[0], self.n_labels_):
-            raise ValueError(
-                f"D_true has shape {D_true.shape}, expected {(X.shape[0], self.n_labels_)}"
-            )
+        wanted = (X.shape[0], self.n_labels_)
+        if D_true.shape != wanted:
+            raise ValueError(f"D_true has shape {D_true.shape}, expected {wanted}")
+        if not np.isfinite(D_true).all():
+            raise ValueError("D_true contains NaN or infinity")
         return X, D_true
 
     def _demand_fitted(self) -> None:
@@ -279,6 +280,8 @@ def check_distributions(D: Any, rows: int) -> tuple[np.ndarray, int]:
     """
     if D is None:
         raise ValueError("D is None: fit requires y to be passed, but the target y is None")
+    if hasattr(D, "tocsr"):
+        raise TypeError("D must be dense, got a sparse matrix; write D.toarray()")
     D = _numbers(D, "D", "label degrees")
     if D.ndim != 2 or D.shape[1] < 2:
         raise ValueError(f"D must have shape (rows, labels >= 2), got {D.shape}")
@@ -307,6 +310,8 @@ def check_features(X: Any, accepts_sparse: bool) -> Any:
     ValueError
         If X is no table of finite numbers.
     """
+    if X is None:
+        raise ValueError("X is None, but a table of features is needed")
     if hasattr(X, "tocsr"):
         _refuse_complex(X, "X")
         X = X.tocsr().astype(np.float64, copy=False) if accepts_sparse else X.toarray()
