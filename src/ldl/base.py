@@ -23,17 +23,9 @@ class LDLEstimator:
     """Base of all estimators.
 
     A subclass is a dataclass: its fields are its parameters, so that they are written once and
-    ``__init__`` only stores them. It writes ``_fit`` and ``_predict``::
-
-        @dataclass(eq=False, repr=False)
-        class Nearest(LDLEstimator):
-            n_neighbors: int = 5
-
-            def _fit(self, X, D): ...
-            def _predict(self, X): ...
-
-    ``_fit(X, D)`` sees checked float64 arrays (X may be CSR if ``accepts_sparse``);
-    ``_predict(X)`` returns non-negative scores, which are made into distributions here.
+    ``__init__`` only stores them. It writes ``_fit(X, D)``, which sees checked float64 arrays (X
+    may be CSR if ``accepts_sparse``) and sets attributes that end in ``_``, and ``_predict(X)``,
+    which returns non-negative scores; they are made into distributions here.
 
     Attributes
     ----------
@@ -44,7 +36,27 @@ class LDLEstimator:
     n_labels_ : int
         Number of labels.
     renormalised_ : int
-        Rows of D whose sum was mended.
+        Number of rows of D whose sum was mended.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from ldl import LDLEstimator
+    >>> @dataclass(eq=False, repr=False)
+    ... class Shrunk(LDLEstimator):
+    ...     share: float = 0.5
+    ...
+    ...     def _fit(self, X, D):
+    ...         self.mean_ = D.mean(axis=0)
+    ...
+    ...     def _predict(self, X):
+    ...         even = np.full(self.n_labels_, 1 / self.n_labels_)
+    ...         mixed = (1 - self.share) * self.mean_ + self.share * even
+    ...         return np.tile(mixed, (len(X), 1))
+    >>> X, D = np.zeros((4, 1)), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> Shrunk(share=0.0).fit(X, D).predict(X[:1])
+    array([[0.75, 0.25]])
     """
 
     accepts_sparse = False
@@ -145,10 +157,11 @@ class LDLEstimator:
             )
         X = self._checked(X)
         D_true = _numbers(D_true, "D_true", "label degrees", copy=False)
-        if D_true.shape != (X.shape[0], self.n_labels_):
-            raise ValueError(
-                f"D_true has shape {D_true.shape}, expected {(X.shape[0], self.n_labels_)}"
-            )
+        wanted = (X.shape[0], self.n_labels_)
+        if D_true.shape != wanted:
+            raise ValueError(f"D_true has shape {D_true.shape}, expected {wanted}")
+        if not np.isfinite(D_true).all():
+            raise ValueError("D_true contains NaN or infinity")
         return X, D_true
 
     def _demand_fitted(self) -> None:
@@ -267,6 +280,8 @@ def check_distributions(D: Any, rows: int) -> tuple[np.ndarray, int]:
     """
     if D is None:
         raise ValueError("D is None: fit requires y to be passed, but the target y is None")
+    if hasattr(D, "tocsr"):
+        raise TypeError("D must be dense, got a sparse matrix; write D.toarray()")
     D = _numbers(D, "D", "label degrees")
     if D.ndim != 2 or D.shape[1] < 2:
         raise ValueError(f"D must have shape (rows, labels >= 2), got {D.shape}")
@@ -295,6 +310,8 @@ def check_features(X: Any, accepts_sparse: bool) -> Any:
     ValueError
         If X is no table of finite numbers.
     """
+    if X is None:
+        raise ValueError("X is None, but a table of features is needed")
     if hasattr(X, "tocsr"):
         _refuse_complex(X, "X")
         X = X.tocsr().astype(np.float64, copy=False) if accepts_sparse else X.toarray()

@@ -1,8 +1,12 @@
 """The rules that every estimator keeps, whatever it computes.
 
-The test suite holds all methods of the registry against them, ``ldlrepro check`` a method of the
-user's own. A rule gets a trial, which makes estimators and their data, and raises AssertionError
-with what is wrong in words.
+A rule is given a trial, which makes estimators and their data, and raises AssertionError with what
+is wrong in words. ``RULES`` lists them all; ``broken_rules`` tries an estimator of one's own:
+
+>>> from ldl import AAKNN
+>>> from ldl.checks import broken_rules
+>>> broken_rules(AAKNN)
+{}
 """
 
 from __future__ import annotations
@@ -21,7 +25,33 @@ Build = Callable[..., LDLEstimator]
 
 
 def sample(seed: int = 0, n: int = 48, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Non-negative features and labels that depend on them."""
+    """Draw non-negative features, and label distributions that depend on them.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Seed of the draw.
+    n : int, default=48
+        Number of rows.
+    q : int, default=6
+        Number of features.
+    c : int, default=4
+        Number of labels.
+
+    Returns
+    -------
+    X : ndarray of shape (n, q)
+        Features.
+    D : ndarray of shape (n, c)
+        Label distributions.
+
+    Examples
+    --------
+    >>> from ldl.checks import sample
+    >>> X, D = sample(n=10)
+    >>> X.shape, D.shape
+    ((10, 6), (10, 4))
+    """
     generator = np.random.default_rng(seed)
     X = generator.gamma(2.0, size=(n, q))
     scores = np.log1p(X) @ generator.normal(size=(q, c)) + 0.3 * generator.normal(size=(n, c))
@@ -31,33 +61,98 @@ def sample(seed: int = 0, n: int = 48, q: int = 6, c: int = 4) -> tuple[np.ndarr
 
 @dataclass(frozen=True)
 class Trial:
-    """What a rule tries a method with."""
+    """Everything that a rule needs to try an estimator.
+
+    Parameters
+    ----------
+    build : callable
+        ``build(**parameters)`` makes an estimator that is not fitted; a class will do.
+    given : callable, default=lambda
+        Makes of a table of features what the estimator takes, such as images; as a rule nothing
+        is changed.
+    tolerance : float, default=1e-12
+        Most by which the degrees of a row may differ when it is predicted alone.
+    """
 
     build: Build
-    """``build(**parameters)`` makes an estimator that is not fitted."""
     given: Callable[[np.ndarray], np.ndarray] = lambda X: X
-    """From features to what the method is given, such as images."""
     tolerance: float = 1e-12
-    """Of the degrees of a row that is predicted alone."""
 
     def sample(self, *seed: int, **shape: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw what the estimator takes, and labels; arguments are those of ``sample``."""
         X, D = sample(*seed, **shape)
         return self.given(X), D
 
 
 @dataclass(frozen=True)
 class Rule:
+    """One thing that an estimator does.
+
+    Parameters
+    ----------
+    id : str
+        Short name.
+    text : str
+        Continues the sentence "The estimator ...".
+    check : callable
+        Called with a ``Trial``; raises AssertionError with what is wrong.
+    must : bool, default=True
+        False for what is worth knowing and allowed.
+    predicts : bool, default=True
+        True if it calls ``predict(X)``, which estimators that ask for the true labels refuse.
+    """
+
     id: str
     text: str
-    """What a method that keeps it does."""
     check: Callable[[Trial], None]
     must: bool = True
-    """Or else worth knowing, and allowed."""
     predicts: bool = True
-    """Whether it calls ``predict``, which a control that is given the true labels has not."""
 
 
 RULES: list[Rule] = []
+"""All rules, filled below."""
+
+
+def broken_rules(build: Build, must: bool = True) -> dict[str, str]:
+    """Return what is wrong with an estimator, rule by rule.
+
+    Parameters
+    ----------
+    build : callable
+        ``build(**parameters)`` makes an estimator that is not fitted; a class will do.
+    must : bool, default=True
+        False for the rules that may be broken as well: the estimator gives the same from sparse
+        features, and does not depend on the order of the labels.
+
+    Returns
+    -------
+    dict of str to str
+        The ``id`` of each broken rule, and what is wrong in words; empty if nothing is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import LDLEstimator
+    >>> from ldl.checks import broken_rules
+    >>> class Noise(LDLEstimator):
+    ...     def _fit(self, X, D):
+    ...         pass
+    ...
+    ...     def _predict(self, X):
+    ...         return np.random.default_rng().random((len(X), self.n_labels_))
+    >>> "same_bits" in broken_rules(Noise)
+    True
+    """
+    trial = Trial(build)
+    found = {}
+    for rule in RULES:
+        if rule.must or not must:
+            try:
+                rule.check(trial)
+            except Exception as error:
+                kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
+                found[rule.id] = f"{kind}{error}"
+    return found
 
 
 def _rule(id: str, text: str, *, must: bool = True, predicts: bool = True) -> Callable[..., Any]:
@@ -227,7 +322,7 @@ def _keeps_copies(trial: Trial) -> None:
 def _width(trial: Trial) -> None:
     X, D = trial.sample()
     model = trial.build().fit(X, D)
-    _demand_refusal(lambda: model.predict(X[:, :5]), ValueError, "features as input")
+    _demand_refusal(lambda: model.predict(X[:, :5]), ValueError, "fit saw")
 
 
 @_rule("not_fitted", "says so when it is not fitted")
@@ -340,7 +435,24 @@ def _diagnostics(trial: Trial) -> None:
 
 
 def grid_rule(grid: Mapping[str, Sequence[Any]]) -> Rule:
-    """That every candidate of a method's grid can be fitted."""
+    """Make the rule that an estimator takes every candidate of a grid.
+
+    Parameters
+    ----------
+    grid : dict of str to list
+        Candidates of each parameter, as for a grid search.
+
+    Returns
+    -------
+    Rule
+        The rule, which fits every candidate of one parameter after the other.
+
+    Examples
+    --------
+    >>> from ldl import AAKNN
+    >>> from ldl.checks import Trial, grid_rule
+    >>> grid_rule({"n_neighbors": [1, 5]}).check(Trial(AAKNN))
+    """
 
     def check(trial: Trial) -> None:
         X, D = trial.sample()

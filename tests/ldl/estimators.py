@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import ldl
 from ldl.base import LDLEstimator
 
@@ -58,3 +60,10 @@ CHEAP |= dict.fromkeys(("DeepDRF", "DeepLDLF"), IMAGE | FOREST)
 
 def cheap(name: str, **parameters: Any) -> LDLEstimator:
     return getattr(ldl, name)(**{**CHEAP.get(name, {}), **parameters})
+
+
+def images(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Drawn images of 8 by 8 pixels, and labels."""
+    generator = np.random.default_rng(0)
+    X = generator.integers(0, 256, size=(rows, 8, 8, 3), dtype=np.uint8)
+    return X, generator.dirichlet(np.ones(3), size=rows)

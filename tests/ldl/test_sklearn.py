@@ -31,7 +31,7 @@ from ldl.base import LDLEstimator
 from ldl.checks import sample
 from ldl.metrics import BETTER, scorer
 from tests.ldl.adapters import adapted
-from tests.ldl.estimators import IMAGES, NAMES, TABLES, TOLD, cheap
+from tests.ldl.estimators import IMAGES, NAMES, TABLES, TOLD, cheap, images
 
 needs_torch = pytest.mark.skipif(not find_spec("torch"), reason="torch is not installed")
 
@@ -110,12 +110,6 @@ def test_check_of_scikit_learn_that_fits_nothing(name, check):
 COMPETITORS = [name for name in TABLES if name not in TOLD]
 table = pytest.mark.parametrize("name", TABLES)
 competitor = pytest.mark.parametrize("name", COMPETITORS)
-
-
-def images(rows: int) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(0)
-    X = generator.integers(0, 256, size=(rows, 8, 8, 3), dtype=np.uint8)
-    return X, generator.dirichlet(np.ones(3), size=rows)
 
 
 def distributions(P: np.ndarray) -> bool:

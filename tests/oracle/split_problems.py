@@ -17,12 +17,12 @@ def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.nda
 
 
 def two_classes(labels: np.ndarray) -> np.ndarray:
-    """Distributions whose two clusters are the labels."""
+    """Make distributions whose two clusters are the labels."""
     return np.eye(2)[labels]
 
 
 def larger_node(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """More features than are walked side by side, with ties, and up to 400 rows."""
+    """Draw up to 400 rows, with ties, and more features than are walked side by side."""
     generator = np.random.default_rng(seed)
     n, q = int(generator.integers(30, 400)), int(generator.integers(1, 12))
     X = generator.normal(size=(n, q))

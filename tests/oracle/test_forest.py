@@ -16,13 +16,13 @@ def problem(seed: int = 0, n: int = 120, q: int = 5, c: int = 4) -> tuple[np.nda
 
 
 def exact_degrees(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Degrees in sixteenths: their sums are exact, so that rounding decides no split."""
+    """Draw degrees in sixteenths, whose sums are exact, so that rounding decides no split."""
     generator = np.random.default_rng(seed)
     return generator.normal(size=(120, 5)), generator.multinomial(16, [0.25] * 4, size=120) / 16
 
 
 def same_trees(kind: type, **changes: object):
-    """scikit-learn's forest with our settings and the seed that ours passes on for 3."""
+    """Make scikit-learn's forest with our settings and the seed that ours passes on for 3."""
     settings = {
         "n_estimators": 8,
         "max_depth": 20,
@@ -35,7 +35,7 @@ def same_trees(kind: type, **changes: object):
 
 
 def one_leaf(**parameters: object) -> RFClassReading:
-    """Trees of depth 0 on all rows: the prediction is what the root counts."""
+    """Make a tree of depth 0, which predicts the counts of its root."""
     return RFClassReading(trees=1, max_depth=1, min_split=10**6, random_state=0, **parameters)
 
 

@@ -40,7 +40,7 @@ def settings(**changes) -> Settings:
 
 
 def by_hand(X, D, X_new, fold_of, pairs):
-    """One layer: held-out outputs of training rows, mean outputs of new ones."""
+    """Fit one layer; return held-out outputs of training rows, and mean outputs of new rows."""
     inside, new = [], []
     for folds, make in pairs:
         held = np.zeros_like(D)

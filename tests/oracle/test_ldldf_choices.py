@@ -105,7 +105,7 @@ def test_divergence_takes_the_prediction_first_or_the_truth():
 
 
 def followed(rule: StopRule, values: list[float]) -> tuple[int, int]:
-    """Layers built and the best of them."""
+    """Return the number of layers built, and the best of them."""
     for value in values:
         if rule.stops_after(value):
             break

@@ -14,7 +14,7 @@ KINDS = pytest.mark.parametrize("kind", [DIAGONAL, EXACT_PAIR, SMO_PAIR])
 
 
 def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Half of the features have many values, a quarter few, the others two or one."""
+    """Draw features of which half have many values, a quarter few, and the others two or one."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n, q))
     D = np.exp(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
@@ -49,7 +49,7 @@ def drawn_statistics(kind: int, seed: int = 1, n: int = 150, c: int = 4) -> np.n
 
 
 def node_score(stats: np.ndarray, rules: Rules) -> float:
-    """Twice the second-order gain of a node, from its rows."""
+    """Return twice the second-order gain of a node, from its rows."""
     return pair_gains(stats, rules).max()
 
 
@@ -67,7 +67,7 @@ def pair_gains(stats: np.ndarray, rules: Rules) -> np.ndarray:
 
 
 def best_cut(X: np.ndarray, stats: np.ndarray, rules: Rules) -> tuple[float, int, float]:
-    """Gain, feature and lower value of the best split, trying every value of every feature."""
+    """Try every value of every feature; return gain, feature and lower value of the best split."""
     best = (1e-9, -1, 0.0)
     for f in range(X.shape[1]):
         for value in np.unique(X[:, f])[:-1]:
@@ -82,7 +82,7 @@ def best_cut(X: np.ndarray, stats: np.ndarray, rules: Rules) -> tuple[float, int
 
 
 def grow_slowly(X: np.ndarray, stats: np.ndarray, rules: Rules) -> list[np.ndarray]:
-    """Rows of each leaf, splitting the leaf with the greatest gain first."""
+    """Split the leaf with the greatest gain first, and return the rows of each leaf."""
     leaves = [np.arange(len(X))]
     cuts = [best_cut(X, stats, rules)]
     while len(leaves) < rules.max_leaves:
@@ -280,7 +280,7 @@ def test_training_divergence_never_rises_with_small_steps(kind):
 
 
 def binary_logitboost(X: np.ndarray, d: np.ndarray, rounds: int, rate: float, rules: Rules):
-    """Friedman's two-class LogitBoost with soft targets: F grows by half a tree of (y - p) / w."""
+    """Fit Friedman's LogitBoost of two classes with soft targets: F grows by half a tree."""
     F = np.zeros(len(X))
     for _ in range(rounds):
         p = 1 / (1 + np.exp(-2 * F))

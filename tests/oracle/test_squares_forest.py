@@ -1,4 +1,4 @@
-"""Our growth of boosted trees against xgboost: the same bits on whatever has nothing missing."""
+"""Our growth of boosted trees against xgboost: the same bits where nothing is missing."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def assert_same_bits(asked: Settings, X, D, X_new) -> None:
 
 
 def problem(seed: int, n: int = 300, q: int = 12, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Columns with many values, with few, with two and with one; degrees of many sizes."""
+    """Draw columns with many values, with few, with two and with one, and degrees of many sizes."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n, q))
     X[:, 1::4] = np.round(2 * X[:, 1::4])
@@ -72,7 +72,7 @@ def test_trees_of_every_depth_have_the_bits_of_xgboost(seed, depth):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_so_do_splits_that_improve_little_on_much(seed):
+def test_splits_that_improve_little_on_much_have_the_bits_of_xgboost(seed):
     """Degrees far from where boosting starts, so that the rounding of large gains matters."""
     X, D = problem(seed, n=1500, q=60, c=6)
     D = (D + 5.0) / (D + 5.0).sum(axis=1, keepdims=True)
@@ -93,40 +93,40 @@ def test_so_do_splits_that_improve_little_on_much(seed):
     ],
     ids=str,
 )
-def test_so_do_other_settings(changes):
+def test_other_settings_give_the_bits_of_xgboost(changes):
     X, D = problem(10)
     assert_same_bits(settings(**changes), X[:200], D[:200], X[200:])
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, FEW_ROWS, FEW_ROWS + 1, 2 * FEW_ROWS + 1, 40])
-def test_so_do_few_rows(n):
+def test_few_rows_give_the_bits_of_xgboost(n):
     X, D = problem(20)
     assert_same_bits(settings(trees=30), X[:n], D[:n], X)
 
 
-def test_so_do_more_slots_than_sixteen_bits_count():
+def test_more_slots_than_sixteen_bits_count_give_the_bits_of_xgboost():
     X, D = problem(30, n=260, q=270)
     assert_same_bits(settings(max_bin=256, trees=2), X, D, X[::3])
 
 
-def test_so_does_a_single_label_and_a_single_feature():
+def test_a_single_label_and_feature_give_the_bits_of_xgboost():
     X, D = problem(40)
     assert_same_bits(settings(), X[:, :1], D[:, :1], X[:50, :1])
 
 
-def test_so_do_labels_that_are_mostly_zero():
+def test_labels_that_are_mostly_zero_give_the_bits_of_xgboost():
     X, D = problem(50)
     D = np.where(D > 0.3, D, 0.0)
     assert_same_bits(settings(trees=60), X[:200], D[:200], X[200:])
 
 
-def test_so_do_rows_that_are_there_twice():
+def test_rows_that_are_there_twice_give_the_bits_of_xgboost():
     X, D = problem(60)
     X, D = np.vstack([X[:80], X[:40]]), np.vstack([D[:80], D[100:140]])
     assert_same_bits(settings(trees=30), X, D, X)
 
 
-def test_so_do_features_of_a_cascade_in_real_data(real_data):
+def test_features_of_a_cascade_in_real_data_give_the_bits_of_xgboost(real_data):
     data = real_data("sjaffe")
     X = np.hstack([data.X, np.sqrt(data.D[:, ::-1]), data.D**2])
     assert_same_bits(settings(trees=60, depth=12), X[:150], data.D[:150], X[150:])
@@ -142,7 +142,7 @@ def test_so_do_features_of_a_cascade_in_real_data(real_data):
     ],
     ids=str,
 )
-def test_whatever_we_do_not_grow_is_left_to_xgboost(changes, sparse):
+def test_trees_that_we_do_not_grow_are_left_to_xgboost(changes, sparse):
     X, D = problem(70)
     model = Boosted(settings(**changes), 0).fit(csr_matrix(X) if sparse else X, D)
     assert isinstance(model._answer.__self__, xgboost.Booster)

@@ -40,7 +40,7 @@ def assert_same_tree(tree, expected: dict, number: int = 0) -> None:
 
 
 def node_with_ties(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """A few continuous, coarse, two-valued and constant columns, and labels with both classes."""
+    """Draw continuous, coarse, two-valued and constant columns, and labels with both classes."""
     generator = np.random.default_rng(seed)
     n = int(generator.integers(2, 60))
     columns = [
@@ -61,7 +61,7 @@ def information(labels: np.ndarray) -> float:
 
 
 def brute_force(X: np.ndarray, labels: np.ndarray) -> float:
-    """The greatest gain over all midpoints, each counted from scratch."""
+    """Return the greatest gain over all midpoints, each counted from scratch."""
     greatest = 0.0
     for x in X.T:
         for low, high in pairwise(np.unique(x)):

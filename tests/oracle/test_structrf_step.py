@@ -46,7 +46,7 @@ def test_smooth_gain_is_found_nearly_whole():
 
 
 def test_search_of_the_papers_size_evaluates_about_what_the_paper_counts():
-    """The paper: 447 of 360000 on 10000 rows of 36 features."""
+    """The paper counts 447 of 360000 on 10000 rows of 36 features."""
     generator = np.random.default_rng(0)
     X = generator.normal(size=(10000, 36))
     labels = (0.3 * X[:, 3] + generator.normal(size=10000) > 0).astype(int)
@@ -86,7 +86,7 @@ def test_one_search_clusters_distributions_and_refuses_a_single_cluster():
     ("ratio", "length"), [(1.0, 4), (0.5, 125), (0.0, 245)], ids=["best", "half", "nothing"]
 )
 def test_step_by_hand(ratio, length):
-    """1000 rows: 250 / (1 + e^4), 250 / 2 and 250 / (1 + e^-4)."""
+    """With 1000 rows: 250 / (1 + e^4), 250 / 2 and 250 / (1 + e^-4)."""
     assert twin.AdaptiveStep().length(ratio, 1000) == length
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldl import checks as contract
+from ldl import checks
 from ldl.base import LDLEstimator
 from ldlrepro import config, models
 
@@ -60,9 +60,7 @@ def build(name: str, **parameters: Any) -> LDLEstimator:
 
 
 OURS = [
-    name
-    for name in config.method_ids()
-    if config.load_method(name)["class"].startswith("ldlrepro.")
+    name for name in config.method_ids() if config.load_method(name)["class"].startswith("ldl.")
 ]
 IMAGES = {name for name in OURS if config.load_method(name).get("needs", {}).get("images")}
 METHODS = distinct(OURS)
@@ -144,18 +142,18 @@ def given_to(name: str, X: np.ndarray) -> np.ndarray:
     return np.stack([np.resize(row, (8, 8, 3)) for row in levels])
 
 
-def trial_of(name: str, **fixed: Any) -> contract.Trial:
+def trial_of(name: str, **fixed: Any) -> checks.Trial:
     def make(**parameters: Any) -> LDLEstimator:
         return build(name, **{**fixed, **parameters})
 
     if name not in IMAGES:
-        return contract.Trial(make)
+        return checks.Trial(make)
     # Networks compute in single precision, and sum in another order for one image.
-    return contract.Trial(make, lambda X: given_to(name, X), tolerance=1e-6)
+    return checks.Trial(make, lambda X: given_to(name, X), tolerance=1e-6)
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("rule", contract.RULES, ids=lambda rule: rule.id)
+@pytest.mark.parametrize("rule", checks.RULES, ids=lambda rule: rule.id)
 def test_every_method_keeps_every_rule(name, rule):
     if rule.predicts and name in NEEDS_TRUE_LABELS:
         pytest.skip(NEEDS_TRUE_LABELS[name])
@@ -170,13 +168,13 @@ def test_every_method_keeps_every_rule(name, rule):
 
 @pytest.mark.parametrize("name", [name for name in OURS if name not in METHODS])
 def test_parameters_of_the_other_variants_are_stored_too(name):
-    (rule,) = (rule for rule in contract.RULES if rule.id == "parameters")
+    (rule,) = (rule for rule in checks.RULES if rule.id == "parameters")
     rule.check(trial_of(name))
 
 
 @pytest.mark.parametrize("name", [m for m in METHODS if config.load_method(m).get("grid")])
 def test_every_candidate_of_the_grid_is_accepted(name):
-    contract.grid_rule(config.load_method(name)["grid"]).check(trial_of(name))
+    checks.grid_rule(config.load_method(name)["grid"]).check(trial_of(name))
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name in IMAGES])
@@ -291,15 +289,7 @@ class NeedsManyRows(Good):
 
 
 def broken_rules(kind: type[LDLEstimator], *, must: bool = True) -> dict[str, str]:
-    """Rule -> what is wrong, as a person reads it."""
-    found = {}
-    for rule in contract.RULES:
-        try:
-            rule.check(contract.Trial(lambda **given: kind(**{"random_state": 7, **given})))
-        except Exception as error:
-            if rule.must or not must:
-                found[rule.id] = f"{type(error).__name__}: {error}"
-    return found
+    return checks.broken_rules(lambda **given: kind(**{"random_state": 7, **given}), must)
 
 
 def test_a_method_that_keeps_all_rules_is_not_accused():

@@ -1,5 +1,7 @@
 """The ten measures: values known by hand, relations that always hold, zeros, refusals."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -160,6 +162,71 @@ def test_unknown_convention_names_the_nearest():
 def test_what_is_no_distribution_is_refused_by_name(D, P, message):
     with pytest.raises(ValueError, match=message):
         metrics.evaluate(D, P)
+
+
+@pytest.mark.parametrize("name", metrics.BETTER)
+def test_each_measure_has_a_function(name):
+    D, P = random_rows(5, 9, 4), random_rows(6, 9, 4)
+    assert getattr(metrics, name)(D, P) == metrics.evaluate(D, P)[name]
+
+
+def test_kl_takes_a_convention():
+    assert metrics.kl([[0.5, 0.5]], [[1.0, 0.0]], zeros="exact") == np.inf
+
+
+def test_all_lists_the_public_names():
+    own = {name for name, found in vars(metrics).items() if not name.startswith("_")}
+    foreign = {"Any", "annotations", "dataclass", "nearest", "np"}
+    assert set(metrics.__all__) == own - foreign
+
+
+# ---------------------------------------------------------------------- scorers
+
+
+class Predicts:
+    """Gives the rows of X as they are."""
+
+    def predict(self, X):
+        return X
+
+
+class Told(Predicts):
+    sees_test_labels = True
+
+    def predict(self, X, D):
+        return D
+
+
+@pytest.mark.parametrize(("name", "better"), metrics.BETTER.items())
+def test_scorers_say_higher_is_better(name, better):
+    D, P = random_rows(7, 9, 4), random_rows(8, 9, 4)
+    score = metrics.scorer(name)
+    sign = 1 if better == "higher" else -1
+    assert score(Predicts(), P, D) == sign * metrics.evaluate(D, P)[name]
+    assert score(Predicts(), D, D) > score(Predicts(), P, D)
+    assert score(Told(), P, D) == pytest.approx(sign * PERFECT[name], abs=1e-12)
+
+
+def test_scorers_can_be_pickled_and_compared():
+    score = metrics.scorer("kl", zeros="add64")
+    assert pickle.loads(pickle.dumps(score)) == score
+    assert score != metrics.scorer("kl")
+    assert repr(score) == "Scorer(measure='kl', zeros='add64')"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("clarke",), r"unknown measure 'clarke'\. Did you mean 'clark'\? There are: chebyshev, "),
+        (("kl", "clip46"), "'clip46'.*Did you mean 'clip64'"),
+    ],
+)
+def test_unknown_measures_name_the_nearest(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.scorer(*arguments)
+
+
+# ---------------------------------------------------------------------- ages
 
 
 def test_age_errors_use_the_raw_prediction():

@@ -21,13 +21,13 @@ class Bins(NamedTuple):
     edges: np.ndarray
     """Thresholds between bins, feature by feature."""
     first_edge: np.ndarray
-    """Where the thresholds of feature f begin in ``edges``."""
+    """Start of the thresholds of feature f in ``edges``."""
     row_start: np.ndarray
-    """Where the list of each row begins in ``row_slots``."""
+    """Start of each row's list in ``row_slots``."""
     row_slots: np.ndarray
     """Slots of the two-valued features that have their upper value, row by row."""
     feature_start: np.ndarray
-    """Where the list of each feature begins in ``feature_rows``."""
+    """Start of each feature's list in ``feature_rows``."""
     feature_rows: np.ndarray
     """Rows with the upper value, by feature."""
 

@@ -15,8 +15,8 @@ import numpy as np
 from ldl.forests._compiled import cached, compiled
 
 DIAGONAL, EXACT_PAIR, SMO_PAIR = 0, 1, 2
-"""How a node is judged: by the diagonal of the Hessian, or by its best pair of labels, of all pairs
-or of those with the label of the largest gradient."""
+"""Kinds of trees. A node is judged by the diagonal of the Hessian, or by its best pair of labels,
+of all pairs or of those with the label of the largest gradient."""
 LEAF = -1
 _ROUNDING = 1e-10
 """Gains that differ by a smaller share count as equal."""
@@ -162,8 +162,8 @@ def search(bins, sums, counts, total, rows, rules):
                 continue
             for k in range(width):
                 right[k] = total[k] - left[k]
-            # Of two values the only slot holds the upper one, so the sides change places; the
-            # sum of the scores does not.
+            # The only slot of a two-valued feature holds the upper value, so the sides change
+            # places; the sum of the scores stays the same.
             both = score(left, seen, rules) + score(right, rows - seen, rules)
             if both > bar:
                 bar = both * (1.0 + _ROUNDING)
@@ -271,7 +271,7 @@ def grow(bins, stats, rules):
             break
         for i in (b, a):
             size = ends[i] - begins[i]
-            # The smaller one's are needed for the larger one's.
+            # The histograms of the larger child come from those of the smaller one.
             if ends[a] - begins[a] < 2 * rules.min_leaf:
                 break
             at = i if stored else 0

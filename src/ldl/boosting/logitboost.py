@@ -57,7 +57,7 @@ class _Boosting(LDLEstimator):
     # ------------------------------------------------------------------ to be written by methods
 
     def _kind(self) -> int:
-        """Return how a node is judged, by the names in ``_trees``."""
+        """Return the kind of the trees, one of those in ``_trees``."""
         raise NotImplementedError
 
     def _statistics(self, D: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
@@ -441,7 +441,7 @@ def _add(X: np.ndarray, forest: Forest, outputs: np.ndarray) -> None:
     """Add the outputs of a forest to ``outputs``."""
     from ldl.forests._prediction import add_predictions
 
-    # Compiled once for whole arrays instead of again for columns of one.
+    # Given columns of a larger array, the function would be compiled once more.
     total = np.zeros(outputs.shape)
     add_predictions(X, *forest, total)
     outputs += total

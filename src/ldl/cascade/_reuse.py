@@ -26,8 +26,8 @@ class Reuse:
     """'per_learner', 'joint' (all learners of a row together, by their mean) or 'off'."""
     kl_order: str
     at_test: str = "none"
-    """For new rows: 'none' takes every L, 'nearest' does as the nearest training row did, and
-    'gate' asks a forest that has learned the training rows' choices."""
+    """Choice of new rows: 'none' takes every L, 'nearest' does as the nearest training row did,
+    and 'gate' asks a forest that has learned the training rows' choices."""
 
     def distance(self, L: np.ndarray, D: np.ndarray) -> np.ndarray:
         """Return the divergence that decides, of shape (learners, rows), or (1, rows) if joint."""

@@ -39,14 +39,14 @@ class LDLDF(LDLEstimator):
 
     Every layer sees the features X and the outputs C of the layer before. A layer fits each of its
     learners on all folds of the training rows but one in turn, so that a row's output L comes from
-    a model that has not seen the row. Layer t grows ``trees + (t - 1) trees_step`` trees of depth
-    ``depth + (t - 1) depth_step``.
+    a model that has not seen the row. Layer t grows ``trees + (t - 1) trees_step`` trees, at most
+    ``max_trees``, of depth ``depth + (t - 1) depth_step``.
 
     By layer feature reuse a training row passes on the output nearest to its labels D of all layers
     so far: L where KL(L || D) < KL(Z || D), and else Z, the best output of the layers before
     (Equation 9). New rows have no labels, and pass on every L. The cascade ends after ``patience``
-    layers in a row that do not improve ``measure`` by ``theta`` (Algorithm 3); the prediction is
-    the mean of the learners of the last layer that did.
+    layers in a row that do not improve ``measure`` by ``theta``; the prediction is the mean of the
+    learners of the last layer that did.
 
     Parameters
     ----------
@@ -498,8 +498,8 @@ class LDLDFOracle(LDLDF):
         ----------
         X : array-like, sparse matrix or data frame of shape (rows, features)
             Features, in the order that ``fit`` saw.
-        D_true : array-like of shape (rows, labels)
-            True label distributions of these rows.
+        D_true : array-like of shape (rows, labels), default=None
+            True label distributions of these rows; an error is raised without them.
 
         Returns
         -------

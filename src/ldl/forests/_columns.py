@@ -29,11 +29,11 @@ class Columns(NamedTuple):
     line: np.ndarray
     """Line of feature f in ``words``, or CONSTANT or TWO_VALUED."""
     row_start: np.ndarray
-    """Where the list of each row begins in ``row_features``."""
+    """Start of each row's list in ``row_features``."""
     row_features: np.ndarray
     """Two-valued features that have their upper value, row by row."""
     feature_start: np.ndarray
-    """Where the list of each feature begins in ``feature_rows``."""
+    """Start of each feature's list in ``feature_rows``."""
     feature_rows: np.ndarray
     """Rows with the upper value, by feature."""
 

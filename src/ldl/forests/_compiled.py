@@ -1,4 +1,4 @@
-"""How the tree code is compiled, and what its compiled parts share.
+"""Decorators and functions that the compiled code of all trees shares.
 
 numba keeps the machine code of a ``cached`` function on disk, and compiles it again when the file
 that defines the function changes. It does not notice a change in another file that the function

@@ -29,7 +29,7 @@ SMALL_NODE = 48
 LANES = 4
 """Features that the adaptive search walks through side by side."""
 FLOOR, NEAREST, CEIL = 0, 1, 2
-"""How the length of a step is made a whole number."""
+"""Ways to make the length of a step a whole number."""
 
 
 class Step(NamedTuple):
@@ -592,7 +592,7 @@ def try_two_valued(node, f, shift, step, curve, step_rows, rows, table):
 
 
 EVERY_CUT, LOOK_FIRST, SIDE_BY_SIDE, STEP_BY_STEP, BY_CLASSES = range(5)
-"""How a sorted column is searched.
+"""Ways to search a sorted column.
 
 Small nodes LOOK_FIRST at every gain, which costs less than steps, and follow the steps only where a
 gain exceeds the greatest so far: no other feature can matter.

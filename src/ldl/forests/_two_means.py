@@ -14,8 +14,8 @@ from ldl.forests._compiled import compiled, random_below
 LLOYD_STEPS = 50
 POWER_STEPS = 100
 PCA_SIGN, RANDOM, FARTHEST_PAIR = 0, 1, 2
-"""Where the clusters start: at the sign of the first principal component, at random pairs of rows,
-or at two rows far apart."""
+"""Starts of the clusters: the sign of the first principal component, random pairs of rows, or two
+rows far apart."""
 
 
 @compiled

@@ -1,0 +1,218 @@
+"""Input that no fit could use is refused in one line that names the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from ldl.base import LDLEstimator
+from ldl.checks import sample
+from tests.ldl.estimators import IMAGES, NAMES, TABLES, TOLD, cheap, images
+
+Spoil = Callable[[Any, Any], tuple[Any, Any]]
+
+
+def text(values: np.ndarray) -> list[list[str]]:
+    return [["high" if value > 0.5 else "low" for value in row] for row in values]
+
+
+def one(values: np.ndarray, value: Any) -> np.ndarray:
+    values = values.astype(object if isinstance(value, (str, dict)) else values.dtype)
+    values[3, 1] = value
+    return values
+
+
+BAD_LABELS: dict[str, tuple[Spoil, str]] = {
+    "none": (lambda X, D: (X, None), "D is None: fit requires y"),
+    "classes": (
+        lambda X, D: (X, D.argmax(axis=1)),
+        r"D must have shape \(rows, labels >= 2\), got \(24,\)",
+    ),
+    "names of classes": (
+        lambda X, D: (X, ["joy", "fear"] * 12),
+        "D must hold label degrees as numbers: got text, such as 'joy'",
+    ),
+    "words": (lambda X, D: (X, text(D)), "D must hold label degrees as numbers: got text"),
+    "a word": (
+        lambda X, D: (X, one(D, "most")),
+        "D must hold label degrees as numbers: could not convert string to float: 'most'",
+    ),
+    "a dictionary": (
+        lambda X, D: (X, one(D, {})),
+        r"D must hold label degrees as numbers: float\(\) argument must be",
+    ),
+    "a number": (lambda X, D: (X, 1.0), r"D must have shape \(rows, labels >= 2\), got \(1,\)"),
+    "one column": (lambda X, D: (X, D[:, :1]), r"D must have shape .*, got \(24, 1\)"),
+    "three axes": (lambda X, D: (X, D[:, :, None]), r"D must have shape .*, got \(24, 4, 1\)"),
+    "ragged": (lambda X, D: (X, [[0.5, 0.5]] * 23 + [[1.0]]), "D must hold label degrees"),
+    "too few rows": (lambda X, D: (X, D[:-1]), "X has 24 rows but D has 23"),
+    "one row": (lambda X, D: (X[:1], D[:1]), "D has one row; at least two are needed"),
+    "negative": (lambda X, D: (X, one(D, -0.1)), "D contains negative label degrees"),
+    "sums": (lambda X, D: (X, one(D, 1.5)), r"row 3 of D sums to [12]\.\d+, not to 1"),
+    "percent": (lambda X, D: (X, 100 * D), r"row \d+ of D sums to 100, not to 1"),
+    "nan": (lambda X, D: (X, one(D, np.nan)), "D contains NaN or infinity"),
+    "infinity": (lambda X, D: (X, one(D, np.inf)), "D contains NaN or infinity"),
+    "complex": (lambda X, D: (X, D + 0j), "D holds complex numbers"),
+    "sparse": (
+        lambda X, D: (X, sparse.csr_array(D)),
+        r"D must be dense, got a sparse matrix; write D\.toarray\(\)",
+    ),
+}
+BAD_FEATURES: dict[str, tuple[Spoil, str]] = {
+    "none": (lambda X, D: (None, D), "X is None"),
+    "one axis": (
+        lambda X, D: (X[:, 0], D),
+        r"X must have shape \(rows, features >= 1\), got \(24,\)\. Reshape your data",
+    ),
+    "three axes": (lambda X, D: (X[:, :, None], D), r"X must have shape .*, got \(24, 6, 1\)"),
+    "no columns": (lambda X, D: (X[:, :0], D), r"X must have shape .*: 0 feature\(s\)"),
+    "no rows": (lambda X, D: (X[:0], D[:0]), r"X has 0 sample\(s\)"),
+    "words": (
+        lambda X, D: (text(X), D),
+        "X must hold features as numbers: got text, such as 'high'",
+    ),
+    "numbers as text": (
+        lambda X, D: (X.astype(str), D),
+        r"X must hold features as numbers: got text, such as '\d",
+    ),
+    "a word": (
+        lambda X, D: (one(X, "high"), D),
+        "X must hold features as numbers: could not convert string to float: 'high'",
+    ),
+    "a column of words": (
+        lambda X, D: (pd.DataFrame(X).assign(kind="a").rename(columns=str), D),
+        "X must hold features as numbers: could not convert string to float: 'a'",
+    ),
+    "ragged": (lambda X, D: ([[1.0, 2.0]] * 23 + [[1.0]], D), "X must hold features as numbers"),
+    "nan": (lambda X, D: (one(X, np.nan), D), "X contains NaN or infinity"),
+    "infinity": (lambda X, D: (one(X, np.inf), D), "X contains NaN or infinity"),
+    "nan in a sparse table": (
+        lambda X, D: (sparse.csr_array(one(X, np.nan)), D),
+        "X contains NaN or infinity",
+    ),
+    "complex": (lambda X, D: (X + 0j, D), "X holds complex numbers"),
+    "mixed names": (
+        lambda X, D: (pd.DataFrame(X, columns=["a", "b", "c", 1, 2, 3]), D),
+        "X has column names of mixed types",
+    ),
+}
+
+
+def refused(call: Callable[[], Any], message: str) -> str:
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        call()
+    return str(caught.value)
+
+
+def in_one_line(said: str) -> None:
+    assert "\n" not in said
+    assert len(said) <= 250
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("bad", BAD_LABELS)
+def test_bad_labels(name, bad):
+    spoil, message = BAD_LABELS[bad]
+    spoilt = spoil(*sample(n=24))
+    in_one_line(refused(lambda: cheap(name).fit(*spoilt), message))
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("bad", BAD_FEATURES)
+def test_bad_features(name, bad):
+    spoil, message = BAD_FEATURES[bad]
+    spoilt = spoil(*sample(n=24))
+    in_one_line(refused(lambda: cheap(name).fit(*spoilt), message))
+
+
+def predicted(model: LDLEstimator, X: Any) -> Any:
+    if not model.sees_test_labels:
+        return model.predict(X)
+    rows = X.shape[0] if hasattr(X, "shape") else 24
+    return model.predict(X, np.full((rows, model.n_labels_), 1 / model.n_labels_))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_bad_features_of_new_rows(name):
+    X, D = sample(n=24)
+    model = cheap(name).fit(X, D)
+    for bad, (spoil, message) in BAD_FEATURES.items():
+        if bad not in ("no rows", "a column of words"):
+            spoilt = spoil(X, D)[0]
+            in_one_line(refused(lambda spoilt=spoilt: predicted(model, spoilt), message))
+    in_one_line(refused(lambda: predicted(model, X[:0]), r"X has 0 sample\(s\)"))
+    said = refused(lambda: predicted(model, X[:, :5]), "X has 5 features")
+    assert "is expecting 6 features as input: those that fit saw" in said
+    in_one_line(said)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_other_columns_than_fit_saw(name):
+    X, D = sample(n=24)
+    frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(6)])
+    model = cheap(name).fit(frame, D)
+    for columns, wanted in (
+        (["f1", "f0", *frame.columns[2:]], ["Feature names must be in the same order as"]),
+        (["g0", *frame.columns[1:]], ["unseen at fit time:\n- g0\n", "now missing:\n- f0\n"]),
+        (frame.columns[:5], ["seen at fit time, yet now missing:\n- f5\n"]),
+        ([f"g{k}" for k in range(6)], ["- g4\n- ...\n"]),
+    ):
+        other = frame.iloc[:, : len(columns)].set_axis(list(columns), axis=1)
+        said = refused(lambda other=other: predicted(model, other), "^The feature names should")
+        for part in wanted:
+            assert part in said
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_true_labels_that_do_not_fit(name):
+    X, D = sample(n=24)
+    model = cheap(name).fit(X, D)
+    for D_true, message in (
+        (None, rf"{name} needs the true labels: call predict\(X, D_true\)"),
+        (D[:5], r"D_true has shape \(5, 4\), expected \(24, 4\)"),
+        (D[:, :3], r"D_true has shape \(24, 3\), expected \(24, 4\)"),
+        (text(D), "D_true must hold label degrees as numbers: got text"),
+        (one(D, np.nan), "D_true contains NaN or infinity"),
+    ):
+        in_one_line(refused(lambda D_true=D_true: model.predict(X, D_true), message))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unknown_parameters(name):
+    said = refused(lambda: cheap(name).set_params(no_such=1), f"{name} has no parameter 'no_such'")
+    assert "\n" not in said
+    with pytest.raises(TypeError, match=r"no_such|takes no arguments"):
+        type(cheap(name))(no_such=1)
+
+
+# ---------------------------------------------------------------------- images
+
+
+@pytest.mark.skipif(not find_spec("torch"), reason="torch is not installed")
+@pytest.mark.parametrize("name", IMAGES)
+def test_bad_images(name):
+    X, D = images(6)
+    model = cheap(name).fit(X, D)
+    for spoilt, message in (
+        (X / 255, "X must hold grey levels from 0 to 255 as uint8, got float64"),
+        (X[..., 0], r"X must hold images, .*, got \(6, 8, 8\)"),
+        (X[:, 0, 0], r"X must hold images, .*, got \(6, 3\)"),
+        (X.tolist(), "X must"),
+        (None, "X "),
+        ([["a", "b"]] * 6, "X must"),
+    ):
+        in_one_line(refused(lambda spoilt=spoilt: cheap(name).fit(spoilt, D), message))
+        in_one_line(refused(lambda spoilt=spoilt: model.predict(spoilt), message))
+    said = refused(lambda: model.predict(X[:, :, :7]), "X has images of 8 x 7 pixels")
+    assert "fit saw 8 x 8" in said
+    in_one_line(said)
+    for bad, (spoil, message) in BAD_LABELS.items():
+        if "24" not in message and bad not in ("names of classes", "ragged"):  # of other lengths
+            spoilt = spoil(X, np.full((6, 4), 0.25))
+            in_one_line(refused(lambda spoilt=spoilt: cheap(name).fit(*spoilt), message))
