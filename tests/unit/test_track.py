@@ -212,6 +212,12 @@ def test_a_second_sync_writes_nothing(uri):
     assert database_bytes(uri) == before
 
 
+def test_one_digest_tells_what_the_runs_of_a_sync_hold(uri):
+    given = (many_units(2), many_units(2)[::-1], [make_unit(shift=0.1), *many_units(2)[1:]])
+    told = [sync(PAPER, TITLE, units, uri).content for units in given]
+    assert told[0] == told[1] != told[2]
+
+
 def test_runs_are_known_again_over_several_pages(uri, monkeypatch):
     monkeypatch.setattr("ldlrepro.track.sync.RUNS_PER_PAGE", 2)
     sync(PAPER, TITLE, many_units(5), uri)

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 LONGEST_WAIT_S = 120.0
 
 
-def start(address: str) -> None:
-    """Open it as soon as it can be, by a process of its own; not where no browser would show."""
+def open_once_it_answers(address: str) -> None:
+    """Open it by a process of its own; not where no browser would show."""
     shown = any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
     if shown or sys.platform == "darwin":
         subprocess.Popen([sys.executable, "-m", "ldlrepro.track.browser", address])

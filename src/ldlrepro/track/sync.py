@@ -14,12 +14,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import UnitScores
+from ldlrepro.track.browser import open_once_it_answers
 from ldlrepro.track.layout import (
     TrackedRun,
     artifacts_run,
@@ -74,7 +75,7 @@ class SyncCounts:
     """Of the tracked units, those with a failed fold."""
     repaired: int = 0
     """Half-written or doubled runs that were put away."""
-    content: str = ""
+    content: str = field(default="", compare=False)
     """Digest of all that the runs hold."""
 
 
@@ -250,7 +251,7 @@ def serve(
         address = re.sub("//[^/@]*@", "//", uri) + page_of(uri, paper)  # the browser asks
         say(f"open {address} in a browser")
         if browser:
-            browser.start(address)
+            open_once_it_answers(address)
         return
     database = sqlite_file(uri)
     if database and not database.is_file():
@@ -274,7 +275,7 @@ def serve(
         "and open the same address."
     )
     if browser:
-        browser.start(address)
+        open_once_it_answers(address)
     # By the environment: the list of processes, which all can see, would show a password.
     place = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     page = [sys.executable, "-m", "mlflow", "ui"]
