@@ -37,8 +37,6 @@ DATA_SUFFIXES = {
 }
 # Places on somebody's machine. An address of SQLite may show an absolute path as an example.
 MACHINE_PATHS = re.compile(r"(?<![\w.:/])/(?:root|home|work|Users|tmp)/")
-# Methods see arrays only: whoever reads files or knows the workflow is elsewhere.
-FORBIDDEN_IN_MODELS = {"snakemake", "mlflow", "pathlib", "io", "shutil", "tempfile"}
 
 
 @cache
@@ -208,16 +206,3 @@ def test_only_tracking_imports_mlflow():
     users = {path.name for path in package_files() if "mlflow" in imported(path)}
     assert "track.py" in users
     assert {name for name in users if not name.startswith("track")} == set()
-
-
-def test_models_know_nothing_of_files_or_the_workflow():
-    models = [path for path in package_files() if path.parent.name == "models"]
-    assert len(models) > 5
-    for path in models:
-        assert not imported(path) & FORBIDDEN_IN_MODELS, shown(path)
-        calls = [node for node in ast.walk(ast.parse(path.read_text())) if is_open(node)]
-        assert not calls, f"{shown(path)}:{calls[0].lineno} opens a file"
-
-
-def is_open(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"
