@@ -271,6 +271,21 @@ def test_a_busy_server_is_asked_again(tmp_path: Path, server: Server) -> None:
     assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
 
 
+@pytest.mark.parametrize(("asked", "waited"), [("7", 7.0), ("99999", 120.0), ("soon", 1.0)])
+def test_a_busy_server_is_given_the_time_it_asks_for(
+    tmp_path: Path, server: Server, asked: str, waited: float
+) -> None:
+    def answer(handler: Any) -> None:
+        if len(server.ranges) == 1:
+            start_answer(handler, 429, Content_Length=0, Retry_After=asked)
+        else:
+            send_all(handler)
+
+    server.answer, naps = answer, Naps()
+    assert_arrived(get(tmp_path, entry(server.url), sleep=naps), tmp_path)
+    assert naps == [waited]
+
+
 def test_a_missing_page_is_not_asked_for_again(tmp_path: Path, server: Server) -> None:
     server.answer = lambda h: start_answer(h, 404, Content_Length=0)
     assert_absent(get(tmp_path, entry(server.url)), tmp_path, "HTTP status 404")

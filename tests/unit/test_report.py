@@ -252,10 +252,8 @@ def test_an_experiment_shows_its_tables_and_where_they_come_from(tmp_path):
     assert "Source: reference, 2026-01-01, commit <code>0123456789</code>, a processor" in text
 
 
-@pytest.mark.parametrize("as_function", [True, False])
-def test_logs_come_from_a_function_or_a_mapping(as_function, tmp_path):
-    found = {("cv", "toy", "rf"): "logs/train/rf.log"}
-    logs = (lambda key: found.get(key, "")) if as_function else found
+def test_logs_are_linked_where_there_are_any(tmp_path):
+    logs = {("cv", "toy", "rf"): "logs/train/rf.log"}
     _, reading = written(content(page(units=[unit(), unit("uniform")]), logs=logs), tmp_path)
     assert [link for link in reading.links if link.endswith(".log")] == ["logs/train/rf.log"]
 
@@ -294,15 +292,14 @@ def test_long_diagnostics_are_cut_and_say_so(tmp_path):
     assert text.endswith("whole in the record file)")
 
 
-def test_problems_of_photographs_are_counted_and_their_list_is_linked(tmp_path):
-    table = tmp_path / "data" / "ready" / "faces.images.csv"
-    table.parent.mkdir(parents=True)
-    table.write_text("file")
+def test_problems_of_photographs_are_counted_and_their_list_is_linked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = Path("data/ready/faces.images.csv")
     found = [
         Photographs("faces", 1001, 82, [("broken", 3, "cannot be decoded")], table),
-        Photographs("others", 7, 2, [], tmp_path / "gone.csv"),
+        Photographs("others", 7, 2, [], tmp_path.parent / "elsewhere.csv"),
     ]
-    html = render_report(content(page(photographs=found)), tmp_path / "results" / "report")
+    html = render_report(content(page(photographs=found)), Path("results/report"))
     (row, other) = re.findall(r'<tr><th scope="row">(?:faces|others).*?</tr>', html, re.S)
     assert "3 broken" in row
     assert "cannot be decoded" in row
@@ -311,13 +308,12 @@ def test_problems_of_photographs_are_counted_and_their_list_is_linked(tmp_path):
     assert "href" not in other
 
 
-def test_record_files_are_linked_only_where_they_lie(tmp_path):
-    there = tmp_path / "runs" / "a b.parquet"
-    there.parent.mkdir()
-    there.touch()
-    kept = unit(files=[there, tmp_path / "gone.parquet"])
-    data = record_data(kept, content(), tmp_path / "report")
-    assert data["files"] == [["a b.parquet", "../runs/a%20b.parquet"], ["gone.parquet", ""]]
+def test_record_files_are_linked_only_in_the_folder_of_the_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    inside, outside = Path("runs/a b.parquet"), tmp_path.parent / "rf.csv"
+    for folder in (Path("report"), tmp_path / "report"):
+        data = record_data(unit(files=[inside, outside]), content(), folder)
+        assert data["files"] == [["a b.parquet", "../runs/a%20b.parquet"], ["rf.csv", ""]]
 
 
 def test_what_records_have_in_common_is_kept_once(tmp_path):

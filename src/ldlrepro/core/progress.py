@@ -1,4 +1,8 @@
-"""One line that says how far a long job is: rewritten on a terminal, now and then in a log."""
+"""One line that says how far a long job is: rewritten on a terminal, now and then in a log.
+
+Not tqdm's: it counts one thing, where these lines say anything, and in a log it rewrites with
+carriage returns what should be a few whole lines; bending it to that takes more code than this.
+"""
 
 from __future__ import annotations
 

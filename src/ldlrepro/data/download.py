@@ -1,4 +1,8 @@
-"""Downloading one file over https: retries, resuming, limits, and a check before it counts."""
+"""Downloading one file over https: retries, resuming, limits, and a check before it counts.
+
+The attempts are counted here, for most go on in the middle of a file, which urllib3's Retry cannot.
+Giving it the rest would count and wait twice; it reads how long a busy server asks us to wait.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from ldlrepro.core.checksums import mismatch
 CHUNK = 1 << 16
 MAX_REDIRECTS = 5
 TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
+LONGEST_PAUSE_S = 120
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
@@ -40,7 +45,11 @@ class DownloadError(Exception):
 
 
 class _TryAgainError(Exception):
-    """The attempt failed in a way that another one may mend."""
+    """The attempt failed in a way that another one may mend, after a pause of some seconds."""
+
+    def __init__(self, problem: str, pause: float = 0.0) -> None:
+        super().__init__(problem)
+        self.pause = pause
 
 
 def download(url: str, part: Path, entry: Mapping[str, Any], web: Web) -> None:
@@ -49,17 +58,17 @@ def download(url: str, part: Path, entry: Mapping[str, Any], web: Web) -> None:
     What an interrupted attempt left in ``part`` is continued, in this call or in a later one.
     Content that turns out to be wrong is removed.
     """
-    problem = ""
+    problem, pause = "", 0.0
     for attempt in range(web.attempts):
         if attempt:
-            web.sleep(2.0 ** (attempt - 1))
+            web.sleep(max(2.0 ** (attempt - 1), pause))
         resumed = part.exists()
         if resumed and not mismatch(part, entry):
             return
         try:
             _attempt(url, part, entry.get("bytes", web.max_bytes), web)
         except _TryAgainError as error:
-            problem = str(error)
+            problem, pause = str(error), error.pause
             continue
         wrong = mismatch(part, entry)
         if not wrong:
@@ -88,10 +97,19 @@ def _attempt(url: str, part: Path, limit: int, web: Web) -> None:
         elif response.status_code == 200:
             offset = 0
         elif response.status_code in TRY_AGAIN:
-            raise _TryAgainError(f"HTTP status {response.status_code}")
+            raise _TryAgainError(f"HTTP status {response.status_code}", _asked_pause(response))
         else:
             raise DownloadError(f"{url}: HTTP status {response.status_code}")
         _receive(response, part, offset, limit, web)
+
+
+def _asked_pause(response: Any) -> float:
+    from urllib3 import Retry, exceptions
+
+    try:
+        return Retry(retry_after_max=LONGEST_PAUSE_S).get_retry_after(response.raw) or 0.0
+    except exceptions.InvalidHeader:
+        return 0.0
 
 
 def _receive(response: Any, part: Path, offset: int, limit: int, web: Web) -> None:

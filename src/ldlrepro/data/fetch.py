@@ -330,14 +330,14 @@ def _write_status(path: Path, status: FetchStatus) -> None:
 @contextlib.contextmanager
 def locked(dataset_id: str, data_dir: Path) -> Iterator[bool]:
     """Wait until nobody else fetches or reads the raw files; False where locks do not exist."""
-    import fcntl
+    from filelock import FileLock
 
-    path = data_dir / ".locks" / f"{dataset_id}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="utf-8") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        except OSError:  # some network file systems
-            yield False
-            return
-        yield True  # closing the file gives the lock back
+    lock = FileLock(data_dir / ".locks" / f"{dataset_id}.lock", fallback_to_soft=False)
+    try:
+        held = lock.acquire()
+    except OSError as error:
+        if error.errno in NOT_WRITABLE:
+            raise
+        held = None  # some network file systems
+    with held or contextlib.nullcontext():
+        yield held is not None

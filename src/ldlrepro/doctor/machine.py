@@ -15,6 +15,7 @@ from ldlrepro import config, plan
 from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.core.findings import BAD, GOOD, NOTE, Finding
 from ldlrepro.core.workspace import Workspace
+from ldlrepro.train.cards import listed
 from ldlrepro.train.inputs import is_fetched
 
 ROOM_GB = 5
@@ -117,8 +118,7 @@ def _gpu() -> Iterator[Finding]:
     if not shutil.which("nvidia-smi"):
         yield Finding("GPU", NOTE, "none", "only the deep image methods want one")
         return
-    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.split("\n")
-    cards = [line.partition(" (")[0] for line in listed if line.startswith("GPU")]
+    cards = [f"GPU {c.index}: {c.name}" if c.index else c.name for c in listed()]
     torch = _installed("torch")
     if "+cpu" in torch:
         do = f"torch {torch} cannot use it: make TORCH=gpu setup"

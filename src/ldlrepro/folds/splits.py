@@ -1,4 +1,8 @@
-"""Who is in which fold: index arrays made once per protocol and data set, shared by all methods."""
+"""Who is in which fold: index arrays made once per protocol and data set, shared by all methods.
+
+Not scikit-learn's splitters: they draw from other generators, which would change every fold, and
+what is left without the drawing is one line of NumPy for each scheme.
+"""
 
 from __future__ import annotations
 

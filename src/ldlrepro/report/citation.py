@@ -1,4 +1,8 @@
-"""How to cite the project and the papers whose numbers it holds: BibTeX from CITATION.cff."""
+"""How to cite the project and the papers whose numbers it holds: BibTeX from CITATION.cff.
+
+cffconvert would write the project's own entry alone: it leaves out the references, which here are
+the papers.
+"""
 
 from __future__ import annotations
 

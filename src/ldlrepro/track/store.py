@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import re
@@ -83,6 +82,8 @@ def sqlite_file(uri: str) -> Path | None:
 @contextmanager
 def only_writer(uri: str) -> Iterator[None]:
     """Hold the lock of this store; the system drops it when a process dies."""
+    from filelock import FileLock
+
     database = sqlite_file(uri)
     if database:
         lock = database.with_name(database.name + ".lock")
@@ -90,15 +91,13 @@ def only_writer(uri: str) -> Iterator[None]:
         name = f"ldlrepro-{os.getuid()}-{sha256(uri.encode())[:16]}.lock"
         lock = Path(tempfile.gettempdir()) / name
     try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        handle = open(lock, "w")  # noqa: SIM115 - closed below
+        held = FileLock(lock, fallback_to_soft=False).acquire()
     except OSError as error:
         raise UserError(
             f"cannot write {lock}: {error.strerror}. Set MLFLOW_TRACKING_URI to a place you may "
             "write to, such as sqlite:////tmp/mlflow.db."
         ) from error
-    with handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with held:
         yield
 
 

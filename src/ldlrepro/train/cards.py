@@ -6,7 +6,6 @@ given out the cards, it has seen to that itself.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -89,7 +88,7 @@ def on_cpu() -> bool:
 
 def usable() -> list[Card]:
     """The cards of this machine that CUDA_VISIBLE_DEVICES does not hide."""
-    cards = _listed()
+    cards = listed()
     if VISIBLE not in os.environ:
         return cards
     chosen = [name.strip() for name in os.environ[VISIBLE].split(",") if name.strip()]
@@ -100,8 +99,12 @@ def usable() -> list[Card]:
     ]
 
 
-def _listed() -> list[Card]:
-    """As the driver's own tool lists them; parts of a divided card instead of the card."""
+def listed() -> list[Card]:
+    """As the driver's own tool lists them; parts of a divided card instead of the card.
+
+    The tool is wherever the driver is and can be given up when it hangs. nvidia-ml-py would have to
+    be installed to see a card at all, even one that PyTorch for CPUs leaves idle.
+    """
     if shutil.which("nvidia-smi") is None:
         return []
     try:
@@ -140,24 +143,20 @@ def _take(cards: list[Card], count: int, who: str, say: Say, stack: ExitStack) -
 
 
 def _locked(card: Card, who: str, stack: ExitStack) -> bool:
-    lock = _lock_file(card)
-    try:
-        # Without following links: the folder is everybody's.
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-        os.fchmod(handle, 0o644)  # whatever the umask: others must be able to lock it, too
-        mine = True
-    except PermissionError:  # another user's file; reading it is enough to lock it
-        handle = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW)
-        mine = False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        return False
-    stack.callback(os.close, handle)
-    if mine:
+    from filelock import FileLock, Timeout
+
+    def sign(handle: int) -> None:
         os.truncate(handle, 0)
-        os.pwrite(handle, f"{who}, process {os.getpid()}".encode(), 0)
+        os.write(handle, f"{who}, process {os.getpid()}".encode())
+
+    # Whatever the umask: others must be able to lock it, too.
+    lock = FileLock(
+        _lock_file(card), mode=0o666, blocking=False, fallback_to_soft=False, on_acquired=sign
+    )
+    try:
+        stack.enter_context(lock)
+    except Timeout:
+        return False
     return True
 
 
