@@ -36,13 +36,6 @@ DATA_SUFFIXES = {
 }
 # Workspace on somebody's machine. An address of SQLite may show an absolute path as an example.
 MACHINE_PATHS = re.compile(r"(?<![\w.:/])/(?:root|home|work|Users|tmp)/")
-<<<<<<< HEAD
-# Estimators see arrays only: whoever reads files or knows the workflow is elsewhere.
-FORBIDDEN_IN_LIBRARY = {"io", "ldlrepro", "mlflow", "shutil", "snakemake", "tempfile", "yaml"}
-# Networks read files of weights, and ask Linux for its memory and torchrun for its processes.
-FORBIDDEN_BUT_IN_DEEP = {"os", "pathlib"}
-=======
->>>>>>> main
 
 
 @cache
@@ -202,28 +195,6 @@ def imported(path: Path) -> set[str]:
 
 
 def test_only_tracking_imports_mlflow():
-<<<<<<< HEAD
     users = {shown(path) for path in package_files("ldlrepro") if "mlflow" in imported(path)}
     assert "src/ldlrepro/track/sync.py" in users
     assert {name for name in users if not name.startswith("src/ldlrepro/track/")} == set()
-
-
-def test_the_library_knows_nothing_of_files_or_the_workflow():
-    library = list(package_files("ldl"))
-    assert len(library) > 40
-    for path in library:
-        assert not imported(path) & FORBIDDEN_IN_LIBRARY, shown(path)
-        if path.parent.name != "deep":
-            assert not imported(path) & FORBIDDEN_BUT_IN_DEEP, shown(path)
-        calls = [node for node in ast.walk(ast.parse(path.read_text())) if is_open(node)]
-        allowed = shown(path) == "src/ldl/deep/weights.py"
-        assert allowed or not calls, f"{shown(path)}:{calls[0].lineno} opens a file"
-
-
-def is_open(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"
-=======
-    users = {path.name for path in package_files() if "mlflow" in imported(path)}
-    assert "track.py" in users
-    assert {name for name in users if not name.startswith("track")} == set()
->>>>>>> main
