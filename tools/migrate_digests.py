@@ -1,0 +1,108 @@
+"""Give reference records the digests of a new digest rule, and nothing else.
+
+    git worktree add /elsewhere/before 6d8946f
+    python tools/migrate_digests.py /elsewhere/before
+
+A record is migrated only if its old digests are those of the code and settings in the checkout
+``before``, so that it is known to be of that code. That the code of today predicts the same bits is
+for the audit to show: ``ldlrepro audit --units 40``. The old digests and the commit that they were
+taken at stay beside the new ones. Records of other code keep their digests: compute them again.
+No score, prediction, parameter or time is touched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from ldlrepro import config, plan
+from ldlrepro.audit.seals import refuse_changed_reference, seal_reference
+from ldlrepro.config import digests
+
+ASK_BEFORE = """
+import json, sys
+from ldlrepro import config, plan
+from ldlrepro.runs import provenance
+
+found = {}
+for name in json.load(sys.stdin):
+    unit = plan.Unit(*name.split("/"))
+    code = provenance.method_digest(config.load_method(unit.method))
+    found[name] = {"spec_sha256": plan.spec_digest(unit), "code_sha256": code}
+json.dump(found, sys.stdout)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("before", type=Path, help="checkout of the code before the new rule")
+    before = parser.parse_args().before.resolve()
+    root = config.project_root()
+    refuse_changed_reference(root)
+    tables = sorted(
+        path for path in (root / "reference").glob("*/*.json") if path.with_suffix(".csv").is_file()
+    )
+    commit = _output(["git", "rev-parse", "HEAD"], before).strip()
+    names = [name for table in tables for name in _units(table, json.loads(table.read_text()))]
+    old = digests_before(before, names)
+    counts = {"migrated": 0, "of other code": 0}
+    for table in tables:
+        tree = json.loads(table.read_text(encoding="utf-8"))
+        for name, record in _units(table, tree).items():
+            counts["migrated" if migrate(name, record, old[name], commit) else "of other code"] += 1
+        text = json.dumps(tree, indent=1, sort_keys=True) + "\n"
+        table.write_text(text, encoding="utf-8")
+    seal_reference(root)
+    print(counts)
+
+
+def migrate(name: str, record: dict[str, Any], old: dict[str, str], commit: str) -> bool:
+    """Replace the digests of a record that is of the old code; return whether it is."""
+    if any(record[key] != digest for key, digest in old.items()):
+        return False
+    unit = plan.Unit(*name.split("/"))
+    record["before"] = {**old, "digest_rule_of": commit}
+    record["spec_sha256"] = plan.spec_digest(unit)
+    record["code_sha256"] = digests.method_digest(config.load_method(unit.method))
+    return True
+
+
+def digests_before(before: Path, names: list[str]) -> dict[str, dict[str, str]]:
+    """Ask the old code for its digests of units."""
+    environment = {**os.environ, "PYTHONPATH": str(before / "src"), "LDLREPRO_ROOT": str(before)}
+    asked = json.dumps(names)
+    answer = _output([sys.executable, "-c", ASK_BEFORE], before, environment, asked)
+    found: dict[str, dict[str, str]] = json.loads(answer)
+    return found
+
+
+def _units(table: Path, tree: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the provenance of each unit in a table, by PROTOCOL/DATASET/METHOD."""
+    return {
+        f"{table.parent.name}/{dataset}/{method}": record
+        for method, records in tree.items()
+        for dataset, record in records.items()
+    }
+
+
+def _output(
+    command: list[str], folder: Path, environment: dict[str, str] | None = None, given: str = ""
+) -> str:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        input=given,
+        text=True,
+        check=True,
+        capture_output=True,
+    ).stdout
+
+
+if __name__ == "__main__":
+    main()
