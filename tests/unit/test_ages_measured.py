@@ -57,7 +57,7 @@ def faces(checkout):
 
 
 def scored(unit: plan.Unit) -> UnitScores:
-    (found,) = local_units(Workspace(RESULTS, DATA), [unit]).values()
+    (found,) = local_units(Workspace(), [unit]).values()
     return found
 
 

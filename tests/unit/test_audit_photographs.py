@@ -35,7 +35,7 @@ def photographed(tiny):
         if dataset == "drawn_cacd":
             tiny.edit(f"config/datasets/{dataset}.yaml", "features: {extractor: lbp}\n", "")
         assert cli.main(["run", "tiny", dataset, "train_mean", "--inputs"]) == 0
-        return Scope(["tiny"], Workspace(RESULTS, DATA), 2026, "")
+        return Scope(["tiny"], Workspace(), 2026, "")
 
     return make
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from ldlrepro.train.records import predictions_path, read_predictions, read_rows
 from ldlrepro.train.unit import UnitJob, run_unit
 
 UNIT = plan.Unit("tiny", "toy", "near")
-PLACES = Workspace(Path("results"), Path("data"))
+HERE = Workspace()
 
 
 def origins(job: UnitJob) -> list[str]:
@@ -94,7 +93,7 @@ def test_what_does_not_fit_is_computed_again(uncut, monkeypatch, change):
 def test_the_reference_is_the_same_before_and_after_another_cut(uncut, monkeypatch, tmp_path):
     def written(name: str) -> dict[str, str]:
         uncut.forget()
-        units = local_units(PLACES, [UNIT])
+        units = local_units(HERE, [UNIT])
         return {p.name: p.read_text() for p in write_reference(tmp_path / name, units.values(), "")}
 
     before = written("before")
@@ -110,10 +109,10 @@ def test_the_reference_is_the_same_before_and_after_another_cut(uncut, monkeypat
 def test_of_several_old_cuts_every_fold_counts_once_and_settings_are_not_mixed(uncut, monkeypatch):
     run_unit(uncut.job(folds="1-3"))
     monkeypatch.setattr(plan, "chunks", lambda unit: [plan.Chunk(UNIT, n, n) for n in range(4)])
-    (found,) = local_units(PLACES, [UNIT]).values()
+    (found,) = local_units(HERE, [UNIT]).values()
     assert [row.fold for row in found.rows] == [0, 1, 2, 3]
     change_settings(uncut, monkeypatch)
     run_unit(uncut.job(folds="0-2"))
-    (found,) = local_units(PLACES, [UNIT]).values()
+    (found,) = local_units(HERE, [UNIT]).values()
     assert [row.fold for row in found.rows] == [0, 1, 2]
     assert len({row.spec_sha256 for row in found.rows}) == 1

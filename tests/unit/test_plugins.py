@@ -325,12 +325,12 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
     run_unit(job)
     stamp = job.record.stat().st_mtime_ns
     unit = plan.Unit("tiny", "toy", "near")
-    places = Workspace(Path("results"), Path("data"))
-    assert "largest" not in scores.local_units(places, [unit])["tiny", "toy", "near"].scores
+    here = Workspace()
+    assert "largest" not in scores.local_units(here, [unit])["tiny", "toy", "near"].scores
     folder.metric()
     plugins.announce({"extra_metrics": str(folder.root)})
     folder.checkout.forget()
-    scored = scores.local_units(places, [unit])["tiny", "toy", "near"].scores
+    scored = scores.local_units(here, [unit])["tiny", "toy", "near"].scores
     np.testing.assert_allclose(scored["largest"], scored["chebyshev"])
     assert job.record.stat().st_mtime_ns == stamp
 
