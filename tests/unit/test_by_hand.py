@@ -166,7 +166,7 @@ def test_without_weights_no_pixels_are_made_and_the_unit_is_named(tiny, capsys):
 def test_the_gate_names_every_unit_left_out_and_the_records_that_wait_for_a_card(
     ready, capsys, monkeypatch
 ):
-    monkeypatch.setattr(cards, "_listed", lambda: [])
+    monkeypatch.setattr(cards, "listed", lambda: [])
     monkeypatch.delenv(cards.DEVICE, raising=False)
     monkeypatch.delenv(cards.VISIBLE, raising=False)
     ready.edit("config/methods/near.yaml", "threads: 1", "gpu: 1")

@@ -345,7 +345,7 @@ def test_a_method_on_features_is_not_run_on_photographs_alone(photos):
 
 
 def test_a_method_that_needs_a_gpu_is_not_run_without_unless_asked_to(photos, monkeypatch):
-    monkeypatch.setattr(cards, "_listed", lambda: [])
+    monkeypatch.setattr(cards, "listed", lambda: [])
     monkeypatch.delenv(cards.VISIBLE, raising=False)
     monkeypatch.delenv(cards.DEVICE, raising=False)
     photos.write("config/methods/steps.yaml", METHOD + "resources: {gpu: 1}\n")
