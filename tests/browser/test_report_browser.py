@@ -13,9 +13,14 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
+from ldlrepro import config
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.judge.answer import judge_paper
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow, band, deviation, judge
+from ldlrepro.report.build import paper_page, report_content
 from ldlrepro.report.content import CONTROLS, Figure, Overhead, PaperPage, ReportContent
+from ldlrepro.report.figures import write_figures
 from ldlrepro.report.html import write_report
 from ldlrepro.train.records import FoldRow
 
@@ -223,7 +228,12 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         git_commit="abc",
         machine="a machine",
         overhead=[Overhead(page.id, len(page.units), 3600.0, 0.02) for page in pages],
-        logs=lambda key: "logs/a%20run.log" if key[1] == "sjaffe" else "",
+        logs={
+            unit.key: "logs/a%20run.log"
+            for page in pages
+            for unit in page.units
+            if unit.dataset == "sjaffe"
+        },
     )
     return write_report(content, folder / "report.html")
 
@@ -420,9 +430,11 @@ def test_paper_shows_tables_without_navigation(page, report):
 
 
 def test_a_fresh_clone_shows_all_papers_from_the_reference(page: Any, tmp_path: Path) -> None:
-    from ldlrepro.report.build import report_content
-
-    content = report_content(tmp_path / "results", tmp_path / "data")
+    workspace = Workspace(tmp_path / "results", tmp_path / "data")
+    answers = [judge_paper(paper, workspace) for paper in config.real_papers()]
+    for answer in answers:
+        write_figures(paper_page(answer), workspace.figures(answer.paper))
+    content = report_content(answers, workspace.results / "figures")
     report = write_report(content, tmp_path / "results" / "report" / "all.html")
     check_page(page, report)
     visit(page, "#/")
