@@ -314,9 +314,8 @@ def test_adding_a_method_works_as_told(project):
     assert "Nothing to be done" in project.run(*shlex.split(demo))
     report = (project.root / "results/report/demo.html").read_text()
     assert '["my_method","Ridge on products","",true]' in report  # in the leaderboard
-    assert (
-        "Ridge on products" in (project.root / "results/compare/demo/tables/table_2.md").read_text()
-    )
+    table = project.root / "results/compare/demo/tables/table_2.md"
+    assert "Ridge on products" in table.read_text()
     assert "my_method@firm" in (project.root / "results/compare/demo/scores.csv").read_text()
     assert "Ridge on products" in (project.root / "results/figures/demo/methods.svg").read_text()
     source = (project.root / "../mine/my_method.py").resolve()
