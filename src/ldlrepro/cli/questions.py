@@ -95,7 +95,7 @@ def verdicts(args: argparse.Namespace) -> int:
         shown = [_cell_line(row) for row in rows]
         columns = ("cell", "printed", "measured", "deviation", "source", "reason")
         return answer(args.json, [asdict(r) for r in rows] if args.json else shown, columns)
-    counted = []
+    counted: list[dict[str, Any]] = []
     for paper in wanted:
         mine = [row for row in rows if row.paper == paper]
         counts = Counter(row.verdict for row in mine)

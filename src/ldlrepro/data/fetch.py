@@ -16,6 +16,7 @@ import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,7 @@ class _Getter:
     def _copy(self, entry: Mapping[str, Any], target: Path) -> str:
         for path in _candidates(entry["name"], self.places):
             try:
-                atomically(target, lambda part, path=path: _verified_copy(path, part, entry))
+                atomically(target, partial(_verified_copy, path, entry))
             except _WrongContentError as error:
                 self.problems.append(str(error))
             except OSError as error:
@@ -211,7 +212,7 @@ class _WrongContentError(Exception):
     pass
 
 
-def _verified_copy(path: Path, part: Path, entry: Mapping[str, Any]) -> None:
+def _verified_copy(path: Path, entry: Mapping[str, Any], part: Path) -> None:
     shutil.copyfile(path, part)
     if wrong := mismatch(part, entry):
         raise _WrongContentError(f"{path}: {wrong}")

@@ -6,6 +6,7 @@ import csv
 import io
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def write_faces(folder: Path, persons: int, images_per_person: int, seed: int) -
             name = f"p{person:02d}_{number}.png"
             feelings = feelings_of(rng, strongest=number % len(EMOTIONS))
             picture = _photograph(_sketch(looks, feelings), rng)
-            atomically(images / name, lambda part, picture=picture: picture.save(part, "PNG"))
+            atomically(images / name, partial(picture.save, format="PNG"))
             ratings = np.clip(1 + 4 * feelings + rng.normal(0, 0.08, len(EMOTIONS)), 1, 5)
             writer.writerow([name, f"p{person:02d}", *(f"{rating:.2f}" for rating in ratings)])
     text = table.getvalue()
