@@ -1,8 +1,8 @@
-"""Asks of finished results whether they are what they say, and writes the answers down.
+"""Checks that finished results are what they say, and writes the answers down.
 
-The files, those of the reference too, are compared with their checksums, the records with data,
-folds, settings and code of today, the tables and MLflow with the records; runs drawn by lot are
-computed again.
+Files, those of the reference included, are compared with their checksums. Records are compared
+with the data, folds, settings and code of today, tables and MLflow with the records. Some runs,
+drawn by lot, are computed again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Remark:
-    """What is wrong with a subject, or why nobody looked at it, and what to type next."""
+    """The problem with a subject, or why nobody looked at it, and what to type next."""
 
     subject: str
     text: str
@@ -28,7 +28,7 @@ class Check:
     id: str
     question: str
     compared: list[str] = field(default_factory=list)
-    """What with what, where the question alone does not say it."""
+    """What is compared with what, where the question alone does not say it."""
     passed: list[str] = field(default_factory=list)
     failed: list[Remark] = field(default_factory=list)
     skipped: list[Remark] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Check:
         return "pass" if self.passed else "skipped"
 
     def judge(self, subject: str, problem: str, command: str = "") -> None:
-        """``problem`` is empty where there is none."""
+        """Record an answer; ``problem`` is empty where there is none."""
         if problem:
             self.failed.append(Remark(subject, problem, command))
         else:
@@ -51,7 +51,7 @@ class Check:
 
     @contextmanager
     def of(self, subject: str, command: str = "") -> Iterator[None]:
-        """Damage shows as errors of all kinds; each is an answer, and the next subject follows."""
+        """Turn any error into an answer, for damage shows as errors of all kinds."""
         try:
             yield
         except Exception as error:

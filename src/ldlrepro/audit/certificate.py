@@ -51,7 +51,7 @@ WHOLE: tuple[Callable[[Scope], Check], ...] = (
 
 @dataclass(frozen=True)
 class Question:
-    """What an audit is asked."""
+    """The question that an audit answers."""
 
     papers: list[str]
     units: int
@@ -118,7 +118,10 @@ def audit(question: Question, workspace: Workspace, say: Callable[[str], None]) 
 def certificate(
     papers: Sequence[str], checks: Sequence[Check], command: str, asked: int
 ) -> dict[str, Any]:
-    """What was asked and found. Of the checks only the last, the reruns, must have seen a thing."""
+    """Return what was asked and found.
+
+    Only the last check, the reruns, must have seen something; the others may be skipped.
+    """
     verdicts = {check.verdict for check in checks}
     reruns = checks[-1]
     computed = len(reruns.passed) + len(reruns.failed)

@@ -1,4 +1,4 @@
-"""Do records, data, folds, tables and MLflow say the same?"""
+"""Checks that records, data, folds, tables and MLflow say the same."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROUNDING = 1e-9
 
 @dataclass
 class Scope:
-    """What an audit looks at."""
+    """The papers and folders that an audit looks at."""
 
     papers: Sequence[str]
     workspace: Workspace
@@ -81,12 +81,12 @@ class Scope:
 
     @cached_property
     def chosen(self) -> list[UnitScores]:
-        """What the tables show: local records where they are complete, else the reference."""
+        """Scores that the tables show: complete local records, else the reference."""
         return chosen_units(self.planned, self.local, self.reference)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Protocol and data set of all records here."""
+        """(protocol, data set) pairs of all records here."""
         return sorted({(unit.protocol, unit.dataset) for unit in self.present})
 
 
@@ -164,7 +164,7 @@ def check_records(scope: Scope) -> Check:
 
 
 def _judge_reference(scope: Scope, check: Check, scored: UnitScores) -> None:
-    """Maintainers' records may be older than the code; only a rerun tells whether that matters."""
+    """Skip reference records older than the code: only a rerun tells whether that matters."""
     unit = plan.Unit(*scored.key)
     subject = f"{'/'.join(scored.key)} (reference)"
     older = {name for row in scored.rows for name in differing(row, current_digests(unit))}
@@ -201,7 +201,7 @@ def _problems(scope: Scope, unit: plan.Unit, scored: UnitScores) -> list[str]:
 
 
 def current_digests(unit: plan.Unit) -> dict[str, str]:
-    """What a record of this unit would say if it were made now."""
+    """Return the digests that a record of this unit would have if it were made now."""
     return {
         "spec_sha256": plan.spec_digest(unit),
         "code_sha256": digests.method_digest(config.load_method(unit.method)),
@@ -215,7 +215,7 @@ def differing(row: FoldRow, today: dict[str, str]) -> list[str]:
 
 
 def check_too_good(scope: Scope) -> Check:
-    """A mean far better than other fold seeds give smells of test rows in training."""
+    """Look for means far better than other fold seeds give: test rows may be in training."""
     check = Check("too good", "Is no number better than its band over many fold seeds?")
     bands = bands_of(scope.chosen)
     for scored in scope.chosen:

@@ -1,4 +1,4 @@
-"""Computes folds drawn by lot again, each in a process of its own with other threads."""
+"""Computes folds drawn by lot again, each in its own process with other threads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GPU_TOLERANCE = 1e-3
 """How far two predictions of a GPU may lie apart; its kernels do not promise the same bits."""
 
 FACTS = ("seed", "n_train", "n_test", "data_sha256", "folds_sha256")
-"""What a record says of a fold that must be the same when it is computed again."""
+"""Facts of a fold that must be the same when it is computed again."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Draw:
     unit: plan.Unit
     scored: UnitScores
     position: int
-    """Of the fold among the unit's."""
+    """Position of the fold among the unit's folds."""
 
     @property
     def row(self) -> FoldRow:
@@ -57,14 +57,14 @@ class Draw:
 
     @property
     def threads(self) -> int:
-        """Another number than the record's."""
+        """A number of threads other than the record's."""
         return 2 if self.row.threads == 1 else 1
 
 
 def draw(
     units: Sequence[UnitScores], count: int, longest: float, lot: np.random.Generator
 ) -> tuple[list[Draw], list[UnitScores]]:
-    """``count`` units with a fold each, and the units left out because a fold takes too long."""
+    """Draw ``count`` units with a fold each; return them, and the units with too long a fold."""
     candidates, too_long = [], []
     for scored in units:
         unit = plan.Unit(*scored.key)
@@ -135,14 +135,17 @@ def _other_facts(one: Draw, new: FoldRow) -> Iterator[str]:
 
 
 def _facts(row: FoldRow) -> dict[str, str]:
-    """As text, for a parameter may be NaN, which equals nothing. Threads are meant to differ."""
+    """Return facts as text, for a parameter may be NaN, which equals nothing.
+
+    Threads are left out: they are meant to differ.
+    """
     params = {f"params.{key}": value for key, value in row.params.items() if key != "n_jobs"}
     facts = params | {name: getattr(row, name) for name in FACTS}
     return {name: json.dumps(value, sort_keys=True) for name, value in facts.items()}
 
 
 def _other_numbers(one: Draw, again: UnitScores, path: Path) -> Iterator[str]:
-    """Where predictions have other bits, the scores have too, and say nothing more."""
+    """Yield differences in numbers; scores only where the predictions have the same bits."""
     (new,) = again.rows
     if new.predictions_sha256 != one.row.predictions_sha256:
         P = records.read_predictions(path)[new.repeat, new.fold]
@@ -158,13 +161,16 @@ def _other_numbers(one: Draw, again: UnitScores, path: Path) -> Iterator[str]:
 
 
 def same_digits(old: float, new: float) -> bool:
-    """Equal as far as the reference keeps digits; sums of other processors may end otherwise."""
+    """Tell whether two numbers agree in the digits of the reference.
+
+    Sums on other processors may end in another last bit.
+    """
     near = (new, new * (1 - 1e-14), new * (1 + 1e-14))
     return f"{old:.{DIGITS}g}" in {f"{value:.{DIGITS}g}" for value in near}
 
 
 def _difference(one: Draw, new: FoldRow, P: np.ndarray) -> str:
-    """Words for predictions whose digests differ; '' for a GPU's that are near enough."""
+    """Describe predictions whose digests differ; return '' for a GPU's that are near enough."""
     old = one.row
     parts = [f"another {name}" for name in differing(old, current_digests(one.unit))]
     parts += ["other data"] * (new.data_sha256 != old.data_sha256)

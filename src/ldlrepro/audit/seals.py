@@ -1,8 +1,8 @@
-"""Checksums of files: of those behind a paper's tables, and of the whole reference.
+"""Checksums of the files behind a paper's tables, and of the whole reference.
 
 The former are kept beside the tables when they are made, the latter in ``reference/`` when it is
-renewed. Both in the format of sha256sum, so that `sha256sum -c reference/SHA256SUMS` needs nothing
-of ours.
+renewed. Both have the format of sha256sum, so `sha256sum -c reference/SHA256SUMS` needs none of our
+code.
 """
 
 from __future__ import annotations
@@ -27,19 +27,22 @@ LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 def write_seals(
     folder: Path, places: Workspace, units: Iterable[UnitScores], further: Iterable[Path]
 ) -> Path:
-    """Of data, folds and records of these units and of ``further`` files: tables, experiments."""
+    """Write checksums of these units' data, folds and records, and of ``further`` files.
+
+    Further files are tables and experiments.
+    """
     files = {*further, *(path for unit in units for path in _files_of(places, unit))}
     return _write(folder / NAME, Path(), files)
 
 
 def seal_reference(root: Path) -> None:
-    """Of all files that the reference of the project in ``root`` has now."""
+    """Write checksums of all files that the project in ``root`` now has in its reference."""
     if files := _reference_files(root):
         _write(root / REFERENCE_SUMS, root, files)
 
 
 def refuse_changed_reference(root: Path) -> None:
-    """Renewing the checksums would hide what was changed by other hands than ours."""
+    """Refuse a reference changed by other hands than ours: renewed checksums would hide that."""
     sums = root / REFERENCE_SUMS
     if not sums.is_file():
         return
@@ -94,7 +97,7 @@ def _reference_files(root: Path) -> set[Path]:
 
 
 def _reference_problems(root: Path) -> dict[str, str]:
-    """Of every file of the reference what is wrong with it, '' where nothing."""
+    """Return what is wrong with each file of the reference, '' where nothing is."""
     found = _problems(root / REFERENCE_SUMS, root)
     for path in sorted(_reference_files(root)):
         found.setdefault(path.as_posix(), "has no checksum")
@@ -102,7 +105,7 @@ def _reference_problems(root: Path) -> dict[str, str]:
 
 
 def _write(sums: Path, root: Path, files: Iterable[Path]) -> Path:
-    """Names are as from ``root``."""
+    """Write checksums; file names are relative to ``root``."""
     there = [path for path in sorted(files) if (root / path).is_file()]
     lines = [f"{sha256_of(root / path)}  {path.as_posix()}" for path in there]
     write_text(sums, "\n".join(lines) + "\n")
@@ -110,7 +113,7 @@ def _write(sums: Path, root: Path, files: Iterable[Path]) -> Path:
 
 
 def _problems(sums: Path, root: Path) -> dict[str, str]:
-    """Of every file that ``sums`` names what is wrong with it, '' where nothing."""
+    """Return what is wrong with each file that ``sums`` names, '' where nothing is."""
     # splitlines would take other bytes for the end of a line, too.
     *lines, end = sums.read_bytes().decode("utf-8").split("\n")
     found = {}

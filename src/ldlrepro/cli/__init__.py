@@ -17,7 +17,7 @@ from ldlrepro.core.errors import UserError, nearest, of_the_disk
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Parse, run, and turn errors for people into one message and status 2."""
+    """Parse and run; turn errors meant for people into one message and status 2."""
     numerics.pin()
     args = _parser().parse_args(argv)
     try:
@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
 def _verb(
     verbs: argparse._SubParsersAction, name: str, handler: str, text: str, json: bool = False
 ) -> argparse.ArgumentParser:
-    """A verb whose handler is imported when it is called, so that starting stays quick."""
+    """Add a verb whose handler is imported only when it is called, so that starting stays quick."""
     verb: argparse.ArgumentParser = verbs.add_parser(
         name,
         help=text,

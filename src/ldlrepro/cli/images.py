@@ -1,4 +1,4 @@
-"""``ldlrepro images``: what is in a set of photographs; LBP of it beside a published file."""
+"""``ldlrepro images``: what a set of photographs holds; its LBP beside a published file."""
 
 from __future__ import annotations
 

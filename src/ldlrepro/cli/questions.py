@@ -1,4 +1,4 @@
-"""The verbs that answer: what there is, what holds, how far it is, and why."""
+"""The verbs that answer: what there is, what holds, how far it has got, and why."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def claims(args: argparse.Namespace) -> int:
 
 
 def leaderboard(args: argparse.Namespace) -> int:
-    """The page of the report, for one measure: a line for each method under each protocol."""
+    """Print the report's leaderboard for one measure: a line per method and protocol."""
     from ldlrepro.judge.answer import current_answer
     from ldlrepro.report.build import paper_page
     from ldlrepro.report.leaderboard import collect, standings
@@ -167,7 +167,7 @@ def leaderboard(args: argparse.Namespace) -> int:
 
 
 def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
-    """Rows with the wanted value; a value that no row has is a mistake, not an empty answer."""
+    """Return rows with the wanted value; refuse a value that no row has."""
     if not wanted:
         return rows
     printed = dict.fromkeys(getattr(row, column) for row in rows)
@@ -294,7 +294,7 @@ def doctor(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Print a line per finding; 1 if something is wrong."""
+    """Print a line per finding; return 1 if something is wrong."""
     from ldlrepro.core.findings import BAD
     from ldlrepro.doctor.plugins import examine, next_command
 

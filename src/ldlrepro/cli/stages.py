@@ -132,7 +132,7 @@ def compare(args: argparse.Namespace) -> int:
 
 
 def _answer(paper: str, args: argparse.Namespace) -> PaperAnswer:
-    """Read the workflow's answer in its jobs; by hand the one of now."""
+    """Read the workflow's answer in its jobs; by hand, return the answer of now."""
     from ldlrepro.judge.answer import current_answer, read_answer
 
     config.load_paper(paper)
@@ -179,7 +179,10 @@ def sync(args: argparse.Namespace) -> int:
 
 
 def stream(args: argparse.Namespace) -> int:
-    """Started by a long training, which closes our input when it is done or dies."""
+    """Send a growing loss curve.
+
+    A long training starts this verb, and closes our input when it is done or dies.
+    """
     import select
     import signal
 
@@ -219,7 +222,7 @@ def report(args: argparse.Namespace) -> int:
 
     answers = [_answer(paper, args) for paper in args.paper or config.paper_ids()]
     folder, shown = HERE.results / "figures", args.notebooks
-    if not args.of_workflow:  # which has drawn them already, and says what notebooks there are
+    if not args.of_workflow:  # a workflow has drawn them already and names the notebooks
         folder = HERE.results / "answers" / "figures"
         for answer in answers:
             write_figures(paper_page(answer), folder / answer.paper)

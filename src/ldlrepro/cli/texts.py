@@ -1,4 +1,4 @@
-"""What `ldlrepro --help` says beside the verbs and their options."""
+"""Texts of `ldlrepro --help` besides the verbs and their options."""
 
 EPILOG = """\
 Examples:

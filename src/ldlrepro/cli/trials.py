@@ -1,4 +1,4 @@
-"""The verb ``try``: settings compared without a look at test rows."""
+"""The verb ``try``: compares settings without a look at test rows."""
 
 from __future__ import annotations
 

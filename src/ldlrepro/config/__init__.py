@@ -1,4 +1,4 @@
-"""Reading and checking the YAML files under ``config/``.
+"""Reads and checks the YAML files under ``config/``.
 
 Every file is validated against its schema in ``config/schemas`` before anything runs, and every
 complaint names the file, the key, what is allowed, and the nearest name that exists.
@@ -35,7 +35,7 @@ def dataset_ids() -> list[str]:
 
 
 def method_ids() -> list[str]:
-    """All methods, each followed by its variants."""
+    """Return all methods, each followed by its variants."""
     names = []
     for base in _ids("methods"):
         names.append(base)
@@ -53,7 +53,7 @@ def real_papers() -> list[str]:
 
 
 def own_ids(kind: str) -> list[str]:
-    """Methods (with their variants), data sets or metrics from files of the user's own."""
+    """Return the user's own methods (with their variants), data sets or metrics."""
     _hear_of_own_files()
     if kind != "method":
         return sorted(plugins.files(kind))
@@ -73,7 +73,7 @@ def load_dataset(dataset: str) -> Keys:
 
 
 def count_persons(dataset: str) -> int | None:
-    """As the data set's file states it, or None: how many persons there are."""
+    """Return how many persons a data set's file says there are; None where it does not say."""
     spec = load_dataset(dataset) if dataset in dataset_ids() else {}
     sizes = spec.get("rows_per_person")
     if isinstance(sizes, list):
@@ -82,7 +82,7 @@ def count_persons(dataset: str) -> int | None:
 
 
 def only_photographs(dataset: Keys) -> bool:
-    """Whether a data set is images without a table of features, for methods that read images."""
+    """Tell whether a data set has images but no table of features."""
     return "layout" in dataset and "features" not in dataset
 
 
@@ -104,7 +104,7 @@ def method_exists(method: str) -> bool:
 
 
 def load_method(method: str) -> Keys:
-    """A method with its variant merged in: parameters one by one, the rest as a whole.
+    """Return a method with its variant merged in: parameters one by one, the rest as a whole.
 
     A variant is one that the method's file names, or settings: ``structrf@trees=20,max_depth=5``.
     """
@@ -131,7 +131,7 @@ def load_method(method: str) -> Keys:
 
 
 def _origins(base: Keys, changes: Keys) -> Keys:
-    """What a variant changes no longer comes from where the method's own value came from."""
+    """Return the origins of parameters, without the inherited origin of those a variant changes."""
     changed = {*changes.get("parameters", {}), *changes.get("grid", {})}
     kept = {source: [n for n in names if n not in changed] for source, names in base.items()}
     theirs = changes.get("origins", {})
@@ -139,7 +139,7 @@ def _origins(base: Keys, changes: Keys) -> Keys:
 
 
 def with_settings(method: str, settings: Keys) -> str:
-    """The id of a method with parameters set by name: structrf@trees=20,max_depth=5."""
+    """Return the id of a method with parameters set: structrf@trees=20,max_depth=5."""
     named = ",".join(
         f"{name}={value if isinstance(value, str) else json.dumps(value)}"
         for name, value in settings.items()
@@ -148,7 +148,7 @@ def with_settings(method: str, settings: Keys) -> str:
 
 
 def _settings(variant: str) -> Keys:
-    """Values as in JSON; what is not JSON is a word."""
+    """Return the settings that an id holds: values as in JSON; what is not JSON is a word."""
     found: Keys = {}
     for part in variant.split(","):
         name, _, value = part.partition("=")
@@ -163,13 +163,13 @@ def _settings(variant: str) -> Keys:
 
 
 def load_run_config() -> Keys:
-    """config/config.yaml, checked."""
+    """Read and check config/config.yaml."""
     path = project_root() / "config" / "config.yaml"
     return check_run_config(read_yaml(path), path)
 
 
 def check_run_config(tree: Keys, source: Path | str) -> Keys:
-    """A merged run configuration, with every file that it leads to checked as well."""
+    """Check a merged run configuration and every file that it leads to; return it."""
     check(tree, "config", source)
     tree = with_defaults(tree, "config")
     plugins.announce(tree)
@@ -189,7 +189,7 @@ def check_run_config(tree: Keys, source: Path | str) -> Keys:
 
 
 def tracking_uri(run: Keys) -> str:
-    """Where runs are tracked: MLFLOW_TRACKING_URI wins over the configuration."""
+    """Return where runs are tracked; MLFLOW_TRACKING_URI wins over the configuration."""
     return os.environ.get("MLFLOW_TRACKING_URI") or str(run["tracking_uri"])
 
 
@@ -216,12 +216,12 @@ def _our_ids(folder: str) -> frozenset[str]:
 
 @cache
 def _hear_of_own_files() -> None:
-    """A verb that is typed by hand knows those of config.yaml; jobs are told by their run."""
+    """Announce the own files of config.yaml to verbs typed by hand; jobs are told by their run."""
     plugins.announce(read_yaml(project_root() / "config" / "config.yaml"))
 
 
 def file_of(kind: str, name: str) -> Path:
-    """The YAML file of a data set, method (without its variant), metric or paper."""
+    """Return the YAML file of a data set, method (without its variant), metric or paper."""
     theirs = plugins.files(kind) if kind in plugins.DECISIVE_KEY else {}
     return theirs.get(name) or project_root() / "config" / f"{kind}s" / f"{name}.yaml"
 
@@ -240,7 +240,7 @@ def _file(kind: str, name: str) -> Keys:
 
 
 def _claims(paper: str) -> Keys:
-    """Of a paper, from a file of their own; not every paper has any."""
+    """Read the claims of a paper from their own file; not every paper has one."""
     path = project_root() / "config" / "claims" / f"{paper}.yaml"
     if not path.is_file():
         return {}
@@ -250,7 +250,7 @@ def _claims(paper: str) -> Keys:
 
 
 def _check_names_in(paper: Keys, where: str) -> None:
-    """Data sets, experiments, tables and printed names that other keys of the file refer to."""
+    """Check the data sets, experiments, tables and printed names that other keys refer to."""
     known = dataset_ids()
     _check_known(paper["datasets"], known, f"{where}: datasets")
     _check_known(paper.get("use_dataset", {}).values(), known, f"{where}: use_dataset")

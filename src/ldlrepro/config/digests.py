@@ -13,7 +13,7 @@ from ldlrepro.core import code_digest
 
 SPEC_KEYS = ("parameters", "grid", "scaling", "sees_test_labels")
 RUNNER = ("ldlrepro.train.selection:run_fold", "ldlrepro.folds.splits:Fold")
-"""What fits one fold, whatever the method."""
+"""The code that fits one fold, whatever the method."""
 NOT_DECISIVE = (
     "ldl.errors",
     "ldl.watch",
@@ -22,7 +22,7 @@ NOT_DECISIVE = (
     "ldlrepro.core.files",
     "ldlrepro.core.progress",
 )
-"""Modules whose changes cannot move a number; what they read is in the other digests."""
+"""Modules whose changes cannot move a number; the files they read have digests of their own."""
 
 
 def tree_digest(tree: Any) -> str:
@@ -31,10 +31,10 @@ def tree_digest(tree: Any) -> str:
 
 
 def spec_digest(spec: Mapping[str, Any], select_by: str) -> str:
-    """Return the digest of class name, parameters, grid and scaling; not of texts or resources.
+    """Return the digest of class name, parameters, grid and scaling, without texts and resources.
 
-    Where there is a grid, the measure that the protocol selects by decides too. The class counts by
-    its name alone: what it does is in the digest of the code, and where it lies decides nothing.
+    Where there is a grid, the measure that the protocol selects by counts as well. The class counts
+    by its name alone: what it does is in the digest of the code, and where it lies decides nothing.
     """
     decisive = {key: spec[key] for key in SPEC_KEYS if spec.get(key)}
     decisive["class"] = spec["class"].rpartition(".")[2]

@@ -19,7 +19,7 @@ Keys = dict[str, Any]
 
 @cache
 def project_root() -> Path:
-    """The checkout: LDLREPRO_ROOT, else here or a parent with config/schemas, else our own."""
+    """Find the checkout: LDLREPRO_ROOT, else here or a parent with config/schemas, else ours."""
     named = os.environ.get("LDLREPRO_ROOT")
     here = Path.cwd()
     own = Path(__file__).resolve().parents[3]
@@ -67,7 +67,7 @@ def check(tree: Keys, kind: str, source: Path | str) -> None:
 
 
 def shown(source: Path | str) -> str:
-    """A path within the checkout relative to it; anything else as it is."""
+    """Return a path within the checkout relative to it; return anything else as it is."""
     try:
         return str(Path(source).relative_to(project_root()))
     except ValueError:
@@ -75,7 +75,7 @@ def shown(source: Path | str) -> str:
 
 
 def _explain(error: Any) -> str:
-    """One violation in words."""
+    """Describe one violation in words."""
     where = ".".join(str(part) for part in error.absolute_path)
     prefix = f"{where}: " if where else ""
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):

@@ -1,4 +1,4 @@
-"""Methods, data sets and measures of a user's own: YAML files that may lie outside the checkout.
+"""Methods, data sets and measures of a user's own: YAML files, maybe outside the checkout.
 
 Their paths come from ``extra_methods``, ``extra_datasets`` and ``extra_metrics`` of the run
 configuration, and from environment variables of the same names. ``announce`` copies the former into
@@ -22,7 +22,7 @@ from ldlrepro.core.checksums import sha256_of
 from ldlrepro.core.errors import UserError
 
 DECISIVE_KEY = {"method": "class", "dataset": "reader", "metric": "function"}
-"""What only a file of this kind has."""
+"""The key that only a file of this kind has."""
 _ID = re.compile(r"[a-z0-9_]+")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
@@ -51,7 +51,7 @@ def absolute(path: str) -> Path:
 
 
 def files(kind: str) -> dict[str, Path]:
-    """Id -> YAML file of every own method, data set or metric; the id is the file's name."""
+    """Return id -> YAML file of every own method, data set or metric; the id is the file's name."""
     return _files(kind, _announced(kind))
 
 
@@ -64,7 +64,7 @@ def kind_of(path: Path, tree: Mapping[str, Any]) -> str:
 
 
 def id_of(path: Path) -> str:
-    """The name of a file, which must do as a part of paths and of addresses."""
+    """Return the id that a file's name gives; it must do as a part of paths and addresses."""
     if not _ID.fullmatch(path.stem):
         raise UserError(
             f"{path}: the file's name is the id, so it may hold small letters, digits and _ only. "
@@ -74,7 +74,7 @@ def id_of(path: Path) -> str:
 
 
 def completed(kind: str, tree: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """An own file's content with what need not be written down; modules beside it are looked at."""
+    """Return an own file's content with its defaults; check the modules beside it."""
     tree = dict(tree)
     for module in (tree.get("class"), tree.get("function")):
         if isinstance(module, str):
@@ -86,7 +86,7 @@ def completed(kind: str, tree: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _with_checksum(entry: Any, path: Path) -> Any:
-    """A file beside the YAML is taken as it is; its checksum of today makes changes felt."""
+    """Add today's checksum to a file beside the YAML, so that changes are noticed."""
     if not isinstance(entry, dict) or "name" not in entry or {"sha256", "git_blob"} & set(entry):
         return entry
     beside = path.parent / str(entry["name"])
@@ -127,7 +127,7 @@ def _files(kind: str, paths: tuple[str, ...]) -> dict[str, Path]:
 
 
 def _of_kind(kind: str, named: Path) -> list[Path]:
-    """The file itself; of a folder those of this kind, for it may hold others as well."""
+    """Return the file itself, or the files of this kind in a folder; it may hold others as well."""
     if named.is_dir():
         listed = sorted(named.glob("*.yaml"))
         return [path for path in listed if DECISIVE_KEY[kind] in read_yaml(path)]
@@ -145,7 +145,7 @@ def folders() -> set[Path]:
 
 
 def module_file(name: str) -> Path | None:
-    """The file of a module that lies beside an own YAML; None for any other module."""
+    """Return the file of a module that lies beside an own YAML; None for any other module."""
     top = name.partition(".")[0]
     for folder in folders():
         for path in (folder / f"{top}.py", folder / top / "__init__.py"):

@@ -1,4 +1,4 @@
-"""Checksums: of files as SHA-256 or as the id that git gives their content, and of arrays."""
+"""Checksums of files, as SHA-256 or as git's id of their content, and of arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def git_blob_of(path: Path) -> str:
 
 
 def mismatch(path: Path, entry: Mapping[str, Any]) -> str:
-    """Why the content of ``path`` is not the one that the config names; empty when it is."""
+    """Say why a file's content is not the one that the config names; return '' when it is."""
     size = path.stat().st_size
     if entry.get("bytes", size) != size:
         return f"expected {entry['bytes']} bytes, got {size}"
@@ -43,7 +43,7 @@ def _hash(path: Path, digest: Any) -> str:
 
 
 def array_sha256(array: np.ndarray) -> str:
-    """Return the SHA-256 of shape, type and bytes of an array."""
+    """Return the SHA-256 of an array's shape, type and bytes."""
     import numpy as np
 
     array = np.ascontiguousarray(array)

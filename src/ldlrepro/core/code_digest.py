@@ -1,12 +1,11 @@
 """Digests of what code does, not of where it lies.
 
-A digest starts at some definitions and follows every name that they use to its definition, through
-imports, into functions, classes, constants and further modules of ours. Each definition enters as a
-syntax tree in which such a name is replaced by the number of its target, in the order of discovery.
-So moving or renaming a module or a function changes nothing, and swapping two imports changes the
-digest. Docstrings, comments, annotations and the texts of errors are left out: they decide nothing.
-
-What other packages give enters by its full name; their versions are recorded elsewhere.
+A digest starts at some definitions and follows every name that they use: through imports, into
+functions, classes, constants and further modules of ours. Each definition enters as a syntax tree
+in which such a name is replaced by the number of its target, in the order of discovery. So moving
+or renaming a module or a function changes nothing, but swapping two imports changes the digest.
+Docstrings, comments, annotations and texts of errors are left out: they decide nothing. Names from
+other packages enter in full; the versions of packages are recorded elsewhere.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler
 _SCOPES = (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef)
 
 Follow = Callable[[str], bool]
-"""Whether a module that is not in ``OURS`` is followed all the same, by its name."""
+"""Tells by its name whether a module outside ``OURS`` is followed all the same."""
 
 
 def code_digest(
@@ -45,20 +44,20 @@ def code_digest(
     starts : str
         ``module:name`` for one definition, ``module`` for all of a module.
     without : tuple of str
-        Modules and packages that decide nothing here; names from there enter as mere names.
+        Modules and packages that decide nothing here; their names enter as mere names.
     follow : callable
-        Says of a module outside ``OURS`` whether it is followed.
+        Tells whether a module outside ``OURS`` is followed.
     """
     return _Walk(without, follow).digest(starts)
 
 
 @dataclass(frozen=True)
 class _Target:
-    """What a name refers to: a definition of a followed module, a module, or a thing outside."""
+    """The target of a name: a definition of a followed module, a module, or a thing outside."""
 
     module: str
     name: str | None
-    """None: the module itself."""
+    """None for the module itself."""
     outside: bool = False
 
     @property
@@ -121,7 +120,7 @@ class _Walk:
     # ------------------------------------------------------------------ definitions
 
     def reference(self, target: _Target) -> str:
-        """What stands in a syntax tree in place of a name."""
+        """Return what replaces a name in a syntax tree."""
         if target.outside:
             return f"outside {target.full_name}"
         if f"{target.module}.".startswith(self.without):
@@ -215,7 +214,7 @@ class _Dump:
                 continue
             if name == "name" and top and isinstance(node, ast.stmt):
                 continue  # references to it are numbers
-            # What a definition is decorated with, and its defaults, belong to the scope around it.
+            # Decorators and defaults of a definition belong to the scope around it.
             there = scope if name in ("decorator_list", "bases", "keywords", "defaults") else inner
             parts.append(f"{name}={self._value(value, there)}")
         return f"{type(node).__name__}({','.join(parts)})"
@@ -228,7 +227,7 @@ class _Dump:
         return repr(value)
 
     def _target(self, node: ast.AST, scope: _Scope) -> _Target | None:
-        """What a global name or a chain of attributes of modules refers to."""
+        """Return what a global name or a chain of module attributes refers to."""
         if isinstance(node, ast.Name):
             found = scope.target(node.id)
             return self.walk.resolve(found) if found else None
@@ -243,7 +242,7 @@ class _Dump:
 
 
 class _Scope:
-    """Which names are global at a place: imports of functions around it count as well."""
+    """Names that are global at a place; imports of the functions around it count as well."""
 
     def __init__(
         self,
@@ -331,12 +330,12 @@ def _imported(statement: ast.Import | ast.ImportFrom, package: str) -> dict[str,
 
 
 def _only_imports(statement: ast.If | ast.Try) -> bool:
-    """Tell blocks for type checkers, and imports that may fail."""
+    """Tell whether a block holds imports alone: for type checkers, or such as may fail."""
     return all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in statement.body)
 
 
 def _decides_nothing(statement: ast.stmt) -> bool:
-    """Tell docstrings, and what runs only when the module is started as a program."""
+    """Tell whether a statement is a docstring, or runs only when the module is a program."""
     if _is_text(statement) or isinstance(statement, ast.Pass):
         return True
     return isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)

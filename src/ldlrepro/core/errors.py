@@ -18,12 +18,12 @@ UNREADABLE = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zli
 
 
 def unknown(kind: str, word: str, choices: Iterable[str], hint: str) -> UserError:
-    """The error for a name that does not exist, with the nearest one that does."""
+    """Return the error for a name that does not exist, with the nearest one that does."""
     return UserError(f"unknown {kind} '{word}'.{nearest(word, choices)} {hint}")
 
 
 def of_the_disk(error: OSError) -> str:
-    """What to do about a disk that is full or may not be written to; empty for other errors."""
+    """Say what to do about a disk that is full or write-protected; return '' for other errors."""
     place = error.filename or Path.cwd()
     if error.errno in NO_ROOM:
         return (
@@ -40,7 +40,7 @@ def of_the_disk(error: OSError) -> str:
 
 @contextmanager
 def damage_told(path: Path, cure: str) -> Iterator[None]:
-    """Whatever broken bytes in ``path`` lead to becomes a UserError that ends with ``cure``."""
+    """Turn whatever broken bytes in ``path`` lead to into a UserError that ends with ``cure``."""
     try:
         yield
     except FileNotFoundError:

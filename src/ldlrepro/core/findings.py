@@ -13,4 +13,4 @@ class Finding:
     state: str
     found: str
     do: str = ""
-    """What the finding means and what to do, where the finding does not say so itself."""
+    """Meaning of the finding and what to do, where the finding does not say so itself."""

@@ -1,4 +1,4 @@
-"""Makes floating point the same everywhere: call before NumPy is imported.
+"""Makes floating point the same everywhere; to be called before NumPy is imported.
 
 Sums in another order, or in wider vector registers, differ in the last bit, and an iterative method
 turns a last bit into a visible digit. So every unit computes with single-threaded linear algebra
@@ -24,7 +24,7 @@ WIDER_THAN_AVX2 = "X86_V4 AVX512_ICL AVX512_SPR"
 
 
 def pin() -> dict[str, str]:
-    """Set the environment of this process and its children; returns what was set."""
+    """Set the environment of this process and its children; return what was set."""
     chosen = dict.fromkeys(THREAD_VARIABLES, "1")
     if platform.machine() == "x86_64" and _has_avx2():
         chosen |= {

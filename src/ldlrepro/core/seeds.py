@@ -8,7 +8,7 @@ import numpy as np
 
 
 def seed_for(*parts: object) -> int:
-    """A 128-bit seed from the parts' text, such as (2026, 'structrf', 'sjaffe', 0, 3, 'rf').
+    """Return a 128-bit seed from the parts' text, such as (2026, 'structrf', 'sjaffe', 0, 3, 'rf').
 
     Parts are joined with a separator that no id contains, so ('a', 'bc') and ('ab', 'c') differ.
     """
@@ -21,5 +21,5 @@ def rng_for(*parts: object) -> np.random.Generator:
 
 
 def small_seed(*parts: object) -> int:
-    """A 32-bit seed for libraries that take no more."""
+    """Return a 32-bit seed for libraries that take no more."""
     return int(np.random.SeedSequence(seed_for(*parts)).generate_state(1, np.uint32)[0])

@@ -1,4 +1,7 @@
-"""The tables of config/README.md, from the schemas: ``python -m ldlrepro.doctor.config_docs``."""
+"""Makes the tables of config/README.md from the schemas.
+
+``python -m ldlrepro.doctor.config_docs`` writes them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from ldlrepro import config, plan
 from ldlrepro.core.errors import UserError
 
 KINDS = ("config", "dataset", "method", "metric", "paper", "claims")
-# What stands for the keys of a mapping whose keys the user chooses; `id` where nothing is said.
+# Names shown for keys that the user chooses; `id` where none is given here.
 PLACEHOLDERS = {
     "grid": "parameter",
     "methods": "printed method",
@@ -39,7 +42,7 @@ class KeyRow:
 
 
 def key_rows(kind: str) -> list[KeyRow]:
-    """All keys of a schema, nested ones as dotted paths."""
+    """Return all keys of a schema, nested ones as dotted paths."""
     schema = config.schema(kind)
     # The plan fills these in job by job, so the schema cannot name them.
     defaults = {"resources": plan.DEFAULT_RESOURCES} if kind == "method" else {}
@@ -55,7 +58,7 @@ def table(kind: str) -> str:
 
 
 def with_tables(text: str) -> str:
-    """The README's text with what stands between its marks replaced by fresh tables."""
+    """Return the README's text with fresh tables between its marks."""
     for kind in KINDS:
         start, end = f"<!-- keys of {kind} -->\n", f"<!-- end of {kind} -->"
         before, found, rest = text.partition(start)
@@ -67,14 +70,14 @@ def with_tables(text: str) -> str:
 
 
 class _Walk:
-    """Goes through a schema; parts that are shared by ``$ref`` are shown where they come first."""
+    """Walk through a schema; parts shared by ``$ref`` are shown where they first occur."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.shared = schema.get("$defs", {})
         self.first_place: dict[str, str] = {}
 
     def rows(self, node: dict[str, Any], path: str, defaults: Any) -> Iterator[KeyRow]:
-        """Of everything below ``node``."""
+        """Yield the rows of everything below ``node``."""
         for name, child in node.get("properties", {}).items():
             inner = f"{path}.{name}" if path else name
             default = defaults.get(name) if isinstance(defaults, dict) else None
@@ -134,7 +137,7 @@ def _placeholder(path: str) -> str:
 
 
 def _default(value: Any) -> str:
-    """As YAML shows it; nothing where a key left out means nothing."""
+    """Return a default as YAML shows it; '' where a key left out means nothing."""
     if value is None or value == "" or isinstance(value, dict):
         return ""
     if isinstance(value, list):

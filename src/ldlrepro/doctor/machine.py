@@ -1,4 +1,4 @@
-"""What this machine has for the workflow: each line says what it means and what to do."""
+"""Findings about this machine: each says what it means and what to do."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ldlrepro.train.cards import listed
 from ldlrepro.train.inputs import is_fetched
 
 ROOM_GB = 5
-"""Raw and prepared data of everything public, results and MLflow of all papers: below 4 GB."""
+"""Raw and prepared public data, results and MLflow of all papers take less than 4 GB."""
 SECONDS_FOR_SLURM = 5
 
 
 def examine(workspace: Workspace) -> Iterator[Finding]:
-    """Look at everything that the workflow needs, one line after the other."""
+    """Yield a finding for everything that the workflow needs."""
     yield from _python()
     yield from _packages()
     yield from _room(workspace)
@@ -105,7 +105,7 @@ def _slurm() -> Iterator[Finding]:
 
 
 def _partitions() -> list[str]:
-    """As the controller tells them; none where no controller does, which may take its time."""
+    """Return the partitions that the controller names; none where none answers in time."""
     ask = ["sinfo", "-h", "-o", "%P"]
     try:
         told = subprocess.run(ask, capture_output=True, text=True, timeout=SECONDS_FOR_SLURM)

@@ -1,4 +1,4 @@
-"""``ldlrepro check``: what is wrong with a method, a data set or a measure of the user's own."""
+"""``ldlrepro check``: finds what is wrong with a user's own method, data set or measure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEED = 7
 
 
 def examine(file: str) -> tuple[str, str, Path, Iterator[Finding]]:
-    """Return the kind, the id and the path of an own file, and what is found of it, bit by bit."""
+    """Return kind, id and path of an own file, and the findings one by one."""
     path = plugins.absolute(file)
     kind = plugins.kind_of(path, config.read_yaml(path))
     plugins.announce({plugins.key(kind): str(path)})
@@ -32,7 +32,7 @@ def examine(file: str) -> tuple[str, str, Path, Iterator[Finding]]:
 
 
 def next_command(kind: str, path: Path) -> str:
-    """Return what runs an own file on drawn data."""
+    """Return the command that runs an own file on drawn data."""
     given = shlex.quote(f"{plugins.key(kind)}={path}")
     return f"snakemake --cores all demo --configfile config/demo.yaml --config {given}"
 
@@ -48,7 +48,7 @@ def check_method(name: str, path: Path) -> Iterator[Finding]:
 
 
 def _find_class(class_path: str, path: Path) -> None:
-    """Say in words what a class lacks; models.load knows only files of the checkout."""
+    """Say in words what a class lacks, for models.load knows only files of the checkout."""
     from ldl.base import LDLEstimator
 
     module_name, _, class_name = class_path.rpartition(".")
@@ -124,7 +124,7 @@ def _judged(method: str, rule: contract.Rule, trial: contract.Trial) -> Finding:
 
 
 def words(error: BaseException) -> str:
-    """What was raised, and the line of the user's own file that did it."""
+    """Describe an error, with the line of the user's own file that raised it."""
     if isinstance(error, SyntaxError):
         return f"{error.msg} ({error.filename}, line {error.lineno})"
     folders = plugins.folders()
@@ -138,7 +138,7 @@ def words(error: BaseException) -> str:
 
 
 def check_dataset(name: str, path: Path) -> Iterator[Finding]:
-    """Fetched and read in a folder that is thrown away."""
+    """Fetch and read a data set in a folder that is thrown away."""
     from ldlrepro.data.fetch import default_mirrors, fetch
     from ldlrepro.data.registry import defects_found, load_ready, prepare
 

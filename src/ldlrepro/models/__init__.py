@@ -1,4 +1,4 @@
-"""Estimators behind one contract, and ``load``: from a method id to an estimator."""
+"""Loads estimators, which share one contract, by their method ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["LDLEstimator", "estimator_class", "load"]
 
 
 def load(method_id: str, **overrides: Any) -> LDLEstimator:
-    """The unfitted estimator of a method, with its fixed parameters and ``overrides``.
+    """Return the unfitted estimator of a method, with its fixed parameters and ``overrides``.
 
     Parameters that the method chooses on validation data (its ``grid``) keep the class's default.
     """
@@ -37,7 +37,7 @@ def load(method_id: str, **overrides: Any) -> LDLEstimator:
 
 
 def estimator_class(method_id: str) -> type[LDLEstimator]:
-    """The class that a method's YAML names."""
+    """Return the class that a method's YAML names."""
     path: str = config.load_method(method_id)["class"]
     module_name, _, class_name = path.rpartition(".")
     where = _file_of(method_id)
