@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -113,11 +114,12 @@ def test_eight_fetches_at_once_give_one_whole_file(tmp_path: Path, server: Serve
     assert len(server.ranges) == 1
 
 
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
 def test_where_files_cannot_be_locked_fetching_still_works(
-    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     def refuse(*args: object) -> None:
-        raise OSError("no locks here")
+        raise OSError(number, "no locks here")
 
     monkeypatch.setattr("fcntl.flock", refuse)
     server.answer = lambda h: send_from(h, CONTENT, stop=100_000)
@@ -126,8 +128,9 @@ def test_where_files_cannot_be_locked_fetching_still_works(
     assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
 
 
-def test_a_data_folder_that_cannot_be_written_is_a_user_error(tmp_path: Path) -> None:
-    (tmp_path / "raw").write_text("a file, not a folder")
+@pytest.mark.parametrize("name", ["raw", ".locks"])
+def test_a_data_folder_that_cannot_be_written_is_a_user_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("a file, not a folder")
     with pytest.raises(UserError, match="Choose another data folder"):
         get(tmp_path, entry("", urls=[]))
 

@@ -1,7 +1,7 @@
 """Tests of significance: of methods over data sets, and of two methods over folds.
 
-The tests are SciPy's, scikit-posthocs' and statsmodels', but for the corrected t test, which none of
-them has. Beside it here is only what they are asked, and when an answer would mean nothing.
+The tests are SciPy's, scikit-posthocs' and statsmodels', but for the corrected t test, which none
+of them has. Beside it here is only what they are asked, and when an answer would mean nothing.
 """
 
 from __future__ import annotations
