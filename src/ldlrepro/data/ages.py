@@ -13,7 +13,7 @@ MODE, MEAN = "mode", "mean"
 
 
 def grid_of(labels: Sequence[str]) -> np.ndarray | None:
-    """The ages that labels stand for; None where they are other things."""
+    """Return the ages that labels stand for; None where they are other things."""
     try:
         ages = np.array([float(label) for label in labels])
     except ValueError:
@@ -22,7 +22,7 @@ def grid_of(labels: Sequence[str]) -> np.ndarray | None:
 
 
 def rule_of(method: str) -> str:
-    """Which age of a predicted distribution counts, by the method's file."""
+    """Return which age of a predicted distribution counts, by the method's file."""
     known = config.method_exists(method)
     return str(config.load_method(method).get("age", MODE)) if known else MODE
 
@@ -32,5 +32,5 @@ def predicted(P: np.ndarray, grid: np.ndarray, rule: str) -> np.ndarray:
 
 
 def errors(P: np.ndarray, grid: np.ndarray, true: np.ndarray, method: str) -> dict[str, float]:
-    """MAE and CS(5)."""
+    """Return MAE and CS(5)."""
     return metrics.age_errors(true, predicted(P, grid, rule_of(method)))

@@ -1,4 +1,4 @@
-"""Unpacking zip and tar archives that others made, without trusting what they say.
+"""Unpacks zip and tar archives that others made, without trusting what they say.
 
 Members with absolute names or ``..``, links, devices and encrypted members are refused, and so is
 an archive that unpacks to more than the limit. The sizes in its headers are not believed.
@@ -33,7 +33,7 @@ DAMAGED = (
 
 
 class ArchiveError(Exception):
-    """The archive is damaged or not to be trusted; the text says which member."""
+    """Raised for an archive that is damaged or not to be trusted; the text says which member."""
 
 
 def is_archive(path: Path) -> bool:

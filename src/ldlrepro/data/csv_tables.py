@@ -1,4 +1,4 @@
-"""A CSV file with a header as features and label distributions.
+"""Reads a CSV file with a header as features and label distributions.
 
 The columns that ``labels`` names are D; ``keys`` may name a column for the groups and one for the
 target; all others are features, in their order.
@@ -17,7 +17,7 @@ from ldlrepro.core.errors import nearest
 
 
 def read_csv(path: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """X, D, groups and target; ValueError in words if the table is not as it should be."""
+    """Return X, D, groups and target; raise ValueError for a table not as it should be."""
     header, lines = _table(path)
     labels = list(map(str, spec.get("labels", [])))
     if not labels:

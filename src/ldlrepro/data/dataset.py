@@ -1,4 +1,4 @@
-"""What a data set is once it has been read, and what can be told from its rows."""
+"""A data set in memory, and what can be told from its rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ldlrepro.core.errors import UserError
 
 
 class DataUnavailable(UserError):  # noqa: N818 - the absence of data is no mistake
-    """The data cannot be had here; the text says how to get them."""
+    """Raised for data that cannot be had here; the text says how to get them."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Dataset:
     D: np.ndarray
     """Label distributions: float64 array (rows, labels), rows sum to one."""
     groups: np.ndarray | None = None
-    """Who a row belongs to, where known."""
+    """The person a row belongs to, where known."""
     target: np.ndarray | None = None
     """A number per row, such as the age, where known."""
     labels: list[str] = field(default_factory=list)
@@ -34,11 +34,13 @@ class Dataset:
     fingerprint: dict[str, Any] = field(default_factory=dict)
     """Hashes and counts, see ``fingerprint``."""
     meta: dict[str, Any] = field(default_factory=dict)
-    """Where the rows come from: source files, recipe of the features."""
+    """Origin of the rows: source files, recipe of the features."""
 
 
 def fingerprint(X: Any, D: np.ndarray) -> dict[str, Any]:
-    """Hashes of the rows, in their order and free of it, and counts of repeated and empty parts.
+    """Return hashes of the rows, with and without their order, and counts of oddities.
+
+    Repeated and empty parts are counted.
 
     Fold indices carry over to another copy of the data only where ``data_sha256`` is the same;
     an equal ``unordered_sha256`` says that the other copy holds the same rows in another order.
@@ -65,7 +67,7 @@ def _sha256(row: np.ndarray) -> bytes:
 
 
 def _dense_rows(X: Any, block: int = 256) -> Iterator[np.ndarray]:
-    """The rows one by one, without ever holding a dense copy of a sparse matrix."""
+    """Yield the rows one by one, without ever holding a dense copy of a sparse matrix."""
     for start in range(0, X.shape[0], block):
         part = X[start : start + block]
         yield from part.toarray() if hasattr(part, "toarray") else part

@@ -1,6 +1,6 @@
-"""Prepared data sets that are photographs without a table of features.
+"""Prepares data sets that are photographs without a table of features.
 
-They have labels, persons and ages like any other, and no column in X; methods that read images take
+They have labels, persons and ages like any other, but no column in X. Methods that read images take
 their pixels from elsewhere (``ldlrepro.data.pixels``).
 """
 
@@ -26,12 +26,12 @@ from ldlrepro.data.images.reading import (
     read_faces,
 )
 
-# Bytes of digests are no columns.
+# Bytes of digests are no columns, so oddities of columns are not counted.
 NO_COLUMNS = {"zero_columns": 0, "duplicate_columns": 0}
 
 
 def prepare(dataset_id: str, data_dir: Path) -> Path:
-    """``registry.prepare``, and for photographs without features what methods on images need."""
+    """Prepare a data set as ``registry.prepare`` does, or photographs for methods on images."""
     spec = load_dataset(dataset_id)
     status = read_status(data_dir / "raw" / dataset_id)
     if not (only_photographs(spec) and status.available):
@@ -46,14 +46,14 @@ def prepare(dataset_id: str, data_dir: Path) -> Path:
 
 
 def rows_to_compare(data: Dataset, data_dir: Path) -> Any:
-    """What tells rows apart: their features, or where there are none the bytes of their images."""
+    """Return what tells rows apart: their features, or else the bytes of their images."""
     from ldlrepro.data.images.reading import load_faces
 
     return data.X if data.X.shape[1] else _digests(load_faces(data.id, data_dir))
 
 
 def raw_file(dataset_id: str, name: str, data_dir: Path) -> Path | None:
-    """Where fetch has put a file that it names; None for an archive, of which only images stay."""
+    """Return where fetch put a file that it names; None for an archive, unpacked and not kept."""
     spec = load_dataset(dataset_id)
     if spec["reader"] != "images":
         return data_dir / "raw" / dataset_id / name
@@ -62,7 +62,7 @@ def raw_file(dataset_id: str, name: str, data_dir: Path) -> Path | None:
 
 
 def fingerprint_of(data: Dataset, data_dir: Path) -> dict[str, Any]:
-    """The digests and counts that a prepared data set states of itself, counted anew."""
+    """Count anew the digests and numbers that a prepared data set states of itself."""
     counts = fingerprint(rows_to_compare(data, data_dir), data.D)
     return counts if data.X.shape[1] else counts | NO_COLUMNS
 
@@ -83,5 +83,5 @@ def _dataset(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Datase
 
 
 def _digests(faces: FaceSet) -> np.ndarray:
-    """The SHA-256 of each image file, as 32 numbers."""
+    """Return the SHA-256 of each image file, as 32 numbers."""
     return np.array([list(bytes.fromhex(sha256_of(path))) for path in faces.paths], dtype=float)

@@ -82,7 +82,7 @@ def pixels_path(dataset_id: str, data_dir: Path) -> Path:
 
 
 def load_pixels(path: Path) -> tuple[Pixels, dict[str, Any]]:
-    """The pixels of a data set and what is written of them; DataUnavailable where it has none."""
+    """Return a data set's pixels and what is written of them; DataUnavailable where it has none."""
     dataset = path.name.partition(".")[0]
     if not path.is_file():
         raise DataUnavailable(f"needs images: {dataset} has no pixels ({path} is missing)")
@@ -98,7 +98,7 @@ def make_pixels(
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
-    """Decode and align every image in use. Where there are none, the file is empty and says why."""
+    """Decode and align every image in use; without any, write an empty file that says why."""
     from ldlrepro.data.registry import load_ready, ready_path
 
     path = pixels_path(dataset_id, data_dir)
@@ -200,7 +200,7 @@ def _fill_piece(
 
 
 def _content_sha256(path: Path) -> str:
-    """Of the pixels alone, read piece by piece."""
+    """Return the SHA-256 of the pixels alone, read piece by piece."""
     found = hashlib.sha256()
     pixels = np.load(path, mmap_mode="r", allow_pickle=False).reshape(-1)
     for start in range(0, len(pixels), HASHED_AT_ONCE):

@@ -24,7 +24,7 @@ ROUNDING = 1e-12
 
 
 def read(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
-    """The data set whose raw files lie in ``folder``; UserError if they are not as they should."""
+    """Read the data set whose raw files lie in ``folder``; raise UserError for wrong content."""
     reader = {
         "mat": _read_table,
         "npz": _read_table,
@@ -40,7 +40,7 @@ def read(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
 def dataset_of(
     dataset_id: str, spec: Mapping[str, Any], path: Path, parts: Mapping[str, Any]
 ) -> Dataset:
-    """A checked Dataset of arrays that were computed from the files in ``path``."""
+    """Return a checked Dataset of arrays computed from the files in ``path``."""
     with _told(dataset_id):
         return checked(dataset_id, spec, path, parts)
 
@@ -116,7 +116,10 @@ def _load_npz(path: Path) -> dict[str, Any]:
 
 
 def _refuse_pickle(path: Path) -> None:
-    """Pickles run code when they are loaded; theirs start with 0x80 and a protocol number."""
+    """Refuse pickles, which run code when they are loaded.
+
+    Theirs start with 0x80 and a protocol number.
+    """
     try:
         with open(path, "rb") as handle:
             start = handle.read(2)
@@ -136,7 +139,7 @@ def _first_line(error: Exception) -> str:
 def checked(
     dataset_id: str, spec: Mapping[str, Any], path: Path, parts: Mapping[str, Any]
 ) -> Dataset:
-    """A Dataset from raw arrays ``X``, ``D``, ``target``, ``groups`` read from ``path``."""
+    """Return a Dataset of raw arrays ``X``, ``D``, ``target``, ``groups`` read from ``path``."""
     X = _features(path, parts["X"], spec.get("sparse", False))
     D = _numbers(path, "label", parts["D"])
     if X.shape[0] != D.shape[0]:
@@ -159,7 +162,7 @@ def checked(
 
 
 def _persons(path: Path, spec: Mapping[str, Any], named: Any, n: int) -> np.ndarray | None:
-    """As the file names them, or counted off in the order of the rows."""
+    """Return the person of each row: named by the file, or counted off in the order of the rows."""
     sizes = spec.get("rows_per_person")
     if sizes is None:
         return _per_row(path, "groups", named, n)
@@ -214,7 +217,7 @@ def _check_shape(path: Path, spec: Mapping[str, Any], X: Any, D: np.ndarray) -> 
 
 
 def _distributions(path: Path, D: np.ndarray, renormalise: bool) -> tuple[np.ndarray, int]:
-    """Rows divided by their sums where these miss one, and how many there were."""
+    """Divide rows by sums that miss one; return them and how many there were."""
     if (D < 0).any():
         row = int(np.argmax((D < 0).any(axis=1)))
         raise _BadFileError(path, f"negative label degrees, first in row {row}")
@@ -244,7 +247,7 @@ def _per_row(path: Path, what: str, values: Any, rows: int) -> np.ndarray | None
 
 
 def _read_images(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
-    """Features computed from the images that ``ratings.csv`` lists, labels from its ratings."""
+    """Compute features from the images that ``ratings.csv`` lists, labels from its ratings."""
     images = folder / "images"
     table = images / "ratings.csv"
     if spec.get("features", {}).get("extractor") != "lbp":

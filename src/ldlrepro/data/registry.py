@@ -1,4 +1,4 @@
-"""From raw files to ``data/ready/<id>.npz``, and from there to a Dataset."""
+"""Turns raw files into ``data/ready/<id>.npz``, and that into a Dataset."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ldlrepro.data.readers import read
 
 
 def load(dataset_id: str, data_dir: str | Path | None = None) -> Dataset:
-    """The data set, fetched and prepared first if that has not happened yet.
+    """Return the data set; fetch and prepare it first if that has not happened yet.
 
     Raises DataUnavailable, with what to do, for data that cannot be had here.
     """
@@ -45,14 +45,14 @@ def ready_path(dataset_id: str, data_dir: Path) -> Path:
 def prepare(dataset_id: str, data_dir: Path) -> Path:
     """Read and check the raw files; write data/ready/<id>.npz and a readable <id>.json beside it.
 
-    Where the data are not available the file says only that, so that whoever needs them can
+    For data that are not available the file says only that, so that whoever needs them can
     record it.
     """
     return prepare_spec(dataset_id, load_dataset(dataset_id), data_dir)
 
 
 def prepare_spec(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
-    """``prepare`` for a data set described by ``spec``."""
+    """Do what ``prepare`` does for a data set described by ``spec``."""
     # A fetch that outlived its workflow may still be at work on the raw files.
     with locked(dataset_id, data_dir):
         return _prepare(dataset_id, spec, data_dir)
@@ -85,7 +85,10 @@ def _prepare(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
 
 
 def _check_persons(spec: Mapping[str, Any], dataset: Dataset) -> None:
-    """Jobs are planned by the stated number: too low a one would leave persons out unseen."""
+    """Refuse a wrong number of persons.
+
+    Jobs are planned by the stated one: if it is too low, persons are left out unseen.
+    """
     stated = spec.get("persons")
     if stated is None or dataset.groups is None:
         return
@@ -98,7 +101,7 @@ def _check_persons(spec: Mapping[str, Any], dataset: Dataset) -> None:
 
 
 def load_ready(path: Path) -> Dataset:
-    """The Dataset in a file that ``prepare`` wrote."""
+    """Return the Dataset in a file that ``prepare`` wrote."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
@@ -122,13 +125,13 @@ def load_ready(path: Path) -> Dataset:
 
 
 def warning_of(path: Path) -> str:
-    """What whoever uses the features in this file must know, such as untrained weights."""
+    """Return what users of the features in this file must know, such as untrained weights."""
     record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     return str(record.get("meta", {}).get("features", {}).get("warning", ""))
 
 
 def defects_found(dataset: Dataset) -> list[str]:
-    """The oddities of this data set, counted."""
+    """Describe and count the oddities of this data set."""
     counts = dataset.fingerprint
     words = {
         "duplicate_feature_rows": "feature rows that repeat another one",

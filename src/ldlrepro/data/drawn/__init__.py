@@ -1,4 +1,4 @@
-"""Data that are drawn, not measured: for the demo, the tests and the toy figures of mslp."""
+"""Drawn data instead of measured ones: for the demo, the tests and the toy figures of mslp."""
 
 from __future__ import annotations
 

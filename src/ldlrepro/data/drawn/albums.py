@@ -30,9 +30,9 @@ class Sitting:
     """One picture to draw."""
 
     number: int
-    """Of the person, from 0."""
+    """Number of the person, from 0."""
     picture: int
-    """Of this person, from 0."""
+    """Number of the picture among this person's, from 0."""
     who: Person
     age: float
     feelings: np.ndarray
@@ -45,7 +45,7 @@ class Sitting:
 
 
 def write_album(folder: Path, layout: str, persons: int, images_per_person: int, seed: int) -> None:
-    """``folder/images`` as the owners of ``layout`` would deliver it, with drawn persons."""
+    """Fill ``folder/images`` with drawn persons as the owners of ``layout`` would deliver it."""
     images = folder / "images"
     shutil.rmtree(images, ignore_errors=True)
     images.mkdir(parents=True)
@@ -93,7 +93,7 @@ def _bu_3dfe(images: Path, sittings: Sequence[Sitting]) -> None:
 
 
 def _morph(images: Path, sittings: Sequence[Sitting]) -> None:
-    """Of eight persons four are Black and four White, two female and six male."""
+    """Draw MORPH: of eight persons four are Black and four White, two female and six male."""
     rows, eyes = [], []
     for sitting in sittings:
         who, picture, age = sitting.number + 1, sitting.picture, int(sitting.age)
@@ -109,7 +109,7 @@ def _morph(images: Path, sittings: Sequence[Sitting]) -> None:
 
 
 def _fgnet(images: Path, sittings: Sequence[Sitting]) -> None:
-    """Every seventh picture is grey, as many of the old ones in FG-NET are."""
+    """Draw FG-NET, every seventh picture in grey, as many of its old ones are."""
     taken: set[str] = set()
     for count, sitting in enumerate(sittings):
         stem = f"{sitting.number + 1:03d}A{int(sitting.age):02d}"
@@ -123,7 +123,7 @@ def _fgnet(images: Path, sittings: Sequence[Sitting]) -> None:
 
 
 def _cacd(images: Path, sittings: Sequence[Sitting]) -> None:
-    """The first two persons are validation, the next three test, all others training."""
+    """Draw CACD: the first two persons are validation, the next three test, the rest training."""
     listed: dict[str, list[Any]] = {key: [] for key in ("name", "identity", "age", "rank", "year")}
     for sitting in sittings:
         name = f"{int(sitting.age)}_Drawn_Person_{sitting.number + 1}_{sitting.picture:04d}.jpg"

@@ -61,7 +61,7 @@ def portrait(
     rng: np.random.Generator,
     grey: bool = False,
 ) -> Portrait:
-    """One picture of a person at an age, turned and moved a little at random."""
+    """Draw one picture of a person at an age, turned and moved a little at random."""
     from PIL import Image
 
     calm = np.zeros(len(EMOTIONS)) if feelings is None else feelings
@@ -122,7 +122,7 @@ def _draw_wrinkles(pen: Pen, looks: dict[str, float], age: float) -> None:
 
 
 def _points(looks: dict[str, float]) -> list[tuple[float, float]]:
-    """68 places in the pen's units."""
+    """Return 68 places in the pen's units."""
     middle = looks["fringe"] - 0.14
     turns = np.linspace(np.pi, 0, 15)
     outline = [(looks["face"] * np.cos(t), middle + looks["length"] * np.sin(t)) for t in turns]
@@ -141,7 +141,7 @@ def _points(looks: dict[str, float]) -> list[tuple[float, float]]:
 def _placement(
     sketch: tuple[int, int], size: tuple[int, int], rng: np.random.Generator
 ) -> np.ndarray:
-    """From the sketch into the picture: smaller, turned up to 8 degrees, moved."""
+    """Return the map from sketch to picture: smaller, turned up to 8 degrees, moved."""
     scale = 0.85 * min(size[0] / sketch[0], size[1] / sketch[1]) * rng.uniform(0.9, 1.05)
     turn = np.deg2rad(rng.uniform(-8, 8))
     shift = rng.uniform(-0.03, 0.03, size=2) * size

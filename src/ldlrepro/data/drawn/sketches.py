@@ -1,4 +1,4 @@
-"""Faces drawn with a few strokes: what they feel shows in eyes, brows, nose and mouth."""
+"""Faces drawn with a few strokes: eyes, brows, nose and mouth show what they feel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Points = Sequence[tuple[float, float]] | np.ndarray
 
 
 def write_faces(folder: Path, persons: int, images_per_person: int, seed: int) -> None:
-    """Cartoon faces as PNG files and ``ratings.csv`` with the ratings of six emotions."""
+    """Draw cartoon faces as PNG files, and ``ratings.csv`` with ratings of six emotions."""
     images = folder / "images"
     shutil.rmtree(images, ignore_errors=True)
     images.mkdir(parents=True)
@@ -48,7 +48,7 @@ def write_faces(folder: Path, persons: int, images_per_person: int, seed: int) -
 
 
 def looks_of(rng: np.random.Generator) -> dict[str, float]:
-    """What stays the same between the images of one person."""
+    """Draw what stays the same between the images of one person."""
     return {
         "face": rng.uniform(0.40, 0.46),
         "length": rng.uniform(0.43, 0.47),
@@ -61,7 +61,7 @@ def looks_of(rng: np.random.Generator) -> dict[str, float]:
 
 
 def feelings_of(rng: np.random.Generator, strongest: int) -> np.ndarray:
-    """Intensities in [0, 1]: one emotion leads, another one may show, the rest hardly do."""
+    """Draw intensities in [0, 1]: one emotion leads, another may show, the rest hardly do."""
     feelings = rng.uniform(0.0, 0.12, len(EMOTIONS))
     feelings[rng.integers(len(EMOTIONS))] = rng.uniform(0.0, 0.5)
     feelings[strongest] = rng.uniform(0.55, 1.0)
@@ -69,7 +69,7 @@ def feelings_of(rng: np.random.Generator, strongest: int) -> np.ndarray:
 
 
 class Pen:
-    """Draws on an enlarged picture; positions are shares of the width, from the middle."""
+    """A pen on an enlarged picture; positions are shares of the width, from the middle."""
 
     def __init__(self, stroke: float) -> None:
         from PIL import Image, ImageDraw
@@ -94,7 +94,7 @@ class Pen:
 
 
 def _sketch(looks: dict[str, float], feelings: np.ndarray) -> Any:
-    """The face, enlarged."""
+    """Draw the face, enlarged."""
     pen = Pen(looks["stroke"])
     pen.oval(0, -0.06, looks["face"] + 0.04, looks["length"] + 0.07, looks["hair"])
     pen.oval(0, looks["fringe"] - 0.14, looks["face"], looks["length"], looks["skin"])
@@ -127,7 +127,10 @@ def draw_nose(pen: Pen, looks: dict[str, float], feelings: np.ndarray) -> None:
 
 
 def draw_mouth(pen: Pen, feelings: np.ndarray) -> None:
-    """Corners up or down, open with surprise and fear, teeth with anger, wavy with disgust."""
+    """Draw the mouth: corners up or down, open in surprise and fear, wavy in disgust.
+
+    Anger shows teeth.
+    """
     happy, sad, surprised, angry, disgusted, afraid = feelings
     x = np.linspace(-1, 1, 15)
     width = 0.16 + 0.06 * happy - 0.08 * surprised + 0.03 * afraid
@@ -143,7 +146,7 @@ def draw_mouth(pen: Pen, feelings: np.ndarray) -> None:
 
 
 def _photograph(sketch: Any, rng: np.random.Generator) -> Any:
-    """The sketch as a small grey image: moved a little, lit differently, with specks."""
+    """Turn the sketch into a small grey image: moved a little, lit differently, with specks."""
     from PIL import Image
 
     shift = rng.uniform(-1.5, 1.5, size=2) * OVERSAMPLING

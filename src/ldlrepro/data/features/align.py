@@ -1,4 +1,4 @@
-"""Puts the eyes of a face where a crop wants them, or cuts out the centre where there are none."""
+"""Puts the eyes of a face where a crop wants them, or cuts out the centre of one without."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Crop:
 
 
 def similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """The 2 x 3 matrix that turns, scales and moves ``source`` points nearest to ``target``.
+    """Return the 2 x 3 matrix that turns, scales and moves ``source`` points nearest to ``target``.
 
     Least squares over all points; exact for two. A mirrored target is never mirrored back.
     """
@@ -56,7 +56,7 @@ def similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def aligned(face: Face, path: Path, crop: Crop, mode: str = "RGB") -> tuple[Any, str]:
-    """The cropped Pillow image and how it was placed: by eyes, by landmarks or at the centre."""
+    """Return the cropped Pillow image, and what placed it: eyes, landmarks or the centre."""
     from PIL import Image
 
     with Image.open(path) as opened:
@@ -88,7 +88,7 @@ def _placed(image: Any, eyes: Eyes, crop: Crop) -> Any:
 
 
 def _centre(image: Any, crop: Crop) -> Any:
-    """The largest box of the crop's shape in the middle, resized."""
+    """Return the largest box of the crop's shape in the middle, resized."""
     from PIL import Image
 
     width, height = image.size

@@ -22,7 +22,7 @@ BATCH = 16
 def deep_features(
     faces: FaceSet, crop: Crop, options: Mapping[str, Any], loaded: Loaded | None = None
 ) -> tuple[np.ndarray, dict[str, Any], list[str]]:
-    """A row for each face, the recipe, and how each face was placed."""
+    """Return a row for each face, the recipe, and how each face was placed."""
     if (crop.width, crop.height) != (IMAGE_SIDE, IMAGE_SIDE):
         raise UserError(
             f"the networks take {IMAGE_SIDE} x {IMAGE_SIDE} pixels, the crop has {crop.width} x "
@@ -47,7 +47,7 @@ def deep_features(
 
 
 def network_of(options: Mapping[str, Any]) -> Loaded:
-    """The network that ``features`` of a data set's YAML describes."""
+    """Return the network that ``features`` of a data set's YAML describes."""
     name = options["extractor"]
     if "weights" in options:
         if "sha256" not in options:
@@ -66,7 +66,7 @@ def network_of(options: Mapping[str, Any]) -> Loaded:
 
 
 def normalised(pixels: torch.Tensor, preprocessing: Mapping[str, Any]) -> torch.Tensor:
-    """Whole grey levels in (images, height, width, 3) as what the weights were trained on."""
+    """Turn grey levels (images, height, width, 3) into what the weights were trained on."""
     x = pixels.permute(0, 3, 1, 2).float() * preprocessing["scale"]
     mean, std = (torch.tensor(preprocessing[key]).view(1, 3, 1, 1) for key in ("mean", "std"))
     return (x - mean) / std

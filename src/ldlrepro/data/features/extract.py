@@ -14,7 +14,7 @@ from ldlrepro.data.images.faces import FaceSet
 
 
 def extract(faces: FaceSet, spec: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
-    """A row for each face, by ``features`` and ``crop`` of the data set's YAML."""
+    """Return a row for each face and the recipe, by ``features`` and ``crop`` of the YAML."""
     options = dict(spec["features"])
     crop = Crop.of(spec["crop"])
     if options.pop("extractor") == "lbp":

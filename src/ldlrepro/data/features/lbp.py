@@ -41,13 +41,13 @@ RECIPE: dict[str, Any] = {
 
 
 def recipe(order: str) -> dict[str, Any]:
-    """What to store beside features in this order: with it they can be read by others."""
+    """Return what to store beside features in this order, so that others can read them."""
     return {**RECIPE, "order": order, "patterns_of_bins": _patterns_in(order)}
 
 
 @cache
 def patterns() -> tuple[int, ...]:
-    """The pattern of each of the first 242 bins of scikit-image, point k worth 2 to the k."""
+    """Return the patterns of scikit-image's first 242 bins, point k worth 2 to the k."""
     found = [0]
     for ones in range(1, POINTS):
         for place in range(POINTS):
@@ -56,7 +56,7 @@ def patterns() -> tuple[int, ...]:
 
 
 def bins_in(order: str) -> np.ndarray:
-    """Positions of scikit-image's bins such that ``histogram[bins_in(order)]`` has that order."""
+    """Return scikit-image's bins in an order: ``histogram[bins_in(order)]`` has that order."""
     if order == RUNS:
         return np.arange(BINS)
     if order == CODES:
@@ -69,7 +69,7 @@ def _patterns_in(order: str) -> list[int | str]:
 
 
 def lbp_histogram(image: np.ndarray) -> np.ndarray:
-    """Share of each of the 243 patterns among the inner pixels of a grey image."""
+    """Return the share of each of the 243 patterns among the inner pixels of a grey image."""
     from skimage.feature import local_binary_pattern
 
     image = np.asarray(image)
@@ -86,7 +86,7 @@ def lbp_histogram(image: np.ndarray) -> np.ndarray:
 
 
 def lbp_features(paths: Sequence[Path]) -> np.ndarray:
-    """A row of 243 numbers for each image file."""
+    """Return a row of 243 numbers for each image file."""
     return np.array([lbp_histogram(_grey(path)) for path in paths])
 
 

@@ -1,4 +1,4 @@
-"""How near features computed from raw images come to the published file of the same images."""
+"""Compares features computed from raw images with the published file of the same images."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAME_LABELS = 0.005
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to order the bins, and how far the matched rows then are from the published ones."""
+    """One order of the bins, and how far matched rows then are from the published ones."""
 
     order: str
     distance: float
@@ -32,7 +32,7 @@ class Comparison:
     rows: int
     published_rows: int
     any_order: float
-    """The distance when both rows are sorted first: what no order of the bins can better."""
+    """Distance when both rows are sorted first: no order of the bins can better it."""
     readings: list[Reading]
     """Best first."""
 
@@ -43,7 +43,10 @@ class Comparison:
 def compare(
     X: np.ndarray, D: np.ndarray, published_X: np.ndarray, published_D: np.ndarray
 ) -> Comparison:
-    """``X`` must have scikit-image's order of bins. Rows find each other by their labels."""
+    """Compare features, whose rows find each other by their labels.
+
+    ``X`` must have scikit-image's order of bins.
+    """
     if X.shape[1] != BINS or published_X.shape[1] != BINS or D.shape[1] != published_D.shape[1]:
         raise UserError(
             f"cannot compare {X.shape[1]} features and {D.shape[1]} labels with "
@@ -73,7 +76,7 @@ def _matched(D: np.ndarray, published: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _orders() -> dict[str, np.ndarray]:
-    """scikit-image's order, and ascending codes for every first point and both directions."""
+    """Return scikit-image's order, and ascending codes for each first point and direction."""
     found = {"runs": np.arange(BINS)}
     for clockwise in (False, True):
         for first in range(POINTS):
@@ -85,7 +88,7 @@ def _orders() -> dict[str, np.ndarray]:
 
 
 def _renumbered(code: int, first: int, clockwise: bool) -> int:
-    """The number of a pattern if counting began at point ``first``."""
+    """Return the number of a pattern if counting began at point ``first``."""
     step = -1 if clockwise else 1
     return sum(1 << k for k in range(POINTS) if code >> ((first + step * k) % POINTS) & 1)
 

@@ -1,4 +1,4 @@
-"""Licensed photographs in the folders as their owners deliver them: who, how old, which eyes.
+"""Licensed photographs in the folders that their owners deliver: who, how old, which eyes.
 
 ``load_faces("fgnet")`` gives the images that can be used, and one table of all that is wrong with
 the others. Pixels are read by whoever needs them, through ``ldlrepro.data.features.align``.

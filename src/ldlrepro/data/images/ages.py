@@ -15,7 +15,7 @@ def age_grid(first: int, last: int) -> np.ndarray:
 def age_distributions(
     ages: np.ndarray, grid: np.ndarray, width: float, renormalise: bool = True
 ) -> np.ndarray:
-    """Normal density of deviation ``width`` around each age; 0 means the nearest age alone.
+    """Return a normal density around each age; a ``width`` of 0 means the nearest age alone.
 
     Without ``renormalise`` the degrees are the plain density, as in the published FG-Net file.
     """

@@ -1,4 +1,4 @@
-"""Looks at every file of a listing: is it there, can it be decoded, is it grey, is it a copy?"""
+"""Looks at every file of a listing: is it there, can it be decoded, is it grey or a copy?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DECODERS = 4
 
 @dataclass(frozen=True)
 class Look:
-    """What one decoded file shows."""
+    """Facts about one decoded file."""
 
     error: str = ""
     size: tuple[int, int] = (0, 0)
@@ -58,7 +58,7 @@ def look(path: Path) -> Look:
 
 
 def checked(layout: str, folder: Folder, listing: Listing) -> tuple[list[Face], list[Problem]]:
-    """The faces that can be used, in the order of the listing, and all complaints."""
+    """Return the faces that can be used, in the order of the listing, and all complaints."""
     problems = list(listing.problems)
     problems += _unlisted(layout, folder, listing)
     faces = _once(listing.faces, problems)
@@ -99,7 +99,7 @@ def _once(faces: Iterable[Face], problems: list[Problem]) -> list[Face]:
 def _with_eyes(
     folder: Folder, faces: list[Face], problems: list[Problem]
 ) -> tuple[list[Face], set[str]]:
-    """Points of the user's eyes.csv go before all others; who got points from there."""
+    """Take points from the user's eyes.csv before all others; return also who got points there."""
     path = folder.find(EYES_TABLE)
     if path is None:
         return faces, set()

@@ -44,7 +44,7 @@ class Face:
     sex: str = ""
     origin: str = ""
     subset: str = ""
-    """The part of the data set that its authors put the image in, where they did."""
+    """The part of the data set where its authors put the image, if they did."""
     ratings: tuple[float, ...] = ()
     eyes: Eyes | None = None
     points_from: str = ""
@@ -84,7 +84,7 @@ class FaceSet:
 
     @property
     def ages(self) -> np.ndarray:
-        """NaN where the data set has ratings instead of ages."""
+        """Ages; NaN where the data set has ratings instead."""
         return np.array([np.nan if f.age is None else f.age for f in self.faces], dtype=float)
 
     @property
@@ -92,21 +92,21 @@ class FaceSet:
         return np.array([face.ratings for face in self.faces], dtype=float)
 
     def rows_of(self, subset: str) -> np.ndarray:
-        """Positions of the images in one part of the data set."""
+        """Return the positions of the images in one part of the data set."""
         return np.flatnonzero([face.subset == subset for face in self.faces])
 
     def chosen(self, rows: Iterable[int], note: str) -> FaceSet:
-        """The same set with fewer faces, and why."""
+        """Return the same set with fewer faces, and a note that says why."""
         faces = [self.faces[row] for row in rows]
         return replace(self, faces=faces, notes=[*self.notes, note])
 
     def counts(self) -> dict[str, int]:
-        """How many complaints of each kind."""
+        """Count the complaints of each kind."""
         found = Counter(problem.kind for problem in self.problems)
         return {kind: found[kind] for kind in KINDS if found[kind]}
 
     def summary(self) -> dict[str, Any]:
-        """For the record of the data set, the report and the command line."""
+        """Return a summary for the record of the data set, the report and the command line."""
         return {
             "used": len(self.faces),
             "persons": len(set(self.persons.tolist())),
@@ -119,7 +119,7 @@ class FaceSet:
     # ------------------------------------------------------------------ as a table
 
     def write(self, path: Path) -> None:
-        """One CSV table: first the images in use, in order, then what had to be left out."""
+        """Write one CSV table: first the images in use, in order, then what had to be left out."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*COLUMNS, *(f"rating {name}" for name in self.labels)])
@@ -135,7 +135,7 @@ class FaceSet:
 
     @classmethod
     def read(cls, path: Path, folder: Path) -> FaceSet:
-        """What ``write`` wrote. Notes stand in the data set's record, not in the table."""
+        """Read what ``write`` wrote. Notes are not in the table but in the data set's record."""
         try:
             with open(path, encoding="utf-8", newline="") as handle:
                 rows = list(csv.reader(handle))

@@ -32,7 +32,7 @@ RATINGS_HEADER = ["file", "person"]
 
 @dataclass
 class Listing:
-    """What a layout found."""
+    """The faces and problems that a layout found."""
 
     faces: list[Face] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -55,13 +55,13 @@ class Folder:
             self._by_name.setdefault(_last(name).lower(), []).append(name)
 
     def find(self, name: str) -> str | None:
-        """The file with this path, or the only one with this last part."""
+        """Return the file with this path, or the only one with this last part."""
         path = name.replace("\\", "/").strip("/")
         same = self._by_name.get(_last(path).lower(), [])
         return self._by_path.get(path.lower()) or (same[0] if len(same) == 1 else None)
 
     def only(self, what: str, fits: Callable[[str], bool]) -> Path:
-        """The one file that fits; the user is told where none or several do."""
+        """Return the one file that fits; tell the user where none or several do."""
         found = [name for name in self.files if fits(_last(name))]
         if len(found) != 1:
             several = f"{len(found)} files fit: {', '.join(found)}" if found else "there is none"
@@ -84,7 +84,7 @@ def _last(name: str) -> str:
 
 
 def jaffe(folder: Folder) -> Listing:
-    """``KA.AN1.39.tiff``: person, posed expression, number; the number is a line of the table."""
+    """Read JAFFE: ``KA.AN1.39.tiff`` is person, posed expression and line of the rating table."""
     table = folder.only(
         "the README with the rating table, or ratings.csv",
         lambda name: (
@@ -113,7 +113,7 @@ def jaffe(folder: Folder) -> Listing:
 
 
 def _jaffe_table(path: Path) -> dict[int, tuple[str, tuple[float, ...]]]:
-    """Number of a picture to person and ratings, in the order of EMOTIONS."""
+    """Return number of a picture -> person and ratings, in the order of EMOTIONS."""
     lines = path.read_text(encoding="latin-1").splitlines()
     found = [match for line in lines if (match := JAFFE_LINE.match(line))]
     if not found:
@@ -124,13 +124,13 @@ def _jaffe_table(path: Path) -> dict[int, tuple[str, tuple[float, ...]]]:
 
 
 def bu_3dfe(folder: Folder) -> Listing:
-    """``F0001_AN01WH_F2D.bmp``; the ratings are no part of BU-3DFE and come as ratings.csv."""
+    """Read BU-3DFE (``F0001_AN01WH_F2D.bmp``); the ratings are no part of it: ratings.csv."""
     table = folder.only("ratings.csv", lambda name: name.lower() == "ratings.csv")
     return _rated_by_table(folder, table)
 
 
 def _rated_by_table(folder: Folder, table: Path) -> Listing:
-    """Lines ``file, person, rating, ...`` whose header names the labels."""
+    """Read lines ``file, person, rating, ...`` whose header names the labels."""
     header, *rows = _table(table)
     if [name.lower() for name in header[:2]] != RATINGS_HEADER or len(header) < 4:
         raise UserError(f"{table}: the columns must be file, person, and one for each label.")
@@ -155,7 +155,7 @@ def _rated_by_table(folder: Folder, table: Path) -> Listing:
 
 
 def morph(folder: Folder) -> Listing:
-    """A CSV with ``id_num, race, gender, age, photo``; photo is the path of the image."""
+    """Read MORPH's CSV with ``id_num, race, gender, age, photo``; photo is the image's path."""
     table = folder.only(
         "the CSV of album 2 (morph_2008_nonCommercial.csv)",
         lambda name: name.lower().endswith(".csv") and "morph" in name.lower(),
@@ -181,7 +181,7 @@ def morph(folder: Folder) -> Listing:
 
 
 def fgnet(folder: Folder) -> Listing:
-    """``001A02.JPG``, ``001A43a.JPG``: person and age; points in files ``001a02.pts``."""
+    """Read FG-NET: ``001A02.JPG`` is person and age; ``001a02.pts`` holds its points."""
     listing = Listing()
     for name in folder.images():
         parts = FGNET_IMAGE.match(_last(name))
@@ -203,7 +203,7 @@ def fgnet(folder: Folder) -> Listing:
 
 
 def cacd(folder: Folder) -> Listing:
-    """``celebrity2000_meta.mat`` lists name, age and identity of every image.
+    """Read CACD: ``celebrity2000_meta.mat`` lists name, age and identity of every image.
 
     The rank of a celebrity among those born in the same year makes the three parts: 3 to 5 test
     (120 celebrities), 1 and 2 validation (80), the rest training (1800). The published evaluation
@@ -266,9 +266,9 @@ LAYOUTS: dict[str, Callable[[Folder], Listing]] = {
     "cacd": cacd,
 }
 GREY_LAYOUTS = ("jaffe",)
-"""Grey by nature, so that no image of it is reported for that."""
+"""Layouts that are grey by nature, so that no image of theirs is reported for it."""
 
 
 def belongs(layout: str, name: str) -> bool:
-    """Whether an image file is one that the layout's list should name."""
+    """Tell whether the layout's list should name an image file."""
     return BU_IMAGE.match(_last(name)) is not None if layout == "bu_3dfe" else True

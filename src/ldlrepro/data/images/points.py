@@ -16,11 +16,11 @@ EYES_HEADER = ["file", "left_x", "left_y", "right_x", "right_y"]
 
 
 class PointsError(Exception):
-    """What is wrong with a file of points."""
+    """An error that says what is wrong with a file of points."""
 
 
 def read_points(path: Path) -> list[tuple[float, float]]:
-    """The 68 points of a ``.pts`` file: a header, then ``x y`` lines between braces."""
+    """Read the 68 points of a ``.pts`` file: a header, then ``x y`` lines between braces."""
     text = path.read_text(encoding="latin-1")
     _, opening, body = text.partition("{")
     body, closing, _ = body.partition("}")
@@ -34,13 +34,13 @@ def read_points(path: Path) -> list[tuple[float, float]]:
 
 
 def eyes_of(points: list[tuple[float, float]]) -> Eyes:
-    """The two pupils, the one on the left of the picture first."""
+    """Return the two pupils, the one on the left of the picture first."""
     (ax, ay), (bx, by) = sorted(points[index] for index in PUPILS)
     return ax, ay, bx, by
 
 
 def read_eyes_table(path: Path) -> dict[str, Eyes]:
-    """File name, without its folder and in lower case, to eye points."""
+    """Return file name, without its folder and in lower case, -> eye points."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as handle:
             rows = list(csv.reader(handle))
@@ -60,7 +60,7 @@ def read_eyes_table(path: Path) -> dict[str, Eyes]:
 
 
 def complaint(eyes: Eyes, size: tuple[int, int]) -> str:
-    """Why these points cannot be eyes in a picture of this width and height, or nothing."""
+    """Say why these points cannot be eyes in a picture of this size; return '' if they can."""
     if not all(math.isfinite(value) for value in eyes):
         return "an eye point is not a number"
     inside = all(0 <= x < size[0] and 0 <= y < size[1] for x, y in (eyes[:2], eyes[2:]))

@@ -1,4 +1,4 @@
-"""From a folder of photographs and the data set's YAML to a FaceSet, and from there to a table."""
+"""Makes a FaceSet of a folder of photographs and the data set's YAML, and a table of that."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ldlrepro.data.images.setups import apply
 
 
 def load_faces(dataset_id: str, data_dir: str | Path | None = None) -> FaceSet:
-    """The images of a data set that was fetched and prepared."""
+    """Return the images of a data set that was fetched and prepared."""
     spec = load_dataset(dataset_id)
     data = Path(data_dir) if data_dir else project_root() / "data"
     table = faces_table(dataset_id, data)
@@ -44,7 +44,7 @@ def faces_table(dataset_id: str, data_dir: Path) -> Path:
 
 
 def read_faces(dataset_id: str, spec: Mapping[str, Any], images: Path) -> FaceSet:
-    """Every image of a layout, looked at; UserError only where the whole set is of no use."""
+    """Look at every image of a layout; raise UserError only where the whole set is of no use."""
     layout = spec["layout"]["name"]
     folder = Folder(images)
     listing = LAYOUTS[layout](folder)
@@ -61,7 +61,7 @@ def read_faces(dataset_id: str, spec: Mapping[str, Any], images: Path) -> FaceSe
 
 
 def distributions(faces: FaceSet, spec: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
-    """Label distributions and their names: ratings over their sum, or ages by the YAML's rule."""
+    """Return label distributions and names: ratings over their sum, or ages by the YAML's rule."""
     if faces.labels:
         ratings = faces.ratings
         return ratings / ratings.sum(axis=1, keepdims=True), faces.labels
@@ -71,7 +71,7 @@ def distributions(faces: FaceSet, spec: Mapping[str, Any]) -> tuple[np.ndarray, 
 
 
 def features_of(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Dataset:
-    """The Dataset of a set of faces; DataUnavailable where no extractor makes features of it."""
+    """Return the Dataset of a set of faces; DataUnavailable where nothing makes features of it."""
     from ldlrepro.data.features.extract import extract
     from ldlrepro.data.readers import dataset_of
 

@@ -1,7 +1,7 @@
 """The parts of MORPH that the papers use, by the rules they state; their lists are not public.
 
-A text file ``<setup>.txt`` with one file name a line goes before the rule: whoever has the list of
-a paper puts it beside the images.
+A text file ``<setup>.txt`` with one file name per line goes before the rule: whoever has the list
+of a paper puts it beside the images.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RATIO_CELLS = {("B", "F"): 1, ("B", "M"): 3, ("W", "F"): 1, ("W", "M"): 3}
 
 
 def apply(faces: FaceSet, folder: Folder, setup: Mapping[str, Any]) -> FaceSet:
-    """The faces of a set-up: ``name``, ``rule``, ``count``, ``seed`` from the data set's YAML."""
+    """Choose the faces of a set-up, whose name, rule, count and seed the YAML gives."""
     name, rule = str(setup["name"]), str(setup["rule"])
     listed = folder.find(f"{name}.txt")
     if listed is not None:
@@ -60,7 +60,7 @@ def _white(faces: FaceSet, setup: Mapping[str, Any], rng: np.random.Generator) -
 
 
 def _balanced(faces: FaceSet, setup: Mapping[str, Any], rng: np.random.Generator) -> np.ndarray:
-    """As many as the count and the smallest cell allow, in exactly these shares."""
+    """Draw as many as the count and the smallest cell allow, in exactly these shares."""
     cells = {
         cell: np.flatnonzero([(face.origin, face.sex) == cell for face in faces.faces])
         for cell in RATIO_CELLS
