@@ -26,8 +26,6 @@ rule compare:
         sums="results/compare/{paper}/SHA256SUMS",
     log:
         "logs/compare/{paper}.log",
-    group:
-        "answer"
     conda:
         "../envs/ldlrepro.yaml"
     resources:

@@ -16,8 +16,6 @@ rule track:
         counts="results/track/{paper}.json",
     log:
         "logs/track/{paper}.log",
-    group:
-        "answer"
     conda:
         "../envs/ldlrepro.yaml"
     resources:

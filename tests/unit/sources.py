@@ -56,4 +56,5 @@ def copied(folder: Path, monkeypatch) -> Sources:
 def forget() -> None:
     """Drop what was read of the sources."""
     code_digest._read.cache_clear()
+    code_digest._template.cache_clear()
     digests.stage_digest.cache_clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -55,11 +56,17 @@ def method_digest(spec: Mapping[str, Any]) -> str:
 @cache
 def stage_digest(*starts: str, without: tuple[str, ...] = ()) -> str:
     """Return the digest of ``module:name`` or whole modules, and of all that they use."""
-    tops = tuple(start.partition(":")[0].partition(".")[0] for start in starts)
+    tops = {start.partition(":")[0].partition(".")[0] for start in starts}
+    theirs = frozenset(tops - {*code_digest.OURS})
+    without = (*NOT_DECISIVE, *without)
+    return code_digest.code_digest(*starts, without=without, follow=_Theirs(theirs))
 
-    def follow(name: str) -> bool:
-        # A user's package counts as far as it is imported, and so does what lies beside its YAML.
-        theirs = name.partition(".")[0]
-        return theirs in tops or bool(plugins.module_file(name))
 
-    return code_digest.code_digest(*starts, without=(*NOT_DECISIVE, *without), follow=follow)
+@dataclass(frozen=True)
+class _Theirs:
+    """Says which modules of users count: those of a class's own package, and beside its YAML."""
+
+    packages: frozenset[str]
+
+    def __call__(self, module: str) -> bool:
+        return module.partition(".")[0] in self.packages or bool(plugins.module_file(module))

@@ -95,7 +95,7 @@ class _Walk:
 
     def __init__(self, without: tuple[str, ...], follow: Follow) -> None:
         self.without = tuple(f"{name}." for name in without)
-        self.follow = follow
+        self.names = _Names(follow)
         self.numbers: dict[tuple[str, str], int] = {}
         self.pending: list[tuple[str, str]] = []
 
@@ -104,16 +104,14 @@ class _Walk:
         begun = len(texts)
         while len(texts) < begun + len(self.pending):
             module, name = self.pending[len(texts) - begun]
-            source = self._module(module)
-            assert source is not None
-            texts.append(_Dump(self, source).text(source.definitions[name]))
+            texts.append(self._text(*_template(self.names, module, name)))
         return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
     def _begin(self, start: str) -> str:
         """Return what stands for a start; a name that does not exist stands for itself."""
         module, _, name = start.partition(":")
-        target = self._resolved(module, name) if name else _Target(module, None)
-        if target.outside or self._module(target.module) is None:
+        target = self.names.resolved(module, name) if name else _Target(module, None)
+        if target.outside or _read(target.module) is None:
             return f"missing {start}"
         return self.reference(target)
 
@@ -133,7 +131,7 @@ class _Walk:
         assert target.name is not None
         key = (target.module, target.name)
         if key not in self.numbers:
-            source = self._module(target.module)
+            source = _read(target.module)
             if source is None or target.name not in source.definitions:
                 raise LookupError(f"{target.module} has no '{target.name}'")
             self.numbers[key] = len(self.pending)
@@ -143,24 +141,34 @@ class _Walk:
         return self.numbers[key]
 
     def _whole(self, name: str) -> list[int]:
-        source = self._module(name)
+        source = _read(name)
         if source is None:
             raise LookupError(f"there is no module {name}")
         return [self._reach(_Target(name, each)) for each in source.definitions]
 
-    # ------------------------------------------------------------------ names
+    def _text(self, parts: tuple[str, ...], targets: tuple[_Target, ...]) -> str:
+        """Put references between the parts of a template."""
+        references = [self.reference(target) for target in targets]
+        return "".join(part for pair in zip(parts, [*references, ""], strict=True) for part in pair)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Leads names to their definitions."""
+
+    follow: Follow
 
     def resolve(self, target: _Target) -> _Target:
         """Follow an import to where the thing is defined."""
         if not self._is_followed(target.module):
             return _Target(target.module, target.name, outside=True)
         if target.name is None:
-            return target if self._module(target.module) else _Target(target.module, None, True)
-        return self._resolved(target.module, target.name)
+            return target if _read(target.module) else _Target(target.module, None, True)
+        return self.resolved(target.module, target.name)
 
-    def _resolved(self, module: str, name: str) -> _Target:
+    def resolved(self, module: str, name: str) -> _Target:
         module = MOVED.get(module, module)
-        source = self._module(module)
+        source = _read(module)
         if source is not None:
             if name in source.definitions:
                 return _Target(module, name)
@@ -168,22 +176,34 @@ class _Walk:
             # A package that imports its own module names it by itself.
             if imported is not None and imported != _Target(module, name):
                 return self.resolve(imported)
-        if self._module(f"{module}.{name}") is not None:
+        if _read(f"{module}.{name}") is not None:
             return _Target(f"{module}.{name}", None)
         return _Target(module, name, outside=True)
 
     def _is_followed(self, module: str) -> bool:
         return module.partition(".")[0] in OURS or self.follow(module)
 
-    def _module(self, name: str) -> _Module | None:
-        return _read(name)
+
+_MARK = "\0"
+"""Stands in a template for a reference."""
+
+
+@cache
+def _template(names: _Names, module: str, name: str) -> tuple[tuple[str, ...], tuple[_Target, ...]]:
+    """Return the syntax tree of a definition as text, cut where it refers to the targets."""
+    source = _read(module)
+    assert source is not None
+    dump = _Dump(names, source)
+    text = dump.text(source.definitions[name])
+    return tuple(text.split(_MARK)), tuple(dump.targets)
 
 
 class _Dump:
-    """Writes syntax trees of one module as text, with references in place of global names."""
+    """Writes syntax trees of one module as text, with marks in place of global names."""
 
-    def __init__(self, walk: _Walk, module: _Module) -> None:
-        self.walk, self.module = walk, module
+    def __init__(self, names: _Names, module: _Module) -> None:
+        self.names, self.module = names, module
+        self.targets: list[_Target] = []
 
     def text(self, statements: list[ast.stmt]) -> str:
         scope = _Scope(self.module)
@@ -195,7 +215,8 @@ class _Dump:
         if isinstance(node, ast.Name | ast.Attribute):
             target = self._target(node, scope)
             if target is not None:
-                return f"<{self.walk.reference(target)}>"
+                self.targets.append(target)
+                return f"<{_MARK}>"
         if isinstance(node, ast.Raise):
             kind = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
             return f"Raise({self._node(kind, scope) if kind else ''})"
@@ -230,14 +251,14 @@ class _Dump:
         """Return what a global name or a chain of module attributes refers to."""
         if isinstance(node, ast.Name):
             found = scope.target(node.id)
-            return self.walk.resolve(found) if found else None
+            return self.names.resolve(found) if found else None
         if isinstance(node, ast.Attribute):
             owner = self._target(node.value, scope)
             if owner is None or owner.name is not None:
                 return None
             if owner.outside:
                 return _Target(owner.module, node.attr, outside=True)
-            return self.walk.resolve(_Target(owner.module, node.attr))
+            return self.names.resolve(_Target(owner.module, node.attr))
         return None
 
 
