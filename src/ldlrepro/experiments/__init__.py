@@ -1,9 +1,9 @@
 """Measurements of a paper that are no units: timings, traces, embeddings, diagnostics.
 
-A paper's YAML names a module of this package. It has ``measure(inputs, **parameters)``, which
-returns an ``Outcome``, and ``draw(series)``, which gives drawings by the figure's number. What was
-measured is a JSON file: ``results/experiments/<paper>/<name>.json``, or the maintainers' under
-``reference/experiments/``.
+A paper's YAML names a module of this package. The module has ``measure(inputs, **parameters)``,
+which returns an ``Outcome``, and ``draw(series)``, which returns drawings by the figure's number.
+Measurements are kept as JSON: ``results/experiments/<paper>/<name>.json``, or the maintainers'
+under ``reference/experiments/``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOCAL, REFERENCE = "local", "reference"
 
 @dataclass(frozen=True)
 class Inputs:
-    """What an experiment may read: data sets that are here, and their folds."""
+    """Inputs of an experiment: data sets that are here, and their folds."""
 
     results: Path
     data: Path
@@ -42,7 +42,7 @@ class Inputs:
     images: bool = False
 
     def load(self, dataset: str) -> Dataset:
-        """With pixels in place of the features where the experiment asks for ``images``."""
+        """Load a data set, with pixels as features where the experiment asks for ``images``."""
         data = _ready(self.data / "ready" / f"{dataset}.npz")
         if not self.images:
             return data
@@ -77,7 +77,7 @@ def _ready(path: Path) -> Dataset:
 
 @dataclass
 class Outcome:
-    """What was measured. Everything in it can be written as JSON."""
+    """Measurements; everything in them can be written as JSON."""
 
     facts: dict[str, float] = field(default_factory=dict)
     """Named numbers that claims refer to."""
@@ -86,11 +86,11 @@ class Outcome:
     tables: list[dict[str, Any]] = field(default_factory=list)
     """For people: title, columns, rows."""
     series: dict[str, Any] = field(default_factory=dict)
-    """What ``draw`` draws."""
+    """Content of the drawings, for ``draw``."""
 
 
 def run(paper: str, name: str, inputs: Inputs) -> dict[str, Any]:
-    """Measure, and say with what."""
+    """Run an experiment; return what it measured and with what."""
     spec = plan.experiment(paper, name)
     started, clock = datetime.now(UTC), time.perf_counter()
     outcome: Outcome = import_module(spec["code"]).measure(inputs, **spec["parameters"])
@@ -113,7 +113,7 @@ def run(paper: str, name: str, inputs: Inputs) -> dict[str, Any]:
 
 
 def place(folder: Path, paper: str, name: str) -> Path:
-    """Of an experiment's file, under results/ or reference/."""
+    """Return the place of an experiment's file under results/ or reference/."""
     return folder / "experiments" / paper / f"{name}.json"
 
 
@@ -125,7 +125,7 @@ def write(found: dict[str, Any], folder: Path) -> Path:
 
 
 def read(paper: str, name: str, results: Path) -> dict[str, Any] | None:
-    """The local measurement, else the maintainers', else nothing."""
+    """Read the local measurement, else the maintainers'; return None without either."""
     for source, folder in ((LOCAL, results), (REFERENCE, config.project_root() / "reference")):
         path = place(folder, paper, name)
         if path.is_file():
@@ -134,14 +134,14 @@ def read(paper: str, name: str, results: Path) -> dict[str, Any] | None:
 
 
 def read_all(paper: str, results: Path) -> dict[str, dict[str, Any]]:
-    """Every experiment of a paper that has been measured."""
+    """Read every experiment of a paper that has been measured."""
     names = config.load_paper(paper).get("experiments", {})
     found = {name: read(paper, name, results) for name in names}
     return {name: outcome for name, outcome in found.items() if outcome is not None}
 
 
 def drawings(paper: str, found: dict[str, Any]) -> dict[str, Any]:
-    """Matplotlib figures of an experiment, by the number of the printed figure."""
+    """Draw an experiment: Matplotlib figures by the number of the printed figure."""
     spec = plan.experiment(paper, found["experiment"])
     drawn: dict[str, Any] = import_module(spec["code"]).draw(found["series"])
     return drawn

@@ -1,4 +1,4 @@
-"""What fitted soft forests hold, whether they stand on a linear map or on a network."""
+"""Looks into fitted soft forests, whether they stand on a linear map or on a network."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def entropy(model: Any, X: Any) -> float:
-    """Mean over trees and rows of the entropy of the leaf that a row goes to.
+    """Return the entropy of the leaf that a row goes to, as a mean over trees and rows.
 
     The forests' own record of it does not reach all methods.
     """
@@ -17,13 +17,13 @@ def entropy(model: Any, X: Any) -> float:
 
 
 def table(model: Any) -> np.ndarray:
-    """What the leaves hold, (trees, leaves, numbers)."""
+    """Return what the leaves hold, (trees, leaves, numbers)."""
     found = model.head_.leaves.table() if hasattr(model, "head_") else model.state_.table
     return np.asarray(found, dtype=float)
 
 
 def asking_other_outputs(model: Any, phi_seed: int) -> Any:
-    """The same estimator, whose splits ask outputs drawn by another seed than its own."""
+    """Return the same estimator, whose splits ask outputs drawn with ``phi_seed``."""
     if "phi_seed" in model.get_params():
         return model.set_params(phi_seed=phi_seed)
     from ldl.deep._heads import ForestHead
@@ -51,7 +51,7 @@ def asking_other_outputs(model: Any, phi_seed: int) -> Any:
 
 
 def _of_leaves(model: Any, X: Any) -> np.ndarray:
-    """Logarithms of the leaves' probabilities, (rows, trees, leaves)."""
+    """Return logarithms of the leaves' probabilities, (rows, trees, leaves)."""
     import torch
 
     from ldl.soft_forests._linear import Rows

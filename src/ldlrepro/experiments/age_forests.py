@@ -1,6 +1,6 @@
 """Inside soft forests for ages: entropy of the routing, leaves, widths of labels, phi and seeds.
 
-Figures 6, 7 and 8 and section 6.4.4 of the DRF paper, on what is there instead of its photographs.
+This is Figures 6, 7 and 8 and section 6.4.4 of the DRF paper, on data in place of its photographs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def measure(
     trees: Sequence[int] = (),
     depths: Sequence[int] = (),
 ) -> Outcome:
-    """Numbers of trees and depths only where no units of a figure vary them."""
+    """Measure the insides; vary trees and depths only where no units of a figure do."""
     outcome = Outcome()
     for dataset in inputs.available():
         data, folds = inputs.load(dataset), inputs.folds(dataset)
@@ -61,7 +61,7 @@ def _fit(
     phi_seed: int | None = None,
     **settings: Any,
 ) -> Any:
-    """From one seed, so that fits of fewer iterations are the beginnings of longer ones."""
+    """Fit from one seed, so that fits of fewer iterations are the beginnings of longer ones."""
     state = seed_for(SEED, "age_forests", data.id, fold.repeat, fold.fold, seed)
     model = models.load(method, random_state=state, **settings)
     if phi_seed is not None:
@@ -112,7 +112,7 @@ def _entropies(
 
 
 def _leaves(outcome: Outcome, data: Dataset, fold: Fold, methods: Mapping[str, str]) -> None:
-    """Of the first tree in the drawing, of all trees in the numbers."""
+    """Draw the leaves of the first tree; take the numbers from all trees."""
     grid = ages.grid_of(data.labels)
     assert grid is not None
     drf, dldlf = (_fit(methods[name], data, fold, data.D, 0) for name in (DRF, DLDLF))
@@ -151,7 +151,7 @@ def _leaves(outcome: Outcome, data: Dataset, fold: Fold, methods: Mapping[str, s
 
 
 def rows_at(grid: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """How many rows have each age of an ascending grid; of whole years, as grids of ages are."""
+    """Count the rows of each age of an ascending grid, in whole years as grids of ages are."""
     return (np.floor(target)[:, None] == grid).sum(axis=0)
 
 
@@ -166,7 +166,10 @@ def _sizes(
     varied: str,
     values: Sequence[int],
 ) -> None:
-    """Trees moved together and one at a time, as deep neural decision forests are; or depths."""
+    """Vary the number of trees or depth.
+
+    Trees move together, or one at a time as in deep neural decision forests.
+    """
     schedules = ("joint", "random") if varied == "trees" else ("joint",)
     lines = {}
     for name in (DRF, DLDLF):
@@ -222,7 +225,7 @@ def _widths(
 
 
 def _draws(outcome: Outcome, data: Dataset, fold: Fold, method: str, seeds: int) -> None:
-    """Of phi alone, the outputs that splits ask, and of everything that is drawn."""
+    """Vary the seed of phi alone (the outputs that splits ask), and of everything that is drawn."""
 
     def mae(seed: int, **settings: Any) -> float:
         return _mae(_fit(method, data, fold, data.D, seed, **settings), method, data, fold)

@@ -1,4 +1,4 @@
-"""Do rows stand person by person, each from young to old, and where does a person end?"""
+"""Tests whether rows stand person by person, from young to old, and where a person ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ldlrepro.experiments.row_order import nearest
 
 
 def measure(inputs: Inputs) -> Outcome:
-    """For each data set of ages the ascending stretches, and whether features agree with them."""
+    """Measure ascending stretches of each data set of ages; compare them with the features."""
     facts: dict[str, float] = {}
     rows: list[list[Any]] = []
     for dataset in inputs.available():
@@ -43,12 +43,12 @@ def measure(inputs: Inputs) -> Outcome:
 
 
 def ascending(ages: np.ndarray) -> np.ndarray:
-    """The number of the stretch of each row; one ends where the next age is lower."""
+    """Return the number of each row's stretch, which ends where the next age is lower."""
     return np.concatenate([[0], np.cumsum(np.diff(ages) < 0)])
 
 
 def whitened(X: np.ndarray) -> np.ndarray:
-    """Rows of length one in the principal directions, which all count the same."""
+    """Return rows of length one in the principal directions, which all count the same."""
     left, spread, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     left = left[:, spread > 1e-10 * spread[0]]
     return left / np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-300)

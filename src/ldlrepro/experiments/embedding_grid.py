@@ -1,7 +1,7 @@
 """Every grid point of methods that end in nearest neighbours, on every fold, in one pass.
 
 A paper that prints the best of a grid may have looked for it on the test folds. What that gives is
-shown here beside the honest choice, as a diagnostic: it sees test labels, so it is no result. The
+shown here beside the honest choice. It sees test labels, so it is a diagnostic and no result. The
 same pass tells how each method depends on ``u``, the dimension of the embedding as a share of the
 features, and which grid point comes nearest to the printed row.
 """
@@ -57,19 +57,22 @@ class Scan:
         return np.flatnonzero([candidate["u"] == u for candidate in self.grid])
 
     def nested(self, among: np.ndarray) -> tuple[np.ndarray, list[int]]:
-        """Mean test scores of what each fold chooses on its training rows, and the choices."""
+        """Return mean test scores of what each fold chooses on training rows, and the choices."""
         chosen = [int(among[first_best(row[among], True)]) for row in self.validated]
         return self.tested[np.arange(len(chosen)), chosen].mean(axis=0), chosen
 
     def best_tested(self, among: np.ndarray) -> int:
-        """The one grid point with the lowest mean KL over the test folds."""
+        """Return the one grid point with the lowest mean KL over the test folds."""
         return int(among[first_best(self.means[among, KL], True)])
 
 
 def measure(
     inputs: Inputs, methods: dict[str, str], only: dict[str, list[str]] | None = None
 ) -> Outcome:
-    """``methods``: printed name -> method id; ``only``: data sets of those that are dear."""
+    """Score every grid point of the methods.
+
+    ``methods`` is printed name -> method id; ``only`` gives the data sets of expensive ones.
+    """
     outcome = Outcome()
     best_shares, gains = [], []
     for dataset in inputs.available():
@@ -116,7 +119,7 @@ def _scan(inputs: Inputs, dataset: str, name: str, method: str) -> Scan:
 
 
 def _fitted(inputs: Inputs, dataset: str, method: str, data: Any, fold: Fold) -> tuple[Any, Scaler]:
-    """The estimator as the unit fits it, same seed included: it holds its hold-outs' scores."""
+    """Fit the estimator as the unit does, with the same seed: it holds its hold-outs' scores."""
     seed = config.load_run_config()["seed"]
     names = (inputs.protocol, dataset, method, fold.repeat, fold.fold)
     model = models.load(method, random_state=seed_for(seed, *names))
@@ -125,7 +128,7 @@ def _fitted(inputs: Inputs, dataset: str, method: str, data: Any, fold: Fold) ->
 
 
 def _printed(protocol: str, dataset: str) -> dict[str, np.ndarray]:
-    """Printed rows of the paper on this data set, by method."""
+    """Return printed rows of the paper on this data set, by method."""
     paper = plan.protocols()[protocol][0]
     runs_as = config.load_paper(paper).get("use_dataset", {})
     names = {dataset} | {name for name, run in runs_as.items() if run == dataset}
@@ -141,7 +144,7 @@ def _printed(protocol: str, dataset: str) -> dict[str, np.ndarray]:
 
 
 def nearest_to(printed: np.ndarray, means: np.ndarray) -> tuple[int, float]:
-    """The grid point with the smallest root mean square of relative deviations, and that."""
+    """Return the grid point with the least root mean square of relative deviations, and that."""
     apart = np.sqrt(np.mean((means / printed - 1.0) ** 2, axis=1))
     index = first_best(apart, True)
     return index, float(apart[index])
@@ -232,7 +235,7 @@ def _share_rows(
 
 
 def _curves(scans: Mapping[str, Scan], printed: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Per method: for each u the KL with all else chosen on the test folds, or nested."""
+    """Return, per method and u, the KL with all else chosen on the test folds, or nested."""
     curves = {}
     for name, scan in scans.items():
         shares = scan.shares()
@@ -249,7 +252,10 @@ def _curves(scans: Mapping[str, Scan], printed: Mapping[str, np.ndarray]) -> dic
 
 
 def lowest_share(curve: Mapping[str, Any], line: str) -> float:
-    """The smallest u with the lowest KL: where directions run out, larger ones change nothing."""
+    """Return the smallest u with the lowest KL.
+
+    Where directions run out, larger ones change nothing.
+    """
     return float(curve["u"][first_best(np.array(curve[line]), True)])
 
 
@@ -278,7 +284,7 @@ COLOURS = ("#c05621", "#2b6cb0", "#2a7f62", "#97266d", "#718096", "#b7791f", "#4
 
 
 def draw(series: dict[str, Any]) -> dict[str, Any]:
-    """Small multiples, one per data set: KL against u."""
+    """Draw KL against u, one panel per data set."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 

@@ -1,4 +1,4 @@
-"""What outputs that do not sum to one do to a cascade's KL, and whether it explains printed ones.
+"""The effect of outputs that do not sum to one on a cascade's KL, and on printed numbers.
 
 KL of an output whose degrees sum to s is lower by ln s than that of the distribution made from it;
 measures like the cosine do not notice. Boosting that starts every label at one half and shrinks its
@@ -33,9 +33,10 @@ def measure(
     alone: dict[str, Any],
     seed: int,
 ) -> Outcome:
-    """``settings`` are printed combinations and their methods; ``runs``, how many of the splits.
+    """Measure sums and KL of the outputs.
 
-    ``alone`` are the parameters of a cascade that is one boosted model.
+    ``settings`` are printed combinations and their methods; ``runs`` says how many of the splits to
+    use. ``alone`` are the parameters of a cascade that is one boosted model.
     """
     rows: list[list[Any]] = []
     singles: list[list[Any]] = []
@@ -66,7 +67,7 @@ def measure(
 
 
 def _median_miss(rows: list[list[Any]], name: str) -> float:
-    """Median relative distance of a column's KL from the printed one."""
+    """Return median relative distance of a column's KL from the printed one."""
     ours, printed = COLUMNS.index(name), COLUMNS.index("printed KL")
     return statistics.median(abs(row[ours] / row[printed] - 1) for row in rows)
 
@@ -90,7 +91,7 @@ def _means(
 def _one(
     inputs: Inputs, dataset: str, method: str, parameters: dict[str, Any], fold: Fold, seed: int
 ) -> list[float]:
-    """Mean sum of the outputs, their KL, that of the distributions made of them, the cosine."""
+    """Return means: sum and KL of the outputs, KL of the distributions made of them, cosine."""
     data = inputs.load(dataset)
     state = seed_for(seed, "output_sums", dataset, method, fold.repeat, fold.fold)
     model = models.load(method, normalise="none", random_state=state, **parameters)

@@ -1,4 +1,4 @@
-"""Do rows stand in the order of persons, and where does one person end?"""
+"""Tests whether rows stand in the order of persons, and where one person ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHUFFLES = 999
 
 
 def measure(inputs: Inputs, seed: int, persons: dict[str, int], sizes: tuple[int, int]) -> Outcome:
-    """For each data set how near the nearest neighbours stand, and the best cut into persons.
+    """Measure how near the nearest neighbours stand, and find the best cut into persons.
 
     ``persons`` says how many there are; a person has ``sizes[0]`` to ``sizes[1]`` rows.
     """
@@ -74,7 +74,7 @@ def nearest(X: np.ndarray) -> np.ndarray:
 
 
 def _gaps(neighbour: np.ndarray, lot: np.random.Generator) -> tuple[float, np.ndarray]:
-    """The median distance in rows to the nearest neighbour; the same with rows shuffled."""
+    """Return the median distance in rows to the nearest neighbour; the same with rows shuffled."""
     n = len(neighbour)
     shuffled = []
     for _ in range(SHUFFLES):
@@ -84,9 +84,9 @@ def _gaps(neighbour: np.ndarray, lot: np.random.Generator) -> tuple[float, np.nd
 
 
 def best_cut(X: np.ndarray, count: int, least: int, most: int) -> list[int]:
-    """Lengths of ``count`` stretches of rows with the least squares around their means.
+    """Cut rows into ``count`` stretches with the least squares around their means; return lengths.
 
-    By dynamic programming over the ends of stretches; nothing is known but their number and limits.
+    Dynamic programming over the ends of stretches does it; only their number and limits are known.
     """
     n = len(X)
     sums = np.vstack([np.zeros(X.shape[1]), X.cumsum(axis=0)])
@@ -118,12 +118,12 @@ def _share_inside(neighbour: np.ndarray, sizes: list[int]) -> float:
 
 
 def _common_ends(found: list[int], stated: list[int]) -> float:
-    """The share of the persons' ends that the best cut has, too."""
+    """Return the share of the persons' ends that are also ends of the best cut."""
     return float(np.isin(np.cumsum(stated), np.cumsum(found)).mean())
 
 
 def _runs(sizes: list[int]) -> str:
-    """Lengths in words: '22 23 22', or '100 x 25' where all are the same."""
+    """Put lengths in words: '22 23 22', or '100 x 25' where all are the same."""
     return f"{len(sizes)} x {sizes[0]}" if len(set(sizes)) == 1 else " ".join(map(str, sizes))
 
 

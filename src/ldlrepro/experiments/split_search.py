@@ -13,11 +13,14 @@ from ldlrepro.experiments.split_trace import SplitSearch, one_split_search
 SEARCHES = {"exhaustive": "StructRF", "adaptive": "StructRF*"}
 DRAWN = "drawn"
 BINS = 80
-"""Parts into which the cuts of a feature are put for the drawing; each shows its greatest gain."""
+"""Number of parts of a feature's cuts in the drawing; each shows its greatest gain."""
 
 
 def measure(inputs: Inputs, rows: int, settings: dict[str, str], seed: int) -> Outcome:
-    """``settings``: search -> how the paper labels its row. Samples have at most ``rows`` rows."""
+    """Measure both searches on samples of at most ``rows`` rows.
+
+    ``settings`` is search -> the paper's label of its row.
+    """
     outcome = Outcome(tables=[_empty_table()])
     samples = {DRAWN: drawn_sample(rows, seed)}
     samples |= {name: _sample(inputs, name, rows, seed) for name in inputs.available()}
@@ -38,9 +41,10 @@ def measure(inputs: Inputs, rows: int, settings: dict[str, str], seed: int) -> O
 
 
 def drawn_sample(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """As many rows and features as the paper's sample: all features tell a little, three more.
+    """Draw as many rows and features as the paper's sample has.
 
-    So little that the best gain is near the printed one (.0085).
+    All features tell a little and three tell more, so little that the best gain is near the printed
+    one (0.0085).
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 36))
@@ -98,7 +102,7 @@ def _row(name: str, X: np.ndarray, step: str, found: SplitSearch) -> list[Any]:
 
 
 def _curves(found: SplitSearch, step: str) -> list[dict[str, Any]]:
-    """Per feature how many gains were looked at, and where they lie."""
+    """Return for each feature how many gains were looked at, and where they lie."""
     curves = []
     for trace in found.features:
         places, gains = trace.rows_left, trace.gains

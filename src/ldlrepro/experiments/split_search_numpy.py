@@ -1,6 +1,6 @@
-"""The split search and the two-means in plain NumPy: slow, short, and what the compiled code obeys.
+"""The split search and the two-means in plain NumPy: slow, short, the model of the compiled code.
 
-Rows drawn twice stand here twice. Used by tests, and where every gain along a feature is wanted.
+Rows drawn twice stand here twice. Tests use it, and so does what wants every gain along a feature.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ class AdaptiveStep:
     beta: float = 8.0
 
     def length(self, ratio: float, rows: int) -> int:
-        """How far to go on after a gain that is ``ratio`` of the greatest."""
+        """Return how many rows to go on after a gain that is ``ratio`` of the greatest."""
         return max(1, int(self.alpha * rows / (1 + np.exp(self.beta * (ratio - 0.5)))))
 
 
 def entropy(counts: np.ndarray) -> np.ndarray:
-    """Shannon entropy in nats of the last axis."""
+    """Return the Shannon entropy in nats of the last axis."""
     shares = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     return -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=-1)
 
 
 def gain_curve(x: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows on the left, threshold and information gain of every cut of one feature."""
+    """Return rows on the left, threshold and information gain of every cut of one feature."""
     order = np.argsort(x, kind="stable")
     values, onehot = x[order], np.eye(int(labels.max()) + 1)[labels[order]]
     left = np.cumsum(onehot, axis=0)[:-1]
@@ -59,7 +59,7 @@ def gain_curve(x: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def visited(
     gain: np.ndarray, rows: np.ndarray, n: int, step: AdaptiveStep, greatest: float
 ) -> tuple[np.ndarray, float]:
-    """Which cuts the adaptive step evaluates, and the greatest gain after them."""
+    """Return the cuts that the adaptive step evaluates, and the greatest gain after them."""
     chosen, target = [], 1
     for k in range(len(rows)):
         if rows[k] < target:
@@ -72,7 +72,7 @@ def visited(
 
 
 def best_split(X: np.ndarray, labels: np.ndarray, step: AdaptiveStep | None = None) -> Split:
-    """The first best cut over all features, evaluating every cut or those that ``step`` visits."""
+    """Find the first best cut over all features among all cuts, or those that ``step`` visits."""
     n = len(X)
     best, feature, threshold, greatest = 0.0, -1, np.nan, 0.0
     tried = np.zeros(X.shape[1], dtype=int)
@@ -90,7 +90,7 @@ def best_split(X: np.ndarray, labels: np.ndarray, step: AdaptiveStep | None = No
 
 
 def two_means(D: np.ndarray, steps: int = 50) -> np.ndarray | None:
-    """Lloyd's clusters, from the sign of the first principal component; None if rows are equal."""
+    """Return Lloyd's clusters, from the sign of the first component; None if rows are equal."""
     if (D[0] == D).all():
         return None
     centred = D - D.mean(axis=0)
@@ -114,7 +114,7 @@ def grow(
     step: AdaptiveStep | None = None,
     depth: int = 1,
 ) -> dict:
-    """A StructRF tree as nested dictionaries."""
+    """Grow a StructRF tree as nested dictionaries."""
     z = two_means(D) if len(D) >= min_split and depth <= max_depth else None
     split = best_split(X, z, step) if z is not None else None
     if split is None or split.feature < 0:

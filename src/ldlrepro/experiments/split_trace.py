@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def"
-"""One split search as an experiment: every gain that is looked at, and how long looking takes."""
+"""One split search as an experiment: every gain that is looked at, and the time that takes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SplitSearch:
 def one_split_search(
     X: np.ndarray, y: np.ndarray, step: str = "exhaustive", repeats: int = 9
 ) -> SplitSearch:
-    """The search that StructRF makes at a node of the rows of X, with the paper's alpha and beta.
+    """Search as StructRF does at a node of the rows of X, with the paper's alpha and beta.
 
     ``y`` holds distributions, which are clustered in two, or the cluster (0 or 1) of each row.
     """

@@ -1,4 +1,4 @@
-"""What the adaptive step changes in the measures, beside what another seed changes."""
+"""Changes of the measures by the adaptive step, beside those by another seed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHANGES = {"adaptive step, same seed": ("structrf_star", 0), "another seed": ("s
 
 
 def measure(inputs: Inputs, seed: int) -> Outcome:
-    """Both changes against StructRF on the same folds; the mean difference over the folds."""
+    """Measure both changes against StructRF on the same folds: the mean differences."""
     rows: list[list[Any]] = []
     relative: dict[str, list[float]] = {change: [] for change in CHANGES}
     for dataset in inputs.available():
@@ -48,7 +48,7 @@ def _size(changes: list[float]) -> float:
 
 
 def _scores(inputs: Inputs, dataset: str, fold: Fold, seed: int) -> list[np.ndarray]:
-    """The measures of StructRF, then of each change."""
+    """Return the measures of StructRF, then of each change."""
     data = inputs.load(dataset)
     X, D = data.X[fold.train], data.D[fold.train]
     found = []

@@ -1,4 +1,4 @@
-"""Fit and predict seconds of several methods on the same fold, taken in turns."""
+"""Seconds that several methods take to fit and predict on the same fold, taken in turns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ METRICS = ("train_time_s", "test_time_s")
 
 
 def measure(inputs: Inputs, methods: dict[str, str], turns: int) -> Outcome:
-    """``methods``: printed name -> method id. In turns, so that a noisy moment hits all of them."""
+    """Time ``methods`` (printed name -> id) in turns, so that a noisy moment hits all of them."""
     outcome = Outcome()
     for dataset in inputs.available():
         taken = _take(inputs, dataset, methods, turns)

@@ -1,10 +1,10 @@
-"""Embeddings in two dimensions, drawn, with numbers for what the eye sees.
+"""Drawn embeddings in two dimensions, with numbers for what the eye sees.
 
 Each method chooses its values as in the tables, on hold-outs of the rows it is given, with the
-dimension fixed at two. Beside that stands the grid point that looks best, which sees the labels of
-all rows drawn. What is measured is how mixed the colours are: the mean distance between the label
-distributions of a row and of its nearest rows in the plane, as a share of that of any two rows.
-It is 0 where neighbours have the same labels and 1 where the place says nothing.
+dimension fixed at two. Beside it stands the grid point that looks best, which sees the labels of
+all rows drawn. The measure is how mixed the colours are: the mean distance between the label
+distributions of a row and of its nearest rows in the plane, as a share of that of any two rows. It
+is 0 where neighbours have the same labels and 1 where the place says nothing.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Planes:
 
 @dataclass(frozen=True)
 class Task:
-    """A data set with what is asked of it."""
+    """A data set with its folds and the number of neighbours to look at."""
 
     data: Dataset
     folds: list[Fold]
@@ -77,7 +77,7 @@ class Task:
 
 
 Found = dict[str, Planes]
-"""By the name of the method."""
+"""Planes by the name of the method."""
 
 
 def measure(
@@ -88,9 +88,10 @@ def measure(
     neighbours: int,
     neutral: dict[str, int],
 ) -> Outcome:
-    """``figures``: number -> data set; ``noisy``: noisy data set -> the same without noise.
+    """Embed, draw and measure the rows.
 
-    ``neutral``: data set whose colour is its strongest label -> how many of the rows nearest to the
+    ``figures`` is number -> data set, ``noisy`` a noisy data set -> the same without noise, and
+    ``neutral`` a data set coloured by strongest label -> how many of the rows nearest to the
     uniform distribution are drawn black.
     """
     outcome, found = Outcome(), {}
@@ -155,7 +156,7 @@ def _plane(task: Task, model: Any) -> Plane:
 
 
 def again(model: Any, X: np.ndarray, D: np.ndarray, values: Mapping[str, Any]) -> Any:
-    """The same method with fixed values, those chosen where none is given."""
+    """Refit a method with fixed values; those chosen count where none is given."""
     return type(model)(**{**model.get_params(), **model.chosen_, **values}).fit(X, D)
 
 
@@ -163,7 +164,7 @@ def again(model: Any, X: np.ndarray, D: np.ndarray, values: Mapping[str, Any]) -
 
 
 def mixing(places: np.ndarray, D: np.ndarray, neighbours: int) -> float:
-    """Of rows among themselves; a row is not its own neighbour."""
+    """Measure mixing of rows among themselves; a row is not its own neighbour."""
     order = AAKNN(neighbours + 1).fit(places, D).kneighbors(places)
     others = order != np.arange(len(D))[:, None]
     # A row with many twins may not be in its own list; then the last entry is left out.
@@ -175,13 +176,13 @@ def mixing(places: np.ndarray, D: np.ndarray, neighbours: int) -> float:
 def mixing_of_new(
     places: np.ndarray, D: np.ndarray, new: np.ndarray, truth: np.ndarray, neighbours: int
 ) -> float:
-    """Of rows that nothing was fitted on, among fitted ones."""
+    """Measure mixing of new rows, which nothing was fitted on, among fitted ones."""
     order = AAKNN(neighbours).fit(places, D).kneighbors(new)
     return float(_label_distances(truth, D[order]).mean() / mean_label_distance(D))
 
 
 def mean_label_distance(D: np.ndarray) -> float:
-    """Over the pairs of different rows."""
+    """Return the mean label distance over the pairs of different rows."""
     lengths = np.sqrt(squared_distances(D, D))
     np.fill_diagonal(lengths, 0.0)  # not the root of a rounding error
     return float(lengths.sum() / (len(D) * (len(D) - 1)))
@@ -192,7 +193,7 @@ def _label_distances(D: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _held_out(task: Task, model: Any, fold: Fold) -> float:
-    """The model's values, directions of the training rows alone."""
+    """Measure mixing of held-out rows, with the model's values and directions of training rows."""
     X, D = task.data.X, task.data.D
     fitted = again(model, X[fold.train], D[fold.train], {})
     places, new = fitted.transform(X[fold.train]), fitted.transform(X[fold.test])
@@ -200,17 +201,18 @@ def _held_out(task: Task, model: Any, fold: Fold) -> float:
 
 
 def _mixing_of_features(task: Task) -> tuple[float, float]:
-    """What neighbours in the features themselves give: fitted and held-out rows."""
+    """Measure mixing by neighbours in the features: fitted and held-out rows."""
     X, D, k = task.data.X, task.data.D, task.neighbours
     new = [mixing_of_new(X[f.train], D[f.train], X[f.test], D[f.test], k) for f in task.folds]
     return mixing(X, D, k), statistics.fmean(new)
 
 
 def _noise_costs(task: Task, noisy: Dataset, found: Found) -> dict[str, list[float]]:
-    """Noise blurs any picture of noisy rows, so directions are judged on the rows without it.
+    """Return what noise costs, grid point by grid point.
 
-    Per grid point: how mixed the clean rows are along directions learned from noisy rows, divided
-    by the same along directions learned from the clean rows.
+    Noise blurs any picture of noisy rows, so directions are judged on the rows without it. The cost
+    is how mixed the clean rows are along directions learned from noisy rows, divided by the same
+    along directions learned from the clean rows.
     """
     costs: dict[str, list[float]] = {}
     for name, planes in found.items():

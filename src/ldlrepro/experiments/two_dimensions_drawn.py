@@ -17,7 +17,7 @@ def picture(
     panels: Mapping[str, tuple[np.ndarray, float]],
     neutral: int | None,
 ) -> dict[str, Any]:
-    """``panels``: title -> places in the plane, and how mixed colours are there."""
+    """Pack a picture; ``panels`` is title -> places in the plane and how mixed colours are."""
     found: dict[str, Any] = {
         "colours": rgb(D) if neutral is None else strongest(D, neutral),
         "places": {name: packed(places) for name, (places, _) in panels.items()},
@@ -30,14 +30,14 @@ def picture(
 
 
 def rgb(D: np.ndarray) -> str:
-    """Three degrees as red, green and blue, stretched over their range; six digits a row."""
+    """Turn three degrees into red, green and blue over their range, in six digits per row."""
     low, high = D.min(axis=0), D.max(axis=0)
     shades = np.rint(255 * (D - low) / np.where(high > low, high - low, 1.0)).astype(int)
     return "".join(f"{red:02x}{green:02x}{blue:02x}" for red, green, blue in shades)
 
 
 def strongest(D: np.ndarray, neutral: int) -> str:
-    """A colour per strongest label; black for the ``neutral`` rows nearest to uniform."""
+    """Return a colour per strongest label; black for the ``neutral`` rows nearest to uniform."""
     apart = np.linalg.norm(D - 1.0 / D.shape[1], axis=1)
     plain = set(np.argsort(apart, kind="stable")[:neutral].tolist())
     best = D.argmax(axis=1)
@@ -45,7 +45,7 @@ def strongest(D: np.ndarray, neutral: int) -> str:
 
 
 def packed(places: np.ndarray) -> str:
-    """Places in thousandths of each axis: all that a drawing needs.
+    """Pack places in thousandths of each axis: a drawing needs no more.
 
     An axis ends three interquartile ranges beyond the quartiles, and rows further out stand at its
     end. An axis without spread, but for rounding, is a line.
@@ -64,7 +64,7 @@ def unpacked(text: str) -> np.ndarray:
 
 
 def draw(series: dict[str, Any]) -> dict[str, Any]:
-    """One drawing per printed figure: a panel per method."""
+    """Draw every printed figure, with a panel per method."""
     return {number: _drawing(content) for number, content in series.items()}
 
 

@@ -32,7 +32,7 @@ class LeakReport:
         return self.shared_rows > 0 or self.validation_outside_train > 0
 
     def text(self) -> str:
-        """One line for tables."""
+        """Return one line for tables."""
         if self.broken:
             return "BROKEN: test rows are used in training"
         found = []
@@ -75,7 +75,7 @@ def check_leaks(X: Any, D: np.ndarray, folds: list[Fold], groups: np.ndarray | N
 
 
 def row_classes(X: Any) -> np.ndarray:
-    """A number per row, equal exactly for rows that are equal byte for byte."""
+    """Return a number per row, equal only for rows that are equal byte for byte."""
     dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     dense = np.ascontiguousarray(dense, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
     rows = dense.view(np.dtype((np.void, dense.dtype.itemsize * dense.shape[1]))).ravel()

@@ -1,4 +1,4 @@
-"""The folds of a protocol on a data set, whatever its scheme, with the search for leaks."""
+"""Makes the folds of a protocol on a data set, whatever its scheme, and looks for leaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folds by the parts that the authors of a set of photographs have made: train here, test there."""
+"""Folds by the parts that the authors of photographs have made: train here, test there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEME = "parts"
 
 
 def make_folds(protocol: Mapping[str, Any], dataset: str, data_dir: Path) -> list[Fold]:
-    """One fold: ``train_part`` and ``test_part`` of the data set's images."""
+    """Make one fold: ``train_part`` and ``test_part`` of the data set's images."""
     from ldlrepro.data.images.reading import faces_table, load_faces
 
     if not faces_table(dataset, data_dir).is_file():

@@ -1,7 +1,7 @@
-"""Who is in which fold: index arrays made once per protocol and data set, shared by all methods.
+"""Makes folds: index arrays made once per protocol and data set, shared by all methods.
 
-Not scikit-learn's splitters: they draw from other generators, which would change every fold, and
-what is left without the drawing is one line of NumPy for each scheme.
+These are not scikit-learn's splitters: they draw from other generators, which would change every
+fold. What is left without the drawing is one line of NumPy for each scheme.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Fold:
 
     @property
     def fitting(self) -> np.ndarray:
-        """Training rows without the validation rows: what candidates are fitted on."""
+        """Training rows without the validation rows: candidates are fitted on these."""
         return np.setdiff1d(self.train, self.validation)
 
 
 def count_folds(protocol: Mapping[str, Any]) -> int | None:
-    """Number of runs per method; None where only the data know how many groups there are."""
+    """Return the number of runs per method; None where only the data tell the number of groups."""
     if protocol["scheme"] == "kfold":
         return int(protocol["folds"]) * int(protocol.get("repeats", 1))
     if protocol["scheme"] == "shuffle_split":
@@ -51,7 +51,7 @@ def make_folds(
     seed_parts: tuple[object, ...],
     groups: np.ndarray | None = None,
 ) -> list[Fold]:
-    """All folds of a protocol on a data set of ``n`` rows; deterministic in ``seed_parts``."""
+    """Make all folds of a protocol on a data set of ``n`` rows; deterministic in ``seed_parts``."""
     scheme = protocol["scheme"]
     if scheme == "kfold":
         parts = list(_kfold(n, int(protocol["folds"]), int(protocol.get("repeats", 1)), seed_parts))
@@ -120,7 +120,7 @@ def _leave_one_group_out(groups: np.ndarray | None) -> Iterator[_Part]:
 
 
 def write_folds(path: Path, folds: list[Fold], meta: Mapping[str, Any]) -> None:
-    """``meta`` must hold data_sha256, so that folds are never used on other rows."""
+    """Write folds; ``meta`` must hold data_sha256, so that they are never used on other rows."""
     arrays: dict[str, np.ndarray] = {"meta": np.array(json.dumps(dict(meta), sort_keys=True))}
     for f in folds:
         name = f"r{f.repeat:03d}_f{f.fold:03d}"
@@ -152,13 +152,13 @@ def read_folds(path: Path) -> tuple[list[Fold], dict[str, Any]]:
 
 
 def _numbers(name: str) -> tuple[int, int]:
-    """Repeat and fold; there may be more than 999 of either, a fold per person for example."""
+    """Return repeat and fold; there may be over 999 of either, a fold per person for example."""
     repeat, fold = name.split("_")
     return int(repeat[1:]), int(fold[1:])
 
 
 def folds_digest(folds: list[Fold]) -> str:
-    """Of the indices alone; the same folds have the same digest in any file."""
+    """Return a digest of the indices alone: the same folds have the same digest in any file."""
     joined = [
         np.concatenate(
             [[f.repeat, f.fold, len(f.train), len(f.validation)], f.train, f.validation, f.test]
