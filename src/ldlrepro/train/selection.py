@@ -1,7 +1,7 @@
 """Fits one run: scaling, choice of parameters on validation rows, final fit, prediction.
 
 This module and what it imports decide every number, so its source is part of each unit's code
-digest. Bookkeeping lives in ``ldlrepro.runs``.
+digest. Bookkeeping lives in ``ldlrepro.train.unit``.
 """
 
 from __future__ import annotations
