@@ -52,7 +52,7 @@ class Room(NamedTuple):
     """Room for the rows of one side of a split."""
 
 
-class Tree(NamedTuple):
+class SquaresTree(NamedTuple):
     """A grown tree as flat arrays; the first node is the root."""
 
     nodes: np.ndarray
@@ -295,7 +295,7 @@ def grow(slots, gradients, max_depth, learning_rate, room, outputs):
             stack[height, 3], stack[height, 4] = depth + 1, h + place
             sums_of[height] = sum_of
             height += 1
-    return Tree(nodes[:count].copy(), slot_of[:count].copy(), leaves[:n_leaves].copy())
+    return SquaresTree(nodes[:count].copy(), slot_of[:count].copy(), leaves[:n_leaves].copy())
 
 
 # ---------------------------------------------------------------------- many trees
@@ -320,7 +320,7 @@ class SquaresForest:
         room = _room(slots, max(map(len, self.edges)))
         Y = np.ascontiguousarray(D.T, dtype=np.float32)
         outputs = np.full_like(Y, self.start)
-        trees: list[list[Tree]] = [[] for _ in Y]
+        trees: list[list[SquaresTree]] = [[] for _ in Y]
         for _ in range(rounds):
             gradients = (outputs - Y).astype(np.float64)
             for label, of_label in enumerate(trees):
@@ -357,7 +357,7 @@ class SquaresForest:
             slots[:, f] = bins * features + f
         return slots
 
-    def _join(self, trees: Sequence[Tree]) -> Forest:
+    def _join(self, trees: Sequence[SquaresTree]) -> Forest:
         """Join all trees of a label."""
         nodes = np.concatenate([tree.nodes for tree in trees])
         roots = np.cumsum([0, *(len(tree.nodes) for tree in trees)])

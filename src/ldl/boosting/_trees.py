@@ -39,7 +39,7 @@ class Rules(NamedTuple):
     """Memory that the histograms of all leaves may take."""
 
 
-class Tree(NamedTuple):
+class BoostedTree(NamedTuple):
     """A grown tree as flat arrays; the first node is the root."""
 
     feature: np.ndarray
@@ -291,6 +291,6 @@ def grow(bins, stats, rules):
         _leaf_value(totals[i], ends[i] - begins[i], rules, values[i])
         for row in rows[begins[i] : ends[i]]:
             leaf_of[row] = i
-    return Tree(
+    return BoostedTree(
         feature[:nodes].copy(), threshold[:nodes].copy(), child[:nodes].copy(), values, leaf_of
     )

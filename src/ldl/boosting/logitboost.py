@@ -20,7 +20,7 @@ from ldl.base import LDLEstimator
 from ldl.linear._softmax import softmax_rows
 
 if TYPE_CHECKING:
-    from ldl.boosting._trees import Rules, Tree
+    from ldl.boosting._trees import BoostedTree, Rules
     from ldl.forests._prediction import Forest
 
 _BLOCK_ROWS = 1024
@@ -400,9 +400,9 @@ class _Ensemble:
         self.rules = model._rules(D.shape[1])
         self.grow = grow
         self.outputs = np.zeros_like(D)
-        self.rounds: list[list[Tree]] = []
+        self.rounds: list[list[BoostedTree]] = []
 
-    def advance(self, mapping: Mapping) -> list[Tree]:
+    def advance(self, mapping: Mapping) -> list[BoostedTree]:
         """Grow the trees of one more round, and return them in the order of the labels."""
         P = softmax_rows(self.model._scores(self.outputs))
         statistics = self.model._statistics(self.D, P)
