@@ -64,7 +64,7 @@ class Curve:
     """Name of the parameter that tells lines apart, or ''."""
     points: list[CurvePoint]
     of_folds: int
-    """How many folds a finished point has."""
+    """Number of folds of a finished point."""
 
     @property
     def values(self) -> dict[tuple[Any, Any], list[float]]:
@@ -88,7 +88,7 @@ class Photographs:
     used: int
     persons: int
     problems: list[tuple[str, int, str]]
-    """(kind, how many images, what it means)."""
+    """(kind, number of images, meaning)."""
     table: Path
     """A line for every image."""
 
@@ -106,7 +106,7 @@ class Trouble:
 
 @dataclass(frozen=True)
 class PaperAnswer:
-    """What was measured and judged of one paper: local records first, then the reference."""
+    """All that was measured and judged of a paper: local records first, then the reference."""
 
     paper: str
     rows: list[VerdictRow]
@@ -115,7 +115,7 @@ class PaperAnswer:
     claims: list[ClaimRow]
     curves: list[Curve]
     experiments: dict[str, dict[str, Any]]
-    """What experiments measured, by their id."""
+    """Measurements of experiments, by their id."""
     persons: list[PersonsApart]
     """The same methods with persons kept apart."""
     photographs: list[Photographs]
@@ -195,7 +195,7 @@ def figure_curves(paper: str, local: Units, reference: Units) -> list[Curve]:
 
 
 def _photographs(workspace: Workspace, units: Iterable[plan.Unit]) -> list[Photographs]:
-    """Tell what preparing the sets of photographs found, where they are here."""
+    """Return what preparing the sets of photographs found, where they are here."""
     found = []
     for dataset in sorted({unit.dataset for unit in units}):
         facts = workspace.ready(dataset).with_suffix(".json")
@@ -280,9 +280,9 @@ def read_answer(path: Path) -> PaperAnswer:
 
 
 def current_answer(paper: str, workspace: Workspace) -> PaperAnswer:
-    """Return the answer of now: the workflow's, or one that is judged here and kept.
+    """Return the answer as of now: the workflow's, or one that is judged here and kept.
 
-    As with make, an answer is of now if it is newer than everything it rests on. What is judged
+    As with make, an answer holds now if it is newer than everything it rests on. What is judged
     outside the workflow lies in ``results/answers``, so that no file of the workflow is changed.
     """
     newest = _last_change(paper, workspace)
@@ -300,7 +300,7 @@ def current_answer(paper: str, workspace: Workspace) -> PaperAnswer:
 
 
 def _is_still_there(answer: PaperAnswer, workspace: Workspace) -> bool:
-    """Look for what was measured: of a whole folder that is gone no date tells."""
+    """Tell whether all that was measured is still there: of a folder that is gone no date tells."""
     files = [path for unit in answer.units for path in unit.files]
     files += [
         experiments.place(workspace.results, answer.paper, name)

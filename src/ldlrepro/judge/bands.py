@@ -1,4 +1,4 @@
-"""What the choice of folds alone changes: bands over many fold seeds.
+"""Bands over many fold seeds: the changes that the choice of folds alone makes.
 
 A protocol with ``noise_of`` repeats another one with other seeds. A printed number outside the band
 of every setting of its method is not explained by unlucky folds; a measured number far better than
@@ -18,7 +18,7 @@ from ldlrepro.judge.verdicts import INSIDE, OUTSIDE, VerdictRow, half_unit
 
 FEWEST_SEEDS = 5
 CHANCE = 1e-3
-"""How often a measured mean may look too good by chance."""
+"""Share of measured means that may look too good by chance."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Band:
         return max(self.means)
 
     def holds(self, printed: str) -> bool:
-        """Whether a number that prints like this may lie inside."""
+        """Tell whether a number that prints like this may lie inside."""
         room = half_unit(printed)
         return self.low - room <= float(printed) <= self.high + room
 
     def too_good(self, measured: float) -> bool:
-        """One-sided: better than a further seed is, but for one time in a thousand."""
+        """Tell whether a mean is better than a further seed's, but for one time in a thousand."""
         from scipy.stats import t
 
         n = len(self.means)
@@ -55,7 +55,7 @@ class Band:
 
 
 Bands = dict[tuple[str, str], list[Band]]
-"""By (protocol whose seeds were varied, data set): every method and measure."""
+"""Bands of every method and measure, by (protocol whose seeds were varied, data set)."""
 
 
 def bands_of(units: Iterable[UnitScores]) -> Bands:
@@ -80,12 +80,12 @@ def _means(unit: UnitScores, measure: str) -> tuple[float, ...]:
 
 
 def with_bands(rows: Sequence[VerdictRow], bands: Bands) -> list[VerdictRow]:
-    """Each row with what is known of its fold seeds."""
+    """Add to each row what is known of its fold seeds."""
     return [replace(row, fold_seeds=_words(row, bands)) for row in rows]
 
 
 def _words(row: VerdictRow, bands: Bands) -> str:
-    """Which settings of the row's method reach the printed number with some seed."""
+    """Say which settings of the row's method reach the printed number with some seed."""
     if not row.printed or row.metric not in metrics.BETTER:
         return ""
     family = row.method_id.partition("@")[0]
@@ -104,7 +104,7 @@ def _words(row: VerdictRow, bands: Bands) -> str:
 
 
 def too_good(unit: UnitScores, bands: Bands) -> str:
-    """The measures that no seed explains; '' if none. None of them may be: it smells of a leak."""
+    """Return the measures whose mean no seed explains, '' if none: such a mean smells of a leak."""
     found = [
         band.measure
         for band in bands.get((unit.protocol, unit.dataset), [])

@@ -28,7 +28,7 @@ RANDOM_WEIGHTS = (
 def verdict_rows(
     paper: str, local: Units, reference: Units, experiments: Experiments | None = None
 ) -> list[VerdictRow]:
-    """A verdict for every printed number of a paper, in printed order."""
+    """Return a verdict for every printed number of a paper, in printed order."""
     misprints = _misprints(paper)
     measured = MeasuredBy(paper, experiments or {})
     return [_verdict(cell, local, reference, measured, misprints) for cell in plan.cells(paper)]
@@ -125,7 +125,7 @@ def _began_from_nothing(scored: UnitScores) -> bool:
 
 
 def _differences(cell: plan.Cell, scored: UnitScores, other: UnitScores | None) -> list[float]:
-    """Fold by fold, to the other method on the same folds."""
+    """Return differences to the other method on the same folds, fold by fold."""
     metric = cell.row["metric"].removeprefix("delta_")
     mine, theirs = scored.values(metric), other.values(metric) if other else []
     return [a - b for a, b in zip(mine, theirs, strict=True)] if len(mine) == len(theirs) else []

@@ -1,9 +1,10 @@
-"""Sentences of a paper, tested on its printed numbers and on ours.
+"""Tests of a paper's sentences, on its printed numbers and on ours.
 
 A test counts comparisons. A claim fails when no more than half of them come out as the paper says.
 It holds when their share is at least that among the printed numbers (all, where nothing is
 printed), else it holds partly. The same comparisons are counted on both sides: those measured,
-without misprints. Tests of ranks alone take all data sets that a side has: their power hangs on it.
+without misprints. Only tests of ranks take all data sets that a side has: their power depends on
+it.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ class ClaimRow:
     text: str
     verdict: str
     printed: str
-    """What the printed numbers say: '83 of 90', or nothing."""
+    """Outcome on the printed numbers: '83 of 90', or nothing."""
     measured: str
-    """The same of ours."""
+    """Outcome on our numbers."""
     evidence: str
     """Exceptions or values, for people; the reason where it was not tested."""
     datasets: int = 0
-    """How many data sets the verdict rests on; 0 where an experiment measured other things."""
+    """Number of data sets behind the verdict; 0 where an experiment measured other things."""
     stand_in: str = ""
-    """On what it was tested in place of the paper's own data."""
+    """Data on which it was tested in place of the paper's own."""
 
 
 def claim_rows(
@@ -87,7 +88,7 @@ def _claim(paper: str, claim: Mapping[str, Any], evidence: Evidence) -> ClaimRow
 
 
 def _names(test: Mapping[str, Any]) -> list[str]:
-    """All that a test compares."""
+    """Return the names of all that a test compares."""
     single = [test["method"]] if "method" in test else []
     named = [single, test.get("methods", []), test.get("rivals", []), *test.get("pairs", [])]
     return [name for part in named for name in part]
@@ -110,7 +111,7 @@ def _in_words(here: Count) -> str:
 
 
 def _order(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
-    """``methods`` from best to worst on every data set and measure."""
+    """Test whether ``methods`` stand from best to worst on every data set and measure."""
     names, statistic = test["methods"], test.get("statistic", "mean")
 
     def holds(group: Group, value: Value) -> bool:
@@ -121,7 +122,7 @@ def _order(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
 
 
 def _best(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
-    """``method`` before every one of ``rivals``; 'pairs' of data set, measure and rival count."""
+    """Test whether ``method`` is before all ``rivals``, or before each if they count singly."""
     statistic, jointly = test.get("statistic", "mean"), test.get("jointly", True)
     counts = []
     for rivals in [test["rivals"]] if jointly else [[rival] for rival in test["rivals"]]:
@@ -137,10 +138,11 @@ def _best(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
 
 
 def _advantage(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
-    """The advantage over the rivals is larger (or smaller) for some data sets or measures.
+    """Test whether the advantage over the rivals is larger (or smaller) for some values.
 
-    An advantage is the share by which the loss is lower than the rivals' (one minus the value where
-    higher is better), averaged; each of ``values`` is compared with each of the others.
+    The values are data sets or measures; each of ``values`` is compared with each of the others. An
+    advantage is the share by which the loss is lower than the rivals' (one minus the value where
+    higher is better), averaged.
     """
     names = [test["method"], *test["rivals"]]
     found = groups(test, evidence, names)
@@ -175,7 +177,7 @@ def _distance(row: VerdictRow, value: Value) -> float:
 
 
 def _at_most(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
-    """Every number of a table is at most ``limit`` in size."""
+    """Test whether every number of a table is at most ``limit`` in size."""
     rows = [r for r in evidence.rows if r.table == test["table"] and r.measured is not None]
     counts = []
     datasets = frozenset(row.dataset for row in rows)
@@ -191,7 +193,7 @@ def _at_most(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]
 
 
 def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
-    """Numbers of figures and experiments compared with limits; all of them have to be there."""
+    """Compare numbers of figures and experiments with limits; all of them have to be there."""
     exceptions, missing = [], []
     checks = list(single_checks(test["checks"]))
     for check in checks:
@@ -216,7 +218,7 @@ def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
 
 
 def single_checks(checks: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """One comparison each, where one line of the file stands for several."""
+    """Yield single comparisons where one line of the file stands for several."""
     for check in checks:
         if "to_each" in check:
             line = check["from"][0]
@@ -235,9 +237,9 @@ def _so_far(of: int, exceptions: Sequence[str], missing: Sequence[str]) -> str:
 
 
 def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None, str]:
-    """A fact of an experiment, the mean of a unit, or the change between two units or points.
+    """Return the value of a check, or None where it was not measured, and what it is in words.
 
-    None where it was not measured, and what it is in words.
+    It is a fact of an experiment, the mean of a unit, or a change between two units or points.
     """
     if "fact" in check:
         facts = evidence.experiments.get(check["experiment"], {}).get("facts", {})
@@ -254,7 +256,7 @@ def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None,
 
 
 def _of_units(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None, str]:
-    """A method's mean, or its change in percent from that of another method or protocol."""
+    """Return a method's mean, or its change in percent from another method or protocol."""
     protocol, metric, method = check["protocol"], check["metric"], check["method"]
     mean = _mean_of_unit(protocol, method, check, evidence)
     other, before = check.get("than", method), check.get("from_protocol", protocol)
@@ -270,7 +272,7 @@ def _of_units(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | Non
 def _mean_of_unit(
     protocol: str, method: str, check: Mapping[str, Any], evidence: Evidence
 ) -> float | None:
-    """Where all folds are there."""
+    """Return the mean of a unit; None where folds are missing."""
     scored = evidence.units.get((protocol, check["dataset"], method))
     if not scored or len(scored.values(check["metric"])) < len(scored.rows):
         return None

@@ -1,4 +1,4 @@
-"""Claims about ranks over data sets and about pairs, with tests of significance where asked for."""
+"""Claims about ranks over data sets and about pairs, tested for significance if asked to."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from ldlrepro.judge.verdicts import VerdictRow
 
 
 def ranks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
-    """In one measure ``method`` has a better average rank than one of ``rivals``.
+    """Test whether ``method`` has a better average rank in one measure than one of ``rivals``.
 
-    Measured are all data sets that all of them were run on; the printed numbers count on those.
+    Ranks are measured on all data sets that all of them were run on; the printed numbers count on
+    those.
     """
     names = [test["method"], *test["rivals"]]
 
@@ -74,7 +75,7 @@ def _ranked(test: Mapping[str, Any], names: list[str], metric: str, losses: Loss
 
 
 def pairs(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
-    """On one data set in one measure the first of a pair is better than the second."""
+    """Test whether the first of a pair is better on one data set in one measure."""
     if test.get("significant"):
         return Count(0, 0), _pairs_over_folds(test, evidence)
     counts = []
@@ -90,12 +91,12 @@ def pairs(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
 
 
 def _what(test: Mapping[str, Any], better: str, worse: str) -> str:
-    """Names of a pair; nothing where there is only one."""
+    """Return the names of a pair; '' where there is only one pair."""
     return f"{better} over {worse}" if len(test["pairs"]) > 1 else ""
 
 
 def _pairs_over_folds(test: Mapping[str, Any], evidence: Evidence) -> Count:
-    """Holm's correction runs over all comparisons of a measure."""
+    """Test pairs over folds; Holm's correction runs over all comparisons of a measure."""
     families: dict[str, list[tuple[str, str, float, float]]] = {}
     for better, worse in test["pairs"]:
         for group in groups(test, evidence, [better, worse]):
@@ -117,7 +118,7 @@ def _pairs_over_folds(test: Mapping[str, Any], evidence: Evidence) -> Count:
 def _over_folds(
     better: VerdictRow, worse: VerdictRow, evidence: Evidence
 ) -> tuple[float, float] | None:
-    """Mean gain of the one over the other and its p, where both ran on the same folds."""
+    """Return the mean gain of one over the other and its p, where both ran on the same folds."""
     one, other = (
         evidence.units.get((row.protocol, row.unit_dataset, row.method_id))
         for row in (better, worse)

@@ -1,4 +1,4 @@
-"""What claims are counted on: comparisons of printed, and of measured, numbers of methods."""
+"""Comparisons of printed and of measured numbers of methods, on which claims are counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
 
 @dataclass(frozen=True)
 class Count:
-    """How many comparisons come out as claimed, and which do not."""
+    """The number of comparisons that come out as claimed, and those that do not."""
 
     held: int
     of: int
@@ -22,9 +22,9 @@ class Count:
     datasets: frozenset[str] = frozenset()
     """The data sets that the comparisons rest on."""
     refusal: str = ""
-    """Why nothing could be compared."""
+    """Reason why nothing could be compared."""
     note: str = ""
-    """What a reader should know about all of them."""
+    """Note for readers about all the comparisons."""
 
     def __str__(self) -> str:
         return f"{self.held} of {self.of}" if self.of else ""
@@ -36,7 +36,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What tests look at: verdict rows and their units, points of figures, facts of experiments."""
+    """Evidence for tests: verdict rows and their units, points of figures, facts of experiments."""
 
     rows: Sequence[VerdictRow]
     curves: Mapping[str, Mapping[tuple[Any, Any], float]]
@@ -68,12 +68,12 @@ def measured(statistic: str) -> Value:
 
 
 def name_of(test: Mapping[str, Any], row: VerdictRow) -> str:
-    """What a test knows a row by: the printed method, or the printed setting."""
+    """Return the name by which a test knows a row: the printed method or setting."""
     return row.setting if test.get("by") == "setting" else row.method
 
 
 def speaks_of(test: Mapping[str, Any], row: VerdictRow) -> bool:
-    """Whether a row is of the measures, tables and data sets of a test."""
+    """Tell whether a row is of the measures, tables and data sets of a test."""
     return (
         row.metric in test.get("metrics", [*metrics.BETTER, *metrics.AGE_BETTER])
         and row.table in test.get("tables", [row.table])
@@ -82,7 +82,7 @@ def speaks_of(test: Mapping[str, Any], row: VerdictRow) -> bool:
 
 
 def groups(test: Mapping[str, Any], evidence: Evidence, names: Sequence[str]) -> list[Group]:
-    """Per data set and measure the rows of the names, where all were measured, none a misprint."""
+    """Group the named rows by data set and measure, where all are measured, none a misprint."""
     found: dict[tuple[str, ...], Group] = {}
     for row in evidence.rows:
         name = name_of(test, row)
@@ -102,7 +102,7 @@ def groups(test: Mapping[str, Any], evidence: Evidence, names: Sequence[str]) ->
 
 
 def why_none(test: Mapping[str, Any], evidence: Evidence, names: Iterable[str]) -> str:
-    """What is missing where nothing could be compared."""
+    """Say what is missing where nothing could be compared."""
     there = {
         name_of(test, row)
         for row in evidence.rows
@@ -115,7 +115,7 @@ def why_none(test: Mapping[str, Any], evidence: Evidence, names: Iterable[str]) 
 
 
 def loss(row: VerdictRow, value: Value, statistic: str = "mean") -> float:
-    """Lower is better, whatever the measure; deviations are always better when lower."""
+    """Return a number for which lower is better; deviations are always better when lower."""
     found = value(row)
     assert found is not None
     return -found if row.better == "higher" and statistic == "mean" else found
@@ -126,7 +126,7 @@ Losses = dict[str, dict[str, float]]
 
 
 def printed_losses(rows: Iterable[VerdictRow], name: Callable[[VerdictRow], str]) -> Losses:
-    """Of rows of one measure; an impossible printed number would decide a rank and is left out."""
+    """Return the printed losses in one measure, without misprints, which would decide a rank."""
     found: Losses = {}
     for row in rows:
         if row.printed and row.verdict != MISPRINT:
@@ -140,9 +140,9 @@ def measured_losses(
     units: Iterable[UnitScores],
     protocol: str | None = None,
 ) -> Losses:
-    """Of what answers the rows, on every data set that it was run on, printed or not.
+    """Return losses of the methods behind the rows, on every data set they ran on, printed or not.
 
-    With a ``protocol``: of the same methods under this one.
+    With a ``protocol``, the losses are those of the same methods under this one.
     """
     rows = list(rows)
     names = {(protocol or row.protocol, row.method_id): name(row) for row in rows if row.method_id}
@@ -165,7 +165,7 @@ def both(
     found: Sequence[Group],
     what: str = "",
 ) -> tuple[Count, Count]:
-    """The same comparisons counted on the printed and on the measured numbers."""
+    """Count the same comparisons on the printed and on the measured numbers."""
     statistic = test.get("statistic", "mean")
     counts = []
     for value in (printed(statistic), measured(statistic)):

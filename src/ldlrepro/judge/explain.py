@@ -76,7 +76,7 @@ def _unit_facts(row: VerdictRow, scored: UnitScores) -> dict[str, Any]:
 
 
 def parameters_of(paper: str, scored: UnitScores) -> list[dict[str, Any]]:
-    """Every parameter, its value (or values over the folds) and where it comes from."""
+    """Return every parameter, its value (or values over the folds) and where it comes from."""
     spec = config.load_method(scored.method)
     found = []
     for name in sorted(set(scored.rows[0].params) - PLUMBING):
@@ -91,7 +91,7 @@ def parameters_of(paper: str, scored: UnitScores) -> list[dict[str, Any]]:
 
 
 def origin_of(name: str, spec: Mapping[str, Any], paper: str) -> str:
-    """This paper's word counts first, then the original code, then what another paper states."""
+    """Return where a value comes from: this paper, else the original code, else another paper."""
     sources = {key for key, names in spec.get("origins", {}).items() if name in names}
     papers = sorted(sources - {"code", "ours"})
     if paper in papers:

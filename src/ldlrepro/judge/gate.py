@@ -35,7 +35,7 @@ def pass_gate(answers: Sequence[PaperAnswer], page: Path, say: Callable[[str], N
 
 
 def _tell_left_out(units: Iterable[Trouble], say: Callable[[str], None]) -> None:
-    """Print one entry for each reason, for whole data sets are left out for the same."""
+    """Print one entry for each reason, for whole data sets may be left out for the same one."""
     left_out: dict[str, list[Trouble]] = {}
     for unit in units:
         left_out.setdefault(unit.errors[0], []).append(unit)

@@ -1,7 +1,7 @@
-"""The ten measures, and behind them those of the user's own.
+"""The ten measures, followed by those of the user's own.
 
-Scores are computed from stored predictions, so an own measure needs no training; but where only
-reference records are there, which hold no predictions, it has no value.
+Scores are computed from stored predictions, so an own measure needs no training. It has no value
+where there are only reference records, which hold no predictions.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ldlrepro.core.errors import UserError, nearest
 
 
 def directions() -> dict[str, str]:
-    """Measure -> 'lower' or 'higher', whichever is better."""
+    """Return measure -> 'lower' or 'higher', whichever is better."""
     theirs = {name: config.load_metric(name)["better"] for name in config.own_ids("metric")}
     return {**metrics.BETTER, **metrics.AGE_BETTER, **theirs}
 
 
 def evaluate(D: np.ndarray, P: np.ndarray) -> dict[str, float]:
-    """Means over rows of all measures."""
+    """Return the means over rows of all measures."""
     theirs = {name: own_value(name, D, P) for name in config.own_ids("metric")}
     return {**metrics.evaluate(D, P), **theirs}
 
 
 def own_value(name: str, D: np.ndarray, P: np.ndarray) -> float:
-    """What the function of an own measure says, averaged if it says a number for every row."""
+    """Return an own measure's value, averaged if its function returns a number for every row."""
     call, where = function(name), config.file_of("metric", name)
     try:
         values = np.asarray(call(D, P), dtype=np.float64)
@@ -52,7 +52,7 @@ def _words(error: Exception) -> str:
 
 @cache
 def function(name: str) -> Callable[[Any, Any], Any]:
-    """The function that an own measure's file names."""
+    """Return the function that an own measure's file names."""
     where = config.file_of("metric", name)
     module_name, _, function_name = str(config.load_metric(name)["function"]).rpartition(".")
     try:
@@ -73,7 +73,7 @@ def function(name: str) -> Callable[[Any, Any], Any]:
 
 
 def digests() -> dict[str, list[str]]:
-    """Own measure -> what decides its values: function, direction, source."""
+    """Return own measure -> what decides its values: function, direction, source."""
     found = {}
     for name in config.own_ids("metric"):
         spec = config.load_metric(name)

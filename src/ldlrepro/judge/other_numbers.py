@@ -1,4 +1,4 @@
-"""Printed numbers that are no scores of a unit: what experiments measured, and seconds."""
+"""Printed numbers that are no scores of a unit: measurements of experiments, and seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ldlrepro.judge.scores import LOCAL, Units, UnitScores
 from ldlrepro.train.records import OK
 
 Experiments = Mapping[str, Mapping[str, Any]]
-"""What experiments measured, by their id."""
+"""Measurements of experiments, by their id."""
 
 TIMES = ("time_s", "train_time_s", "test_time_s", "time_ms")
 YARDSTICK = "the yardstick of this table: the other times are judged in relation to it"
@@ -36,7 +36,7 @@ class MeasuredBy:
         self.cells = plan.cells(paper)
 
     def of(self, cell: plan.Cell) -> dict[str, Any]:
-        """The fields of a verdict row; nothing where it was not measured."""
+        """Return the fields of a verdict row; nothing where it was not measured."""
         found = self.experiments.get(cell.experiment, {"cells": []})
         values = {_place(entry): entry for entry in found["cells"]}
         mine, yardstick = values.get(_place(cell.row)), self._yardstick(cell)
@@ -58,7 +58,7 @@ class MeasuredBy:
     def seconds(
         self, cell: plan.Cell, scored: UnitScores, local: Units, reference: Units
     ) -> list[float]:
-        """Per fold; nothing where the yardstick was timed on another processor or by other code."""
+        """Return scaled seconds per fold; none where the yardstick was not timed alike."""
         yardstick = self._yardstick(cell)
         if yardstick is None or yardstick.unit is None:
             return []
@@ -72,7 +72,7 @@ class MeasuredBy:
         return [scale * value for value in _seconds(scored)]
 
     def note(self, cell: plan.Cell) -> str:
-        """What a reader must know of a number that is not as it was measured."""
+        """Return what a reader must know of a number that is not as it was measured."""
         yardstick = self._yardstick(cell)
         if yardstick is None:
             return ""
@@ -81,7 +81,7 @@ class MeasuredBy:
         return f"our {ours}, scaled so that {name} takes as long as printed"
 
     def is_yardstick(self, cell: plan.Cell) -> bool:
-        """Its scaled time is the printed one by definition, which is no judgement."""
+        """Tell whether a cell is the yardstick, whose scaled time equals the printed one."""
         return self._yardstick(cell) is cell
 
     def why_not(self, cell: plan.Cell) -> str:
@@ -91,7 +91,7 @@ class MeasuredBy:
         return f"data not available to the experiment {cell.experiment}: {cell.row['dataset']}"
 
     def _yardstick(self, cell: plan.Cell) -> plan.Cell | None:
-        """The printed number that this time refers to."""
+        """Return the printed number that this time refers to."""
         row = cell.row
         if row["metric"] not in TIMES or row["table"] not in self.yardsticks:
             return None
@@ -106,13 +106,17 @@ class MeasuredBy:
 
 
 def _seconds(scored: UnitScores) -> list[float]:
-    """CPU seconds of fit and prediction, per fold; nothing where a record does not tell them."""
+    """Return CPU seconds of fit and prediction per fold; none where a record lacks them."""
     seconds = [row.fit_cpu_s + row.predict_cpu_s for row in scored.rows if row.status == OK]
     return seconds if all(seconds) else []
 
 
 def _timed_alike(one: UnitScores, other: UnitScores) -> bool:
-    """On the same kind of processor; and two settings of a method also by the same code of it."""
+    """Tell whether two units were timed alike.
+
+    They are if they ran on the same kind of processor and, where they are settings of one method,
+    by the same code of it.
+    """
     rows = [[row for row in unit.rows if row.status == OK] for unit in (one, other)]
     processors = [{row.machine.get("cpu", "") for row in of_unit} for of_unit in rows]
     codes = [{row.code_sha256 for row in of_unit} for of_unit in rows]

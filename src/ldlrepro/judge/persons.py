@@ -1,4 +1,4 @@
-"""How much of a score comes from knowing the person: the same methods with persons kept apart."""
+"""The part of a score that comes from knowing the person: methods with persons kept apart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FLOOR = "train_mean"
 """The method that knows nothing of a row."""
 SHOWN = "kl"
 FEWEST = 3
-"""Methods below which an order says nothing."""
+"""Number of methods below which an order says nothing."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PersonsApart:
 
 
 def persons_apart(units: Iterable[UnitScores]) -> list[PersonsApart]:
-    """A comparison for every data set that ran with persons apart."""
+    """Compare the methods on every data set that ran with persons apart."""
     known = {unit.key: unit for unit in units}
     pairs: dict[tuple[str, str], dict[str, tuple[UnitScores, UnitScores]]] = {}
     for (protocol, dataset, method), apart in known.items():

@@ -1,6 +1,6 @@
 """Records of the maintainers' full runs, kept as text under ``reference/``.
 
-Per protocol and method, variants included, a CSV with a row per fold and a JSON with the
+Each protocol and method, variants included, has a CSV with a row per fold and a JSON with the
 provenance of each unit. No data and no predictions: only scores, parameters, times and digests.
 """
 
@@ -18,7 +18,7 @@ from ldlrepro.judge.scores import REFERENCE, Units, UnitScores, best_source, is_
 from ldlrepro.train.records import OK, FoldRow
 
 DIGITS = 12
-"""Of scores."""
+"""Significant digits of scores."""
 KEY_COLUMNS = ("method", "dataset", "repeat", "fold")
 COST_COLUMNS = (
     "fit_s",
@@ -83,7 +83,7 @@ def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> 
 
 
 def reference_units(folder: Path) -> Units:
-    """Every unit of the reference by (protocol, dataset, method)."""
+    """Read every unit of the reference, by (protocol, dataset, method)."""
     found = {}
     for table in sorted(folder.glob("*/*.csv")):
         rows, provenance = _read_table(table)
@@ -109,13 +109,13 @@ def reference_units(folder: Path) -> Units:
 
 
 def chosen_units(units: Iterable[plan.Unit], local: Units, reference: Units) -> list[UnitScores]:
-    """For each planned unit its local record or the reference; units with neither are left out."""
+    """Return each planned unit's local record or the reference; units with neither are left out."""
     found = (best_source(unit, local, reference) for unit in units)
     return [unit for unit in found if unit is not None]
 
 
 def same_bits(local: UnitScores, reference: UnitScores | None) -> str:
-    """'yes' or 'no': whether the predictions of all folds have the reference's digests."""
+    """Say 'yes' or 'no': do the predictions of all folds have the reference's digests?"""
     if reference is None:
         return ""
     ours = [(r.repeat, r.fold, r.predictions_sha256) for r in local.rows]

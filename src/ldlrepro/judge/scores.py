@@ -1,4 +1,4 @@
-"""Gathers what units left behind: rows, scores and where they came from."""
+"""Gathers what units left behind: rows, scores and their sources."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ class UnitScores:
         return (self.protocol, self.dataset, self.method)
 
     def values(self, measure: str) -> list[float]:
-        """Scores of the folds that have one."""
+        """Return the scores of the folds that have one."""
         return list(self.by_fold(measure).values())
 
     def by_fold(self, measure: str) -> dict[tuple[int, int], float]:
-        """(repeat, fold) -> score, where there is one."""
+        """Return (repeat, fold) -> score, where there is one."""
         scores = zip(self.rows, self.scores.get(measure, []), strict=False)
         return {(row.repeat, row.fold): v for row, v in scores if not math.isnan(v)}
 
     def mean(self, measure: str) -> float | None:
-        """Over folds, or over test rows where the protocol says so; None without any score."""
+        """Return the mean over folds, or test rows if the protocol says so; None without scores."""
         scores = zip(self.rows, self.scores.get(measure, []), strict=False)
         scored = [(row.n_test, value) for row, value in scores if not math.isnan(value)]
         if not scored:
@@ -72,20 +72,20 @@ class UnitScores:
 
     @property
     def over_rows(self) -> bool:
-        """What the protocol averages over; not for records of one that is no more."""
+        """True if the protocol averages over test rows; false for a protocol that is no more."""
         _, definition = plan.protocols().get(self.protocol, ("", {}))
         return bool(definition.get("average") == "rows")
 
 
 Units = dict[tuple[str, str, str], UnitScores]
-"""By (protocol, dataset, method)."""
+"""Scores by (protocol, dataset, method)."""
 
 
 def local_units(places: Workspace, units: Iterable[plan.Unit]) -> Units:
-    """Scored local records of ``units``; units without any record are left out.
+    """Return scored local records of ``units``; units without any record are left out.
 
-    So are records of rows or folds that have changed since: scored against the new ones they would
-    be wrong, and the next run of Snakemake makes them again.
+    So are records whose rows or folds have changed since: scored against the new ones they would be
+    wrong, and the next run of Snakemake makes them again.
     """
     found = {}
     for unit in units:
@@ -127,7 +127,7 @@ def _again(path: Path) -> str:
 
 
 def _of_another_cut(folder: Path) -> dict[Path, list[FoldRow]]:
-    """Records of a unit that was cut into other chunks when it was run; every fold once."""
+    """Return records of a unit that was cut into other chunks when it was run; every fold once."""
     paths = sorted(folder.glob("folds_*.parquet"), key=lambda path: -path.stat().st_mtime)
     found: dict[Path, list[FoldRow]] = {}
     seen: dict[tuple[int, int], FoldRow] = {}
@@ -156,7 +156,7 @@ def _is_current(places: Workspace, rows: list[FoldRow]) -> bool:
 def score_unit(
     places: Workspace, unit: plan.Unit, records: Mapping[Path, list[FoldRow]]
 ) -> UnitScores:
-    """Score stored predictions against the labels; refuses predictions that lost their digest."""
+    """Score stored predictions against the labels; refuse predictions that lost their digest."""
     rows, values = [], []
     for path, found in records.items():
         with damage_told(predictions_path(path), _again(path)):
@@ -200,14 +200,14 @@ def _score(places: Workspace, row: FoldRow, P: np.ndarray | None, path: Path) ->
 
 @dataclass(frozen=True)
 class _Labels:
-    """What predictions are scored against; nothing where the data are not here."""
+    """The labels that predictions are scored against; nothing where the data are not here."""
 
     D: np.ndarray
     sha256: str
     ages: np.ndarray | None = None
-    """Of the rows, where labels are ages."""
+    """Ages of the rows, where labels are ages."""
     grid: np.ndarray | None = None
-    """Of the labels."""
+    """Ages that the labels stand for."""
 
 
 @cache
@@ -221,7 +221,7 @@ def _labels(ready: Path) -> _Labels:
 
 @cache
 def _tests(folds: Path) -> tuple[dict[tuple[int, int], np.ndarray], str]:
-    """Test rows by (repeat, fold) and the digest of the folds; nothing where there are none."""
+    """Return test rows by (repeat, fold) and the digest of the folds; nothing without folds."""
     if not folds.is_file():
         return {}, ""
     with damage_told(folds, f"Remove it and give the same snakemake command again:\n  rm {folds}"):
@@ -230,7 +230,7 @@ def _tests(folds: Path) -> tuple[dict[tuple[int, int], np.ndarray], str]:
 
 
 def best_source(unit: plan.Unit, local: Units, reference: Units) -> UnitScores | None:
-    """A complete local record, else the reference, else whatever local folds there are."""
+    """Return a complete local record, else the reference, else whatever local folds there are."""
     key = (unit.protocol, unit.dataset, unit.method)
     mine, theirs = local.get(key), reference.get(key)
     if mine is not None and mine.rows and is_complete(unit, mine):
@@ -241,18 +241,18 @@ def best_source(unit: plan.Unit, local: Units, reference: Units) -> UnitScores |
 
 
 def is_complete(unit: plan.Unit, scored: UnitScores) -> bool:
-    """Whether every fold of the protocol has a prediction."""
+    """Tell whether every fold of the protocol has a prediction."""
     expected = expected_folds(unit, scored)
     return sum(row.status == OK for row in scored.rows) == expected
 
 
 def expected_folds(unit: plan.Unit, scored: UnitScores | None = None) -> int:
-    """Folds of the protocol; where only the data know their number, those that were recorded."""
+    """Return the number of folds of the protocol, or those recorded if only the data tell it."""
     count = plan.count_folds(unit)
     return count if count is not None else len(scored.rows if scored else [])
 
 
 def unavailable_reason(scored: UnitScores) -> str:
-    """Why the data of this unit were not there, or ''."""
+    """Return why the data of this unit were not there, or ''."""
     reasons = [row.error for row in scored.rows if row.status == UNAVAILABLE]
     return reasons[0] if reasons else ""

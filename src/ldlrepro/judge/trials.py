@@ -1,8 +1,8 @@
 """Compares methods or settings on rows cut from training rows, so that no test row is looked at.
 
 Settings that were chosen by test rows make these rows worth nothing. So the training rows of one
-fold are cut again: a fifth is held back and judges, whole persons where the protocol keeps persons
-apart.
+fold are cut again: a fifth is held back to judge. These are whole persons where the protocol keeps
+persons apart.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ SHOWN = ("kl", "chebyshev", "clark", "canberra", "cosine", "intersection")
 
 @dataclass(frozen=True)
 class Question:
-    """What is compared, and where."""
+    """A question for a trial: what to compare, and where."""
 
     protocol: str
     dataset: str
     methods: list[str]
-    """The first is what the others are compared with."""
+    """The first one is what the others are compared with."""
     cuts: int
     fold: int
     measure: str | None
@@ -101,7 +101,7 @@ def cuts(
     count: int,
     seed_parts: tuple[object, ...],
 ) -> list[Fold]:
-    """Folds within ``train``; with rows for a grid where the protocol keeps some."""
+    """Make folds within ``train``, with rows for a grid where the protocol keeps some."""
     inside = {
         "scheme": "shuffle_split",
         "repeats": count,
@@ -126,7 +126,7 @@ def cuts(
 def compared(
     found: Mapping[str, Sequence[Outcome]], made: Sequence[Fold], by: str
 ) -> list[dict[str, Any]]:
-    """A line for each method: its scores cut by cut, and how it stands to the first one."""
+    """Return a line for each method: its scores cut by cut, and how it compares with the first."""
     first = next(iter(found))
     rows = []
     for method, outcomes in found.items():
@@ -155,7 +155,7 @@ def _shown(kept: Sequence[Mapping[str, float]], by: str) -> list[str]:
 def _against(
     first: Sequence[Outcome], other: Sequence[Outcome], made: Sequence[Fold], by: str
 ) -> dict[str, Any]:
-    """In how many cuts the other is better, and the p of the corrected t test over them."""
+    """Return in how many cuts the other is better, and the p of the corrected t test over them."""
     sign = -1.0 if measures.directions()[by] == "lower" else 1.0
     gains = [
         sign * (b.scores[by] - a.scores[by])
@@ -169,7 +169,7 @@ def _against(
 
 
 def _check_measure(name: str, data: Dataset) -> None:
-    """Before hours of fits."""
+    """Refuse an unknown measure before hours of fits."""
     known = list(measures.directions())
     if data.target is None or ages.grid_of(data.labels) is None:
         known = [measure for measure in known if measure not in metrics.AGE_BETTER]
@@ -192,7 +192,7 @@ def _fold(question: Question, workspace: Workspace) -> Fold:
 def _outcomes(
     question: Question, data: Dataset, made: Sequence[Fold], by: str, workspace: Workspace
 ) -> dict[str, list[Outcome]]:
-    """Go cut by cut, so that whatever is there when it is stopped compares all methods alike."""
+    """Fit cut by cut, so that a trial that is stopped compares all methods alike."""
     units = question.planned
     found: dict[str, list[Outcome]] = {unit.method: [] for unit in units}
     kept = _Kept(workspace.results / "trials" / question.protocol / f"{data.id}.jsonl")
@@ -230,7 +230,7 @@ class _Fit:
     workspace: Workspace
 
     def key(self) -> str:
-        """Digest of everything that decides the scores."""
+        """Return the digest of everything that decides the scores."""
         spec = config.load_method(self.unit.method)
         _, pixels_sha256 = self._features()
         deciding = [

@@ -1,4 +1,4 @@
-"""What a measured number says about a printed one."""
+"""Verdicts: what a measured number says about a printed one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 REPRODUCED, BETTER, WORSE = "reproduced", "better", "worse"
 NOT_RUN, QUOTED, MISPRINT = "not run", "quoted", "misprint"
 INSIDE, OUTSIDE = "inside the band", "outside every band"
-"""Of what other fold seeds give."""
+"""Words for a printed number beside the band that other fold seeds give."""
 VERDICTS = (REPRODUCED, BETTER, WORSE, NOT_RUN, QUOTED, MISPRINT)
 
 
@@ -29,7 +29,7 @@ class VerdictRow:
     """'lower', 'higher' or 'none'."""
     verdict: str
     reason: str = ""
-    """Why not run, the proof of a misprint, or from where the paper quotes."""
+    """Reason for not running it, proof of a misprint, or source that the paper quotes."""
     measured: float | None = None
     measured_std: float | None = None
     n_folds: int = 0
@@ -37,7 +37,7 @@ class VerdictRow:
     deviation: float | None = None
     """(measured - printed) / |printed|."""
     band: float | None = None
-    """How far from the printed mean still counts as reproduced."""
+    """Distance from the printed mean that still counts as reproduced."""
     source: str = ""
     """'local', 'reference', or '' when nothing was measured."""
     same_bits: str = ""
@@ -47,7 +47,7 @@ class VerdictRow:
     unit_dataset: str = ""
     note: str = ""
     fold_seeds: str = ""
-    """Whether another fold seed explains the printed number, where that was measured."""
+    """Says whether another fold seed explains the printed number, where that was measured."""
 
     @property
     def outside_seeds(self) -> bool:
@@ -55,7 +55,7 @@ class VerdictRow:
 
     @property
     def cell(self) -> str:
-        """The name `ldlrepro explain` takes."""
+        """The name that `ldlrepro explain` takes."""
         parts = [self.paper, self.table, self.dataset, self.method, self.metric]
         if self.setting:
             parts.insert(3, self.setting)
@@ -63,18 +63,18 @@ class VerdictRow:
 
 
 def half_unit(printed: str) -> float:
-    """Half a unit of the last printed digit: '0.0544' -> 0.00005."""
+    """Return half a unit of the last printed digit: '0.0544' -> 0.00005."""
     decimals = len(printed.partition(".")[2])
     return 0.5 * 10.0**-decimals
 
 
 def band(printed: str, printed_std: str, measured_std: float | None) -> float:
-    """Half-width around the printed mean within which a measured mean reproduces it."""
+    """Return the half-width around the printed mean within which a measured mean reproduces it."""
     return max(half_unit(printed), float(printed_std or 0.0), measured_std or 0.0)
 
 
 def judge(measured: float, printed: str, width: float, better: str) -> str:
-    """Reproduced within the band, else better or worse by the measure's direction."""
+    """Judge a number: reproduced within the band, else better or worse by its direction."""
     gap = measured - float(printed)
     # The band's edge belongs to it; rounding in the last bit must not decide.
     if abs(gap) <= width * (1 + 1e-9):
@@ -85,6 +85,6 @@ def judge(measured: float, printed: str, width: float, better: str) -> str:
 
 
 def deviation(measured: float, printed: str) -> float | None:
-    """Signed relative deviation; None where the printed value is zero."""
+    """Return the signed relative deviation; None where the printed value is zero."""
     value = float(printed)
     return (measured - value) / abs(value) if value else None
