@@ -1,7 +1,7 @@
-"""From papers to units: which (protocol, data set, method) must run, and for which cells.
+"""Turns papers into units: which (protocol, data set, method) must run, and for which cells.
 
-Pure functions of the configuration; the Snakefile, the command line and the verdicts all read the
-same plan.
+These are pure functions of the configuration. The Snakefile, the command line and the verdicts all
+read the same plan.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class Cell:
     skip: str = ""
     note: str = ""
     base: Unit | None = None
-    """What a difference is taken to."""
+    """The unit that a difference is taken to."""
     experiment: str = ""
-    """What measures the number, where no unit does."""
+    """The experiment that measures the number, where no unit does."""
 
 
 @dataclass(frozen=True)
 class Chunk:
     """Folds first..last (positions in the fold file) of a unit: one Snakemake job.
 
-    Without ``last`` all folds, where their number is only known from the data.
+    Without ``last`` these are all folds, where only the data tell their number.
     """
 
     unit: Unit
@@ -81,7 +81,7 @@ class Chunk:
 
 @cache
 def protocols() -> dict[str, tuple[str, dict[str, Any]]]:
-    """Protocol id -> (paper id, definition)."""
+    """Return protocol id -> (paper id, definition)."""
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     for paper in config.paper_ids():
         for name, definition in config.load_paper(paper)["protocols"].items():
@@ -102,7 +102,7 @@ def protocols() -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def _protocols_named_in(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every mention of a protocol in a paper's file: (key, protocol id)."""
+    """Yield every mention of a protocol in a paper's file: (key, protocol id)."""
     mentions: dict[str, Any] = {f"methods.{name}": m for name, m in tree["methods"].items()}
     mentions |= {f"extra.{i}": block for i, block in enumerate(tree.get("extra", []))}
     for name, definition in tree["protocols"].items():
@@ -128,7 +128,7 @@ def protocol(name: str) -> dict[str, Any]:
 
 
 def count_folds(unit: Unit) -> int | None:
-    """Runs of the unit; None where only the data know how many persons, or bundles of them, are."""
+    """Return the runs of a unit; None where only the data tell how many persons there are."""
     definition = protocol(unit.protocol)
     if definition["scheme"] != "leave_one_group_out":
         return splits.count_folds(definition)
@@ -141,7 +141,7 @@ def count_folds(unit: Unit) -> int | None:
 
 @cache
 def published(paper: str) -> list[dict[str, str]]:
-    """Every printed row of a paper, dashes included, as text."""
+    """Read every printed row of a paper, dashes included, as text."""
     path = config.project_root() / "config" / "published" / f"{paper}.csv"
     if not path.is_file():
         return []
@@ -151,7 +151,7 @@ def published(paper: str) -> list[dict[str, str]]:
 
 @cache
 def cells(paper: str) -> list[Cell]:
-    """The printed numbers of a paper in the order of its file."""
+    """Return the printed numbers of a paper in the order of its file."""
     return [_cell(paper, row) for row in published(paper) if row["mean"]]
 
 
@@ -218,7 +218,7 @@ def _paper(paper: str) -> dict[str, Any]:
 
 
 def paper_units(paper: str, *, extra: bool = True, to_come: bool = False) -> list[Unit]:
-    """Units of a paper, sorted; ``to_come`` also those whose method does not exist yet."""
+    """Return a paper's units, sorted; ``to_come`` adds those whose method does not exist yet."""
     tree = _paper(paper)
     units = {
         cell.unit for cell in cells(paper) if cell.unit is not None and (to_come or not cell.skip)
@@ -243,13 +243,13 @@ def paper_units(paper: str, *, extra: bool = True, to_come: bool = False) -> lis
 
 
 def figure_units(paper: str, figure: Mapping[str, Any]) -> dict[sweeps.Point, Unit]:
-    """The unit behind each point of a figure."""
+    """Return the unit behind each point of a figure."""
     chosen = figure.get("protocol") or next(iter(_paper(paper)["protocols"]))
     return {p: Unit(chosen, figure["dataset"], p.method) for p in sweeps.points(figure)}
 
 
 def run_experiments(run: Mapping[str, Any], paper: str) -> list[str]:
-    """Experiments of a paper; a slice and a run without extras leave them out."""
+    """Return the experiments of a paper; none for a slice or a run without extras."""
     if run["only"].get("datasets") or run["only"].get("methods") or not run.get("extra", True):
         return []
     return sorted(_paper(paper).get("experiments", {}))
@@ -265,7 +265,7 @@ def experiment(paper: str, name: str) -> dict[str, Any]:
 
 
 def _planned_rows(paper: str, to_come: bool) -> Iterator[Unit]:
-    """Where a paper has no printed numbers (a demo being recorded): every method on every set."""
+    """Yield every method on every set for a paper without printed numbers (a recorded demo)."""
     if published(paper):
         return
     tree = _paper(paper)
@@ -281,7 +281,7 @@ CONTROLS = ("uniform", "train_mean", "true_labels")  # that run on a user's own 
 
 
 def _own_units(paper: str, places: set[tuple[str, str]]) -> Iterator[Unit]:
-    """The user's own methods wherever the paper's run, and the paper's on the user's own data.
+    """Yield the user's own methods wherever the paper's run, and the paper's on the user's data.
 
     On those the main protocol holds; methods that need more than features and labels stay away.
     """
@@ -307,18 +307,18 @@ def _runs_anywhere(method: str) -> bool:
 
 
 def is_own(unit: Unit) -> bool:
-    """Whether the user's own method or data set is part of it."""
+    """Tell whether the user's own method or data set is part of it."""
     base = unit.method.partition("@")[0]
     return unit.dataset in config.own_ids("dataset") or base in config.own_ids("method")
 
 
 def is_quoted(row: dict[str, str]) -> bool:
-    """Whether the paper itself says that it took the number from elsewhere."""
+    """Tell whether the paper itself says that it took the number from elsewhere."""
     return bool(row["quoted_from"]) and not row["quoted_from"].startswith("inferred")
 
 
 def run_units(run: Mapping[str, Any], paper: str) -> list[Unit]:
-    """Units of a paper under a run configuration, with its slice applied."""
+    """Return the units of a paper under a run configuration, with its slice applied."""
     datasets, methods = run["only"].get("datasets"), run["only"].get("methods")
     full = run.get("plan") == "full"
     return [
@@ -335,7 +335,7 @@ DEFAULT_RESOURCES = {"threads": 1, "mem_mb": 1500, "runtime": 60, "folds_per_job
 
 
 def resources(unit: Unit) -> dict[str, int]:
-    """What a job of this unit may use: defaults, then the method's, then for this data set."""
+    """Return what a job of this unit may use: defaults, then the method's, then the data set's."""
     if not config.method_exists(unit.method):
         return dict(DEFAULT_RESOURCES)
     asked = dict(_method_resources(unit.method))
@@ -353,10 +353,10 @@ LONGEST_JOB_S = 60.0
 
 
 def chunks(unit: Unit) -> list[Chunk]:
-    """The unit's folds cut into jobs.
+    """Cut the unit's folds into jobs.
 
-    By the times of the reference, or as the method's file says. Never by what this checkout
-    measured: the cut names files, and it should not change with every run.
+    The cut follows the times of the reference, or the method's file. It never follows what this
+    checkout measured: it names files, and should not change with every run.
     """
     count = count_folds(unit)
     if count is None:
@@ -382,7 +382,7 @@ def _edges_by_time(seconds: Sequence[float]) -> list[int]:
 
 @cache
 def spec_digest(unit: Unit) -> str:
-    """Of the settings that decide the unit's numbers."""
+    """Return the digest of the settings that decide the unit's numbers."""
     if not config.method_exists(unit.method):
         return ""
     select_by = protocol(unit.protocol).get("select_by", "kl")

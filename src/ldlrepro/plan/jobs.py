@@ -1,7 +1,7 @@
-"""What a job of a unit asks of the machine: memory, time, its turn, and company.
+"""Requests of a unit's job to the machine: memory, time, its turn, and company.
 
-One rule for all: what earlier runs measured, with a margin; where nothing was measured, the
-method's file. Every attempt asks for twice as much as the one before.
+One rule holds for all: ask for what earlier runs measured, with a margin, or, where nothing was
+measured, for what the method's file says. Every attempt asks for twice as much as the one before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ldlrepro.plan import Chunk, Unit, past_runs
 MEMORY_MARGIN, TIME_MARGIN = 1.5, 3
 SHORTEST_LIMIT_MIN = 5
 CLUSTER_MB = 250
-"""What Snakemake itself takes of a cluster job's memory: 180 MB, and a margin."""
+"""Memory that Snakemake itself takes in a cluster job: 180 MB, and a margin."""
 GROUPS = (4, 8, 16, 32, 64)
 """Sizes of groups of short units; `group-components` in profiles/slurm names them again."""
 GROUP_S = GROUPS[0] * plan.LONGEST_JOB_S
@@ -35,7 +35,7 @@ def minutes(chunk: Chunk, attempt: int) -> int:
 
 
 def _limit(unit: Unit, need: int, asked: int) -> int:
-    """What was measured; if the settings have changed since, at least what the file asks for."""
+    """Return what was measured; if settings have changed since, at least what the file asks for."""
     known = _measured(unit)
     if known is None:
         return asked
@@ -43,18 +43,21 @@ def _limit(unit: Unit, need: int, asked: int) -> int:
 
 
 def growth(attempt: int) -> int:
-    """What every further attempt asks for, of memory and time, as a multiple of the first."""
+    """Return what an attempt asks for, of memory and time, as a multiple of the first."""
     return int(2 ** (attempt - 1))
 
 
 def priority(chunk: Chunk) -> int:
-    """Long jobs start first. What nobody has measured may take as long as it is allowed to."""
+    """Return a priority: long jobs start first.
+
+    What nobody has measured may take as long as it is allowed to.
+    """
     seconds = _measured_seconds(chunk)
     return round(60 * plan.resources(chunk.unit)["runtime"] if seconds is None else seconds)
 
 
 def group(chunk: Chunk) -> str | None:
-    """On a cluster, units that last seconds share a job, the shorter the more of them."""
+    """Let short units share a job on a cluster, the more of them the shorter they are."""
     seconds = _measured_seconds(chunk)
     asked = plan.resources(chunk.unit)
     if seconds is None or seconds > plan.LONGEST_JOB_S or asked["threads"] > 1 or asked["gpu"]:

@@ -1,4 +1,4 @@
-"""What earlier runs measured of a unit: the seconds of its folds, and its peak memory.
+"""Measurements of earlier runs of a unit: the seconds of its folds, and its peak memory.
 
 The maintainers' reference comes first, for it is the same in every checkout; without it, the
 records of this one.
@@ -24,20 +24,20 @@ Fold = tuple[int, int, float, float]
 @dataclass(frozen=True)
 class Measured:
     seconds: tuple[float, ...]
-    """Fit and prediction of each fold, in the order of the folds."""
+    """Seconds of fit and prediction of each fold, in the order of the folds."""
     peak_mb: float
     spec_sha256: str
     """Digest of the settings that it was measured with."""
 
     def of_folds(self, first: int, count: int) -> float:
-        """Seconds that so many folds take; where they were not all measured, the mean counts."""
+        """Return the seconds that so many folds take; the mean counts for those not measured."""
         mine = self.seconds[first : first + count]
         missing = count - len(mine)
         return sum(mine) + missing * sum(self.seconds) / len(self.seconds)
 
 
 def reference(unit: Key) -> Measured | None:
-    """Of the maintainers' run."""
+    """Return what the maintainers' run measured."""
     protocol, dataset, method = unit
     table = config.project_root() / "reference" / protocol / f"{method.partition('@')[0]}.csv"
     return _table(table).get((method, dataset))
@@ -45,7 +45,7 @@ def reference(unit: Key) -> Measured | None:
 
 @cache
 def _table(table: Path) -> dict[tuple[str, str], Measured]:
-    """One file of the reference, by (method, data set)."""
+    """Read one file of the reference, by (method, data set)."""
     if not table.is_file():
         return {}
     rows: dict[tuple[str, str], list[Fold]] = {}
@@ -62,7 +62,7 @@ def _table(table: Path) -> dict[tuple[str, str], Measured]:
 
 
 def local(unit: Key, spec_sha256: str, results: Path = Path("results")) -> Measured | None:
-    """Of the records in this checkout with these settings, however the folds were cut."""
+    """Return what records here with these settings measured, however the folds were cut."""
     paths = sorted(results.joinpath("units", *unit).glob("folds_*.parquet"))
     if not paths:
         return None

@@ -13,7 +13,7 @@ Figure = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Point:
-    """One setting of a figure: the method id holds it."""
+    """One setting of a figure; the method's id holds it."""
 
     line: Any
     """Value of the parameter that tells lines apart; None where there is one line."""
@@ -22,7 +22,7 @@ class Point:
 
 
 def points(figure: Figure) -> Iterator[Point]:
-    """All settings of a figure, line by line; none where it is drawn from other things."""
+    """Yield all settings of a figure, line by line; none for a figure drawn from other things."""
     if "x" not in figure:
         return
     x_name, lines = x_parameter(figure), figure.get("lines", {})
@@ -34,7 +34,10 @@ def points(figure: Figure) -> Iterator[Point]:
 
 
 def _method(method: str, settings: dict[str, Any]) -> str:
-    """Where these are the method's own settings, the figure shares its runs with the tables."""
+    """Return the method's id with these settings.
+
+    If they are the method's own settings, the figure shares its runs with the tables.
+    """
     own = config.load_method(method)["parameters"]
     if all(name in own and own[name] == value for name, value in settings.items()):
         return method

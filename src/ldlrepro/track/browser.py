@@ -1,4 +1,4 @@
-"""Opening an address in the browser once somebody answers.
+"""Opens an address in the browser once somebody answers.
 
 ``python -m ldlrepro.track.browser ADDRESS`` does it.
 """
@@ -16,7 +16,7 @@ LONGEST_WAIT_S = 120.0
 
 
 def open_once_it_answers(address: str) -> None:
-    """Open it by a process of its own; not where no browser would show."""
+    """Open an address by a process of its own; not where no browser would show."""
     shown = any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
     if shown or sys.platform == "darwin":
         subprocess.Popen([sys.executable, "-m", "ldlrepro.track.browser", address])

@@ -1,4 +1,4 @@
-"""What an MLflow run holds, worked out from a record without asking MLflow.
+"""The content of an MLflow run, worked out from a record without asking MLflow.
 
 Names are the same for every method, so that a column of the run table compares like with like.
 """
@@ -31,7 +31,7 @@ NOT_SHOWN = {"random_state", "n_jobs"}
 LONGEST_PARAM, LONGEST_TAG = 6000, 8000
 DECIMALS = 12
 CURVE_POINTS = 250
-"""Of one curve; a server holds the curves of hundreds of folds."""
+"""Points kept of one curve; a server holds the curves of hundreds of folds."""
 VIEW_TAG = "mlflow.sharedViewState."
 """Where MLflow's run table keeps saved views, as the page itself writes them."""
 SORT_BY = ("kl", "mae")
@@ -56,7 +56,7 @@ class TrackedRun:
 
 
 def content_sha256(unit: UnitScores) -> str:
-    """Hash of everything a record says, times and machine included, and of its scores."""
+    """Return a hash of everything a record says, times and machine included, and of its scores."""
     content = {
         "layout": LAYOUT,
         "source": unit.source,
@@ -90,7 +90,7 @@ def unit_run(unit: UnitScores) -> TrackedRun:
 
 
 def artifacts_run(paper: str, artifacts: Sequence[Path], plans: Sequence[TrackedRun]) -> TrackedRun:
-    """One more run that carries the tables and figures of the whole paper."""
+    """Return one more run, which carries the tables and figures of the whole paper."""
     hashes = sorted(f"{path.name} {sha256(existing(path).read_bytes())}" for path in artifacts)
     end = max((plan.end_ms for plan in plans if plan.end_ms), default=None)
     return TrackedRun(
@@ -104,7 +104,7 @@ def artifacts_run(paper: str, artifacts: Sequence[Path], plans: Sequence[Tracked
 
 
 def saved_views(units: Sequence[UnitScores]) -> dict[str, str]:
-    """Experiment tags that offer, for every table of the paper, the run table that shows it."""
+    """Return experiment tags that offer a run table for every table of the paper."""
     tables: dict[tuple[str, str], list[str]] = {}
     for unit in units:
         measures = tables.setdefault((unit.protocol, unit.dataset), [])
@@ -123,7 +123,10 @@ def saved_views(units: Sequence[UnitScores]) -> dict[str, str]:
 
 
 def first_view(tags: Mapping[str, str]) -> str:
-    """Key of the first table's view among an experiment's tags; people's own views are left out."""
+    """Return the key of the first table's view among an experiment's tags.
+
+    People's own views are left out.
+    """
     created = {}
     for tag, text in tags.items():
         if tag.startswith(VIEW_TAG) and text.startswith("{"):  # MLflow compresses those of people
@@ -150,7 +153,7 @@ def is_unavailable(unit: UnitScores) -> bool:
 
 
 def _params(rows: Sequence[FoldRow]) -> dict[str, str]:
-    """The most frequent value of every parameter; where folds differ, how often each was chosen."""
+    """Return the most frequent value of every parameter; where folds differ, also all counts."""
     params = {
         "folds": str(1 + max(row.fold for row in rows)),
         "repeats": str(1 + max(row.repeat for row in rows)),
@@ -168,9 +171,9 @@ def _params(rows: Sequence[FoldRow]) -> dict[str, str]:
 def _metrics(
     unit: UnitScores, ends_ms: Sequence[int], end_ms: int
 ) -> list[tuple[str, float, int, int]]:
-    """Means, deviations, costs, and fold values as steps ``repeat * folds + fold``.
+    """Return means, deviations, costs, and fold values as steps ``repeat * folds + fold``.
 
-    A measure that lacks a fold gets no mean: the mean of nine folds in the column of means of ten
+    A measure that lacks a fold gets no mean: in the column of means of ten folds, a mean of nine
     would be compared with them.
     """
     rows = unit.rows
@@ -202,7 +205,7 @@ def _metrics(
 
 
 def curve_metrics(path: Path, at_ms: int, suffix: str = "") -> list[tuple[str, float, int, int]]:
-    """What a training said of itself, by its steps; of several fits the last one."""
+    """Return what a training reported by its steps; of several fits, the last one."""
     header, rows = read_rows(path)
     last = [row for row in rows if row[0] == rows[-1][0]]
     return [
@@ -214,7 +217,7 @@ def curve_metrics(path: Path, at_ms: int, suffix: str = "") -> list[tuple[str, f
 
 
 def _curves(unit: UnitScores) -> dict[tuple[Any, ...], Path]:
-    """The kept loss curves of the folds that came to an end."""
+    """Return the kept loss curves of the folds that came to an end."""
     if unit.source != LOCAL or not unit.files:
         return {}
     folder = unit.files[0].parent / CURVES
@@ -267,7 +270,7 @@ def _error_tags(rows: Sequence[FoldRow]) -> dict[str, str]:
 
 
 def _span_ms(row: FoldRow) -> tuple[int | None, int | None]:
-    """Start and end of a fold; unknown where the row has no start."""
+    """Return start and end of a fold; None where the row has no start."""
     if not row.started_at:
         return None, None
     started = datetime.fromisoformat(row.started_at)
@@ -278,7 +281,7 @@ def _span_ms(row: FoldRow) -> tuple[int | None, int | None]:
 
 
 def _joined(values: Iterable[str]) -> str:
-    """Folds may come from several machines or commits: each different value once, in order."""
+    """Join each different value once, in order: folds may come from several machines or commits."""
     return "; ".join(dict.fromkeys(value for value in values if value))
 
 

@@ -1,6 +1,6 @@
-"""Copies records into MLflow. The only writer, after the training.
+"""Copies records into MLflow, after the training; nothing else writes there.
 
-The records stay the truth: a lost database is built again by another `sync`, and a sync that finds
+The records stay the truth: another `sync` builds a lost database again, and a sync that finds
 nothing new writes nothing. A run is accepted once it has an end state, which is the last thing
 written to it; whatever is still RUNNING was left by a killed sync and is replaced.
 """
@@ -55,7 +55,7 @@ RUNS_PER_PAGE = 1000
 NOTE = "Each entry of **Views** (top right) is one table: every method on one data set."
 
 LOOPBACK = "127.0.0.1"
-# Else MLflow offers its pages for language models until somebody chooses the others.
+# Without it MLflow offers its pages for language models until somebody chooses the others.
 TRAINING = "workflowType=machine_learning"
 
 Progress = Callable[[int, int], None]
@@ -63,7 +63,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class SyncCounts:
-    """What one sync did; the first four add up to the units given and one for the artifacts."""
+    """Counts of one sync; the first four add up to the units given and one for the artifacts."""
 
     new: int = 0
     unchanged: int = 0
@@ -72,7 +72,7 @@ class SyncCounts:
     not_run: int = 0
     """Units without data: nothing ran, so there is nothing to track."""
     failed: int = 0
-    """Of the tracked units, those with a failed fold."""
+    """Tracked units with a failed fold."""
     repaired: int = 0
     """Half-written or doubled runs that were put away."""
     content: str = field(default="", compare=False)
@@ -87,7 +87,7 @@ def sync(
     artifacts: Sequence[Path] = (),
     on_progress: Progress | None = None,
 ) -> SyncCounts:
-    """Bring the experiment of ``paper`` in line with the records; waits for a sync under way."""
+    """Bring the experiment of ``paper`` in line with the records; wait for a sync under way."""
     uri = checked_uri(tracking_uri)
     plans = [unit_run(unit) for unit in units if not is_unavailable(unit)]
     counts = SyncCounts(not_run=len(units) - len(plans), failed=sum(p.failed for p in plans))
@@ -115,9 +115,9 @@ def sync(
 def differences(
     paper: str, units: Sequence[UnitScores], tracking_uri: str
 ) -> dict[str, str] | None:
-    """For every unit what the store says otherwise than its record, '' where nothing.
+    """Return where the store differs from the record of each unit, '' where it does not.
 
-    Only reads; None where the paper was never tracked.
+    This only reads. It returns None where the paper was never tracked.
     """
     uri = checked_uri(tracking_uri)
     database = sqlite_file(uri)
@@ -212,7 +212,7 @@ def _send(client: Any, run: str, points: Sequence[Any], done: bool) -> None:
 
 
 def open_hint(tracking_uri: str) -> str:
-    """What to type to look at a store in the browser, served to this machine only."""
+    """Return what to type to look at a store in the browser, served to this machine only."""
     uri = checked_uri(tracking_uri)
     if uri.startswith("http"):
         return f"open {without_password(uri)} in a browser"
@@ -220,7 +220,7 @@ def open_hint(tracking_uri: str) -> str:
 
 
 def page_of(tracking_uri: str, paper: str = "") -> str:
-    """What follows a store's address: all papers, or the view of the first table of one."""
+    """Return what follows a store's address: all papers, or the view of the first table of one."""
     if not paper:
         return f"/#/experiments?{TRAINING}"
     uri = checked_uri(tracking_uri)
@@ -330,7 +330,7 @@ def _write(client: Any, experiment: str, plan: TrackedRun) -> str:
 
 
 def _tracked_runs(client: Any, experiment: str, tag: str = UNIT_TAG) -> dict[str, list[Any]]:
-    """Every visible run of ours by what it tracks; other people's runs are left out."""
+    """Return every visible run of ours by what it tracks; other people's runs are left out."""
     found: dict[str, list[Any]] = {}
     token = None
     while True:
@@ -344,7 +344,7 @@ def _tracked_runs(client: Any, experiment: str, tag: str = UNIT_TAG) -> dict[str
 
 
 def _experiment(client: Any, uri: str, paper: str, title: str, views: dict[str, str]) -> str:
-    """Id of the paper's experiment, made if need be; one that was deleted comes back."""
+    """Return the id of the paper's experiment; make it if need be, and bring a deleted one back."""
     # The kind keeps the page from offering what it has for language models.
     kind = {"mlflow.experimentKind": "custom_model_development"}
     tags = {"mlflow.note.content": f"{title}. {NOTE}"} | kind | views

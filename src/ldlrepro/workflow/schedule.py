@@ -1,4 +1,4 @@
-"""How long a paper takes on so many cores, simulated from the times of its records."""
+"""Simulates how long a paper takes on so many cores, from the times of its records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ldlrepro.judge.scores import Units, best_source
 from ldlrepro.train.records import FoldRow
 
 START_S = 1.0
-"""What a job takes beside its folds. Nine of ten reference records say less."""
+"""Seconds that a job takes beside its folds. Nine of ten reference records say less."""
 SHARE_OF_WALL = 20
 """A job should not take more than this part of the ideal wall time; short ones do no harm."""
 
@@ -20,7 +20,7 @@ SHARE_OF_WALL = 20
 class Job:
     name: str
     seconds: float
-    """Of fitting and predicting."""
+    """Seconds of fitting and predicting."""
     cores: int = 1
     folds: int = 1
     start_s: float = 0.0
@@ -53,7 +53,7 @@ class Schedule:
 def jobs_of(
     units: Iterable[plan.Unit], local: Units, reference: Units
 ) -> tuple[list[Job], list[plan.Unit]]:
-    """Every job that the workflow would start, and the units without times."""
+    """Return every job that the workflow would start, and the units without times."""
     jobs, missing = [], []
     for unit in units:
         found = best_source(unit, local, reference)
@@ -73,13 +73,13 @@ def jobs_of(
 
 
 def _seconds(row: FoldRow, on_card: bool) -> float:
-    """On one thread those of the processor: other work on the machine does not stretch them."""
+    """Return a fold's seconds; on one thread those of the CPU, which other work cannot stretch."""
     wall, cpu = row.fit_s + row.predict_s, row.fit_cpu_s + row.predict_cpu_s
     return min(wall, cpu) if cpu and row.threads == 1 and not on_card else wall
 
 
 def simulate(jobs: list[Job], cores: int, missing: list[plan.Unit]) -> Schedule:
-    """Longest jobs first, each as soon as enough cores are free."""
+    """Start the longest jobs first, each as soon as enough cores are free."""
     free = cores
     now = 0.0
     running: list[tuple[float, int]] = []
