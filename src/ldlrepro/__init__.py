@@ -6,4 +6,4 @@ from ldlrepro.core.moved import OldNames
 
 __version__ = "0.1.0"
 
-sys.meta_path.append(OldNames())  # type: ignore[arg-type]
+sys.meta_path.append(OldNames())

@@ -213,7 +213,7 @@ class Round:
             if missing:
                 possible["inputs"].append(input_command(missing[0], dataset))
         undone = [unit for unit in self.paper.units if not record(self.project, *unit).exists()]
-        possible["run"] = [["run", "chaos", *unit] for unit in undone]
+        possible["run"] = [["run", "chaos", *unit, "--inputs"] for unit in undone]
         if len(undone) < len(self.paper.units):
             possible["sync"] = [["sync", "chaos"]]
         if not undone:
@@ -224,7 +224,7 @@ class Round:
         return kind, self.draw.choice(possible[kind])
 
     def _kill(self, kind: str, arguments: list[str]) -> None:
-        name = " ".join(word for word in arguments if word != "chaos")
+        name = " ".join(word for word in arguments if word not in ("chaos", "--inputs"))
         pace = self.paces[kind if kind == "snakemake" else name]
         inside = kind != "snakemake" and self.draw.random() < 0.5
         if kind == "snakemake":

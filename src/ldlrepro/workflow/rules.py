@@ -205,14 +205,14 @@ class Rules:
             for end in ("csv", "json")
         ]
         files += sorted((reference / "experiments" / wildcards.paper).glob("*.json"))
-        return [str(path) for path in files if path.is_file()]
+        return [_from_here(path) for path in files if path.is_file()]
 
     def paper_printed(self, wildcards: Any) -> list[str]:
         """The printed numbers, which experiment measures what, and the claims."""
         folder = config.project_root() / "config"
         paper = wildcards.paper
         files = (f"published/{paper}.csv", f"papers/{paper}.yaml", f"claims/{paper}.yaml")
-        return [str(folder / name) for name in files if (folder / name).is_file()]
+        return [_from_here(folder / name) for name in files if (folder / name).is_file()]
 
     def paper_methods(self, wildcards: Any) -> str:
         """Digest of what the methods' files say of themselves: titles, age rules, diagnoses."""
@@ -309,6 +309,12 @@ def _templates(pattern: str) -> dict[str, str]:
 
 def _unit(wildcards: Any) -> plan.Unit:
     return plan.Unit(wildcards.protocol, wildcards.dataset, wildcards.method)
+
+
+def _from_here(path: Path) -> str:
+    """Return a path as it is in a checkout wherever that lies, so that moving it reruns nothing."""
+    here = Path.cwd().resolve()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 @cache
