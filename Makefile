@@ -58,9 +58,10 @@ $(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml $(if $(filter $(TORCH),
 
 demo: setup
 	@$(RUN) snakemake demo --cores $(CORES) --configfile config/demo.yaml
+	@echo "Now the page of all papers, from the maintainers' records and what ran here ..."
+	@$(RUN) ldlrepro report
 	@echo
-	@echo "Report      results/report/demo.html   (open it in a browser)"
-	@echo "All papers  . $(VENV)/bin/activate && ldlrepro report   (writes results/report/all.html)"
+	@echo "Report      results/report/all.html   (open it in a browser)"
 	@echo "MLflow      . $(VENV)/bin/activate && ldlrepro ui"
 	@echo "Next        . $(VENV)/bin/activate && snakemake --cores all mslp   (real data, one paper)"
 
