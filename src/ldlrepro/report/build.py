@@ -92,7 +92,7 @@ def log_of(unit: UnitScores) -> str:
 
 
 def _left_out(paper: str) -> list[tuple[str, str]]:
-    """Planned extra units whose method does not exist yet."""
+    """Return planned extra units whose method does not exist yet."""
     tree = config.load_paper(paper)
     planned = {method for block in tree.get("extra", []) for method in block["methods"]}
     return [
@@ -101,7 +101,7 @@ def _left_out(paper: str) -> list[tuple[str, str]]:
 
 
 def _protocols(definitions: Mapping[str, Any]) -> list[tuple[list[str], str]]:
-    """Each text once, with the names of the protocols that it tells of."""
+    """Return each text once, with the names of the protocols that it describes."""
     names: dict[str, list[str]] = {}
     for name, definition in definitions.items():
         names.setdefault(definition["text"], []).append(name)

@@ -1,4 +1,4 @@
-"""How to cite the project and the papers whose numbers it holds: BibTeX from CITATION.cff.
+"""Citations of the project and of the papers whose numbers it holds: BibTeX from CITATION.cff.
 
 cffconvert would write the project's own entry alone: it leaves out the references, which here are
 the papers.

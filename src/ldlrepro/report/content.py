@@ -1,4 +1,4 @@
-"""What the report shows, as plain data. Nothing here knows of HTML or of files."""
+"""Content of the report as plain data. Nothing here knows of HTML or of files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UnitKey = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class VerdictSign:
-    """How a verdict looks and what it means; the sign and the word always stand together."""
+    """Look and meaning of a verdict; the sign and the word always stand together."""
 
     name: str
     sign: str
@@ -123,10 +123,9 @@ class PaperPage:
     venue: str
     year: int
     protocols: list[tuple[list[str], str]]
-    """What was done, once, and the protocols that did it."""
-    """How it was run: one paragraph each."""
+    """Names of protocols, and the one paragraph that says how all of them were run."""
     rows: list[VerdictRow]
-    """In the order in which the paper prints them."""
+    """Verdicts in the order in which the paper prints the numbers."""
     tables: dict[str, str]
     """Table id -> title."""
     units: list[UnitScores]
@@ -140,7 +139,7 @@ class PaperPage:
     """Figure number -> its entry in the paper's file."""
     curves: list[Curve] = field(default_factory=list)
     experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What experiments measured, by their id."""
+    """Measurements of experiments, by their id."""
     experiment_titles: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Experiment id -> (title, how it was done)."""
     persons: list[PersonsApart] = field(default_factory=list)
@@ -159,7 +158,7 @@ class PaperPage:
 
 @dataclass(frozen=True)
 class Overhead:
-    """What one paper's units cost, and the share of it spent outside fit and predict."""
+    """Cost of one paper's units, and the share of it spent outside fit and predict."""
 
     paper: str
     units: int
@@ -193,7 +192,7 @@ class ReportContent:
         return self.logs.get(key, "")
 
     def units(self) -> dict[UnitKey, UnitScores]:
-        """Each unit once, although papers may share it."""
+        """Return each unit once, although papers may share it."""
         found: dict[UnitKey, UnitScores] = {}
         for page in self.pages:
             for unit in page.units:
@@ -203,7 +202,7 @@ class ReportContent:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many cells have which verdict, and how far the measured ones are off."""
+    """Number of cells with each verdict, and how far the measured ones are off."""
 
     counts: dict[str, int]
     deviations: list[float]

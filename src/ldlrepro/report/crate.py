@@ -122,7 +122,7 @@ def _workflow(crate: ROCrate, root: Path) -> Any:
 
 
 def _code(crate: ROCrate, root: Path, paper: str, units: Iterable[UnitScores]) -> None:
-    """What the workflow consists of, with the settings of this paper's methods and data sets."""
+    """Add the workflow's code, with the settings of this paper's methods and data sets."""
     methods = {unit.method.partition("@")[0] for unit in units}
     files = [f"config/methods/{name}.yaml" for name in methods]
     files += [f"config/datasets/{unit.dataset}.yaml" for unit in units]
@@ -137,7 +137,7 @@ def _code(crate: ROCrate, root: Path, paper: str, units: Iterable[UnitScores]) -
 
 
 def _dataset(crate: ROCrate, name: str) -> Any:
-    """A data set by its first file's public address; drawn ones by their description."""
+    """Add a data set by its first file's public address, or, if drawn, by its description."""
     spec = config.load_dataset(name)
     file: dict[str, Any] = next(iter(spec.get("files", [])), {})
     entity = _entity(
@@ -209,7 +209,7 @@ def _iso(moment: datetime) -> str:
 
 
 def _one_or_all(entities: list[Any]) -> Any:
-    """As JSON-LD wants it: no list around a single one."""
+    """Return entities as JSON-LD wants them: no list around a single one."""
     return entities[0] if len(entities) == 1 else entities
 
 

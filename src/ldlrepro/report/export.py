@@ -63,7 +63,7 @@ def write_tables(page: PaperPage, folder: Path) -> list[Path]:
 
 
 def table_texts(page: PaperPage) -> dict[str, str]:
-    """Per printed table a CSV, a Markdown and an HTML file; all cells, claims and scores as CSV."""
+    """Return a CSV, Markdown and HTML file per printed table; cells, claims and scores as CSV."""
     tables = page_tables(page)
     texts = {
         "cells.csv": as_csv(page.rows),
@@ -80,7 +80,7 @@ def table_texts(page: PaperPage) -> dict[str, str]:
 
 
 def as_csv(rows: Iterable[VerdictRow]) -> str:
-    """All digits that were measured; the printed ones as printed."""
+    """Write all digits that were measured, and the printed numbers as printed."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FILE_COLUMNS)
@@ -90,7 +90,7 @@ def as_csv(rows: Iterable[VerdictRow]) -> str:
 
 
 def scores_csv(units: Iterable[UnitScores]) -> str:
-    """A line per unit: mean and deviation of every measure, own ones too, beside what it cost."""
+    """Write a line per unit: mean and deviation of every measure, own ones too, and its cost."""
     units = list(units)
     names = list(dict.fromkeys(name for unit in units for name in unit.scores))
     out = io.StringIO()

@@ -36,7 +36,7 @@ MARKERS = {"reproduced": "o", "better": "^", "worse": "v", "quoted": "s", "mispr
 
 
 def drawings(page: PaperPage) -> dict[str, Figure]:
-    """By file name: two for every paper, then the paper's own figures."""
+    """Draw a paper's figures by file name: two for every paper, then the paper's own."""
     found = {
         "agreement": Figure(
             "Measured against printed",
@@ -131,7 +131,7 @@ def _curve(curve: Curve) -> Any:
 
 
 def _agreement(page: PaperPage) -> Any:
-    """Deviation from the printed value, one point per cell, a row per measure."""
+    """Draw deviations from the printed value: one point per cell, a row per measure."""
     rows = [row for row in page.rows if row.deviation is not None]
     measures = list(dict.fromkeys(row.metric for row in rows))
     figure, axes = canvas(height=1.2 + 0.45 * max(1, len(measures)))
@@ -169,11 +169,11 @@ def _agreement(page: PaperPage) -> Any:
 
 
 _MARKS = "oDs^vP*X<"
-"""Nine, because colours repeat after ten: so no two of ninety methods look alike."""
+"""Nine marks, because colours repeat after ten: so no two of ninety methods look alike."""
 
 
 def _methods(page: PaperPage) -> Any:
-    """Mean error per data set, a mark per method; over the training mean's, where it has run."""
+    """Draw mean errors per data set, over the training mean's if it has run; a mark per method."""
     hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
     units = [unit for unit in page.units if unit.values("kl") and unit.method not in hidden]
     floor = {_place(u): _error(u) for u in units if u.method == "train_mean"}
@@ -212,7 +212,7 @@ def _methods(page: PaperPage) -> Any:
 
 
 def _place(unit: UnitScores) -> tuple[str, str]:
-    """Only runs on the same folds can be compared."""
+    """Return protocol and data set: only runs on the same folds can be compared."""
     return unit.protocol, unit.dataset
 
 
@@ -242,7 +242,7 @@ def _nothing(figure: Any, axes: Any, text: str) -> Any:
 
 
 def as_svg(figure: Any, transparent: bool = True) -> str:
-    """SVG text that is the same for the same content: no date, fixed ids."""
+    """Return SVG text that is the same for the same content: no date, fixed ids."""
     import matplotlib
 
     out = io.StringIO()

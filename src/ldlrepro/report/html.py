@@ -1,4 +1,4 @@
-"""One HTML file that needs nothing beside itself: styles, script, drawings and records inside."""
+"""The report as one HTML file: styles, script, drawings and records are inside."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST_VALUE = 400
-"""Characters of one parameter or diagnostic; the rest stays in the record file."""
+"""Characters shown of one parameter or diagnostic; the rest stays in the record file."""
 LONGEST_ERROR = 6000
 MOST_CANDIDATES = 60
 
@@ -90,7 +90,7 @@ def render_report(content: ReportContent, folder: Path) -> str:
 
 
 def render_table(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
-    """One printed table as an HTML fragment without links, for use elsewhere."""
+    """Render one printed table as an HTML fragment without links, for use elsewhere."""
     template = _environment().get_template("grid.html.j2")
     used = {n for b in grid.blocks for p in b.printed for c in p.cells for x in c for n in x.notes}
     shown = {text: number for text, number in notes.items() if number in used}
@@ -98,7 +98,7 @@ def render_table(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
 
 
 def audit_page(found: Mapping[str, Any]) -> str:
-    """The certificate of an audit, as a page without script."""
+    """Render the certificate of an audit, as a page without script."""
     template = _environment().get_template("audit.html.j2")
     return template.render(audit=found, style=_asset("report.css"))
 
@@ -129,7 +129,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _by_row(rows: Iterable[VerdictRow]) -> list[tuple[tuple[str, str], list[VerdictRow]]]:
-    """Cells of the same data set and method together, in printed order."""
+    """Put cells of the same data set and method together, in printed order."""
     found: dict[tuple[str, str], list[VerdictRow]] = {}
     for row in rows:
         found.setdefault((row.dataset, row.method), []).append(row)
@@ -141,7 +141,7 @@ def _asset(name: str) -> str:
 
 
 def _content_hash(script: str) -> str:
-    """As browsers compare it with the page's content security policy."""
+    """Return a script's hash as browsers compare it with the page's content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
@@ -149,17 +149,20 @@ def _content_hash(script: str) -> str:
 
 
 def anchor(*parts: str) -> str:
-    """The id of a place in the report: /structrf/table/16."""
+    """Return the id of a place in the report: /structrf/table/16."""
     return "/" + "/".join(parts)
 
 
 def route(*parts: str) -> str:
-    """The link to it. Without script it is an ordinary link inside the page."""
+    """Return the link to a place. Without script it is an ordinary link inside the page."""
     return "#/" + "/".join(quote(part, safe="@") for part in parts)
 
 
 def image_address(figure: Figure) -> str:
-    """As an image, not as inline SVG: ids of several drawings cannot clash, scripts cannot run."""
+    """Return a figure as the address of an image.
+
+    Unlike inline SVG, ids of several images cannot clash and their scripts cannot run.
+    """
     drawing = isinstance(figure.image, str)
     data = figure.image.encode() if isinstance(figure.image, str) else figure.image
     kind = "svg+xml" if drawing else "png"
@@ -177,7 +180,7 @@ def duration(seconds: float) -> str:
 
 
 def json_for_html(value: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
+    """Return JSON that cannot end the script element it stands in."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -189,7 +192,7 @@ def json_for_html(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why some printed numbers of a paper have no judgement, and how many."""
+    """The reason why some printed numbers of a paper have no judgement, and their number."""
 
     paper: str
     verdict: str
@@ -200,7 +203,7 @@ class Reason:
 
 
 def grouped_reasons(pages: Iterable[PaperPage]) -> list[Reason]:
-    """Per paper, verdict and reason; the largest group of each paper first."""
+    """Group unjudged cells by paper, verdict and reason; the largest group of a paper first."""
     reasons = []
     for page in pages:
         groups: dict[tuple[str, str], list[VerdictRow]] = {}
@@ -226,7 +229,7 @@ FOLD_FIELDS = (
 
 
 def record_data(unit: UnitScores, content: ReportContent, folder: Path) -> dict[str, Any]:
-    """What the record view of a unit shows; the script draws it when somebody asks."""
+    """Return what the record view of a unit shows; the script draws it when somebody asks."""
     measures = [name for name in unit.scores if any(map(math.isfinite, unit.scores[name]))]
     summaries = [mean_and_std(unit.scores[name]) or (None, None) for name in measures]
     return {
@@ -253,7 +256,7 @@ def record_data(unit: UnitScores, content: ReportContent, folder: Path) -> dict[
 
 
 def shared(records: list[dict[str, Any]]) -> dict[str, Any]:
-    """The same records with what many of them say alike kept once: a number points to it."""
+    """Return the records with what many have in common kept once: a number points to it."""
     kept: dict[str, int] = {}
     parts: list[Any] = []
     for record in records:
@@ -273,12 +276,12 @@ def _fold_fields(row: FoldRow) -> dict[str, Any]:
 
 
 def _own_parameters(params: dict[str, Any]) -> dict[str, Any]:
-    """Without what only says where and when it ran: seed and threads stand with the folds."""
+    """Return parameters without seed and threads, which stand with the folds."""
     return {name: value for name, value in params.items() if name not in ("random_state", "n_jobs")}
 
 
 def _readable(values: dict[str, Any]) -> dict[str, Any]:
-    """Numbers rounded for reading, anything nested as text, nothing endless."""
+    """Round numbers for reading and turn anything nested into text, nothing endless."""
     return {name: _plain(value) for name, value in values.items()}
 
 
@@ -294,14 +297,14 @@ def _plain(value: Any) -> Any:
 
 
 def _short(value: float | None, digits: int = 6) -> float | str | None:
-    """Some significant digits; the record file keeps all of them."""
+    """Round to some significant digits; the record file keeps all of them."""
     if value is None or math.isnan(value):
         return None
     return float(f"{value:.{digits}g}") if math.isfinite(value) else str(value)
 
 
 def _split(per_fold: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """What is the same in all folds once, the rest as a list over folds."""
+    """Split values into those the same in all folds, kept once, and lists over folds."""
     same: dict[str, Any] = {}
     each: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for values in per_fold for name in values):
@@ -314,7 +317,7 @@ def _split(per_fold: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _selection(per_fold: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Validation scores: a line per candidate, a column per fold; the best candidates only."""
+    """Return validation scores: a line per candidate, a column per fold; the best ones only."""
     searched = [selection for selection in per_fold if selection.get("tried")]
     if not searched:
         return None

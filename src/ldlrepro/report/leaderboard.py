@@ -1,4 +1,4 @@
-"""All methods over all data sets: who is compared with whom, on what, and the outcome.
+"""All methods over all data sets: the comparisons, the data sets they stand on, the outcome.
 
 Methods are ranked within a protocol, where all have the same folds, and over data sets on which all
 of them have numbers. The page's script does the same for every choice of a reader; here it is done
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from ldlrepro.report.content import PaperPage
 
 MEASURE = "kl"
-"""What is ranked by at first."""
+"""Measure that methods are ranked by at first."""
 DIGITS = 9
 """Significant digits of a mean; the script reads the same ones, so that it finds the same ties."""
 DECIMALS = 12
-"""What is below is rounding noise."""
+"""Decimals of a mean; anything below is rounding noise."""
 CONTROL = "control"
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A method, and why it is not ranked, if it is not."""
+    """A method, with the reason if it is not ranked."""
 
     id: str
     title: str
     note: str = ""
     own: bool = False
-    """Whether it is the user's."""
+    """True for the user's own methods."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class Line:
     rank: float | None
     """Mean rank; None for what is not ranked."""
     datasets: int
-    """How many of the protocol's data sets it has numbers of."""
+    """Number of the protocol's data sets that it has numbers of."""
     mean: float | None
-    """Of the measure, over the data sets of the ranking; None where it lacks one of them."""
+    """Mean of the measure over the data sets of the ranking; None where it lacks one of them."""
     better_than: int
-    """How many others are significantly worse."""
+    """Number of others that are significantly worse."""
     worse_than: int
     fit_s: float | None
     peak_mb: float | None
@@ -84,9 +84,9 @@ class Standings:
     protocol: str
     measure: str
     datasets: tuple[str, ...]
-    """Those that the ranking stands on."""
+    """Data sets that the ranking stands on."""
     of: int
-    """How many data sets the protocol has."""
+    """Number of data sets that the protocol has."""
     lines: list[Line]
     compared: Ranking
 
@@ -100,7 +100,7 @@ class Board:
     directions: dict[str, str] = field(default_factory=measures.directions)
 
     def protocols(self) -> list[tuple[str, str]]:
-        """(paper, protocol), each protocol once, with the paper whose own it is."""
+        """Return (paper, protocol), each protocol once, with the paper whose own it is."""
         found: dict[str, str] = {}
         for paper, names in self.papers.items():
             for protocol in names:
@@ -110,7 +110,7 @@ class Board:
 
 
 def collect(pages: Sequence[PaperPage]) -> Board:
-    """The board of some papers' units; points of figures and incomplete units are left out."""
+    """Collect some papers' units on a board, without points of figures and incomplete units."""
     units: dict[tuple[str, str, str], UnitScores] = {}
     for unit in (unit for page in pages for unit in page.units):
         if "=" not in unit.method and unit.rows:
@@ -163,10 +163,10 @@ def _contestant(method: str, title: str) -> Contestant:
 
 
 def compared(places: Mapping[str, set[str]], always: Iterable[str]) -> list[str]:
-    """Of methods with their data sets those that are compared when nobody chose.
+    """Return the methods that are compared by default, given their data sets.
 
-    Those that have at least so many data sets that methods times common data sets is largest; and
-    methods of the user's own, in ``always``, whatever they have.
+    These have at least so many data sets that methods times common data sets is largest. The user's
+    own methods, in ``always``, join whatever they have.
     """
     always = [name for name in always if places.get(name)]
     best, best_area = list(always), 0
@@ -219,7 +219,7 @@ def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -
 
 
 def all_standings(board: Board) -> list[Standings]:
-    """One for each protocol, by the first measure; protocols without numbers are left out."""
+    """Return standings by the first measure for each protocol that has numbers."""
     found = (standings(board, paper, protocol) for paper, protocol in board.protocols())
     return [outcome for outcome in found if outcome.lines]
 
@@ -233,7 +233,7 @@ def _mean(values: Iterable[float]) -> float | None:
 
 
 def board_data(board: Board) -> dict[str, Any]:
-    """The board as small JSON: names once, entries as lists."""
+    """Return the board as small JSON: names once, entries as lists."""
     names = [name for name in board.directions if any(name in e.means for e in board.entries)]
     return {
         "measures": [[name, measure_title(name), board.directions[name]] for name in names],
@@ -252,7 +252,7 @@ def board_data(board: Board) -> dict[str, Any]:
 
 
 def _first_protocol(board: Board) -> str:
-    """Where the user's own methods ran, else where most was compared."""
+    """Return the protocol where the user's own methods ran, else where most was compared."""
     own = [e.protocol for e in board.entries if board.contestants[e.method].own]
     if own:
         return max(dict.fromkeys(own), key=own.count)

@@ -23,7 +23,7 @@ def names() -> list[str]:
 
 
 def title(name: str) -> str:
-    """The first heading of a notebook."""
+    """Return the first heading of a notebook."""
     path = config.project_root() / "notebooks" / f"{name}.ipynb"
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return "".join(cells[0]["source"]).partition("\n")[0].removeprefix("# ")

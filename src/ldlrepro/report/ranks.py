@@ -30,7 +30,7 @@ def rank_figure(
     spec: Mapping[str, Any],
     own: Mapping[str, str] | None = None,
 ) -> tuple[Any, str]:
-    """The drawing of a table's ranks with a line per measure, and its caption.
+    """Draw a table's ranks with a line per measure; return the drawing and its caption.
 
     On the measured side stand the user's ``own`` methods (id -> title) as well.
     """
@@ -90,7 +90,7 @@ def _join(
 
 
 def _labels(rows: Sequence[VerdictRow], names: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Names on the drawing, with a mark for what runs under another protocol, and what it means."""
+    """Return names with a mark for what runs under another protocol, and what the mark means."""
     protocols = {row.method: row.protocol for row in rows if row.protocol}
     main = Counter(protocols.values()).most_common(1)
     others = {name: p for name, p in protocols.items() if p != main[0][0]}
@@ -132,7 +132,7 @@ def _panel(axes: Any, title: str, compared: Ranking, labels: Mapping[str, str]) 
 
 
 def _refused(axes: Any, compared: Ranking, labels: Mapping[str, str]) -> None:
-    """The ranks as text: marks on an axis without bars would look like a verdict."""
+    """Write the ranks as text: marks on an axis without bars would look like a verdict."""
     axes.set_axis_off()
     lines = [f"No test: {compared.refusal}."]
     if compared.ranks:

@@ -24,7 +24,7 @@ Counts = dict[str, Counter[str]]
 
 
 def counts() -> Counts:
-    """Verdicts of every paper, as a fresh clone shows them."""
+    """Count the verdicts of every paper, as a fresh clone shows them."""
     reference = reference_units(config.project_root() / "reference")
     nothing = Path("no results")
     found = {}
@@ -44,7 +44,7 @@ def table(found: Counts) -> str:
 
 
 def picture(found: Counts) -> str:
-    """A bar for each paper, as long as its numbers are many."""
+    """Draw a bar for each paper, as long as its numbers are many."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.5, 2.6), layout="constrained")

@@ -1,4 +1,4 @@
-"""Printed and measured side by side: the grids of the HTML report, and the same as files."""
+"""Printed and measured numbers side by side: grids of the HTML report, and the same as files."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def decimals_of(printed: str) -> int:
 
 
 def fixed(value: float | None, decimals: int, significant: int = 3) -> str:
-    """At least ``decimals`` places, and more (three at most) for the significant digits.
+    """Show at least ``decimals`` places, and more (three at most) for the significant digits.
 
-    What would still be zero with three more places is rounding noise and shown as zero.
+    A number that would still be zero with three more places is rounding noise and shown as zero.
     """
     if value is None or not math.isfinite(value):
         return ""
@@ -51,13 +51,13 @@ def fixed(value: float | None, decimals: int, significant: int = 3) -> str:
 
 
 def mean_pair(mean: float | None, std: float | None, decimals: int) -> tuple[str, str]:
-    """Both with the decimals of the mean; a small deviation still shows its first digit."""
+    """Return both with the decimals of the mean; a small deviation still shows its first digit."""
     shown = fixed(mean, decimals)
     return shown, fixed(std, decimals_of(shown), significant=1) if shown else ""
 
 
 def percent(share: float | None) -> str:
-    """A signed relative deviation: +3.2 %; a dash of nothing where it is undefined."""
+    """Return a signed relative deviation such as +3.2 %, or '' where it is undefined."""
     if share is None or not math.isfinite(share):
         return ""
     size = abs(100 * share)
@@ -65,7 +65,7 @@ def percent(share: float | None) -> str:
 
 
 def mean_and_std(values: Iterable[float]) -> tuple[float, float | None] | None:
-    """Mean and sample deviation over the folds that have a value; None where none has.
+    """Return mean and sample deviation over the folds that have a value; None where none has.
 
     One fold alone has no deviation.
     """
@@ -186,7 +186,7 @@ def page_tables(page: PaperPage) -> PageTables:
 
 
 def numbered_notes(rows: Iterable[VerdictRow]) -> dict[str, int]:
-    """Every distinct reason and remark -> its number, in order of appearance."""
+    """Return every distinct reason and remark -> its number, in order of appearance."""
     texts = dict.fromkeys(text for row in rows for text in (row.reason, row.note) if text)
     return {text: number for number, text in enumerate(texts, start=1)}
 
@@ -245,7 +245,7 @@ def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[Uni
 
 
 def _families(rows: Iterable[VerdictRow]) -> set[str]:
-    """Methods without their variants."""
+    """Return the methods without their variants."""
     return {row.method_id.partition("@")[0] for row in rows if row.method_id}
 
 
@@ -255,9 +255,10 @@ def _measured_lines(
     columns: list[Column],
     elsewhere: Collection[str] = (),
 ) -> list[MeasuredLine]:
-    """Units at these (protocol, data set) pairs that no printed cell of the paper names.
+    """Return units at these (protocol, data set) pairs that no printed cell of the paper names.
 
-    Variants of methods that other tables print for the same data set, ``elsewhere``, stand there.
+    Variants of methods in ``elsewhere`` stand in the other tables that print these methods for the
+    same data set.
     """
     named = {(row.protocol, row.unit_dataset, row.method_id) for row in page.rows}
     lines = []

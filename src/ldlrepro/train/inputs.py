@@ -1,4 +1,4 @@
-"""What a unit reads, made by hand where no workflow has made it: data, folds, pixels."""
+"""Makes by hand what a unit reads, where no workflow has made it: data, folds, pixels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make_inputs(
 ) -> None:
     """Fetch, prepare and split what is missing, and align images for a unit that reads them.
 
-    What only says that the data were missing is made again.
+    A file that only says that the data were missing is made again.
     """
     there = workspace.ready(dataset).is_file()
     if not there or not holds_rows(workspace.ready(dataset)):
@@ -124,7 +124,7 @@ def _split(dataset: str, protocol: str, seed: int, workspace: Workspace) -> None
 
 
 def _refuse_without_weights(unit: plan.Unit) -> None:
-    """Say before hours of pixels what the first fold would say after them."""
+    """Refuse before hours of pixels what the first fold would refuse after them."""
     given = models.load(unit.method).get_params()
     searched = {"weights", "random_weights"} & set(config.load_method(unit.method).get("grid", {}))
     if searched or given.get("weights") or given.get("random_weights", True):
@@ -138,7 +138,7 @@ def _refuse_without_weights(unit: plan.Unit) -> None:
 
 
 def _meta(path: Path) -> dict[str, Any]:
-    """Return what a file says of itself; nothing of a damaged one: whoever reads it will tell."""
+    """Return what a file says of itself; {} for a damaged one: whoever reads it will tell."""
     import numpy as np
 
     try:

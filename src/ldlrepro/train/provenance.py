@@ -1,4 +1,4 @@
-"""What a number was computed with: code, configuration, versions, machine."""
+"""Provenance of a number: code, configuration, versions, machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lock_digest() -> str:
 
 @cache
 def git_commit() -> str:
-    """The checkout's commit, with '+' if tracked files were changed; empty outside git."""
+    """Return the checkout's commit, with '+' if tracked files were changed; '' outside git."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(
@@ -50,7 +50,7 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """The processor and system, without names that tell whose machine it is."""
+    """Return the processor and system, without names that tell whose machine it is."""
     return {"cpu": _cpu_name(), "system": platform.system(), "machine": platform.machine()}
 
 

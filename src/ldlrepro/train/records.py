@@ -1,4 +1,4 @@
-"""What a unit leaves behind: one Parquet table with a row per fold, one ``.npz`` with predictions.
+"""Records of a unit: one Parquet table with a row per fold, one ``.npz`` with predictions.
 
 Both are written under a temporary name and renamed, so half a file is never seen. Scores are not
 stored here: they are computed from the predictions, so that a new measure retrains nothing.
@@ -36,7 +36,7 @@ class FoldRow:
     selection: dict[str, Any] = field(default_factory=dict)
     """Where a grid was searched: the validation score of every candidate."""
     diagnostics: dict[str, Any] = field(default_factory=dict)
-    """What the fitted model says of itself: iterations, final loss, warnings, ..."""
+    """The fitted model's word on itself: iterations, final loss, warnings, ..."""
     seed: str = ""
     n_train: int = 0
     n_test: int = 0
@@ -51,9 +51,9 @@ class FoldRow:
     data_sha256: str = ""
     folds_sha256: str = ""
     spec_sha256: str = ""
-    """Class, parameters, grid and scaling of the method."""
+    """Digest of class, parameters, grid and scaling of the method."""
     code_sha256: str = ""
-    """The method's module and what it imports from the package."""
+    """Digest of the method's code and of all that it uses."""
     lock_sha256: str = ""
     git_commit: str = ""
     versions: dict[str, str] = field(default_factory=dict)
@@ -105,7 +105,7 @@ def read_rows(path: Path) -> list[FoldRow]:
 
 
 def read_predictions(path: Path) -> dict[tuple[int, int], np.ndarray]:
-    """Predictions of a record by (repeat, fold)."""
+    """Read the predictions of a record by (repeat, fold)."""
     with np.load(predictions_path(path), allow_pickle=False) as stored:
         return {_array_key(name): stored[name] for name in stored.files}
 

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Scaler:
-    """``kind``: none, minmax01, standard or l2row. Features without spread become zero."""
+    """Scaling by ``kind``: none, minmax01, standard, l2row. Features without spread become zero."""
 
     def __init__(self, kind: str) -> None:
         if kind not in ("none", "minmax01", "standard", "l2row"):

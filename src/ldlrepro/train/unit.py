@@ -48,7 +48,7 @@ DECIDING = ("data_sha256", "folds_sha256", "spec_sha256", "code_sha256", "versio
 
 @dataclass(frozen=True)
 class UnitJob:
-    """Where a chunk of a unit reads and writes."""
+    """The files and settings of a chunk of a unit."""
 
     chunk: plan.Chunk
     ready: Path
@@ -132,7 +132,7 @@ def _run_folds(
 
 
 def features(unit: plan.Unit, ready: Path, data: Dataset) -> tuple[Any, str]:
-    """What the method reads, a table of features or pixels; of pixels also their digest.
+    """Return what the method reads: a table of features, or pixels and their digest.
 
     ``ready`` is the file of ``data``, beside which pixels stand.
     """
@@ -208,7 +208,7 @@ def _run_one(
 
 
 def _chunk_folds(job: UnitJob, data_sha256: str) -> tuple[list[Fold], str]:
-    """The folds of the chunk, and the digest of all folds of the protocol."""
+    """Return the folds of the chunk, and the digest of all folds of the protocol."""
     with damage_told(job.folds, f"Remove it and give the same command again:\n  rm {job.folds}"):
         folds, meta = read_folds(job.folds)
     if meta.get("data_sha256") != data_sha256:  # absent where the data were, too
@@ -225,7 +225,7 @@ def _chunk_folds(job: UnitJob, data_sha256: str) -> tuple[list[Fold], str]:
 
 
 def _positions(chunk: plan.Chunk) -> list[int]:
-    """Fold positions of a chunk whose data are missing; a single one where the number is open."""
+    """Return fold positions of a chunk without data; a single one where their number is open."""
     return list(range(chunk.first, (chunk.last or 0) + 1))
 
 
@@ -267,7 +267,7 @@ def _identity(job: UnitJob, common: Mapping[str, Any], pixels_sha256: str) -> st
 def _recorded_elsewhere(
     job: UnitJob, common: Mapping[str, Any]
 ) -> dict[tuple[int, int], tuple[FoldRow, np.ndarray]]:
-    """Folds in other records of the unit, for it may have been cut into other chunks before."""
+    """Read folds from other records of the unit, which may have been cut into other chunks."""
     found = {}
     for path in sorted(job.record.parent.glob("folds_*.parquet")):
         other = plan.Chunk.parse(job.chunk.unit, path.stem.removeprefix("folds_"))
@@ -289,7 +289,7 @@ def _recorded_elsewhere(
 
 
 def last_line(error: str) -> str:
-    """What a traceback ends with."""
+    """Return the last line of a traceback."""
     return error.strip().rpartition("\n")[2]
 
 
@@ -298,7 +298,7 @@ def _names(unit: plan.Unit) -> tuple[str, str, str]:
 
 
 def process_age() -> float:
-    """Seconds since this process was started, interpreter start included."""
+    """Return the seconds since this process was started, interpreter start included."""
     try:
         # Field 22 counts clock ticks since boot; psutil would add the boot time in whole seconds.
         started = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
@@ -325,7 +325,7 @@ class _Journal:
         atomically(self._path(row.repeat, row.fold), write)
 
     def load(self, fold: Fold) -> tuple[FoldRow, np.ndarray] | None:
-        """A saved fold whose predictions still have their digest; None otherwise."""
+        """Load a saved fold whose predictions still have their digest; None otherwise."""
         path = self._path(fold.repeat, fold.fold)
         if not path.is_file():
             return None

@@ -1,8 +1,8 @@
-"""What a unit does for a long training: keeps its state and its loss curve, says how far it is.
+"""Watches over a unit's long training: keeps its state and loss curve, says how far it is.
 
-A state is a file of tensors and plain values in the unit's journal, whose name holds a digest of
-all that decides the numbers; so code, settings or data that have changed never take it up. Nothing
-in it is run. The loss curve is a small table beside the unit's record. Where runs are tracked on a
+A state is a file of tensors and plain values in the unit's journal. Its name holds a digest of all
+that decides the numbers, so code, settings or data that have changed never take it up. Nothing in
+it is run. The loss curve is a small table beside the unit's record. Where runs are tracked on a
 server, a process of its own sends it there as it grows; training never waits for that process.
 """
 
@@ -34,7 +34,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class FoldName:
-    """Which fold is watched, for files and for people."""
+    """The name of a watched fold, for files and for people."""
 
     unit: tuple[str, str, str]
     repeat: int
@@ -67,7 +67,7 @@ class FoldWatch:
     # ------------------------------------------------------------------ what trainings call
 
     def restore(self) -> dict[str, Any] | None:
-        """The state that this fit was in when the unit was killed."""
+        """Return the state that this fit was in when the unit was killed."""
         self.fit += 1
         self._reported = self._goes_on = False
         self.line.begin(0)
@@ -137,7 +137,7 @@ class FoldWatch:
         return sorted(self.states.glob(f"{self.name.file}.fit*.state"))
 
     def _start_sender(self) -> None:
-        """Only where runs are tracked on a server; a file is brought in line afterwards anyway."""
+        """Start the sender where runs are tracked on a server; a file is brought in line later."""
         uri = config.tracking_uri(config.load_run_config())
         if self._sender is not None or not uri.startswith("http"):
             return
@@ -153,7 +153,7 @@ class FoldWatch:
 
 
 class Curve:
-    """Numbers of a training by fit and step, a line each; at most some hundred lines for a fit."""
+    """Numbers of a training by fit and step, one line each; at most some hundred lines per fit."""
 
     def __init__(self, path: Path, goes_on: bool) -> None:
         self.path = path
@@ -165,7 +165,7 @@ class Curve:
             path.unlink(missing_ok=True)
 
     def begin(self, fit: int, step: int) -> None:
-        """A fit begins, or goes on with ``step``: what a killed one wrote from there on is void."""
+        """Begin a fit, or go on with ``step``: what a killed one wrote from there on is void."""
         self.close()
         self._fit, self._last = fit, step - 1
         header, rows = read_rows(self.path)
@@ -212,7 +212,10 @@ class Curve:
 
 
 def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Header and whole lines of a curve, without one that is being written or was cut by a kill."""
+    """Read header and whole lines of a curve.
+
+    A line that is being written or was cut by a kill is left out.
+    """
     if not path.is_file():
         return ["fit", "step"], []
     text = path.read_text(encoding="utf-8")
