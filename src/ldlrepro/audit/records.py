@@ -91,6 +91,7 @@ class Scope:
 
 
 def check_data(scope: Scope) -> Check:
+    """Check raw files, features and labels against their digests."""
     check = Check("data", "Are raw files those that were fetched, and the features and labels?")
     for dataset in sorted({dataset for _, dataset in scope.pairs}):
         again = f"ldlrepro fetch {dataset}; ldlrepro prepare {dataset}"
@@ -116,6 +117,7 @@ def check_data(scope: Scope) -> Check:
 
 
 def check_folds(scope: Scope) -> Check:
+    """Check that folds are those of the protocol and seed, and free of leaks."""
     check = Check("folds", "Are folds those of the protocol and seed, and free of leaks?")
     for protocol, dataset in scope.pairs:
         path = scope.workspace.folds(protocol, dataset)
@@ -143,6 +145,7 @@ def check_folds(scope: Scope) -> Check:
 
 
 def check_records(scope: Scope) -> Check:
+    """Check that records belong to the data, folds, settings, code and lock file of today."""
     check = Check(
         "records", "Do records belong to the data, folds, settings, code and lock file of today?"
     )
@@ -210,6 +213,7 @@ def current_digests(unit: plan.Unit) -> dict[str, str]:
 
 
 def differing(row: FoldRow, today: dict[str, str]) -> list[str]:
+    """Return the names of what has changed since a record was made."""
     words = {"spec_sha256": "setting", "code_sha256": "code", "lock_sha256": "lock file"}
     return [words[name] for name, value in today.items() if getattr(row, name) != value]
 
@@ -228,6 +232,7 @@ def check_too_good(scope: Scope) -> Check:
 
 
 def check_tables(scope: Scope) -> Check:
+    """Check that the tables are those that the records give."""
     from ldlrepro.judge.answer import answer_text, judge_paper
     from ldlrepro.report.build import paper_page
     from ldlrepro.report.export import table_texts
@@ -251,6 +256,7 @@ def check_tables(scope: Scope) -> Check:
 
 
 def check_tracking(scope: Scope) -> Check:
+    """Check that MLflow says what the records say."""
     from ldlrepro.track import sync as track
 
     check = Check("tracking", "Does MLflow hold every run once, with the numbers of the records?")

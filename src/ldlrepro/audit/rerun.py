@@ -81,6 +81,7 @@ def draw(
 
 
 def check_reruns(scope: Scope, draws: Sequence[Draw], say: Callable[[str], None]) -> Check:
+    """Compute drawn folds again and compare predictions and scores."""
     check = Check("reruns", "Does computing it again give the same predictions and scores?")
     check.compared.append(
         f"the digest of predictions, every score to {DIGITS} digits, parameters, seed, numbers of "

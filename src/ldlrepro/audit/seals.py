@@ -58,6 +58,7 @@ def refuse_changed_reference(root: Path) -> None:
 
 
 def check_seals(papers: Iterable[str], results: Path, root: Path) -> Check:
+    """Compare all files with the checksums that were kept of them."""
     check = Check("files", "Are all files, byte for byte, those whose checksums were kept?")
     if _reference_files(root) or (root / REFERENCE_SUMS).exists():
         with check.of(str(REFERENCE_SUMS), f"git checkout {REFERENCE_SUMS}"):

@@ -61,12 +61,14 @@ def own_ids(kind: str) -> list[str]:
 
 
 def load_metric(metric: str) -> Keys:
+    """Read and check the file of an own metric."""
     if metric not in own_ids("metric"):
         raise unknown("own metric", metric, own_ids("metric"), "They stand in extra_metrics.")
     return copy.deepcopy(_file("metric", metric))
 
 
 def load_dataset(dataset: str) -> Keys:
+    """Read and check the file of a data set."""
     if dataset not in dataset_ids():
         raise unknown("data set", dataset, dataset_ids(), "`ldlrepro datasets` lists them.")
     return copy.deepcopy(_file("dataset", dataset))
@@ -87,6 +89,7 @@ def only_photographs(dataset: Keys) -> bool:
 
 
 def load_paper(paper: str) -> Keys:
+    """Read and check the file of a paper."""
     if paper not in paper_ids():
         owners = [p for p in paper_ids() if paper in _file("paper", p)["protocols"]]
         hint = f"It is a protocol of {owners[0]}." if owners else "`ldlrepro papers` lists them."

@@ -102,6 +102,7 @@ def _explain(error: Any) -> str:
 
 
 def with_defaults(tree: Keys, kind: str) -> Keys:
+    """Return a tree with the defaults of its schema filled in."""
     rules = schema(kind)["properties"]
     defaults = {key: rule["default"] for key, rule in rules.items() if "default" in rule}
     return {**copy.deepcopy(defaults), **tree}

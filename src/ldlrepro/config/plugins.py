@@ -28,10 +28,12 @@ _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 
 def key(kind: str) -> str:
+    """Return the key of the run configuration that lists own files of a kind."""
     return f"extra_{kind}s"
 
 
 def variable(kind: str) -> str:
+    """Return the environment variable that lists own files of a kind."""
     return f"LDLREPRO_EXTRA_{kind.upper()}S"
 
 
@@ -56,6 +58,7 @@ def files(kind: str) -> dict[str, Path]:
 
 
 def kind_of(path: Path, tree: Mapping[str, Any]) -> str:
+    """Return the kind that an own file describes, by its decisive key."""
     for kind, decisive in DECISIVE_KEY.items():
         if decisive in tree:
             return kind
@@ -141,6 +144,7 @@ def _of_kind(kind: str, named: Path) -> list[Path]:
 
 
 def folders() -> set[Path]:
+    """Return the folders that hold own files."""
     return {path.parent for kind in DECISIVE_KEY for path in files(kind).values()}
 
 

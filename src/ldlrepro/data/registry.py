@@ -39,6 +39,7 @@ def load(dataset_id: str, data_dir: str | Path | None = None) -> Dataset:
 
 
 def ready_path(dataset_id: str, data_dir: Path) -> Path:
+    """Return the table of a prepared data set."""
     return data_dir / "ready" / f"{dataset_id}.npz"
 
 

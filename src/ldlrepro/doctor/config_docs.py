@@ -50,6 +50,7 @@ def key_rows(kind: str) -> list[KeyRow]:
 
 
 def table(kind: str) -> str:
+    """Return the Markdown table of a schema's keys."""
     lines = ["| key | allowed | default | meaning |", "|---|---|---|---|"]
     for row in key_rows(kind):
         cells = (f"`{row.key}`", row.allowed, row.default, row.meaning)
@@ -146,6 +147,7 @@ def _default(value: Any) -> str:
 
 
 def main() -> None:
+    """Renew the tables in config/README.md."""
     path = config.project_root() / "config" / "README.md"
     path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -41,6 +41,7 @@ def next_command(kind: str, path: Path) -> str:
 
 
 def check_method(name: str, path: Path) -> Iterator[Finding]:
+    """Yield the findings about an own method."""
     _find_class(config.load_method(name)["class"], path)
     for method in config.own_ids("method"):
         if method.partition("@")[0] == name:
@@ -166,6 +167,7 @@ def check_dataset(name: str, path: Path) -> Iterator[Finding]:
 
 
 def check_metric(name: str, path: Path) -> Iterator[Finding]:
+    """Yield the findings about an own measure."""
     from ldl import metrics
     from ldlrepro.judge import measures
 

@@ -118,6 +118,7 @@ def place(folder: Path, paper: str, name: str) -> Path:
 
 
 def write(found: dict[str, Any], folder: Path) -> Path:
+    """Write the outcome of an experiment; return its place."""
     path = place(folder, found["paper"], found["experiment"])
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(found, indent=1, allow_nan=False) + "\n")

@@ -26,6 +26,8 @@ class Split:
 
 @dataclass(frozen=True)
 class AdaptiveStep:
+    """The paper's adaptive step, which skips cuts after low gains."""
+
     alpha: float = 0.25
     beta: float = 8.0
 

@@ -50,6 +50,7 @@ class LeakReport:
 
 
 def check_leaks(X: Any, D: np.ndarray, folds: list[Fold], groups: np.ndarray | None) -> LeakReport:
+    """Count what stands on both sides of the folds."""
     features = row_classes(X)
     whole = row_classes(np.column_stack([features, D]))
     shared = outside = twins = twin_rows = persons = 0

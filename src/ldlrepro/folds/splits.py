@@ -136,6 +136,7 @@ def write_folds(path: Path, folds: list[Fold], meta: Mapping[str, Any]) -> None:
 
 
 def read_folds(path: Path) -> tuple[list[Fold], dict[str, Any]]:
+    """Read what ``write_folds`` wrote: folds and what is said of them."""
     with np.load(path, allow_pickle=False) as stored:
         meta = json.loads(str(stored["meta"]))
         names = {key.rpartition("_")[0] for key in stored.files if key != "meta"}
@@ -169,4 +170,5 @@ def folds_digest(folds: list[Fold]) -> str:
 
 
 def folds_seed(seed: int, protocol_id: str, dataset: str) -> tuple[object, ...]:
+    """Return the parts of the seed that folds are drawn with."""
     return (seed, "folds", protocol_id, dataset)

@@ -59,6 +59,7 @@ Bands = dict[tuple[str, str], list[Band]]
 
 
 def bands_of(units: Iterable[UnitScores]) -> Bands:
+    """Collect the bands of units whose protocol varies the fold seeds."""
     found: Bands = {}
     for unit in units:
         protocol = plan.protocol(unit.protocol).get("noise_of")
@@ -116,5 +117,6 @@ def too_good(unit: UnitScores, bands: Bands) -> str:
 
 
 def has_band(unit: UnitScores, bands: Bands) -> bool:
+    """Tell whether there is a band for a unit."""
     mine = bands.get((unit.protocol, unit.dataset), [])
     return any(band.method == unit.method for band in mine)

@@ -59,6 +59,7 @@ class ClaimRow:
 def claim_rows(
     paper: str, claims: Iterable[Mapping[str, Any]], evidence: Evidence
 ) -> list[ClaimRow]:
+    """Test all claims of a paper."""
     return [_claim(paper, claim, evidence) for claim in claims]
 
 

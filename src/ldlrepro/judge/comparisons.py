@@ -56,6 +56,8 @@ Group = dict[str, VerdictRow]
 
 
 def printed(statistic: str) -> Value:
+    """Return what reads the printed mean or deviation of a row."""
+
     def value(row: VerdictRow) -> float | None:
         text = row.printed if statistic == "mean" else row.printed_std
         return float(text) if text else None
@@ -64,6 +66,7 @@ def printed(statistic: str) -> Value:
 
 
 def measured(statistic: str) -> Value:
+    """Return what reads the measured mean or deviation of a row."""
     return lambda row: row.measured if statistic == "mean" else row.measured_std
 
 
@@ -177,11 +180,13 @@ def both(
 
 
 def place(group: Group) -> str:
+    """Name the data set and measure of a group."""
     row = next(iter(group.values()))
     return f"{row.dataset} {row.metric}"
 
 
 def total(counts: Sequence[Count]) -> Count:
+    """Add counts up."""
     return Count(
         sum(count.held for count in counts),
         sum(count.of for count in counts),

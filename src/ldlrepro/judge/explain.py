@@ -36,6 +36,7 @@ def explain(cell: str, answer: PaperAnswer) -> dict[str, Any]:
 
 
 def facts_of(row: VerdictRow, answer: PaperAnswer) -> dict[str, Any]:
+    """Return all facts about a cell."""
     facts: dict[str, Any] = {
         key: value for key, value in asdict(row).items() if value not in ("", None)
     }

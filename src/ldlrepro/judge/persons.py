@@ -32,6 +32,8 @@ class Line:
 
 @dataclass(frozen=True)
 class PersonsApart:
+    """The comparison of methods on one data set."""
+
     protocol: str
     dataset: str
     lines: list[Line]

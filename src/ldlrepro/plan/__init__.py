@@ -119,6 +119,7 @@ def _protocols_named_in(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def protocol(name: str) -> dict[str, Any]:
+    """Return the definition of a protocol."""
     known = protocols()
     if name not in known:
         raise UserError(
@@ -256,6 +257,7 @@ def run_experiments(run: Mapping[str, Any], paper: str) -> list[str]:
 
 
 def experiment(paper: str, name: str) -> dict[str, Any]:
+    """Return the settings of a paper's experiment."""
     known = config.load_paper(paper).get("experiments", {})
     if name not in known:
         raise unknown("experiment", name, known, f"They stand in config/papers/{paper}.yaml.")
@@ -390,6 +392,7 @@ def spec_digest(unit: Unit) -> str:
 
 
 def record_path(results: str | Path, chunk: Chunk) -> Path:
+    """Return the file of a chunk's record."""
     unit = chunk.unit
     folder = Path(results) / "units" / unit.protocol / unit.dataset / unit.method
     return folder / f"folds_{chunk.name}.parquet"

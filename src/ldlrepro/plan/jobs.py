@@ -23,12 +23,14 @@ GROUP_S = GROUPS[0] * plan.LONGEST_JOB_S
 
 
 def mem_mb(chunk: Chunk, attempt: int) -> int:
+    """Return the memory that an attempt at a chunk asks for."""
     known, asked = _measured(chunk.unit), plan.resources(chunk.unit)["mem_mb"]
     need = 100 * math.ceil(known.peak_mb * MEMORY_MARGIN / 100) if known else 0
     return (_limit(chunk.unit, need, asked) + CLUSTER_MB) * growth(attempt)
 
 
 def minutes(chunk: Chunk, attempt: int) -> int:
+    """Return the minutes that an attempt at a chunk asks for."""
     seconds, asked = _measured_seconds(chunk), plan.resources(chunk.unit)["runtime"]
     need = max(SHORTEST_LIMIT_MIN, math.ceil((seconds or 0) * TIME_MARGIN / 60))
     return _limit(chunk.unit, need, asked) * growth(attempt)

@@ -23,6 +23,8 @@ Fold = tuple[int, int, float, float]
 
 @dataclass(frozen=True)
 class Measured:
+    """Measurements of one unit."""
+
     seconds: tuple[float, ...]
     """Seconds of fit and prediction of each fold, in the order of the folds."""
     peak_mb: float

@@ -45,8 +45,10 @@ def _method(method: str, settings: dict[str, Any]) -> str:
 
 
 def x_parameter(figure: Figure) -> str:
+    """Return the parameter on the horizontal axis."""
     return str(next(iter(figure["x"])))
 
 
 def line_values(figure: Figure) -> list[Any]:
+    """Return the values of the parameter that tells lines apart."""
     return list(next(iter(figure.get("lines", {"": [None]}).values())))

@@ -25,6 +25,7 @@ def entries() -> list[str]:
 
 
 def bibtex(entry: Mapping[str, Any]) -> str:
+    """Return an entry of CITATION.cff as BibTeX."""
     year = str(entry.get("year") or entry["date-released"])[:4]
     first = entry["authors"][0]
     name = first.get("family-names", entry["title"].partition(":")[0])

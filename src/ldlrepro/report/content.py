@@ -97,6 +97,7 @@ MEASURE_TITLES = {
 
 
 def measure_title(metric: str) -> str:
+    """Return a measure's name for readers."""
     if metric.startswith("delta_"):
         return f"Δ {measure_title(metric.removeprefix('delta_'))}"
     if metric in plugins.files("metric"):
@@ -177,6 +178,8 @@ class Overhead:
 
 @dataclass
 class ReportContent:
+    """Everything the report shows."""
+
     pages: list[PaperPage]
     generated_at: str
     version: str
@@ -225,6 +228,7 @@ class Tally:
 
 
 def tally(rows: list[VerdictRow]) -> Tally:
+    """Count the verdicts of rows."""
     counts = dict.fromkeys(VERDICT_SIGNS, 0)
     for row in rows:
         counts[row.verdict] += 1

@@ -47,6 +47,7 @@ def write_crate(answer: PaperAnswer, out: Path, workspace: Workspace) -> int:
 
 
 def build(paper: str, units: list[UnitScores], root: Path, workspace: Workspace) -> ROCrate:
+    """Build the crate of a paper."""
     from rocrate.rocrate import ROCrate
 
     units = [unit for unit in units if any(row.status == OK for row in unit.rows)]

@@ -55,6 +55,7 @@ UNIT_COLUMNS = ("protocol", "dataset", "method", "source", "folds", "of_folds", 
 
 
 def write_tables(page: PaperPage, folder: Path) -> list[Path]:
+    """Write the tables of a paper; return the files."""
     texts = table_texts(page)
     (folder / TABLES).mkdir(parents=True, exist_ok=True)  # there may be no table
     for name, text in texts.items():
@@ -108,6 +109,7 @@ def scores_csv(units: Iterable[UnitScores]) -> str:
 
 
 def claims_csv(claims: Iterable[ClaimRow]) -> str:
+    """Return the claims as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(field.name for field in fields(ClaimRow))
@@ -116,6 +118,7 @@ def claims_csv(claims: Iterable[ClaimRow]) -> str:
 
 
 def as_markdown(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
+    """Return a printed table as Markdown."""
     lines = [f"# {page.title}: Table {grid.id}", ""]
     lines += [grid.title, ""] if grid.title else []
     lines += [_counts_in_words(grid.tally), ""]

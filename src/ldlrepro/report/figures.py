@@ -227,6 +227,7 @@ def _error(unit: UnitScores) -> float:
 
 
 def canvas(height: float, width: float = 8) -> tuple[Any, Any]:
+    """Return a new figure and its axes."""
     from matplotlib.figure import Figure as Canvas
 
     figure = Canvas(figsize=(width, height), layout="constrained")

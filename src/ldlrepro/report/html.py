@@ -55,6 +55,7 @@ def write_report(content: ReportContent, path: Path) -> Path:
 
 
 def render_report(content: ReportContent, folder: Path) -> str:
+    """Return the report as HTML; links are relative to ``folder``."""
     script, board_script = _asset("report.js"), _asset("leaderboard.js")
     board = collect(content.pages)
     early_script = "document.documentElement.classList.add('js')"
@@ -170,6 +171,7 @@ def image_address(figure: Figure) -> str:
 
 
 def duration(seconds: float) -> str:
+    """Put a duration in words."""
     if seconds < 1:
         return f"{seconds:.2f} s"
     if seconds < 60:

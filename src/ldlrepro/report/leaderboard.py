@@ -93,6 +93,8 @@ class Standings:
 
 @dataclass
 class Board:
+    """All entries and contestants of some papers."""
+
     entries: list[Entry]
     contestants: dict[str, Contestant]
     papers: dict[str, list[str]]
@@ -179,6 +181,7 @@ def compared(places: Mapping[str, set[str]], always: Iterable[str]) -> list[str]
 
 
 def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -> Standings:
+    """Rank the methods of a protocol by one measure."""
     mine = [e for e in board.entries if e.protocol == protocol and measure in e.means]
     cells = {(entry.dataset, entry.method): entry for entry in mine}
     datasets = list(dict.fromkeys(entry.dataset for entry in mine))

@@ -19,6 +19,7 @@ CELL_SECONDS = 600
 
 
 def names() -> list[str]:
+    """Return the names of the notebooks."""
     return sorted(path.stem for path in (config.project_root() / "notebooks").glob("*.ipynb"))
 
 

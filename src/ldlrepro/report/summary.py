@@ -36,6 +36,7 @@ def counts() -> Counts:
 
 
 def table(found: Counts) -> str:
+    """Return the README's table in Markdown."""
     total = sum(found.values(), Counter())
     lines = [["paper", "cells", *VERDICTS], ["---"] * (2 + len(VERDICTS))]
     for name, mine in [*found.items(), ("all", total)]:

@@ -128,6 +128,8 @@ class Block:
 
 @dataclass(frozen=True)
 class Column:
+    """One measure of a printed table."""
+
     metric: str
     title: str
     arrow: str
@@ -165,6 +167,7 @@ class PageTables:
 
 
 def page_tables(page: PaperPage) -> PageTables:
+    """Return the grids, notes and leftovers of a paper."""
     notes = numbered_notes(page.rows)
     order = dict.fromkeys([*page.tables, *(row.table for row in page.rows)])
     grids = [

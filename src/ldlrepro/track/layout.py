@@ -70,6 +70,7 @@ def content_sha256(unit: UnitScores) -> str:
 
 
 def unit_run(unit: UnitScores) -> TrackedRun:
+    """Return the run that holds a unit's record."""
     spans = [_span_ms(row) for row in unit.rows]
     start = min((s for s, _ in spans if s), default=None)
     end = max((e for _, e in spans if e), default=None)
@@ -298,6 +299,7 @@ def sha256(content: bytes) -> str:
 
 
 def existing(path: Path) -> Path:
+    """Return a path that exists; refuse any other."""
     if not path.is_file():
         raise UserError(f"{path} is gone, so it cannot be tracked. Build it again, then sync.")
     return path

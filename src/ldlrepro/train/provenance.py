@@ -38,6 +38,7 @@ def git_commit() -> str:
 
 
 def versions() -> dict[str, str]:
+    """Return the versions of Python, ldlrepro and the libraries that are recorded."""
     from ldlrepro import __version__
 
     found = {"python": platform.python_version(), "ldlrepro": __version__}

@@ -18,6 +18,8 @@ SHARE_OF_WALL = 20
 
 @dataclass(frozen=True)
 class Job:
+    """A job and what it takes."""
+
     name: str
     seconds: float
     """Seconds of fitting and predicting."""
@@ -32,6 +34,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Schedule:
+    """The outcome of a simulation."""
+
     cores: int
     jobs: int
     core_seconds: float

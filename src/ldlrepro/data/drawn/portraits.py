@@ -31,6 +31,8 @@ WRINKLE = 3
 
 @dataclass(frozen=True)
 class Person:
+    """A drawn person, who keeps looks and tint."""
+
     looks: dict[str, float]
     tint: np.ndarray
     """Factors of red, green and blue."""
@@ -38,6 +40,8 @@ class Person:
 
 @dataclass(frozen=True)
 class Portrait:
+    """A drawn picture and its points."""
+
     picture: Any
     """Pillow image, RGB or L."""
     points: np.ndarray
@@ -50,6 +54,7 @@ class Portrait:
 
 
 def person(rng: np.random.Generator) -> Person:
+    """Draw the looks and tint of a person."""
     return Person(looks_of(rng), np.array([1.0, rng.uniform(0.80, 0.95), rng.uniform(0.65, 0.85)]))
 
 

@@ -28,6 +28,7 @@ def toy(n: int, noise_variance: float, seed: int) -> tuple[np.ndarray, np.ndarra
 
 
 def write_toy(folder: Path, n: int, noise_variance: float, seed: int) -> None:
+    """Write the toy data as ``table.npz``."""
     X, D = toy(n, noise_variance, seed)
     atomically(folder / "table.npz", lambda part: _save_npz(part, X, D))
 

@@ -27,6 +27,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Comparison:
+    """Features computed from raw images beside the published ones."""
+
     matched: int
     """Rows whose labels agree with those of a published row."""
     rows: int

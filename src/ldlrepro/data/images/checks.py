@@ -40,6 +40,7 @@ class Look:
 
 
 def look(path: Path) -> Look:
+    """Decode an image and say what it shows."""
     from PIL import Image
 
     try:

@@ -53,6 +53,8 @@ class Face:
 
 @dataclass(frozen=True)
 class Problem:
+    """A complaint about one image."""
+
     file: str
     kind: str
     detail: str

@@ -36,10 +36,12 @@ def load_faces(dataset_id: str, data_dir: str | Path | None = None) -> FaceSet:
 
 
 def images_folder(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
+    """Return the folder of a data set's images, which may be another data set's."""
     return data_dir / "raw" / spec.get("images_of", dataset_id) / "images"
 
 
 def faces_table(dataset_id: str, data_dir: Path) -> Path:
+    """Return the table of a data set's images."""
     return data_dir / "ready" / f"{dataset_id}.images.csv"
 
 
