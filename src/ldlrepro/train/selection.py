@@ -23,7 +23,7 @@ from ldlrepro.train.scaling import Scaler
 
 @dataclass
 class Fitted:
-    """What one run yields."""
+    """The outcome of one run."""
 
     predictions: np.ndarray
     params: dict[str, Any]
@@ -46,7 +46,7 @@ def run_fold(
     seed: int,
     n_jobs: int = 1,
 ) -> Fitted:
-    """One method, given by its id and config, on one fold.
+    """Run one method, given by its id and config, on one fold.
 
     With a grid, candidates are fitted on training rows without the validation rows and scored on
     the validation rows; the winner is fitted again on all training rows. Test labels are read by
@@ -80,7 +80,7 @@ def run_fold(
 
 
 def candidates(grid: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    """Every combination, the last key varying fastest."""
+    """Return every combination, the last key varying fastest."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 

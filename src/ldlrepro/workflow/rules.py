@@ -1,4 +1,4 @@
-"""What the Snakefile asks of the plan: inputs, parameters and resources of every rule.
+"""Answers of the plan to the Snakefile: inputs, parameters and resources of every rule.
 
 Everything here is cheap, for Snakemake reads it again in every job on a cluster.
 """
@@ -25,14 +25,14 @@ from ldlrepro.report import notebooks
 
 DATA = Path("data")
 FETCHING: tuple[str, ...] = ("ldlrepro.data.fetch",)
-"""What brings raw files decides nothing that is made of them."""
+"""Code that brings raw files; it decides nothing about what is made of them."""
 PHOTOGRAPHS: tuple[str, ...] = ("ldlrepro.data.images", "ldlrepro.data.features")
-"""What tables are read without."""
+"""Code that reading tables does not need."""
 TEMPLATES = Path(report.__file__).with_name("templates")
 
 
 def run_configuration(given: Mapping[str, Any], files: Sequence[str | Path]) -> dict[str, Any]:
-    """Snakemake's merged configuration, checked against our schema; ``files`` are its sources."""
+    """Check Snakemake's merged configuration by our schema; ``files`` are its sources."""
     from snakemake.exceptions import WorkflowError
 
     try:
@@ -50,7 +50,7 @@ class Rules:
 
     @staticmethod
     def grow(base: int) -> Callable[[Any, int], int]:
-        """Memory or time of a rule: as much as ``base``, and more for every further attempt."""
+        """Return a rule's memory or time: ``base`` at first, more for every further attempt."""
 
         def asked(wildcards: Any, attempt: int) -> int:
             return base * jobs.growth(attempt)
@@ -60,18 +60,19 @@ class Rules:
     # ------------------------------------------------------------------ data
 
     def own_files(self, wildcards: Any) -> list[str]:
-        """What the user put into data/manual/ or beside an own data set's YAML.
+        """Return the files that the user put into data/manual/ or beside an own data set's YAML.
 
-        Not what mirrors hold: they come and go, and the raw files stay.
+        What mirrors hold is left out: mirrors come and go, and the raw files stay.
         """
         described = plugins.files("dataset").get(wildcards.dataset)
         places = [described.parent] if described else []
         return [str(path) for path in local_sources(wildcards.dataset, DATA, places)]
 
     def within_reach(self, wildcards: Any) -> bool:
-        """Whether the raw files are here or there is somewhere to get them from.
+        """Tell whether the raw files are here or there is somewhere to get them from.
 
-        The same before and after they came, so only data that were out of reach are planned again.
+        The answer is the same before and after they came, so only data that were out of reach are
+        planned again.
         """
         spec = config.load_dataset(wildcards.dataset)
         if "images_of" in spec:
@@ -88,13 +89,13 @@ class Rules:
         )
 
     def dataset_source(self, wildcards: Any) -> str:
-        """Digest of the data set's description without its texts."""
+        """Return the digest of the data set's description without its texts."""
         tree = config.load_dataset(wildcards.dataset)
         texts = ("title", "description", "licence", "citation", "defects", "how_to_get")
         return tree_digest({key: value for key, value in tree.items() if key not in texts})
 
     def fetch_options(self, wildcards: Any, threads: int) -> str:
-        """A change of these must not plan again what is here.
+        """Return options of the fetch; a change of these must not plan again what is here.
 
         Snakemake reruns nothing for parameters that depend on ``threads``, be it by name only.
         """
@@ -104,7 +105,7 @@ class Rules:
         return shlex.join(options)
 
     def drawing_code(self, wildcards: Any) -> str:
-        """Of what draws the raw files; others are what their checksums say."""
+        """Return the digest of what draws the raw files; for others their checksums say enough."""
         spec = config.load_dataset(wildcards.dataset)
         drawn = spec["reader"].startswith("drawn_")
         return digests.stage_digest("ldlrepro.data.drawn:draw") if drawn else ""
@@ -138,7 +139,7 @@ class Rules:
     # ------------------------------------------------------------------ units
 
     def unit_pixels(self, wildcards: Any) -> list[str]:
-        """The aligned faces, for methods that read images."""
+        """Return the aligned faces, for methods that read images."""
         wanted = _method(wildcards.method).get("needs", {}).get("images")
         return [f"data/ready/{wildcards.dataset}.pixels.npy"] if wanted else []
 
@@ -179,7 +180,7 @@ class Rules:
         return [str(Path(path).with_suffix(".npz")) for path in self.paper_records(wildcards)]
 
     def paper_tables(self, wildcards: Any) -> list[str]:
-        """The prepared data that predictions are scored against, with what is told of them."""
+        """Return the prepared data that predictions are scored against, and their descriptions."""
         names = sorted({unit.dataset for unit in plan.run_units(self.run, wildcards.paper)})
         return [f"data/ready/{name}.{end}" for name in names for end in ("npz", "json")]
 
@@ -195,7 +196,7 @@ class Rules:
         return [f"results/experiments/{wildcards.paper}/{name}.json" for name in names]
 
     def paper_reference(self, wildcards: Any) -> list[str]:
-        """The maintainers' records that stand in for units and experiments not run here."""
+        """Return the maintainers' records that stand in for units and experiments not run here."""
         reference = config.project_root() / "reference"
         units = plan.paper_units(wildcards.paper)
         tables = {(unit.protocol, unit.method.partition("@")[0]) for unit in units}
@@ -208,14 +209,14 @@ class Rules:
         return [_from_here(path) for path in files if path.is_file()]
 
     def paper_printed(self, wildcards: Any) -> list[str]:
-        """The printed numbers, which experiment measures what, and the claims."""
+        """Return the files of the printed numbers, of the paper and of its claims."""
         folder = config.project_root() / "config"
         paper = wildcards.paper
         files = (f"published/{paper}.csv", f"papers/{paper}.yaml", f"claims/{paper}.yaml")
         return [_from_here(folder / name) for name in files if (folder / name).is_file()]
 
     def paper_methods(self, wildcards: Any) -> str:
-        """Digest of what the methods' files say of themselves: titles, age rules, diagnoses."""
+        """Return the digest of the methods' files, which hold titles, age rules and diagnoses."""
         names = {unit.method for unit in plan.paper_units(wildcards.paper)}
         return tree_digest({name: _method(name) for name in sorted(names)})
 
@@ -234,7 +235,7 @@ class Rules:
         return ready + pixels + (folds if spec["protocol"] else [])
 
     def experiment_threads(self, wildcards: Any) -> int:
-        """What measures time takes the whole machine, which Snakemake cuts to --cores."""
+        """Return all threads for what measures time; Snakemake cuts them to --cores."""
         return (os.cpu_count() or 1) if _experiment(wildcards)["alone"] else 1
 
     def experiment_mem_mb(self, wildcards: Any, attempt: int) -> int:
@@ -258,7 +259,7 @@ class Rules:
     # ------------------------------------------------------------------ report and gate
 
     def scope(self, wildcards: Any) -> list[str]:
-        """The papers of a report: those of the configuration for `all`, else the one named."""
+        """Return the papers of a report: the configuration's for `all`, else the one named."""
         return self.run["papers"] if wildcards.paper == "all" else [wildcards.paper]
 
     def scope_answers(self, wildcards: Any) -> list[str]:
@@ -271,11 +272,11 @@ class Rules:
         return [f"results/track/{paper}.json" for paper in self.scope(wildcards)]
 
     def scope_notebooks(self, wildcards: Any) -> list[str]:
-        """The report of everything has the notebooks; that of one paper does not wait for them."""
+        """Return all notebooks for the report of everything; one paper's does not wait for them."""
         return self.notebook_pages() if wildcards.paper == "all" else []
 
     def notebooks_shown(self, wildcards: Any) -> str:
-        """The option that names the notebooks of a page."""
+        """Return the option that names the notebooks of a page."""
         if wildcards.paper != "all":
             return ""
         return shlex.join(["--notebooks", *notebooks.names()])
@@ -295,14 +296,14 @@ class Rules:
 
 
 def _drawing_code(*modules: str, papers: Sequence[str]) -> str:
-    """Of modules and of the experiments of papers, whose drawings are imported by their names."""
+    """Return the digest of modules and of papers' experiments, which are imported by name."""
     experiments = [config.load_paper(paper).get("experiments", {}) for paper in papers]
     named = {spec["code"] for of_paper in experiments for spec in of_paper.values()}
     return digests.stage_digest(*modules, *sorted(named))
 
 
 def _templates(pattern: str) -> dict[str, str]:
-    """Digests of what pages are made from, by file name."""
+    """Return digests of the templates that pages are made from, by file name."""
     files = (TEMPLATES).glob(pattern)
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
