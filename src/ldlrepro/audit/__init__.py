@@ -28,7 +28,7 @@ class Check:
     id: str
     question: str
     compared: list[str] = field(default_factory=list)
-    """What is compared with what, where the question alone does not say it."""
+    """Pairs that are compared, where the question alone does not name them."""
     passed: list[str] = field(default_factory=list)
     failed: list[Remark] = field(default_factory=list)
     skipped: list[Remark] = field(default_factory=list)

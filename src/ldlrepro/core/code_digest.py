@@ -313,7 +313,7 @@ def source_file(name: str) -> Path | None:
     if first in OURS:
         return _file_in(SOURCES, [first, *rest])
     try:
-        # Only the first part: looking for a module inside a package would import the package.
+        # Look for the first part only: looking inside a package would import the package.
         spec = importlib.util.find_spec(first)
     except ValueError:  # a module that was not imported in the ordinary way
         return None

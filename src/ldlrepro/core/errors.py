@@ -13,7 +13,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
 # Snakemake looks for the configuration in the folder, unless it is told where it is.
 ELSEWHERE = "snakemake --cores all PAPER --directory FOLDER --configfile config/config.yaml"
-# What numpy, pyarrow and json raise at files that are cut short or hold something else.
+# Errors that numpy, pyarrow and json raise at files cut short or with other content.
 UNREADABLE = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
 
 

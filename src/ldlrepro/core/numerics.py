@@ -19,7 +19,7 @@ THREAD_VARIABLES = (
     "NUMEXPR_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
-# What NumPy may dispatch to beyond AVX2 and FMA3.
+# Instruction sets that NumPy may dispatch to beyond AVX2 and FMA3.
 WIDER_THAN_AVX2 = "X86_V4 AVX512_ICL AVX512_SPR"
 
 

@@ -298,7 +298,7 @@ def _draw_leaves(content: Mapping[str, Any]) -> Any:
     fine = np.linspace(grid[0], grid[-1], 600)
     for mean, deviation in zip(content["means"], content["deviations"], strict=True):
         density = np.exp(-((fine - mean) ** 2) / (2 * deviation**2))
-        # As high as their peak allows, and no higher than a leaf of one year.
+        # Curves are as high as their peak allows, and no higher than a leaf of one year.
         panels[2].plot(fine, density * min(1.0, 1.0 / deviation), linewidth=0.8)
     panels[2].set_ylabel("density, cut (a leaf of DRF)")
     for axes in panels:

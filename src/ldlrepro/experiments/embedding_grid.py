@@ -318,7 +318,7 @@ def _draw_panel(
         look = {"color": colours[name], "linewidth": 1.1}
         axes.plot(curve["u"], curve["tested"], marker="o", markersize=2.5, **look)
         axes.plot(curve["u"], curve["nested"], linestyle="--", **look)
-    # Only for MSLP does the paper say at which u its printed row stands.
+    # The paper says only for MSLP at which u its printed row stands.
     first = next(iter(curves), None)
     if first and curves[first]["printed"] is not None:
         axes.plot([0.1], [curves[first]["printed"]], "*", color=colours[first], markersize=9)

@@ -80,7 +80,7 @@ def _drawing(content: Mapping[str, Any]) -> Any:
     for axes, (name, places) in zip(panels, content["places"].items(), strict=False):
         x, y = unpacked(places).T
         size = 3 if len(x) > 1000 else 14
-        # As pixels: thousands of vector marks would make the page slow.
+        # Marks are drawn as pixels: thousands of vector marks would make the page slow.
         axes.scatter(x, y, c=colours, s=size, linewidths=0, rasterized=True)
         axes.set_title(f"{name}: colours mixed {content['mixing'][name]:.2f}", fontsize=9)
         axes.set_xticks([])

@@ -148,7 +148,7 @@ def _difference(client: Any, plan: TrackedRun, present: Sequence[Any]) -> str:
     for name, points in planned.items():
         told = client.get_metric_history(run.info.run_id, name)
         same = sorted((m.value, m.timestamp, m.step) for m in told) == sorted(points)
-        # Of values by fold the run table shows the last one, which the store keeps apart.
+        # The run table shows the last of the values by fold, which the store keeps apart.
         if not same or run.data.metrics.get(name) != points[-1][0]:
             wrong.append(name)
     wrong += [name for name, value in plan.params.items() if run.data.params.get(name) != value]

@@ -29,7 +29,7 @@ def make_inputs(
     """
     there = workspace.ready(dataset).is_file()
     if not there or not holds_rows(workspace.ready(dataset)):
-        # What an earlier fetch has found need not be copied again.
+        # Files that an earlier fetch has found need not be copied again.
         if not (there and is_fetched(dataset, workspace)):
             _fetch(dataset, workspace)
         _prepare(dataset, workspace)

@@ -42,7 +42,7 @@ from ldlrepro.train.watch import CURVES, FoldName, FoldWatch
 Say = Callable[[str], None]
 # Errors of the machine, not of the method: the job fails and is tried again with more.
 MACHINE_ERRORS = (MemoryError, OSError)
-# What decides a fold's numbers, beside the seed.
+# Facts that decide a fold's numbers, besides the seed.
 DECIDING = ("data_sha256", "folds_sha256", "spec_sha256", "code_sha256", "versions")
 
 

@@ -64,7 +64,7 @@ def jobs_of(
         if found is None or not found.rows:
             missing.append(unit)
             continue
-        # As they were measured: a record made on one thread says nothing of the time on two.
+        # Threads are as measured: a record made on one thread says nothing of the time on two.
         threads = max(row.threads for row in found.rows)
         on_card = plan.resources(unit)["gpu"] > 0
         seconds = [_seconds(row, on_card) for row in found.rows]

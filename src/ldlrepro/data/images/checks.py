@@ -127,7 +127,7 @@ def _looks(root: Path, faces: list[Face]) -> Iterable[Look | None]:
         return look(path) if path.is_file() else None
 
     with ThreadPoolExecutor(DECODERS) as pool:
-        # Only where it takes long enough for somebody to wonder.
+        # Progress is shown only where it takes long enough for somebody to wonder.
         quiet = len(faces) < 2000
         yield from tqdm(pool.map(one, faces), "images", len(faces), disable=quiet or None)
 
