@@ -38,9 +38,7 @@ class Dataset:
 
 
 def fingerprint(X: Any, D: np.ndarray) -> dict[str, Any]:
-    """Return hashes of the rows, with and without their order, and counts of oddities.
-
-    Repeated and empty parts are counted.
+    """Return hashes of the rows, ordered and not, and counts of repeated and empty parts.
 
     Fold indices carry over to another copy of the data only where ``data_sha256`` is the same;
     an equal ``unordered_sha256`` says that the other copy holds the same rows in another order.

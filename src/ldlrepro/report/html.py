@@ -162,7 +162,7 @@ def route(*parts: str) -> str:
 def image_address(figure: Figure) -> str:
     """Return a figure as the address of an image.
 
-    Unlike inline SVG, ids of several images cannot clash and their scripts cannot run.
+    An image, unlike inline SVG, runs no scripts, and ids of several images cannot clash.
     """
     drawing = isinstance(figure.image, str)
     data = figure.image.encode() if isinstance(figure.image, str) else figure.image

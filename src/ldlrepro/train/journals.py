@@ -15,8 +15,8 @@ Key = tuple[str, str, str]
 def forget_journals(complete: Mapping[Key, Iterable[Path]], workspace: Workspace) -> int:
     """Throw away journals of complete units, and half files that kills left beside their records.
 
-    Not earlier than after the judging: a unit whose record is written may still be run again, when
-    Snakemake was killed before it took note.
+    This must not happen before the judging: a unit whose record is written may still be run again,
+    if Snakemake was killed before it took note.
     """
     for unit, records in complete.items():
         shutil.rmtree(workspace.journal(*unit), ignore_errors=True)

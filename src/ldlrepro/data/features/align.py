@@ -41,7 +41,7 @@ class Crop:
 def similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return the 2 x 3 matrix that turns, scales and moves ``source`` points nearest to ``target``.
 
-    Least squares over all points; exact for two. A mirrored target is never mirrored back.
+    The fit is by least squares, and exact for two points. A mirrored target is never mirrored back.
     """
     a, b = np.asarray(source, dtype=float), np.asarray(target, dtype=float)
     # Points as complex numbers: z -> m z + t turns and scales by m.
