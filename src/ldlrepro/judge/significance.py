@@ -36,7 +36,7 @@ class Ranking:
 
 
 def fewest_datasets(comparisons: int) -> int:
-    """Data sets without which no comparison can be significant.
+    """Return the number of data sets below which no comparison can be significant.
 
     Over n data sets the exact Wilcoxon test cannot give less than 2 ** -(n - 1), and Holm
     multiplies the smallest of all p by the number of comparisons.
@@ -99,8 +99,11 @@ def _friedman(table: Any) -> float | None:
 
 
 def _wilcoxon(table: Any, control: str) -> Any:
-    """The exact distribution throughout, which with ties is only near. The normal one cannot reach
-    small p over few data sets, and SciPy's permutations take seconds for each pair."""
+    """Test pairs by the exact distribution throughout, which with ties is only near.
+
+    The normal one cannot reach small p over few data sets, and SciPy's permutations take seconds
+    for each pair.
+    """
     from scikit_posthocs import posthoc_wilcoxon
 
     tall = table.melt(var_name="method", value_name="loss")
@@ -117,14 +120,14 @@ def _wilcoxon(table: Any, control: str) -> Any:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """The p of a family of comparisons, corrected."""
+    """Correct the p of a family of comparisons."""
     from statsmodels.stats.multitest import multipletests
 
     return [float(value) for value in multipletests(p, method="holm")[1]] if len(p) else []
 
 
 def corrected_t(differences: Sequence[float], n_train: float, n_test: float) -> float:
-    """Two-sided p of the corrected resampled t test of Nadeau and Bengio.
+    """Return the two-sided p of the corrected resampled t test of Nadeau and Bengio.
 
     Splits of one data set share rows, so the variance of their mean is not that of independent
     ones: 1 / r becomes 1 / r + n_test / n_train.
