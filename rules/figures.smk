@@ -13,8 +13,6 @@ rule figures:
         ),
     log:
         "logs/figures/{paper}.log",
-    group:
-        "answer"
     conda:
         "../envs/ldlrepro.yaml"
     resources:

@@ -284,6 +284,9 @@ class Rules:
     def notebook_pages(self) -> list[str]:
         return [f"results/notebooks/{name}.html" for name in notebooks.names()]
 
+    def notebook_source(self, wildcards: Any) -> str:
+        return _from_here(config.project_root() / "notebooks" / f"{wildcards.notebook}.ipynb")
+
     def notebook_answers(self, wildcards: Any) -> list[str]:
         return [f"results/compare/{paper}/answer.json" for paper in self.run["papers"]]
 
