@@ -41,7 +41,7 @@ class StatusLine:
         self._write(f"\r\x1b[K{line[:WIDTH]}" if self._open else f"{line}\n")
 
     def say(self, text: str) -> None:
-        """Something else, on a line of its own."""
+        """Print something else, on a line of its own."""
         self.close()
         self._write(f"{text}\n")
 
@@ -56,7 +56,7 @@ class StatusLine:
 
 
 class ProgressLine(StatusLine):
-    """How many of so many are done, and how long the rest takes."""
+    """A line that says how many of so many are done, and how long the rest takes."""
 
     def __init__(self, what: str, stream: TextIO | None = None) -> None:
         super().__init__(stream)
@@ -64,7 +64,7 @@ class ProgressLine(StatusLine):
         self.begin(0)
 
     def begin(self, done: int) -> None:
-        """Where the work begins, which is not 0 after a kill."""
+        """Set where the work begins, which is not 0 after a kill."""
         self.started, self.first = time.monotonic(), done
 
     def update(self, done: int, total: int, details: str = "") -> None:
@@ -74,7 +74,7 @@ class ProgressLine(StatusLine):
 
 
 def time_left(seconds: float, done: int, to_do: int) -> str:
-    """In words, if the rest goes as what was done in so many seconds; else nothing."""
+    """Say how long the rest takes if it goes as the part done did; '' where nobody can tell."""
     if done <= 0 or to_do <= 0:
         return ""
     left = seconds / done * to_do

@@ -27,7 +27,7 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 @dataclass(frozen=True)
 class Web:
-    """How patient and how trusting downloads are."""
+    """Settings of downloads: how patient and how trusting they are."""
 
     attempts: int = 4
     timeouts: tuple[float, float] = (15.0, 60.0)
@@ -41,7 +41,7 @@ class Web:
 
 
 class DownloadError(Exception):
-    """This address cannot give the file; the text says why."""
+    """Raised where an address cannot give the file; the text says why."""
 
 
 class _TryAgainError(Exception):
@@ -86,7 +86,7 @@ def download(url: str, part: Path, entry: Mapping[str, Any], web: Web) -> None:
 
 
 def _attempt(url: str, part: Path, limit: int, web: Web) -> None:
-    """One request, appended to ``part`` where the server continues from there."""
+    """Make one request; append to ``part`` where the server continues from there."""
     offset = part.stat().st_size if part.exists() else 0
     with _request(url, offset, web) as response:
         if offset and response.status_code in (206, 416):
@@ -150,7 +150,7 @@ def _silence(web: Web) -> _TryAgainError:
 
 @contextmanager
 def _request(url: str, offset: int, web: Web) -> Iterator[Any]:
-    """The answer to a GET, redirects followed by hand: each address must be https."""
+    """Get an address; follow redirects by hand, for each address must be https."""
     # Compressed answers could neither be continued nor measured.
     headers = {"Accept-Encoding": "identity", "User-Agent": "ldlrepro"}
     if offset:

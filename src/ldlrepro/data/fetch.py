@@ -35,7 +35,7 @@ NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEX
 
 @dataclass
 class FetchStatus:
-    """What ``fetch`` found; kept as ``data/raw/<id>/fetch.json``."""
+    """The outcome of ``fetch``, kept as ``data/raw/<id>/fetch.json``."""
 
     dataset: str
     available: bool
@@ -56,7 +56,7 @@ def default_mirrors(config_mirrors: Sequence[str | Path] = ()) -> list[Path]:
 
 
 def local_sources(dataset_id: str, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:
-    """The local files that ``fetch`` would use, by existence alone."""
+    """Return the local files that ``fetch`` would use; only their existence is checked."""
     spec = load_dataset(dataset_id)
     if "images_of" in spec:
         return local_sources(spec["images_of"], data_dir, mirrors)
@@ -89,7 +89,7 @@ def fetch_spec(
     mirrors: Sequence[Path],
     web: Web | None,
 ) -> FetchStatus:
-    """``fetch`` for a data set described by ``spec``; without ``web`` nothing is downloaded."""
+    """Fetch a data set described by ``spec``; without ``web`` nothing is downloaded."""
     folder = data_dir / "raw" / dataset_id
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def fetch_spec(
 
 
 def read_status(folder: Path) -> FetchStatus:
-    """What ``fetch`` left in ``data/raw/<id>/``."""
+    """Read what ``fetch`` left in ``data/raw/<id>/``."""
     path = folder / "fetch.json"
     try:
         return FetchStatus(**json.loads(path.read_text(encoding="utf-8")))
@@ -273,7 +273,7 @@ def _collect_images(
 
 
 def _borrow(dataset_id: str, owner: str, data_dir: Path, mirrors: Sequence[Path]) -> FetchStatus:
-    """The images of another data set, which stay where they are and are not copied again."""
+    """Use the images of another data set, which stay where they are and are not copied again."""
     folder = data_dir / "raw" / owner
     status = read_status(folder) if (folder / "fetch.json").is_file() else None
     if status is None or not status.available:
@@ -283,7 +283,7 @@ def _borrow(dataset_id: str, owner: str, data_dir: Path, mirrors: Sequence[Path]
 
 
 def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:
-    """The first folder of this name that holds anything."""
+    """Return the first folder of this name that holds anything."""
     own = (place for place in places if place.name == dataset_id)
     return next((place for place in own if _items(place)), None)
 

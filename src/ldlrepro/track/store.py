@@ -1,4 +1,4 @@
-"""Where MLflow's store is, and how it is reached: addresses, locks, errors in words."""
+"""MLflow's store: its addresses, its locks, its errors in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SQL_DETAILS = re.compile(r"\(raised as a result of [^)]*\)|\[SQL: .*|\(Backgroun
 
 
 def connect(uri: str) -> Any:
-    """A client whose store answers, found out fast."""
+    """Return a client whose store answers; find out fast."""
     import sqlalchemy
     from mlflow import MlflowClient
 
@@ -55,13 +55,13 @@ def _create_sqlite_store(database: Path) -> None:
 
 
 def artifact_root(uri: str, paper: str) -> str | None:
-    """Beside a local database; elsewhere the server knows where."""
+    """Return the folder beside a local database; None elsewhere, where the server knows."""
     database = sqlite_file(uri)
     return (database.parent / "mlartifacts" / paper).as_uri() if database else None
 
 
 def checked_uri(uri: str) -> str:
-    """The URI in one spelling: absolute path for SQLite, no slash at the end of an address."""
+    """Return a URI in one spelling: absolute path for SQLite, no slash at an address's end."""
     scheme = re.split(r"[:+]", uri, maxsplit=1)[0]
     if scheme in ("http", "https"):
         return uri.rstrip("/")
@@ -103,7 +103,7 @@ def only_writer(uri: str) -> Iterator[None]:
 
 @contextmanager
 def environment(defaults: Mapping[str, str]) -> Iterator[None]:
-    """Settings that MLflow reads from the environment; what the user has set stays."""
+    """Set what MLflow reads from the environment; what the user has set stays."""
     added = [name for name in defaults if name not in os.environ]
     os.environ.update({name: defaults[name] for name in added})
     try:
@@ -152,5 +152,5 @@ def without_password(text: str) -> str:
 
 
 def shell_word(uri: str) -> str:
-    """To type as an argument; an address with a password is left to the environment."""
+    """Return a URI to type as an argument; one with a password is left to the environment."""
     return shlex.quote(uri) if without_password(uri) == uri else '"$MLFLOW_TRACKING_URI"'

@@ -38,7 +38,7 @@ class NoCardError(UserError):
 
 
 def is_lack(reason: str) -> bool:
-    """Whether a record says that there were too few cards."""
+    """Tell whether a record says that there were too few cards."""
     return _LACK.match(reason) is not None
 
 
@@ -52,7 +52,7 @@ class Card:
 
 @contextmanager
 def held(count: int, who: str, say: Say = lambda line: None) -> Iterator[list[str]]:
-    """``count`` cards for this process alone; yields their names, for the record.
+    """Hold ``count`` cards for this process alone; yield their names, for the record.
 
     Sets CUDA_VISIBLE_DEVICES, so it must come before PyTorch looks for cards. Whoever takes no card
     sees none.
@@ -79,7 +79,7 @@ def held(count: int, who: str, say: Say = lambda line: None) -> Iterator[list[st
 
 
 def on_cpu() -> bool:
-    """Whether the user asked for the CPU."""
+    """Tell whether the user asked for the CPU."""
     chosen = os.environ.get(DEVICE, "auto")
     if chosen not in ("auto", "cpu"):
         raise UserError(f"{DEVICE}={chosen}: write auto (a GPU where there is one) or cpu")
@@ -87,7 +87,7 @@ def on_cpu() -> bool:
 
 
 def usable() -> list[Card]:
-    """The cards of this machine that CUDA_VISIBLE_DEVICES does not hide."""
+    """Return the cards of this machine that CUDA_VISIBLE_DEVICES does not hide."""
     cards = listed()
     if VISIBLE not in os.environ:
         return cards
@@ -100,7 +100,7 @@ def usable() -> list[Card]:
 
 
 def listed() -> list[Card]:
-    """As the driver's own tool lists them; parts of a divided card instead of the card.
+    """List cards as the driver's own tool does; parts of a divided card instead of the card.
 
     The tool is wherever the driver is and can be given up when it hangs. nvidia-ml-py would have to
     be installed to see a card at all, even one that PyTorch for CPUs leaves idle.
