@@ -216,7 +216,7 @@ def test_a_report_without_anything_measured_is_still_a_report(tmp_path):
 
 def test_a_paper_without_printed_numbers_shows_its_runs(tmp_path):
     text, reading = written(content(page([], [unit("mine")])), tmp_path)
-    assert "0 numbers are printed in 0 papers" in text
+    assert "This page shows runs for which no number is printed." in text
     assert reading.numbers["measured"] == 2
 
 
