@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -103,6 +104,15 @@ def test_ranks_alone_need_no_test():
 def test_holm_multiplies_by_what_is_left_and_never_falls():
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
+
+
+def test_holm_is_that_of_statsmodels_to_the_bit():
+    from statsmodels.stats.multitest import multipletests
+
+    generator = np.random.default_rng(3)
+    for count in (1, 2, 7, 45):
+        p = generator.choice(np.r_[generator.random(count) ** 3, 0.01, 1.0], count)
+        assert holm(p) == list(multipletests(p, method="holm")[1])
 
 
 def test_the_corrected_t_test_adds_the_share_of_test_rows_to_the_variance():

@@ -98,8 +98,8 @@ def audit(question: Question, workspace: Workspace, say: Callable[[str], None]) 
         checks.append(make(scope))
         say(_line(checks[-1]))
     # In a fresh clone the reference is audited, and there are no data or folds yet.
-    for protocol, dataset in sorted({(d.unit.protocol, d.unit.dataset) for d in draws}):
-        make_inputs(dataset, protocol, scope.seed, workspace)
+    for unit in sorted({d.unit for d in draws}):
+        make_inputs(unit.dataset, unit.protocol, scope.seed, workspace, unit)
     reruns = check_reruns(scope, draws, say)
     for scored in too_long:
         reruns.skip(

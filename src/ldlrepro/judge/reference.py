@@ -102,10 +102,16 @@ def reference_units(folder: Path) -> Units:
                     if mine[0].get(name)
                 },
                 REFERENCE,
-                [table],
+                [_as_seen_from_here(table)],
             )
             found[unit.key] = unit
     return found
+
+
+def _as_seen_from_here(path: Path) -> Path:
+    """Return a relative path in the checkout, so that answers are alike in every checkout."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def chosen_units(units: Iterable[plan.Unit], local: Units, reference: Units) -> list[UnitScores]:

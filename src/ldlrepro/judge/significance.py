@@ -1,11 +1,13 @@
 """Tests of significance: of methods over data sets, and of two methods over folds.
 
-The tests are SciPy's, scikit-posthocs' and statsmodels', but for the corrected t test, which none
-of them has. Beside it here is only what they are asked, and when an answer would mean nothing.
+The tests are SciPy's and scikit-posthocs', but for the corrected t test, which neither they nor
+statsmodels have, and Holm's correction, which is faster here. Beside them stands only what they are
+asked, and when an answer would mean nothing.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -107,23 +109,33 @@ def _wilcoxon(table: Any, control: str) -> Any:
     from scikit_posthocs import posthoc_wilcoxon
 
     tall = table.melt(var_name="method", value_name="loss")
-    correction = None if control else "holm"
-    p = posthoc_wilcoxon(
-        tall, "loss", "method", method="exact", zero_method="zsplit", p_adjust=correction
-    )
+    p = posthoc_wilcoxon(tall, "loss", "method", method="exact", zero_method="zsplit")
     if control:
-        others = [name for name in table if name != control]
-        corrected = holm([float(p.loc[control, name]) for name in others])
+        pairs = [(control, name) for name in table if name != control]
+    else:
+        pairs = list(itertools.combinations(table, 2))
+    corrected = holm([float(p.loc[pair]) for pair in pairs])
+    if control:
         p.loc[:, :] = math.nan  # pairs of others were not compared
-        p.loc[control, others] = p.loc[others, control] = corrected
+    for (one, other), value in zip(pairs, corrected, strict=True):
+        p.loc[one, other] = p.loc[other, one] = value
     return p
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Correct the p of a family of comparisons."""
-    from statsmodels.stats.multitest import multipletests
+    """Correct the p of a family of comparisons.
 
-    return [float(value) for value in multipletests(p, method="holm")[1]] if len(p) else []
+    The smallest p counts as often as there are comparisons, the next one time less, and none less
+    than one before it. Ours, for that of statsmodels collects garbage in every call, which took
+    more than half the time of judging a paper; a test holds the two against each other.
+    """
+    order = sorted(range(len(p)), key=p.__getitem__)
+    corrected = [0.0] * len(p)
+    greatest = 0.0
+    for place, index in enumerate(order):
+        greatest = max(greatest, float(p[index]) * (len(p) - place))
+        corrected[index] = min(greatest, 1.0)
+    return corrected
 
 
 def corrected_t(differences: Sequence[float], n_train: float, n_test: float) -> float:

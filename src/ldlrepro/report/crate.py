@@ -161,7 +161,7 @@ def _tables(crate: ROCrate, paper: str, folder: Path) -> list[Any]:
     added = [
         _file(crate, path, path.as_posix(), exampleOfWork={"@id": "#tables"})
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if path.is_file() and not path.name.startswith(".")
     ]
     if not added:
         raise UserError(f"{folder} holds no tables. Type `ldlrepro compare {paper}` first.")
