@@ -105,16 +105,21 @@ def one_of_each_kind(inputs: tuple[str, ...]) -> list[str]:
     """Return the first input in each folder of the workspace with each ending."""
     kinds = {}
     for name in inputs:
-        if not os.path.isabs(name):  # configuration and the maintainers' records stay
+        if is_of_the_run(name):
             kinds.setdefault((Path(name).parts[:2], "".join(Path(name).suffixes)), name)
     return list(kinds.values())
+
+
+def is_of_the_run(name: str) -> bool:
+    """Tell what a run made from configuration and the maintainers' records, which stay."""
+    return not os.path.isabs(name) and Path(name).parts[0] not in ("config", "reference")
 
 
 def run(job: Job, done: Project, place: Path, left_out: str = "") -> int:
     """Run a job in a folder that holds its inputs alone; configuration and packages stay."""
     place.mkdir(parents=True, exist_ok=True)
     for name in job.inputs:
-        if name != left_out and not os.path.isabs(name):
+        if name != left_out and is_of_the_run(name):
             bring(done.root / name, place / name)
     for name in (*job.outputs, re.search(r"(\S+\.log)", job.command)[1]):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
