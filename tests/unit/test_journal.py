@@ -170,7 +170,7 @@ def test_a_chunk_leaves_the_folds_of_another_alone(ready, monkeypatch):
 
 
 def half_file(job: UnitJob) -> Path:
-    """What a kill leaves of a record."""
+    """Write the half of a record that a kill leaves."""
     path = job.record.parent / f".{job.record.name}.123.part"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()

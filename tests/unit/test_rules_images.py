@@ -1,4 +1,4 @@
-"""What the Snakefile asks for methods on images, and that nothing else is asked anything new."""
+"""Inputs and resources of methods on images; other methods are asked nothing new."""
 
 from __future__ import annotations
 

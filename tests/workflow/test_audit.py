@@ -349,7 +349,7 @@ def test_the_command_repeats_every_argument() -> None:
 
 
 def question(args: argparse.Namespace) -> Question:
-    """What the verb makes of its arguments."""
+    """Return the question that the verb makes of its arguments."""
     asked: list[Question] = []
 
     def audit(question: Question, *_: object) -> dict[str, str]:

@@ -22,7 +22,7 @@ from ldlrepro.train.records import predictions_path
 NAME = "SHA256SUMS"
 REFERENCE_SUMS = Path("reference") / NAME
 SNAKEMAKES_OWN = ".snakemake_timestamp"
-"""What Snakemake puts into folders that a rule makes."""
+"""The stamp that Snakemake puts into folders that a rule makes."""
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
