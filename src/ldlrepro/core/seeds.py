@@ -18,8 +18,3 @@ def seed_for(*parts: object) -> int:
 
 def rng_for(*parts: object) -> np.random.Generator:
     return np.random.default_rng(seed_for(*parts))
-
-
-def small_seed(*parts: object) -> int:
-    """Return a 32-bit seed for libraries that take no more."""
-    return int(np.random.SeedSequence(seed_for(*parts)).generate_state(1, np.uint32)[0])
