@@ -50,6 +50,18 @@ def test_kfold_tests_every_row_once_per_repeat_in_parts_of_nearly_equal_size(n, 
         assert fold.fitting.tolist() == fold.train.tolist()
 
 
+def test_folds_in_the_order_of_the_file_are_stretches_of_it():
+    made = make_folds({**KFOLD, "shuffle": False, "validation": "next_fold"}, 213, SEED)
+    assert np.concatenate([fold.test for fold in made]).tolist() == list(range(213))
+    assert [len(fold.test) for fold in made] == [22] * 3 + [21] * 7
+    assert made[9].validation.tolist() == made[0].test.tolist()
+
+
+def test_folds_in_the_order_of_the_file_cannot_be_repeated():
+    with pytest.raises(UserError, match="the same folds each time"):
+        make_folds({**KFOLD, "shuffle": False, "repeats": 2}, 213, SEED)
+
+
 @given(n=st.integers(6, 120), folds=st.integers(3, 6), repeats=st.integers(1, 2))
 @settings(deadline=None, max_examples=40)
 def test_next_fold_validates_on_the_rows_that_the_next_fold_tests(n, folds, repeats):

@@ -54,7 +54,11 @@ def make_folds(
     """Make all folds of a protocol on a data set of ``n`` rows; deterministic in ``seed_parts``."""
     scheme = protocol["scheme"]
     if scheme == "kfold":
-        parts = list(_kfold(n, int(protocol["folds"]), int(protocol.get("repeats", 1)), seed_parts))
+        count, repeats = int(protocol["folds"]), int(protocol.get("repeats", 1))
+        shuffle = protocol.get("shuffle", True)
+        if not shuffle and repeats > 1:
+            raise UserError("shuffle: false makes the same folds each time; leave out `repeats`")
+        parts = list(_kfold(n, count, repeats, shuffle, seed_parts))
     elif scheme == "shuffle_split":
         parts = list(_shuffle(n, protocol["train_share"], int(protocol["repeats"]), seed_parts))
     else:
@@ -86,11 +90,14 @@ def make_folds(
 _Part = tuple[int, int, np.ndarray, np.ndarray]
 
 
-def _kfold(n: int, count: int, repeats: int, seed_parts: tuple[object, ...]) -> Iterator[_Part]:
+def _kfold(
+    n: int, count: int, repeats: int, shuffle: bool, seed_parts: tuple[object, ...]
+) -> Iterator[_Part]:
     if n < count:
         raise UserError(f"{count} folds need at least {count} rows, there are {n}")
     for repeat in range(repeats):
-        order = rng_for(*seed_parts, "kfold", repeat).permutation(n)
+        rows = np.arange(n)
+        order = rng_for(*seed_parts, "kfold", repeat).permutation(n) if shuffle else rows
         tests = [np.sort(part) for part in np.array_split(order, count)]
         for fold in range(count):
             yield repeat, fold, tests[fold], tests[(fold + 1) % count]
