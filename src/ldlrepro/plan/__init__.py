@@ -10,7 +10,8 @@ import csv
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ class Cell:
     """The unit that a difference is taken to."""
     experiment: str = ""
     """The experiment that measures the number, where no unit does."""
+    copied: str = ""
+    """Proof that the number is another paper's, where it is."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,41 @@ def published(paper: str) -> list[dict[str, str]]:
 @cache
 def cells(paper: str) -> list[Cell]:
     """Return the printed numbers of a paper in the order of its file."""
-    return [_cell(paper, row) for row in published(paper) if row["mean"]]
+    proofs = copies(paper)
+    return [
+        replace(_cell(paper, row), copied=proofs.get(number, ""))
+        for number, row in enumerate(published(paper))
+        if row["mean"]
+    ]
+
+
+def copies(paper: str) -> dict[int, str]:
+    """Return number of row -> proof, for printed numbers that are another paper's to the digit.
+
+    Those of a copied column whose mean or deviation differs are the paper's own.
+    """
+    found = {}
+    for entry in _paper(paper).get("copied", []):
+        for number, row in enumerate(published(paper)):
+            if row["table"] in entry["tables"] and row["method"] in entry["methods"]:
+                for other in published(entry["from"]):
+                    if _is_copy(row, other):
+                        place = f"{entry['from']}, Table {other['table']}"
+                        found[number] = f"equals {place}, to the digit: {entry['proof']}"
+    return found
+
+
+def _is_copy(row: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Tell whether two rows print the same mean and deviation of the same thing."""
+    names = ("dataset", "method", "metric")
+    return all(row[name] == other[name] for name in names) and all(
+        same_number(row[part], other[part]) for part in ("mean", "std")
+    )
+
+
+def same_number(one: str, other: str) -> bool:
+    """Tell whether two printed numbers are the same, whatever zeros follow them."""
+    return bool(one and other) and Decimal(one) == Decimal(other)
 
 
 def _cell(paper: str, row: dict[str, str]) -> Cell:
@@ -180,7 +217,7 @@ def _cell(paper: str, row: dict[str, str]) -> Cell:
     skip = method.get("skip") or setting.get("skip")
     if skip:
         return Cell(row, None, skip, note)
-    name = method["method"]
+    name = _method_of(method, row["dataset"])
     if "variant" in setting:
         name = f"{name.partition('@')[0]}@{setting['variant']}"
     if not config.method_exists(name):
@@ -189,8 +226,15 @@ def _cell(paper: str, row: dict[str, str]) -> Cell:
     base = None
     if table.get("kind") == "deltas":
         other = tree["methods"][table["compared_to"]]
-        base = _unit(tree, table, setting, method, row, other)
+        base = _unit(tree, table, setting, method, row, _method_of(other, row["dataset"]))
     return Cell(row, unit, "", note, base, table.get("experiment", ""))
+
+
+def _method_of(entry: str | Mapping[str, Any], dataset: str) -> str:
+    """Return the method id that runs for a printed method on a printed data set."""
+    if isinstance(entry, str):
+        return entry
+    return str(entry.get("by_dataset", {}).get(dataset, entry["method"]))
 
 
 def _unit(
