@@ -136,9 +136,16 @@ def load_method(method: str) -> Keys:
 def _origins(base: Keys, changes: Keys) -> Keys:
     """Return the origins of parameters, without the inherited origin of those a variant changes."""
     changed = {*changes.get("parameters", {}), *changes.get("grid", {})}
-    kept = {source: [n for n in names if n not in changed] for source, names in base.items()}
+    changed |= {"scaling"} & set(changes)
     theirs = changes.get("origins", {})
-    return {key: kept.get(key, []) + theirs.get(key, []) for key in {**kept, **theirs}}
+    merged: Keys = {}
+    for source in {**base, **theirs}:
+        kept = [name for name in base.get(source, []) if name not in changed]
+        merged[source] = [*kept, *theirs.get(source, [])]
+    if "print" in merged:  # names with what was looked at
+        looks = {**base.get("print", {}), **theirs.get("print", {})}
+        merged["print"] = {name: looks[name] for name in merged["print"]}
+    return merged
 
 
 def with_settings(method: str, settings: Keys) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ldl import metrics
 from ldlrepro import config, plan
+from ldlrepro.judge.chosen import by_print
 from ldlrepro.judge.other_numbers import TIMES, YARDSTICK, Experiments, MeasuredBy
 from ldlrepro.judge.reference import same_bits
 from ldlrepro.judge.scores import (
@@ -17,9 +20,21 @@ from ldlrepro.judge.scores import (
     expected_folds,
     unavailable_reason,
 )
-from ldlrepro.judge.verdicts import MISPRINT, NOT_RUN, QUOTED, VerdictRow, band, deviation, judge
+from ldlrepro.judge.verdicts import (
+    MISPRINT,
+    NOT_RUN,
+    QUOTED,
+    VerdictRow,
+    band,
+    deviation,
+    deviation_off,
+    judge,
+    tells_apart,
+)
 from ldlrepro.train.records import FAILED
 
+TRAIN_MEAN, FOREST = "train_mean", "rf_reg"
+"""Methods whose verdict in a cell shows whether that verdict could have failed."""
 RANDOM_WEIGHTS = (
     "a trial: its network began from random weights, so no number of the paper is judged"
 )
@@ -74,8 +89,7 @@ def _verdict(
         }
     if wrong and "std_reads" not in wrong:
         return VerdictRow(**base, **measured, verdict=MISPRINT, reason=wrong["proof"])
-    if plan.is_quoted(row):
-        reason = f"the paper takes it from {row['quoted_from']}"
+    if reason := _quoted(cell):
         return VerdictRow(**base, **measured, verdict=QUOTED, reason=reason)
     if measured and experiments.is_yardstick(cell):
         return VerdictRow(**base, **measured, verdict=NOT_RUN, reason=YARDSTICK)
@@ -85,7 +99,46 @@ def _verdict(
     if scored and _began_from_nothing(scored):
         return VerdictRow(**base, **measured, verdict=NOT_RUN, reason=RANDOM_WEIGHTS)
     verdict = judge(measured["measured"], row["mean"], width, row["better"])
-    return VerdictRow(**base, **measured, verdict=verdict)
+    complete = measured["n_folds"] == measured["expected_folds"]
+    return VerdictRow(
+        **base,
+        **measured,
+        **_yardsticks(cell, std, verdict, local, reference),
+        verdict=verdict,
+        deviation_off=deviation_off(measured["measured_std"], std) if complete else None,
+        by_print=by_print(cell),
+    )
+
+
+def _quoted(cell: plan.Cell) -> str:
+    """Return where the paper takes a number from, stated or shown; '' for its own."""
+    if plan.is_quoted(cell.row):
+        return f"the paper takes it from {cell.row['quoted_from']}"
+    return cell.copied
+
+
+def _yardsticks(
+    cell: plan.Cell, std: str, verdict: str, local: Units, reference: Units
+) -> dict[str, Any]:
+    """Return the verdicts of methods that know nothing, or little, in the same cell."""
+    row = cell.row
+    is_score = row["metric"] in {**metrics.BETTER, **metrics.AGE_BETTER}
+    if cell.unit is None or cell.base is not None or not is_score:
+        return {}
+    found = {}
+    for name in (TRAIN_MEAN, FOREST):
+        scored = best_source(replace(cell.unit, method=name), local, reference)
+        values = scored.values(row["metric"]) if scored else []
+        if scored and values:
+            mean, own = _mean_and_std(scored, values)
+            found[name] = judge(mean, row["mean"], band(row["mean"], std, own), row["better"])
+    is_forest = config.load_method(cell.unit.method)["forest"]
+    asked = (TRAIN_MEAN, FOREST) if is_forest else (TRAIN_MEAN,)
+    return {
+        "train_mean": found.get(TRAIN_MEAN, ""),
+        "forest": found.get(FOREST, ""),
+        "discriminates": tells_apart(verdict, [found.get(name, "") for name in asked]),
+    }
 
 
 def _measured(
@@ -104,10 +157,7 @@ def _measured(
     if not values or cell.unit is None:
         return {}
     bits = same_bits(scored, reference.get(scored.key)) if scored.source == LOCAL else ""
-    mean, std = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
-    if scored.over_rows and len(values) == len(scored.rows):
-        # The deviation over folds of very different sizes says nothing about this mean.
-        mean, std = statistics.fmean(values, [row.n_test for row in scored.rows]), None
+    mean, std = _mean_and_std(scored, values)
     return {
         "measured": mean,
         "measured_std": std,
@@ -116,6 +166,13 @@ def _measured(
         "source": scored.source,
         "same_bits": bits,
     }
+
+
+def _mean_and_std(scored: UnitScores, values: Sequence[float]) -> tuple[float, float | None]:
+    if scored.over_rows and len(values) == len(scored.rows):
+        # The deviation over folds of very different sizes says nothing about this mean.
+        return statistics.fmean(values, [row.n_test for row in scored.rows]), None
+    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
 
 
 def _began_from_nothing(scored: UnitScores) -> bool:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-REPRODUCED, BETTER, WORSE = "reproduced", "better", "worse"
+EXACT, REPRODUCED, BETTER, WORSE = "exact", "reproduced", "better", "worse"
 NOT_RUN, QUOTED, MISPRINT = "not run", "quoted", "misprint"
+MET, MISSED = (EXACT, REPRODUCED), (BETTER, WORSE)
+"""Verdicts of printed numbers that ours meets, and of those that it does not."""
+JUDGED = (*MET, *MISSED)
 INSIDE, OUTSIDE = "inside the band", "outside every band"
 """Words for a printed number beside the band that other fold seeds give."""
-VERDICTS = (REPRODUCED, BETTER, WORSE, NOT_RUN, QUOTED, MISPRINT)
+VERDICTS = (*JUDGED, NOT_RUN, QUOTED, MISPRINT)
+CLOSE = 2.0
+"""Factor by which two deviations over the same folds may differ."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ class VerdictRow:
     """'lower', 'higher' or 'none'."""
     verdict: str
     reason: str = ""
-    """Reason for not running it, proof of a misprint, or source that the paper quotes."""
+    """Reason for not running it or for missing it, proof of a misprint, or source of a quote."""
     measured: float | None = None
     measured_std: float | None = None
     n_folds: int = 0
@@ -48,10 +55,28 @@ class VerdictRow:
     note: str = ""
     fold_seeds: str = ""
     """Says whether another fold seed explains the printed number, where that was measured."""
+    train_mean: str = ""
+    """The verdict that the training mean gets in this cell; '' where it cannot get one."""
+    forest: str = ""
+    """The same of an ordinary regression forest."""
+    discriminates: bool | None = None
+    """Whether a met number tells the method apart from these two, the second for forests only.
+
+    None where nothing was met, or where one of them has no number."""
+    deviation_off: float | None = None
+    """(measured deviation) / printed deviation, where that tells of other folds."""
+    by_print: str = ""
+    """What of the setting was chosen because it fits the print; '' if nothing."""
 
     @property
     def outside_seeds(self) -> bool:
         return self.fold_seeds.startswith(OUTSIDE)
+
+    @property
+    def has_deviations(self) -> bool:
+        """Tell whether a printed and a measured deviation can be compared."""
+        whole = self.n_folds == self.expected_folds
+        return bool(self.printed_std) and self.measured_std is not None and whole
 
     @property
     def cell(self) -> str:
@@ -73,8 +98,19 @@ def band(printed: str, printed_std: str, measured_std: float | None) -> float:
     return max(half_unit(printed), float(printed_std or 0.0), measured_std or 0.0)
 
 
+def is_exact(measured: float, printed: str) -> bool:
+    """Tell whether a number rounds to the printed one, or to a neighbour in its last digit."""
+    if not math.isfinite(measured):
+        return False
+    decimals, unit = len(printed.partition(".")[2]), 2 * half_unit(printed)
+    # Rounding in the last bit must not decide here either.
+    return abs(round(measured, decimals) - float(printed)) <= unit * (1 + 1e-6)
+
+
 def judge(measured: float, printed: str, width: float, better: str) -> str:
-    """Judge a number: reproduced within the band, else better or worse by its direction."""
+    """Judge a number: exact, or reproduced within the band, else better or worse."""
+    if is_exact(measured, printed):
+        return EXACT
     gap = measured - float(printed)
     # The band's edge belongs to it; rounding in the last bit must not decide.
     if abs(gap) <= width * (1 + 1e-9):
@@ -84,7 +120,35 @@ def judge(measured: float, printed: str, width: float, better: str) -> str:
     return BETTER if (gap < 0) == (better == "lower") else WORSE
 
 
+def tells_apart(verdict: str, yardsticks: Iterable[str]) -> bool | None:
+    """Tell whether every yardstick gets a weaker verdict than this one.
+
+    None where nothing was met, or where it hangs on a yardstick without a verdict.
+    """
+    yardsticks = list(yardsticks)
+    if verdict not in MET:
+        return None
+    as_strong = MET[: MET.index(verdict) + 1]
+    if any(yardstick in as_strong for yardstick in yardsticks):
+        return False
+    return None if "" in yardsticks else True
+
+
 def deviation(measured: float, printed: str) -> float | None:
     """Return the signed relative deviation; None where the printed value is zero."""
     value = float(printed)
     return (measured - value) / abs(value) if value else None
+
+
+def deviation_off(measured_std: float | None, printed_std: str) -> float | None:
+    """Return measured over printed deviation where no rounding brings them within factor two.
+
+    A printed zero counts as the largest number that prints so.
+    """
+    if measured_std is None or not printed_std:
+        return None
+    room, value = half_unit(printed_std), float(printed_std)
+    largest, smallest = value + room, value - room
+    if smallest / CLOSE <= measured_std <= largest * CLOSE:
+        return None
+    return measured_std / (value or room)

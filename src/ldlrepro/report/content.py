@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -40,6 +39,12 @@ VERDICT_SIGNS = {
     sign.name: sign
     for sign in (
         VerdictSign(
+            "exact",
+            "✔",
+            "The measured mean rounds to the printed one, or to its neighbour in the last printed "
+            "digit.",
+        ),
+        VerdictSign(
             "reproduced",
             "✓",
             "The measured mean lies within the band around the printed mean. The band is the "
@@ -49,7 +54,8 @@ VERDICT_SIGNS = {
         VerdictSign(
             "better",
             "▲",
-            "Outside the band, on the side that the measure calls better than printed.",
+            "Outside the band, on the side that the measure calls better than printed. That is no "
+            "praise: the printed number was not met.",
         ),
         VerdictSign(
             "worse",
@@ -61,7 +67,8 @@ VERDICT_SIGNS = {
         VerdictSign(
             "quoted",
             "“",
-            "The paper itself takes this number from other work; the note says from where.",
+            "The paper takes this number from other work, as it says or as its digits show; the "
+            "note says from where. What was measured here is shown, not judged.",
         ),
         VerdictSign("misprint", "≠", "The printed value is impossible; the note gives the proof."),
     )
@@ -201,36 +208,3 @@ class ReportContent:
             for unit in page.units:
                 found.setdefault(unit.key, unit)
         return found
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Number of cells with each verdict, and how far the measured ones are off."""
-
-    counts: dict[str, int]
-    deviations: list[float]
-    """Absolute relative deviations, sorted."""
-
-    @property
-    def total(self) -> int:
-        return sum(self.counts.values())
-
-    @property
-    def judged(self) -> int:
-        return sum(self.counts[name] for name in ("reproduced", "better", "worse"))
-
-    @property
-    def median_deviation(self) -> float | None:
-        return statistics.median(self.deviations) if self.deviations else None
-
-    def share(self, name: str) -> float:
-        return self.counts[name] / self.total if self.total else 0.0
-
-
-def tally(rows: list[VerdictRow]) -> Tally:
-    """Count the verdicts of rows."""
-    counts = dict.fromkeys(VERDICT_SIGNS, 0)
-    for row in rows:
-        counts[row.verdict] += 1
-    judged = [row for row in rows if row.verdict in ("reproduced", "better", "worse")]
-    return Tally(counts, sorted(abs(row.deviation) for row in judged if row.deviation is not None))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.claims import ClaimRow
-from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, Tally
+from ldlrepro.judge.tallies import Tally
+from ldlrepro.report.content import VERDICT_SIGNS, PaperPage
 from ldlrepro.report.html import render_table
 from ldlrepro.report.tables import Cell, Column, Grid, PrintedLine, mean_and_std, page_tables
 from ldlrepro.train.records import OK
@@ -46,6 +47,11 @@ FILE_COLUMNS = {
     "method_id": "method_id",
     "note": "note",
     "fold_seeds": "fold_seeds",
+    "train_mean": "train_mean",
+    "forest": "forest",
+    "discriminates": "discriminates",
+    "deviation_off": "deviation_off",
+    "chosen_by_print": "by_print",
 }
 """Column of the CSV files -> field of a verdict row."""
 

@@ -24,6 +24,7 @@ from ldlrepro.report.content import (
 from ldlrepro.report.ranks import rank_figure
 
 COLOURS = {
+    "exact": "#14493a",
     "reproduced": "#2a7f62",
     "better": "#2b6cb0",
     "worse": "#c05621",
@@ -32,7 +33,14 @@ COLOURS = {
 }
 LIST = "figures.json"
 """Titles and captions of the drawings in a folder, in their order."""
-MARKERS = {"reproduced": "o", "better": "^", "worse": "v", "quoted": "s", "misprint": "x"}
+MARKERS = {
+    "exact": "D",
+    "reproduced": "o",
+    "better": "^",
+    "worse": "v",
+    "quoted": "s",
+    "misprint": "x",
+}
 
 
 def drawings(page: PaperPage) -> dict[str, Figure]:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from ldl import metrics
 from ldlrepro.core.files import write_text
+from ldlrepro.judge.tallies import tally
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
     VERDICT_SIGNS,
@@ -23,7 +24,6 @@ from ldlrepro.report.content import (
     PaperPage,
     ReportContent,
     measure_title,
-    tally,
 )
 from ldlrepro.report.leaderboard import all_standings, board_data, collect
 from ldlrepro.report.tables import (

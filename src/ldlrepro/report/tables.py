@@ -8,16 +8,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ldlrepro.judge.tallies import Tally, tally
 from ldlrepro.report.content import (
     CONTROLS,
     SEES_LABELS,
     VERDICT_SIGNS,
     PaperPage,
-    Tally,
     UnitKey,
     VerdictSign,
     measure_title,
-    tally,
 )
 from ldlrepro.train.records import OK
 

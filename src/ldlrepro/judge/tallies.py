@@ -1,0 +1,86 @@
+"""Counts of verdicts: what holds, what of it could have failed, and what fits by choice."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ldlrepro import config
+from ldlrepro.judge.verdicts import JUDGED, MET, MISSED, VERDICTS, VerdictRow, tells_apart
+
+WITHIN = (0.01, 0.02, 0.05, 0.10)
+"""Relative deviations up to which cells are counted."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The number of cells with each verdict, and what the verdicts are worth."""
+
+    counts: dict[str, int]
+    from_mean: int
+    """Met cells in which the training mean gets a weaker verdict."""
+    discriminating: int
+    """Those of them in which, for a forest, an ordinary regression forest does so, too."""
+    untold: int
+    """Met cells of which this is not known: differences, or no record of one of the two."""
+    by_print: int
+    """Judged cells whose setting was chosen because it fits the print."""
+    met_by_print: int
+    with_std: int
+    """Judged cells with both deviations over all folds."""
+    deviation_off: int
+    """Those of them whose deviations differ by more than a factor of two."""
+    deviations: list[float]
+    """Absolute relative deviations of judged cells, sorted."""
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def judged(self) -> int:
+        return sum(self.counts[name] for name in JUDGED)
+
+    @property
+    def met(self) -> int:
+        return sum(self.counts[name] for name in MET)
+
+    @property
+    def missed(self) -> int:
+        return sum(self.counts[name] for name in MISSED)
+
+    @property
+    def median_deviation(self) -> float | None:
+        return statistics.median(self.deviations) if self.deviations else None
+
+    def within(self, share: float) -> int:
+        """Count the cells whose measured mean is within this share of the printed one."""
+        return sum(deviation <= share for deviation in self.deviations)
+
+
+def tally(rows: Iterable[VerdictRow]) -> Tally:
+    """Count the verdicts of rows."""
+    rows = list(rows)
+    counts = dict.fromkeys(VERDICTS, 0)
+    for row in rows:
+        counts[row.verdict] += 1
+    judged = [row for row in rows if row.verdict in JUDGED]
+    met = [row for row in judged if row.verdict in MET]
+    return Tally(
+        counts=counts,
+        from_mean=sum(tells_apart(row.verdict, [row.train_mean]) is True for row in met),
+        discriminating=sum(row.discriminates is True for row in met),
+        untold=sum(row.discriminates is None for row in met),
+        by_print=sum(bool(row.by_print) for row in judged),
+        met_by_print=sum(bool(row.by_print) for row in met),
+        with_std=sum(row.has_deviations for row in judged),
+        deviation_off=sum(row.deviation_off is not None for row in judged),
+        deviations=sorted(abs(row.deviation) for row in judged if row.deviation is not None),
+    )
+
+
+def of_own_method(rows: Iterable[VerdictRow], paper: str) -> list[VerdictRow]:
+    """Return the cells of a paper's own methods."""
+    own = config.load_paper(paper)["own"]
+    return [row for row in rows if row.paper == paper and row.method in own]
