@@ -148,17 +148,100 @@ def test_an_impossible_number_is_a_misprint_with_its_proof(printed):
     first, second = printed(*lines, local=by_key(unit), extra=MISPRINT % "")
     assert (first.verdict, first.reason) == ("misprint", "it is negative")
     assert first.measured == 0.5
-    assert second.verdict == "reproduced"
+    assert second.verdict == "exact"
 
 
 def test_a_misprinted_deviation_is_replaced_and_the_number_judged(printed):
     unit = scored({"kl": [0.5] * 4})
-    line = "kl,0.6,0.2,lower,,"
+    line = "kl,0.60,0.20,lower,,"
     (row,) = printed(line, local=by_key(unit))
     assert row.verdict == "reproduced"
     (row,) = printed(line, local=by_key(unit), extra=MISPRINT % ', std_reads: "0.02"')
-    assert (row.verdict, row.printed_std) == ("better", "0.2")
-    assert row.band == pytest.approx(0.05)  # half a unit of 0.6
+    assert (row.verdict, row.printed_std) == ("better", "0.20")
+    assert row.band == pytest.approx(0.02)
+
+
+# ---------------------------------------------------------------------- what a verdict is worth
+
+
+def test_beside_a_met_number_stands_the_verdict_of_the_training_mean(printed):
+    unit = scored({"kl": [0.5] * 4})
+    for mean, verdict, told in ((0.52, "reproduced", False), (0.9, "worse", True)):
+        floor = scored({"kl": [mean] * 4}, method="train_mean")
+        (row,) = printed("kl,0.510,0.05,lower,,", local=by_key(unit, floor))
+        assert (row.verdict, row.train_mean, row.discriminates) == ("reproduced", verdict, told)
+    (row,) = printed("kl,0.510,0.05,lower,,", local=by_key(unit))
+    assert (row.train_mean, row.discriminates) == ("", None)
+
+
+def test_the_training_mean_is_judged_by_its_own_deviation(printed):
+    unit = scored({"kl": [0.5] * 4})
+    floor = scored({"kl": [0.3, 0.5, 0.7, 0.9]}, method="train_mean")
+    (row,) = printed("kl,0.500,,lower,,", local=by_key(unit, floor))
+    assert (row.verdict, row.train_mean, row.discriminates) == ("exact", "reproduced", True)
+
+
+def test_a_forest_has_to_be_told_apart_from_an_ordinary_one_as_well(printed, tiny):
+    units = [scored({"kl": [0.5] * 4}), scored({"kl": [0.9] * 4}, method="train_mean")]
+    ordinary = scored({"kl": [0.505] * 4}, method="rf_reg")
+    line = "kl,0.510,0.05,lower,,"
+    (row,) = printed(line, local=by_key(*units, ordinary))
+    assert (row.forest, row.discriminates) == ("reproduced", True)  # neighbours are no forest
+    tiny.edit("config/methods/near.yaml", "class:", "forest: true\nclass:")
+    (row,) = printed(line, local=by_key(*units, ordinary))
+    assert (row.train_mean, row.forest, row.discriminates) == ("worse", "reproduced", False)
+    (row,) = printed(line, local=by_key(*units))
+    assert (row.forest, row.discriminates) == ("", None)
+
+
+def test_a_number_that_was_missed_discriminates_nothing(printed):
+    units = [scored({"kl": [0.9] * 4}), scored({"kl": [0.95] * 4}, method="train_mean")]
+    (row,) = printed("kl,0.500,,lower,,", local=by_key(*units))
+    assert (row.verdict, row.train_mean, row.discriminates) == ("worse", "worse", None)
+
+
+def test_a_deviation_of_other_folds_is_flagged_only_over_all_folds(printed):
+    values = [0.4, 0.5, 0.6, 0.7]  # a deviation of .129
+    (row,) = printed("kl,0.55,0.03,lower,,", local=by_key(scored({"kl": values})))
+    assert row.deviation_off == pytest.approx(np.std(values, ddof=1) / 0.03)
+    (row,) = printed("kl,0.55,0.10,lower,,", local=by_key(scored({"kl": values})))
+    assert row.deviation_off is None
+    (row,) = printed("kl,0.55,0.03,lower,,", local=by_key(scored({"kl": values[:3]})))
+    assert (row.n_folds, row.deviation_off) == (3, None)
+
+
+def test_what_was_chosen_by_the_print_stands_beside_the_number(printed, tiny):
+    unit = scored({"kl": [0.5] * 4})
+    (row,) = printed("kl,0.500,,lower,,", local=by_key(unit))
+    assert row.by_print == ""
+    tiny.edit(
+        "config/methods/near.yaml", "class:", "origins: {print: {n_neighbors: 4 fit}}\nclass:"
+    )
+    chosen = """
+chosen_by_print:
+  - {datasets: [toy], metrics: [kl], what: these data, evidence: others miss}
+  - {methods: [Mean], what: nothing, evidence: of this cell}
+"""
+    (row,) = printed("kl,0.500,,lower,,", local=by_key(unit), extra=chosen)
+    assert row.by_print == "n_neighbors (4 fit); these data (others miss)"
+
+
+COPIED = """
+copied:
+  - {tables: ["1"], methods: [Near], from: structrf, proof: all of them}
+"""
+
+
+def test_a_number_of_another_paper_is_quoted_if_mean_and_deviation_are_its_own(printed, tiny):
+    theirs = HEADER.replace("\n", "\ntiny,4,toy,,Near,kl,0.50,0.01,lower,,\n")
+    tiny.write("config/published/structrf.csv", theirs)
+    lines = ("kl,0.5000,0.0100,lower,,", "kl,0.5000,0.0101,lower,,", "clark,0.50,0.01,lower,,")
+    rows = printed(
+        *lines, local=by_key(scored({"kl": [0.9] * 4, "clark": [0.9] * 4})), extra=COPIED
+    )
+    assert [row.verdict for row in rows] == ["quoted", "worse", "worse"]
+    assert rows[0].reason == "equals structrf, Table 4, to the digit: all of them"
+    assert rows[0].measured == pytest.approx(0.9)
 
 
 # ---------------------------------------------------------------------- not run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldlrepro import config, models, plan
+from ldlrepro.judge.chosen import CHOSEN_BY, NO_PAPERS, chosen_by
 from ldlrepro.judge.explain import CODE, OPEN, OURS, PLUMBING, origin_of
 
 ANSWERING = sorted(
@@ -23,7 +24,7 @@ def test_every_parameter_of_a_method_with_printed_rows_has_an_origin(method: str
     spec = config.load_method(method)
     parameters = set(models.estimator_class(method)._parameter_names())
     said = [name for names in spec["origins"].values() for name in names]
-    assert set(said) <= parameters, "misspelt"
+    assert set(said) <= parameters | {"scaling"}, "misspelt"
     settled = {*said, *(choice["switch"] for choice in spec.get("choices", []))}
     assert parameters - PLUMBING <= settled, "write them in origins"
 
@@ -41,7 +42,7 @@ def test_what_a_variant_changes_is_not_left_to_the_origins_of_the_method(method:
 @pytest.mark.parametrize("method", ANSWERING)
 def test_origins_are_papers_code_or_ours_and_ours_excludes_the_others(method: str) -> None:
     origins = config.load_method(method)["origins"]
-    assert set(origins) <= {*config.paper_ids(), "code", "ours"}
+    assert set(origins) <= {*config.paper_ids(), *NO_PAPERS}
     ours = set(origins.pop("ours", []))
     assert not ours & {name for names in origins.values() for name in names}
 
@@ -67,6 +68,30 @@ def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
     method: str, parameter: str, paper: str, origin: str
 ) -> None:
     assert origin_of(parameter, config.load_method(method), paper) == origin
+
+
+@pytest.mark.parametrize(
+    ("method", "parameter", "paper", "why"),
+    [
+        ("sa_bfgs", "max_iter", "structrf", "stated"),
+        ("sa_bfgs", "max_iter", "mslp", "released code"),
+        ("sa_bfgs", "solver", "structrf", "ours"),
+        ("sa_bfgs@toolbox", "solver", "mslp", "print"),  # though it is the released code's
+        ("sa_bfgs@scaled", "l2", "mslp", "validation"),
+        ("structrf", "trees", "ldldf", "stated"),  # in another paper
+        ("structrf", "root_depth", "structrf", "ours"),
+        ("mslp", "u", "mslp", "validation"),  # among the paper's candidates
+        ("mslp", "normalisation", "mslp", "print"),
+        ("ldl_ldm", "ridge", "ldldf", "print"),  # validation rows choose among what was seen
+        ("ldl_ldm@as_released", "ridge", "ldldf", "released code"),
+        ("ldldf", "skip_hopeless", "ldldf", "ours"),
+    ],
+)
+def test_the_print_comes_before_every_other_reason(
+    method: str, parameter: str, paper: str, why: str
+) -> None:
+    assert why in CHOSEN_BY
+    assert chosen_by(parameter, config.load_method(method), paper) == why
 
 
 PAPERS_SAY = {

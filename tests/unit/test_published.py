@@ -248,3 +248,44 @@ def test_the_demos_printed_numbers_are_the_maintainers_records():
     for row in rows:
         assert row.measured is not None
         assert row.printed == f"{row.measured:.4f}", row.cell
+
+
+# ---------------------------------------------------------------------- copied columns
+
+
+def test_cells_that_equal_the_copied_paper_are_quoted_and_no_others():
+    """LDLDF prints 198 cells of three methods where StructRF prints them too."""
+    theirs = {
+        (row["dataset"], row["method"], row["metric"]): (row["mean"], row["std"])
+        for row in plan.published("structrf")
+        if row["table"].isdecimal() and 4 <= int(row["table"]) <= 18
+    }
+    alike, others = set(), set()
+    for row in plan.published("ldldf"):
+        place = (row["dataset"], row["method"], row["metric"])
+        if row["table"] == "6" and row["mean"] and place in theirs:
+            pairs = zip((row["mean"], row["std"]), theirs[place], strict=True)
+            same = all(float(ours) == float(other) for ours, other in pairs)
+            (alike if same else others).add(place)
+    assert (len(alike), len(others)) == (180, 18)
+    rows = verdict_rows("ldldf", {}, {})
+    quoted = {(r.dataset, r.method, r.metric) for r in rows if r.verdict == "quoted"}
+    assert quoted == alike
+
+
+def test_digits_that_the_copied_paper_does_not_print_belong_to_one_column():
+    """The 18 others have means that round to the same numbers."""
+    rows = {
+        (row["dataset"], row["method"], row["metric"]): row
+        for row in plan.published("structrf")
+        if row["table"].isdecimal() and 4 <= int(row["table"]) <= 18
+    }
+    copies = plan.copies("ldldf")
+    further = []
+    for number, row in enumerate(plan.published("ldldf")):
+        other = rows.get((row["dataset"], row["method"], row["metric"]))
+        if row["table"] == "6" and row["mean"] and other and number not in copies:
+            further.append(row)
+            room = 0.5 * 10.0 ** -len(other["mean"].partition(".")[2])
+            assert abs(float(row["mean"]) - float(other["mean"])) <= room + 1e-9
+    assert Counter(row["method"] for row in further) == {"SA-IIS": 17, "StructRF": 1}

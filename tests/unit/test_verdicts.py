@@ -13,8 +13,11 @@ from ldlrepro.judge.verdicts import (
     VerdictRow,
     band,
     deviation,
+    deviation_off,
     half_unit,
+    is_exact,
     judge,
+    tells_apart,
 )
 from ldlrepro.report.content import VERDICT_SIGNS
 
@@ -56,22 +59,55 @@ def test_the_band_is_the_largest_of_both_deviations_and_the_rounding(
 
 
 @pytest.mark.parametrize(
+    ("measured", "printed", "verdict"),
+    [
+        (0.0544, "0.0544", True),
+        (0.05449, "0.0544", True),  # rounds to the neighbour
+        (0.05451, "0.0544", True),
+        (0.05431, "0.0544", True),
+        (0.05456, "0.0544", False),  # rounds to .0546
+        (0.05424, "0.0544", False),
+        (0.3, "0.2", True),  # 0.3 - 0.2 is a bit less than 0.1 in binary
+        (1.1, "1.2", True),
+        (244.6, "244", True),
+        (246.4, "244", False),
+        (-0.0545, "-0.0544", True),
+        (0.0544, "-0.0544", False),
+        (math.inf, "0.0544", False),
+        (math.nan, "0.0544", False),
+    ],
+)
+def test_exact_is_the_printed_number_or_its_neighbour_in_the_last_digit(measured, printed, verdict):
+    assert is_exact(measured, printed) is verdict
+
+
+@given(
+    printed=st.decimals(-20, 20, places=4).map(str),
+    units=st.floats(-3, 3).filter(lambda units: abs(abs(units) - 1.5) > 0.01),
+)
+def test_exact_reaches_one_and_a_half_units_to_either_side(printed, units):
+    measured = float(printed) + units * 2 * half_unit(printed)
+    assert is_exact(measured, printed) == (abs(units) < 1.5)
+
+
+@pytest.mark.parametrize(
     ("measured", "printed", "width", "better", "verdict"),
     [
-        (0.060, "0.06", 0.01, "lower", "reproduced"),
-        (0.069, "0.06", 0.01, "lower", "reproduced"),
-        (0.071, "0.06", 0.01, "lower", "worse"),
-        (0.049, "0.06", 0.01, "lower", "better"),
-        (0.900, "0.85", 0.01, "higher", "better"),
-        (0.800, "0.85", 0.01, "higher", "worse"),
-        (0.845, "0.85", 0.01, "higher", "reproduced"),
-        (-0.02, "-0.05", 0.01, "lower", "worse"),
-        (-0.02, "-0.05", 0.01, "higher", "better"),
-        (0.1, "0.3", 0.01, "none", "worse"),
-        (0.5, "0.3", 0.01, "none", "worse"),
-        (0.3, "0.3", 0.01, "none", "reproduced"),
-        (0.0004, "0.000", 0.0005, "lower", "reproduced"),
-        (math.inf, "0.3", 0.01, "lower", "worse"),
+        (0.0600, "0.0600", 0.01, "lower", "exact"),
+        (0.0600, "0.0601", 0.00005, "lower", "exact"),  # though it lies outside the band
+        (0.0690, "0.0600", 0.01, "lower", "reproduced"),
+        (0.0710, "0.0600", 0.01, "lower", "worse"),
+        (0.0490, "0.0600", 0.01, "lower", "better"),
+        (0.900, "0.850", 0.01, "higher", "better"),
+        (0.800, "0.850", 0.01, "higher", "worse"),
+        (0.845, "0.850", 0.01, "higher", "reproduced"),
+        (-0.02, "-0.0500", 0.01, "lower", "worse"),
+        (-0.02, "-0.0500", 0.01, "higher", "better"),
+        (0.1, "0.300", 0.01, "none", "worse"),
+        (0.5, "0.300", 0.01, "none", "worse"),
+        (0.305, "0.300", 0.01, "none", "reproduced"),
+        (0.3, "0.300", 0.01, "none", "exact"),
+        (math.inf, "0.300", 0.01, "lower", "worse"),
     ],
 )
 def test_a_number_outside_the_band_is_judged_by_the_measures_direction(
@@ -83,18 +119,15 @@ def test_a_number_outside_the_band_is_judged_by_the_measures_direction(
 @pytest.mark.parametrize(
     ("measured", "printed", "width"),
     [
-        (0.05445, "0.0544", 0.00005),
-        (0.05435, "0.0544", 0.00005),
-        (0.3, "0.1", 0.2),  # 0.3 - 0.1 is a bit more than 0.2 in binary
-        (1.1, "1.0", 0.1),
-        (14.39715, "14.3971", 0.00005),
-        (244.5, "244", 0.5),
+        (0.3, "0.10", 0.2),  # 0.3 - 0.1 is a bit more than 0.2 in binary
+        (1.1, "1.000", 0.1),
+        (14.4971, "14.3971", 0.1),
+        (250.0, "244", 6.0),
     ],
 )
 def test_the_edge_of_the_band_belongs_to_it(measured, printed, width):
     assert judge(measured, printed, width, "lower") == "reproduced"
-    away = 1e-6 * width if measured > float(printed) else -1e-6 * width
-    assert judge(measured + away, printed, width, "lower") != "reproduced"
+    assert judge(measured + 1e-6 * width, printed, width, "lower") == "worse"
 
 
 @given(
@@ -105,8 +138,8 @@ def test_the_edge_of_the_band_belongs_to_it(measured, printed, width):
 def test_lower_and_higher_are_mirror_images(printed, gap, width):
     lower = judge(float(printed) + gap, printed, width, "lower")
     higher = judge(float(printed) + gap, printed, width, "higher")
-    mirror = {"reproduced": "reproduced", "better": "worse", "worse": "better"}
-    assert higher == mirror[lower]
+    mirror = {"better": "worse", "worse": "better"}
+    assert higher == mirror.get(lower, lower)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +156,55 @@ def test_lower_and_higher_are_mirror_images(printed, gap, width):
 def test_the_deviation_is_relative_signed_and_absent_for_zero(measured, printed, expected):
     found = deviation(measured, printed)
     assert found == (None if expected is None else pytest.approx(expected, rel=1e-9))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "yardsticks", "told"),
+    [
+        ("exact", ["worse"], True),
+        ("exact", ["reproduced"], True),  # the weaker verdict
+        ("exact", ["exact"], False),
+        ("reproduced", ["exact"], False),
+        ("reproduced", ["reproduced"], False),
+        ("reproduced", ["better"], True),
+        ("reproduced", ["worse", "worse"], True),
+        ("reproduced", ["worse", "reproduced"], False),
+        ("reproduced", ["worse", ""], None),
+        ("reproduced", ["reproduced", ""], False),  # whatever the other would say
+        ("reproduced", [""], None),
+        ("better", ["worse"], None),
+        ("worse", ["worse"], None),
+        ("not run", ["worse"], None),
+        ("quoted", ["exact"], None),
+    ],
+)
+def test_a_met_number_tells_apart_what_gets_a_weaker_verdict(verdict, yardsticks, told):
+    assert tells_apart(verdict, yardsticks) is told
+
+
+@pytest.mark.parametrize(
+    ("measured", "printed", "ratio"),
+    [
+        (0.0030, "0.0030", None),
+        (0.0059, "0.0030", None),
+        (0.0016, "0.0030", None),
+        (0.0061, "0.0030", None),  # .00305 prints as .0030, and twice that is .0061
+        (0.0062, "0.0030", 0.0062 / 0.0030),
+        (0.0014, "0.0030", 0.0014 / 0.0030),
+        (0.0028, "0.001", None),  # .0014 would print as .001
+        (0.0031, "0.001", 3.1),
+        (0.0003, "0.001", None),  # .0006 would
+        (0.0002, "0.001", 0.2),
+        (0.0009, "0.000", None),  # .00049 prints as nothing
+        (0.0020, "0.000", 4.0),  # times the largest that prints as nothing
+        (0.0, "0.003", 0.0),
+        (None, "0.003", None),
+        (0.003, "", None),
+    ],
+)
+def test_deviations_are_off_beyond_factor_two_and_what_rounding_explains(measured, printed, ratio):
+    found = deviation_off(measured, printed)
+    assert found == (None if ratio is None else pytest.approx(ratio, rel=1e-9))
 
 
 def test_a_cell_is_named_with_its_setting_only_where_there_is_one():

@@ -245,17 +245,20 @@ def _file(kind: str, name: str) -> Keys:
     check(tree, kind, path)
     if kind == "paper":
         _check_names_in(tree, shown(path))
-        tree = tree | _claims(name)
+        tree = tree | _beside(name, "claims")
+        misses = _beside(name, "misses")
+        _check_names_in(tree | misses, f"config/misses/{name}.yaml")
+        tree = {"misses": []} | tree | misses
     return with_defaults(tree, kind)
 
 
-def _claims(paper: str) -> Keys:
-    """Read the claims of a paper from their own file; not every paper has one."""
-    path = project_root() / "config" / "claims" / f"{paper}.yaml"
+def _beside(paper: str, kind: str) -> Keys:
+    """Read the claims or misses of a paper from their own file; not every paper has one."""
+    path = project_root() / "config" / kind / f"{paper}.yaml"
     if not path.is_file():
         return {}
     tree = read_yaml(path)
-    check(tree, "claims", path)
+    check(tree, kind, path)
     return tree
 
 
@@ -266,6 +269,14 @@ def _check_names_in(paper: Keys, where: str) -> None:
     _check_known(paper.get("use_dataset", {}).values(), known, f"{where}: use_dataset")
     for number, block in enumerate(paper.get("extra", [])):
         _check_known(block.get("datasets", []), known, f"{where}: extra.{number}.datasets")
+    _check_known(paper.get("own", []), paper["methods"], f"{where}: own")
+    for key in ("copied", "chosen_by_print", "misses"):
+        for number, entry in enumerate(paper.get(key, [])):
+            place = f"{where}: {key}.{number}"
+            _check_known(entry.get("methods", []), paper["methods"], f"{place}.methods")
+            _check_known(entry.get("tables", []), paper["tables"], f"{place}.tables")
+            _check_known(entry.get("datasets", []), known, f"{place}.datasets")
+            _check_known([entry["from"]] if "from" in entry else [], paper_ids(), f"{place}.from")
     experiments = paper.get("experiments", {})
     for name, experiment in experiments.items():
         named = experiment.get("datasets", [])

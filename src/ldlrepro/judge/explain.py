@@ -12,6 +12,7 @@ from typing import Any
 from ldlrepro import config
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.judge.answer import PaperAnswer
+from ldlrepro.judge.chosen import NO_PAPERS, VALIDATION, chosen_by
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow, deviation
 
@@ -77,8 +78,9 @@ def _unit_facts(row: VerdictRow, scored: UnitScores) -> dict[str, Any]:
 
 
 def parameters_of(paper: str, scored: UnitScores) -> list[dict[str, Any]]:
-    """Return every parameter, its value (or values over the folds) and where it comes from."""
+    """Return every parameter, its value (or values over the folds), why, and where it is from."""
     spec = config.load_method(scored.method)
+    looks = spec.get("origins", {}).get("print", {})
     found = []
     for name in sorted(set(scored.rows[0].params) - PLUMBING):
         counts = Counter(json.dumps(row.params.get(name), default=str) for row in scored.rows)
@@ -86,15 +88,17 @@ def parameters_of(paper: str, scored: UnitScores) -> list[dict[str, Any]]:
             value if len(counts) == 1 else f"{value} ({times} folds)"
             for value, times in counts.most_common()
         ]
-        origin = CHOSEN * (name in spec.get("grid", {})) + origin_of(name, spec, paper)
-        found.append({"parameter": name, "value": ", ".join(values), "from": origin})
+        why = chosen_by(name, spec, paper)
+        origin = CHOSEN * (why == VALIDATION) + origin_of(name, spec, paper)
+        known = {"parameter": name, "value": ", ".join(values), "chosen_by": why, "from": origin}
+        found.append(known | ({"looked at": looks[name]} if name in looks else {}))
     return found
 
 
 def origin_of(name: str, spec: Mapping[str, Any], paper: str) -> str:
     """Return where a value comes from: this paper, else the original code, else another paper."""
     sources = {key for key, names in spec.get("origins", {}).items() if name in names}
-    papers = sorted(sources - {"code", "ours"})
+    papers = sorted(sources - NO_PAPERS)
     if paper in papers:
         return f"the paper, {paper}"
     if "code" in sources:
