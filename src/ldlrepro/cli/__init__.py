@@ -127,6 +127,11 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     )
     verdicts.add_argument("paper", nargs="*", help="papers; default all five")
     verdicts.add_argument("--show", metavar="VERDICT", help="list the cells with this verdict")
+    verdicts.add_argument(
+        "--unexplained",
+        action="store_true",
+        help="list the cells that miss and have no reason in config/misses",
+    )
     verdicts.add_argument("--dataset", help="only this data set")
     verdicts.add_argument("--method", help="only this method, as the paper prints it")
 

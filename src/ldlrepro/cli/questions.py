@@ -79,6 +79,7 @@ def papers(args: argparse.Namespace) -> int:
 
 def verdicts(args: argparse.Namespace) -> int:
     from ldlrepro.judge.answer import current_answer
+    from ldlrepro.judge.misses import idle, unexplained
     from ldlrepro.judge.verdicts import VERDICTS
 
     wanted = args.paper or config.real_papers()
@@ -87,32 +88,47 @@ def verdicts(args: argparse.Namespace) -> int:
             f"no verdict '{args.show}'.{nearest(args.show, VERDICTS)} "
             f"They are: {', '.join(VERDICTS)}"
         )
-    rows = [row for paper in wanted for row in current_answer(paper, HERE).rows]
+    everything = {paper: current_answer(paper, HERE).rows for paper in wanted}
+    rows = [row for mine in everything.values() for row in mine]
     rows = _only(rows, "dataset", args.dataset)
     rows = _only(rows, "method", args.method)
+    if args.unexplained:
+        for paper, mine in everything.items():
+            for reason in idle(mine, paper):
+                print(f"config/misses/{paper}.yaml: no miss for: {reason}", file=sys.stderr)
+        rows = unexplained(rows)
     if args.show:
         rows = [row for row in rows if row.verdict == args.show]
+    if args.show or args.unexplained:
         shown = [_cell_line(row) for row in rows]
-        columns = ("cell", "printed", "measured", "deviation", "source", "reason")
+        columns = ("cell", "printed", "measured", "deviation", "source", "marks", "reason")
         return answer(args.json, [asdict(r) for r in rows] if args.json else shown, columns)
-    counted: list[dict[str, Any]] = []
-    for paper in wanted:
-        mine = [row for row in rows if row.paper == paper]
-        counts = Counter(row.verdict for row in mine)
-        sources = Counter(row.source for row in mine if row.source)
-        counted.append(
-            {
-                "paper": paper,
-                "cells": len(mine),
-                **{verdict: counts[verdict] for verdict in VERDICTS},
-                "local": sources["local"],
-                "reference": sources["reference"],
-            }
-        )
+    counted = [_counted(paper, [row for row in rows if row.paper == paper]) for paper in wanted]
     if len(counted) > 1:
-        total = {key: sum(c[key] for c in counted) for key in counted[0] if key != "paper"}
-        counted.append({"paper": "all", **total})
+        counted.append(_counted("all", rows))
     return answer(args.json, counted, tuple(counted[0]))
+
+
+def _counted(name: str, rows: list[Any]) -> dict[str, Any]:
+    """Return a line of counts; what stands after `reproduced` says what these two are worth."""
+    from ldlrepro.judge.tallies import tally
+    from ldlrepro.judge.verdicts import MET
+
+    found = tally(rows)
+    met = {verdict: found.counts[verdict] for verdict in MET}
+    sources = Counter(row.source for row in rows if row.source)
+    return {
+        "paper": name,
+        "cells": found.total,
+        **met,
+        "apart from mean": found.from_mean,
+        "discriminate": found.discriminating,
+        "by print": found.met_by_print,
+        **{verdict: count for verdict, count in found.counts.items() if verdict not in met},
+        "std off": found.deviation_off,
+        "local": sources["local"],
+        "reference": sources["reference"],
+    }
 
 
 def claims(args: argparse.Namespace) -> int:
@@ -186,6 +202,7 @@ def _cell_line(row: Any) -> dict[str, str]:
         "measured": "" if row.measured is None else f"{row.measured:.4f}",
         "deviation": "" if row.deviation is None else f"{row.deviation:+.1%}",
         "source": row.source,
+        "marks": ", ".join(row.marks),
         "reason": row.reason,
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 from ldl import metrics
 from ldlrepro import config, plan
 from ldlrepro.judge.chosen import by_print
+from ldlrepro.judge.misses import with_reasons
 from ldlrepro.judge.other_numbers import TIMES, YARDSTICK, Experiments, MeasuredBy
 from ldlrepro.judge.reference import same_bits
 from ldlrepro.judge.scores import (
@@ -46,7 +47,8 @@ def verdict_rows(
     """Return a verdict for every printed number of a paper, in printed order."""
     misprints = _misprints(paper)
     measured = MeasuredBy(paper, experiments or {})
-    return [_verdict(cell, local, reference, measured, misprints) for cell in plan.cells(paper)]
+    rows = [_verdict(cell, local, reference, measured, misprints) for cell in plan.cells(paper)]
+    return with_reasons(rows, paper)
 
 
 def _verdict(
@@ -125,19 +127,18 @@ def _yardsticks(
     is_score = row["metric"] in {**metrics.BETTER, **metrics.AGE_BETTER}
     if cell.unit is None or cell.base is not None or not is_score:
         return {}
-    found = {}
-    for name in (TRAIN_MEAN, FOREST):
+    is_forest = config.load_method(cell.unit.method)["forest"]
+    found = dict.fromkeys((TRAIN_MEAN, FOREST) if is_forest else (TRAIN_MEAN,), "")
+    for name in found:
         scored = best_source(replace(cell.unit, method=name), local, reference)
         values = scored.values(row["metric"]) if scored else []
         if scored and values:
             mean, own = _mean_and_std(scored, values)
             found[name] = judge(mean, row["mean"], band(row["mean"], std, own), row["better"])
-    is_forest = config.load_method(cell.unit.method)["forest"]
-    asked = (TRAIN_MEAN, FOREST) if is_forest else (TRAIN_MEAN,)
     return {
-        "train_mean": found.get(TRAIN_MEAN, ""),
+        "train_mean": found[TRAIN_MEAN],
         "forest": found.get(FOREST, ""),
-        "discriminates": tells_apart(verdict, [found.get(name, "") for name in asked]),
+        "discriminates": tells_apart(verdict, found.values()),
     }
 
 

@@ -58,9 +58,9 @@ class VerdictRow:
     train_mean: str = ""
     """The verdict that the training mean gets in this cell; '' where it cannot get one."""
     forest: str = ""
-    """The same of an ordinary regression forest."""
+    """The same of an ordinary regression forest, beside forests only."""
     discriminates: bool | None = None
-    """Whether a met number tells the method apart from these two, the second for forests only.
+    """Whether a met number tells the method apart from these.
 
     None where nothing was met, or where one of them has no number."""
     deviation_off: float | None = None
@@ -71,6 +71,21 @@ class VerdictRow:
     @property
     def outside_seeds(self) -> bool:
         return self.fold_seeds.startswith(OUTSIDE)
+
+    @property
+    def marks(self) -> list[str]:
+        """Return what a reader must know beside the verdict, in a word or two each."""
+        yardsticks = {"mean too": self.train_mean, "forest too": self.forest}
+        found = [
+            words
+            for words, yardstick in yardsticks.items()
+            if tells_apart(self.verdict, [yardstick]) is False
+        ]
+        if self.by_print:
+            found.append("by print")
+        if self.deviation_off is not None:
+            found.append(f"std ×{self.deviation_off:.2g}")
+        return found
 
     @property
     def has_deviations(self) -> bool:

@@ -209,10 +209,16 @@ class Rules:
         return [_from_here(path) for path in files if path.is_file()]
 
     def paper_printed(self, wildcards: Any) -> list[str]:
-        """Return the files of the printed numbers, of the paper and of its claims."""
+        """Return the files of the printed numbers, of the paper, its claims and its misses."""
         folder = config.project_root() / "config"
         paper = wildcards.paper
-        files = (f"published/{paper}.csv", f"papers/{paper}.yaml", f"claims/{paper}.yaml")
+        files = [
+            f"published/{paper}.csv",
+            *(f"{kind}/{paper}.yaml" for kind in ("papers", "claims", "misses")),
+        ]
+        files += [
+            f"published/{entry['from']}.csv" for entry in config.load_paper(paper).get("copied", [])
+        ]
         return [_from_here(folder / name) for name in files if (folder / name).is_file()]
 
     def paper_methods(self, wildcards: Any) -> str:
