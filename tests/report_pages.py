@@ -2,7 +2,7 @@
 
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.judge.verdicts import JUDGED, VerdictRow
 from ldlrepro.report.content import PaperPage, ReportContent
 from ldlrepro.train.records import FoldRow
 
@@ -34,7 +34,7 @@ def cell(verdict: str = "reproduced", metric: str = "kl", **changes) -> VerdictR
         "better": "lower",
         "verdict": verdict,
     }
-    if verdict in ("reproduced", "better", "worse"):
+    if verdict in JUDGED:
         values |= {
             "measured": 0.11123456789,
             "measured_std": 0.0141,

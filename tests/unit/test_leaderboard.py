@@ -10,10 +10,9 @@ from ldlrepro import config
 from ldlrepro.config import plugins
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report import leaderboard
-from ldlrepro.report.content import PaperPage, ReportContent
+from ldlrepro.report.content import CONTROLS, PaperPage, ReportContent
 from ldlrepro.report.html import render_report
 from ldlrepro.report.leaderboard import (
-    CONTROL,
     SEES_LABELS,
     board_data,
     collect,
@@ -67,14 +66,26 @@ def test_methods_are_ranked_in_the_order_of_their_scores_in_either_direction():
 
 
 def test_controls_and_what_sees_test_labels_are_shown_and_never_ranked():
-    unranked = ["uniform", "train_mean", "true_labels", "rf_reg", "ldldf_oracle", "sldlf_released"]
+    unranked = ["uniform", "train_mean", "true_labels", "ldldf_oracle", "sldlf_released"]
     board = collect([page(grid([*unranked, "sa_bfgs", "aa_knn"], NINE))])
     outcome = standings(board, "first", "cv")
     assert ranks(outcome) == {"sa_bfgs": 1, "aa_knn": 2}
     notes = {line.contestant.id: line.contestant.note for line in outcome.lines if not line.rank}
     assert set(notes) == set(unranked)
-    assert notes["rf_reg"] == CONTROL
+    assert notes["train_mean"] == CONTROLS["train_mean"][1]
     assert notes["ldldf_oracle"] == notes["sldlf_released"] == SEES_LABELS
+
+
+def test_an_ordinary_forest_is_ranked_as_a_method():
+    board = collect([page(grid(["rf_reg", "structrf"], NINE))])
+    assert ranks(standings(board, "first", "cv")) == {"rf_reg": 1, "structrf": 2}
+
+
+def test_settings_chosen_by_the_print_are_ranked_and_named():
+    board = collect([page(grid(["sa_bfgs", "sa_bfgs@toolbox"], NINE))])
+    assert [c.by_print for c in board.contestants.values()] == [False, True]
+    assert board.contestants["sa_bfgs@toolbox"].title == "SA-BFGS (toolbox optimiser), by print"
+    assert set(ranks(standings(board, "first", "cv"))) == {"sa_bfgs", "sa_bfgs@toolbox"}
 
 
 def test_every_method_that_sees_test_labels_is_kept_out():

@@ -5,9 +5,7 @@ import math
 
 import pytest
 
-from ldlrepro.report.content import (
-    tally,
-)
+from ldlrepro.judge.tallies import tally
 from ldlrepro.report.export import write_tables
 from ldlrepro.report.html import (
     grouped_reasons,
@@ -100,6 +98,31 @@ def test_the_tally_judges_measured_numbers_only():
     rows = [cell(deviation=-0.3), cell("worse", deviation=0.1), cell("quoted")]
     counts = tally(rows)
     assert (counts.total, counts.judged, counts.median_deviation) == (3, 2, pytest.approx(0.2))
+    assert [counts.within(share) for share in (0.09, 0.1, 0.3)] == [0, 1, 2]
+
+
+def test_the_tally_counts_apart_what_could_not_have_failed():
+    beside = {"train_mean": "worse", "forest": "reproduced", "discriminates": False}
+    rows = [
+        cell("exact", train_mean="reproduced", discriminates=True),
+        cell("exact", train_mean="exact", discriminates=False),
+        cell(**beside, by_print="k (fits)"),
+        cell(discriminates=None),
+        cell("better", train_mean="better", by_print="k (fits)", deviation_off=3.0),
+    ]
+    counts = tally(rows)
+    assert (counts.met, counts.missed) == (4, 1)
+    assert (counts.from_mean, counts.discriminating, counts.untold) == (2, 1, 1)
+    assert (counts.by_print, counts.met_by_print, counts.deviation_off) == (2, 1, 1)
+
+
+def test_marks_say_what_a_verdict_is_worth():
+    told = cell(train_mean="exact", forest="worse", by_print="k (fits)", deviation_off=3.04)
+    assert told.marks == ["mean too", "by print", "std ×3"]
+    assert told.notes == ["chosen because it fits the print: k (fits)"]
+    assert cell("better", train_mean="better").marks == []
+    (block,) = page_tables(page([told])).grids[0].blocks
+    assert block.printed[0].cells[0][0].notes == [1]
 
 
 def test_csv_files_hold_every_digit(tmp_path):

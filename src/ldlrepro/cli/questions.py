@@ -173,7 +173,7 @@ def leaderboard(args: argparse.Namespace) -> int:
                     "fit s": None if line.fit_s is None else round(line.fit_s, 3),
                     "peak MB": line.peak_mb,
                     "source": line.sources,
-                    "note": line.contestant.note,
+                    "note": line.contestant.note or "by print" * line.contestant.by_print,
                 }
             )
     columns = tuple(rows[0]) if rows else ("protocol", "method")

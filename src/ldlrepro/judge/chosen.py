@@ -44,6 +44,11 @@ def by_print(cell: plan.Cell) -> str:
     return "; ".join(looks)
 
 
+def is_by_print(method: str) -> bool:
+    """Tell whether a method's setting was chosen by the print, wherever it runs."""
+    return bool(config.load_method(method).get("origins", {}).get("print"))
+
+
 SELECTORS = {
     "tables": "table",
     "datasets": "dataset",

@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ldlrepro import config
 from ldlrepro.judge.verdicts import JUDGED, MET, MISSED, VERDICTS, VerdictRow, tells_apart
 
 WITHIN = (0.01, 0.02, 0.05, 0.10)
@@ -78,9 +77,3 @@ def tally(rows: Iterable[VerdictRow]) -> Tally:
         deviation_off=sum(row.deviation_off is not None for row in judged),
         deviations=sorted(abs(row.deviation) for row in judged if row.deviation is not None),
     )
-
-
-def of_own_method(rows: Iterable[VerdictRow], paper: str) -> list[VerdictRow]:
-    """Return the cells of a paper's own methods."""
-    own = config.load_paper(paper)["own"]
-    return [row for row in rows if row.paper == paper and row.method in own]

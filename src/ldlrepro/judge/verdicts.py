@@ -14,6 +14,7 @@ JUDGED = (*MET, *MISSED)
 INSIDE, OUTSIDE = "inside the band", "outside every band"
 """Words for a printed number beside the band that other fold seeds give."""
 VERDICTS = (*JUDGED, NOT_RUN, QUOTED, MISPRINT)
+BY_PRINT = "chosen because it fits the print"
 CLOSE = 2.0
 """Factor by which two deviations over the same folds may differ."""
 
@@ -71,6 +72,12 @@ class VerdictRow:
     @property
     def outside_seeds(self) -> bool:
         return self.fold_seeds.startswith(OUTSIDE)
+
+    @property
+    def notes(self) -> list[str]:
+        """Return the texts that belong to the cell."""
+        by_print = self.by_print and f"{BY_PRINT}: {self.by_print}"
+        return [text for text in dict.fromkeys((self.reason, self.note, by_print)) if text]
 
     @property
     def marks(self) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ldlrepro import __version__, config, plan
 from ldlrepro.judge.answer import PaperAnswer
+from ldlrepro.judge.chosen import is_by_print
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.report import notebooks
 from ldlrepro.report.content import Overhead, PaperPage, ReportContent
@@ -48,6 +49,8 @@ def paper_page(answer: PaperAnswer) -> PaperPage:
         method_titles={method: _title(method) for method in methods},
         own_methods={name: _title(name) for name in config.own_ids("method")},
         sees_labels={method for method in methods if _sees_labels(method)},
+        by_print={name for name in methods if config.method_exists(name) and is_by_print(name)},
+        own=tree["own"],
         synthetic=tree["synthetic"],
     )
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ldlrepro.judge.claims import ClaimRow
     from ldlrepro.judge.persons import PersonsApart
     from ldlrepro.judge.scores import UnitScores
+    from ldlrepro.judge.tallies import Tally
     from ldlrepro.judge.verdicts import VerdictRow
 
 UnitKey = tuple[str, str, str]
@@ -160,6 +161,10 @@ class PaperPage:
     """Id -> title of the user's own methods."""
     sees_labels: Set[str] = frozenset()
     """Methods that are given the test labels, to see what a leak is worth."""
+    by_print: Set[str] = frozenset()
+    """Methods whose setting was chosen because it fits the print."""
+    own: list[str] = field(default_factory=list)
+    """Printed names of the paper's own methods."""
     synthetic: bool = False
     """A made-up paper on drawn data: shown, but never counted among the papers."""
 
@@ -208,3 +213,30 @@ class ReportContent:
             for unit in page.units:
                 found.setdefault(unit.key, unit)
         return found
+
+
+def own_rows(page: PaperPage) -> list[VerdictRow]:
+    """Return the cells of a paper's own methods."""
+    return [row for row in page.rows if row.method in page.own]
+
+
+def in_words(counts: Tally) -> list[str]:
+    """Return sentences that say what the verdicts of some cells are worth."""
+    found = []
+    if counts.met:
+        found.append(
+            f"Of {counts.met} exact or reproduced numbers {counts.from_mean} are not met by the "
+            f"training mean, {counts.discriminating} by neither the mean nor, beside a forest, an "
+            "ordinary regression forest."
+        )
+    if counts.met_by_print:
+        found.append(
+            f"{counts.met_by_print} of them rest on a setting that was chosen because it fits the "
+            "print, or after a look at test rows."
+        )
+    if counts.deviation_off:
+        found.append(
+            f"In {counts.deviation_off} of {counts.with_std} cells with two deviations these "
+            "differ by more than a factor of two: the folds are others."
+        )
+    return found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.judge.tallies import Tally
-from ldlrepro.report.content import VERDICT_SIGNS, PaperPage
+from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, in_words
 from ldlrepro.report.html import render_table
 from ldlrepro.report.tables import Cell, Column, Grid, PrintedLine, mean_and_std, page_tables
 from ldlrepro.train.records import OK
@@ -150,20 +150,22 @@ def as_markdown(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
 
 def _counts_in_words(counts: Tally) -> str:
     parts = [f"{counts.counts[name]} {name}" for name in VERDICT_SIGNS if counts.counts[name]]
-    return f"{counts.total} printed numbers: {', '.join(parts)}."
+    text = f"{counts.total} printed numbers: {', '.join(parts)}."
+    return " ".join([text, *in_words(counts)])
 
 
 def _markdown_line(line: PrintedLine, column: Column, cell: Cell) -> str:
     method = f"{line.method} ({line.setting})" if line.setting else line.method
     notes = "".join(f" [{number}]" for number in cell.notes)
     folds = f" ({cell.row.n_folds} of {cell.row.expected_folds} folds)" * cell.incomplete
+    verdict = f"{cell.sign.sign} {cell.sign.name}{notes}"
     return _pipes(
         method,
         f"{column.title} {column.arrow}".strip(),
         plus_minus(cell.row.printed, cell.row.printed_std),
         plus_minus(cell.measured, cell.measured_std) + folds,
         cell.deviation,
-        f"{cell.sign.sign} {cell.sign.name}{notes}",
+        " ".join([verdict, *map("({})".format, cell.row.marks)]),
     )
 
 

@@ -16,14 +16,16 @@ from urllib.parse import quote
 
 from ldl import metrics
 from ldlrepro.core.files import write_text
-from ldlrepro.judge.tallies import tally
+from ldlrepro.judge.tallies import WITHIN, tally
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
     VERDICT_SIGNS,
     Figure,
     PaperPage,
     ReportContent,
+    in_words,
     measure_title,
+    own_rows,
 )
 from ldlrepro.report.leaderboard import all_standings, board_data, collect
 from ldlrepro.report.tables import (
@@ -68,6 +70,9 @@ def render_report(content: ReportContent, folder: Path) -> str:
             content=content,
             pages=[(page, page_tables(page), tally(page.rows)) for page in content.pages],
             total=tally([row for page in papers for row in page.rows]),
+            own=[(page, tally(own_rows(page))) for page in papers if page.own and page.rows],
+            within=WITHIN,
+            in_words=in_words,
             printing=sum(bool(page.rows) for page in papers),
             units=list(units.values()),
             reasons=grouped_reasons(content.pages),

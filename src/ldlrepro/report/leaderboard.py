@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldlrepro import config, plan
 from ldlrepro.judge import measures
+from ldlrepro.judge.chosen import is_by_print
 from ldlrepro.judge.significance import Ranking, ranking
 from ldlrepro.report.content import CONTROLS, SEES_LABELS, measure_title
 from ldlrepro.train.records import OK
@@ -41,6 +42,8 @@ class Contestant:
     note: str = ""
     own: bool = False
     """True for the user's own methods."""
+    by_print: bool = False
+    """True if its setting was chosen because it fits the print."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,9 @@ def _contestant(method: str, title: str) -> Contestant:
         return Contestant(method, title)
     spec = config.load_method(method)
     note = SEES_LABELS if spec["sees_test_labels"] else CONTROL if spec["control"] else ""
-    return Contestant(method, spec["title"], note, method in config.own_ids("method"))
+    by_print = is_by_print(method)
+    title = spec["title"] + ", by print" * by_print
+    return Contestant(method, title, note, method in config.own_ids("method"), by_print)
 
 
 # ---------------------------------------------------------------------- who is compared on what

@@ -189,7 +189,7 @@ def page_tables(page: PaperPage) -> PageTables:
 
 def numbered_notes(rows: Iterable[VerdictRow]) -> dict[str, int]:
     """Return every distinct reason and remark -> its number, in order of appearance."""
-    texts = dict.fromkeys(text for row in rows for text in (row.reason, row.note) if text)
+    texts = dict.fromkeys(text for row in rows for text in row.notes)
     return {text: number for number, text in enumerate(texts, start=1)}
 
 
@@ -241,7 +241,7 @@ def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[Uni
         measured_std=measured_std,
         deviation=percent(row.deviation),
         band="" if row.band is None else f"{row.band:.3g}",
-        notes=[notes[text] for text in dict.fromkeys((row.reason, row.note)) if text],
+        notes=[notes[text] for text in row.notes],
         key=key if key in units else None,
     )
 
@@ -288,6 +288,8 @@ def _measured_line(
         unit.method, (page.method_titles.get(unit.method, unit.method), plain)
     )
     done = sum(row.status == OK for row in unit.rows)
+    if unit.method in page.by_print:
+        remark += "; chosen by the print"
     if done < len(unit.rows):
         remark += f"; {done} of {len(unit.rows)} folds"
     if show_protocol:
