@@ -67,8 +67,10 @@ def covers(entry: Mapping[str, Any], row: Mapping[str, str]) -> bool:
 def all_looks() -> Iterator[tuple[str, str, str]]:
     """Yield every choice by the print: whose it is, what was chosen, what was looked at."""
     for name in config.method_ids():
+        seen: dict[str, list[str]] = {}
         for parameter, look in _own_looks(name).items():
-            yield name, parameter, look
+            seen.setdefault(look.strip(), []).append(parameter)
+        yield from ((name, ", ".join(parameters), look) for look, parameters in seen.items())
     for paper in config.paper_ids():
         for entry in config.load_paper(paper)["chosen_by_print"]:
             whose = [", ".join(entry[key]) for key in SELECTORS if key in entry]

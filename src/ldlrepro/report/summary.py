@@ -1,53 +1,87 @@
-"""The README's table and picture of verdicts, from ``reference/``.
+"""Tables and a picture of verdicts for the README, and the list of looks at test rows.
 
-``python -m ldlrepro.report.summary`` renews both.
+``python -m ldlrepro.report.summary`` renews them, from ``reference/`` and ``config/``.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from ldlrepro import config, experiments
+from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.judge.chosen import all_looks
 from ldlrepro.judge.reference import reference_units
-from ldlrepro.judge.verdicts import VERDICTS
+from ldlrepro.judge.tallies import WITHIN, Tally, tally
+from ldlrepro.judge.verdicts import MET, MISSED, VERDICTS, VerdictRow
 from ldlrepro.report.figures import COLOURS, as_svg
 
-README, PICTURE = "README.md", "docs/verdicts.svg"
+README, NUMBERS, PICTURE = "README.md", "docs/numbers.md", "docs/verdicts.svg"
 NOT_RUN = "#e2e8f0"
-TABLE = re.compile(r"\| paper \| cells \|.*?\n\n", re.DOTALL)
 
-Counts = dict[str, Counter[str]]
+Rows = dict[str, list[VerdictRow]]
+"""Paper -> its cells."""
 
 
-def counts() -> Counts:
-    """Count the verdicts of every paper, as a fresh clone shows them."""
+def all_rows() -> Rows:
+    """Return the verdicts of every paper, as a fresh clone shows them."""
     reference = reference_units(config.project_root() / "reference")
     nothing = Path("no results")
-    found = {}
-    for paper in config.paper_ids():
-        if not config.load_paper(paper)["synthetic"]:
-            rows = verdict_rows(paper, {}, reference, experiments.read_all(paper, nothing))
-            found[paper] = Counter(row.verdict for row in rows)
-    return found
+    return {
+        paper: verdict_rows(paper, {}, reference, experiments.read_all(paper, nothing))
+        for paper in config.real_papers()
+    }
 
 
-def table(found: Counts) -> str:
-    """Return the README's table in Markdown."""
-    total = sum(found.values(), Counter())
-    lines = [["paper", "cells", *VERDICTS], ["---"] * (2 + len(VERDICTS))]
-    for name, mine in [*found.items(), ("all", total)]:
-        lines.append([name, str(mine.total()), *(str(mine[verdict]) for verdict in VERDICTS)])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines).replace(" --- ", "---") + "\n"
+def verdict_table(rows: Rows) -> str:
+    """Return the counts of verdicts in Markdown, and what the met numbers are worth."""
+    worth: Iterable[object] = ("apart from mean", "discriminate", "by print")
+    lines: list[Iterable[object]] = [("paper", "cells", *MET, *worth, *VERDICTS[len(MET) :])]
+    everything = [row for mine in rows.values() for row in mine]
+    for name, mine in [*rows.items(), ("all", everything)]:
+        found = tally(mine)
+        exact, reproduced, *others = found.counts.values()
+        worth = (found.from_mean, found.discriminating, found.met_by_print)
+        lines.append((name, found.total, exact, reproduced, *worth, *others))
+    return _markdown(lines)
 
 
-def picture(found: Counts) -> str:
+def own_table(rows: Rows) -> str:
+    """Return the counts of each paper's own methods in Markdown."""
+    shares = [f"within {100 * share:.0f} %" for share in WITHIN]
+    worth = ("discriminate", "by print")
+    lines: list[Iterable[object]] = [("own method of", "cells", *MET, *worth, *MISSED, *shares)]
+    for paper, mine in rows.items():
+        own = config.load_paper(paper)["own"]
+        found = tally(row for row in mine if row.method in own)
+        lines.append((f"{paper}: {', '.join(own)}".replace("*", "\\*"), *_own_counts(found)))
+    return _markdown(lines)
+
+
+def _own_counts(found: Tally) -> Iterable[int]:
+    exact, reproduced, better, worse, *_ = found.counts.values()
+    yield from (found.total, exact, reproduced, found.discriminating, found.met_by_print)
+    yield from (better, worse, *map(found.within, WITHIN))
+
+
+def looks_table() -> str:
+    """Return every choice by the print in Markdown."""
+    return _markdown([("whose", "what", "what was looked at"), *all_looks()])
+
+
+def _markdown(lines: Iterable[Iterable[object]]) -> str:
+    head, *body = ([str(cell).replace("|", "\\|") for cell in line] for line in lines)
+    texts = [f"| {' | '.join(line)} |" for line in [head, *body]]
+    return "\n".join([texts[0], "|" + "---|" * len(head), *texts[1:]]) + "\n"
+
+
+def picture(rows: Rows) -> str:
     """Draw a bar for each paper, as long as its numbers are many."""
     from matplotlib.figure import Figure
 
+    found = {paper: tally(mine).counts for paper, mine in rows.items()}
     figure = Figure(figsize=(7.5, 2.6), layout="constrained")
     axis = figure.add_subplot()
     papers = list(found)[::-1]
@@ -64,16 +98,45 @@ def picture(found: Counts) -> str:
         start = [left + length for left, length in zip(start, lengths, strict=True)]
     axis.set_xlabel("printed numbers")
     axis.spines[["top", "right", "left"]].set_visible(False)
-    axis.legend(ncols=len(VERDICTS), loc="upper center", bbox_to_anchor=(0.5, 1.2), frameon=False)
+    axis.legend(
+        ncols=len(VERDICTS),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 1.2),
+        frameon=False,
+        fontsize=8,
+        columnspacing=1.2,
+    )
     return as_svg(figure, transparent=False)
 
 
-def main() -> None:
+def with_part(text: str, name: str, part: str) -> str:
+    """Return a page with a part between its marks renewed."""
+    start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    before, found, rest = text.partition(start)
+    _, closed, after = rest.partition(end)
+    if not (found and closed):
+        raise UserError(f"put back the marks {start.strip()} and {end}")
+    return f"{before}{start}{part}{end}{after}"
+
+
+def renewed() -> dict[str, str]:
+    """Return the text of every file that rests on the verdicts."""
     root = config.project_root()
-    found = counts()
-    text = (root / README).read_text(encoding="utf-8")
-    write_text(root / README, TABLE.sub(lambda _: table(found), text, count=1))
-    write_text(root / PICTURE, picture(found))
+    rows = all_rows()
+    readme = (root / README).read_text(encoding="utf-8")
+    readme = with_part(readme, "verdicts", verdict_table(rows))
+    readme = with_part(readme, "own methods", own_table(rows))
+    numbers = (root / NUMBERS).read_text(encoding="utf-8")
+    return {
+        README: readme,
+        NUMBERS: with_part(numbers, "looks", looks_table()),
+        PICTURE: picture(rows),
+    }
+
+
+def main() -> None:
+    for name, text in renewed().items():
+        write_text(config.project_root() / name, text)
 
 
 if __name__ == "__main__":
