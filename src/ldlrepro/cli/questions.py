@@ -123,6 +123,7 @@ def _counted(name: str, rows: list[Any]) -> dict[str, Any]:
         **met,
         "apart from mean": found.from_mean,
         "discriminate": found.discriminating,
+        "not known": found.untold,
         "by print": found.met_by_print,
         **{verdict: count for verdict, count in found.counts.items() if verdict not in met},
         "std off": found.deviation_off,
@@ -140,6 +141,13 @@ def claims(args: argparse.Namespace) -> int:
     if any(row["stand_in"] for row in rows):
         columns.insert(2, "stand_in")
     return answer(args.json, rows, columns)
+
+
+def protocols(args: argparse.Namespace) -> int:
+    from ldlrepro.experiments.protocols import findings
+
+    rows = findings(args.paper, HERE.results)
+    return answer(args.json, rows, tuple(rows[0]) if rows else ("method", "data set"))
 
 
 def leaderboard(args: argparse.Namespace) -> int:

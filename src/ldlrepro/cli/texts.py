@@ -22,6 +22,7 @@ EXAMPLES = {
     "claims": ["ldlrepro claims structrf"],
     "leaderboard": ["ldlrepro leaderboard structrf", "ldlrepro leaderboard mslp --measure cosine"],
     "experiment": ["ldlrepro experiment structrf split_search --inputs"],
+    "protocols": ["ldlrepro protocols structrf"],
     "status": ["ldlrepro status"],
     "explain": [
         "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
