@@ -466,3 +466,9 @@ def test_the_looks_are_those_of_the_yaml_files():
             for what, look in looks:
                 told = [line for line in listed.splitlines() if f" | {look.strip()} |" in line]
                 assert any(what in line for line in told), (path.name, what)
+
+
+@every_page
+def test_no_page_counts_met_and_better_numbers_as_one(page):
+    told = " ".join(page.read_text().split())
+    assert not re.findall(r"(?:reproduced|exact|met|holds?) or better|better or reproduced", told)

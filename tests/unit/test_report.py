@@ -328,3 +328,28 @@ def test_json_for_html_has_no_character_that_markup_could_use():
     text = json_for_html(value)
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == value
+
+
+def test_the_front_page_says_what_verdicts_are_worth_and_counts_own_methods_apart(tmp_path):
+    rows = [
+        cell("exact", train_mean="worse", discriminates=True, deviation=0.001),
+        cell(train_mean="reproduced", discriminates=False, by_print="k (fits)", deviation=0.04),
+        cell("better", method="kNN", deviation=-0.3, deviation_off=2.5),
+    ]
+    text, _ = written(content(page(rows, own=["RF"])), tmp_path)
+    front = text.partition('id="/demo"')[0]
+    assert (
+        "Of 2 exact or reproduced numbers 1 are not met by the training mean, 1 by neither" in front
+    )
+    assert "1 of them rest on a setting that was chosen because it fits the print" in front
+    assert "In 1 of 3 cells with two deviations these differ by more than a factor of two" in front
+    own = front.partition("The papers' own methods")[2].partition("</tbody>")[0]
+    counts = [int(count) for count in re.findall(r'<td class="n">(\d+)</td>', own)]
+    assert counts == [2, 1, 1, 1, 0, 1, 0, 0, 1, 1, 2, 2]
+
+
+def test_marks_stand_beside_the_verdict_and_their_reason_in_the_notes(tmp_path):
+    marked = cell(train_mean="exact", discriminates=False, by_print="k (fits)", deviation_off=3.0)
+    text, _ = written(content(page([marked])), tmp_path)
+    assert "<small>mean too, by print, std ×3</small>" in text
+    assert "chosen because it fits the print: k (fits)</li>" in text

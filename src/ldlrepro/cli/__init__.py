@@ -149,7 +149,7 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     leaderboard.add_argument("paper", nargs="*", help="papers; default all five")
     leaderboard.add_argument("--measure", default="kl", help="default: %(default)s")
 
-    text = "Say which folds and counts the printed digits of deterministic methods fit, and how surely."
+    text = "Say which folds and counts the printed digits of deterministic methods fit."
     protocols = _verb(verbs, "protocols", f"{here}.protocols", text, json=True)
     protocols.add_argument("paper", help=IDS["paper"])
 

@@ -227,7 +227,7 @@ def in_words(counts: Tally) -> list[str]:
         found.append(
             f"Of {counts.met} exact or reproduced numbers {counts.from_mean} are not met by the "
             f"training mean, {counts.discriminating} by neither the mean nor, beside a forest, an "
-            "ordinary regression forest."
+            f"ordinary regression forest; of {counts.untold} this is not known."
         )
     if counts.met_by_print:
         found.append(

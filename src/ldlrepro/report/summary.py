@@ -37,13 +37,13 @@ def all_rows() -> Rows:
 
 def verdict_table(rows: Rows) -> str:
     """Return the counts of verdicts in Markdown, and what the met numbers are worth."""
-    worth: Iterable[object] = ("apart from mean", "discriminate", "by print")
+    worth: Iterable[object] = ("apart from mean", "discriminate", "not known", "by print")
     lines: list[Iterable[object]] = [("paper", "cells", *MET, *worth, *VERDICTS[len(MET) :])]
     everything = [row for mine in rows.values() for row in mine]
     for name, mine in [*rows.items(), ("all", everything)]:
         found = tally(mine)
         exact, reproduced, *others = found.counts.values()
-        worth = (found.from_mean, found.discriminating, found.met_by_print)
+        worth = (found.from_mean, found.discriminating, found.untold, found.met_by_print)
         lines.append((name, found.total, exact, reproduced, *worth, *others))
     return _markdown(lines)
 
@@ -51,7 +51,7 @@ def verdict_table(rows: Rows) -> str:
 def own_table(rows: Rows) -> str:
     """Return the counts of each paper's own methods in Markdown."""
     shares = [f"within {100 * share:.0f} %" for share in WITHIN]
-    worth = ("discriminate", "by print")
+    worth = ("discriminate", "not known", "by print")
     lines: list[Iterable[object]] = [("own method of", "cells", *MET, *worth, *MISSED, *shares)]
     for paper, mine in rows.items():
         own = config.load_paper(paper)["own"]
@@ -62,7 +62,8 @@ def own_table(rows: Rows) -> str:
 
 def _own_counts(found: Tally) -> Iterable[int]:
     exact, reproduced, better, worse, *_ = found.counts.values()
-    yield from (found.total, exact, reproduced, found.discriminating, found.met_by_print)
+    yield from (found.total, exact, reproduced)
+    yield from (found.discriminating, found.untold, found.met_by_print)
     yield from (better, worse, *map(found.within, WITHIN))
 
 
