@@ -101,7 +101,7 @@ def _pairs_over_folds(test: Mapping[str, Any], evidence: Evidence) -> Count:
     for better, worse in test["pairs"]:
         for group in groups(test, evidence, [better, worse]):
             row = group[better]
-            if tested := _over_folds(row, group[worse], evidence):
+            if tested := _over_folds(row, group[worse], evidence, test.get("protocol")):
                 what = f"{row.dataset} {row.metric} {_what(test, better, worse)}".rstrip()
                 families.setdefault(row.metric, []).append((row.dataset, what, *tested))
     failing, datasets = [], set()
@@ -116,11 +116,11 @@ def _pairs_over_folds(test: Mapping[str, Any], evidence: Evidence) -> Count:
 
 
 def _over_folds(
-    better: VerdictRow, worse: VerdictRow, evidence: Evidence
+    better: VerdictRow, worse: VerdictRow, evidence: Evidence, protocol: str | None
 ) -> tuple[float, float] | None:
     """Return the mean gain of one over the other and its p, where both ran on the same folds."""
     one, other = (
-        evidence.units.get((row.protocol, row.unit_dataset, row.method_id))
+        evidence.units.get((protocol or row.protocol, row.unit_dataset, row.method_id))
         for row in (better, worse)
     )
     if one is None or other is None or one.protocol != other.protocol:
