@@ -224,14 +224,15 @@ def in_words(counts: Tally) -> list[str]:
     """Return sentences that say what the verdicts of some cells are worth."""
     found = []
     if counts.met:
+        unknown = f"; of {counts.untold} this is not known" if counts.untold else ""
         found.append(
-            f"Of {counts.met} exact or reproduced numbers {counts.from_mean} are not met by the "
-            f"training mean, {counts.discriminating} by neither the mean nor, beside a forest, an "
-            f"ordinary regression forest; of {counts.untold} this is not known."
+            f"The training mean gets a weaker verdict in {counts.from_mean} of {counts.met} exact "
+            f"or reproduced cells; {counts.discriminating} of them discriminate, for beside a "
+            f"forest an ordinary regression forest gets a weaker one, too{unknown}."
         )
     if counts.met_by_print:
         found.append(
-            f"{counts.met_by_print} of them rest on a setting that was chosen because it fits the "
+            f"{counts.met_by_print} rest on a setting that was chosen because it fits the "
             "print, or after a look at test rows."
         )
     if counts.deviation_off:
