@@ -280,7 +280,7 @@ def test_claims_speak_of_numbers_that_the_recorded_experiments_name():
         for claim in tree["claims"]
         for check in claim["test"].get("checks", [])
     ]
-    assert {name for name, _ in asked} == set(recorded)
+    assert {name for name, _ in asked} <= set(recorded)
     missing = [
         (name, fact)
         for name, fact in asked

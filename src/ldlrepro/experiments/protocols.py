@@ -35,7 +35,7 @@ from ldlrepro.data import Dataset
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.folds.making import bundled
 from ldlrepro.folds.splits import Fold, make_folds
-from ldlrepro.train.scaling import Scaler
+from ldlrepro.train import selection
 
 MEASURES = tuple(metrics.BETTER)
 FEWEST_PRINTED = 4
@@ -151,26 +151,37 @@ class Finding:
     """Number of the runner-up's seeds that come as near to the print as the best does."""
     other_setting: Tried | None
     verdict: str
+    stated: Tried | None = None
+    """The candidate that the paper names."""
 
     @property
     def chance(self) -> float:
         return (self.as_near + 1) / (len(self.runner_up.distances) + 1)
 
 
-def conclude(tried: Sequence[Tried]) -> Finding:
-    """Name the nearest candidate, the nearest of other folds, and what that is worth."""
+def conclude(tried: Sequence[Tried], stated: str = "") -> Finding:
+    """Name the nearest candidate, the nearest of other folds, and what that is worth.
+
+    ``stated`` is the candidate that the paper names, where it names one.
+    """
     ranked = sorted(tried, key=lambda one: one.typical)
     best = ranked[0]
-    others = [one for one in ranked if _kind(one.candidate) != _kind(best.candidate)]
-    # Only folds that are drawn tell what chance does; those that are not are met, or refuted.
-    runner_up = next((one for one in others if _is_drawn(one.candidate)), others[0])
+    most = max(len(one.distances) for one in ranked)
+    # Only folds that are drawn tell what chance does, and only with all seeds; folds that are not
+    # are met, or refuted.
+    runner_up = next(
+        one
+        for one in ranked
+        if _kind(one.candidate) != _kind(best.candidate) and len(one.distances) == most
+    )
     as_near = sum(found <= best.typical for found in runner_up.distances)
     chance = (as_near + 1) / (len(runner_up.distances) + 1)
     verdict = "told" if chance <= TOLD else "likely" if chance <= LIKELY else CANNOT
     if best.typical > FITS:
         verdict = "none fits"
     settings = (one for one in ranked if one.candidate == best.candidate and one is not best)
-    return Finding(best, runner_up, as_near, next(settings, None), verdict)
+    by_paper = next((one for one in ranked if one.candidate == stated), None)
+    return Finding(best, runner_up, as_near, next(settings, None), verdict, by_paper)
 
 
 def _kind(candidate: str) -> str:
@@ -181,7 +192,9 @@ def _kind(candidate: str) -> str:
 # ---------------------------------------------------------------------- running
 
 
-def measure(inputs: Inputs, seed: int, methods: Mapping[str, Mapping[str, Any]]) -> Outcome:
+def measure(
+    inputs: Inputs, seed: int, methods: Mapping[str, Mapping[str, Any]], stated: str = ""
+) -> Outcome:
     """Compare every method's printed rows with the candidates on every data set that is here."""
     paper = str(plan.protocols()[inputs.protocol][0])
     kept = _Kept(inputs.results / "experiments" / paper / "protocols.jsonl")
@@ -195,7 +208,8 @@ def measure(inputs: Inputs, seed: int, methods: Mapping[str, Mapping[str, Any]])
             data = inputs.load(_run_on(paper, dataset))
             runs = _Runs(data, seed, kept)
             seeds = asked.get("seeds_of", {}).get(dataset, asked["seeds"])
-            found = conclude(try_all(runs.scores, candidates_for(data), asked, seeds, printed))
+            tried = try_all(runs.scores, candidates_for(data), asked, seeds, printed)
+            found = conclude(tried, stated)
             rows.append(_line(printed_method, dataset, printed, found))
             told.setdefault(printed_method, Counter())[_summary(found)] += 1
             inputs.say(f"{printed_method} on {dataset}: {_summary(found)}")
@@ -236,6 +250,7 @@ COLUMNS = [
     "its distance",
     "its seeds as near",
     "next setting",
+    "seeds of the stated folds as near",
     "verdict",
 ]
 
@@ -258,10 +273,17 @@ def _line(method: str, dataset: str, printed: Printed, found: Finding) -> list[A
         round(statistics.median(ratios), 2) if ratios else "not printed",
         f"{found.runner_up.candidate}, {found.runner_up.setting}",
         round(found.runner_up.typical, 2),
-        f"{found.as_near} of {len(found.runner_up.distances)}",
+        _as_near(found.runner_up, found.best),
         f"{other.setting}: {other.typical:.2f}" if other else "",
+        _as_near(found.stated, found.best) if found.stated else "",
         found.verdict,
     ]
+
+
+def _as_near(other: Tried, best: Tried) -> str:
+    if other is best:
+        return "nearest"
+    return f"{sum(one <= best.typical for one in other.distances)} of {len(other.distances)}"
 
 
 def _summary(found: Finding) -> str:
@@ -364,10 +386,9 @@ class _Runs:
             P = self._mean_of_neighbours(models.load(setting).get_params()["n_neighbors"], fold)
         else:
             state = seed_for(self.seed, "protocols", self.data.id, setting, fold.repeat, fold.fold)
-            scaler = Scaler(spec["scaling"]).fit(X[fold.train])
-            model = models.load(setting, random_state=state)
-            model.fit(scaler.transform(X[fold.train]), D[fold.train])
-            P = model.predict(scaler.transform(X[fold.test]))
+            P = selection.run_fold(
+                setting, spec, X, D, fold, select_by="kl", seed=state
+            ).predictions
         scores = metrics.evaluate(D[fold.test], P)
         return [scores[name] for name in MEASURES]
 

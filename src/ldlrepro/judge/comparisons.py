@@ -147,11 +147,19 @@ def measured_losses(
 
     With a ``protocol``, the losses are those of the same methods under this one.
     """
-    rows = list(rows)
-    names = {(protocol or row.protocol, row.method_id): name(row) for row in rows if row.method_id}
+    rows = [row for row in rows if row.method_id]
+    of_row = {
+        (protocol or row.protocol, row.unit_dataset, row.method_id): name(row) for row in rows
+    }
+    printed_on = {(name(row), row.unit_dataset) for row in rows}
+    # Where nothing is printed, any setting that runs for the method somewhere stands for it.
+    anywhere = {(protocol, method): named for (protocol, _, method), named in of_row.items()}
     found: Losses = {}
     for unit in units:
-        own = names.get((unit.protocol, unit.method))
+        own = of_row.get(unit.key)
+        if own is None:
+            own = anywhere.get((unit.protocol, unit.method))
+            own = None if (own, unit.dataset) in printed_on else own
         if own and (mean := unit.mean(rows[0].metric)) is not None:
             sign = -1 if rows[0].better == "higher" else 1
             found.setdefault(unit.dataset, {})[own] = sign * mean
