@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldlrepro.judge.verdicts import (
+    EXACT,
     VERDICTS,
+    WORSE,
     VerdictRow,
     band,
     deviation,
@@ -216,3 +218,9 @@ def test_a_cell_is_named_with_its_setting_only_where_there_is_one():
 
 def test_the_report_knows_every_verdict():
     assert tuple(VERDICT_SIGNS) == VERDICTS
+
+
+def test_bare_zero_is_a_difference_of_four_decimals():
+    assert half_unit("0") == half_unit("0.0000") == 0.00005
+    assert judge(0.0001, "0", half_unit("0"), "none") == EXACT
+    assert judge(0.0031, "0", half_unit("0"), "none") == WORSE

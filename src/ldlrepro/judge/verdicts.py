@@ -109,10 +109,17 @@ class VerdictRow:
         return "/".join(parts)
 
 
+def places(printed: str) -> int:
+    """Count the decimals of a printed number: '0.0544' -> 4.
+
+    A bare 0 is a difference that rounds to it, in a table whose other numbers have four decimals.
+    """
+    return 4 if printed == "0" else len(printed.partition(".")[2])
+
+
 def half_unit(printed: str) -> float:
     """Return half a unit of the last printed digit: '0.0544' -> 0.00005."""
-    decimals = len(printed.partition(".")[2])
-    return 0.5 * 10.0**-decimals
+    return 0.5 * 10.0 ** -places(printed)
 
 
 def band(printed: str, printed_std: str, measured_std: float | None) -> float:
@@ -124,9 +131,9 @@ def is_exact(measured: float, printed: str) -> bool:
     """Tell whether a number rounds to the printed one, or to a neighbour in its last digit."""
     if not math.isfinite(measured):
         return False
-    decimals, unit = len(printed.partition(".")[2]), 2 * half_unit(printed)
     # Rounding in the last bit must not decide here either.
-    return abs(round(measured, decimals) - float(printed)) <= unit * (1 + 1e-6)
+    room = 2 * half_unit(printed) * (1 + 1e-6)
+    return abs(round(measured, places(printed)) - float(printed)) <= room
 
 
 def judge(measured: float, printed: str, width: float, better: str) -> str:
