@@ -14,7 +14,7 @@ from ldl import metrics
 from ldlrepro import config, models, plan
 from ldlrepro.audit.seals import check_seals
 from ldlrepro.core.workspace import Workspace
-from ldlrepro.judge.reference import reference_units, same_bits, write_reference
+from ldlrepro.judge.reference import drop_unplanned, reference_units, same_bits, write_reference
 from ldlrepro.judge.scores import REFERENCE, UnitScores, local_units
 from ldlrepro.train.records import FAILED
 from ldlrepro.train.unit import run_unit
@@ -84,6 +84,19 @@ def test_writing_twice_changes_no_byte(measured, tmp_path):
     before = [path.read_bytes() for path in paths]
     write_reference(tmp_path, [measured], COMMAND)
     assert [path.read_bytes() for path in paths] == before
+
+
+def test_units_that_no_paper_asks_for_are_dropped_and_others_keep_their_bytes(measured, tmp_path):
+    write_reference(tmp_path, [measured], COMMAND)
+    table = tmp_path / "tiny/near.csv"
+    alone = table.read_bytes(), table.with_suffix(".json").read_bytes()
+    write_reference(tmp_path, [elsewhere(measured, "other")], COMMAND)
+    assert drop_unplanned(tmp_path, {KEY}) == ["tiny/other/near@grid"]
+    assert (table.read_bytes(), table.with_suffix(".json").read_bytes()) == alone
+    assert drop_unplanned(tmp_path, {KEY}) == []
+    assert drop_unplanned(tmp_path, set()) == ["tiny/toy/near@grid"]
+    assert not table.exists()
+    assert not table.with_suffix(".json").exists()
 
 
 def test_other_data_sets_stay_when_one_is_renewed(measured, tmp_path):

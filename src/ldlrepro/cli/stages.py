@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -267,7 +268,7 @@ def record(args: argparse.Namespace) -> int:
     """Renew reference/ and its checksums; without a paper, the checksums alone."""
     from ldlrepro import experiments
     from ldlrepro.audit.seals import REFERENCE_SUMS, refuse_changed_reference, seal_reference
-    from ldlrepro.judge.reference import write_reference
+    from ldlrepro.judge.reference import drop_unplanned, write_reference
     from ldlrepro.judge.scores import local_units
 
     root = config.project_root()
@@ -282,6 +283,9 @@ def record(args: argparse.Namespace) -> int:
             if measured and measured.pop("source") == experiments.LOCAL:
                 written.append(experiments.write(measured, root / "reference"))
         say(f"{paper}: {len(written)} reference files")
+    asked_for = {astuple(unit) for paper in config.paper_ids() for unit in plan.paper_units(paper)}
+    if dropped := drop_unplanned(root / "reference", asked_for):
+        say("no paper asks for these any more, dropped: " + ", ".join(dropped))
     seal_reference(root)
     say(f"checksums: {root / REFERENCE_SUMS}")
     return 0

@@ -69,17 +69,47 @@ def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> 
             }
         kept.sort(key=lambda r: (r["method"], r["dataset"], int(r["repeat"]), int(r["fold"])))
         table.parent.mkdir(parents=True, exist_ok=True)
-        with open(table, "w", encoding="utf-8", newline="") as handle:
-            # Errors in years only where a unit of the table has them.
-            in_years = [name for name in metrics.AGE_BETTER if any(row.get(name) for row in kept)]
-            columns = (*KEY_COLUMNS, *metrics.BETTER, *in_years, *COST_COLUMNS)
-            writer = csv.DictWriter(handle, columns, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(kept)
-        text = json.dumps(provenance, indent=1, sort_keys=True) + "\n"
-        table.with_suffix(".json").write_text(text, encoding="utf-8")
+        _write_table(table, kept, provenance)
         written += [table, table.with_suffix(".json")]
     return written
+
+
+def _write_table(
+    table: Path, rows: list[dict[str, str]], provenance: dict[str, dict[str, Any]]
+) -> None:
+    """Write the rows of a table, and beside it what they were made with."""
+    with open(table, "w", encoding="utf-8", newline="") as handle:
+        # Errors in years only where a unit of the table has them.
+        in_years = [name for name in metrics.AGE_BETTER if any(row.get(name) for row in rows)]
+        columns = (*KEY_COLUMNS, *metrics.BETTER, *in_years, *COST_COLUMNS)
+        writer = csv.DictWriter(handle, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: row.get(name, "") for name in columns} for row in rows)
+    text = json.dumps(provenance, indent=1, sort_keys=True) + "\n"
+    table.with_suffix(".json").write_text(text, encoding="utf-8")
+
+
+def drop_unplanned(folder: Path, planned: set[tuple[str, str, str]]) -> list[str]:
+    """Drop the records of units that no paper asks for any more; return their names."""
+    dropped = []
+    for table in sorted(folder.glob("*/*.csv")):
+        protocol = table.parent.name
+        rows, provenance = _read_table(table)
+        kept = [row for row in rows if (protocol, row["dataset"], row["method"]) in planned]
+        gone = {(row["dataset"], row["method"]) for row in rows} - {
+            (row["dataset"], row["method"]) for row in kept
+        }
+        if not gone:
+            continue
+        dropped += [f"{protocol}/{dataset}/{method}" for dataset, method in sorted(gone)]
+        for dataset, method in gone:
+            del provenance[method][dataset]
+        if kept:
+            _write_table(table, kept, {name: own for name, own in provenance.items() if own})
+        else:
+            table.unlink()
+            table.with_suffix(".json").unlink()
+    return dropped
 
 
 def reference_units(folder: Path) -> Units:
