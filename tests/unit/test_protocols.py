@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+from ldl import AAKNN
+from ldlrepro import config, plan
+from ldlrepro.core.errors import UserError
 from ldlrepro.data import Dataset
-from ldlrepro.experiments import protocols
-from ldlrepro.experiments.protocols import (
-    CANDIDATES,
+from ldlrepro.experiments import Inputs, protocols
+from ldlrepro.experiments._digits import CANNOT, NONE_FITS, Printed, as_printed
+from ldlrepro.experiments._protocol_runs import (
+    FOLDS,
+    IN_ORDER,
     MEASURES,
-    Printed,
-    Scores,
-    as_printed,
-    conclude,
-    distance,
-    try_all,
+    PERSONS,
+    SHUFFLED,
+    Kept,
+    Runs,
+    folds_for,
+    make,
+    repeats_folds,
 )
 
-IN_ORDER, SHUFFLED, SPLITS = "10 folds, file order", protocols.SHUFFLED, "10 splits, 80 %"
+SPLITS = "10 splits, 80 %"
 SEEDS = 20
 COUNTS = ("aa_knn", "aa_knn@n_neighbors=8")
-ASKED = {"settings": COUNTS}
+ASKED = {"settings": COUNTS, "seeds": SEEDS}
+UNSEEN = 1000
+"""Number of a seed that the search does not try."""
 
 
 def rows_in(order: str, n: int = 300) -> Dataset:
-    """Draw a data set whose rows drift, so that neighbours in the file are alike; or mix them."""
+    """Draw rows that drift, so that neighbours in the file are alike; or mix them.
+
+    Rows that are ``uneven`` are not alike, but some stretches are noisier than others.
+    """
     rng = np.random.default_rng(5)
+    if order == "uneven":
+        X = rng.normal(size=(n, 3))
+        noise = np.repeat(rng.permutation(np.linspace(0.05, 1.5, n // 30)), 30)
+        strength = np.exp(X + noise[:, None] * rng.normal(size=(n, 3)))
+        return _dataset(order, X, strength / strength.sum(axis=1, keepdims=True))
     drift = np.repeat(rng.normal(size=(n // 15, 3)), 15, axis=0)
     X = drift + rng.normal(scale=0.7, size=(n, 3))
     strength = np.exp(drift + rng.normal(scale=0.4, size=(n, 3)))
@@ -34,144 +52,248 @@ def rows_in(order: str, n: int = 300) -> Dataset:
     if order == "mixed":
         mixed = rng.permutation(n)
         X, D = X[mixed], D[mixed]
-    return Dataset(
-        id="drawn",
-        X=X,
-        D=D,
-        labels=["a", "b", "c"],
-        fingerprint={"data_sha256": order},
-    )
+    return _dataset(order, X, D)
 
 
-class Runs:
-    """Scores on drawn rows, as the experiment computes them."""
+def _dataset(order: str, X: np.ndarray, D: np.ndarray) -> Dataset:
+    fingerprint = {"data_sha256": order}
+    return Dataset(id="drawn", X=X, D=D, labels=["a", "b", "c"], fingerprint=fingerprint)
 
-    def __init__(self, order: str, tmp_path) -> None:
-        kept = protocols._Kept(tmp_path / "kept.jsonl")
+
+class Drawn:
+    """Scores on drawn rows, and prints of them."""
+
+    def __init__(self, order: str, folder) -> None:
         self.data = rows_in(order)
-        self.scores = protocols._Runs(self.data, 2026, kept).scores
+        self.scores = Runs(self.data, 2026, Kept(folder / f"{order}.jsonl")).scores
 
-    def print_of(self, setting: str, candidate: str, seed: int) -> Printed:
-        """Print the scores of a candidate as a paper would: four decimals."""
-        scores = self.scores(setting, candidate, seed)
-        texts = [
-            (f"{mean:.4f}", f"{deviation:.4f}")
-            for mean, deviation in zip(scores.means, scores.deviations, strict=True)
-        ]
-        return as_printed(texts)
+    def print_of(self, setting: str, folds: str, seed: int) -> Printed:
+        """Print the scores as a paper would: six measures, four decimals."""
+        texts = [f"{number:.4f}" for number in self.scores(setting, folds, seed)]
+        for place in range(len(MEASURES)):
+            if place >= 6:
+                texts[place] = texts[len(MEASURES) + place] = ""
+        return as_printed(texts[: len(MEASURES)], texts[len(MEASURES) :])
 
-    def conclude(self, printed: Printed):
-        candidates = protocols.candidates_for(self.data)
-        return conclude(try_all(self.scores, candidates, ASKED, SEEDS, printed))
+    def conclude(self, printed: Printed, **more):
+        asked = {**ASKED, **more}
+        return protocols.Ways(self.scores, folds_for(self.data), asked, printed).conclude()
+
+
+@pytest.fixture(scope="module")
+def drifting(tmp_path_factory):
+    return Drawn("drifting", tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    return Drawn("mixed", tmp_path_factory.mktemp("runs"))
 
 
 @pytest.mark.parametrize("setting", COUNTS)
-def test_folds_in_the_order_of_the_file_are_told_with_their_count(setting, tmp_path):
-    runs = Runs("drifting", tmp_path)
-    found = runs.conclude(runs.print_of(setting, IN_ORDER, 0))
-    assert (found.best.candidate, found.best.setting) == (IN_ORDER, setting)
-    assert (found.verdict, found.as_near) == ("told", 0)
-    assert found.best.typical < 0.01
+def test_folds_in_the_order_of_the_file_are_told_with_their_count(setting, drifting):
+    found = drifting.conclude(drifting.print_of(setting, IN_ORDER, 0))
+    assert (found.best.folds, found.best.setting) == (IN_ORDER, setting)
+    assert (found.verdict, found.setting_verdict) == ("told", "told")
+    assert found.runner_up.as_strong == 0
+    assert found.inside == 12
 
 
 @pytest.mark.parametrize("setting", COUNTS)
-def test_shuffled_folds_of_a_seed_that_is_not_tried_are_told_from_splits(setting, tmp_path):
-    runs = Runs("drifting", tmp_path)
-    found = runs.conclude(runs.print_of(setting, SHUFFLED, 1000))
-    assert protocols._kind(found.best.candidate) == SHUFFLED
-    assert found.best.setting == setting
-    splits = [
-        one for one in all_tried(runs, runs.print_of(setting, SHUFFLED, 1000)) if SPLITS in one
-    ]
-    assert splits[0][1] > found.best.typical
+def test_shuffled_folds_and_their_count_are_told_from_the_order_and_from_splits(setting, drifting):
+    printed = drifting.print_of(setting, SHUFFLED, UNSEEN)
+    found = drifting.conclude(printed)
+    assert (found.best.kind, found.best.setting) == (SHUFFLED, setting)
+    assert found.setting_verdict == "told"
+    assert found.against[IN_ORDER].chance <= 0.05
+    assert found.against[SPLITS].chance <= 0.2
 
 
-def all_tried(runs: Runs, printed: Printed) -> list[tuple[str, float]]:
-    tried = try_all(runs.scores, protocols.candidates_for(runs.data), ASKED, SEEDS, printed)
-    return sorted(((one.candidate, one.typical) for one in tried), key=lambda pair: pair[1])
+def test_splits_are_told_from_ten_folds(drifting):
+    found = drifting.conclude(drifting.print_of("aa_knn", SPLITS, UNSEEN))
+    assert found.against[SHUFFLED].as_strong == 0
+    assert found.best.kind != SHUFFLED
 
 
-def test_order_of_mixed_rows_cannot_be_told_from_a_shuffle(tmp_path):
-    runs = Runs("mixed", tmp_path)
-    found = runs.conclude(runs.print_of("aa_knn", SHUFFLED, 1000))
-    assert found.best.candidate != IN_ORDER or found.verdict == protocols.CANNOT
+def test_shuffled_folds_of_mixed_rows_are_not_taken_for_the_order_of_the_file(mixed):
+    for seed in range(UNSEEN, UNSEEN + 10):
+        found = mixed.conclude(mixed.print_of("aa_knn", SHUFFLED, seed))
+        assert (found.best.folds, found.verdict) != (IN_ORDER, "told")
 
 
-def test_deviations_tell_what_means_do_not(tmp_path):
-    """Keep the means of shuffled folds and print the deviations of stretches of the file."""
-    runs = Runs("drifting", tmp_path)
-    in_order = runs.print_of("aa_knn", IN_ORDER, 0)
-    without = Printed(
-        in_order.means,
-        in_order.means_round,
-        tuple(float("nan") for _ in MEASURES),
-        in_order.deviations_round,
-    )
-    unit = protocols.spread([runs.scores("aa_knn", SHUFFLED, seed) for seed in range(SEEDS)])
-    shuffled = runs.scores("aa_knn", SHUFFLED, 3)
-    mixed = Scores(runs.scores("aa_knn", IN_ORDER, 0).means, shuffled.deviations)
-    assert distance(mixed, without, unit) == 0
-    assert distance(mixed, in_order, unit) > 0.5
+def test_what_a_shuffle_and_the_order_both_explain_cannot_be_told(mixed):
+    """Round so that on mixed rows the order of the file prints as any shuffle does."""
+    scores = mixed.scores("aa_knn", IN_ORDER, 0)
+    means = [f"{number:.1f}" for number in scores[:6]]
+    nothing = [""] * (len(MEASURES) - 6)
+    deviations = [f"{number:.1f}" for number in scores[len(MEASURES) :][:6]]
+    printed = as_printed(means + nothing, deviations + nothing)
+    assert mixed.conclude(printed).verdict == CANNOT
 
 
-def test_one_misprint_does_not_decide(tmp_path):
-    runs = Runs("drifting", tmp_path)
-    printed = runs.print_of("aa_knn", IN_ORDER, 0)
-    wrong = Printed((9.0, *printed.means[1:]), *vars_of(printed)[1:])
-    found = runs.conclude(wrong)
-    assert (found.best.candidate, found.verdict) == (IN_ORDER, "told")
-    assert printed.agree(found.best.nearest) - wrong.agree(found.best.nearest) == 1
+def test_deviations_alone_tell_stretches_that_are_noisier_than_others(tmp_path):
+    uneven = Drawn("uneven", tmp_path)
+    printed = uneven.print_of("aa_knn", IN_ORDER, 0)
+    deviations = printed.values.copy()
+    deviations[: len(MEASURES)] = np.nan
+    found = uneven.conclude(Printed(deviations, printed.half))
+    assert (found.best.folds, found.verdict) == (IN_ORDER, "told")
+    assert found.against[SHUFFLED].as_strong == 0
 
 
-def vars_of(printed: Printed) -> list[tuple[float, ...]]:
-    return [
-        printed.means,
-        printed.means_round,
-        printed.deviations,
-        printed.deviations_round,
-    ]
+def test_print_that_no_folds_make_fits_none(drifting):
+    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
+    doubled = Printed(2 * printed.values, printed.half)
+    assert drifting.conclude(doubled).verdict == NONE_FITS
 
 
-def test_print_that_no_folds_make_fits_none(tmp_path):
-    runs = Runs("drifting", tmp_path)
-    printed = runs.print_of("aa_knn", IN_ORDER, 0)
-    means, room, deviations, room_too = vars_of(printed)
-    doubled = Printed(
-        tuple(2 * mean for mean in means), room, tuple(3 * one for one in deviations), room_too
-    )
-    assert runs.conclude(doubled).verdict == "none fits"
+def test_seeds_go_where_they_decide(drifting):
+    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
+    asked: list[tuple[str, str, int]] = []
+
+    def scores(setting, folds, number):
+        asked.append((setting, folds, number))
+        return drifting.scores(setting, folds, number)
+
+    few = protocols.Ways(scores, folds_for(drifting.data), ASKED, printed).conclude()
+    assert few.runner_up.way.drawn
+    assert len(few.runner_up.way.numbers) == SEEDS
+    assert len(set(asked)) < SEEDS * len(COUNTS) * len(folds_for(drifting.data)) / 2
 
 
-def test_neighbours_of_shared_distances_are_those_of_the_method(tmp_path):
-    from ldl import AAKNN
+def test_a_method_that_draws_has_seeds_on_folds_that_are_not_drawn(drifting):
+    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
+    found = drifting.conclude(printed, draws=True, seeds=6)
+    assert all(evidence.way.drawn for evidence in found.against.values())
 
+
+def test_neighbours_of_shared_distances_are_those_of_the_method(mixed, tmp_path):
+    runs = Runs(mixed.data, 1, Kept(tmp_path / "x"))
+    for folds in (SHUFFLED, IN_ORDER, SPLITS):
+        for fold in make(folds, mixed.data, ("seed",)):
+            model = AAKNN(4).fit(mixed.data.X[fold.train], mixed.data.D[fold.train])
+            theirs = model.predict(mixed.data.X[fold.test])
+            np.testing.assert_allclose(runs._mean_of_neighbours(4, fold), theirs, rtol=1e-12)
+
+
+def test_where_kept_neighbours_end_the_method_looks_itself(mixed, tmp_path):
+    runs = Runs(mixed.data, 1, Kept(tmp_path / "x"))
+    fold = make(SHUFFLED, mixed.data, ("seed",))[0]
+    assert runs._mean_of_neighbours(99, fold) is None
+
+
+def test_folds_test_each_row_once_or_are_splits():
     data = rows_in("mixed")
-    fold = protocols.candidate_folds(SHUFFLED, data, ("seed",))[0]
-    shared = protocols._Runs(data, 1, protocols._Kept(tmp_path / "x"))._mean_of_neighbours(4, fold)
-    theirs = AAKNN(4).fit(data.X[fold.train], data.D[fold.train]).predict(data.X[fold.test])
-    np.testing.assert_allclose(shared, theirs, atol=1e-12)
-
-
-def test_every_candidate_tests_each_row_once_or_is_a_split():
-    data = rows_in("mixed")
-    for candidate in protocols.candidates_for(data):
-        folds = protocols.candidate_folds(candidate, data, ("seed",))
-        tested = np.sort(np.concatenate([fold.test for fold in folds]))
-        if CANDIDATES[candidate]["scheme"] != "shuffle_split":
+    for name in folds_for(data):
+        made = make(name, data, ("seed",))
+        tested = np.sort(np.concatenate([fold.test for fold in made]))
+        if FOLDS[name]["scheme"] != "shuffle_split" and not repeats_folds(name):
             assert tested.tolist() == list(range(len(data.D)))
-        assert all(set(fold.train).isdisjoint(fold.test) for fold in folds)
+        assert all(set(fold.train).isdisjoint(fold.test) for fold in made)
 
 
 def test_stratified_folds_hold_as_many_of_each_label():
     data = rows_in("mixed")
     label = data.D.argmax(axis=1)
-    for fold in protocols.candidate_folds("10 folds, stratified", data, ("seed",)):
+    for fold in make("10 folds, stratified", data, ("seed",)):
         counts, everywhere = np.bincount(label[fold.test]), np.bincount(label) / 10
         assert np.abs(counts - everywhere).max() <= 1
 
 
-def test_scores_are_computed_once(tmp_path):
-    runs = Runs("mixed", tmp_path)
-    first = runs.scores("aa_knn", SHUFFLED, 0)
-    again = protocols._Kept(tmp_path / "kept.jsonl")
-    assert list(again.lines.values()) == [first]
+def test_persons_are_a_way_of_their_own_only_where_the_order_cuts_through_them():
+    data = rows_in("mixed")
+    assert PERSONS not in folds_for(data)
+    in_blocks = Dataset(**{**vars(data), "groups": np.repeat(np.arange(10), 30)})
+    assert PERSONS not in folds_for(in_blocks)
+    uneven = np.repeat(np.arange(10), [20, 40] * 5)
+    assert PERSONS in folds_for(Dataset(**{**vars(data), "groups": uneven}))
+
+
+def test_scores_are_computed_once_and_survive_half_a_line(tmp_path):
+    data = rows_in("mixed")
+    place = tmp_path / "kept.jsonl"
+    first = Runs(data, 2026, Kept(place)).scores("aa_knn", SHUFFLED, 0)
+    with open(place, "a", encoding="utf-8") as handle:
+        handle.write('{"name": "half')
+    again = Kept(place)
+    assert list(again.lines.values()) == [first.tolist()]
+    again.lines = {name: [0.0] * len(line) for name, line in again.lines.items()}
+    assert not Runs(data, 2026, again).scores("aa_knn", SHUFFLED, 0).any()
+    assert Runs(data, 2027, again).scores("aa_knn", SHUFFLED, 0).any()
+
+
+# ---------------------------------------------------------------------- tables
+
+
+def test_rows_are_measured_summed_up_and_what_tells_nothing_is_named(
+    drifting, tmp_path, monkeypatch
+):
+    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
+    rows = [
+        {
+            "table": "1",
+            "dataset": dataset,
+            "setting": "",
+            "method": "AA-kNN",
+            "metric": measure,
+            "mean": f"{printed.values[place]:.4f}",
+            "std": f"{printed.values[len(MEASURES) + place]:.4f}",
+        }
+        for dataset, count in (("drawn", 6), ("absent", 6), ("short", 1))
+        for place, measure in enumerate(MEASURES[:count])
+    ]
+    rows = [row if row["dataset"] != "short" else {**row, "std": ""} for row in rows]
+    monkeypatch.setattr(plan, "published", lambda paper: rows)
+    monkeypatch.setattr(plan, "protocols", lambda: {"folds": ("paper", {})})
+    monkeypatch.setattr(config, "load_paper", lambda paper: {})
+    monkeypatch.setattr(Inputs, "available", lambda self: ["drawn", "short"])
+    monkeypatch.setattr(Inputs, "load", lambda self, dataset: drifting.data)
+    inputs = Inputs(tmp_path, tmp_path, ["drawn", "absent", "short"], "folds", lambda text: None)
+    outcome = protocols.measure(inputs, 2026, {"AA-kNN": ASKED}, stated=SPLITS)
+    by_row, joint, nothing = outcome.tables
+    row = dict(zip(by_row["columns"], by_row["rows"][0], strict=True))
+    assert row["folds"] == IN_ORDER
+    assert row["digits that agree"] == "12 of 12"
+    assert row["deviations with n-1, n"].startswith("6, ")
+    assert row["stated folds"].startswith("0 of ")
+    together = dict(zip(joint["columns"], joint["rows"][0], strict=True))
+    assert (together["folds"], together["nearest on"]) == (IN_ORDER, "1 of 1")
+    assert together["settings"] == "aa_knn (1)"
+    assert nothing["rows"] == [
+        ["AA-kNN", "absent", "cannot be told: data not here"],
+        ["AA-kNN", "short", "cannot be told: fewer than 4 numbers printed"],
+    ]
+    assert json.loads(json.dumps(outcome.tables)) == outcome.tables
+
+
+def test_a_part_of_a_row_can_be_left_out():
+    whole = protocols.printed_row("ldldf", "AA-kNN", "yeast_cdc")
+    means = protocols.printed_row("ldldf", "AA-kNN", "yeast_cdc", "means")
+    deviations = protocols.printed_row("ldldf", "AA-kNN", "yeast_cdc", "deviations")
+    assert (whole.count, means.count, deviations.count) == (12, 6, 6)
+    assert protocols.printed_row("ldldf", "AA-kNN", "nowhere") is None
+
+
+def test_findings_that_are_not_measured_say_what_to_type(monkeypatch, tmp_path):
+    monkeypatch.setattr(protocols.experiments, "read", lambda *place: None)
+    with pytest.raises(UserError, match="ldlrepro experiment structrf protocols --inputs"):
+        protocols.findings("structrf", tmp_path)
+
+
+@pytest.mark.parametrize("paper", config.real_papers())
+def test_what_a_paper_asks_for_exists(paper):
+    spec = config.load_paper(paper).get("experiments", {}).get("protocols")
+    if spec is None:
+        return
+    asked = spec["parameters"]
+    if "stated" in asked:
+        assert asked["stated"] in FOLDS
+    printed = {row["method"] for row in plan.published(paper)}
+    for method, wanted in asked["methods"].items():
+        assert method in printed
+        assert set(wanted.get("datasets", [])) <= set(spec["datasets"])
+        assert set(wanted.get("at", {})) <= set(wanted.get("datasets", spec["datasets"]))
+        for variation in (wanted, *wanted.get("at", {}).values()):
+            for setting in variation.get("settings", []):
+                config.load_method(setting)
+            assert set(variation.get("folds", [])) <= set(FOLDS)

@@ -144,10 +144,19 @@ def claims(args: argparse.Namespace) -> int:
 
 
 def protocols(args: argparse.Namespace) -> int:
-    from ldlrepro.experiments.protocols import findings
+    """Print what printed digits say of the folds: a table of rows, one of methods, what is left."""
+    from ldlrepro.experiments.protocols import LEFT_TO_JSON, findings
 
-    rows = findings(args.paper, HERE.results)
-    return answer(args.json, rows, tuple(rows[0]) if rows else ("method", "data set"))
+    tables = findings(args.paper, HERE.results)
+    if args.json:
+        print(json.dumps(tables, indent=1))
+        return 0
+    for title, rows in tables.items():
+        print(f"{title}:")
+        answer(False, rows, [name for name in rows[0] if name not in LEFT_TO_JSON])
+        print()
+    print("A diagnosis that looks at test rows; see docs/protocols.md.")
+    return 0
 
 
 def leaderboard(args: argparse.Namespace) -> int:

@@ -1,13 +1,9 @@
-"""Protocols that the printed digits of deterministic methods fit, told by means and deviations.
+"""Folds and settings that the printed digits of a method fit, told by means and deviations.
 
-A method that draws nothing gives the same number on the same folds. So its printed means, and even
+A method that draws nothing gives the same numbers on the same folds. So its printed means, and even
 more its printed deviations, say how the folds were made, and which of a few open counts was used:
-neighbours, sweeps, iterations.
-
-Every candidate (a way to make folds, with a count) is run and compared with the print: how far are
-means and deviations off, in units of what another seed of ten shuffled folds changes, beyond what
-rounding allows? Folds that are drawn are drawn with many seeds. The nearest candidate is ``told``
-where seeds of the runner-up hardly ever come as near.
+neighbours, sweeps, iterations. Every way to make folds is run with every setting, where folds are
+drawn with several seeds, and compared with the print (``ldlrepro.experiments._digits``).
 
 This looks at test rows: a diagnosis of the print. A setting that follows from it is marked as
 chosen by the print.
@@ -15,228 +11,228 @@ chosen by the print.
 
 from __future__ import annotations
 
-import json
-import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ldl import metrics
-from ldlrepro import config, experiments, models, plan
-from ldlrepro.config import digests
+from ldlrepro import config, experiments, plan
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.seeds import rng_for, seed_for
-from ldlrepro.data import Dataset
 from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.folds.making import bundled
-from ldlrepro.folds.splits import Fold, make_folds
-from ldlrepro.train import selection
+from ldlrepro.experiments._digits import (
+    CANNOT,
+    NONE_FITS,
+    Conclusion,
+    Digits,
+    Evidence,
+    Printed,
+    Way,
+    as_printed,
+    hardest,
+    in_words,
+    together,
+)
+from ldlrepro.experiments._protocol_runs import (
+    IN_ORDER,
+    MEASURES,
+    SHUFFLED,
+    Kept,
+    Runs,
+    are_drawn,
+    folds_for,
+    kind_of,
+    number_of_folds,
+    repeats_folds,
+)
 
-MEASURES = tuple(metrics.BETTER)
 FEWEST_PRINTED = 4
-"""Measures that a row must print to tell anything."""
-SHUFFLED = "10 folds, shuffled"
-"""Its seeds give the unit that gaps are measured in."""
-CANDIDATES: dict[str, dict[str, Any]] = {
-    "10 folds, file order": {"scheme": "kfold", "folds": 10, "shuffle": False},
-    "5 folds, file order": {"scheme": "kfold", "folds": 5, "shuffle": False},
-    "10 folds, persons apart": {"scheme": "leave_one_group_out", "folds": 10},
-    SHUFFLED: {"scheme": "kfold", "folds": 10},
-    "10 folds, stratified": {"scheme": "stratified", "folds": 10},
-    "5 folds, shuffled": {"scheme": "kfold", "folds": 5},
-    "10 splits, 80 %": {"scheme": "shuffle_split", "repeats": 10, "train_share": 0.8},
-    "10 splits, 90 %": {"scheme": "shuffle_split", "repeats": 10, "train_share": 0.9},
-}
-FARTHEST = 3.0
-"""Gap that a single number can have at most, so that one misprint does not decide."""
+"""Numbers that a row must print to tell anything."""
 PROBES = 3
-"""Seeds with which every setting is tried; the nearest gets all seeds."""
-TOLD, LIKELY = 0.05, 0.2
-"""Chance that a seed of the runner-up comes as near, up to which the best is told, or likely."""
-FITS = 1.5
-"""Distance up to which a candidate fits: two seeds of the same folds are about 1.1 apart."""
-CANNOT = "cannot be told"
+"""Seeds of ten shuffled folds that every setting gets."""
+NEAREST = 2
+"""Settings, nearest under ten shuffled folds, that all other folds get."""
+FIRST_SEEDS = 5
+"""Seeds of other folds; the ones that are hardest to exclude get all seeds."""
+
+Scores = Callable[[str, str, int], np.ndarray]
+"""Returns means and deviations of a setting under folds, for the seed of a number."""
 
 
 @dataclass(frozen=True)
-class Scores:
-    """Means and deviations over the folds, measure by measure."""
+class Found:
+    """The conclusion about one printed row."""
 
-    means: tuple[float, ...]
-    deviations: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A printed row: numbers with half a unit of their last digit; NaN what is not printed."""
-
-    means: tuple[float, ...]
-    means_round: tuple[float, ...]
-    deviations: tuple[float, ...]
-    deviations_round: tuple[float, ...]
-
-    @property
-    def count(self) -> int:
-        return sum(not np.isnan(value) for value in self.means + self.deviations)
-
-    def agree(self, scores: Scores) -> int:
-        """Count the numbers that are met to within one unit of the last digit."""
-        # Rounded to that digit and one unit off: three half units.
-        pairs = [
-            *zip(scores.means, self.means, self.means_round, strict=True),
-            *zip(scores.deviations, self.deviations, self.deviations_round, strict=True),
-        ]
-        return sum(abs(found - value) <= 3 * half * (1 + 1e-9) for found, value, half in pairs)
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A candidate with one setting: its seeds' scores, and how far each is from the print."""
-
-    candidate: str
-    setting: str
-    scores: list[Scores]
-    distances: list[float]
-
-    @property
-    def typical(self) -> float:
-        return statistics.median(self.distances)
-
-    @property
-    def nearest(self) -> Scores:
-        return self.scores[int(np.argmin(self.distances))]
-
-
-# ---------------------------------------------------------------------- comparing
-
-
-def distance(scores: Scores, printed: Printed, unit: Scores) -> float:
-    """Return the mean gap to the print beyond rounding, in units of what a seed changes."""
-    gaps = []
-    for found, value, half, one in (
-        *zip(scores.means, printed.means, printed.means_round, unit.means, strict=True),
-        *zip(
-            scores.deviations,
-            printed.deviations,
-            printed.deviations_round,
-            unit.deviations,
-            strict=True,
-        ),
-    ):
-        if not np.isnan(value):
-            gap = max(0.0, abs(found - value) - half)
-            gaps.append(min(FARTHEST, gap / one) if one else FARTHEST * (gap > 0))
-    return statistics.fmean(gaps)
-
-
-def spread(scores: Sequence[Scores]) -> Scores:
-    """Return what another seed changes: standard deviations over seeds."""
-    means = np.array([one.means for one in scores])
-    deviations = np.array([one.deviations for one in scores])
-    return Scores(tuple(means.std(axis=0, ddof=1)), tuple(deviations.std(axis=0, ddof=1)))
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A conclusion about one method on one data set."""
-
-    best: Tried
-    runner_up: Tried
-    as_near: int
-    """Number of the runner-up's seeds that come as near to the print as the best does."""
-    other_setting: Tried | None
-    verdict: str
-    stated: Tried | None = None
-    """The candidate that the paper names."""
-
-    @property
-    def chance(self) -> float:
-        return (self.as_near + 1) / (len(self.runner_up.distances) + 1)
-
-
-def conclude(tried: Sequence[Tried], stated: str = "") -> Finding:
-    """Name the nearest candidate, the nearest of other folds, and what that is worth.
-
-    ``stated`` is the candidate that the paper names, where it names one.
-    """
-    ranked = sorted(tried, key=lambda one: one.typical)
-    best = ranked[0]
-    most = max(len(one.distances) for one in ranked)
-    # Only folds that are drawn tell what chance does, and only with all seeds; folds that are not
-    # are met, or refuted.
-    runner_up = next(
-        one
-        for one in ranked
-        if _kind(one.candidate) != _kind(best.candidate) and len(one.distances) == most
-    )
-    as_near = sum(found <= best.typical for found in runner_up.distances)
-    chance = (as_near + 1) / (len(runner_up.distances) + 1)
-    verdict = "told" if chance <= TOLD else "likely" if chance <= LIKELY else CANNOT
-    if best.typical > FITS:
-        verdict = "none fits"
-    settings = (one for one in ranked if one.candidate == best.candidate and one is not best)
-    by_paper = next((one for one in ranked if one.candidate == stated), None)
-    return Finding(best, runner_up, as_near, next(settings, None), verdict, by_paper)
-
-
-def _kind(candidate: str) -> str:
-    """Return what a candidate is told apart by: stratified folds are shuffled ones, too."""
-    return SHUFFLED if CANDIDATES[candidate]["scheme"] == "stratified" else candidate
-
-
-# ---------------------------------------------------------------------- running
+    method: str
+    dataset: str
+    printed: Printed
+    conclusion: Conclusion
 
 
 def measure(
     inputs: Inputs, seed: int, methods: Mapping[str, Mapping[str, Any]], stated: str = ""
 ) -> Outcome:
-    """Compare every method's printed rows with the candidates on every data set that is here."""
+    """Compare every method's printed rows with all folds on every data set that is here.
+
+    ``methods`` says for each printed method which settings to try and with how many seeds;
+    ``stated`` names the folds that the paper states.
+    """
     paper = str(plan.protocols()[inputs.protocol][0])
-    kept = _Kept(inputs.results / "experiments" / paper / "protocols.jsonl")
-    rows: list[list[Any]] = []
-    told: dict[str, Counter[str]] = {}
-    for printed_method, asked in methods.items():
-        for dataset in inputs.available():
-            printed = printed_row(paper, printed_method, dataset)
-            if printed is None or dataset in asked.get("without", []):
+    kept = Kept(inputs.results / "experiments" / paper / "protocols.jsonl")
+    here = inputs.available()
+    found: list[Found] = []
+    left_out: list[list[Any]] = []
+    for method, asked in methods.items():
+        for dataset in asked.get("datasets", inputs.datasets):
+            asked_here = {**asked, **asked.get("at", {}).get(dataset, {})}
+            printed = printed_row(paper, method, dataset, asked_here.get("only", ""))
+            if printed is None:
+                continue
+            if why := _tells_nothing(printed, dataset in here):
+                left_out.append([method, dataset, f"{CANNOT}: {why}"])
                 continue
             data = inputs.load(_run_on(paper, dataset))
-            runs = _Runs(data, seed, kept)
-            seeds = asked.get("seeds_of", {}).get(dataset, asked["seeds"])
-            tried = try_all(runs.scores, candidates_for(data), asked, seeds, printed)
-            found = conclude(tried, stated)
-            rows.append(_line(printed_method, dataset, printed, found))
-            told.setdefault(printed_method, Counter())[_summary(found)] += 1
-            inputs.say(f"{printed_method} on {dataset}: {_summary(found)}")
-    return Outcome(
-        facts={
-            f"{method}: {what}": float(count)
-            for method, counts in told.items()
-            for what, count in counts.items()
+            runs = Runs(data, seed, kept)
+            ways = Ways(runs.scores, folds_for(data), asked_here, printed, stated)
+            found.append(Found(method, dataset, printed, ways.conclude()))
+            inputs.say(f"{method} on {dataset}: {_summary(found[-1].conclusion)}")
+    by_method = {
+        method: [one for one in found if one.method == method]
+        for method in methods
+        if any(one.method == method for one in found)
+    }
+    tables = [
+        {
+            "title": "Printed rows",
+            "columns": COLUMNS,
+            "rows": [_line(one, stated) for one in found],
         },
-        tables=[
-            {
-                "title": "Folds and counts that the printed digits fit",
-                "columns": COLUMNS,
-                "rows": rows,
-            },
-            {
-                "title": "The same by method",
-                "columns": ["method", "folds", "data sets"],
-                "rows": [
-                    [method, what, count]
-                    for method, counts in told.items()
-                    for what, count in counts.most_common()
-                ],
-            },
-        ],
-    )
+        {
+            "title": "Data sets together",
+            "columns": JOINT_COLUMNS,
+            "rows": [_joint_line(method, mine, stated) for method, mine in by_method.items()],
+        },
+    ]
+    if left_out:
+        columns = ["method", "data set", "verdict"]
+        tables.append({"title": "Rows that tell nothing", "columns": columns, "rows": left_out})
+    return Outcome(facts=_facts(found), tables=tables)
 
+
+def _tells_nothing(printed: Printed, here: bool) -> str:
+    """Say why a printed row cannot be compared, if so."""
+    if printed.count < FEWEST_PRINTED:
+        return f"fewer than {FEWEST_PRINTED} numbers printed"
+    return "" if here else "data not here"
+
+
+def _facts(found: Sequence[Found]) -> dict[str, float]:
+    counts = Counter(f"{one.method}: {_summary(one.conclusion)}" for one in found)
+    return {what: float(count) for what, count in counts.items()}
+
+
+def _summary(conclusion: Conclusion) -> str:
+    verdict = conclusion.verdict
+    if verdict in (NONE_FITS, CANNOT):
+        return verdict
+    return f"{conclusion.best.kind} ({verdict})"
+
+
+# ---------------------------------------------------------------------- running
+
+
+class Ways:
+    """All folds with all settings for one printed row, run as often as the conclusion needs."""
+
+    def __init__(
+        self,
+        scores: Scores,
+        folds: Sequence[str],
+        asked: Mapping[str, Any],
+        printed: Printed,
+        stated: str = "",
+    ) -> None:
+        self.scores, self.printed, self.stated = scores, printed, stated
+        wanted = asked.get("folds", folds)
+        self.folds = [
+            name
+            for name in folds
+            if name in wanted and (asked.get("repeats") or not repeats_folds(name))
+        ]
+        self.settings: Sequence[str] = asked["settings"]
+        self.seeds = int(asked["seeds"])
+        self.draws = bool(asked.get("draws"))
+        self._ways: dict[tuple[str, str], Way] = {}
+
+    def conclude(self) -> Conclusion:
+        """Try settings first, then all folds with the nearest of them, then the hardest cases."""
+        self._try_settings()
+        digits = self._digits()
+        while True:
+            conclusion = digits.conclude(list(self._ways.values()))
+            wanting = [way for way in self._deciding(conclusion) if self._wants_seeds(way)]
+            if not wanting:
+                return conclusion
+            for way in wanting:
+                self._run(way.folds, way.setting, self.seeds)
+
+    def _deciding(self, conclusion: Conclusion) -> Iterator[Way]:
+        """Yield the ways whose seeds decide how sure a conclusion is."""
+        yield conclusion.best
+        yield conclusion.runner_up.way
+        if conclusion.next_setting:
+            yield conclusion.next_setting.way
+        if self.stated in conclusion.against:
+            yield conclusion.against[self.stated].way
+
+    def _try_settings(self) -> None:
+        for setting in self.settings:
+            self._run(IN_ORDER, setting, min(FIRST_SEEDS, self.seeds) if self.draws else 1)
+            self._run(SHUFFLED, setting, min(PROBES, self.seeds))
+        probed = Digits(self.printed, self._units(self.settings))
+        near = self._nearest(probed, [SHUFFLED])[:NEAREST]
+        self._run(SHUFFLED, near[0], self.seeds)
+        for setting in dict.fromkeys(near + self._nearest(probed, [IN_ORDER])[:1]):
+            for folds in self.folds:
+                first = min(FIRST_SEEDS, self.seeds) if self._is_drawn(folds) else 1
+                self._run(folds, setting, first)
+
+    def _digits(self) -> Digits:
+        """Return the print, in units of the setting that was run with all seeds."""
+        return Digits(self.printed, self._units([self._most_run()]))
+
+    def _units(self, settings: Sequence[str]) -> np.ndarray:
+        """Return what another seed of ten shuffled folds changes."""
+        spreads = [self._ways[SHUFFLED, one].numbers.std(axis=0, ddof=1) for one in settings]
+        return np.asarray(np.median(spreads, axis=0))
+
+    def _most_run(self) -> str:
+        return max(self.settings, key=lambda one: len(self._ways[SHUFFLED, one].numbers))
+
+    def _nearest(self, digits: Digits, folds: Sequence[str]) -> list[str]:
+        """Return the settings, the one nearest to the print under some of these folds first."""
+        ways = [self._ways[name, setting] for name in folds for setting in self.settings]
+        return list(
+            dict.fromkeys(way.setting for way in sorted(ways, key=digits.surprise_of_print))
+        )
+
+    def _wants_seeds(self, way: Way) -> bool:
+        return way.drawn and len(way.numbers) < self.seeds
+
+    def _is_drawn(self, folds: str) -> bool:
+        return self.draws or are_drawn(folds)
+
+    def _run(self, folds: str, setting: str, seeds: int) -> None:
+        known = self._ways.get((folds, setting))
+        if known is None or len(known.numbers) < seeds:
+            numbers = np.array([self.scores(setting, folds, number) for number in range(seeds)])
+            drawn = self._is_drawn(folds)
+            self._ways[folds, setting] = Way(kind_of(folds), folds, setting, numbers, drawn)
+
+
+# ---------------------------------------------------------------------- tables
 
 COLUMNS = [
     "method",
@@ -244,238 +240,121 @@ COLUMNS = [
     "folds",
     "setting",
     "digits that agree",
-    "distance",
-    "our deviation / printed",
+    "explained",
+    "deviations with n-1, n",
     "runner-up",
-    "its distance",
-    "its seeds as near",
+    "its seeds as strong",
+    "stated folds",
     "next setting",
-    "seeds of the stated folds as near",
+    "setting is",
+    "verdict",
+]
+LEFT_TO_JSON = ("explained", "deviations with n-1, n", "next setting", "stated folds")
+"""Columns that a table for people has no room for."""
+JOINT_COLUMNS = [
+    "method",
+    "folds",
+    "nearest on",
+    "none fits on",
+    "runner-up",
+    "its seeds as strong",
+    "stated folds",
+    "settings",
     "verdict",
 ]
 
 
-def _line(method: str, dataset: str, printed: Printed, found: Finding) -> list[Any]:
-    nearest = found.best.nearest
-    ratios = [
-        float(mine / theirs)
-        for mine, theirs in zip(nearest.deviations, printed.deviations, strict=True)
-        if theirs > 0
+def _line(found: Found, stated: str) -> list[Any]:
+    conclusion, printed = found.conclusion, found.printed
+    best, runner_up, after = conclusion.best, conclusion.runner_up, conclusion.next_setting
+    return [
+        found.method,
+        found.dataset,
+        best.folds,
+        best.setting,
+        f"{_agreeing(printed, best.numbers)} of {printed.count}",
+        f"{conclusion.inside} of {printed.count}",
+        _denominators(printed, best),
+        f"{runner_up.way.folds}, {runner_up.way.setting}",
+        runner_up.words,
+        _stated_words(conclusion.against, stated, best.kind),
+        f"{after.way.setting}: {after.words}" if after else "",
+        conclusion.setting_verdict,
+        conclusion.verdict,
     ]
-    other = found.other_setting
+
+
+def _stated_words(against: Mapping[str, Evidence], stated: str, best: str) -> str:
+    """Say how many seeds of the folds that the paper states speak as strongly for the best."""
+    if stated not in against:
+        return ""
+    return "nearest" if stated == best else against[stated].words
+
+
+def _agreeing(printed: Printed, numbers: np.ndarray) -> int:
+    """Return how many printed numbers agree, for the median seed."""
+    return int(np.median([printed.agree(one).sum() for one in numbers]))
+
+
+def _denominators(printed: Printed, way: Way) -> str:
+    """Say how many printed deviations agree if n - 1 is in the denominator, and if n is."""
+    deviations = replace(printed, values=printed.values.copy())
+    deviations.values[: len(MEASURES)] = np.nan
+    if not deviations.count or way.drawn:
+        return ""
+    n = number_of_folds(way.folds)
+    with_n = way.numbers * np.sqrt((n - 1) / n)
+    return f"{_agreeing(deviations, way.numbers)}, {_agreeing(deviations, with_n)}"
+
+
+def _joint_line(method: str, found: Sequence[Found], stated: str) -> list[Any]:
+    """Return what the data sets say together; those that no folds fit say nothing."""
+    fitting = [one.conclusion for one in found if one.conclusion.fits]
+    without = ", ".join(one.dataset for one in found if not one.conclusion.fits)
+    if not fitting:
+        return [method, "", "", without, "", "", "", "", NONE_FITS]
+    evidence = together(fitting)
+    best = min(evidence.values(), key=lambda one: one.strength)
+    others = [one for one in evidence.values() if one is not best]
+    runner_up = hardest(others)
+    nearest = sum(one.best.kind == best.way.kind for one in fitting)
+    settings = Counter(one.best.setting for one in fitting)
     return [
         method,
-        dataset,
-        found.best.candidate,
-        found.best.setting,
-        f"{printed.agree(nearest)} of {printed.count}",
-        round(found.best.typical, 2),
-        round(statistics.median(ratios), 2) if ratios else "not printed",
-        f"{found.runner_up.candidate}, {found.runner_up.setting}",
-        round(found.runner_up.typical, 2),
-        _as_near(found.runner_up, found.best),
-        f"{other.setting}: {other.typical:.2f}" if other else "",
-        _as_near(found.stated, found.best) if found.stated else "",
-        found.verdict,
+        best.way.kind,
+        f"{nearest} of {len(fitting)}",
+        without,
+        runner_up.way.kind,
+        runner_up.words,
+        _stated_words(evidence, stated, best.way.kind),
+        ", ".join(f"{setting} ({count})" for setting, count in settings.most_common()),
+        in_words(runner_up.chance),
     ]
-
-
-def _as_near(other: Tried, best: Tried) -> str:
-    if other is best:
-        return "nearest"
-    return f"{sum(one <= best.typical for one in other.distances)} of {len(other.distances)}"
-
-
-def _summary(found: Finding) -> str:
-    told = found.verdict in ("told", "likely")
-    return f"{found.best.candidate} ({found.verdict})" if told else found.verdict
-
-
-def try_all(
-    scores: Callable[[str, str, int], Scores],
-    candidates: Sequence[str],
-    asked: Mapping[str, Any],
-    seeds: int,
-    printed: Printed,
-) -> list[Tried]:
-    """Run settings by candidates: all with a few seeds, the nearest with every seed."""
-    first = asked["settings"][0]
-    unit = spread([scores(first, SHUFFLED, number) for number in range(seeds)])
-
-    def tried(candidate: str, setting: str, count: int) -> Tried:
-        drawn = [scores(setting, candidate, number) for number in range(count)]
-        return Tried(candidate, setting, drawn, [distance(one, printed, unit) for one in drawn])
-
-    found = []
-    for candidate in candidates:
-        drawn = _is_drawn(candidate)
-        probed = [
-            tried(candidate, setting, min(PROBES, seeds) if drawn else 1)
-            for setting in asked["settings"]
-        ]
-        nearest, *others = sorted(probed, key=lambda one: one.typical)
-        found += [tried(candidate, nearest.setting, seeds) if drawn else nearest, *others]
-    return found
-
-
-def candidates_for(data: Dataset) -> list[str]:
-    """Return the candidates for a data set: persons apart only where persons are known."""
-    return [
-        name
-        for name, definition in CANDIDATES.items()
-        if definition["scheme"] != "leave_one_group_out" or data.groups is not None
-    ]
-
-
-def _is_drawn(candidate: str) -> bool:
-    definition = CANDIDATES[candidate]
-    return definition["scheme"] != "leave_one_group_out" and definition.get("shuffle", True)
-
-
-def candidate_folds(candidate: str, data: Dataset, seed: tuple[object, ...]) -> list[Fold]:
-    """Make the folds of a candidate."""
-    definition = CANDIDATES[candidate]
-    if definition["scheme"] == "stratified":
-        return _stratified(data.D.argmax(axis=1), definition["folds"], seed)
-    groups = data.groups
-    if groups is not None and definition["scheme"] == "leave_one_group_out":
-        groups = bundled(groups, definition["folds"])
-    return make_folds(definition, len(data.D), seed, groups)
-
-
-def _stratified(label: np.ndarray, count: int, seed: tuple[object, ...]) -> list[Fold]:
-    """Deal the shuffled rows of each strongest label out over the folds in turn."""
-    shuffled = rng_for(*seed, "stratified").permutation(len(label))
-    dealt = shuffled[np.argsort(label[shuffled], kind="stable")]
-    fold_of = np.empty(len(label), dtype=np.int64)
-    fold_of[dealt] = np.arange(len(label)) % count
-    nothing = np.array([], dtype=np.int64)
-    return [
-        Fold(0, fold, np.flatnonzero(fold_of != fold), nothing, np.flatnonzero(fold_of == fold))
-        for fold in range(count)
-    ]
-
-
-# ---------------------------------------------------------------------- fits
-
-
-class _Runs:
-    """Scores of settings on candidates of one data set, each computed once."""
-
-    def __init__(self, data: Dataset, seed: int, kept: _Kept) -> None:
-        self.data, self.seed, self.kept = data, seed, kept
-        self.neighbours: np.ndarray | None = None
-
-    def scores(self, setting: str, candidate: str, number: int) -> Scores:
-        """Return the scores of a setting on a candidate drawn with the seed of this number."""
-        spec = config.load_method(setting)
-        deciding = (self.data.fingerprint["data_sha256"], digests.method_digest(spec), self.seed)
-        name = f"{self.data.id}/{setting}/{candidate}/{number}/{'/'.join(map(str, deciding))}"
-        found = self.kept.load(name)
-        if found is None:
-            folds = candidate_folds(
-                candidate, self.data, (self.seed, "protocols", self.data.id, candidate, number)
-            )
-            found = summary([self._score(setting, spec, fold) for fold in folds])
-            self.kept.save(name, found)
-        return found
-
-    def _score(self, setting: str, spec: Mapping[str, Any], fold: Fold) -> list[float]:
-        X, D = self.data.X, self.data.D
-        if spec["class"] == "ldl.AAKNN" and spec["scaling"] == "none":
-            P = self._mean_of_neighbours(models.load(setting).get_params()["n_neighbors"], fold)
-        else:
-            state = seed_for(self.seed, "protocols", self.data.id, setting, fold.repeat, fold.fold)
-            P = selection.run_fold(
-                setting, spec, X, D, fold, select_by="kl", seed=state
-            ).predictions
-        scores = metrics.evaluate(D[fold.test], P)
-        return [scores[name] for name in MEASURES]
-
-    def _mean_of_neighbours(self, k: int, fold: Fold) -> np.ndarray:
-        """Predict as AA-kNN does, with distances that all folds and counts share."""
-        if self.neighbours is None:
-            self.neighbours = _nearest_first(self.data.X)
-        trained = np.zeros(len(self.data.D), dtype=bool)
-        trained[fold.train] = True
-        rows = self.neighbours[fold.test]
-        nearest = np.array([row[trained[row]][:k] for row in rows])
-        return np.asarray(self.data.D[nearest].mean(axis=1))
-
-
-def _nearest_first(X: Any) -> np.ndarray:
-    """Return for each row all rows in the order of their distance, of equal ones the first."""
-    dense = X.toarray() if hasattr(X, "tocsr") else np.asarray(X)
-    squares = (dense**2).sum(axis=1)
-    order = np.empty((len(dense), len(dense)), dtype=np.int32)
-    for row, own in enumerate(dense):
-        order[row] = np.argsort(squares - 2.0 * (dense @ own), kind="stable")
-    return order
-
-
-def summary(folds: Sequence[Sequence[float]]) -> Scores:
-    """Return means and sample deviations over folds."""
-    values = np.array(folds)
-    means, deviations = values.mean(axis=0), values.std(axis=0, ddof=1)
-    return Scores(tuple(means.tolist()), tuple(deviations.tolist()))
-
-
-class _Kept:
-    """Scores of earlier runs, a line each, so that an interrupted measurement goes on."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.lines: dict[str, Scores] = {}
-        if path.is_file():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                with suppress(ValueError, KeyError, TypeError):  # what a kill left of a line
-                    read = json.loads(line)
-                    self.lines[read["name"]] = Scores(
-                        tuple(read["means"]), tuple(read["deviations"])
-                    )
-
-    def load(self, name: str) -> Scores | None:
-        return self.lines.get(name)
-
-    def save(self, name: str, scores: Scores) -> None:
-        self.lines[name] = scores
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        told = {"name": name, "means": scores.means, "deviations": scores.deviations}
-        with open(self.path, "a", encoding="utf-8") as handle:
-            handle.write(json.dumps(told) + "\n")
 
 
 # ---------------------------------------------------------------------- print
 
 
-def printed_row(paper: str, method: str, dataset: str) -> Printed | None:
-    """Return the first printed row of a method on a data set with measures enough."""
+def printed_row(paper: str, method: str, dataset: str, only: str = "") -> Printed | None:
+    """Return the printed row of a method on a data set that has most numbers, if any.
+
+    ``only`` keeps its ``means`` or its ``deviations``.
+    """
     tables: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
     for row in plan.published(paper):
         if (row["method"], row["dataset"]) == (method, dataset) and row["mean"]:
             numbers = tables.setdefault((row["table"], row["setting"]), {})
             numbers[row["metric"]] = (row["mean"], row["std"])
-    for found in tables.values():
-        if sum(name in found for name in MEASURES) >= FEWEST_PRINTED:
-            return as_printed([found.get(name, ("", "")) for name in MEASURES])
-    return None
+    rows = [_as_printed(numbers, only) for numbers in tables.values()]
+    return max(rows, key=lambda row: row.count, default=None)
 
 
-def as_printed(numbers: Sequence[tuple[str, str]]) -> Printed:
-    """Read printed means and deviations, as text, with the room that rounding leaves them."""
-
-    def value(text: str) -> float:
-        return float(text) if text else float("nan")
-
-    def half(text: str) -> float:
-        return 0.5 * 10.0 ** -len(text.partition(".")[2])
-
-    means, deviations = zip(*numbers, strict=True)
-    return Printed(
-        tuple(map(value, means)),
-        tuple(map(half, means)),
-        tuple(map(value, deviations)),
-        tuple(map(half, deviations)),
+def _as_printed(numbers: Mapping[str, tuple[str, str]], only: str) -> Printed:
+    means = [numbers.get(name, ("", ""))[0] for name in MEASURES]
+    deviations = [numbers.get(name, ("", ""))[1] for name in MEASURES]
+    nothing = [""] * len(MEASURES)
+    return as_printed(
+        nothing if only == "deviations" else means, nothing if only == "means" else deviations
     )
 
 
@@ -487,13 +366,16 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def findings(paper: str, results: Path) -> list[dict[str, Any]]:
-    """Return what the last measurement found, here or by the maintainers: a line for each row."""
+def findings(paper: str, results: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return what the last measurement found, here or by the maintainers, by titles of tables."""
     plan.experiment(paper, "protocols")
     found = experiments.read(paper, "protocols", results)
     if found is None:
         raise UserError(
             f"{paper}: nothing measured yet. Type `ldlrepro experiment {paper} protocols --inputs`."
         )
-    table = found["tables"][0]
-    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    return {
+        table["title"]: [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+        for table in found["tables"]
+        if table["rows"]
+    }
