@@ -145,15 +145,14 @@ def test_data_sets_together_tell_what_none_tells_alone():
 
     rng = np.random.default_rng(2)
 
-    class Row:
-        def __init__(self):
-            self.against = {
-                "splits": evidence("splits", 1.0, rng.normal(size=99)),
-                "shuffled": evidence("shuffled", -1.0, -np.ones(99)),
-            }
-
-    rows = [Row() for _ in range(12)]
-    assert all(row.against["splits"].chance > 0.05 for row in rows)
+    rows = [
+        {
+            "splits": evidence("splits", 1.0, rng.normal(size=99)),
+            "shuffled": evidence("shuffled", -1.0, -np.ones(99)),
+        }
+        for _ in range(12)
+    ]
+    assert all(row["splits"].chance > 0.05 for row in rows)
     joint = together(rows)
     assert joint["splits"].chance <= 0.02
     assert joint["shuffled"].chance == 1.0
@@ -162,11 +161,8 @@ def test_data_sets_together_tell_what_none_tells_alone():
 def test_kinds_that_not_all_data_sets_have_are_left_out_together():
     way = Way("persons", "persons", "k=4", CENTRE[None, :], drawn=False)
 
-    class Row:
-        def __init__(self, kinds):
-            self.against = {kind: Evidence(way, 1.0, np.zeros(5)) for kind in kinds}
-
-    assert list(together([Row(["a", "b"]), Row(["b"])])) == ["b"]
+    rows = [{kind: Evidence(way, 1.0, np.zeros(5)) for kind in kinds} for kinds in ("ab", "b")]
+    assert list(together(rows)) == ["b"]
     assert together([]) == {}
 
 

@@ -12,7 +12,7 @@ from ldlrepro import config, plan
 from ldlrepro.core.errors import UserError
 from ldlrepro.data import Dataset
 from ldlrepro.experiments import Inputs, protocols
-from ldlrepro.experiments._digits import CANNOT, NONE_FITS, Printed, as_printed
+from ldlrepro.experiments._digits import CANNOT, NONE_FITS, Printed, as_printed, together
 from ldlrepro.experiments._protocol_runs import (
     FOLDS,
     IN_ORDER,
@@ -97,6 +97,18 @@ def test_folds_in_the_order_of_the_file_are_told_with_their_count(setting, drift
     assert (found.verdict, found.setting_verdict) == ("told", "told")
     assert found.runner_up.as_strong == 0
     assert found.inside == 12
+
+
+def test_rest_of_the_rows_in_the_last_fold_is_told_from_larger_first_folds(tmp_path):
+    rows = Drawn("drifting", tmp_path)
+    rows.data = Dataset(**{**vars(rows.data), "X": rows.data.X[:298], "D": rows.data.D[:298]})
+    rows.scores = Runs(rows.data, 2026, Kept(tmp_path / "fewer.jsonl")).scores
+    how = f"{IN_ORDER}, rest in the last"
+    found = rows.conclude(rows.print_of("aa_knn", how, 0))
+    assert (found.best.folds, found.best.kind, found.verdict) == (how, IN_ORDER, "told")
+    assert found.next_folds.chance <= 0.05
+    joint = together([found.cuts, found.cuts])
+    assert min(joint, key=lambda name: joint[name].strength) == how
 
 
 @pytest.mark.parametrize("setting", COUNTS)
@@ -190,6 +202,34 @@ def test_folds_test_each_row_once_or_are_splits():
         if FOLDS[name]["scheme"] != "shuffle_split" and not repeats_folds(name):
             assert tested.tolist() == list(range(len(data.D)))
         assert all(set(fold.train).isdisjoint(fold.test) for fold in made)
+
+
+@pytest.mark.parametrize(
+    ("how", "sizes"),
+    [
+        ("10 folds, file order", [22, 22, 22, *[21] * 7]),
+        ("10 folds, file order, size rounded", [*[21] * 9, 24]),
+        ("10 folds, file order, size rounded up", [*[22] * 9, 15]),
+    ],
+)
+def test_folds_in_the_order_of_the_file_differ_in_the_rows_that_ten_does_not_divide(how, sizes):
+    data = rows_in("mixed", 300)
+    data = Dataset(**{**vars(data), "X": data.X[:213], "D": data.D[:213]})
+    made = make(how, data, ())
+    assert [len(fold.test) for fold in made] == sizes
+    assert np.concatenate([fold.test for fold in made]).tolist() == list(range(213))
+    names = folds_for(data)
+    assert how in names
+    assert (
+        "10 folds, file order, rest in the last" not in names
+    )  # the rounded size is that of these
+
+
+def test_folds_that_are_the_same_are_tried_once():
+    assert [name for name in folds_for(rows_in("mixed")) if name.startswith(IN_ORDER)] == [
+        IN_ORDER,
+        f"{IN_ORDER}, every tenth row",
+    ]
 
 
 def test_stratified_folds_hold_as_many_of_each_label():

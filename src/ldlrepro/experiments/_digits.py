@@ -2,10 +2,10 @@
 
 A way to make folds, with a setting of the method, was run with several seeds, or once where nothing
 is drawn. It predicts each printed number: a Student distribution about the mean of its seeds, as
-wide as they spread, and wider by a part of what any seed changes and by half a unit of the last
-digit, because two implementations never agree in every digit. The surprise of a print is the mean
-of -ln(probability) over its numbers, where a number's probability is that of all values that round
-to it. Some numbers are misprints: they cost the same under every way, so that one of them cannot
+wide as they spread, and wider by what implementations differ. That is as likely as not nothing
+beyond rounding; else it is a part of what any seed changes. The surprise of a print is the mean of
+-ln(probability) over its numbers, where a number's probability is that of all values that round to
+it. Some numbers are misprints: they cost the same under every way, so that one of them cannot
 decide.
 
 How sure a conclusion is does not rest on these assumptions. Prints are made from seeds of another
@@ -69,7 +69,7 @@ def as_printed(means: Sequence[str], deviations: Sequence[str]) -> Printed:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Way:
     """A way to make folds, with a setting: its numbers seed by seed, means before deviations."""
 
@@ -121,6 +121,8 @@ class Conclusion:
     runner_up: Evidence
     other_settings: Sequence[Evidence]
     """Evidence against each other setting, whatever the folds."""
+    cuts: Mapping[str, Evidence]
+    """Evidence against each of the folds of the best kind, itself included."""
     fits: bool
 
     @property
@@ -132,6 +134,11 @@ class Conclusion:
     @property
     def next_setting(self) -> Evidence | None:
         return hardest(self.other_settings) if self.other_settings else None
+
+    @property
+    def next_folds(self) -> Evidence | None:
+        others = [one for name, one in self.cuts.items() if name != self.best.folds]
+        return hardest(others) if others else None
 
     @property
     def setting_verdict(self) -> str:
@@ -160,21 +167,30 @@ class Digits:
         self.half = printed.half[self.used]
         smallest = self.half.min() * 1e-3
         self.units = np.maximum(units[self.used], smallest)
+        self.exact = 0.5 * self.half
         self.noise = np.hypot(NOISE * self.units, self.half)
         self.misprint = MISPRINTS * np.minimum(1.0, 2 * self.half / (MISPRINT_WIDTH * self.units))
 
     def surprise(self, prints: np.ndarray, way: Way, without: int | None = None) -> np.ndarray:
         """Return the surprise of prints (a row each) under a way, or all of its seeds but one."""
+        probability = 0.5 * sum(
+            self._probability(prints, *self._prediction(way, without, noise))
+            for noise in (self.exact, self.noise)
+        )
+        return np.asarray(-np.log(probability + self.misprint).mean(axis=1))
+
+    def _probability(
+        self, prints: np.ndarray, centre: np.ndarray, scale: np.ndarray, freedom: float
+    ) -> np.ndarray:
+        """Return the probability of all values that round to the printed ones."""
         from scipy.special import stdtr
 
-        centre, scale, freedom = self._prediction(way, without)
         low = (prints[:, self.used] - self.half - centre) / scale
         high = (prints[:, self.used] + self.half - centre) / scale
-        # The probability of an interval far out is a difference of small numbers, not of ones.
+        # Far out the difference of two tails is exact, that of two numbers near one is not.
         flip = low > 0
         low, high = np.where(flip, -high, low), np.where(flip, -low, high)
-        probability = stdtr(freedom, high) - stdtr(freedom, low)
-        return np.asarray(-np.log(probability + self.misprint).mean(axis=1))
+        return np.asarray(stdtr(freedom, high) - stdtr(freedom, low))
 
     def surprise_of_print(self, way: Way) -> float:
         return float(self.surprise(self.printed.values[None, :], way)[0])
@@ -183,20 +199,22 @@ class Digits:
         """Count the printed numbers that a way explains."""
         from scipy.special import stdtrit
 
-        centre, scale, freedom = self._prediction(way, None)
+        centre, scale, freedom = self._prediction(way, None, self.noise)
         gap = np.abs(self.printed.values[self.used] - centre) - self.half
         return int((gap <= scale * stdtrit(freedom, 0.5 + INSIDE / 2)).sum())
 
-    def _prediction(self, way: Way, without: int | None) -> tuple[np.ndarray, np.ndarray, float]:
+    def _prediction(
+        self, way: Way, without: int | None, noise: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return centre, scale and degrees of freedom of the next print's numbers."""
         numbers = way.numbers[:, self.used]
         if without is not None and way.drawn:
             numbers = np.delete(numbers, without, axis=0)
         if not way.drawn:
-            return numbers[0], self.noise, NOISE_FREEDOM
+            return numbers[0], noise, NOISE_FREEDOM
         n = len(numbers)
         spread = numbers.std(axis=0, ddof=1) * np.sqrt(1 + 1 / n)
-        return numbers.mean(axis=0), np.hypot(spread, self.noise), n - 1
+        return numbers.mean(axis=0), np.hypot(spread, noise), n - 1
 
     def prints_of(self, way: Way) -> np.ndarray:
         """Make a print from each seed of a way; where nothing is drawn, from copies with noise.
@@ -235,45 +253,44 @@ class Digits:
         """Name the way that explains the print best, and how surely the others are excluded."""
         ranked = sorted(ways, key=self.surprise_of_print)
         best = ranked[0]
-        kinds = dict.fromkeys(way.kind for way in ranked)
-        against = {
-            kind: self.evidence(
-                [way for way in ranked if way.kind == kind],
-                [way for way in ranked if way.kind != kind],
-            )
-            for kind in kinds
-        }
-        other_settings = [
-            self.evidence(
-                [way for way in ranked if way.setting == setting],
-                [way for way in ranked if way.setting != setting],
-            )
-            for setting in dict.fromkeys(way.setting for way in ranked)
-            if setting != best.setting
-        ]
+        against = self._against(ranked, "kind")
+        settings = self._against(ranked, "setting")
+        mine = [way for way in ranked if way.kind == best.kind]
         inside = self.inside(best)
         return Conclusion(
             best=best,
             inside=inside,
             against=against,
-            runner_up=hardest([against[kind] for kind in kinds if kind != best.kind]),
-            other_settings=other_settings,
+            runner_up=hardest([one for kind, one in against.items() if kind != best.kind]),
+            other_settings=[one for name, one in settings.items() if name != best.setting],
+            cuts=self._against(mine, "folds"),
             fits=inside >= FITS * self.printed.count,
         )
 
+    def _against(self, ways: Sequence[Way], what: str) -> dict[str, Evidence]:
+        """Return the evidence against each value of an attribute, if there are several."""
+        groups: dict[str, list[Way]] = {}
+        for way in ways:
+            groups.setdefault(getattr(way, what), []).append(way)
+        return {
+            name: self.evidence(group, [way for way in ways if getattr(way, what) != name])
+            for name, group in groups.items()
+            if len(groups) > 1
+        }
 
-def together(found: Sequence[Conclusion]) -> dict[str, Evidence]:
-    """Return the evidence of several data sets against each kind of folds that all of them have.
 
-    Prints made from a kind take seeds of the same number on every data set, for data sets with as
+def together(found: Sequence[Mapping[str, Evidence]]) -> dict[str, Evidence]:
+    """Return the evidence of several data sets against each of the names that all of them have.
+
+    Prints made from a way take seeds of the same number on every data set, for data sets with as
     many rows then have the same folds, as they may have had in the paper.
     """
-    kinds = set.intersection(*(set(one.against) for one in found)) if found else set()
+    names = set.intersection(*map(set, found)) if found else set()
     joint = {}
-    for kind in sorted(kinds):
-        mine = [one.against[kind] for one in found]
+    for name in sorted(names):
+        mine = [one[name] for one in found]
         seeds = np.arange(max(len(one.of_seeds) for one in mine))
-        joint[kind] = Evidence(
+        joint[name] = Evidence(
             mine[0].way,
             sum(one.strength for one in mine),
             np.sum([one.of_seeds[seeds % len(one.of_seeds)] for one in mine], axis=0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,10 @@ IN_ORDER, SHUFFLED, PERSONS = (
 )
 FOLDS: dict[str, dict[str, Any]] = {
     IN_ORDER: {"scheme": "kfold", "folds": 10, "shuffle": False},
+    f"{IN_ORDER}, size rounded": {"scheme": "blocks", "folds": 10, "round": "nearest"},
+    f"{IN_ORDER}, rest in the last": {"scheme": "blocks", "folds": 10, "round": "down"},
+    f"{IN_ORDER}, size rounded up": {"scheme": "blocks", "folds": 10, "round": "up"},
+    f"{IN_ORDER}, every tenth row": {"scheme": "strides", "folds": 10},
     "5 folds, file order": {"scheme": "kfold", "folds": 5, "shuffle": False},
     PERSONS: {"scheme": "leave_one_group_out", "folds": 10},
     SHUFFLED: {"scheme": "kfold", "folds": 10},
@@ -36,19 +40,31 @@ FOLDS: dict[str, dict[str, Any]] = {
     "10 splits, 80 %": {"scheme": "shuffle_split", "repeats": 10, "train_share": 0.8},
     "10 splits, 90 %": {"scheme": "shuffle_split", "repeats": 10, "train_share": 0.9},
 }
-"""Folds that are tried; those of one ``kind`` are not told from each other."""
+"""Folds that are tried. Those of one kind are told apart among themselves only.
+
+Folds in the order of the file differ in what becomes of the rows that ten does not divide: one more
+row in each of the first folds, or folds of a size and the rest in the last.
+"""
+_SIZES: dict[str, Callable[[float], int]] = {
+    "nearest": lambda size: int(size + 0.5),
+    "down": int,
+    "up": lambda size: -int(-size // 1),
+}
 NEIGHBOURS = 100
 """Nearest rows that are kept of each row; where too few of them train, the method looks itself."""
 
 
 def kind_of(folds: str) -> str:
+    if FOLDS[folds]["scheme"] == "blocks":
+        return IN_ORDER
     return str(FOLDS[folds].get("kind", folds))
 
 
 def are_drawn(folds: str) -> bool:
     """Tell whether another seed gives other folds."""
     definition = FOLDS[folds]
-    return definition["scheme"] != "leave_one_group_out" and definition.get("shuffle", True)
+    by_order = definition["scheme"] in ("leave_one_group_out", "blocks", "strides")
+    return not by_order and definition.get("shuffle", True)
 
 
 def repeats_folds(folds: str) -> bool:
@@ -61,17 +77,22 @@ def number_of_folds(folds: str) -> int:
 
 
 def folds_for(data: Dataset) -> list[str]:
-    """Return the folds to try on a data set.
+    """Return the folds to try on a data set: each once, persons apart where they are known."""
+    found: dict[str, list[Fold]] = {}
+    for name in FOLDS:
+        if name == PERSONS and data.groups is None:
+            continue
+        made = [] if are_drawn(name) else make(name, data, ())
+        empty = any(len(fold.test) == 0 for fold in made)
+        if not empty and not (made and any(_are_same(made, other) for other in found.values())):
+            found[name] = made
+    return list(found)
 
-    Persons are kept apart where they are known, unless folds in the order of the file do so.
-    """
-    if data.groups is None:
-        return [name for name in FOLDS if name != PERSONS]
-    by_person, in_order = (make(name, data, ()) for name in (PERSONS, IN_ORDER))
-    same = all(
-        np.array_equal(one.test, other.test) for one, other in zip(by_person, in_order, strict=True)
+
+def _are_same(one: list[Fold], other: list[Fold]) -> bool:
+    return len(one) == len(other) and all(
+        np.array_equal(mine.test, theirs.test) for mine, theirs in zip(one, other, strict=True)
     )
-    return [name for name in FOLDS if name != PERSONS or not same]
 
 
 def make(folds: str, data: Dataset, seed: tuple[object, ...]) -> list[Fold]:
@@ -79,10 +100,29 @@ def make(folds: str, data: Dataset, seed: tuple[object, ...]) -> list[Fold]:
     definition = FOLDS[folds]
     if definition["scheme"] == "stratified":
         return _stratified(data.D.argmax(axis=1), definition["folds"], seed)
+    if definition["scheme"] in ("blocks", "strides"):
+        return _by_order(len(data.D), definition)
     groups = data.groups
     if groups is not None and definition["scheme"] == "leave_one_group_out":
         groups = bundled(groups, definition["folds"])
     return make_folds(definition, len(data.D), seed, groups)
+
+
+def _by_order(n: int, definition: Mapping[str, Any]) -> list[Fold]:
+    """Cut blocks of one size, the last with what is left; or take every so many rows."""
+    count, rows = int(definition["folds"]), np.arange(n)
+    fold_of = rows % count
+    if definition["scheme"] == "blocks":
+        fold_of = np.minimum(rows // _SIZES[definition["round"]](n / count), count - 1)
+    return _as_folds(fold_of, count)
+
+
+def _as_folds(fold_of: np.ndarray, count: int) -> list[Fold]:
+    nothing = np.array([], dtype=np.int64)
+    return [
+        Fold(0, fold, np.flatnonzero(fold_of != fold), nothing, np.flatnonzero(fold_of == fold))
+        for fold in range(count)
+    ]
 
 
 def _stratified(label: np.ndarray, count: int, seed: tuple[object, ...]) -> list[Fold]:
@@ -91,11 +131,7 @@ def _stratified(label: np.ndarray, count: int, seed: tuple[object, ...]) -> list
     dealt = shuffled[np.argsort(label[shuffled], kind="stable")]
     fold_of = np.empty(len(label), dtype=np.int64)
     fold_of[dealt] = np.arange(len(label)) % count
-    nothing = np.array([], dtype=np.int64)
-    return [
-        Fold(0, fold, np.flatnonzero(fold_of != fold), nothing, np.flatnonzero(fold_of == fold))
-        for fold in range(count)
-    ]
+    return _as_folds(fold_of, count)
 
 
 class Runs:

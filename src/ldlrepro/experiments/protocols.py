@@ -182,8 +182,9 @@ class Ways:
         """Yield the ways whose seeds decide how sure a conclusion is."""
         yield conclusion.best
         yield conclusion.runner_up.way
-        if conclusion.next_setting:
-            yield conclusion.next_setting.way
+        for other in (conclusion.next_setting, conclusion.next_folds):
+            if other:
+                yield other.way
         if self.stated in conclusion.against:
             yield conclusion.against[self.stated].way
 
@@ -247,13 +248,22 @@ COLUMNS = [
     "stated folds",
     "next setting",
     "setting is",
+    "next of this kind",
     "verdict",
 ]
-LEFT_TO_JSON = ("explained", "deviations with n-1, n", "next setting", "stated folds")
+LEFT_TO_JSON = (
+    "explained",
+    "deviations with n-1, n",
+    "next setting",
+    "next of this kind",
+    "stated folds",
+)
 """Columns that a table for people has no room for."""
 JOINT_COLUMNS = [
     "method",
     "folds",
+    "of these",
+    "next of these",
     "nearest on",
     "none fits on",
     "runner-up",
@@ -262,6 +272,10 @@ JOINT_COLUMNS = [
     "settings",
     "verdict",
 ]
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{what} ({count})" for what, count in counts.most_common())
 
 
 def _line(found: Found, stated: str) -> list[Any]:
@@ -280,6 +294,7 @@ def _line(found: Found, stated: str) -> list[Any]:
         _stated_words(conclusion.against, stated, best.kind),
         f"{after.way.setting}: {after.words}" if after else "",
         conclusion.setting_verdict,
+        f"{cut.way.folds}: {cut.words}" if (cut := conclusion.next_folds) else "",
         conclusion.verdict,
     ]
 
@@ -312,22 +327,27 @@ def _joint_line(method: str, found: Sequence[Found], stated: str) -> list[Any]:
     fitting = [one.conclusion for one in found if one.conclusion.fits]
     without = ", ".join(one.dataset for one in found if not one.conclusion.fits)
     if not fitting:
-        return [method, "", "", without, "", "", "", "", NONE_FITS]
-    evidence = together(fitting)
+        return [method, "", "", "", "", without, "", "", "", "", NONE_FITS]
+    evidence = together([one.against for one in fitting])
     best = min(evidence.values(), key=lambda one: one.strength)
     others = [one for one in evidence.values() if one is not best]
     runner_up = hardest(others)
     nearest = sum(one.best.kind == best.way.kind for one in fitting)
     settings = Counter(one.best.setting for one in fitting)
+    mine = [one.cuts for one in fitting if one.best.kind == best.way.kind and one.cuts]
+    cuts = sorted(together(mine).items(), key=lambda item: item[1].strength)
+    of_these = Counter(one.best.folds for one in fitting if one.best.kind == best.way.kind)
     return [
         method,
         best.way.kind,
+        _counted(of_these),
+        f"{cuts[1][0]}: {cuts[1][1].words}" if len(cuts) > 1 else "",
         f"{nearest} of {len(fitting)}",
         without,
         runner_up.way.kind,
         runner_up.words,
         _stated_words(evidence, stated, best.way.kind),
-        ", ".join(f"{setting} ({count})" for setting, count in settings.most_common()),
+        _counted(settings),
         in_words(runner_up.chance),
     ]
 
