@@ -86,6 +86,8 @@ def measure(
     left_out: list[list[Any]] = []
     for method, asked in methods.items():
         for dataset in asked.get("datasets", inputs.datasets):
+            if dataset in asked.get("without", []):
+                continue
             asked_here = {**asked, **asked.get("at", {}).get(dataset, {})}
             printed = printed_row(paper, method, dataset, asked_here.get("only", ""))
             if printed is None:
