@@ -57,6 +57,26 @@ def test_folds_in_the_order_of_the_file_are_stretches_of_it():
     assert made[9].validation.tolist() == made[0].test.tolist()
 
 
+@pytest.mark.parametrize(
+    ("fold_size", "rows", "size", "last"),
+    [
+        ("nearest", 2465, 247, 242),
+        ("nearest", 213, 21, 24),
+        ("down", 2465, 246, 251),
+        ("up", 213, 22, 15),
+    ],
+)
+def test_folds_of_one_size_leave_the_rest_to_the_last(fold_size, rows, size, last):
+    made = make_folds({**KFOLD, "shuffle": False, "fold_size": fold_size}, rows, SEED)
+    assert np.concatenate([fold.test for fold in made]).tolist() == list(range(rows))
+    assert [len(fold.test) for fold in made] == [size] * 9 + [last]
+
+
+def test_folds_of_one_size_that_leave_nothing_to_the_last_are_refused():
+    with pytest.raises(UserError, match="fold_size: up leaves no row of 18"):
+        make_folds({**KFOLD, "fold_size": "up"}, 18, SEED)
+
+
 def test_folds_in_the_order_of_the_file_cannot_be_repeated():
     with pytest.raises(UserError, match="the same folds each time"):
         make_folds({**KFOLD, "shuffle": False, "repeats": 2}, 213, SEED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from ldl import AAKNN, metrics
 from ldlrepro import config, models
 from ldlrepro.config import digests
+from ldlrepro.core.errors import UserError
 from ldlrepro.core.seeds import rng_for, seed_for
 from ldlrepro.data import Dataset
 from ldlrepro.folds.making import bundled
@@ -25,11 +26,12 @@ IN_ORDER, SHUFFLED, PERSONS = (
     "10 folds, shuffled",
     "10 folds, persons apart",
 )
+_IN_ORDER = {"scheme": "kfold", "folds": 10, "shuffle": False}
 FOLDS: dict[str, dict[str, Any]] = {
-    IN_ORDER: {"scheme": "kfold", "folds": 10, "shuffle": False},
-    f"{IN_ORDER}, size rounded": {"scheme": "blocks", "folds": 10, "round": "nearest"},
-    f"{IN_ORDER}, rest in the last": {"scheme": "blocks", "folds": 10, "round": "down"},
-    f"{IN_ORDER}, size rounded up": {"scheme": "blocks", "folds": 10, "round": "up"},
+    IN_ORDER: _IN_ORDER,
+    f"{IN_ORDER}, size rounded": _IN_ORDER | {"fold_size": "nearest"},
+    f"{IN_ORDER}, rest in the last": _IN_ORDER | {"fold_size": "down"},
+    f"{IN_ORDER}, size rounded up": _IN_ORDER | {"fold_size": "up"},
     f"{IN_ORDER}, every tenth row": {"scheme": "strides", "folds": 10},
     "5 folds, file order": {"scheme": "kfold", "folds": 5, "shuffle": False},
     PERSONS: {"scheme": "leave_one_group_out", "folds": 10},
@@ -45,17 +47,12 @@ FOLDS: dict[str, dict[str, Any]] = {
 Folds in the order of the file differ in what becomes of the rows that ten does not divide: one more
 row in each of the first folds, or folds of a size and the rest in the last.
 """
-_SIZES: dict[str, Callable[[float], int]] = {
-    "nearest": lambda size: int(size + 0.5),
-    "down": int,
-    "up": lambda size: -int(-size // 1),
-}
 NEIGHBOURS = 100
 """Nearest rows that are kept of each row; where too few of them train, the method looks itself."""
 
 
 def kind_of(folds: str) -> str:
-    if FOLDS[folds]["scheme"] == "blocks":
+    if "fold_size" in FOLDS[folds]:
         return IN_ORDER
     return str(FOLDS[folds].get("kind", folds))
 
@@ -63,7 +60,7 @@ def kind_of(folds: str) -> str:
 def are_drawn(folds: str) -> bool:
     """Tell whether another seed gives other folds."""
     definition = FOLDS[folds]
-    by_order = definition["scheme"] in ("leave_one_group_out", "blocks", "strides")
+    by_order = definition["scheme"] in ("leave_one_group_out", "strides")
     return not by_order and definition.get("shuffle", True)
 
 
@@ -82,9 +79,11 @@ def folds_for(data: Dataset) -> list[str]:
     for name in FOLDS:
         if name == PERSONS and data.groups is None:
             continue
-        made = [] if are_drawn(name) else make(name, data, ())
-        empty = any(len(fold.test) == 0 for fold in made)
-        if not empty and not (made and any(_are_same(made, other) for other in found.values())):
+        try:
+            made = [] if are_drawn(name) else make(name, data, ())
+        except UserError:  # too few rows for these folds
+            continue
+        if not (made and any(_are_same(made, other) for other in found.values())):
             found[name] = made
     return list(found)
 
@@ -100,21 +99,13 @@ def make(folds: str, data: Dataset, seed: tuple[object, ...]) -> list[Fold]:
     definition = FOLDS[folds]
     if definition["scheme"] == "stratified":
         return _stratified(data.D.argmax(axis=1), definition["folds"], seed)
-    if definition["scheme"] in ("blocks", "strides"):
-        return _by_order(len(data.D), definition)
+    if definition["scheme"] == "strides":
+        count = int(definition["folds"])
+        return _as_folds(np.arange(len(data.D)) % count, count)
     groups = data.groups
     if groups is not None and definition["scheme"] == "leave_one_group_out":
         groups = bundled(groups, definition["folds"])
     return make_folds(definition, len(data.D), seed, groups)
-
-
-def _by_order(n: int, definition: Mapping[str, Any]) -> list[Fold]:
-    """Cut blocks of one size, the last with what is left; or take every so many rows."""
-    count, rows = int(definition["folds"]), np.arange(n)
-    fold_of = rows % count
-    if definition["scheme"] == "blocks":
-        fold_of = np.minimum(rows // _SIZES[definition["round"]](n / count), count - 1)
-    return _as_folds(fold_of, count)
 
 
 def _as_folds(fold_of: np.ndarray, count: int) -> list[Fold]:

@@ -7,7 +7,8 @@ fold. What is left without the drawing is one line of NumPy for each scheme.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ def make_folds(
         shuffle = protocol.get("shuffle", True)
         if not shuffle and repeats > 1:
             raise UserError("shuffle: false makes the same folds each time; leave out `repeats`")
-        parts = list(_kfold(n, count, repeats, shuffle, seed_parts))
+        starts = _starts(n, count, protocol.get("fold_size", "even"))
+        parts = list(_kfold(n, starts, repeats, shuffle, seed_parts))
     elif scheme == "shuffle_split":
         parts = list(_shuffle(n, protocol["train_share"], int(protocol["repeats"]), seed_parts))
     else:
@@ -90,17 +92,38 @@ def make_folds(
 _Part = tuple[int, int, np.ndarray, np.ndarray]
 
 
-def _kfold(
-    n: int, count: int, repeats: int, shuffle: bool, seed_parts: tuple[object, ...]
-) -> Iterator[_Part]:
+_FOLD_SIZES: dict[str, Callable[[float], int]] = {
+    "nearest": lambda size: int(size + 0.5),
+    "down": int,
+    "up": math.ceil,
+}
+
+
+def _starts(n: int, count: int, fold_size: str) -> np.ndarray:
+    """Return where each fold after the first begins.
+
+    ``even`` gives one more row to each of the first folds where ``count`` does not divide the rows.
+    Else all folds have the share of a fold as a whole number, and the last one takes what is left.
+    """
     if n < count:
         raise UserError(f"{count} folds need at least {count} rows, there are {n}")
+    if fold_size == "even":
+        return np.cumsum([n // count + (fold < n % count) for fold in range(count - 1)])
+    starts = np.arange(1, count) * _FOLD_SIZES[fold_size](n / count)
+    if starts[-1] >= n:
+        raise UserError(f"fold_size: {fold_size} leaves no row of {n} to the last of {count} folds")
+    return starts
+
+
+def _kfold(
+    n: int, starts: np.ndarray, repeats: int, shuffle: bool, seed_parts: tuple[object, ...]
+) -> Iterator[_Part]:
     for repeat in range(repeats):
         rows = np.arange(n)
         order = rng_for(*seed_parts, "kfold", repeat).permutation(n) if shuffle else rows
-        tests = [np.sort(part) for part in np.array_split(order, count)]
-        for fold in range(count):
-            yield repeat, fold, tests[fold], tests[(fold + 1) % count]
+        tests = [np.sort(part) for part in np.split(order, starts)]
+        for fold, test in enumerate(tests):
+            yield repeat, fold, test, tests[(fold + 1) % len(tests)]
 
 
 def _shuffle(
