@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ldl.boosting import _trees
-from ldl.boosting._bins import make_bins
+from ldl.boosting._bins import Bins, make_bins
 from ldl.boosting._trees import DIAGONAL, EXACT_PAIR, SMO_PAIR, Rules
 from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
 
@@ -27,6 +27,10 @@ def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.nda
 def make_rules(kind: int, **changes: float) -> Rules:
     settings = {"labels": 4, "max_leaves": 9, "min_leaf": 5, "floor": 1e-6}
     return Rules(**{"kind": kind, **settings, "histogram_bytes": 2**28, **changes})
+
+
+def grown(bins: Bins, stats: np.ndarray, rules: Rules) -> _trees.BoostedTree:
+    return _trees.grow(bins, stats, rules, np.full(bins.slots * 100 * rules.max_leaves, np.nan))
 
 
 def kl(D: np.ndarray, P: np.ndarray) -> float:
@@ -107,7 +111,7 @@ def test_tree_is_the_one_that_brute_force_grows(kind, min_leaf, seed):
     X, _ = problem(seed)
     stats = drawn_statistics(kind, seed)
     rules = make_rules(kind, min_leaf=min_leaf)
-    tree = _trees.grow(make_bins(X, 256), stats, rules)
+    tree = grown(make_bins(X, 256), stats, rules)
     expected = grow_slowly(X, stats, rules)
     assert len(expected) > 4
     assert as_partition(tree.leaf_of) == {tuple(rows) for rows in expected}
@@ -118,10 +122,24 @@ def test_counting_every_histogram_grows_the_same_tree_as_subtracting(kind):
     X, _ = problem()
     stats = drawn_statistics(kind)
     bins = make_bins(X, 256)
-    subtracted = _trees.grow(bins, stats, make_rules(kind))
-    counted = _trees.grow(bins, stats, make_rules(kind, histogram_bytes=0))
+    subtracted = grown(bins, stats, make_rules(kind))
+    counted = grown(bins, stats, make_rules(kind, histogram_bytes=0))
     for ours, other in zip(subtracted, counted, strict=True):
         np.testing.assert_allclose(ours, other, atol=1e-12)
+
+
+@pytest.mark.parametrize("min_leaf", [1, 5])
+@pytest.mark.parametrize("seed", range(5))
+def test_small_nodes_grow_the_same_by_their_rows_as_by_their_histograms(min_leaf, seed):
+    X, _ = problem(seed, n=400)
+    stats = drawn_statistics(DIAGONAL, seed, n=400)
+    bins, rules = make_bins(X, 256), make_rules(DIAGONAL, min_leaf=min_leaf, max_leaves=40)
+    whole = grown(bins._replace(few=0), stats, rules)
+    assert bins.few > 20
+    for few in (bins.few, 150, 400):
+        by_rows = grown(bins._replace(few=few), stats, rules)
+        for ours, other in zip(by_rows, whole, strict=True):
+            np.testing.assert_array_equal(ours, other)
 
 
 @KINDS
@@ -130,14 +148,13 @@ def test_gain_of_the_root_is_the_brute_force_gain(kind):
     stats = drawn_statistics(kind)
     rules = make_rules(kind, max_leaves=2)
     bins = make_bins(X, 256)
-    slots = bins.first_slot[-1]
-    sums, counts = np.empty((slots, stats.shape[1])), np.empty(slots, np.int64)
-    _trees._fill(bins, stats, np.arange(len(X)), sums, counts)
-    gain, feature, cut = _trees.search(bins, sums, counts, stats.sum(axis=0), len(X), rules)
+    tree = grown(bins, stats, rules)
+    feature, threshold = tree.feature[0], tree.threshold[0]
+    sides = [stats[tree.leaf_of == leaf] for leaf in (0, 1)]
+    gain = sum(node_score(side, rules) for side in sides) - node_score(stats, rules)
     expected, expected_feature, value = best_cut(X, stats, rules)
     assert feature == expected_feature
     assert gain == pytest.approx(expected, rel=1e-12)
-    threshold = bins.edges[bins.first_edge[feature] + cut]
     assert value <= threshold < X[X[:, feature] > value, feature].min()
 
 
@@ -172,7 +189,7 @@ def test_codes_agree_with_the_thresholds():
     bins = make_bins(X, 40)
     for f in range(3):
         edges = bins.edges[bins.first_edge[f] : bins.first_edge[f + 1]]
-        np.testing.assert_array_equal(bins.codes[bins.line[f]], np.searchsorted(edges, X[:, f]))
+        np.testing.assert_array_equal(bins.codes[bins.place[f]], np.searchsorted(edges, X[:, f]))
 
 
 # ---------------------------------------------------------------------- single steps

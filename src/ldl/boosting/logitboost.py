@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,9 +80,10 @@ class _Boosting(LDLEstimator):
         self.validation_curve_ = np.zeros(0)
         self.n_iter_ = self.max_iter
         self.diagnostics_: dict[str, Any] = {}
+        memory = _Memory()
         if self.n_iter_no_change is not None and X.shape[0] > 2:
-            self._choose_rounds(X, D, mapping)
-        ensemble = _Ensemble(self, X, D)
+            self._choose_rounds(X, D, mapping, memory)
+        ensemble = _Ensemble(self, X, D, memory)
         for _ in range(self.n_iter_):
             ensemble.advance(mapping)
         from ldl.forests._prediction import join
@@ -98,12 +100,12 @@ class _Boosting(LDLEstimator):
             "training_kl": metrics.evaluate(D, P)["kl"],
         }
 
-    def _choose_rounds(self, X: Any, D: np.ndarray, mapping: Mapping) -> None:
+    def _choose_rounds(self, X: Any, D: np.ndarray, mapping: Mapping, memory: _Memory) -> None:
         """Set the number of rounds to the one with the best score of held-out rows."""
         splits = holdouts(
             X.shape[0], self.validation_share, self.validation_rows, self.random_state
         )
-        watched = [_Watched(_Ensemble(self, X[a], D[a]), X[b], D[b]) for a, b in splits]
+        watched = [_Watched(_Ensemble(self, X[a], D[a], memory), X[b], D[b]) for a, b in splits]
         curve: list[float] = []
         lower = metrics.BETTER[self.select_by] == "lower"
         best = 0
@@ -389,16 +391,15 @@ class AOSOLDLogitBoost(_Boosting):
 class _Ensemble:
     """The trees grown so far, and the sums of their outputs for the training rows."""
 
-    def __init__(self, model: _Boosting, X: Any, D: np.ndarray) -> None:
+    def __init__(self, model: _Boosting, X: Any, D: np.ndarray, memory: _Memory) -> None:
         # numba and the compiled code load here, so that other methods start without them.
         from ldl.boosting._bins import make_bins
-        from ldl.boosting._trees import grow
 
         self.model = model
         self.D = D
         self.bins = make_bins(X, model.max_bins)
         self.rules = model._rules(D.shape[1])
-        self.grow = grow
+        self.memory = memory
         self.outputs = np.zeros_like(D)
         self.rounds: list[list[BoostedTree]] = []
 
@@ -406,11 +407,29 @@ class _Ensemble:
         """Grow the trees of one more round, and return them in the order of the labels."""
         P = softmax_rows(self.model._scores(self.outputs))
         statistics = self.model._statistics(self.D, P)
-        trees = list(mapping(lambda part: self.grow(self.bins, part, self.rules), statistics))
+        trees = list(mapping(self._grow, statistics))
         for tree, part in zip(trees, _parts(self.outputs, trees), strict=True):
             part += tree.leaves[tree.leaf_of]
         self.rounds.append(trees)
         return trees
+
+    def _grow(self, statistics: np.ndarray) -> BoostedTree:
+        from ldl.boosting._trees import grow, histograms
+
+        width = statistics.shape[1]
+        size = histograms.py_func(self.bins, width, self.rules) * self.bins.slots * (width + 1)
+        return grow(self.bins, statistics, self.rules, self.memory.of(size))
+
+
+class _Memory(local):
+    """Room for histograms that all trees of a fit share, for each thread its own."""
+
+    room = np.empty(0)
+
+    def of(self, size: int) -> np.ndarray:
+        if len(self.room) < size:
+            self.room = np.empty(size)
+        return self.room
 
 
 class _Watched:
