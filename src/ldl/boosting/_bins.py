@@ -8,7 +8,6 @@ import numpy as np
 
 from ldl.forests._columns import TWO_VALUED, make_columns
 
-
 _BINS_PER_ROW = 4
 """A node goes by its rows where features have on average so many bins for each."""
 

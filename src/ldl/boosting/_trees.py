@@ -245,7 +245,7 @@ def _score_pairs(bin_start, sums, total, rows, rules, room):
 
 @compiled
 def _best_bin(bins, sums, place, total, rows, bar, rules):
-    """Find the feature's best cut that scores more than ``bar``: its score and last bin on the left.
+    """Find the best cut of a feature above ``bar``: its score, and the last bin on the left.
 
     A later cut must be better by more than rounding, so ties go to the first.
     """
@@ -439,7 +439,7 @@ def _leaf_value(total, rows, rules, value):
 
 @compiled
 def histograms(bins, width, rules):
-    """Count the histograms that a tree keeps: one for each leaf, or one where they are too large."""
+    """Count the histograms that a tree keeps: one for each leaf, or one where these are large."""
     size = bins.slots * (width + 1) * 8
     return rules.max_leaves if rules.max_leaves * size <= rules.histogram_bytes else 1
 
