@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from ldl.boosting import _trees
+from ldl.boosting import _newton_trees, _pair_trees
 from ldl.boosting._bins import Bins, make_bins
-from ldl.boosting._trees import DIAGONAL, EXACT_PAIR, SMO_PAIR, Rules
+from ldl.boosting._pair_trees import EXACT_PAIR, SMO_PAIR, Rules
+from ldl.boosting._tree import BoostedTree
 from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
 
 BOTH = pytest.mark.parametrize("kind", [LDLogitBoost, AOSOLDLogitBoost])
 FIXED = {"n_iter_no_change": None}
+DIAGONAL = -1
 KINDS = pytest.mark.parametrize("kind", [DIAGONAL, EXACT_PAIR, SMO_PAIR])
 
 
@@ -29,8 +31,17 @@ def make_rules(kind: int, **changes: float) -> Rules:
     return Rules(**{"kind": kind, **settings, "histogram_bytes": 2**28, **changes})
 
 
-def grown(bins: Bins, stats: np.ndarray, rules: Rules) -> _trees.BoostedTree:
-    return _trees.grow(bins, stats, rules, np.full(bins.slots * 100 * rules.max_leaves, np.nan))
+def grown(bins: Bins, stats: np.ndarray, rules: Rules) -> BoostedTree:
+    """Grow a tree of any kind; newton trees get memory that others have left full."""
+    if rules.kind != DIAGONAL:
+        return _pair_trees.grow(bins, stats, rules)
+    newton = newton_rules(rules)
+    memory = np.full(_newton_trees.room_for(bins, newton), np.nan)
+    return _newton_trees.grow(bins, stats, newton, memory)
+
+
+def newton_rules(rules: Rules) -> _newton_trees.Rules:
+    return _newton_trees.Rules(rules.max_leaves, rules.min_leaf, rules.floor, rules.histogram_bytes)
 
 
 def kl(D: np.ndarray, P: np.ndarray) -> float:
@@ -159,9 +170,9 @@ def test_gain_of_the_root_is_the_brute_force_gain(kind):
 
 
 def test_floor_of_the_curvature_grows_with_the_rows():
-    rules = make_rules(DIAGONAL, floor=0.5)
-    assert _trees.score(np.array([3.0, 1.0]), 4, rules) == pytest.approx(9 / 2)
-    assert _trees.score(np.array([3.0, 2.5]), 4, rules) == pytest.approx(9 / 2.5)
+    rules = newton_rules(make_rules(DIAGONAL, floor=0.5))
+    assert _newton_trees.score(3.0, 1.0, 4, rules) == pytest.approx(9 / 2)
+    assert _newton_trees.score(3.0, 2.5, 4, rules) == pytest.approx(9 / 2.5)
 
 
 # ---------------------------------------------------------------------- bins
@@ -246,7 +257,7 @@ def test_best_of_all_pairs_gains_at_least_what_the_smo_pair_does(seed):
     gains = {}
     for kind in (EXACT_PAIR, SMO_PAIR):
         rules = make_rules(kind, labels=5)
-        gains[kind], r, s, step = _trees.best_pair(stats.sum(axis=0), 9, rules)
+        gains[kind], r, s, step = _pair_trees.best_pair(stats.sum(axis=0), 9, rules)
         assert gains[kind] == pytest.approx(pair_gains(stats, rules).max(), rel=1e-12)
         total = stats.sum(axis=0)
         assert gains[kind] == pytest.approx((total[r] - total[s]) * step, rel=1e-12)
@@ -259,7 +270,7 @@ def test_the_smo_pair_is_not_always_the_best_one():
     for seed in range(20):
         total = drawn_statistics(EXACT_PAIR, seed, n=9, c=5).sum(axis=0)
         found = [
-            _trees.best_pair(total, 9, make_rules(kind, labels=5))[0]
+            _pair_trees.best_pair(total, 9, make_rules(kind, labels=5))[0]
             for kind in (EXACT_PAIR, SMO_PAIR)
         ]
         differs += found[0] > found[1] * (1 + 1e-9)

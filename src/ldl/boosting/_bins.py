@@ -35,7 +35,9 @@ class Bins(NamedTuple):
     upper_slot: np.ndarray
     """Slot of the upper value of a two-valued feature; negative for others."""
     slots: int
-    """Number of slots of all features."""
+    """Number of these slots of all features."""
+    first_slot: np.ndarray
+    """Slots of feature f where features follow each other: its bins, the upper value, or none."""
     few: int
     """Nodes with at most so many rows may go by them."""
     edges: np.ndarray
@@ -44,8 +46,8 @@ class Bins(NamedTuple):
     """Start of the thresholds of feature f in ``edges``."""
     row_start: np.ndarray
     """Start of each row's list in ``row_slots``."""
-    row_slots: np.ndarray
-    """Slots of the two-valued features that have their upper value, row by row."""
+    row_features: np.ndarray
+    """Two-valued features that have their upper value, row by row."""
     feature_start: np.ndarray
     """Start of each feature's list in ``feature_rows``."""
     feature_rows: np.ndarray
@@ -87,7 +89,11 @@ def make_bins(X: Any, max_bins: int) -> Bins:
     row_bins = np.empty((n, len(order)), np.min_scalar_type(bin_start[-1]))
     for at, of_feature in enumerate(codes):
         row_bins[:, at] = bin_start[of_feature] + at
-    first_edge = np.zeros(q + 1, np.int64)
+    first_slot, first_edge = np.zeros(q + 1, np.int64), np.zeros(q + 1, np.int64)
+    np.cumsum(
+        [len(part) + (here >= 0) for part, here in zip(edges, place, strict=True)],
+        out=first_slot[1:],
+    )
     np.cumsum([len(part) for part in edges], out=first_edge[1:])
     return Bins(
         codes=codes,
@@ -97,11 +103,12 @@ def make_bins(X: Any, max_bins: int) -> Bins:
         bin_start=bin_start,
         upper_slot=upper_slot,
         slots=int(bin_start[-1] + two_valued.sum()),
+        first_slot=first_slot,
         few=int(sizes.mean()) // _BINS_PER_ROW if len(sizes) and n < 2**24 else 0,
         edges=np.concatenate(edges),
         first_edge=first_edge,
         row_start=columns.row_start,
-        row_slots=upper_slot[columns.row_features],
+        row_features=columns.row_features.astype(np.int64),
         feature_start=columns.feature_start,
         feature_rows=columns.feature_rows.astype(np.int64),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from threading import local
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ from ldl.base import LDLEstimator
 from ldl.linear._softmax import softmax_rows
 
 if TYPE_CHECKING:
-    from ldl.boosting._trees import BoostedTree, Rules
+    from ldl.boosting._bins import Bins
+    from ldl.boosting._tree import BoostedTree
     from ldl.forests._prediction import Forest
 
 _BLOCK_ROWS = 1024
@@ -57,8 +59,8 @@ class _Boosting(LDLEstimator):
 
     # ------------------------------------------------------------------ to be written by methods
 
-    def _kind(self) -> int:
-        """Return the kind of the trees, one of those in ``_trees``."""
+    def _grow(self, bins: Bins, statistics: np.ndarray, memory: _Memory) -> BoostedTree:
+        """Grow a tree on the statistics of all rows."""
         raise NotImplementedError
 
     def _statistics(self, D: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
@@ -149,18 +151,6 @@ class _Boosting(LDLEstimator):
         return outputs
 
     # ------------------------------------------------------------------ settings
-
-    def _rules(self, labels: int) -> Rules:
-        from ldl.boosting._trees import Rules
-
-        return Rules(
-            kind=self._kind(),
-            labels=labels,
-            max_leaves=self.max_leaf_nodes,
-            min_leaf=self.min_samples_leaf,
-            floor=_FLOOR,
-            histogram_bytes=_HISTOGRAM_BYTES,
-        )
 
     def _check(self) -> None:
         for name in ("max_iter", "max_leaf_nodes", "min_samples_leaf", "validation_rows"):
@@ -271,10 +261,12 @@ class LDLogitBoost(_Boosting):
         super()._check()
         check_choice("working_response", self.working_response, ("robust", "classical"))
 
-    def _kind(self) -> int:
-        from ldl.boosting._trees import DIAGONAL
+    def _grow(self, bins: Bins, statistics: np.ndarray, memory: _Memory) -> BoostedTree:
+        # numba and the compiled code load here, so that other methods start without them.
+        from ldl.boosting._newton_trees import Rules, grow, room_for
 
-        return DIAGONAL
+        rules = Rules(self.max_leaf_nodes, self.min_samples_leaf, _FLOOR, _HISTOGRAM_BYTES)
+        return grow(bins, statistics, rules, memory.of(room_for.py_func(bins, rules)))
 
     def _statistics(self, D: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
         gradient, weight = D - P, P * (1 - P)
@@ -372,11 +364,19 @@ class AOSOLDLogitBoost(_Boosting):
         super()._check()
         check_choice("pair", self.pair, ("auto", "exact", "smo"))
 
-    def _kind(self) -> int:
-        from ldl.boosting._trees import EXACT_PAIR, SMO_PAIR
+    def _grow(self, bins: Bins, statistics: np.ndarray, memory: _Memory) -> BoostedTree:
+        from ldl.boosting._pair_trees import EXACT_PAIR, SMO_PAIR, Rules, grow
 
         exact = self.pair == "exact" or (self.pair == "auto" and self.n_labels_ <= 20)
-        return EXACT_PAIR if exact else SMO_PAIR
+        rules = Rules(
+            kind=EXACT_PAIR if exact else SMO_PAIR,
+            labels=self.n_labels_,
+            max_leaves=self.max_leaf_nodes,
+            min_leaf=self.min_samples_leaf,
+            floor=_FLOOR,
+            histogram_bytes=_HISTOGRAM_BYTES,
+        )
+        return grow(bins, statistics, rules)
 
     def _statistics(self, D: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
         r, s = np.triu_indices(D.shape[1], 1)
@@ -392,13 +392,11 @@ class _Ensemble:
     """The trees grown so far, and the sums of their outputs for the training rows."""
 
     def __init__(self, model: _Boosting, X: Any, D: np.ndarray, memory: _Memory) -> None:
-        # numba and the compiled code load here, so that other methods start without them.
         from ldl.boosting._bins import make_bins
 
         self.model = model
         self.D = D
         self.bins = make_bins(X, model.max_bins)
-        self.rules = model._rules(D.shape[1])
         self.memory = memory
         self.outputs = np.zeros_like(D)
         self.rounds: list[list[BoostedTree]] = []
@@ -407,18 +405,11 @@ class _Ensemble:
         """Grow the trees of one more round, and return them in the order of the labels."""
         P = softmax_rows(self.model._scores(self.outputs))
         statistics = self.model._statistics(self.D, P)
-        trees = list(mapping(self._grow, statistics))
+        trees = list(mapping(partial(self.model._grow, self.bins, memory=self.memory), statistics))
         for tree, part in zip(trees, _parts(self.outputs, trees), strict=True):
             part += tree.leaves[tree.leaf_of]
         self.rounds.append(trees)
         return trees
-
-    def _grow(self, statistics: np.ndarray) -> BoostedTree:
-        from ldl.boosting._trees import grow, histograms
-
-        width = statistics.shape[1]
-        size = histograms.py_func(self.bins, width, self.rules) * self.bins.slots * (width + 1)
-        return grow(self.bins, statistics, self.rules, self.memory.of(size))
 
 
 class _Memory(local):

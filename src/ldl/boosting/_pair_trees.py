@@ -1,0 +1,276 @@
+# mypy: disable-error-code="no-untyped-def,assignment"
+"""Trees for all labels, compiled: histograms, the search for splits, best-first growth.
+
+Every row brings a line of statistics, the gradients of all labels and a curvature for each pair. A
+set of rows is judged by their sum, and by its best pair of labels alone. Lines are long, so they
+stay in one piece, and bins without rows are passed over. All compiled code stands in this file, for
+numba does not notice a change in another.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ldl.boosting._tree import LEAF, BoostedTree
+from ldl.forests._compiled import cached, compiled
+
+EXACT_PAIR, SMO_PAIR = 0, 1
+"""Pairs that a node tries: all of them, or those with the label of the largest gradient."""
+_ROUNDING = 1e-10
+"""Gains that differ by a smaller share count as equal."""
+_SMALLEST = 1e-12
+"""Least gain of a split."""
+
+
+class Rules(NamedTuple):
+    """The settings by which a tree grows."""
+
+    kind: int
+    """EXACT_PAIR or SMO_PAIR."""
+    labels: int
+    max_leaves: int
+    min_leaf: int
+    """Least number of rows in a leaf."""
+    floor: float
+    """Least curvature per row."""
+    histogram_bytes: int
+    """Memory that the histograms of all leaves may take."""
+
+
+@compiled
+def best_pair(total, rows, rules):
+    """Find the best pair of labels: twice its gain a^2 / (2 h), the pair, its Newton step a / h.
+
+    ``EXACT_PAIR`` tries all pairs, ``SMO_PAIR`` those with the label of the largest gradient.
+    """
+    c, least = rules.labels, rules.floor * rows
+    r, s, square, curvature, step = 0, 1, 0.0, 1.0, 0.0
+    low, high = 0, c
+    if rules.kind == SMO_PAIR:
+        for i in range(1, c):
+            if total[i] > total[low]:
+                low = i
+        high = low + 1
+    for i in range(low, high):
+        for j in range(0 if rules.kind == SMO_PAIR else i + 1, c):
+            if i == j:
+                continue
+            first, second = min(i, j), max(i, j)
+            a = total[i] - total[j]
+            h = max(total[c + first * (2 * c - first - 1) // 2 + second - first - 1], least)
+            # a^2 / h without the division, which is slow.
+            if a * a * curvature > square * h:
+                r, s, square, curvature, step = i, j, a * a, h, a / h
+    return square / curvature, r, s, step
+
+
+@compiled
+def score(total, rows, rules):
+    """Return twice what the best step of a node gains to second order."""
+    return best_pair(total, rows, rules)[0]
+
+
+@compiled
+def _sum_rows(stats, rows, total):
+    """Write the sum of the statistics of ``rows`` into ``total``."""
+    total[:] = 0.0
+    for row in rows:
+        for k in range(len(total)):
+            total[k] += stats[row, k]
+
+
+@compiled
+def _add_row(stats, row, sums, counts, slot):
+    """Add a row to a slot of the histogram."""
+    # Most slots of a small node stay empty, so each is cleared when it is first needed.
+    if counts[slot] == 0:
+        sums[slot] = 0.0
+    counts[slot] += 1
+    for k in range(stats.shape[1]):
+        sums[slot, k] += stats[row, k]
+
+
+@compiled
+def _fill(bins, stats, rows, sums, counts):
+    """Fill the histograms of all features: rows, and where there are rows, sums of statistics."""
+    counts[:] = 0
+    for row in rows:
+        for i in range(bins.row_start[row], bins.row_start[row + 1]):
+            _add_row(stats, row, sums, counts, bins.first_slot[bins.row_features[i]])
+    for f in range(len(bins.place)):
+        place = bins.place[f]
+        if place >= 0:
+            first = bins.first_slot[f]
+            for row in rows:
+                _add_row(stats, row, sums, counts, first + bins.codes[place, row])
+
+
+@compiled
+def _take_away(sums, counts, part_sums, part_counts):
+    """Subtract the histograms of one child, which leaves those of the other."""
+    for slot in range(len(counts)):
+        if part_counts[slot] > 0:
+            counts[slot] -= part_counts[slot]
+            for k in range(sums.shape[1]):
+                sums[slot, k] -= part_sums[slot, k]
+
+
+@compiled
+def search(bins, sums, counts, total, rows, rules):
+    """Find the best split: its gain, feature and bin; the gain is 0 where no split gains.
+
+    A later split must be better by more than rounding, so ties go to the first.
+    """
+    own = score(total, rows, rules)
+    bar = own * (1.0 + _ROUNDING) + _SMALLEST
+    gain, feature, cut = 0.0, 0, 0
+    width = len(total)
+    left, right = np.empty(width), np.empty(width)
+    for f in range(len(bins.place)):
+        first, last = bins.first_slot[f], bins.first_slot[f + 1]
+        upper_only = bins.place[f] < 0
+        seen = 0
+        left[:] = 0.0
+        for slot in range(first, last if upper_only else last - 1):
+            if counts[slot] == 0:
+                continue
+            seen += counts[slot]
+            for k in range(width):
+                left[k] += sums[slot, k]
+            if rows - seen < rules.min_leaf:
+                break
+            if seen < rules.min_leaf:
+                continue
+            for k in range(width):
+                right[k] = total[k] - left[k]
+            # The only slot of a two-valued feature holds the upper value, so the sides change
+            # places; the sum of the scores stays the same.
+            both = score(left, seen, rules) + score(right, rows - seen, rules)
+            if both > bar:
+                bar = both * (1.0 + _ROUNDING)
+                gain, feature, cut = both - own, f, slot - first
+    return gain, feature, cut
+
+
+@compiled
+def _divide(bins, f, cut, rows, right, spare):
+    """Put rows that go to the left first, each side in its order; return how many those are."""
+    place = bins.place[f]
+    for row in rows:
+        right[row] = place >= 0 and bins.codes[place, row] > cut
+    if place < 0:
+        for i in range(bins.feature_start[f], bins.feature_start[f + 1]):
+            right[bins.feature_rows[i]] = True
+    a, b = 0, 0
+    for row in rows:
+        if right[row]:
+            spare[b] = row
+            b += 1
+        else:
+            rows[a] = row
+            a += 1
+    rows[a:] = spare[:b]
+    return a
+
+
+@compiled
+def _best_leaf(gains):
+    """Return the leaf with the greatest gain; of equal ones the first."""
+    best = 0
+    for i in range(1, len(gains)):
+        if gains[i] > gains[best] * (1.0 + _ROUNDING):
+            best = i
+    return best
+
+
+@compiled
+def _leaf_value(total, rows, rules, value):
+    """Write the Newton step of a leaf into ``value``."""
+    value[:] = 0.0
+    _, r, s, step = best_pair(total, rows, rules)
+    value[r] = step
+    value[s] = -step
+
+
+@cached
+def grow(bins, stats, rules):
+    """Grow one tree: split the leaf with the greatest gain until there are ``max_leaves``.
+
+    A leaf keeps its histograms until it is split: those of the larger child are then the parent's
+    less the smaller child's. Where that takes too much memory both are counted.
+    """
+    n, width = stats.shape
+    most, slots = rules.max_leaves, bins.first_slot[-1]
+    stored = most * slots * (width + 1) * 8 <= rules.histogram_bytes
+    buffers = most if stored else 1
+    sums = np.empty((buffers, slots, width))
+    counts = np.empty((buffers, slots), np.int64)
+    totals = np.empty((most, width))
+    gains, splits = np.zeros(most), np.zeros((most, 2), np.int64)
+    begins, ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
+    nodes_of = np.zeros(most, np.int64)
+    rows, spare, right = np.arange(n), np.empty(n, np.int64), np.zeros(n, np.bool_)
+
+    feature = np.full(2 * most - 1, LEAF, np.int32)
+    threshold = np.zeros(2 * most - 1)
+    child = np.zeros(2 * most - 1, np.int64)
+
+    ends[0] = n
+    _sum_rows(stats, rows, totals[0])
+    leaves, nodes = 1, 1
+    if most > 1 and n >= 2 * rules.min_leaf:
+        _fill(bins, stats, rows, sums[0], counts[0])
+        gains[0], splits[0, 0], splits[0, 1] = search(bins, sums[0], counts[0], totals[0], n, rules)
+    while leaves < most:
+        a = _best_leaf(gains[:leaves])
+        if gains[a] <= 0.0:
+            break
+        b = leaves
+        f, cut = splits[a]
+        here = rows[begins[a] : ends[a]]
+        middle = begins[a] + _divide(bins, f, cut, here, right, spare)
+        feature[nodes_of[a]] = f
+        threshold[nodes_of[a]] = bins.edges[bins.first_edge[f] + cut]
+        child[nodes_of[a]] = nodes
+        # The smaller child moves to the new place, for the larger inherits the histograms.
+        left_is_smaller = middle - begins[a] <= ends[a] - middle
+        if left_is_smaller:
+            begins[b], ends[b], begins[a] = begins[a], middle, middle
+        else:
+            begins[b], ends[b], ends[a] = middle, ends[a], middle
+        nodes_of[b] = nodes if left_is_smaller else nodes + 1
+        nodes_of[a] = nodes + 1 if left_is_smaller else nodes
+        nodes += 2
+        leaves += 1
+        _sum_rows(stats, rows[begins[a] : ends[a]], totals[a])
+        _sum_rows(stats, rows[begins[b] : ends[b]], totals[b])
+        gains[a], gains[b] = 0.0, 0.0
+        if leaves == most:
+            break
+        for i in (b, a):
+            size = ends[i] - begins[i]
+            # The histograms of the larger child come from those of the smaller one.
+            if ends[a] - begins[a] < 2 * rules.min_leaf:
+                break
+            at = i if stored else 0
+            if stored and i == a:
+                _take_away(sums[a], counts[a], sums[b], counts[b])
+            else:
+                _fill(bins, stats, rows[begins[i] : ends[i]], sums[at], counts[at])
+            if size >= 2 * rules.min_leaf:
+                gains[i], splits[i, 0], splits[i, 1] = search(
+                    bins, sums[at], counts[at], totals[i], size, rules
+                )
+
+    values = np.empty((leaves, rules.labels))
+    leaf_of = np.empty(n, np.int64)
+    for i in range(leaves):
+        child[nodes_of[i]] = i
+        _leaf_value(totals[i], ends[i] - begins[i], rules, values[i])
+        for row in rows[begins[i] : ends[i]]:
+            leaf_of[row] = i
+    return BoostedTree(
+        feature[:nodes].copy(), threshold[:nodes].copy(), child[:nodes].copy(), values, leaf_of
+    )
