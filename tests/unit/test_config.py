@@ -141,6 +141,14 @@ def test_a_variants_own_grid_replaces_the_grid(checkout):
     assert (mine["grid"], mine["scaling"], mine["title"]) == ({"b": [5, 6]}, "none", "Mine")
 
 
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [("ldsvr@C=10.0", "C", 10.0), ("sa_bfgs@max_iter=7", "max_iter", 7)],
+)
+def test_a_name_may_change_any_parameter_of_its_method(name, parameter, value):
+    assert config.load_method(name)["parameters"][parameter] == value
+
+
 def test_variants_follow_their_method_in_the_list(checkout):
     checkout.write("config/methods/base.yaml", BASE)
     names = config.method_ids()

@@ -23,7 +23,7 @@ from ldlrepro.config.files import schema as schema
 from ldlrepro.config.files import shown, with_defaults
 from ldlrepro.core.errors import UserError, nearest, unknown
 
-_SETTING = r"[a-z][a-z0-9_]*=[A-Za-z0-9_.+-]+"
+_SETTING = r"[A-Za-z][A-Za-z0-9_]*=[A-Za-z0-9_.+-]+"
 _SETTINGS = re.compile(rf"{_SETTING}(,{_SETTING})*")
 
 
