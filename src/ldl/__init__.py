@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
     from ldl.cascade.ldldf import LDLDF, LDLDFOracle
     from ldl.deep.estimators import DLDL, DeepDRF, DeepLDLF, DeepRegression
-    from ldl.forests.random_forest import RFClassReading, RFRegression
+    from ldl.forests.random_forest import RFRegression
     from ldl.forests.structrf import RFStar, StructRF
     from ldl.kernels.ldsvr import LDSVR
     from ldl.kernels.ptsvm import PTSVM
@@ -69,7 +69,6 @@ _FAMILIES = {
         "DeepRegression",
     ),
     "ldl.forests.random_forest": (
-        "RFClassReading",
         "RFRegression",
     ),
     "ldl.forests.structrf": (
@@ -134,7 +133,6 @@ __all__ = [
     "LDLEstimator",
     "LDLogitBoost",
     "PTBayes",
-    "RFClassReading",
     "RFRegression",
     "RFStar",
     "Regression",

@@ -35,7 +35,6 @@ CHEAP: dict[str, dict[str, Any]] = {
     "LDLHR": {"max_iter": 5},
     "LDLLDM": {"max_iter": 5, "n_clusters": 2},
     "LDLogitBoost": {"max_iter": 3},
-    "RFClassReading": {"trees": 2},
     "RFRegression": {"trees": 2},
     "RFStar": {"trees": 2},
     "SABFGS": {"max_iter": 10},

@@ -1,146 +1,161 @@
-"""Forests against scikit-learn's own predictions and against leaves counted by hand."""
+"""The regression forest against scikit-learn's trees and against splits found by hand."""
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from scipy.sparse import csr_matrix
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.tree import DecisionTreeRegressor
 
-from ldl.base import child_seeds
-from ldl.forests.random_forest import RFClassReading, RFRegression
+from ldl.forests._prediction import add_predictions
+from ldl.forests._regression_trees import RegressionTree, Rules, grow
+from ldl.forests.random_forest import RFRegression, _rank
+
+NARROW, WIDE = np.empty(0, np.uint32), np.empty(0, np.uint64)
 
 
-def problem(seed: int = 0, n: int = 120, q: int = 5, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
+def problem(
+    seed: int = 0, n: int = 120, q: int = 5, c: int = 4, decimals: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw features, which have ties where they are rounded, and labels that depend on them."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n, q))
-    D = np.exp(2 * X @ generator.normal(size=(q, c)) + generator.normal(size=(n, c)))
-    return X, D / D.sum(axis=1, keepdims=True)
+    if decimals is not None:
+        X = X.round(decimals)
+    D = np.exp(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
+    # Single precision, in which scikit-learn's trees read features.
+    return X.astype(np.float32).astype(float), D / D.sum(axis=1, keepdims=True)
 
 
-def exact_degrees(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Draw degrees in sixteenths, whose sums are exact, so that rounding decides no split."""
-    generator = np.random.default_rng(seed)
-    return generator.normal(size=(120, 5)), generator.multinomial(16, [0.25] * 4, size=120) / 16
+def leaf_of(tree: RegressionTree, ranks: np.ndarray) -> np.ndarray:
+    """Send rows down a tree by the ranks of their values."""
+    leaf = np.empty(ranks.shape[1], int)
+    for row in range(len(leaf)):
+        node = 0
+        while (f := tree.feature[node]) >= 0:
+            node = tree.child[node] + (ranks[f, row] > tree.rank[node])
+        leaf[row] = tree.child[node]
+    return leaf
 
 
-def same_trees(kind: type, **changes: object):
-    """Make scikit-learn's forest with our settings and the seed that ours passes on for 3."""
-    settings = {
-        "n_estimators": 8,
-        "max_depth": 20,
-        "max_samples": 96,
-        "min_samples_split": 5,
-        "max_features": None,
-        "random_state": child_seeds(3, 1)[0],
-    }
-    return kind(**{**settings, **changes})
+@pytest.mark.parametrize("depth", [1, 3, 6, 40])
+@pytest.mark.parametrize("keys", [NARROW, WIDE], ids=["32 bits", "64 bits"])
+@pytest.mark.parametrize(
+    ("n", "q", "c", "decimals"),
+    [(60, 5, 3, None), (300, 6, 4, 1), (900, 4, 6, 2), (900, 3, 2, 0), (900, 8, 3, None)],
+)
+def test_a_tree_divides_rows_as_scikit_learns_does(n, q, c, decimals, keys, depth):
+    """Rows drawn once or twice; small nodes, large ones, few and many distinct values."""
+    X, D = problem(n, n, q, c, decimals)
+    weight = np.random.default_rng(n + 1).integers(0, 3, n)
+    ranks = _rank(X).ranks
+    ours = grow(ranks, D, weight, Rules(q, 2, depth), np.uint64(1), keys)
+    theirs = DecisionTreeRegressor(max_depth=depth, random_state=0).fit(X, D, sample_weight=weight)
+    drawn = weight > 0
+    here, there = leaf_of(ours, ranks)[drawn], theirs.apply(X)[drawn]
+    pairs = set(zip(here.tolist(), there.tolist(), strict=True))
+    assert len(pairs) == len(set(here.tolist())) == len(set(there.tolist()))
+    np.testing.assert_allclose(ours.leaves[here], theirs.predict(X)[drawn], atol=1e-12)
 
 
-def one_leaf(**parameters: object) -> RFClassReading:
-    """Make a tree of depth 0, which predicts the counts of its root."""
-    return RFClassReading(trees=1, max_depth=1, min_split=10**6, random_state=0, **parameters)
-
-
-def test_one_hot_labels_give_scikit_learns_class_probabilities():
-    X, D = problem()
-    y = D.argmax(axis=1)
-    reference = same_trees(RandomForestClassifier, criterion="entropy").fit(X, y)
-    ours = RFClassReading(trees=8, random_state=3).fit(X, np.eye(4)[y])
-    np.testing.assert_allclose(ours.predict(X), reference.predict_proba(X), atol=1e-12)
-
-
-def test_only_the_highest_degree_of_a_row_counts():
-    X, D = problem()
-    ours = RFClassReading(trees=8, random_state=3).fit(X, D).predict(X)
-    hard = RFClassReading(trees=8, random_state=3).fit(X, np.eye(4)[D.argmax(axis=1)]).predict(X)
-    np.testing.assert_array_equal(ours, hard)
-
-
-def test_tie_between_highest_degrees_goes_to_the_lower_label():
-    X = np.arange(20.0)[:, None]
-    D = np.tile([0.2, 0.4, 0.4], (20, 1))
-    P = one_leaf().fit(X, D).predict(X[:1])
-    np.testing.assert_array_equal(P, [[0.0, 1.0, 0.0]])
-
-
-def test_label_that_is_never_highest_gets_zero():
-    X, shares = problem(c=3)
-    D = np.full((len(X), 5), [0.0, 0.0, 0.05, 0.0, 0.1])
-    D[:, [0, 1, 3]] = 0.85 * shares
-    never = [2, 4]
-    model = RFClassReading(trees=8, random_state=3).fit(X, D)
-    assert not model.predict(X)[:, never].any()
-    assert model.diagnostics_["labels_never_highest"] == 2
-
-
-def test_smoothing_spreads_imaginary_rows_evenly_over_all_labels():
-    """Ten drawn rows, all of class 0, and two imaginary ones over four labels."""
-    X = np.arange(10.0)[:, None]
-    D = np.tile([0.7, 0.1, 0.1, 0.1], (10, 1))
-    model = one_leaf(leaf_smoothing=2.0, max_samples=1.0).fit(X, D)
-    expected = [[10.5 / 12, 0.5 / 12, 0.5 / 12, 0.5 / 12]]
-    np.testing.assert_allclose(model.predict(X[:1]), expected, atol=1e-15)
-
-
-def test_smoothed_leaf_counts_rows_as_often_as_they_were_drawn():
-    X, D = problem()
-    plain = RFClassReading(trees=1, random_state=3).fit(X, D)
-    smoothed = RFClassReading(trees=1, random_state=3, leaf_smoothing=1.0).fit(X, D)
-    tree = plain.estimators_[0]
-    leaves = tree.apply(X.astype(np.float32))
-    drawn = tree.weighted_n_node_samples[leaves][:, None]
-    assert drawn.sum() != tree.n_node_samples[leaves].sum()  # some rows were drawn twice
-    expected = (plain.predict(X) * drawn + 0.25) / (drawn + 1.0)
-    np.testing.assert_allclose(smoothed.predict(X), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
-def test_regression_leaves_hold_the_mean_distribution(criterion):
-    X, D = exact_degrees()
-    reference = same_trees(RandomForestRegressor, criterion=criterion).fit(X, D)
-    ours = RFRegression(trees=8, criterion=criterion, random_state=3).fit(X, D)
-    np.testing.assert_allclose(ours.predict(X), reference.predict(X), atol=1e-12)
-
-
-def test_poisson_splits_where_the_divergence_to_the_means_is_least():
-    """The first split of a tree against a search over all thresholds of one feature."""
+def test_the_first_split_leaves_the_least_squared_distance():
     X, D = problem(q=1)
-    model = RFRegression(
-        trees=1, max_depth=1, max_samples=1.0, criterion="poisson", random_state=3
-    ).fit(X, D)
-    reference = same_trees(
-        RandomForestRegressor, n_estimators=1, max_depth=1, max_samples=120, criterion="poisson"
-    ).fit(X, D)
-    rows = reference.estimators_samples_[0]
-    x, d = X[rows, 0].astype(np.float32), D[rows]
+    tree = grow(_rank(X).ranks, D, np.ones(len(X), int), Rules(1, 2, 1), np.uint64(1), NARROW)
 
-    def divergence(part: np.ndarray) -> float:
-        return float((part * np.log(part / part.mean(axis=0))).sum())
+    def distance(part: np.ndarray) -> float:
+        return float(((part - part.mean(axis=0)) ** 2).sum())
 
-    values = np.unique(x)
-    middles = (values[1:] + values[:-1]) / 2
-    costs = [divergence(d[x <= m]) + divergence(d[x > m]) for m in middles]
-    best = middles[int(np.argmin(costs))]
-    assert model.estimators_[0].threshold[0] == pytest.approx(best, rel=1e-6)
+    order = np.argsort(X[:, 0])
+    costs = [distance(D[order[:k]]) + distance(D[order[k:]]) for k in range(1, len(X))]
+    assert tree.rank[0] == np.argmin(costs)
+    assert tree.next_rank[0] == tree.rank[0] + 1
 
 
-def test_label_that_is_always_zero_does_not_forbid_poisson_splits():
+def test_a_threshold_is_the_middle_between_the_values_on_its_sides():
+    X = np.array([[0.0], [1.0], [4.0], [6.0]])
+    D = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    model = RFRegression(trees=30, max_samples=3.0, random_state=0).fit(X, D)
+    roots = model.forest_.threshold[model.forest_.roots]
+    assert (roots == 2.5).sum() > 20  # where the two middle rows were drawn
+    np.testing.assert_array_equal(model.predict([[0.5], [5.0]]), D[[0, 2]])
+
+
+def test_weights_count_rows_as_often_as_they_were_drawn():
+    X, D = problem(n=50)
+    weight = np.random.default_rng(7).integers(0, 4, 50)
+    rules, seed = Rules(5, 2, 4), np.uint64(1)
+    tree = grow(_rank(X).ranks, D, weight, rules, seed, NARROW)
+    rows = np.repeat(np.arange(50), weight)
+    copies = grow(_rank(X[rows]).ranks, D[rows], np.ones(len(rows), int), rules, seed, NARROW)
+    np.testing.assert_allclose(tree.leaves, copies.leaves, atol=1e-12)
+
+
+def test_a_node_with_fewer_rows_than_asked_is_a_leaf_and_so_is_a_pure_one():
+    X, D = problem(n=20)
+    ranks, everyone = _rank(X).ranks, np.ones(20, int)
+    assert len(grow(ranks, D, everyone, Rules(5, 21, 9), np.uint64(1), NARROW).leaves) == 1
+    assert len(grow(ranks, D, everyone, Rules(5, 20, 1), np.uint64(1), NARROW).leaves) == 2
+    same = np.tile(D[0], (20, 1))
+    assert len(grow(ranks, same, everyone, Rules(5, 2, 9), np.uint64(1), NARROW).leaves) == 1
+
+
+def test_a_node_looks_at_so_many_features_and_passes_over_those_that_do_not_vary():
+    """One feature tells all, one says nothing, eight are constant; a node draws one that varies."""
+    generator = np.random.default_rng(0)
+    X = np.zeros((200, 10))
+    X[:, 3], X[:, 7] = generator.integers(2, size=200), generator.normal(size=200)
+    D = np.where(X[:, [3]] > 0, [[0.9, 0.1]], [[0.1, 0.9]])
+    ranks, everyone = _rank(X).ranks, np.ones(200, int)
+
+    def root(per_node: int, seed: int) -> int:
+        tree = grow(ranks, D, everyone, Rules(per_node, 2, 1), np.uint64(seed), NARROW)
+        return int(tree.feature[0])
+
+    drawn = [root(1, seed) for seed in range(400)]
+    assert set(drawn) == {3, 7}
+    assert 160 < drawn.count(3) < 240  # even odds, four standard deviations
+    assert {root(10, seed) for seed in range(20)} == {3}
+
+
+def test_a_forest_predicts_the_mean_of_its_trees():
     X, D = problem()
-    padded = np.insert(D, 1, 0.0, axis=1)
-    P = RFRegression(trees=8, criterion="poisson", random_state=3).fit(X, padded).predict(X)
-    without = RFRegression(trees=8, criterion="poisson", random_state=3).fit(X, D).predict(X)
-    np.testing.assert_array_equal(P, np.insert(without, 1, 0.0, axis=1))
+    model = RFRegression(trees=7, random_state=3).fit(X, D)
+    P, forest = model.predict(X), model.forest_
+    total = np.zeros_like(D)
+    for root in forest.roots:
+        one = np.zeros_like(D)
+        add_predictions(X, forest.nodes, forest.threshold, np.array([root]), forest.leaves, one)
+        total += one
+    np.testing.assert_allclose(P, total / 7, atol=1e-14)
 
 
-def test_compressed_rows_grow_the_same_classification_trees():
-    from scipy.sparse import csr_matrix
+@pytest.mark.parametrize("max_features", [None, "sqrt", 0.5])
+def test_a_forest_is_as_good_as_scikit_learns(max_features):
+    """Draws differ, so errors on new rows agree only on average: over eight seeds."""
+    X, D = problem(n=500, q=9)
+    X, X_new, D, D_new = X[:300], X[300:], D[:300], D[300:]
+    common = {"max_depth": 20, "max_features": max_features}
+    ours, theirs = [], []
+    for seed in range(8):
+        mine = RFRegression(trees=30, random_state=seed, **common).fit(X, D)
+        reference = RandomForestRegressor(
+            30, max_samples=240, min_samples_split=5, random_state=seed, **common
+        ).fit(X, D)
+        ours.append(((mine.predict(X_new) - D_new) ** 2).mean())
+        theirs.append(((reference.predict(X_new) - D_new) ** 2).mean())
+    spread = np.hypot(np.std(ours, ddof=1), np.std(theirs, ddof=1)) / np.sqrt(8)
+    assert abs(np.mean(ours) - np.mean(theirs)) < 4 * spread
 
+
+def test_compressed_rows_grow_the_same_trees():
     generator = np.random.default_rng(5)
     X = (generator.random((150, 40)) < 0.1).astype(float)
     D = generator.dirichlet(np.ones(3), size=150)
-    dense = RFClassReading(trees=8, random_state=3).fit(X, D).predict(X)
-    sparse = RFClassReading(trees=8, random_state=3).fit(csr_matrix(X), D).predict(csr_matrix(X))
-    np.testing.assert_allclose(sparse, dense, atol=1e-12)
+    dense = RFRegression(trees=8, random_state=3).fit(X, D).predict(X)
+    sparse = RFRegression(trees=8, random_state=3).fit(csr_matrix(X), D).predict(csr_matrix(X))
+    np.testing.assert_array_equal(sparse, dense)
 
 
-def test_negative_smoothing_is_refused():
-    with pytest.raises(ValueError, match="leaf_smoothing must not be negative, got -1"):
-        RFClassReading(leaf_smoothing=-1).fit(*problem())
+@pytest.mark.parametrize("parameters", [{"trees": 0}, {"max_samples": 0.0}, {"max_samples": 0.001}])
+def test_a_forest_of_nothing_is_refused(parameters):
+    with pytest.raises(ValueError, match="must be at least 1, got"):
+        RFRegression(**parameters).fit(*problem())

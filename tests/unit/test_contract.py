@@ -83,7 +83,6 @@ NOT_EQUIVARIANT = {
     "rf_star": "as rf",
     "rf_star@smoothed": "as rf",
     "rf_reg": "rounding decides between equally good splits, and sums run over labels in order",
-    "rf_reg@kl": "as rf_reg",
     "sa_bfgs@uniform600": "draws the first weights in the order of the labels",
     "cpnn": "labels enter as the numbers 1, 2, ...",
     "cpnn@as_released": "as cpnn",
@@ -93,12 +92,6 @@ NOT_EQUIVARIANT = {
     "aa_bp": "draws the first weights in the order of the labels",
     "aa_bp@toolbox": "as aa_bp",
 }
-SPARSE_DIFFERS = {
-    "rf_reg": "rounding decides between equally good splits, and zeros are summed at another time",
-    "rf_reg@kl": "as rf_reg",
-}
-
-
 NOT_EQUIVARIANT |= {
     name: "labels enter as the numbers 1, 2, ..., or draw the first weights in their order"
     for name in IMAGES
@@ -113,8 +106,7 @@ def ldldf_with(kind: str) -> list[str]:
 
 
 NOT_EQUIVARIANT |= dict.fromkeys(ldldf_with("rf"), "as rf_reg")
-SPARSE_DIFFERS |= dict.fromkeys(ldldf_with("rf"), "as rf_reg")
-SPARSE_DIFFERS |= dict.fromkeys(ldldf_with("xgb"), "xgboost reads absent entries as missing values")
+SPARSE_DIFFERS = dict.fromkeys(ldldf_with("xgb"), "xgboost reads absent entries as missing values")
 
 # The start ties label j to feature j, so an early stop depends on the order of the labels.
 EQUIVARIANT_WITH = {

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldl.forests._columns import TWO_VALUED, make_columns
+from ldl.forests._columns import TWO_VALUED, between, make_columns
 
 _BINS_PER_ROW = 4
 """A node goes by its rows where features have on average so many bins for each."""
@@ -75,7 +75,7 @@ def make_bins(X: Any, max_bins: int) -> Bins:
             bin_of_row[words - (rank << words.dtype.type(columns.shift))] = bin_of[rank]
             binned.append(bin_of_row)
             last = np.flatnonzero(np.diff(bin_of))
-        edges.append(_between(values[last], values[last + 1]))
+        edges.append(between(values[last], values[last + 1]))
     sizes = np.array([len(part) + 1 for part in edges])[columns.line >= 0]
     order = np.argsort(-sizes, kind="stable")
     place = np.full(q, -1)
@@ -120,11 +120,3 @@ def _bins_of_ranks(counts: np.ndarray, max_bins: int) -> np.ndarray:
         return np.arange(len(counts))
     below = np.cumsum(counts) - counts
     return np.unique(below * max_bins // counts.sum(), return_inverse=True)[1]
-
-
-def _between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the middles; where rounding would give the upper value, which belongs to the right,
-    the lower one.
-    """
-    middle = 0.5 * low + 0.5 * high
-    return np.where((low <= middle) & (middle < high), middle, low)

@@ -52,7 +52,7 @@ def make_columns(X: Any, rows_drawn: int) -> Columns:
     words: list[np.ndarray] = []
     upper: list[np.ndarray] = []
     nothing = np.zeros(0, np.int64)
-    for f, column in enumerate(_columns_of(X)):
+    for f, column in enumerate(columns_of(X)):
         low, high = column.min(), column.max()
         is_upper = column == high
         upper.append(nothing)
@@ -85,7 +85,7 @@ def make_columns(X: Any, rows_drawn: int) -> Columns:
     )
 
 
-def _columns_of(X: Any) -> Any:
+def columns_of(X: Any) -> Any:
     """Yield dense columns one after the other; compressed data are unpacked a block at a time."""
     if not hasattr(X, "tocsr"):
         yield from np.ascontiguousarray(X.T)
@@ -94,6 +94,14 @@ def _columns_of(X: Any) -> Any:
     step = max(1, _BLOCK_BYTES // (8 * X.shape[0]))
     for start in range(0, X.shape[1], step):
         yield from np.ascontiguousarray(X[:, start : start + step].toarray().T)
+
+
+def between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the middles; where rounding would give the upper value, which belongs to the right,
+    the lower one.
+    """
+    middle = 0.5 * low + 0.5 * high
+    return np.where((low <= middle) & (middle < high), middle, low)
 
 
 def _joined(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -1,163 +1,30 @@
-"""Ordinary random forests on scikit-learn's trees: one for classes, one for distributions."""
+"""Ordinary regression forest whose target is the whole label distribution."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ldl.base import LDLEstimator, child_seeds
+from ldl.forests.structrf import subset_size
+
+if TYPE_CHECKING:
+    from ldl.forests._regression_trees import RegressionTree
+
+_UNLIMITED = 2**31
+_BLOCK_ROWS = 512  # which stay in the cache while all trees look at them
 
 
 @dataclass(eq=False, repr=False)
-class _Forest(LDLEstimator):
-    """Base of the forests: scikit-learn's trees, with a table of leaf distributions for each.
-
-    Predictions are added up in the order of the trees. scikit-learn's forests add them up in the
-    order in which threads finish, which changes the last bits from run to run.
-    """
-
-    accepts_sparse = True
-
-    trees: int = 50
-    max_depth: int | None = 20
-    max_samples: float = 0.8
-    min_split: int = 5
-    max_features: str | int | float | None = None
-    random_state: int | None = None
-    n_jobs: int = 1
-
-    def _grow(self, forest_class: type, X: Any, target: np.ndarray, criterion: str) -> Any:
-        """Fit a forest of scikit-learn and keep its trees."""
-        forest = forest_class(
-            n_estimators=self.trees,
-            criterion=criterion,
-            max_depth=self.max_depth,
-            min_samples_split=self.min_split,
-            max_features=self.max_features,
-            bootstrap=True,
-            max_samples=max(1, round(self.max_samples * X.shape[0])),
-            # Without a number scikit-learn would take numpy's global generator.
-            random_state=child_seeds(self.random_state, 1)[0],
-            n_jobs=self.n_jobs,
-        )
-        forest.fit(_single_precision(X, "csc"), target)
-        self.estimators_ = [tree.tree_ for tree in forest.estimators_]
-        self.diagnostics_ = {
-            "leaves": float(np.mean([tree.n_leaves for tree in self.estimators_])),
-            "deepest": int(max(tree.max_depth for tree in self.estimators_)),
-        }
-        return forest
-
-    def _keep(self, columns: np.ndarray, leaves: list[np.ndarray]) -> None:
-        """Keep the labels that the trees predict, and what each node of a tree predicts."""
-        self.columns_ = columns
-        self.leaves_ = leaves
-
-    def _predict(self, X: Any) -> np.ndarray:
-        X = _single_precision(X, "csr")
-        total = np.zeros((X.shape[0], len(self.columns_)))
-        for tree, leaves in zip(self.estimators_, self.leaves_, strict=True):
-            total += leaves[tree.apply(X)]
-        P = np.zeros((X.shape[0], self.n_labels_))
-        P[:, self.columns_] = total / self.trees
-        return P
-
-
-@dataclass(eq=False, repr=False)
-class RFClassReading(_Forest):
-    """Random forest of the StructRF paper (RF): a classification of rows by their highest degree.
-
-    The class of a row is the label with its highest degree; of equal degrees the first counts.
-    Splits have the greatest information gain of these classes. A leaf holds their frequencies, and
-    the forest predicts the mean over its trees.
-
-    Parameters
-    ----------
-    trees : int, default=50
-        Number of trees.
-    max_depth : int or None, default=20
-        Greatest depth of a tree; None sets no limit.
-    max_samples : float, default=0.8
-        Rows that each tree draws, with replacement, as a share of the training rows.
-    min_split : int, default=5
-        A node with fewer rows is a leaf.
-    max_features : int, float, str or None, default=None
-        Features that a split looks at: None for all, 'sqrt' or 'log2' for that function of their
-        number, a number, or a share up to 1.0.
-    random_state : int or None, default=None
-        Seed; None draws another one each time.
-    n_jobs : int, default=1
-        Number of threads that grow trees. The prediction does not depend on it.
-    leaf_smoothing : float, default=0.0
-        Imaginary rows in each leaf, spread evenly over all labels. Without them a label that is
-        never highest gets the degree 0.
-
-    Attributes
-    ----------
-    estimators_ : list of sklearn.tree._tree.Tree
-        Trees in their order.
-    columns_ : ndarray
-        Labels that the trees predict; here all of them.
-    leaves_ : list of ndarray of shape (nodes, labels)
-        Class frequencies of each node.
-    diagnostics_ : dict
-        ``leaves``, the mean number of leaves of a tree; ``deepest``, the greatest depth;
-        ``labels_never_highest``, the number of labels that are no row's class.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
-
-    References
-    ----------
-    Breiman, Random forests, Machine Learning 45, 2001.
-
-    Chen, Wang, Feng and Liu, Structured random forest for label distribution learning,
-    Neurocomputing 320, 2018.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ldl import RFClassReading
-    >>> generator = np.random.default_rng(0)
-    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
-    >>> model = RFClassReading(trees=10, leaf_smoothing=1.0, random_state=0).fit(X[:40], D[:40])
-    >>> P = model.predict(X[40:])
-    >>> P.shape, bool(P.min() > 0)
-    ((20, 3), True)
-    """
-
-    leaf_smoothing: float = 0.0
-
-    def _fit(self, X: Any, D: np.ndarray) -> None:
-        from sklearn.ensemble import RandomForestClassifier
-
-        if not self.leaf_smoothing >= 0:
-            raise ValueError(f"leaf_smoothing must not be negative, got {self.leaf_smoothing}")
-        forest = self._grow(RandomForestClassifier, X, D.argmax(axis=1), "entropy")
-        leaves = [self._frequencies(tree, forest.classes_) for tree in self.estimators_]
-        self._keep(np.arange(D.shape[1]), leaves)
-        self.diagnostics_["labels_never_highest"] = D.shape[1] - len(forest.classes_)
-
-    def _frequencies(self, tree: Any, classes: np.ndarray) -> np.ndarray:
-        """Return the smoothed class frequencies of each node."""
-        rows = tree.weighted_n_node_samples[:, None]
-        counts = np.zeros((tree.node_count, self.n_labels_))
-        counts[:, classes] = tree.value[:, 0, :] * rows
-        counts += self.leaf_smoothing / self.n_labels_
-        return counts / (rows + self.leaf_smoothing)
-
-
-@dataclass(eq=False, repr=False)
-class RFRegression(_Forest):
+class RFRegression(LDLEstimator):
     """Regression forest with the whole label distribution as its target.
 
-    A leaf holds the mean of its rows' distributions, and the forest predicts the mean over its
-    trees.
+    A node takes the split that leaves the least squared distance of its distributions from the
+    means of their sides. A leaf holds the mean of its rows' distributions, and the forest predicts
+    the mean over its trees.
 
     Parameters
     ----------
@@ -170,24 +37,17 @@ class RFRegression(_Forest):
     min_split : int, default=5
         A node with fewer rows is a leaf.
     max_features : int, float, str or None, default=None
-        Features that a split looks at: None for all, 'sqrt' or 'log2' for that function of their
-        number, a number, or a share up to 1.0.
+        Features that a split looks at: None for all, 'sqrt' for the square root of their number, a
+        number, or a share up to 1.0.
     random_state : int or None, default=None
         Seed; None draws another one each time.
     n_jobs : int, default=1
         Number of threads that grow trees. The prediction does not depend on it.
-    criterion : {'squared_error', 'poisson'}, default='squared_error'
-        Loss that a split reduces most. 'poisson' is the Kullback-Leibler divergence to the mean of
-        the node. The other criteria of scikit-learn's regression forest work too.
 
     Attributes
     ----------
-    estimators_ : list of sklearn.tree._tree.Tree
-        Trees in their order.
-    columns_ : ndarray
-        Labels that the trees predict; those that are 0 in every training row are left out.
-    leaves_ : list of ndarray of shape (nodes, labels)
-        Mean distribution of each node.
+    forest_ : Forest
+        Trees in their order, joined for the prediction.
     diagnostics_ : dict
         ``leaves``, the mean number of leaves of a tree; ``deepest``, the greatest depth.
     n_features_in_ : int
@@ -212,27 +72,105 @@ class RFRegression(_Forest):
     (20, 3)
     """
 
-    criterion: str = "squared_error"
+    accepts_sparse = True
+
+    trees: int = 50
+    max_depth: int | None = 20
+    max_samples: float = 0.8
+    min_split: int = 5
+    max_features: str | int | float | None = None
+    random_state: int | None = None
+    n_jobs: int = 1
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        from sklearn.ensemble import RandomForestRegressor
+        # numba and the compiled code load here, so that other methods start without them.
+        from ldl.forests._prediction import join
+        from ldl.forests._regression_trees import Rules, grow
 
-        # With 'poisson' a label that is 0 in every row would forbid every split.
-        columns = np.flatnonzero(D.any(axis=0))
-        target = D[:, columns]
-        if len(columns) == 1:
-            target = target.ravel()
-        self._grow(RandomForestRegressor, X, target, self.criterion)
-        self._keep(columns, [tree.value[:, :, 0] for tree in self.estimators_])
+        n, q = X.shape
+        drawn = round(self.max_samples * n)
+        if self.trees < 1 or drawn < 1:
+            raise ValueError(
+                f"trees and the rows that each of them draws must be at least 1, "
+                f"got {self.trees} and max_samples={self.max_samples}"
+            )
+        ranked = _rank(X)
+        rules = Rules(
+            per_node=subset_size(self.max_features, q),
+            min_split=max(2, self.min_split),
+            max_depth=_UNLIMITED if self.max_depth is None else self.max_depth,
+        )
+        # A key holds the rank of a value and the place of a row, each in half of its bits.
+        keys = np.empty(0, np.uint32 if n < 2**16 else np.uint64)
+        D = np.ascontiguousarray(D)
+
+        def grow_one(seed: int) -> RegressionTree:
+            generator = np.random.default_rng(seed)
+            weight = np.bincount(generator.integers(n, size=drawn), minlength=n)
+            inner = np.uint64(generator.integers(2**63))
+            return grow(ranked.ranks, D, weight, rules, inner, keys)
+
+        seeds = child_seeds(self.random_state, self.trees)
+        if self.n_jobs == 1:
+            grown = [grow_one(seed) for seed in seeds]
+        else:
+            with ThreadPoolExecutor(self.n_jobs) as pool:
+                grown = list(pool.map(grow_one, seeds))
+        trees = [ranked.with_thresholds(tree) for tree in grown]
+        self.forest_ = join(trees, [tree.leaves for tree in grown])
+        self.diagnostics_ = {
+            "leaves": float(np.mean([len(tree.leaves) for tree in grown])),
+            "deepest": max(int(tree.deepest) for tree in grown),
+        }
+
+    def _predict(self, X: Any) -> np.ndarray:
+        from ldl.forests._prediction import add_predictions
+
+        total = np.zeros((X.shape[0], self.n_labels_))
+        for start in range(0, X.shape[0], _BLOCK_ROWS):
+            rows = slice(start, start + _BLOCK_ROWS)
+            part = X[rows].toarray() if hasattr(X, "tocsr") else X[rows]
+            add_predictions(part, *self.forest_, total[rows])
+        return total / self.trees
 
 
-def _single_precision(X: Any, layout: str) -> Any:
-    """Convert features to single precision, as scikit-learn's trees read them.
+class _Thresholds(NamedTuple):
+    """A tree that divides rows by values, not by their ranks."""
 
-    Compressed data stay compressed, with short indices.
-    """
-    if not hasattr(X, "tocsr"):
-        return np.ascontiguousarray(X, dtype=np.float32)
-    X = X.astype(np.float32).asformat(layout)
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return X
+    feature: np.ndarray
+    threshold: np.ndarray
+    child: np.ndarray
+
+
+class _Ranked(NamedTuple):
+    """Training features as whole numbers."""
+
+    ranks: np.ndarray
+    """By feature: the rank of each row's value."""
+    values: np.ndarray
+    """Distinct values, feature by feature, each in ascending order."""
+    first_value: np.ndarray
+    """``values[first_value[f] + rank]`` is a value of feature f."""
+
+    def with_thresholds(self, tree: RegressionTree) -> _Thresholds:
+        """Put each threshold in the middle between the values on either side of it."""
+        from ldl.forests._columns import between
+
+        # Where a leaf has no feature, the numbers mean nothing.
+        first = self.first_value[tree.feature]
+        low, high = self.values[first + tree.rank], self.values[first + tree.next_rank]
+        return _Thresholds(tree.feature, between(low, high), tree.child)
+
+
+def _rank(X: Any) -> _Ranked:
+    """Rank the values of each feature."""
+    from ldl.forests._columns import columns_of
+
+    n, q = X.shape
+    ranks = np.empty((q, n), np.uint16 if n < 2**16 else np.uint32)
+    values = []
+    for of_feature, column in zip(ranks, columns_of(X), strict=True):
+        distinct, of_feature[:] = np.unique(column, return_inverse=True)
+        values.append(distinct)
+    first_value = np.cumsum([0, *map(len, values)])[:-1]
+    return _Ranked(ranks, np.concatenate(values), first_value)

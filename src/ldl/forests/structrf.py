@@ -74,7 +74,7 @@ class _SplitForest(LDLEstimator):
         drawn = max(1, round(self.max_samples * n))
         self._check(n, drawn)
         columns = make_columns(X, drawn)
-        subset = _subset_size(self.max_features, q)
+        subset = subset_size(self.max_features, q)
         rules = _growth.Rules(
             min_split=max(2, self.min_split),
             max_depth=_UNLIMITED if self.max_depth is None else self.max_depth,
@@ -395,7 +395,7 @@ class RFStar(_SplitForest):
         return smoothed / (rows + self.leaf_smoothing)
 
 
-def _subset_size(max_features: str | int | float | None, q: int) -> int:
+def subset_size(max_features: str | int | float | None, q: int) -> int:
     """Return how many of ``q`` features a split looks at."""
     if max_features is None:
         return q

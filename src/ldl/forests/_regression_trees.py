@@ -1,0 +1,308 @@
+# mypy: disable-error-code="no-untyped-def,assignment"
+"""Trees that reduce the squared error of all labels at once, compiled.
+
+Of a node's rows, each as often as it was drawn, only the sum over the labels counts: a split is the
+better the greater |L|^2 / l + |R|^2 / r, where L and R are the sums of the distributions of the l
+and r rows on either side. While rows go over from right to left, |L|^2 and the product of L with
+the sum of the node are kept up to date, so each row costs one product of two distributions.
+
+Features are whole numbers, the ranks of their values. A node puts its rows in the order of a
+feature by counting where there are few ranks, by insertion where there are few rows, and in two
+passes over the digits of the rank else.
+
+All compiled code stands in this file, for numba does not notice a change in another.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ldl.forests._compiled import cached, compiled, random_below
+
+LEAF = -1
+FEW_ROWS = 40
+"""Nodes up to this size are sorted by insertion."""
+ONE_PASS_BITS = 8
+"""Ranks of so many bits are counted in one pass."""
+_ROUNDING = 1e-13
+"""Splits that are better by a smaller share count as equal."""
+_PURE = 1e-15
+"""A node whose rows differ less, in mean squared distance, is a leaf."""
+
+
+class Rules(NamedTuple):
+    """The settings by which a tree grows."""
+
+    per_node: int
+    """Features that a node looks at; more where none of them varies."""
+    min_split: int
+    """A node with fewer rows is a leaf."""
+    max_depth: int
+    """A node this deep is a leaf; the root has depth 0."""
+
+
+class Room(NamedTuple):
+    """What a node writes down about its rows, in their order, and room to sort them."""
+
+    weight: np.ndarray
+    """Times that a row was drawn."""
+    weighted: np.ndarray
+    """Its distribution, as often."""
+    squares: np.ndarray
+    """Squared lengths of these."""
+    with_total: np.ndarray
+    """Their products with the sum of the node."""
+    keys: np.ndarray
+    """Rank of a row in the upper half of the bits, its place in the node in the lower one."""
+    spare: np.ndarray
+    counts: np.ndarray
+    left: np.ndarray
+    """Sum of the distributions on the left."""
+
+
+class RegressionTree(NamedTuple):
+    """A grown tree as flat arrays; the first node is the root."""
+
+    feature: np.ndarray
+    """Feature by which a node is split, or -1 in a leaf."""
+    rank: np.ndarray
+    """Rows up to this rank go to the left."""
+    next_rank: np.ndarray
+    """The least rank of the node's rows on the right."""
+    child: np.ndarray
+    """The left child (the right one follows), or the line of the leaf."""
+    leaves: np.ndarray
+    """Mean distribution of each leaf."""
+    deepest: int
+    """Depth of the deepest node."""
+
+
+# ---------------------------------------------------------------------- order
+
+
+@compiled
+def _insert(keys):
+    """Sort a few keys."""
+    for i in range(1, len(keys)):
+        key, j = keys[i], i
+        while j > 0 and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+
+
+@compiled
+def _deal(keys, spare, counts, half, low, shift, bits):
+    """Put keys into ``spare`` in the order of some bits of their ranks, equal ones as they come.
+
+    Ranks count from ``low``.
+    """
+    digits = 1 << bits
+    counts[: digits + 1] = 0
+    for key in keys:
+        counts[((((np.int64(key) >> half) - low) >> shift) & (digits - 1)) + 1] += 1
+    for digit in range(1, digits):
+        counts[digit] += counts[digit - 1]
+    for key in keys:
+        digit = (((np.int64(key) >> half) - low) >> shift) & (digits - 1)
+        spare[counts[digit]] = key
+        counts[digit] += 1
+
+
+@compiled
+def _in_order(ranks, rows, half, all_keys, all_spare, counts):
+    """Return the keys of rows in ascending order; none where all rows have the same rank."""
+    n = len(rows)
+    keys, spare = all_keys[:n], all_spare[:n]
+    low = high = np.int64(ranks[rows[0]])
+    for i in range(n):
+        rank = np.int64(ranks[rows[i]])
+        keys[i] = rank << half | i
+        low, high = min(low, rank), max(high, rank)
+    if low == high:
+        return keys[:0]
+    if n <= FEW_ROWS:
+        _insert(keys)
+        return keys
+    bits = 1
+    while (high - low) >> bits:
+        bits += 1
+    if bits <= ONE_PASS_BITS or 1 << bits <= n:
+        _deal(keys, spare, counts, half, low, 0, bits)
+        return spare
+    lower = (bits + 1) // 2
+    _deal(keys, spare, counts, half, low, 0, lower)
+    _deal(spare, keys, counts, half, low, lower, bits - lower)
+    return keys
+
+
+# ---------------------------------------------------------------------- splits
+
+
+@compiled
+def _square(vector):
+    """Return the squared length of a vector."""
+    square = 0.0
+    for value in vector:
+        square += value * value
+    return square
+
+
+@compiled
+def _describe(D, rows, weight, total, room):
+    """Write down a node's rows and their sum; return their number and mean squared distance."""
+    n, squares = 0.0, 0.0
+    total[:] = 0.0
+    for i, row in enumerate(rows):
+        w, square = np.float64(weight[row]), 0.0
+        for k in range(len(total)):
+            value = w * D[row, k]
+            room.weighted[i, k] = value
+            total[k] += value
+            square += value * value
+        room.weight[i] = w
+        room.squares[i] = square
+        squares += square / w
+        n += w
+    for i in range(len(rows)):
+        product = 0.0
+        for k in range(len(total)):
+            product += total[k] * room.weighted[i, k]
+        room.with_total[i] = product
+    return n, squares / n - _square(total) / (n * n)
+
+
+@compiled
+def _best_cut(keys, half, n, square, bar, left, weighted, weight, squares, with_total):
+    """Find the best place to cut rows in their order: what it scores, and the rows on the left.
+
+    The score is |L|^2 / l + |R|^2 / r; where none is above ``bar``, no row is on the left.
+    """
+    at, mask = 0, (1 << half) - 1
+    left[:] = 0.0
+    n_left, left_square, product_left = 0.0, 0.0, 0.0
+    for i in range(len(keys) - 1):
+        place = np.int64(keys[i]) & mask
+        row, product = weighted[place], 0.0
+        for k in range(len(left)):
+            product += left[k] * row[k]
+            left[k] += row[k]
+        left_square += 2.0 * product + squares[place]
+        product_left += with_total[place]
+        n_left += weight[place]
+        if (np.int64(keys[i]) ^ np.int64(keys[i + 1])) > mask:
+            n_right = n - n_left
+            right_square = square - 2.0 * product_left + left_square
+            # Both sides in one fraction, which is divided only if it is worth it.
+            score = left_square * n_right + right_square * n_left
+            if score > bar * (n_left * n_right):
+                bar = score / (n_left * n_right) * (1.0 + _ROUNDING)
+                at = i + 1
+    return bar, at
+
+
+@compiled
+def _best_split(ranks, rows, n, square, rules, deck, state, room):
+    """Find the best split by features drawn for the node: feature, rank on the left, on the right.
+
+    Features that do not vary among the rows are drawn like others; only where none of those drawn
+    varies, more are drawn.
+    """
+    bar = square / n * (1.0 + _ROUNDING)
+    feature, last, following = LEAF, 0, 0
+    used, varied = 0, False
+    half = 4 * room.keys.itemsize
+    while used < len(deck) and (used < rules.per_node or not varied):
+        other = used + random_below(state, len(deck) - used)
+        f = deck[other]
+        deck[other], deck[used] = deck[used], f
+        used += 1
+        keys = _in_order(ranks[f], rows, half, room.keys, room.spare, room.counts)
+        if len(keys) == 0:
+            continue
+        varied = True
+        bar, at = _best_cut(
+            keys, half, n, square, bar, room.left, room.weighted, room.weight, room.squares,
+            room.with_total,
+        )
+        if at > 0:
+            feature = f
+            last, following = np.int64(keys[at - 1]) >> half, np.int64(keys[at]) >> half
+    return feature, last, following
+
+
+@compiled
+def _partition(ranks, last, rows, spare):
+    """Put rows up to a rank first, each side in its order; return how many those are."""
+    a, b = 0, 0
+    for row in rows:
+        if ranks[row] > last:
+            spare[b] = row
+            b += 1
+        else:
+            rows[a] = row
+            a += 1
+    rows[a:] = spare[:b]
+    return a
+
+
+@cached
+def grow(ranks, D, weight, rules, seed, keys):
+    """Grow a tree on rows that were drawn ``weight`` times; the type of ``keys`` is that to use."""
+    q, c = len(ranks), D.shape[1]
+    rows = np.flatnonzero(weight)
+    m = len(rows)
+    state, deck, spare = np.array([seed], np.uint64), np.arange(q), np.empty(m, np.int64)
+    room = Room(
+        np.empty(m),
+        np.empty((m, c)),
+        np.empty(m),
+        np.empty(m),
+        np.empty(m, keys.dtype),
+        np.empty(m, keys.dtype),
+        np.empty(2 * max(m, 1 << 16) + 1, np.int64),
+        np.empty(c),
+    )
+    total = np.empty(c)
+    # Every split leaves a row on both sides, so there are fewer than 2 m nodes.
+    feature = np.full(2 * m, LEAF, np.int32)
+    rank, next_rank = np.zeros(2 * m, np.int64), np.zeros(2 * m, np.int64)
+    child = np.zeros(2 * m, np.int32)
+    leaves = np.empty((m, c))
+    stack = np.empty((m + 1, 4), np.int64)  # number, first row, end, depth
+    stack[0] = (0, 0, m, 0)
+    height, nodes, n_leaves, deepest = 1, 1, 0, 0
+    while height:
+        height -= 1
+        number, begin, end, depth = stack[height]
+        deepest = max(deepest, depth)
+        here = rows[begin:end]
+        n, distance = _describe(D, here, weight, total, room)
+        f = LEAF
+        if n >= rules.min_split and depth < rules.max_depth and distance > _PURE:
+            f, last, following = _best_split(
+                ranks, here, n, _square(total), rules, deck, state, room
+            )
+        if f == LEAF:
+            for k in range(c):
+                leaves[n_leaves, k] = total[k] / n
+            child[number] = n_leaves
+            n_leaves += 1
+            continue
+        feature[number], rank[number], next_rank[number] = f, last, following
+        child[number] = nodes
+        middle = begin + _partition(ranks[f], last, here, spare)
+        stack[height] = (nodes + 1, middle, end, depth + 1)
+        stack[height + 1] = (nodes, begin, middle, depth + 1)
+        height += 2
+        nodes += 2
+    return RegressionTree(
+        feature[:nodes].copy(),
+        rank[:nodes].copy(),
+        next_rank[:nodes].copy(),
+        child[:nodes].copy(),
+        leaves[:n_leaves].copy(),
+        deepest,
+    )
