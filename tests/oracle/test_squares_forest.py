@@ -147,3 +147,13 @@ def test_trees_that_we_do_not_grow_are_left_to_xgboost(changes, sparse):
     model = Boosted(settings(**changes), 0).fit(csr_matrix(X) if sparse else X, D)
     assert isinstance(model._answer.__self__, xgboost.Booster)
     assert model.predict(csr_matrix(X) if sparse else X).shape == D.shape
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_rounds_on_labels_that_are_often_zero_have_the_outputs_of_xgboost(seed):
+    """Gradients of nearly zero stand beside large ones, so that no sum of theirs is exact."""
+    X, D = problem(seed)
+    D[D < 0.15] = 0.0
+    asked = settings(trees=100, depth=6)
+    ours = Boosted(asked, 0).fit(X[:200], D[:200]).predict(X[200:])
+    np.testing.assert_allclose(ours, theirs(asked, X[:200], D[:200], X[200:]), atol=1e-6)

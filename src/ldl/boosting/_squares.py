@@ -7,8 +7,10 @@ their rows. Gains are rounded where xgboost rounds them, and of equal ones the l
 then the lower bin. Each label has a tree of its own in a round, lambda is 1, and no value is
 missing.
 
-Sums of gradients are exact in double precision unless degrees differ by many orders of magnitude;
-then the order in which they are added may decide between equals.
+Histograms hold whole numbers: the gradient of a row, in units so small that it is one, in the lower
+bits, and the number of rows in the upper ones. Half as many additions fill them, and their sums
+are exact. Only if degrees differ by many orders of magnitude, so that sums in double precision are
+not exact either, are gradients rounded, and rounding may decide between equals.
 
 The compiled code that grows trees stands in this file, for numba does not notice a change in
 another.
@@ -16,6 +18,7 @@ another.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -27,23 +30,21 @@ from ldl.forests._prediction import Forest, add_predictions
 LEAF = -1
 LEAST_GAIN = np.float32(1e-6)
 """A split must improve by more than this."""
-FEW_ROWS = 12
+FEW_ROWS = 7
 """Nodes up to this size are searched without histograms."""
 
 
 class Room(NamedTuple):
     """Working memory that all trees of a fit share."""
 
-    sums: np.ndarray
-    """Histograms of gradients, one for each node under way; bin by bin, features side by side."""
-    counts: np.ndarray
-    """Histograms of rows."""
-    all_counts: np.ndarray
-    """Histogram of all rows, which is the same in every tree."""
+    histograms: np.ndarray
+    """Packed sums, one line for each node under way; bin by bin, features side by side."""
+    words: np.ndarray
+    """Packed gradients of the rows."""
+    moved: np.ndarray
+    """By feature: packed sum of rows that move to the left."""
     left: np.ndarray
-    """By feature: sum of the gradients on the left of the present split."""
-    below: np.ndarray
-    """By feature: number of rows there."""
+    """By feature: packed sum of the rows on the left of the present split."""
     highest: np.ndarray
     """By feature: highest gain so far, before that of the node itself is taken off."""
     rows: np.ndarray
@@ -64,9 +65,49 @@ class SquaresTree(NamedTuple):
 
 
 @compiled
-def _weight(total, n):
-    """Return the Newton step of a node of n rows whose gradients sum to ``total``."""
-    return np.float32(-total / (n + 1.0))
+def _pack(gradients, words):
+    """Pack a row's gradient and the number 1 into one whole number, so that one addition adds both.
+
+    The gradient stands in the lower bits, the number of rows from bit ``shift`` on; sums of all
+    rows fit too. Return ``shift``, and the gradient that the lowest bit stands for.
+    """
+    n, largest = len(gradients), 0.0
+    for gradient in gradients:
+        largest = max(largest, abs(gradient))
+    shift = 63
+    while n >> (63 - shift):
+        shift -= 1
+    # No sum exceeds 2^exponent; one bit more is for the sign, and one for what rounding adds.
+    _, exponent = math.frexp(n * largest)
+    units = math.ldexp(1.0, shift - 2 - exponent)
+    for i in range(n):
+        words[i] = np.int64(np.rint(units * gradients[i])) + (1 << shift)
+    return shift, 1.0 / units
+
+
+@cached
+def find_slots(X, edges, first_edge, slots):
+    """Write down the histogram slot of each row for each feature."""
+    features = X.shape[1]
+    for f in range(features):
+        first, last = first_edge[f], first_edge[f + 1] - 1
+        for row in range(len(X)):
+            # The first bin whose upper end is above the value; beyond all, the last one.
+            value, low, high = X[row, f], first, last
+            while low < high:
+                middle = (low + high) >> 1
+                if edges[middle] > value:
+                    high = middle
+                else:
+                    low = middle + 1
+            slots[row, f] = (low - first) * features + f
+
+
+@compiled
+def _unpacked(packed, shift, unit):
+    """Return the sum of gradients, and the number of rows."""
+    gradients = (packed << (64 - shift)) >> (64 - shift)
+    return np.float64(gradients) * unit, np.int32((packed - gradients) >> shift)
 
 
 @compiled
@@ -76,123 +117,98 @@ def _gain(total, n):
 
 
 @compiled
-def _improvement(left, n_left, total, n, before):
+def _improvement(left, whole, before, shift, unit):
     """Return what a split gains over the node's own gain, ``before``."""
-    return _gain(left, n_left) + _gain(total - left, n - n_left) - before
+    here, n_left = _unpacked(left, shift, unit)
+    there, n_right = _unpacked(whole - left, shift, unit)
+    return _gain(here, n_left) + _gain(there, n_right) - before
 
 
 @compiled
-def _raise_highest(room, total, n):
-    """Raise the highest gains where the present splits, one of each feature, have higher ones."""
-    left, below, highest = room.left, room.below, room.highest
+def _move(moved, left, highest, total, n, shift, unit):
+    """Move rows to the left, for each feature by itself, and raise its highest gain if need be."""
     one, all_and_one = np.float32(1.0), np.float32(n + 1)
     for f in range(len(highest)):
-        here, there = left[f], total - left[f]
-        gain = np.float32(here * here) / (below[f] + one)
-        gain += np.float32(there * there) / (all_and_one - below[f])
+        left[f] += moved[f]
+        here, n_left = _unpacked(left[f], shift, unit)
+        there, below = total - here, np.float32(n_left)
+        gain = np.float32(here * here) / (below + one)
+        gain += np.float32(there * there) / (all_and_one - below)
         highest[f] = max(highest[f], gain)
 
 
 @compiled
-def _first_of_the_best(room, before):
+def _first_of_the_best(highest, before):
     """Return the feature of the best split, and its improvement; -1 where no split is worth it."""
     top = np.float32(0.0)
-    for gain in room.highest:
+    for gain in highest:
         top = max(top, gain)
     best = top - before
     if best <= LEAST_GAIN:
         return LEAF, best
-    for f in range(len(room.highest)):
-        if room.highest[f] - before == best:
+    for f in range(len(highest)):
+        if highest[f] - before == best:
             break
     return f, best
 
 
 @compiled
-def _search_histogram(sums, counts, total, n, before, room):
+def _search_histogram(histogram, whole, before, shift, unit, left, highest):
     """Find the last slot that goes to the left, and the sum there; -1 where the node is a leaf."""
-    features = len(room.highest)
-    room.left[:] = 0.0
-    room.below[:] = 0.0
-    room.highest[:] = 0.0
-    for start in range(0, len(sums), features):
-        for f in range(features):
-            room.left[f] += sums[start + f]
-            room.below[f] += counts[start + f]
-        _raise_highest(room, total, n)
-    f, best = _first_of_the_best(room, before)
-    left, n_left, slot = 0.0, 0, LEAF
+    features = len(highest)
+    total, n = _unpacked(whole, shift, unit)
+    left[:] = 0
+    highest[:] = 0.0
+    for start in range(0, len(histogram), features):
+        of_bin = histogram[start : start + features]
+        _move(of_bin, left, highest, total, n, shift, unit)
+    f, best = _first_of_the_best(highest, before)
+    sum_there, slot = np.int64(0), LEAF
     if f != LEAF:
-        for slot in range(f, len(sums), features):
-            left += sums[slot]
-            n_left += int(counts[slot])
-            if _improvement(left, n_left, total, n, before) == best:
+        for slot in range(f, len(histogram), features):
+            sum_there += histogram[slot]
+            if _improvement(sum_there, whole, before, shift, unit) == best:
                 break
-    return slot, left
+    return slot, sum_there
 
 
 @compiled
-def _up_to(slots, gradients, rows, f, slot):
-    """Sum and count the gradients of rows up to a slot of feature f."""
-    left, n_left = 0.0, 0
-    for row in rows:
-        if slots[row, f] <= slot:
-            left += gradients[row]
-            n_left += 1
-    return left, n_left
-
-
-@compiled
-def _search_rows(slots, gradients, rows, total, before, room):
+def _search_rows(slots, words, rows, whole, before, shift, unit, moved, left, highest):
     """Find the same without a histogram: the bin of every row is a split of every feature."""
-    features, n = len(room.highest), len(rows)
-    left, below = room.left, room.below
-    room.highest[:] = 0.0
+    features = len(highest)
+    total, n = _unpacked(whole, shift, unit)
+    highest[:] = 0.0
     for row in rows:
-        left[:] = 0.0
-        below[:] = 0.0
+        of_row = slots[row]
+        left[:] = 0
+        moved[:] = 0
         for other in rows:
-            gradient = gradients[other]
+            word, of_other = words[other], slots[other]
             for f in range(features):
-                if slots[other, f] <= slots[row, f]:
-                    left[f] += gradient
-                    below[f] += np.float32(1.0)
-        _raise_highest(room, total, n)
-    f, best = _first_of_the_best(room, before)
-    where, sum_there = LEAF, 0.0
+                moved[f] += word if of_other[f] <= of_row[f] else 0
+        _move(moved, left, highest, total, n, shift, unit)
+    f, best = _first_of_the_best(highest, before)
+    where, sum_there = LEAF, np.int64(0)
     if f != LEAF:
         for row in rows:
             slot = int(slots[row, f])
-            found, n_left = _up_to(slots, gradients, rows, f, slot)
-            as_good = _improvement(found, n_left, total, n, before) == best
+            found = np.int64(0)
+            for other in rows:
+                if slots[other, f] <= slot:
+                    found += words[other]
+            as_good = _improvement(found, whole, before, shift, unit) == best
             if as_good and (where == LEAF or slot < where):
                 where, sum_there = slot, found
     return where, sum_there
 
 
 @compiled
-def _count(slots, gradients, rows, sign, sums, counts):
-    """Put rows into a histogram, or take them out where ``sign`` is -1."""
-    one = np.float32(sign)
+def _count(slots, words, rows, histogram):
+    """Put rows into a histogram."""
     for row in rows:
-        gradient = sign * gradients[row]
-        for f in range(slots.shape[1]):
-            slot = slots[row, f]
-            sums[slot] += gradient
-            counts[slot] += one
-
-
-@compiled
-def _start(slots, gradients, room):
-    """Fill the histogram of all rows."""
-    features = slots.shape[1]
-    sums = room.sums[0]
-    sums[:] = 0.0
-    room.counts[0][:] = room.all_counts
-    for row in range(len(slots)):
-        gradient = gradients[row]
-        for f in range(features):
-            sums[slots[row, f]] += gradient
+        word = words[row]
+        for slot in slots[row]:
+            histogram[slot] += word
 
 
 @compiled
@@ -211,23 +227,29 @@ def _divide(slots, rows, f, slot, spare):
 
 
 @compiled
-def _hand_down(slots, gradients, larger, smaller, h, room):
-    """Turn the parent's histogram, number ``h``, into the larger child's.
-
-    The smaller child gets the next one.
-    """
-    sums, counts = room.sums, room.counts
+def _hand_down(slots, words, larger, smaller, mine, next_one):
+    """Turn the parent's histogram into the larger child's; the smaller child gets the next one."""
     if len(larger) <= FEW_ROWS:
         return
     if len(smaller) <= FEW_ROWS:
-        _count(slots, gradients, smaller, -1.0, sums[h], counts[h])
+        for row in smaller:
+            word = words[row]
+            for slot in slots[row]:
+                mine[slot] -= word
         return
-    sums[h + 1][:] = 0.0
-    counts[h + 1][:] = 0.0
-    _count(slots, gradients, smaller, 1.0, sums[h + 1], counts[h + 1])
-    for slot in range(sums.shape[1]):
-        sums[h, slot] -= sums[h + 1, slot]
-        counts[h, slot] -= counts[h + 1, slot]
+    next_one[:] = 0
+    _count(slots, words, smaller, next_one)
+    for slot in range(len(mine)):
+        mine[slot] -= next_one[slot]
+
+
+@compiled
+def _value(gradients, rows, learning_rate):
+    """Return the output of a leaf: a part of its Newton step."""
+    total = 0.0
+    for row in rows:
+        total += gradients[row]
+    return np.float32(learning_rate * np.float32(-total / (len(rows) + 1.0)))
 
 
 @cached
@@ -238,36 +260,46 @@ def grow(slots, gradients, max_depth, learning_rate, room, outputs):
     The smaller child is grown first, so that there are never more histograms than halvings.
     """
     n, features = slots.shape
-    rows = room.rows
-    total = 0.0
+    rows, histograms, words = room.rows, room.histograms, room.words
+    shift, unit = _pack(gradients, words)
     for i in range(n):
         rows[i] = i
-        total += gradients[i]
     if n > FEW_ROWS:
-        _start(slots, gradients, room)
+        histograms[0][:] = 0
+        _count(slots, words, rows, histograms[0])
     nodes = np.empty((2 * n, 2), np.int32)
     slot_of = np.zeros(2 * n, np.int32)
     leaves = np.empty((n, 1), np.float32)
-    # Number, first row, row behind the last, depth, histogram; and the sum of the gradients.
-    stack = np.zeros((n + 1, 5), np.int64)
-    sums_of = np.zeros(n + 1)
-    stack[0, 2], sums_of[0] = n, total
+    # Number, first row, row behind the last, depth, histogram, packed sum.
+    stack = np.zeros((n + 1, 6), np.int64)
+    stack[0, 2], stack[0, 5] = n, words.sum()
     height, count, n_leaves = 1, 1, 0
     while height:
         height -= 1
-        number, begin, end, depth, h = stack[height]
-        total, here = sums_of[height], rows[begin:end]
-        where, left = LEAF, 0.0
+        number, begin, end, depth, h, whole = stack[height]
+        here = rows[begin:end]
+        where, left = LEAF, np.int64(0)
         if depth < max_depth and len(here) > 1:
-            before = _gain(total, len(here))
+            before = _gain(*_unpacked(whole, shift, unit))
             if len(here) > FEW_ROWS:
                 where, left = _search_histogram(
-                    room.sums[h], room.counts[h], total, len(here), before, room
+                    histograms[h], whole, before, shift, unit, room.left, room.highest
                 )
             else:
-                where, left = _search_rows(slots, gradients, here, total, before, room)
+                where, left = _search_rows(
+                    slots,
+                    words,
+                    here,
+                    whole,
+                    before,
+                    shift,
+                    unit,
+                    room.moved,
+                    room.left,
+                    room.highest,
+                )
         if where == LEAF:
-            value = np.float32(learning_rate * _weight(total, len(here)))
+            value = _value(gradients, here, learning_rate)
             for row in here:
                 outputs[row] += value
             nodes[number, 0], nodes[number, 1] = LEAF, n_leaves
@@ -278,22 +310,21 @@ def grow(slots, gradients, max_depth, learning_rate, room, outputs):
         nodes[number, 0], nodes[number, 1] = f, count
         slot_of[number] = where
         middle = begin + _divide(slots, here, f, where, room.spare)
-        sides = ((count, begin, middle, left), (count + 1, middle, end, total - left))
+        sides = ((count, begin, middle, left), (count + 1, middle, end, whole - left))
         count += 2
         larger, smaller = sides if middle - begin >= end - middle else (sides[1], sides[0])
         if depth + 1 < max_depth:
             _hand_down(
                 slots,
-                gradients,
+                words,
                 rows[larger[1] : larger[2]],
                 rows[smaller[1] : smaller[2]],
-                h,
-                room,
+                histograms[h],
+                histograms[h + 1],
             )
         for place, (child, first, last, sum_of) in enumerate((larger, smaller)):
             stack[height, 0], stack[height, 1], stack[height, 2] = child, first, last
-            stack[height, 3], stack[height, 4] = depth + 1, h + place
-            sums_of[height] = sum_of
+            stack[height, 3], stack[height, 4], stack[height, 5] = depth + 1, h + place, sum_of
             height += 1
     return SquaresTree(nodes[:count].copy(), slot_of[:count].copy(), leaves[:n_leaves].copy())
 
@@ -352,9 +383,8 @@ class SquaresForest:
         X = X.astype(np.float32)
         features, most = X.shape[1], max(map(len, self.edges))
         slots = np.empty(X.shape, np.uint16 if most * features <= 2**16 else np.uint32)
-        for f, edges in enumerate(self.edges):
-            bins = np.minimum(np.searchsorted(edges, X[:, f], side="right"), len(edges) - 1)
-            slots[:, f] = bins * features + f
+        first_edge = np.cumsum([0, *map(len, self.edges)])
+        find_slots(X, np.concatenate(self.edges), first_edge, slots)
         return slots
 
     def _join(self, trees: Sequence[SquaresTree]) -> Forest:
@@ -379,11 +409,10 @@ def _room(slots: np.ndarray, bins: int) -> Room:
     rows, features = slots.shape
     histograms = int(np.log2(rows)) + 2
     return Room(
-        sums=np.empty((histograms, bins * features)),
-        counts=np.empty((histograms, bins * features), np.float32),
-        all_counts=np.bincount(slots.ravel(), minlength=bins * features).astype(np.float32),
-        left=np.empty(features),
-        below=np.empty(features, np.float32),
+        histograms=np.empty((histograms, bins * features), np.int64),
+        words=np.empty(rows, np.int64),
+        moved=np.empty(features, np.int64),
+        left=np.empty(features, np.int64),
         highest=np.empty(features, np.float32),
         rows=np.empty(rows, np.int64),
         spare=np.empty(rows, np.int64),
