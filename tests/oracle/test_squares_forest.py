@@ -89,6 +89,7 @@ def test_splits_that_improve_little_on_much_have_the_bits_of_xgboost(seed):
         {"learning_rate": 1.0},
         {"base_score": 0.0},
         {"base_score": 0.2},
+        {"base_score": None},
         {"trees": 100, "depth": 15},
     ],
     ids=str,
@@ -126,16 +127,17 @@ def test_rows_that_are_there_twice_give_the_bits_of_xgboost():
     assert_same_bits(settings(trees=30), X, D, X)
 
 
-def test_features_of_a_cascade_in_real_data_give_the_bits_of_xgboost(real_data):
+@pytest.mark.parametrize("start", [0.5, None])
+def test_features_of_a_cascade_in_real_data_give_the_bits_of_xgboost(real_data, start):
     data = real_data("sjaffe")
     X = np.hstack([data.X, np.sqrt(data.D[:, ::-1]), data.D**2])
-    assert_same_bits(settings(trees=60, depth=12), X[:150], data.D[:150], X[150:])
+    asked = settings(trees=60, depth=12, base_score=start)
+    assert_same_bits(asked, X[:150], data.D[:150], X[150:])
 
 
 @pytest.mark.parametrize(
     ("changes", "sparse"),
     [
-        ({"base_score": None}, False),
         ({"tree_method": "exact"}, False),
         ({"multi_strategy": "multi_output_tree"}, False),
         ({}, True),

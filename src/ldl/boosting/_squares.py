@@ -336,12 +336,12 @@ class SquaresForest:
     """Trees boosted by squared error on bins that xgboost has made.
 
     ``edges`` holds the upper ends of each feature's bins, in single precision as in xgboost;
-    boosting starts at ``start``.
+    boosting starts at ``start``, or at each label's mean where that is None.
     """
 
-    def __init__(self, edges: Sequence[np.ndarray], start: float) -> None:
+    def __init__(self, edges: Sequence[np.ndarray], start: float | None) -> None:
         self.edges = edges
-        self.start = np.float32(start)
+        self.start = start
 
     def fit(
         self, X: np.ndarray, D: np.ndarray, rounds: int, max_depth: int, learning_rate: float
@@ -350,7 +350,11 @@ class SquaresForest:
         slots = self._slots(X)
         room = _room(slots, max(map(len, self.edges)))
         Y = np.ascontiguousarray(D.T, dtype=np.float32)
-        outputs = np.full_like(Y, self.start)
+        if self.start is None:
+            self.starts_ = Y.mean(axis=1, dtype=np.float64).astype(np.float32)
+        else:
+            self.starts_ = np.full(len(Y), self.start, np.float32)
+        outputs = np.repeat(self.starts_[:, None], Y.shape[1], axis=1)
         trees: list[list[SquaresTree]] = [[] for _ in Y]
         for _ in range(rounds):
             gradients = (outputs - Y).astype(np.float64)
@@ -373,7 +377,7 @@ class SquaresForest:
         X = np.ascontiguousarray(X, dtype=np.float32)
         P = np.empty((len(X), len(self.forests_)), np.float32)
         for label, forest in enumerate(self.forests_):
-            total = np.full((len(X), 1), self.start)
+            total = np.full((len(X), 1), self.starts_[label])
             add_predictions(X, *forest, total)
             P[:, label] = total[:, 0]
         return P

@@ -107,7 +107,6 @@ def _grown_here(asked: Settings, F: Any) -> bool:
     return (
         asked.tree_method == "hist"
         and asked.multi_strategy == "one_output_per_tree"
-        and asked.base_score is not None
         and not hasattr(F, "tocsr")
     )
 
@@ -120,7 +119,7 @@ def _grown(
 
     # The first cut of a feature is below its least value.
     edges = [part[1:] for part in np.split(cuts, starts[1:-1].astype(np.int64))]
-    forest = SquaresForest(edges, asked.base_score or 0.0)
+    forest = SquaresForest(edges, asked.base_score)
     return forest.fit(F, D, asked.trees, asked.depth, asked.learning_rate)
 
 
