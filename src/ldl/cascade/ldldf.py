@@ -74,7 +74,7 @@ class LDLDF(LDLEstimator):
         function of their number, a number, or a share up to 1.0.
     learning_rate : float, default=0.3
         Learning rate of XGBoost.
-    base_score : float or None, default=0.5
+    base_score : float or None, default=None
         Degree from which XGBoost starts; None takes the mean of each label.
     max_bin : int, default=32
         Bins of a feature in the histograms of XGBoost.
@@ -180,7 +180,7 @@ class LDLDF(LDLEstimator):
     depth_step: int = 3
     max_features: str | int | float | None = "sqrt"
     learning_rate: float = 0.3
-    base_score: float | None = 0.5
+    base_score: float | None = None
     max_bin: int = 32
     tree_method: str = "hist"
     multi_strategy: str = "one_output_per_tree"
@@ -398,7 +398,7 @@ class LDLDFOracle(LDLDF):
         function of their number, a number, or a share up to 1.0.
     learning_rate : float, default=0.3
         Learning rate of XGBoost.
-    base_score : float or None, default=0.5
+    base_score : float or None, default=None
         Degree from which XGBoost starts; None takes the mean of each label.
     max_bin : int, default=32
         Bins of a feature in the histograms of XGBoost.
