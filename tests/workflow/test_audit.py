@@ -290,6 +290,12 @@ def test_a_record_cut_short_is_an_answer_and_no_crash(finished) -> None:
     assert str(record.relative_to(finished.root)) in wrong(checks["files"])
 
 
+def test_a_record_whose_folds_are_gone_is_told_from_one_made_with_others(finished) -> None:
+    (folds,) = (finished.root / "results/folds").rglob("drawn_faces.npz")
+    folds.unlink()
+    assert f"{folds.relative_to(finished.root)} is missing" in wrong(audited(finished)["records"])
+
+
 def test_the_same_lot_draws_the_same_folds(finished) -> None:
     first = audited(finished, "--lot", "5", status=0)["reruns"]["subjects"]
     assert audited(finished, "--lot", "5", status=0)["reruns"]["subjects"] == first

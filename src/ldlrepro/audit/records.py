@@ -72,8 +72,16 @@ class Scope:
                 self.unusable[unit] = str(error).strip().partition("\n")[0]
             else:
                 if _names(unit) not in found:
-                    self.unusable[unit] = "made with other rows or folds than those here"
+                    self.unusable[unit] = self._why_unusable(unit)
         return found
+
+    def _why_unusable(self, unit: plan.Unit) -> str:
+        """Return why a record that reads well cannot be scored."""
+        places = self.workspace
+        for path in (places.ready(unit.dataset), places.folds(unit.protocol, unit.dataset)):
+            if not path.is_file():
+                return f"{path} is missing, which it was made with"
+        return "made with other rows or folds than those here"
 
     @cached_property
     def reference(self) -> Units:
