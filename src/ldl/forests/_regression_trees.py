@@ -10,7 +10,8 @@ Features are whole numbers, the ranks of their values. A node puts its rows in t
 feature by counting where there are few ranks, by insertion where there are few rows, and in two
 passes over the digits of the rank else.
 
-All compiled code stands in this file, for numba does not notice a change in another.
+All compiled code but SplitMix64, which will not change, stands in this file, for numba does not
+notice a change in another.
 """
 
 from __future__ import annotations
