@@ -68,9 +68,7 @@ _FAMILIES = {
         "DeepLDLF",
         "DeepRegression",
     ),
-    "ldl.forests.random_forest": (
-        "RFRegression",
-    ),
+    "ldl.forests.random_forest": ("RFRegression",),
     "ldl.forests.structrf": (
         "RFStar",
         "StructRF",

@@ -7,7 +7,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from ldl.forests._prediction import add_predictions
-from ldl.forests._regression_trees import RegressionTree, Rules, grow
+from ldl.forests._regression_trees import Features, RegressionTree, Rules, grow
 from ldl.forests.random_forest import RFRegression, _rank
 
 NARROW, WIDE = np.empty(0, np.uint32), np.empty(0, np.uint64)
@@ -26,8 +26,9 @@ def problem(
     return X.astype(np.float32).astype(float), D / D.sum(axis=1, keepdims=True)
 
 
-def leaf_of(tree: RegressionTree, ranks: np.ndarray) -> np.ndarray:
+def leaf_of(tree: RegressionTree, features: Features) -> np.ndarray:
     """Send rows down a tree by the ranks of their values."""
+    ranks = features.ranks
     leaf = np.empty(ranks.shape[1], int)
     for row in range(len(leaf)):
         node = 0
@@ -47,19 +48,39 @@ def test_a_tree_divides_rows_as_scikit_learns_does(n, q, c, decimals, keys, dept
     """Rows drawn once or twice; small nodes, large ones, few and many distinct values."""
     X, D = problem(n, n, q, c, decimals)
     weight = np.random.default_rng(n + 1).integers(0, 3, n)
-    ranks = _rank(X).ranks
-    ours = grow(ranks, D, weight, Rules(q, 2, depth), np.uint64(1), keys)
+    features = _rank(X).features
+    ours = grow(features, D, weight, Rules(q, 2, depth), np.uint64(1), keys)
     theirs = DecisionTreeRegressor(max_depth=depth, random_state=0).fit(X, D, sample_weight=weight)
     drawn = weight > 0
-    here, there = leaf_of(ours, ranks)[drawn], theirs.apply(X)[drawn]
+    here, there = leaf_of(ours, features)[drawn], theirs.apply(X)[drawn]
     pairs = set(zip(here.tolist(), there.tolist(), strict=True))
     assert len(pairs) == len(set(here.tolist())) == len(set(there.tolist()))
     np.testing.assert_allclose(ours.leaves[here], theirs.predict(X)[drawn], atol=1e-12)
 
 
+@pytest.mark.parametrize("keys", [NARROW, WIDE], ids=["32 bits", "64 bits"])
+def test_features_with_two_values_divide_rows_as_scikit_learns_do(keys):
+    """Half of the features have two values, most of them rarely the upper one."""
+    generator = np.random.default_rng(3)
+    X, _ = problem(3, 400, 12, 3)
+    shares = [0.02, 0.05, 0.1, 0.3, 0.5, 0.98]
+    X[:, ::2] = np.where(generator.random((400, 6)) < shares, 2.5, -1.0)
+    D = np.exp(0.3 * X @ generator.normal(size=(12, 4)) + 0.5 * generator.normal(size=(400, 4)))
+    D /= D.sum(axis=1, keepdims=True)
+    weight = generator.integers(0, 3, 400)
+    features = _rank(X).features
+    assert features.two_valued.tolist() == [True, False] * 6
+    ours = grow(features, D, weight, Rules(12, 2, 40), np.uint64(1), keys)
+    theirs = DecisionTreeRegressor(random_state=0).fit(X, D, sample_weight=weight)
+    drawn = weight > 0
+    here, there = leaf_of(ours, features)[drawn], theirs.apply(X)[drawn]
+    pairs = set(zip(here.tolist(), there.tolist(), strict=True))
+    assert len(pairs) == len(set(here.tolist())) == len(set(there.tolist()))
+
+
 def test_the_first_split_leaves_the_least_squared_distance():
     X, D = problem(q=1)
-    tree = grow(_rank(X).ranks, D, np.ones(len(X), int), Rules(1, 2, 1), np.uint64(1), NARROW)
+    tree = grow(_rank(X).features, D, np.ones(len(X), int), Rules(1, 2, 1), np.uint64(1), NARROW)
 
     def distance(part: np.ndarray) -> float:
         return float(((part - part.mean(axis=0)) ** 2).sum())
@@ -83,19 +104,19 @@ def test_weights_count_rows_as_often_as_they_were_drawn():
     X, D = problem(n=50)
     weight = np.random.default_rng(7).integers(0, 4, 50)
     rules, seed = Rules(5, 2, 4), np.uint64(1)
-    tree = grow(_rank(X).ranks, D, weight, rules, seed, NARROW)
+    tree = grow(_rank(X).features, D, weight, rules, seed, NARROW)
     rows = np.repeat(np.arange(50), weight)
-    copies = grow(_rank(X[rows]).ranks, D[rows], np.ones(len(rows), int), rules, seed, NARROW)
+    copies = grow(_rank(X[rows]).features, D[rows], np.ones(len(rows), int), rules, seed, NARROW)
     np.testing.assert_allclose(tree.leaves, copies.leaves, atol=1e-12)
 
 
 def test_a_node_with_fewer_rows_than_asked_is_a_leaf_and_so_is_a_pure_one():
     X, D = problem(n=20)
-    ranks, everyone = _rank(X).ranks, np.ones(20, int)
-    assert len(grow(ranks, D, everyone, Rules(5, 21, 9), np.uint64(1), NARROW).leaves) == 1
-    assert len(grow(ranks, D, everyone, Rules(5, 20, 1), np.uint64(1), NARROW).leaves) == 2
+    features, everyone = _rank(X).features, np.ones(20, int)
+    assert len(grow(features, D, everyone, Rules(5, 21, 9), np.uint64(1), NARROW).leaves) == 1
+    assert len(grow(features, D, everyone, Rules(5, 20, 1), np.uint64(1), NARROW).leaves) == 2
     same = np.tile(D[0], (20, 1))
-    assert len(grow(ranks, same, everyone, Rules(5, 2, 9), np.uint64(1), NARROW).leaves) == 1
+    assert len(grow(features, same, everyone, Rules(5, 2, 9), np.uint64(1), NARROW).leaves) == 1
 
 
 def test_a_node_looks_at_so_many_features_and_passes_over_those_that_do_not_vary():
@@ -104,10 +125,10 @@ def test_a_node_looks_at_so_many_features_and_passes_over_those_that_do_not_vary
     X = np.zeros((200, 10))
     X[:, 3], X[:, 7] = generator.integers(2, size=200), generator.normal(size=200)
     D = np.where(X[:, [3]] > 0, [[0.9, 0.1]], [[0.1, 0.9]])
-    ranks, everyone = _rank(X).ranks, np.ones(200, int)
+    features, everyone = _rank(X).features, np.ones(200, int)
 
     def root(per_node: int, seed: int) -> int:
-        tree = grow(ranks, D, everyone, Rules(per_node, 2, 1), np.uint64(seed), NARROW)
+        tree = grow(features, D, everyone, Rules(per_node, 2, 1), np.uint64(seed), NARROW)
         return int(tree.feature[0])
 
     drawn = [root(1, seed) for seed in range(400)]

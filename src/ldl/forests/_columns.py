@@ -70,13 +70,13 @@ def make_columns(X: Any, rows_drawn: int) -> Columns:
             values.append(ascending[starts])
             rank = np.cumsum(starts) - 1
             words.append(((rank << shift) | order).astype(word))
-    feature_start, feature_rows = _joined(upper)
-    row_start, row_features = _by_row(feature_start, feature_rows, n)
+    feature_start, feature_rows = joined(upper)
+    row_start, row_features = by_row(feature_start, feature_rows, n)
     return Columns(
         words=np.array(words, word).reshape(len(words), n),
         shift=shift,
         values=np.concatenate(values),
-        first_value=_joined(values)[0][:-1],
+        first_value=joined(values)[0][:-1],
         line=line,
         row_start=row_start,
         row_features=row_features,
@@ -104,14 +104,14 @@ def between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.where((low <= middle) & (middle < high), middle, low)
 
 
-def _joined(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def joined(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Return where each part starts, and all parts in a row."""
     start = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=start[1:])
     return start, np.concatenate(parts)
 
 
-def _by_row(start: np.ndarray, rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def by_row(start: np.ndarray, rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Turn lists of rows by feature into lists of features by row."""
     feature = np.repeat(np.arange(len(start) - 1), np.diff(start))
     order = np.argsort(rows, kind="stable")

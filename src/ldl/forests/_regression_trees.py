@@ -8,19 +8,21 @@ the sum of the node are kept up to date, so each row costs one product of two di
 
 Features are whole numbers, the ranks of their values. A node puts its rows in the order of a
 feature by counting where there are few ranks, by insertion where there are few rows, and in two
-passes over the digits of the rank else.
+passes over the digits of the rank else. Features with two values need no order: a node sums up the
+rows that have the upper one, which of compressed data are few.
 
-All compiled code but SplitMix64, which will not change, stands in this file, for numba does not
-notice a change in another.
+All compiled code but the drawing of numbers stands in this file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from ldl.forests._compiled import cached, compiled, random_below
+from ldl.forests import _compiled
+from ldl.forests._compiled import cached, compiled, random_below, source_digest
 
 LEAF = -1
 FEW_ROWS = 40
@@ -44,6 +46,19 @@ class Rules(NamedTuple):
     """A node this deep is a leaf; the root has depth 0."""
 
 
+class Features(NamedTuple):
+    """Training features as whole numbers."""
+
+    ranks: np.ndarray
+    """By feature: the rank of each row's value."""
+    two_valued: np.ndarray
+    """By feature: whether it has two values."""
+    row_start: np.ndarray
+    """Start of each row's list in ``row_features``."""
+    row_features: np.ndarray
+    """Two-valued features that have their upper value, row by row."""
+
+
 class Room(NamedTuple):
     """What a node writes down about its rows, in their order, and room to sort them."""
 
@@ -61,6 +76,10 @@ class Room(NamedTuple):
     counts: np.ndarray
     left: np.ndarray
     """Sum of the distributions on the left."""
+    upper_weight: np.ndarray
+    """By two-valued feature: weight of the node's rows that have the upper value."""
+    upper: np.ndarray
+    """Sum of their distributions."""
 
 
 class RegressionTree(NamedTuple):
@@ -78,6 +97,8 @@ class RegressionTree(NamedTuple):
     """Mean distribution of each leaf."""
     deepest: int
     """Depth of the deepest node."""
+    kernels: int
+    """Digest of the source that the tree was grown by."""
 
 
 # ---------------------------------------------------------------------- order
@@ -205,12 +226,40 @@ def _best_cut(keys, half, n, square, bar, left, weighted, weight, squares, with_
 
 
 @compiled
-def _best_split(ranks, rows, n, square, rules, deck, state, room):
+def _sum_uppers(features, rows, room):
+    """Sum up the rows that have the upper value of each two-valued feature."""
+    room.upper_weight[:] = 0.0
+    room.upper[:] = 0.0
+    for i, row in enumerate(rows):
+        for at in range(features.row_start[row], features.row_start[row + 1]):
+            f = features.row_features[at]
+            room.upper_weight[f] += room.weight[i]
+            for k in range(room.upper.shape[1]):
+                room.upper[f, k] += room.weighted[i, k]
+
+
+@compiled
+def _cut_in_two(upper, n_right, n, total, bar):
+    """Score the only cut of a two-valued feature, as ``_best_cut`` does; return the higher bar."""
+    left_square = right_square = 0.0
+    for k in range(len(total)):
+        left_square += (total[k] - upper[k]) * (total[k] - upper[k])
+        right_square += upper[k] * upper[k]
+    n_left = n - n_right
+    score = left_square * n_right + right_square * n_left
+    if score > bar * (n_left * n_right):
+        return score / (n_left * n_right) * (1.0 + _ROUNDING), True
+    return bar, False
+
+
+@compiled
+def _best_split(features, rows, n, total, rules, deck, state, room):
     """Find the best split by features drawn for the node: feature, rank on the left, on the right.
 
     Features that do not vary among the rows are drawn like others; only where none of those drawn
     varies, more are drawn.
     """
+    square = _square(total)
     bar = square / n * (1.0 + _ROUNDING)
     feature, last, following = LEAF, 0, 0
     used, varied = 0, False
@@ -220,12 +269,28 @@ def _best_split(ranks, rows, n, square, rules, deck, state, room):
         f = deck[other]
         deck[other], deck[used] = deck[used], f
         used += 1
-        keys = _in_order(ranks[f], rows, half, room.keys, room.spare, room.counts)
+        if features.two_valued[f]:
+            n_right = room.upper_weight[f]
+            if 0.0 < n_right < n:
+                varied = True
+                bar, better = _cut_in_two(room.upper[f], n_right, n, total, bar)
+                if better:
+                    feature, last, following = f, 0, 1
+            continue
+        keys = _in_order(features.ranks[f], rows, half, room.keys, room.spare, room.counts)
         if len(keys) == 0:
             continue
         varied = True
         bar, at = _best_cut(
-            keys, half, n, square, bar, room.left, room.weighted, room.weight, room.squares,
+            keys,
+            half,
+            n,
+            square,
+            bar,
+            room.left,
+            room.weighted,
+            room.weight,
+            room.squares,
             room.with_total,
         )
         if at > 0:
@@ -249,10 +314,10 @@ def _partition(ranks, last, rows, spare):
     return a
 
 
-@cached
-def grow(ranks, D, weight, rules, seed, keys):
-    """Grow a tree on rows that were drawn ``weight`` times; the type of ``keys`` is that to use."""
-    q, c = len(ranks), D.shape[1]
+@compiled
+def _grow(features, D, weight, rules, seed, keys, kernels):
+    q, c = len(features.ranks), D.shape[1]
+    uppers = len(features.row_features) > 0
     rows = np.flatnonzero(weight)
     m = len(rows)
     state, deck, spare = np.array([seed], np.uint64), np.arange(q), np.empty(m, np.int64)
@@ -265,6 +330,8 @@ def grow(ranks, D, weight, rules, seed, keys):
         np.empty(m, keys.dtype),
         np.empty(2 * max(m, 1 << 16) + 1, np.int64),
         np.empty(c),
+        np.empty(q if uppers else 0),
+        np.empty((q if uppers else 0, c)),
     )
     total = np.empty(c)
     # Every split leaves a row on both sides, so there are fewer than 2 m nodes.
@@ -283,9 +350,9 @@ def grow(ranks, D, weight, rules, seed, keys):
         n, distance = _describe(D, here, weight, total, room)
         f = LEAF
         if n >= rules.min_split and depth < rules.max_depth and distance > _PURE:
-            f, last, following = _best_split(
-                ranks, here, n, _square(total), rules, deck, state, room
-            )
+            if uppers:
+                _sum_uppers(features, here, room)
+            f, last, following = _best_split(features, here, n, total, rules, deck, state, room)
         if f == LEAF:
             for k in range(c):
                 leaves[n_leaves, k] = total[k] / n
@@ -294,7 +361,7 @@ def grow(ranks, D, weight, rules, seed, keys):
             continue
         feature[number], rank[number], next_rank[number] = f, last, following
         child[number] = nodes
-        middle = begin + _partition(ranks[f], last, here, spare)
+        middle = begin + _partition(features.ranks[f], last, here, spare)
         stack[height] = (nodes + 1, middle, end, depth + 1)
         stack[height + 1] = (nodes, begin, middle, depth + 1)
         height += 2
@@ -306,4 +373,19 @@ def grow(ranks, D, weight, rules, seed, keys):
         child[:nodes].copy(),
         leaves[:n_leaves].copy(),
         deepest,
+        kernels,
     )
+
+
+def _keyed_by(kernels: int) -> Callable[..., RegressionTree]:
+    """Make ``grow`` with a closure variable, for numba's key holds no more of other files."""
+
+    @cached
+    def grow(features, D, weight, rules, seed, keys):
+        return _grow(features, D, weight, rules, seed, keys, kernels)
+
+    return grow
+
+
+grow = _keyed_by(source_digest(_compiled))
+"""Grow a tree on rows that were drawn ``weight`` times; the type of ``keys`` is that to use."""

@@ -12,7 +12,7 @@ from ldl.base import LDLEstimator, child_seeds
 from ldl.forests.structrf import subset_size
 
 if TYPE_CHECKING:
-    from ldl.forests._regression_trees import RegressionTree
+    from ldl.forests._regression_trees import Features, RegressionTree
 
 _UNLIMITED = 2**31
 _BLOCK_ROWS = 512  # which stay in the cache while all trees look at them
@@ -108,7 +108,7 @@ class RFRegression(LDLEstimator):
             generator = np.random.default_rng(seed)
             weight = np.bincount(generator.integers(n, size=drawn), minlength=n)
             inner = np.uint64(generator.integers(2**63))
-            return grow(ranked.ranks, D, weight, rules, inner, keys)
+            return grow(ranked.features, D, weight, rules, inner, keys)
 
         seeds = child_seeds(self.random_state, self.trees)
         if self.n_jobs == 1:
@@ -143,10 +143,9 @@ class _Thresholds(NamedTuple):
 
 
 class _Ranked(NamedTuple):
-    """Training features as whole numbers."""
+    """Training features as whole numbers, and the values that these stand for."""
 
-    ranks: np.ndarray
-    """By feature: the rank of each row's value."""
+    features: Features
     values: np.ndarray
     """Distinct values, feature by feature, each in ascending order."""
     first_value: np.ndarray
@@ -164,13 +163,23 @@ class _Ranked(NamedTuple):
 
 def _rank(X: Any) -> _Ranked:
     """Rank the values of each feature."""
-    from ldl.forests._columns import columns_of
+    from ldl.forests._columns import by_row, columns_of, joined
+    from ldl.forests._regression_trees import Features
 
     n, q = X.shape
     ranks = np.empty((q, n), np.uint16 if n < 2**16 else np.uint32)
-    values = []
-    for of_feature, column in zip(ranks, columns_of(X), strict=True):
-        distinct, of_feature[:] = np.unique(column, return_inverse=True)
-        values.append(distinct)
-    first_value = np.cumsum([0, *map(len, values)])[:-1]
-    return _Ranked(ranks, np.concatenate(values), first_value)
+    two_valued = np.zeros(q, bool)
+    values, uppers = [], [np.zeros(0, np.int64)] * q
+    for f, column in enumerate(columns_of(X)):
+        ends = np.array([column.min(), column.max()])
+        is_upper = column == ends[1]
+        if ends[0] < ends[1] and np.all(is_upper | (column == ends[0])):
+            two_valued[f], ranks[f], uppers[f] = True, is_upper, np.flatnonzero(is_upper)
+            values.append(ends)
+        else:
+            distinct, ranks[f] = np.unique(column, return_inverse=True)
+            values.append(distinct)
+    first_value, all_values = joined(values)
+    row_start, row_features = by_row(*joined(uppers), n)
+    features = Features(ranks, two_valued, row_start, row_features)
+    return _Ranked(features, all_values, first_value[:-1])
