@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +108,8 @@ class LDLDF(LDLEstimator):
         rows, or the latter after reuse, as in Algorithm 3.
     holdout_share : float, default=0.1
         Share of the training rows that 'holdout' holds out.
+    refit : bool, default=False
+        Fit as many layers as 'holdout' keeps again, to all training rows.
     measure : str, default='intersection'
         Measure of ``ldl.metrics`` that judges a layer.
     theta : float, default=0.005
@@ -194,6 +197,7 @@ class LDLDF(LDLEstimator):
     kl_order: str = "prediction_first"
     judge_on: str = "holdout"
     holdout_share: float = 0.1
+    refit: bool = False
     measure: str = "intersection"
     theta: float = 0.005
     theta_mode: str = "absolute"
@@ -208,38 +212,56 @@ class LDLDF(LDLEstimator):
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         plan = self._checked_plan()
-        split_seed, *layer_seeds = child_seeds(self.random_state, 1 + self.max_layers)
+        split_seed, *seeds = child_seeds(self.random_state, 1 + self.max_layers)
         inside, held = self._split(len(D), split_seed)
         self._check_rows(len(inside))
-        workers, reuse, rule = Workers(self.n_jobs), self._reuse(), self._rule()
-        X_in, D_in = X[inside], D[inside]
-        judged = _NewRows(X[held], reuse, D[held] if self.sees_test_labels else None)
-        F, Z = X_in, None
+        self.performance_: list[float] = []
+        rule = self._rule()
+        stopped = self._grow(plan, X[inside], D[inside], seeds, rule, (X[held], D[held]))
+        kept = rule.best_layer if self.output_layer == "best" else len(self.layers_)
+        if self.refit and len(held):
+            self._grow(plan, X, D, seeds[:kept])
+        del self.layers_[kept:], self.choices_[kept:]
+        self.diagnostics_ = self._diagnostics("rule" if stopped else "depth")
+
+    def _grow(
+        self,
+        plan: Plan,
+        X: Any,
+        D: np.ndarray,
+        seeds: Sequence[int],
+        rule: StopRule | None = None,
+        held: tuple[Any, np.ndarray] = (None, np.empty(0)),
+    ) -> bool:
+        """Grow a layer for each seed; return whether the rule has stopped that.
+
+        ``held`` are the rows of 'holdout' that judge a layer.
+        """
+        workers, reuse = Workers(self.n_jobs), self._reuse()
+        X_held, D_held = held
+        judged = _NewRows(X_held, reuse, D_held if self.sees_test_labels else None)
+        F, Z = X, None
         self.layers_: list[Layer] = []
         self.choices_: list[Choice | None] = []
-        self.performance_: list[float] = []
         self.distance_: list[np.ndarray] = []
-        stopped = "depth"
-        for number, seed in enumerate(layer_seeds):
-            layer, L = fit_layer(plan, self._settings(number), F, D_in, seed, workers)
-            taken = reuse.nearer(L, Z, D_in)
+        for number, seed in enumerate(seeds):
+            layer, L = fit_layer(plan, self._settings(number), F, D, seed, workers)
+            taken = reuse.nearer(L, Z, D)
             Z = choose(taken, L, Z)
             self.layers_.append(layer)
-            self.choices_.append(reuse.learn_choice(X_in, taken, seed))
-            self.distance_.append(reuse.distance(Z, D_in))
-            if self.judge_on == "holdout":
-                advanced = judged.advance(layer, self.choices_[-1], workers)
-                performance = self._performance(advanced, D[held])
-            else:
-                performance = self._performance(L if self.judge_on == "out_of_fold" else Z, D_in)
-            self.performance_.append(performance)
-            if rule.stops_after(performance):
-                stopped = "rule"
-                break
-            F = join(X_in, Z)
-        kept = rule.best_layer if self.output_layer == "best" else len(self.layers_)
-        del self.layers_[kept:], self.choices_[kept:]
-        self.diagnostics_ = self._diagnostics(stopped)
+            self.choices_.append(reuse.learn_choice(X, taken, seed))
+            self.distance_.append(reuse.distance(Z, D))
+            if rule is not None:
+                if self.judge_on == "holdout":
+                    advanced = judged.advance(layer, self.choices_[-1], workers)
+                    performance = self._performance(advanced, D_held)
+                else:
+                    performance = self._performance(L if self.judge_on == "out_of_fold" else Z, D)
+                self.performance_.append(performance)
+                if rule.stops_after(performance):
+                    return True
+            F = join(X, Z)
+        return False
 
     def _reuse(self) -> Reuse:
         return Reuse(self.reuse, self.kl_order, self.test_reuse)
@@ -281,10 +303,9 @@ class LDLDF(LDLEstimator):
             "layers_kept": len(self.layers_),
             "stopped_by": stopped,
         }
-        for number, (distance, performance) in enumerate(
-            zip(self.distance_, self.performance_, strict=True), start=1
-        ):
+        for number, distance in enumerate(self.distance_, start=1):
             found[f"train_kl_{number}"] = float(distance.mean())
+        for number, performance in enumerate(self.performance_, start=1):
             found[f"performance_{number}"] = performance
         return found
 
@@ -431,6 +452,8 @@ class LDLDFOracle(LDLDF):
         rows, or the latter after reuse, as in Algorithm 3.
     holdout_share : float, default=0.1
         Share of the training rows that 'holdout' holds out.
+    refit : bool, default=False
+        Fit as many layers as 'holdout' keeps again, to all training rows.
     measure : str, default='intersection'
         Measure of ``ldl.metrics`` that judges a layer.
     theta : float, default=0.005
