@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from bench import adapters, entries, measure, tables, worker
+from bench import adapters, entries, measure, scale, tables, worker
 from bench.__main__ import our_code
 from bench.entries import Bars, Comparison
 from bench.process import SideFailed, Worker
@@ -309,3 +309,29 @@ def test_a_peer_that_predicts_labels_is_asked_for_distributions():
 
     for model in (Network(), Classifier()):
         assert adapters.PythonLdl.predict(model, [1, 2]) == ["distribution"] * 2
+
+
+# ---------------------------------------------------------------------- scale
+
+
+def test_scales_read_back_and_grow_by_the_power_that_they_were_made_with(tmp_path):
+    """Time as the square of the rows, memory in step with them; a fit over the limit counts not."""
+    known = {
+        ("near", rows, 100, 10): {"fit_s": rows**2 / 1e6, "predict_s": 0.0, "mb": 0.0, "data_mb": r}
+        for rows, r in ((3000, 3.0), (10_000, 10.0), (30_000, 30.0))
+    }
+    known["near", 100_000, 100, 10] = dict.fromkeys(scale.COLUMNS[4:], "")
+    table, picture = tmp_path / "scale.csv", tmp_path / "scale.svg"
+    scale.store(known, table)
+    assert scale.stored(table) == known
+    np.testing.assert_allclose(scale.exponents(known)["near"], (2.0, 1.0), atol=1e-6)
+    scale.draw(known, picture)
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_a_scale_is_measured_on_drawn_rows_in_a_process_of_its_own():
+    found = scale.asked("sa_bfgs@max_iter=3", 400, 5, 3, limit=60)
+    assert found["fit_s"] > 0
+    assert found["data_mb"] == pytest.approx(400 * 8 * 8 / 2**20, rel=0.01)
+    with pytest.raises(SystemExit, match="no_such_method"):
+        scale.asked("no_such_method", 400, 5, 3, limit=60)
