@@ -317,14 +317,19 @@ def test_a_peer_that_predicts_labels_is_asked_for_distributions():
 def test_scales_read_back_and_grow_by_the_power_that_they_were_made_with(tmp_path):
     """Time as the square of the rows, memory in step with them; a fit over the limit counts not."""
     known = {
-        ("near", rows, 100, 10): {"fit_s": rows**2 / 1e6, "predict_s": 0.0, "mb": 0.0, "data_mb": r}
+        ("structrf", rows, 100, 10): {
+            "fit_s": rows**2 / 1e6,
+            "predict_s": 0.0,
+            "mb": 0.0,
+            "data_mb": r,
+        }
         for rows, r in ((3000, 3.0), (10_000, 10.0), (30_000, 30.0))
     }
-    known["near", 100_000, 100, 10] = dict.fromkeys(scale.COLUMNS[4:], "")
+    known["structrf", 100_000, 100, 10] = dict.fromkeys(scale.COLUMNS[4:], "")
     table, picture = tmp_path / "scale.csv", tmp_path / "scale.svg"
     scale.store(known, table)
     assert scale.stored(table) == known
-    np.testing.assert_allclose(scale.exponents(known)["near"], (2.0, 1.0), atol=1e-6)
+    np.testing.assert_allclose(scale.exponents(known)["structrf"], (2.0, 1.0), atol=1e-6)
     scale.draw(known, picture)
     assert picture.read_text().startswith("<?xml")
 
