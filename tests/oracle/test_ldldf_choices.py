@@ -229,12 +229,13 @@ def test_a_refit_grows_the_kept_layers_again_on_every_row(reuse):
     """So many layers without a rule, on the same rows and from the same seeds, answer the same."""
     X, D = problem()
     common = {"learners": "knn+lr", "reuse": reuse, "random_state": 5}
-    stopped = LDLDF(judge_on="holdout", holdout_share=0.2, refit=True, **common).fit(X, D)
+    held = {"judge_on": "holdout", "holdout_share": 0.2, **common}
+    stopped = LDLDF(output_layer="refitted", **held).fit(X, D)
     kept = stopped.diagnostics_["layers_kept"]
     plain = LDLDF(judge_on="out_of_fold", output_layer="last", max_layers=kept, **common).fit(X, D)
     np.testing.assert_array_equal(stopped.predict(X), plain.predict(X))
     assert stopped.diagnostics_["layers_built"] == len(stopped.performance_) > kept
     assert len(stopped.distance_) == kept
-    without = LDLDF(judge_on="holdout", holdout_share=0.2, **common).fit(X, D)
+    without = LDLDF(**held).fit(X, D)
     assert stopped.performance_ == without.performance_
     assert (stopped.predict(X) != without.predict(X)).any()

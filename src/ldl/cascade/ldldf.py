@@ -28,7 +28,7 @@ _WORDS = {
     "measure": tuple(metrics.BETTER),
     "theta_mode": ("absolute", "relative"),
     "counter": ("consecutive", "cumulative"),
-    "output_layer": ("best", "last"),
+    "output_layer": ("best", "last", "refitted"),
     "tree_method": ("exact", "hist"),
     "multi_strategy": ("one_output_per_tree", "multi_output_tree"),
 }
@@ -108,8 +108,6 @@ class LDLDF(LDLEstimator):
         rows, or the latter after reuse, as in Algorithm 3.
     holdout_share : float, default=0.1
         Share of the training rows that 'holdout' holds out.
-    refit : bool, default=False
-        Fit as many layers as 'holdout' keeps again, to all training rows.
     measure : str, default='intersection'
         Measure of ``ldl.metrics`` that judges a layer.
     theta : float, default=0.005
@@ -121,8 +119,10 @@ class LDLDF(LDLEstimator):
         Algorithm 3 does.
     patience : int, default=3
         Number of such layers that ends the cascade.
-    output_layer : {'best', 'last'}, default='best'
-        Layer that answers: the last one that improved, or the last one built.
+    output_layer : {'best', 'last', 'refitted'}, default='best'
+        Layer that answers: the last one that improved, or the last one built. With 'refitted' the
+        layers up to the last one that improved are fitted again to all training rows, those that
+        'holdout' held out too.
     skip_hopeless : bool, default=True
         Build no layer that cannot improve enough, however good it is. The answer is the same.
     random_state : int or None, default=None
@@ -197,7 +197,6 @@ class LDLDF(LDLEstimator):
     kl_order: str = "prediction_first"
     judge_on: str = "holdout"
     holdout_share: float = 0.1
-    refit: bool = False
     measure: str = "intersection"
     theta: float = 0.005
     theta_mode: str = "absolute"
@@ -218,8 +217,8 @@ class LDLDF(LDLEstimator):
         self.performance_: list[float] = []
         rule = self._rule()
         stopped = self._grow(plan, X[inside], D[inside], seeds, rule, (X[held], D[held]))
-        kept = rule.best_layer if self.output_layer == "best" else len(self.layers_)
-        if self.refit and len(held):
+        kept = len(self.layers_) if self.output_layer == "last" else rule.best_layer
+        if self.output_layer == "refitted" and len(held):
             self._grow(plan, X, D, seeds[:kept])
         del self.layers_[kept:], self.choices_[kept:]
         self.diagnostics_ = self._diagnostics("rule" if stopped else "depth")
@@ -268,7 +267,7 @@ class LDLDF(LDLEstimator):
 
     def _rule(self) -> StopRule:
         rule = StopRule(self.theta, self.theta_mode, self.counter, self.patience)
-        if self.skip_hopeless and self.output_layer == "best":
+        if self.skip_hopeless and self.output_layer != "last":
             rule.ceiling = 0.0 if metrics.BETTER[self.measure] == "lower" else 1.0
         return rule
 
@@ -452,8 +451,6 @@ class LDLDFOracle(LDLDF):
         rows, or the latter after reuse, as in Algorithm 3.
     holdout_share : float, default=0.1
         Share of the training rows that 'holdout' holds out.
-    refit : bool, default=False
-        Fit as many layers as 'holdout' keeps again, to all training rows.
     measure : str, default='intersection'
         Measure of ``ldl.metrics`` that judges a layer.
     theta : float, default=0.005
@@ -465,8 +462,10 @@ class LDLDFOracle(LDLDF):
         Algorithm 3 does.
     patience : int, default=3
         Number of such layers that ends the cascade.
-    output_layer : {'best', 'last'}, default='best'
-        Layer that answers: the last one that improved, or the last one built.
+    output_layer : {'best', 'last', 'refitted'}, default='best'
+        Layer that answers: the last one that improved, or the last one built. With 'refitted' the
+        layers up to the last one that improved are fitted again to all training rows, those that
+        'holdout' held out too.
     skip_hopeless : bool, default=True
         Build no layer that cannot improve enough, however good it is. The answer is the same.
     random_state : int or None, default=None
