@@ -1,0 +1,32 @@
+"""What setup compiles is all that fits would else compile."""
+
+import json
+import subprocess
+import sys
+
+LIST_THEM = """
+import json, pkgutil, importlib, sys
+from numba.core.dispatcher import Dispatcher
+import ldl
+from ldl import precompile
+
+precompile.main()
+kept = {}
+for module in pkgutil.walk_packages(ldl.__path__, "ldl."):
+    if "._" not in module.name:
+        continue
+    for name, value in vars(importlib.import_module(module.name)).items():
+        if isinstance(value, Dispatcher) and type(value._cache).__name__ != "NullCache":
+            kept[f"{module.name}.{name}"] = len(value.signatures)
+json.dump(kept, sys.stderr)
+"""
+
+
+def test_every_function_that_is_kept_compiled_is_called():
+    done = subprocess.run(
+        [sys.executable, "-c", LIST_THEM], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("compiled ") == 6
+    kept = json.loads(done.stderr.splitlines()[-1])
+    assert len(kept) >= 8
+    assert [name for name, signatures in kept.items() if not signatures] == []
