@@ -9,8 +9,8 @@ missing.
 
 Histograms hold whole numbers: the gradient of a row, in units so small that it is one, in the lower
 bits, and the number of rows in the upper ones. Half as many additions fill them, and their sums
-are exact. Only if degrees differ by many orders of magnitude, so that sums in double precision are
-not exact either, are gradients rounded, and rounding may decide between equals.
+are exact. Only with a hundred thousand rows, or degrees that differ by many orders of magnitude,
+are gradients rounded, and rounding may decide between splits that are nearly equal.
 
 The compiled code that grows trees stands in this file, for numba does not notice a change in
 another.
