@@ -19,6 +19,7 @@ LAYERS = {
         baselines linear neighbours kernels networks
         forests boosting cascade
         soft_forests deep
+        precompile
     """,
     "ldlrepro": """
         core config models data folds plan train experiments judge report track audit doctor
