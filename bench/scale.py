@@ -87,11 +87,12 @@ def measured(method: str, rows: int, features: int, labels: int) -> dict[str, An
 
 
 def drawn(rows: int, features: int, labels: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw normal features, and labels that depend on ten of them."""
+    """Draw normal features, and labels that depend on at most ten of them."""
     generator = np.random.default_rng(0)
     X = generator.standard_normal((rows, features))
-    weights = generator.standard_normal((10, labels))
-    scores = 0.5 * np.tanh(X[:, :10]) @ weights + 0.3 * generator.standard_normal((rows, labels))
+    used = X[:, :10]
+    weights = generator.standard_normal((used.shape[1], labels))
+    scores = 0.5 * np.tanh(used) @ weights + 0.3 * generator.standard_normal((rows, labels))
     D = np.exp(scores)
     return X, D / D.sum(axis=1, keepdims=True)
 
