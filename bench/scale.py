@@ -60,8 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if key not in known:
                 known[key] = asked(*key, given.limit)
                 store(known)
-            print(f"{method}, {rows} rows: {known[key]['fit_s'] or 'over the limit'}", flush=True)
-            if not known[key]["fit_s"]:
+            fit_s = known[key]["fit_s"]
+            print(f"{method}, {rows} rows: {fit_s or 'over the limit'}", flush=True)
+            if not fit_s or fit_s > given.limit:
                 break
     for method, (by_time, by_memory) in exponents(known).items():
         print(f"{method}: time grows as rows^{by_time:.2f}, memory as rows^{by_memory:.2f}")

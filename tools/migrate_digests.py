@@ -27,12 +27,12 @@ from ldlrepro.config import digests
 ASK_BEFORE = """
 import json, sys
 from ldlrepro import config, plan
-from ldlrepro.config import digests
+from ldlrepro.runs import provenance
 
 found = {}
 for name in json.load(sys.stdin):
     unit = plan.Unit(*name.split("/"))
-    code = digests.method_digest(config.load_method(unit.method))
+    code = provenance.method_digest(config.load_method(unit.method))
     found[name] = {"spec_sha256": plan.spec_digest(unit), "code_sha256": code}
 json.dump(found, sys.stdout)
 """

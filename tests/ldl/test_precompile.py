@@ -1,4 +1,4 @@
-"""What setup compiles is all that fits would else compile."""
+"""Setup leaves no compiled function to the first fits."""
 
 import json
 import subprocess

@@ -60,7 +60,7 @@ class Features(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What a node writes down about its rows, in their order, and room to sort them."""
+    """Notes of a node about its rows, in their order, and room to sort them."""
 
     weight: np.ndarray
     """Times that a row was drawn."""
