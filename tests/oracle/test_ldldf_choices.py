@@ -236,6 +236,6 @@ def test_a_refit_grows_the_kept_layers_again_on_every_row(reuse):
     np.testing.assert_array_equal(stopped.predict(X), plain.predict(X))
     assert stopped.diagnostics_["layers_built"] == len(stopped.performance_) > kept
     assert len(stopped.distance_) == kept
-    without = LDLDF(**held).fit(X, D)
+    without = LDLDF(output_layer="best", **held).fit(X, D)
     assert stopped.performance_ == without.performance_
     assert (stopped.predict(X) != without.predict(X)).any()

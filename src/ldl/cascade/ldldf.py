@@ -28,7 +28,7 @@ _WORDS = {
     "measure": tuple(metrics.BETTER),
     "theta_mode": ("absolute", "relative"),
     "counter": ("consecutive", "cumulative"),
-    "output_layer": ("best", "last", "refitted"),
+    "output_layer": ("refitted", "best", "last"),
     "tree_method": ("exact", "hist"),
     "multi_strategy": ("one_output_per_tree", "multi_output_tree"),
 }
@@ -106,7 +106,7 @@ class LDLDF(LDLEstimator):
     judge_on : {'holdout', 'out_of_fold', 'reused'}, default='holdout'
         Outputs that judge a layer: those for rows held out of the cascade, those for the training
         rows, or the latter after reuse, as in Algorithm 3.
-    holdout_share : float, default=0.1
+    holdout_share : float, default=0.2
         Share of the training rows that 'holdout' holds out.
     measure : str, default='intersection'
         Measure of ``ldl.metrics`` that judges a layer.
@@ -119,10 +119,10 @@ class LDLDF(LDLEstimator):
         Algorithm 3 does.
     patience : int, default=3
         Number of such layers that ends the cascade.
-    output_layer : {'best', 'last', 'refitted'}, default='best'
+    output_layer : {'refitted', 'best', 'last'}, default='refitted'
         Layer that answers: the last one that improved, or the last one built. With 'refitted' the
         layers up to the last one that improved are fitted again to all training rows, those that
-        'holdout' held out too.
+        'holdout' held out too; where none were held out, that is 'best'.
     skip_hopeless : bool, default=True
         Build no layer that cannot improve enough, however good it is. The answer is the same.
     random_state : int or None, default=None
@@ -196,13 +196,13 @@ class LDLDF(LDLEstimator):
     test_reuse: str = "none"
     kl_order: str = "prediction_first"
     judge_on: str = "holdout"
-    holdout_share: float = 0.1
+    holdout_share: float = 0.2
     measure: str = "intersection"
     theta: float = 0.005
     theta_mode: str = "absolute"
     counter: str = "consecutive"
     patience: int = 3
-    output_layer: str = "best"
+    output_layer: str = "refitted"
     skip_hopeless: bool = True
     random_state: int | None = None
     n_jobs: int = 1
@@ -449,7 +449,7 @@ class LDLDFOracle(LDLDF):
     judge_on : {'holdout', 'out_of_fold', 'reused'}, default='holdout'
         Outputs that judge a layer: those for rows held out of the cascade, those for the training
         rows, or the latter after reuse, as in Algorithm 3.
-    holdout_share : float, default=0.1
+    holdout_share : float, default=0.2
         Share of the training rows that 'holdout' holds out.
     measure : str, default='intersection'
         Measure of ``ldl.metrics`` that judges a layer.
@@ -462,10 +462,10 @@ class LDLDFOracle(LDLDF):
         Algorithm 3 does.
     patience : int, default=3
         Number of such layers that ends the cascade.
-    output_layer : {'best', 'last', 'refitted'}, default='best'
+    output_layer : {'refitted', 'best', 'last'}, default='refitted'
         Layer that answers: the last one that improved, or the last one built. With 'refitted' the
         layers up to the last one that improved are fitted again to all training rows, those that
-        'holdout' held out too.
+        'holdout' held out too; where none were held out, that is 'best'.
     skip_hopeless : bool, default=True
         Build no layer that cannot improve enough, however good it is. The answer is the same.
     random_state : int or None, default=None
