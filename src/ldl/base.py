@@ -8,6 +8,8 @@ which takes longer to load than many of them take to fit.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_ROW_SUM_ERROR = 1e-3
 """Label rows further from one than this are refused; smaller errors are mended and counted."""
+OPTIONAL = ("psutil", "torch", "xgboost")
+"""Packages of the extras, which only some methods import."""
 
 
 class LDLEstimator:
@@ -100,7 +104,8 @@ class LDLEstimator:
             del self.feature_names_in_  # of an earlier fit
         self.n_features_in_ = int(X.shape[1])
         self.n_labels_ = int(D.shape[1])
-        self._fit(X, D)
+        with self._fitted_or_not():
+            self._fit(X, D)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -163,6 +168,21 @@ class LDLEstimator:
         if not np.isfinite(D_true).all():
             raise ValueError("D_true contains NaN or infinity")
         return X, D_true
+
+    @contextmanager
+    def _fitted_or_not(self) -> Iterator[None]:
+        """Leave an estimator whose fit fails unfitted, and say how to get a package it lacks."""
+        try:
+            yield
+        except BaseException as error:
+            del self.n_features_in_
+            if isinstance(error, ModuleNotFoundError) and error.name in OPTIONAL:
+                raise ModuleNotFoundError(
+                    f"{type(self).__name__} needs {error.name}, which is not installed: pip "
+                    "install 'ldlrepro[cpu]', or 'ldlrepro[gpu]' on a machine with one",
+                    name=error.name,
+                ) from None
+            raise
 
     def _demand_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

@@ -4,6 +4,7 @@ searches, data frames, sparse tables, pickles."""
 from __future__ import annotations
 
 import pickle
+import sys
 import warnings
 from importlib.util import find_spec
 from typing import Any
@@ -38,7 +39,6 @@ needs_torch = pytest.mark.skipif(not find_spec("torch"), reason="torch is not in
 # ---------------------------------------------------------------------- scikit-learn's checks
 
 ONE_COLUMN = "expects one number a row, where a distribution has one for each label"
-A_PARAMETER = "takes the parameter transform for the method of that name"
 TRAINS = "predict trains on the rows that it is asked for, as the public script does"
 CANNOT_APPLY: dict[str, dict[str, str]] = {
     "check_estimator_sparse_array": dict.fromkeys(TABLES, ONE_COLUMN),
@@ -48,15 +48,6 @@ CANNOT_APPLY: dict[str, dict[str, str]] = {
     "check_dict_unchanged": {"SLDLFReleased": TRAINS},
 }
 """Check -> estimators for which it must fail, and why; one that passes all the same is an error."""
-for _check in (
-    *("dict_unchanged", "dtype_object", "estimators_dtypes", "estimators_nan_inf"),
-    *("estimators_pickle", "f_contiguous_array_estimator", "fit2d_predict1d", "fit_idempotent"),
-    *("fit_score_takes_y", "methods_sample_order_invariance", "methods_subset_invariance"),
-    *("n_features_in_after_fitting", "pipeline_consistency", "transformer_data_not_an_array"),
-    *("transformer_general", "transformer_preserve_dtypes", "transformers_unfitted"),
-):
-    _row = CANNOT_APPLY.setdefault(f"check_{_check}", {})
-    _row |= dict.fromkeys(("PTBayes", "PTSVM"), A_PARAMETER)
 
 
 def checks() -> list[Any]:
@@ -201,6 +192,36 @@ def test_not_fitted_until_fit(name):
         check_is_fitted(model)
     with pytest.raises(NotFittedError, match=f"{name} is not fitted; call fit"):
         predicted(model, *(images(4) if name in IMAGES else sample(n=4)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fit_that_fails_leaves_it_unfitted(name, monkeypatch):
+    """An earlier fit is gone too: half of its attributes may be of the later one."""
+    X, D = images(8) if name in IMAGES else sample(n=24)
+    model = cheap(name)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(model), "_train" if name in IMAGES else "_fit", stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, D)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "given"),
+    [("LDLDF", "xgboost", {"learners": "xgb"}), ("SLDLF", "torch", {}), ("DLDL", "torch", {})],
+)
+def test_a_method_that_lacks_an_extra_says_what_to_install(name, package, given, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    X, D = images(8) if name in IMAGES else sample(n=24)
+    with pytest.raises(
+        ModuleNotFoundError,
+        match=rf"^{name} needs {package}, which is not installed: pip install 'ldlrepro\[cpu\]'",
+    ):
+        cheap(name).set_params(**given).fit(X, D)
 
 
 @needs_torch

@@ -66,10 +66,10 @@ def test_equal_gaussians_give_the_prior_everywhere(covariance):
 
 def test_weights_are_the_mean_of_many_resampled_fits():
     X, D = problem()
-    exact = PTBayes(transform="weights").fit(X, D)
+    exact = PTBayes(transformation="weights").fit(X, D)
     means, priors = [], []
     for seed in range(400):
-        drawn = PTBayes(transform="resample", random_state=seed).fit(X, D)
+        drawn = PTBayes(transformation="resample", random_state=seed).fit(X, D)
         means.append([gaussian.mean for gaussian in drawn.gaussians_])
         priors.append(drawn.prior_)
     # A resampled mean has a standard error near 1/sqrt(90), and 400 of them 1/sqrt(90 * 400).
@@ -82,7 +82,7 @@ def test_weights_are_the_mean_of_many_resampled_fits():
 
 def test_resampling_draws_as_many_pairs_as_there_are_rows_times_labels():
     X, D = problem()
-    drawn = PTBayes(transform="resample", random_state=0).fit(X, D)
+    drawn = PTBayes(transformation="resample", random_state=0).fit(X, D)
     pairs = drawn.prior_ * D.size
     np.testing.assert_allclose(pairs, np.round(pairs), atol=1e-9)
     assert pairs.sum() == pytest.approx(D.size)
@@ -138,7 +138,7 @@ def test_label_without_any_mass_gets_the_floor_only():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"transform": "draw"}, "transform must be one of .*, got 'draw'"),
+        ({"transformation": "draw"}, "transformation must be one of .*, got 'draw'"),
         ({"covariance": "lw"}, "covariance must be one of .*, got 'lw'"),
         ({"domain": "linear"}, "domain must be one of .*, got 'linear'"),
         ({"floor": -1.0}, r"floor must lie in \[0, 1\), got -1.0"),

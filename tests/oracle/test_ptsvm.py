@@ -141,13 +141,13 @@ def test_decision_values_are_libsvms_own():
     np.testing.assert_allclose(ours, plain.decision_function(X), atol=5e-3)
 
 
-@pytest.mark.parametrize("transform", ["weights", "resample"])
+@pytest.mark.parametrize("transformation", ["weights", "resample"])
 @pytest.mark.parametrize("platt_split", ["rows", "pairs"])
-def test_separable_classes_are_found(transform, platt_split):
+def test_separable_classes_are_found(transformation, platt_split):
     generator = np.random.default_rng(6)
     y = generator.integers(0, 3, size=90)
     X = 8.0 * np.eye(3)[y] + generator.normal(size=(90, 3))
-    model = PTSVM(transform=transform, platt_split=platt_split, random_state=0)
+    model = PTSVM(transformation=transformation, platt_split=platt_split, random_state=0)
     P = model.fit(X, np.eye(3)[y]).predict(X)
     np.testing.assert_array_equal(P.argmax(axis=1), y)
 
@@ -158,7 +158,7 @@ def test_permuted_labels_permute_the_prediction_and_first_appearance_breaks_it()
     straight = PTSVM(random_state=1).fit(X, D).predict(X)
     permuted = PTSVM(random_state=1).fit(X, D[:, order]).predict(X)
     np.testing.assert_allclose(permuted, straight[:, order], atol=1e-9)
-    drawn = {"transform": "resample", "random_state": 1}
+    drawn = {"transformation": "resample", "random_state": 1}
     sorted_ = PTSVM(**drawn).fit(X, D).predict(X)
     model = PTSVM(column_order="first_appearance", **drawn).fit(X, D)
     assert model.appearance_.tolist() != [0, 1, 2]
@@ -167,7 +167,7 @@ def test_permuted_labels_permute_the_prediction_and_first_appearance_breaks_it()
 
 def test_order_of_appearance_is_that_of_the_draws():
     X, D = problem(8)
-    model = PTSVM(transform="resample", random_state=3).fit(X, D)
+    model = PTSVM(transformation="resample", random_state=3).fit(X, D)
     drawn = single_labels(D / D.sum(axis=1, keepdims=True), child_seeds(3, 3)[1]).label
     expected = list(dict.fromkeys(drawn.tolist()))
     assert model.appearance_.tolist() == expected
@@ -219,11 +219,11 @@ def test_width_of_the_toolbox_is_gamma_one_over_features():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"transform": "draw"}, "transform must be one of weights, resample, got 'draw'"),
+        ({"transformation": "draw"}, "transformation must be one of weights, resample, got 'draw'"),
         ({"gamma": "scale"}, "gamma must be one of mean_distance, inverse_q, got 'scale'"),
         ({"platt_split": "labels"}, "platt_split must be one of rows, pairs, got 'labels'"),
         ({"column_order": "any"}, "column_order must be one of sorted, .*, got 'any'"),
-        ({"column_order": "first_appearance"}, "needs transform='resample'"),
+        ({"column_order": "first_appearance"}, "needs transformation='resample'"),
         ({"C": 0.0}, "C must be positive, got 0.0"),
         ({"max_rows": 1}, "max_rows must be at least 2, got 1"),
     ],

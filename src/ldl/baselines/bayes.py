@@ -15,7 +15,7 @@ _JITTER = 1e-14
 _RELATIVE_JITTER = 1e-9
 """Share of the largest feature variance added to the others, as in scikit-learn."""
 
-_TRANSFORMS = ("weights", "resample")
+_TRANSFORMATIONS = ("weights", "resample")
 _COVARIANCES = ("full", "diag", "shrunk")
 _DOMAINS = ("log", "density")
 
@@ -32,7 +32,7 @@ class PTBayes(LDLEstimator):
 
     Parameters
     ----------
-    transform : {'weights', 'resample'}, default='weights'
+    transformation : {'weights', 'resample'}, default='weights'
         ``'resample'`` draws as many (row, label) pairs as D has entries, as the original does.
         ``'weights'`` is the expectation of these draws and leaves nothing to chance.
     covariance : {'full', 'diag', 'shrunk'}, default='full'
@@ -46,7 +46,7 @@ class PTBayes(LDLEstimator):
     floor : float, default=1e-9
         Smallest degree before rows are divided by their sums; at least 0 and below 1.
     random_state : int or None, default=None
-        Seed of the draws of ``transform='resample'``; not used otherwise.
+        Seed of the draws of ``transformation='resample'``; not used otherwise.
 
     Attributes
     ----------
@@ -85,20 +85,20 @@ class PTBayes(LDLEstimator):
     True
     """
 
-    transform: str = "weights"
+    transformation: str = "weights"
     covariance: str = "full"
     domain: str = "log"
     floor: float = 1e-9
     random_state: int | None = None
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        check_choice("transform", self.transform, _TRANSFORMS)
+        check_choice("transformation", self.transformation, _TRANSFORMATIONS)
         check_choice("covariance", self.covariance, _COVARIANCES)
         check_choice("domain", self.domain, _DOMAINS)
         if not 0 <= self.floor < 1:
             raise ValueError(f"floor must lie in [0, 1), got {self.floor}")
         mass = D / len(D)
-        if self.transform == "resample":
+        if self.transformation == "resample":
             # Drawing (row, label) pairs one by one is one draw of how often each pair comes up.
             generator = np.random.default_rng(self.random_state)
             mass = generator.multinomial(D.size, mass.ravel()).reshape(D.shape) / D.size
@@ -108,7 +108,7 @@ class PTBayes(LDLEstimator):
             if prior == 0:
                 self.gaussians_.append(None)
                 continue
-            draws = D.size * prior if self.transform == "resample" else None
+            draws = D.size * prior if self.transformation == "resample" else None
             self.gaussians_.append(_Gaussian(X, share / prior, self.covariance, draws))
         self.diagnostics_ = {"labels_without_mass": int((self.prior_ == 0).sum())}
 

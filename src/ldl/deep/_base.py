@@ -103,7 +103,8 @@ class ImageEstimator(LDLEstimator):
         self.n_labels_ = int(D.shape[1])
         self.image_shape_ = images.shape[1:]
         self.n_features_in_ = int(np.prod(self.image_shape_))
-        self._train(images, D)
+        with self._fitted_or_not():
+            self._train(images, D)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -67,7 +67,7 @@ class PTSVM(LDLEstimator):
 
     Parameters
     ----------
-    transform : {'weights', 'resample'}, default='weights'
+    transformation : {'weights', 'resample'}, default='weights'
         ``'resample'`` draws as many (row, label) pairs as D has entries, as the original does.
         ``'weights'`` is the expectation of these draws.
     gamma : {'mean_distance', 'inverse_q'}, default='mean_distance'
@@ -80,7 +80,7 @@ class PTSVM(LDLEstimator):
         leaves the same features under other labels in the training part.
     column_order : {'sorted', 'first_appearance'}, default='sorted'
         ``'first_appearance'`` returns columns in the order in which labels were first drawn, as
-        libsvm does and the released code does not undo. It needs ``transform='resample'``.
+        libsvm does and the released code does not undo. It needs ``transformation='resample'``.
     max_rows : int or None, default=None
         Size of a random subsample that is fitted where there are more rows; None fits all. The
         kernel takes 8 bytes times the square of the number of rows.
@@ -132,7 +132,7 @@ class PTSVM(LDLEstimator):
     3
     """
 
-    transform: str = "weights"
+    transformation: str = "weights"
     gamma: str = "mean_distance"
     C: float = 1.0
     platt_split: str = "rows"
@@ -148,7 +148,7 @@ class PTSVM(LDLEstimator):
             X, D = X[np.sort(chosen)], D[np.sort(chosen)]
         self.X_ = X.copy()
         self.width_ = mean_distance(X) if self.gamma == "mean_distance" else (X.shape[1] / 2) ** 0.5
-        instances = single_labels(D, draw if self.transform == "resample" else None)
+        instances = single_labels(D, draw if self.transformation == "resample" else None)
         folds = self._platt_folds(instances, len(X), split)
         parts = instances.parts(folds, *D.shape)
         self.labels_ = heaviest_first(parts.sum(axis=0))
@@ -191,12 +191,12 @@ class PTSVM(LDLEstimator):
         return R
 
     def _check(self) -> None:
-        check_choice("transform", self.transform, ("weights", "resample"))
+        check_choice("transformation", self.transformation, ("weights", "resample"))
         check_choice("gamma", self.gamma, ("mean_distance", "inverse_q"))
         check_choice("platt_split", self.platt_split, ("rows", "pairs"))
         check_choice("column_order", self.column_order, ("sorted", "first_appearance"))
-        if self.column_order == "first_appearance" and self.transform != "resample":
-            raise ValueError("column_order='first_appearance' needs transform='resample'")
+        if self.column_order == "first_appearance" and self.transformation != "resample":
+            raise ValueError("column_order='first_appearance' needs transformation='resample'")
         if not self.C > 0:
             raise ValueError(f"C must be positive, got {self.C}")
         if self.max_rows is not None and self.max_rows < 2:
