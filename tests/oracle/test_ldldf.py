@@ -1,11 +1,14 @@
 """LDLDF: the cascade rebuilt by hand, the index audit, and the learners."""
 
+import threading
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 from ldl import metrics
-from ldl.cascade._layers import Workers, join
+from ldl._threads import each
+from ldl.cascade._layers import join
 from ldl.cascade._learners import (
     LOWEST_DEGREE,
     Boosted,
@@ -242,8 +245,14 @@ def test_outputs_may_be_left_alone():
 
 
 def test_threads_run_parts_side_by_side_and_keep_their_order():
-    parts = [(number,) for number in range(20)]
-    assert Workers(3).map(lambda number: number * 2, parts) == [2 * n for (n,) in parts]
+    met = threading.Barrier(3, timeout=60)
+
+    def double(number: int) -> int:
+        if number < 3:
+            met.wait()  # nobody passes before three threads are here
+        return number * 2
+
+    assert each(double, range(20), 3) == [2 * number for number in range(20)]
 
 
 @pytest.mark.parametrize(

@@ -5,29 +5,14 @@ The outputs of a layer have the shape (learners, rows, labels).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ldl._threads import each
 from ldl.base import child_seeds, to_simplex
 from ldl.cascade._learners import Model, Settings, as_distributions, build
-
-
-class Workers:
-    """Threads that run independent parts; the results keep the order of the parts."""
-
-    def __init__(self, n_jobs: int) -> None:
-        self.n_jobs = n_jobs
-
-    def map(self, function: Callable[..., Any], parts: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """Call the function with the arguments of each part."""
-        if self.n_jobs == 1:
-            return [function(*part) for part in parts]
-        with ThreadPoolExecutor(self.n_jobs) as pool:
-            return [future.result() for future in [pool.submit(function, *p) for p in parts]]
 
 
 @dataclass(frozen=True)
@@ -53,18 +38,18 @@ class Layer:
     """By learner: the fold of every row that the layer was fitted to."""
     normalise: str
 
-    def output(self, F: Any, workers: Workers) -> np.ndarray:
+    def output(self, F: Any, n_jobs: int) -> np.ndarray:
         """Return the outputs for new rows: the mean of each learner's models."""
 
         def predict(model: Model) -> np.ndarray:
             return as_distributions(model.predict(F), self.normalise)
 
-        predicted = iter(workers.map(predict, [(m,) for models in self.models for m in models]))
+        predicted = iter(each(predict, [m for models in self.models for m in models], n_jobs))
         return np.array([sum(next(predicted) for _ in ms) / len(ms) for ms in self.models])
 
 
 def fit_layer(
-    plan: Plan, settings: Settings, F: Any, D: np.ndarray, seed: int, workers: Workers
+    plan: Plan, settings: Settings, F: Any, D: np.ndarray, seed: int, n_jobs: int
 ) -> tuple[Layer, np.ndarray]:
     """Fit a layer, and return it with its outputs for the rows that it was fitted to.
 
@@ -81,7 +66,8 @@ def fit_layer(
         asked = held if plan.layer_features == "heldout" else ~held & (number < plan.folds)
         return np.flatnonzero(~held), np.flatnonzero(asked)
 
-    def fit(learner: int, number: int) -> tuple[Model, np.ndarray | None]:
+    def fit(part: tuple[int, int]) -> tuple[Model, np.ndarray | None]:
+        learner, number = part
         seen, asked = rows_of(learner, number)
         model = build(plan.kinds[learner], settings, seeds[learner][number])
         model.fit(F[seen], D[seen])
@@ -92,7 +78,7 @@ def fit_layer(
     parts = [(learner, number) for learner in range(len(plan.kinds)) for number in numbers]
     models: list[list[Model]] = [[] for _ in plan.kinds]
     output = np.zeros((len(plan.kinds), *D.shape))
-    for part, (model, predicted) in zip(parts, workers.map(fit, parts), strict=True):
+    for part, (model, predicted) in zip(parts, each(fit, parts, n_jobs), strict=True):
         learner, number = part
         if not refit or number == plan.folds:
             models[learner].append(model)

@@ -12,7 +12,7 @@ import numpy as np
 from ldl import metrics
 from ldl._values import check_choice
 from ldl.base import LDLEstimator, child_seeds, to_simplex
-from ldl.cascade._layers import Layer, Plan, Workers, fit_layer, join, mean_of
+from ldl.cascade._layers import Layer, Plan, fit_layer, join, mean_of
 from ldl.cascade._learners import KINDS, Settings
 from ldl.cascade._reuse import TEST_REUSE, Choice, Reuse, choose
 
@@ -236,7 +236,7 @@ class LDLDF(LDLEstimator):
 
         ``held`` are the rows of 'holdout' that judge a layer.
         """
-        workers, reuse = Workers(self.n_jobs), self._reuse()
+        reuse = self._reuse()
         X_held, D_held = held
         judged = _NewRows(X_held, reuse, D_held if self.sees_test_labels else None)
         F, Z = X, None
@@ -244,7 +244,7 @@ class LDLDF(LDLEstimator):
         self.choices_: list[Choice | None] = []
         self.distance_: list[np.ndarray] = []
         for number, seed in enumerate(seeds):
-            layer, L = fit_layer(plan, self._settings(number), F, D, seed, workers)
+            layer, L = fit_layer(plan, self._settings(number), F, D, seed, self.n_jobs)
             taken = reuse.nearer(L, Z, D)
             Z = choose(taken, L, Z)
             self.layers_.append(layer)
@@ -252,7 +252,7 @@ class LDLDF(LDLEstimator):
             self.distance_.append(reuse.distance(Z, D))
             if rule is not None:
                 if self.judge_on == "holdout":
-                    advanced = judged.advance(layer, self.choices_[-1], workers)
+                    advanced = judged.advance(layer, self.choices_[-1], self.n_jobs)
                     performance = self._performance(advanced, D_held)
                 else:
                     performance = self._performance(L if self.judge_on == "out_of_fold" else Z, D)
@@ -329,10 +329,9 @@ class LDLDF(LDLEstimator):
         return self._outputs(self._checked(X), None)
 
     def _outputs(self, X: Any, D_true: np.ndarray | None) -> np.ndarray:
-        workers = Workers(self.n_jobs)
         rows = _NewRows(X, self._reuse(), D_true)
         for layer, choice in zip(self.layers_, self.choices_, strict=True):
-            L = rows.advance(layer, choice, workers)
+            L = rows.advance(layer, choice, self.n_jobs)
         return L
 
     # ------------------------------------------------------------------ parameters
@@ -540,9 +539,9 @@ class _NewRows:
         self.F = X
         self.C: np.ndarray | None = None
 
-    def advance(self, layer: Layer, choice: Choice | None, workers: Workers) -> np.ndarray:
+    def advance(self, layer: Layer, choice: Choice | None, n_jobs: int) -> np.ndarray:
         """Return the outputs of the next layer; where the rows reuse, the best so far."""
-        C = layer.output(self.F, workers)
+        C = layer.output(self.F, n_jobs)
         if self.D is not None:
             C = choose(self.reuse.nearer(C, self.C, self.D), C, self.C)
         elif choice is not None:

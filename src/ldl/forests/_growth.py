@@ -205,7 +205,8 @@ def _grow(columns, D, label, weight, active, rules, step, curve, table, seed, ke
     spare_words = np.empty_like(words)
     node = new_node(columns, n, q, everyone, rules.classes, active)
     state = np.array([seed], np.uint64)
-    E, C, vectors = np.empty((m, c)), np.empty((c, c)), np.empty((3, c))
+    E, T, C = np.empty((m, c)), np.empty((c, m)), np.empty((c, c))
+    vectors, scores = np.empty((3, c)), np.empty(m)
     z, kept = np.empty(m, np.uint8), np.empty(m, np.uint8)
     right, spare = np.zeros(n, np.uint8), np.empty(m, np.int64)
 
@@ -230,7 +231,19 @@ def _grow(columns, D, label, weight, active, rules, step, curve, table, seed, ke
         splits = total >= rules.min_split and depth <= rules.max_depth
         if splits and rules.classes == 0:
             splits = two_means(
-                D, here, weight, rules.start, rules.restarts, state, E, C, vectors, z, kept
+                D,
+                here,
+                weight,
+                rules.start,
+                rules.restarts,
+                state,
+                E,
+                T,
+                C,
+                vectors,
+                scores,
+                z,
+                kept,
             )
             if splits:
                 prepare_clusters(node, here, z, weight, columns.shift, table)

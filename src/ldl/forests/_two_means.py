@@ -19,8 +19,29 @@ rows far apart."""
 
 
 @compiled
-def _centre(D, rows, weight, E, mean):
-    """Write the rows of D minus their weighted mean into E; return false if all rows are equal."""
+def _add_multiples(total, begin, end, shares, count, lines):
+    """Add ``shares[j] * lines[j]`` to a total from ``begin`` to ``end``, line after line.
+
+    Four are added at a time, in their order, so that the total is read and written less often.
+    """
+    whole = count - count % 4
+    for j in range(0, whole, 4):
+        a, b, c, d = shares[j], shares[j + 1], shares[j + 2], shares[j + 3]
+        for k in range(begin, end):
+            total[k] = (
+                ((total[k] + a * lines[j, k]) + b * lines[j + 1, k]) + c * lines[j + 2, k]
+            ) + d * lines[j + 3, k]
+    for j in range(whole, count):
+        for k in range(begin, end):
+            total[k] += shares[j] * lines[j, k]
+
+
+@compiled
+def _centre(D, rows, weight, E, T, mean):
+    """Write the rows of D minus their weighted mean into E, and its transpose into T.
+
+    Returns false if all rows are equal.
+    """
     m, c = len(rows), D.shape[1]
     mean[:] = 0.0
     total = 0
@@ -40,7 +61,23 @@ def _centre(D, rows, weight, E, mean):
             row = rows[i]
             for j in range(c):
                 E[i, j] = D[row, j] - mean[j]
+                T[j, i] = E[i, j]
     return differs
+
+
+@compiled
+def _greatest(values, size):
+    """Return the greatest absolute value; four are compared at a time, which saves time alone."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = size - size % 4
+    for k in range(0, whole, 4):
+        a = max(a, abs(values[k]))
+        b = max(b, abs(values[k + 1]))
+        c = max(c, abs(values[k + 2]))
+        d = max(d, abs(values[k + 3]))
+    for k in range(whole, size):
+        a = max(a, abs(values[k]))
+    return max(max(a, b), max(c, d))
 
 
 @compiled
@@ -60,26 +97,20 @@ def _dominant_direction(C, size, direction, following):
         direction[j] = C[widest, j]
     for _ in range(POWER_STEPS):
         following[:size] = 0.0
-        for j in range(size):
-            share = direction[j]
-            for k in range(size):
-                following[k] += share * C[j, k]
-        largest = 0.0
-        for j in range(size):
-            largest = max(largest, abs(following[j]))
+        _add_multiples(following, 0, size, direction, size, C)
+        largest = _greatest(following, size)
         if largest == 0.0:
             break
-        change = 0.0
         for j in range(size):
             value = following[j] / largest
-            change = max(change, abs(value - direction[j]))
+            following[j] = value - direction[j]
             direction[j] = value
-        if change < 1e-6:
+        if _greatest(following, size) < 1e-6:
             break
 
 
 @compiled
-def _principal_direction(E, rows, weight, C, direction, following):
+def _principal_direction(E, T, rows, weight, C, direction, following, spare):
     """Find the first principal component of the centred rows E.
 
     It comes from the matrix of covariances or, where rows are fewer than labels, from the matrix of
@@ -88,20 +119,16 @@ def _principal_direction(E, rows, weight, C, direction, following):
     m, c = len(rows), E.shape[1]
     C[:] = 0.0
     if m >= c:
-        for i in range(m):
-            w = weight[rows[i]]
-            for j in range(c):
-                share = w * E[i, j]
-                for k in range(j, c):
-                    C[j, k] += share * E[i, k]
+        for j in range(c):
+            for i in range(m):
+                spare[i] = weight[rows[i]] * T[j, i]
+            _add_multiples(C[j], 0, c, spare, m, E)
         _dominant_direction(C, c, direction, following)
         return
     for i in range(m):
+        _add_multiples(C[i], i, m, E[i], c, T)
         for k in range(i, m):
-            product = 0.0
-            for j in range(c):
-                product += E[i, j] * E[k, j]
-            C[i, k] = product * np.sqrt(np.float64(weight[rows[i]] * weight[rows[k]]))
+            C[i, k] *= np.sqrt(np.float64(weight[rows[i]] * weight[rows[k]]))
     _dominant_direction(C, m, following, direction)
     direction[:] = 0.0
     for i in range(m):
@@ -111,7 +138,7 @@ def _principal_direction(E, rows, weight, C, direction, following):
 
 
 @compiled
-def _lloyd(E, rows, weight, direction, offset, z, upper):
+def _lloyd(E, T, rows, weight, direction, offset, z, upper, score):
     """Take Lloyd's steps from the two sides of the plane E @ direction = offset.
 
     The clusters go into z. Returns the sum of squares between the two, or -1 if one is empty.
@@ -125,11 +152,10 @@ def _lloyd(E, rows, weight, direction, offset, z, upper):
         total += weight[rows[i]]
     for _ in range(LLOYD_STEPS):
         moved = False
+        score[:m] = 0.0
+        _add_multiples(score, 0, m, direction, c, T)
         for i in range(m):
-            score = 0.0
-            for j in range(c):
-                score += E[i, j] * direction[j]
-            side = np.uint8(score > offset)
+            side = np.uint8(score[i] > offset)
             if side != z[i]:
                 moved = True
                 z[i] = side
@@ -178,32 +204,32 @@ def _farthest(E, m, point):
 
 
 @compiled
-def two_means(D, rows, weight, start, restarts, state, E, C, vectors, z, kept):
+def two_means(D, rows, weight, start, restarts, state, E, T, C, vectors, spare, z, kept):
     """Write two clusters of the distributions of ``rows`` into z; return false if there are no two.
 
     Of several random restarts the first with the greatest sum of squares between its clusters is
-    kept. ``E``, ``C``, ``vectors`` and ``kept`` are working memory.
+    kept. ``E``, ``T``, ``C``, ``vectors``, ``spare`` and ``kept`` are working memory.
     """
     m = len(rows)
     direction, other, upper = vectors[0], vectors[1], vectors[2]
-    if not _centre(D, rows, weight, E, other):
+    if not _centre(D, rows, weight, E, T, other):
         return False
     if start == PCA_SIGN:
-        _principal_direction(E, rows, weight, C, direction, other)
-        return _lloyd(E, rows, weight, direction, 0.0, z, upper) >= 0.0
+        _principal_direction(E, T, rows, weight, C, direction, other, spare)
+        return _lloyd(E, T, rows, weight, direction, 0.0, z, upper, spare) >= 0.0
     if start == FARTHEST_PAIR:
         other[:] = 0.0
         low = _farthest(E, m, other)
         high = _farthest(E, m, E[low])
         offset = _between_rows(E, low, high, direction)
-        return _lloyd(E, rows, weight, direction, offset, z, upper) >= 0.0
+        return _lloyd(E, T, rows, weight, direction, offset, z, upper, spare) >= 0.0
     best = -1.0
     for _ in range(restarts):
         low = random_below(state, m)
         high = random_below(state, m - 1)
         high += high >= low
         offset = _between_rows(E, low, high, direction)
-        found = _lloyd(E, rows, weight, direction, offset, z, upper)
+        found = _lloyd(E, T, rows, weight, direction, offset, z, upper, spare)
         if found > best:
             best = found
             kept[:m] = z[:m]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ldl._threads import each
 from ldl.base import LDLEstimator, child_seeds
 from ldl.forests.structrf import subset_size
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ldl.forests._regression_trees import Features, RegressionTree
 
 _UNLIMITED = 2**31
-_BLOCK_ROWS = 512  # which stay in the cache while all trees look at them
 
 
 @dataclass(eq=False, repr=False)
@@ -111,11 +110,7 @@ class RFRegression(LDLEstimator):
             return grow(ranked.features, D, weight, rules, inner, keys)
 
         seeds = child_seeds(self.random_state, self.trees)
-        if self.n_jobs == 1:
-            grown = [grow_one(seed) for seed in seeds]
-        else:
-            with ThreadPoolExecutor(self.n_jobs) as pool:
-                grown = list(pool.map(grow_one, seeds))
+        grown = each(grow_one, seeds, self.n_jobs)
         trees = [ranked.with_thresholds(tree) for tree in grown]
         self.forest_ = join(trees, [tree.leaves for tree in grown])
         self.diagnostics_ = {
@@ -124,14 +119,9 @@ class RFRegression(LDLEstimator):
         }
 
     def _predict(self, X: Any) -> np.ndarray:
-        from ldl.forests._prediction import add_predictions
+        from ldl.forests._prediction import mean_of_trees
 
-        total = np.zeros((X.shape[0], self.n_labels_))
-        for start in range(0, X.shape[0], _BLOCK_ROWS):
-            rows = slice(start, start + _BLOCK_ROWS)
-            part = X[rows].toarray() if hasattr(X, "tocsr") else X[rows]
-            add_predictions(part, *self.forest_, total[rows])
-        return total / self.trees
+        return mean_of_trees(self.forest_, X)
 
 
 class _Thresholds(NamedTuple):

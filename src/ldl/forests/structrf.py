@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldl._threads import each
 from ldl._values import check_choice
 from ldl.base import LDLEstimator, child_seeds
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _STARTS = ("pca_sign", "random", "farthest_pair")
 _ROUNDINGS = ("floor", "round", "ceil")
 _UNLIMITED = 2**31
-_BLOCK_ROWS = 512  # which stay in the cache while all trees look at them
 
 
 @dataclass(eq=False, repr=False)
@@ -102,11 +101,7 @@ class _SplitForest(LDLEstimator):
             )
 
         seeds = child_seeds(self.random_state, self.trees)
-        if self.n_jobs == 1:
-            self.trees_ = [grow(seed) for seed in seeds]
-        else:
-            with ThreadPoolExecutor(self.n_jobs) as pool:
-                self.trees_ = list(pool.map(grow, seeds))
+        self.trees_ = each(grow, seeds, self.n_jobs)
         self.forest_ = join(self.trees_, [self._leaf_values(tree) for tree in self.trees_])
         self.diagnostics_ = {
             "leaves": float(np.mean([len(tree.leaves) for tree in self.trees_])),
@@ -119,14 +114,9 @@ class _SplitForest(LDLEstimator):
         return tree.leaves
 
     def _predict(self, X: Any) -> np.ndarray:
-        from ldl.forests._prediction import add_predictions
+        from ldl.forests._prediction import mean_of_trees
 
-        total = np.zeros((X.shape[0], self.n_labels_))
-        for start in range(0, X.shape[0], _BLOCK_ROWS):
-            rows = slice(start, start + _BLOCK_ROWS)
-            part = X[rows].toarray() if hasattr(X, "tocsr") else X[rows]
-            add_predictions(part, *self.forest_, total[rows])
-        return total / self.trees
+        return mean_of_trees(self.forest_, X)
 
     def _step_rule(self) -> Step:
         """Return the settings of the adaptive step as compiled code reads them."""
