@@ -3,6 +3,8 @@
 #   snakemake --cores 32 structrf    one paper
 #   snakemake -n                     what would run
 # What runs is decided by config/config.yaml; README.md and config/README.md explain the rest.
+import os
+
 from snakemake.utils import min_version
 
 from ldlrepro.config import paper_ids, tracking_uri
@@ -16,6 +18,7 @@ configfile: "config/config.yaml"
 
 RUN = run_configuration(config, workflow.configfiles)
 RULES = Rules(RUN)
+os.environ.update(RULES.reach())
 
 
 # Data and folds before any unit, for the longest unit may wait for them.

@@ -17,7 +17,6 @@ rule fetch:
     params:
         source=RULES.dataset_source,
         reach=RULES.within_reach,
-        options=RULES.fetch_options,
         code=RULES.drawing_code,
     shell:
-        "ldlrepro fetch {wildcards.dataset} {params.options} 2> {log}"
+        "ldlrepro fetch {wildcards.dataset} 2> {log}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import astuple
 from pathlib import Path
@@ -25,11 +26,12 @@ HERE = Workspace()
 
 
 def fetch(args: argparse.Namespace) -> int:
-    from ldlrepro.data.fetch import default_mirrors, fetch
+    from ldlrepro.data.fetch import OFFLINE, default_mirrors, fetch
 
     mirrors = default_mirrors(args.mirror)
+    offline = args.offline or bool(os.environ.get(OFFLINE))
     for dataset in args.dataset:
-        status = fetch(dataset, HERE.data, mirrors, offline=args.offline)
+        status = fetch(dataset, HERE.data, mirrors, offline=offline)
         if args.json:
             told = {"available": status.available, "reason": status.reason, "files": status.files}
             print(json.dumps({"dataset": dataset, **told}))

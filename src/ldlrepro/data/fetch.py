@@ -45,12 +45,18 @@ class FetchStatus:
     """name, sha256, bytes and source of each raw file."""
 
 
+MIRRORS = "LDLREPRO_DATA_MIRROR"
+"""Environment variable: local folders to copy from, separated by colons."""
+OFFLINE = "LDLREPRO_OFFLINE"
+"""Environment variable: never download, unless it is empty."""
+
+
 def default_mirrors(config_mirrors: Sequence[str | Path] = ()) -> list[Path]:
     """Local folders to copy from: those of own data sets, the config's, LDLREPRO_DATA_MIRROR's,
     the one beside us."""
     named = sorted({path.parent for path in plugins.files("dataset").values()})
     named += [Path(p).expanduser() for p in config_mirrors]
-    named += [Path(p) for p in os.environ.get("LDLREPRO_DATA_MIRROR", "").split(os.pathsep) if p]
+    named += [Path(p) for p in os.environ.get(MIRRORS, "").split(os.pathsep) if p]
     beside = project_root().parent / "shared" / "datasets"
     return list(dict.fromkeys(named + ([beside] if beside.is_dir() else [])))
 

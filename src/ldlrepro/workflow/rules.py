@@ -18,7 +18,7 @@ from ldlrepro import config, plan, report
 from ldlrepro.config import digests, plugins
 from ldlrepro.config.digests import tree_digest
 from ldlrepro.core.errors import UserError
-from ldlrepro.data.fetch import default_mirrors, local_sources
+from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
 from ldlrepro.judge import measures
 from ldlrepro.plan import jobs
 from ldlrepro.report import notebooks
@@ -94,15 +94,17 @@ class Rules:
         texts = ("title", "description", "licence", "citation", "defects", "how_to_get")
         return tree_digest({key: value for key, value in tree.items() if key not in texts})
 
-    def fetch_options(self, wildcards: Any, threads: int) -> str:
-        """Return options of the fetch; a change of these must not plan again what is here.
+    def reach(self) -> dict[str, str]:
+        """Return the environment that tells jobs where raw files may come from.
 
-        Snakemake reruns nothing for parameters that depend on ``threads``, be it by name only.
+        It is no parameter of the rules: another mirror must not plan again what is here.
         """
-        options = ["--offline"] if self.run["offline"] else []
-        for folder in self.run["mirrors"]:
-            options += ["--mirror", folder]
-        return shlex.join(options)
+        mirrors = os.pathsep.join(str(folder) for folder in self.mirrors)
+        if len(mirrors.split(os.pathsep)) > max(1, len(self.mirrors)):
+            raise UserError(
+                f"a mirror's path must not hold '{os.pathsep}', for {MIRRORS} lists them so"
+            )
+        return {MIRRORS: mirrors, OFFLINE: "1" if self.run["offline"] else ""}
 
     def drawing_code(self, wildcards: Any) -> str:
         """Return the digest of what draws the raw files; for others their checksums say enough."""
