@@ -1,13 +1,14 @@
-"""Give reference records the digests of a new digest rule, and nothing else.
+"""Give reference records the digests of today's code where that computes the same bits.
 
-    git worktree add /elsewhere/before 6d8946f
-    python tools/migrate_digests.py /elsewhere/before
+    git worktree add /elsewhere/before COMMIT
+    python tools/migrate_digests.py /elsewhere/before --not ldldf rf_reg
 
-A record is migrated only if its old digests are those of the code and settings in the checkout
-``before``, so that it is known to be of that code. That the code of today predicts the same bits is
-for the audit to show: ``ldlrepro audit --units 40``. The old digests and the commit that they were
-taken at stay beside the new ones. Records of other code keep their digests: compute them again.
-No score, prediction, parameter or time is touched.
+A record is migrated only if its digests are those of the code and settings in the checkout
+``before``, so that it is known to be of that code. That today's code predicts the same bits is for
+``tools/fit_digests.py`` to show before it, and for ``ldlrepro audit`` after it; name the methods of
+which it does not. The old digests and the commit that they were taken at stay beside the new ones.
+Records of other code keep their digests: compute them again. No score, prediction, parameter or
+time is touched.
 """
 
 from __future__ import annotations
@@ -27,21 +28,30 @@ from ldlrepro.config import digests
 ASK_BEFORE = """
 import json, sys
 from ldlrepro import config, plan
-from ldlrepro.runs import provenance
+
+try:
+    from ldlrepro.config.digests import method_digest
+except ImportError:  # before the stages had folders of their own
+    from ldlrepro.runs.provenance import method_digest
 
 found = {}
 for name in json.load(sys.stdin):
     unit = plan.Unit(*name.split("/"))
-    code = provenance.method_digest(config.load_method(unit.method))
-    found[name] = {"spec_sha256": plan.spec_digest(unit), "code_sha256": code}
+    if config.method_exists(unit.method):
+        code = method_digest(config.load_method(unit.method))
+        found[name] = {"spec_sha256": plan.spec_digest(unit), "code_sha256": code}
 json.dump(found, sys.stdout)
 """
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("before", type=Path, help="checkout of the code before the new rule")
-    before = parser.parse_args().before.resolve()
+    parser.add_argument("before", type=Path, help="checkout of the code before the change")
+    parser.add_argument(
+        "--not", dest="moved", nargs="+", default=[], metavar="METHOD", help="whose bits moved"
+    )
+    arguments = parser.parse_args()
+    before, moved = arguments.before.resolve(), set(arguments.moved)
     root = config.project_root()
     refuse_changed_reference(root)
     tables = sorted(
@@ -50,11 +60,13 @@ def main() -> None:
     commit = _output(["git", "rev-parse", "HEAD"], before).strip()
     names = [name for table in tables for name in _units(table, json.loads(table.read_text()))]
     old = digests_before(before, names)
-    counts = {"migrated": 0, "of other code": 0}
+    counts = {"migrated": 0, "left": 0}
     for table in tables:
         tree = json.loads(table.read_text(encoding="utf-8"))
         for name, record in _units(table, tree).items():
-            counts["migrated" if migrate(name, record, old[name], commit) else "of other code"] += 1
+            is_old = name in old and name.split("/")[2].partition("@")[0] not in moved
+            done = is_old and migrate(name, record, old[name], commit)
+            counts["migrated" if done else "left"] += 1
         text = json.dumps(tree, indent=1, sort_keys=True) + "\n"
         table.write_text(text, encoding="utf-8")
     seal_reference(root)
@@ -66,7 +78,7 @@ def migrate(name: str, record: dict[str, Any], old: dict[str, str], commit: str)
     if any(record[key] != digest for key, digest in old.items()):
         return False
     unit = plan.Unit(*name.split("/"))
-    record["before"] = {**old, "digest_rule_of": commit}
+    record["before"] = [*record.get("before", []), {**old, "commit": commit}]
     record["spec_sha256"] = plan.spec_digest(unit)
     record["code_sha256"] = digests.method_digest(config.load_method(unit.method))
     return True
