@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 CONSTANT, TWO_VALUED = -2, -1
-_BLOCK_BYTES = 32 * 2**20
+_BLOCK_BYTES = 8 * 2**20
 
 
 class Columns(NamedTuple):
@@ -48,8 +48,9 @@ def make_columns(X: Any, rows_drawn: int) -> Columns:
     narrow = max(n, rows_drawn) < 2**16
     word, shift = (np.uint32, 16) if narrow else (np.uint64, 32)
     line = np.full(q, CONSTANT, np.int64)
-    values: list[np.ndarray] = []
-    words: list[np.ndarray] = []
+    # What stays unused of these takes no memory.
+    words, used = np.empty((q, n), word), 0
+    values, first_value = np.empty(q * n), np.zeros(q + 1, np.int64)
     upper: list[np.ndarray] = []
     nothing = np.zeros(0, np.int64)
     for f, column in enumerate(columns_of(X)):
@@ -57,26 +58,29 @@ def make_columns(X: Any, rows_drawn: int) -> Columns:
         is_upper = column == high
         upper.append(nothing)
         if low == high:
-            values.append(np.array([low]))
+            distinct = column[:1]
         elif np.all(is_upper | (column == low)):
             line[f] = TWO_VALUED
-            values.append(np.array([low, high]))
+            distinct = np.array([low, high])
             upper[f] = np.flatnonzero(is_upper)
         else:
             order = np.argsort(column, kind="stable")
             ascending = column[order]
             starts = np.concatenate([[True], ascending[1:] != ascending[:-1]])
-            line[f] = len(words)
-            values.append(ascending[starts])
+            line[f] = used
+            distinct = ascending[starts]
             rank = np.cumsum(starts) - 1
-            words.append(((rank << shift) | order).astype(word))
+            words[used] = (rank << shift) | order
+            used += 1
+        first_value[f + 1] = first_value[f] + len(distinct)
+        values[first_value[f] : first_value[f + 1]] = distinct
     feature_start, feature_rows = joined(upper)
     row_start, row_features = by_row(feature_start, feature_rows, n)
     return Columns(
-        words=np.array(words, word).reshape(len(words), n),
+        words=words[:used],
         shift=shift,
-        values=np.concatenate(values),
-        first_value=joined(values)[0][:-1],
+        values=values[: first_value[-1]],
+        first_value=first_value[:-1],
         line=line,
         row_start=row_start,
         row_features=row_features,
@@ -86,14 +90,13 @@ def make_columns(X: Any, rows_drawn: int) -> Columns:
 
 
 def columns_of(X: Any) -> Any:
-    """Yield dense columns one after the other; compressed data are unpacked a block at a time."""
-    if not hasattr(X, "tocsr"):
-        yield from np.ascontiguousarray(X.T)
-        return
-    X = X.tocsc()
+    """Yield dense columns one after the other; a block at a time is copied or unpacked."""
+    compressed = hasattr(X, "tocsr")
+    X = X.tocsc() if compressed else X
     step = max(1, _BLOCK_BYTES // (8 * X.shape[0]))
     for start in range(0, X.shape[1], step):
-        yield from np.ascontiguousarray(X[:, start : start + step].toarray().T)
+        block = X[:, start : start + step]
+        yield from np.ascontiguousarray((block.toarray() if compressed else block).T)
 
 
 def between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
