@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_ROW_SUM_ERROR = 1e-3
 """Label rows further from one than this are refused; smaller errors are mended and counted."""
-OPTIONAL = ("psutil", "torch", "xgboost")
+OPTIONAL = ("torch", "xgboost")
 """Packages of the extras, which only some methods import."""
 
 

@@ -18,7 +18,7 @@ HEAVY = {"sklearn", "numba", "torch", "pandas", "xgboost", "mlflow", "snakemake"
 # Of the standard library: whoever reads files, and who may.
 FILES = {"pathlib", "io", "shutil", "tempfile"}
 MAY_READ_FILES = {
-    "deep/_memory.py": "the limits that the system sets to a process",
+    "_memory.py": "the limits that the system sets to a process",
     "deep/_networks.py": "a file of weights",
     "deep/weights.py": "a file of weights",
 }

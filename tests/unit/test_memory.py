@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
+from scipy import sparse
 
-pytest.importorskip("torch")
-
-from ldl.deep import _memory
+from ldl import LDSVR, PTSVM, StructRF, _memory
+from ldl.checks import sample
+from ldl.forests._columns import bytes_of_columns, make_columns
 
 
 def groups(tmp_path: Path, monkeypatch, **limits: str) -> None:
@@ -30,13 +32,13 @@ def groups(tmp_path: Path, monkeypatch, **limits: str) -> None:
 def test_the_tightest_limit_above_the_process_counts(tmp_path, monkeypatch):
     used = psutil.Process().memory_info().rss
     groups(tmp_path, monkeypatch, job=str(used + 10_000_000), step=str(used + 90_000_000))
-    assert 0 < _memory.free_bytes_of_process() <= 10_000_000
+    assert 0 < _memory.free_bytes() <= 10_000_000
 
 
 def test_without_a_limit_the_machine_decides(tmp_path, monkeypatch):
     groups(tmp_path, monkeypatch, job="max")
     assert _memory._left_of_limits() == []
-    assert _memory.free_bytes_of_process() > 10_000_000
+    assert _memory.free_bytes() > 10_000_000
 
 
 def test_another_system_has_no_groups(monkeypatch):
@@ -45,3 +47,29 @@ def test_another_system_has_no_groups(monkeypatch):
 
     monkeypatch.setattr(Path, "read_text", missing)
     assert _memory._left_of_limits() == []
+
+
+def test_a_fit_that_cannot_succeed_is_refused_before_it_begins(monkeypatch):
+    X, D = sample(n=2000, q=50)
+    monkeypatch.setattr(_memory, "free_bytes", lambda: 5e5)
+    with pytest.raises(
+        MemoryError,
+        match=r"StructRF needs at least 0.000\d+ GB of memory .*, and 0.0005 GB are free. Draw",
+    ):
+        StructRF(trees=1).fit(X, D)
+    with pytest.raises(MemoryError, match=r"LDSVR needs at least 0.064 GB"):
+        LDSVR().fit(X, D)
+    with pytest.raises(MemoryError, match=r"PTSVM needs at least 0.00072 GB .* Lower max_rows"):
+        PTSVM(max_rows=300).fit(X, D)
+    assert StructRF(trees=1).fit(X[:100], D[:100])
+
+
+def test_the_foreseen_memory_is_no_more_than_a_fit_takes():
+    """So nothing is refused that could succeed: what the columns and a tree hold, counted."""
+    X, _ = sample(n=3000, q=20)
+    X[:, :5] = X[:, :5] > 1  # which need no words
+    columns = make_columns(X, 2400)
+    drawn = len(np.unique(np.random.default_rng(0).integers(3000, size=2400)))
+    held = columns.words.nbytes * (1 + 2 * drawn / 3000)
+    assert bytes_of_columns(X, 2400, 1) == pytest.approx(held, rel=0.02)
+    assert bytes_of_columns(sparse.csr_array(X), 2400, 1) == bytes_of_columns(X, 2400, 1)

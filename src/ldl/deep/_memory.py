@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import psutil
 import torch
 from torch import Tensor, nn
 
+from ldl._memory import GB
+from ldl._memory import free_bytes as free_bytes_of_process
 from ldl.deep._hardware import Hardware
 from ldl.errors import UserError
-
-GB = 1e9
-CGROUPS = Path("/sys/fs/cgroup")
-"""Folder in which Linux says how much memory a container or a cluster allows a job."""
 
 
 def check_memory(
@@ -80,33 +75,8 @@ def activation_bytes(network: nn.Module, shape: tuple[int, int]) -> int:
 # ---------------------------------------------------------------------- free
 
 
-def free_bytes(device: torch.device) -> int:
+def free_bytes(device: torch.device) -> float:
     """Return the bytes that are free on a device."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     return free_bytes_of_process()
-
-
-def free_bytes_of_process() -> int:
-    """Return how many bytes this process may still use: the machine's, within its limits."""
-    return min([psutil.virtual_memory().available, *_left_of_limits()])
-
-
-def _left_of_limits() -> list[int]:
-    """Return what is left of the limits on this process's control group and those above it."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:  # another kind of system
-        return []
-    group = next((line[3:] for line in lines if line.startswith("0::")), "/")
-    folder = CGROUPS / group.strip("/")
-    used = psutil.Process().memory_info().rss
-    limits = []
-    for each in (folder, *folder.parents):
-        if not each.is_relative_to(CGROUPS):
-            break
-        try:
-            limits.append(int((each / "memory.max").read_text()))
-        except (OSError, ValueError):  # no file at the top, the word "max" without a limit
-            continue
-    return [limit - used for limit in limits]

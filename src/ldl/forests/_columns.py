@@ -89,6 +89,21 @@ def make_columns(X: Any, rows_drawn: int) -> Columns:
     )
 
 
+def bytes_of_columns(X: Any, rows_drawn: int, n_jobs: int) -> float:
+    """Return the least memory of the words of a forest and of the trees that grow at once.
+
+    Only features count that have more than two values among the first rows. Each tree has its rows
+    twice, and there are at most as many different ones as it draws.
+    """
+    n = X.shape[0]
+    first = X[:1000].toarray() if hasattr(X, "tocsr") else X[:1000]
+    low, high = first.min(axis=0), first.max(axis=0)
+    features = int(((first != low) & (first != high)).any(axis=0).sum())
+    size = 4 if max(n, rows_drawn) < 2**16 else 8
+    different = n * (1.0 - (1.0 - 1.0 / n) ** rows_drawn)
+    return features * size * (n + 2 * n_jobs * different)
+
+
 def columns_of(X: Any) -> Any:
     """Yield dense columns one after the other; a block at a time is copied or unpacked."""
     compressed = hasattr(X, "tocsr")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldl._memory import demand_memory
 from ldl._threads import each
 from ldl._values import check_choice
 from ldl.base import LDLEstimator, child_seeds
@@ -66,12 +67,17 @@ class _SplitForest(LDLEstimator):
         """
         # numba and the compiled code load here, so that other methods start without them.
         from ldl.forests import _growth
-        from ldl.forests._columns import make_columns
+        from ldl.forests._columns import bytes_of_columns, make_columns
         from ldl.forests._prediction import join
 
         n, q = X.shape
         drawn = max(1, round(self.max_samples * n))
         self._check(n, drawn)
+        demand_memory(
+            type(self).__name__,
+            bytes_of_columns(X, drawn, self.n_jobs),
+            "Draw fewer rows for each tree (max_samples), or take fewer features or threads.",
+        )
         columns = make_columns(X, drawn)
         subset = subset_size(self.max_features, q)
         rules = _growth.Rules(

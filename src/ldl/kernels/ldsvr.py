@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ldl._distances import squared_distances
+from ldl._memory import demand_memory
 from ldl._values import check_choice
 from ldl.base import LDLEstimator
 
@@ -105,6 +106,7 @@ class LDSVR(LDLEstimator):
         if not self.width > 0:
             raise ValueError(f"width must be positive, got {self.width}")
         check_choice("weights", self.weights, ("exact", "as_released"))
+        demand_memory("LDSVR", 16.0 * len(X) ** 2, "Take a sample of the rows.")
         squares = squared_distances(X, X)
         np.fill_diagonal(squares, 0.0)
         self.bandwidth_ = self.width * (_mean_distance(squares) or 1.0)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldl._distances import mean_distance, rbf
+from ldl._memory import demand_memory
 from ldl._values import check_choice
 from ldl.base import LDLEstimator, child_seeds
 
@@ -146,6 +147,7 @@ class PTSVM(LDLEstimator):
         if self.max_rows is not None and len(X) > self.max_rows:
             chosen = np.random.default_rng(subsample).choice(len(X), self.max_rows, replace=False)
             X, D = X[np.sort(chosen)], D[np.sort(chosen)]
+        demand_memory("PTSVM", 8.0 * len(X) ** 2, "Lower max_rows.")
         self.X_ = X.copy()
         self.width_ = mean_distance(X) if self.gamma == "mean_distance" else (X.shape[1] / 2) ** 0.5
         instances = single_labels(D, draw if self.transformation == "resample" else None)
