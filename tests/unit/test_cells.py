@@ -22,6 +22,7 @@ from ldlrepro.judge.scores import (
     local_units,
     unavailable_reason,
 )
+from ldlrepro.judge.tallies import tally
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, predictions_path
 from ldlrepro.train.unit import run_unit
 
@@ -224,6 +225,19 @@ chosen_by_print:
 """
     (row,) = printed("kl,0.500,,lower,,", local=by_key(unit), extra=chosen)
     assert row.by_print == "n_neighbors (4 fit); these data (others miss)"
+
+
+def test_a_record_of_settings_that_have_changed_since_is_marked(printed, tiny):
+    unit = scored({"kl": [0.5] * 4})
+    today = plan.spec_digest(plan.Unit(*unit.key))
+    made = replace(unit, rows=[replace(row, spec_sha256=today) for row in unit.rows])
+    (row,) = printed("kl,0.500,,lower,,", reference=by_key(made))
+    assert (row.other_settings, row.marks) == (False, [])
+    tiny.edit("config/methods/near.yaml", "n_neighbors: 4", "n_neighbors: 5")
+    (row,) = printed("kl,0.500,,lower,,", reference=by_key(made))
+    assert (row.other_settings, row.marks) == (True, ["other settings"])
+    assert "to be run again" in row.notes[-1]
+    assert tally([row]).other_settings == 1
 
 
 COPIED = """

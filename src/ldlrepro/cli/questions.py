@@ -127,6 +127,7 @@ def _counted(name: str, rows: list[Any]) -> dict[str, Any]:
         "by print": found.met_by_print,
         **{verdict: count for verdict, count in found.counts.items() if verdict not in met},
         "std off": found.deviation_off,
+        "other settings": found.other_settings,
         "local": sources["local"],
         "reference": sources["reference"],
     }

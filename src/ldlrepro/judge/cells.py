@@ -109,7 +109,13 @@ def _verdict(
         verdict=verdict,
         deviation_off=deviation_off(measured["measured_std"], std) if complete else None,
         by_print=by_print(cell),
+        other_settings=bool(scored and cell.unit and _of_other_settings(cell.unit, scored)),
     )
+
+
+def _of_other_settings(unit: plan.Unit, scored: UnitScores) -> bool:
+    """Tell whether the method's settings have changed since the record was made."""
+    return scored.rows[0].spec_sha256 not in ("", plan.spec_digest(unit))
 
 
 def _quoted(cell: plan.Cell) -> str:

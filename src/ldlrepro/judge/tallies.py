@@ -30,6 +30,8 @@ class Tally:
     """Judged cells with both deviations over all folds."""
     deviation_off: int
     """Those of them whose deviations differ by more than a factor of two."""
+    other_settings: int
+    """Judged cells whose record was made with other settings than those of today."""
     deviations: list[float]
     """Absolute relative deviations of judged cells, sorted."""
 
@@ -75,5 +77,6 @@ def tally(rows: Iterable[VerdictRow]) -> Tally:
         met_by_print=sum(bool(row.by_print) for row in met),
         with_std=sum(row.has_deviations for row in judged),
         deviation_off=sum(row.deviation_off is not None for row in judged),
+        other_settings=sum(row.other_settings for row in judged),
         deviations=sorted(abs(row.deviation) for row in judged if row.deviation is not None),
     )

@@ -15,6 +15,7 @@ INSIDE, OUTSIDE = "inside the band", "outside every band"
 """Words for a printed number beside the band that other fold seeds give."""
 VERDICTS = (*JUDGED, NOT_RUN, QUOTED, MISPRINT)
 BY_PRINT = "chosen because it fits the print"
+OTHER_SETTINGS = "measured with other settings than the configuration has today; to be run again"
 CLOSE = 2.0
 """Factor by which two deviations over the same folds may differ."""
 
@@ -68,6 +69,8 @@ class VerdictRow:
     """(measured deviation) / printed deviation, where that tells of other folds."""
     by_print: str = ""
     """What of the setting was chosen because it fits the print; '' if nothing."""
+    other_settings: bool = False
+    """Whether the record was made with other settings than the configuration has today."""
 
     @property
     def outside_seeds(self) -> bool:
@@ -77,7 +80,8 @@ class VerdictRow:
     def notes(self) -> list[str]:
         """Return the texts that belong to the cell."""
         by_print = self.by_print and f"{BY_PRINT}: {self.by_print}"
-        return [text for text in dict.fromkeys((self.reason, self.note, by_print)) if text]
+        changed = OTHER_SETTINGS if self.other_settings else ""
+        return [text for text in dict.fromkeys((self.reason, self.note, by_print, changed)) if text]
 
     @property
     def marks(self) -> list[str]:
@@ -90,6 +94,8 @@ class VerdictRow:
         ]
         if self.by_print:
             found.append("by print")
+        if self.other_settings:
+            found.append("other settings")
         if self.deviation_off is not None:
             found.append(f"std ×{self.deviation_off:.2g}")
         return found

@@ -240,4 +240,9 @@ def in_words(counts: Tally) -> list[str]:
             f"In {counts.deviation_off} of {counts.with_std} cells with two deviations these "
             "differ by more than a factor of two: the folds are others."
         )
+    if counts.other_settings:
+        found.append(
+            f"{counts.other_settings} were measured with other settings than the configuration has "
+            "today, and are to be run again."
+        )
     return found

@@ -52,6 +52,7 @@ FILE_COLUMNS = {
     "discriminates": "discriminates",
     "deviation_off": "deviation_off",
     "chosen_by_print": "by_print",
+    "other_settings": "other_settings",
 }
 """Column of the CSV files -> field of a verdict row."""
 
