@@ -10,6 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from ldlrepro import config
+from ldlrepro.core.errors import UserError
+from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors
 from ldlrepro.workflow.rules import Rules
 from tests.unit.sources import copied, forget
 
@@ -145,3 +147,16 @@ def test_no_rule_asks_for_fixed_memory_or_time():
     root = Path(__file__).resolve().parents[2]
     fixed = re.compile(r"(mem_mb|runtime)=\d+")
     assert not [path.name for path in root.glob("rules/*.smk") if fixed.search(path.read_text())]
+
+
+def test_jobs_are_told_where_raw_files_may_come_from(monkeypatch):
+    run = {**config.load_run_config(), "mirrors": ["/of the run", "near"], "offline": True}
+    monkeypatch.setenv(MIRRORS, "/of the shell")
+    rules = Rules(run)
+    told = rules.reach()
+    assert [str(folder) for folder in rules.mirrors[:3]] == ["/of the run", "near", "/of the shell"]
+    assert told[OFFLINE] == "1"
+    monkeypatch.setenv(MIRRORS, told[MIRRORS])
+    assert default_mirrors() == rules.mirrors
+    with pytest.raises(UserError, match="a mirror's path must not hold ':'"):
+        Rules({**run, "mirrors": ["/with:colon"]}).reach()
