@@ -74,13 +74,15 @@ def main() -> None:
 
 
 def migrate(name: str, record: dict[str, Any], old: dict[str, str], commit: str) -> bool:
-    """Replace the digests of a record that is of the old code; return whether it is."""
-    if any(record[key] != digest for key, digest in old.items()):
-        return False
+    """Replace the digests of a record of the old code that are not today's; return whether any."""
     unit = plan.Unit(*name.split("/"))
-    record["before"] = [*record.get("before", []), {**old, "commit": commit}]
-    record["spec_sha256"] = plan.spec_digest(unit)
-    record["code_sha256"] = digests.method_digest(config.load_method(unit.method))
+    new = {
+        "spec_sha256": plan.spec_digest(unit),
+        "code_sha256": digests.method_digest(config.load_method(unit.method)),
+    }
+    if new == old or any(record[key] != digest for key, digest in old.items()):
+        return False
+    record |= {"before": [*record.get("before", []), {**old, "commit": commit}], **new}
     return True
 
 

@@ -12,8 +12,9 @@ from ldl.deep import _networks, _training
 from ldl.deep._base import ImageEstimator
 from ldl.deep._hardware import Hardware
 from ldl.deep._heads import ForestHead
+from ldl.deep._images import InMemory
 from ldl.deep._networks import ImageNetwork
-from ldl.deep._pixels import InMemory, Window
+from ldl.deep._pixels import Window
 from ldl.deep._training import Targets, Training, TrainingSettings
 from ldl.deep.estimators import DLDL
 from ldl.deep.weights import PREPROCESSING, TORCHVISION

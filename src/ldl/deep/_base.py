@@ -12,13 +12,14 @@ import numpy as np
 
 from ldl._parameters import check_parameters
 from ldl.base import LDLEstimator, check_distributions, child_seeds, to_simplex
+from ldl.deep._images import Images, check_images
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from ldl.deep._hardware import Hardware
     from ldl.deep._heads import Head, Outputs
-    from ldl.deep._pixels import Images, Window
+    from ldl.deep._pixels import Window
     from ldl.deep._training import Targets, TrainingSettings
 
 _NOT_DECIDING = ("device", "mixed_precision", "readers")
@@ -96,8 +97,6 @@ class ImageEstimator(LDLEstimator):
             If no weights are given, if their file does not fit the checksum or the network, or if
             the memory of the GPU will not do.
         """
-        from ldl.deep._pixels import check_images
-
         images = check_images(X)
         D, self.renormalised_ = check_distributions(D, images.shape[0])
         self.n_labels_ = int(D.shape[1])
@@ -188,7 +187,6 @@ class ImageEstimator(LDLEstimator):
 
     def _answered(self, X: Any, answer: Callable[[Outputs], Tensor]) -> np.ndarray:
         """Return ``answer`` of the network's outputs for every image."""
-        from ldl.deep._pixels import check_images
         from ldl.deep._training import predict
 
         self._demand_fitted()

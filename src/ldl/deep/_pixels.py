@@ -1,4 +1,4 @@
-"""Images for training: checked, in an order that a seed fixes, read ahead, cropped at random.
+"""Images for training: in an order that a seed fixes, read ahead, cropped at random.
 
 Everything random depends on the seed and the number of the step alone. So a training can be taken
 up at any step, and it does not matter which thread read what when.
@@ -12,44 +12,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-
-class Images(Protocol):
-    """Pixel values from 0 to 255, (images, height, width, 3), which need not lie in memory."""
-
-    shape: tuple[int, int, int, int]
-
-    def read(self, rows: np.ndarray) -> np.ndarray:
-        """Return these images as an array of uint8."""
-        ...
-
-
-class InMemory:
-    """Images that lie in an array."""
-
-    def __init__(self, pixels: np.ndarray) -> None:
-        self.pixels = pixels
-        self.shape = pixels.shape
-
-    def read(self, rows: np.ndarray) -> np.ndarray:
-        return self.pixels[rows]
-
-
-def check_images(X: Any) -> Images:
-    """Return X as images, or refuse it."""
-    shape = tuple(getattr(X, "shape", ()))
-    if len(shape) != 4 or shape[3] != 3 or 0 in shape[1:]:
-        raise ValueError(f"X must hold images, (rows, height, width, 3), got {shape}")
-    if hasattr(X, "read"):
-        return X
-    if X.dtype != np.uint8:
-        raise ValueError(f"X must hold grey levels from 0 to 255 as uint8, got {X.dtype}")
-    return InMemory(X)
+from ldl.deep._images import Images
 
 
 class Order:

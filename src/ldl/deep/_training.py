@@ -18,9 +18,10 @@ from torch import Tensor
 
 from ldl.deep._hardware import Hardware
 from ldl.deep._heads import Head, Outputs
+from ldl.deep._images import Images
 from ldl.deep._memory import check_memory, too_little
 from ldl.deep._networks import ImageNetwork
-from ldl.deep._pixels import Images, Order, Window, read_ahead
+from ldl.deep._pixels import Order, Window, read_ahead
 from ldl.soft_forests._linear import one_thread
 from ldl.watch import Silent, current_watch
 

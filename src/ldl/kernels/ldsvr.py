@@ -106,7 +106,7 @@ class LDSVR(LDLEstimator):
         if not self.width > 0:
             raise ValueError(f"width must be positive, got {self.width}")
         check_choice("weights", self.weights, ("exact", "as_released"))
-        demand_memory("LDSVR", 16.0 * len(X) ** 2, "Take a sample of the rows.")
+        demand_memory("LDSVR", 16.0 * X.shape[0] ** 2, "Take a sample of the rows.")
         squares = squared_distances(X, X)
         np.fill_diagonal(squares, 0.0)
         self.bandwidth_ = self.width * (_mean_distance(squares) or 1.0)
