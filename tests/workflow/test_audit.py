@@ -257,19 +257,41 @@ def test_a_record_made_by_other_settings_is_found(finished) -> None:
     assert f"{UNIT}: made with another setting" in wrong(audited(finished)["records"])
 
 
-def test_predictions_of_another_run_are_found_by_computing_them_again(finished) -> None:
-    """Forged with all digests: only the computation itself can tell."""
-    record = record_of(finished, UNIT)
+def forge(project: Project, shift: float, cpu: str | None = None) -> None:
+    """Move the predictions of UNIT, with all digests made anew."""
+    record = record_of(project, UNIT)
     rows, predictions = records.read_rows(record), records.read_predictions(record)
     for row in rows:
-        P = predictions[row.repeat, row.fold] + 0.01
+        P = predictions[row.repeat, row.fold] + shift
         predictions[row.repeat, row.fold] = P / P.sum(axis=1, keepdims=True)
         row.predictions_sha256 = array_sha256(predictions[row.repeat, row.fold])
+        if cpu:
+            row.machine["cpu"] = cpu
     records.write_record(record, rows, predictions)
-    finished.run("ldlrepro", "compare", "tiny")
+    project.run("ldlrepro", "compare", "tiny")
+
+
+def test_predictions_of_another_run_are_found_by_computing_them_again(finished) -> None:
+    forge(finished, 0.01)
     checks = audited(finished, "--unit", UNIT)
     assert {name for name, check in checks.items() if check["failed"]} == {"reruns"}
     assert "predictions up to" in wrong(checks["reruns"])
+
+
+def test_bits_of_another_kind_of_processor_are_right_where_the_scores_are(finished) -> None:
+    forge(finished, 1e-9, cpu="Abacus")
+    reruns = audited(finished, "--unit", UNIT, status=0)["reruns"]
+    (note,) = reruns["noted"]
+    assert reruns["passed"] == 1
+    assert note["text"].startswith("other bits on ")
+    assert note["text"].endswith(" than on Abacus")
+    assert "Right, with a note" in (finished.root / "results/audit/audit.html").read_text()
+
+
+def test_scores_of_another_kind_of_processor_are_held_against_ours(finished) -> None:
+    forge(finished, 0.001, cpu="Abacus")
+    checks = audited(finished, "--unit", UNIT)
+    assert "kl is " in wrong(checks["reruns"])
 
 
 def test_a_run_that_mlflow_lacks_is_found(finished) -> None:

@@ -30,6 +30,8 @@ class Check:
     compared: list[str] = field(default_factory=list)
     """Pairs that are compared, where the question alone does not name them."""
     passed: list[str] = field(default_factory=list)
+    noted: list[Remark] = field(default_factory=list)
+    """Subjects among those that passed, and a thing to know about each."""
     failed: list[Remark] = field(default_factory=list)
     skipped: list[Remark] = field(default_factory=list)
 
@@ -45,6 +47,11 @@ class Check:
             self.failed.append(Remark(subject, problem, command))
         else:
             self.passed.append(subject)
+
+    def note(self, subject: str, text: str, command: str = "") -> None:
+        """Record a subject that passes, and what to know about it."""
+        self.passed.append(subject)
+        self.noted.append(Remark(subject, text, command))
 
     def skip(self, subject: str, reason: str, command: str = "") -> None:
         self.skipped.append(Remark(subject, reason, command))

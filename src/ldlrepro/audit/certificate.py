@@ -144,6 +144,7 @@ def certificate(
                 "compared": check.compared,
                 "verdict": check.verdict,
                 "passed": len(check.passed),
+                "noted": [asdict(remark) for remark in check.noted],
                 "failed": [asdict(remark) for remark in check.failed],
                 "skipped": [asdict(remark) for remark in check.skipped],
                 "subjects": check.passed,
@@ -171,5 +172,7 @@ def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list
 
 
 def _line(check: Check) -> str:
-    counts = f"{len(check.passed)} right, {len(check.failed)} wrong, {len(check.skipped)} not seen"
+    noted = f" ({len(check.noted)} with a note)" if check.noted else ""
+    right = f"{len(check.passed)} right{noted}"
+    counts = f"{right}, {len(check.failed)} wrong, {len(check.skipped)} not seen"
     return f"{check.id + ':':<10} {check.verdict:<8} {counts}"
