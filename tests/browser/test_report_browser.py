@@ -27,7 +27,7 @@ from ldlrepro.train.records import FoldRow
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = pytest.mark.browser
 
-PUBLISHED = Path(__file__).parents[2] / "config" / "published"
+PAPERS = Path(__file__).parents[2] / "config" / "papers"
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 800}
 RECORDS_LOOKED_AT = 25
 
@@ -188,7 +188,7 @@ def made_up_row(paper: str, line: dict[str, str], rng: random.Random) -> Verdict
 
 def made_up_paper(paper: str, rng: random.Random) -> PaperPage:
     """The printed numbers as they are, the measured ones drawn."""
-    with open(PUBLISHED / f"{paper}.csv", encoding="utf-8", newline="") as handle:
+    with open(PAPERS / paper / "cells.csv", encoding="utf-8", newline="") as handle:
         rows = [made_up_row(paper, line, rng) for line in csv.DictReader(handle)]
     measured = {(row.unit_dataset, row.method_id): None for row in rows if row.protocol}
     for dataset in {dataset: None for dataset, _ in measured}:

@@ -133,7 +133,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checko
 def tiny(checkout: Checkout) -> Checkout:
     """A checkout with a paper of four folds on sixty rows of toy data."""
     checkout.write("config/datasets/toy.yaml", TINY_DATA)
-    checkout.write("config/papers/tiny.yaml", TINY_PAPER)
+    checkout.write("config/papers/tiny/paper.yaml", TINY_PAPER)
     checkout.write("config/methods/near.yaml", TINY_METHOD)
     return checkout
 

@@ -346,7 +346,7 @@ def test_adding_a_data_set_works_as_told(project):
     project.run(*begin, *shlex.split(demo.replace(" demo ", f" {target} ")))
     scores = (project.root / "results/compare/demo/scores.csv").read_text()
     assert re.search(r"^demo,my_data,rf,local,5,5,", scores, re.MULTILINE)
-    (project.root / "config/papers/mine.yaml").unlink()  # other pages do not know its data
+    (project.root / "config/papers/mine/paper.yaml").unlink()  # other pages do not know its data
 
 
 @pytest.mark.slow

@@ -132,6 +132,7 @@ def test_a_folder_may_hold_files_of_all_kinds(folder):
     folder.method(), folder.data(), folder.metric()
     plugins.announce({plugins.key(kind): str(folder.root) for kind in plugins.DECISIVE_KEY})
     assert [list(plugins.files(kind)) for kind in plugins.DECISIVE_KEY] == [
+        [],
         ["mine"],
         ["rows_of_mine"],
         ["largest"],
@@ -143,7 +144,7 @@ def test_a_folder_may_hold_files_of_all_kinds(folder):
     [
         ("My-Method.yaml", "class: a.B\n", r"small letters.*my_method\.yaml"),
         ("rf.yaml", "title: a\nclass: a.B\n", r"'rf' is the id of config/methods/rf\.yaml"),
-        ("other.yaml", "title: a\n", "neither method, data set nor metric"),
+        ("other.yaml", "title: a\n", "neither paper, method, data set nor metric"),
         ("other.yaml", "title: a\nreader: npz\n", "describes a dataset. Give it as extra_datasets"),
         ("other.yaml", "title: a\nclass: a.B\nscalling: none\n", "Did you mean 'scaling'"),
     ],

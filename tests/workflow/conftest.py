@@ -85,7 +85,8 @@ def copy_project(folder: Path) -> Project:
             shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copyfile(source, folder / part)
-    (folder / "config" / "papers" / "tiny.yaml").write_text(TINY)
+    (folder / "config/papers/tiny").mkdir()
+    (folder / "config/papers/tiny/paper.yaml").write_text(TINY)
     return Project(folder)
 
 

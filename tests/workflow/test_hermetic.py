@@ -50,11 +50,12 @@ class Job:
 def done(tmp_path_factory) -> Project:
     """The tiny paper, run to its end."""
     project = copy_project(tmp_path_factory.mktemp("hermetic") / "project")
-    project.edit("config/papers/tiny.yaml", "tables: {}", 'tables: {"1": {title: drawn faces}}')
-    printed = (project.root / "config/published/demo.csv").read_text(encoding="utf-8").splitlines()
+    papers = project.root / "config/papers"
+    project.edit("config/papers/tiny/paper.yaml", "tables: {}", 'tables: {"1": {title: faces}}')
+    printed = (papers / "demo/cells.csv").read_text(encoding="utf-8").splitlines()
     faces = [line for line in printed if "drawn_faces" in line and "SA-BFGS" in line]
     mine = [line.replace("demo,2,", "tiny,1,") for line in faces]
-    file = project.root / "config/published/tiny.csv"
+    file = papers / "tiny/cells.csv"
     file.write_text("\n".join([printed[0], *mine]) + "\n", encoding="utf-8")
     project.snakemake("tiny")
     return project

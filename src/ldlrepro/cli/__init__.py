@@ -130,7 +130,7 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     verdicts.add_argument(
         "--unexplained",
         action="store_true",
-        help="list the cells that miss and have no reason in config/misses",
+        help="list the cells that miss and have no reason in the paper's misses.yaml",
     )
     verdicts.add_argument("--dataset", help="only this data set")
     verdicts.add_argument("--method", help="only this method, as the paper prints it")

@@ -95,7 +95,8 @@ def verdicts(args: argparse.Namespace) -> int:
     if args.unexplained:
         for paper, mine in everything.items():
             for reason in idle(mine, paper):
-                print(f"config/misses/{paper}.yaml: no miss for: {reason}", file=sys.stderr)
+                where = config.shown(config.paper_file(paper, "misses.yaml"))
+                print(f"{where}: no miss for: {reason}", file=sys.stderr)
         rows = unexplained(rows)
     if args.show:
         rows = [row for row in rows if row.verdict == args.show]

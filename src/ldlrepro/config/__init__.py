@@ -20,7 +20,8 @@ from ldlrepro.config.files import check as check
 from ldlrepro.config.files import project_root as project_root
 from ldlrepro.config.files import read_yaml as read_yaml
 from ldlrepro.config.files import schema as schema
-from ldlrepro.config.files import shown, with_defaults
+from ldlrepro.config.files import shown as shown
+from ldlrepro.config.files import with_defaults
 from ldlrepro.core.errors import UserError, nearest, unknown
 
 _SETTING = r"[A-Za-z][A-Za-z0-9_]*=[A-Za-z0-9_.+-]+"
@@ -31,20 +32,20 @@ _SETTINGS = re.compile(rf"{_SETTING}(,{_SETTING})*")
 
 
 def dataset_ids() -> list[str]:
-    return list(_ids("datasets"))
+    return list(_ids("dataset"))
 
 
 def method_ids() -> list[str]:
     """Return all methods, each followed by its variants."""
     names = []
-    for base in _ids("methods"):
+    for base in _ids("method"):
         names.append(base)
         names += [f"{base}@{variant}" for variant in _file("method", base).get("variants", {})]
     return names
 
 
 def paper_ids() -> list[str]:
-    return _ids("papers")
+    return _ids("paper")
 
 
 def real_papers() -> list[str]:
@@ -53,11 +54,12 @@ def real_papers() -> list[str]:
 
 
 def own_ids(kind: str) -> list[str]:
-    """Return the user's own methods (with their variants), data sets or metrics."""
+    """Return the user's own papers, methods (with their variants), data sets or metrics."""
     _hear_of_own_files()
+    theirs = _theirs(kind)
     if kind != "method":
-        return sorted(plugins.files(kind))
-    return [name for name in method_ids() if name.partition("@")[0] in plugins.files(kind)]
+        return sorted(theirs)
+    return [name for name in method_ids() if name.partition("@")[0] in theirs]
 
 
 def load_metric(metric: str) -> Keys:
@@ -99,7 +101,7 @@ def load_paper(paper: str) -> Keys:
 
 def method_exists(method: str) -> bool:
     base, at, variant = method.partition("@")
-    return base in _ids("methods") and (
+    return base in _ids("method") and (
         not at
         or variant in _file("method", base).get("variants", {})
         or _SETTINGS.fullmatch(variant) is not None
@@ -206,22 +208,44 @@ def tracking_uri(run: Keys) -> str:
 # ---------------------------------------------------------------------- plumbing
 
 
-def _ids(folder: str) -> list[str]:
-    ours = _our_ids(folder)
-    if folder == "papers":
-        return sorted(ours)
+def _ids(kind: str) -> list[str]:
+    ours = _our_ids(kind)
     _hear_of_own_files()
-    theirs = plugins.files(folder.removesuffix("s"))
-    for name in sorted(ours & set(theirs)):
+    theirs = _theirs(kind)
+    for name in sorted(ours & theirs.keys()):
+        what = "folder" if kind == "paper" else "file"
         raise UserError(
-            f"{theirs[name]}: '{name}' is the id of config/{folder}/{name}.yaml. Rename your file."
+            f"{theirs[name]}: '{name}' is the id of {shown(_our_file(kind, name))}. "
+            f"Rename your {what}."
         )
-    return sorted(ours | set(theirs))
+    return sorted(ours | theirs.keys())
 
 
 @cache
-def _our_ids(folder: str) -> frozenset[str]:
-    return frozenset(p.stem for p in (project_root() / "config" / folder).glob("*.yaml"))
+def _our_ids(kind: str) -> frozenset[str]:
+    folder = project_root() / "config" / f"{kind}s"
+    if kind == "paper":
+        return frozenset(path.parent.name for path in folder.glob(f"*/{plugins.PAPER}"))
+    return frozenset(path.stem for path in folder.glob("*.yaml"))
+
+
+def _theirs(kind: str) -> dict[str, Path]:
+    """Return the user's own files, without broken ones that merely lie in a folder they named."""
+    return {
+        name: path
+        for name, path in plugins.files(kind).items()
+        if plugins.is_named(kind, path) or _is_usable(kind, name, path)
+    }
+
+
+@cache
+def _is_usable(kind: str, name: str, path: Path) -> bool:
+    try:
+        _file(kind, name)
+    except UserError as error:
+        plugins.leave_out(path, str(error))
+        return False
+    return True
 
 
 @cache
@@ -232,29 +256,38 @@ def _hear_of_own_files() -> None:
 
 def file_of(kind: str, name: str) -> Path:
     """Return the YAML file of a data set, method (without its variant), metric or paper."""
-    theirs = plugins.files(kind) if kind in plugins.DECISIVE_KEY else {}
-    return theirs.get(name) or project_root() / "config" / f"{kind}s" / f"{name}.yaml"
+    return plugins.files(kind).get(name) or _our_file(kind, name)
+
+
+def paper_file(paper: str, name: str = plugins.PAPER) -> Path:
+    """Return a file in the folder of a paper; it need not exist."""
+    return file_of("paper", paper).with_name(name)
+
+
+def _our_file(kind: str, name: str) -> Path:
+    folder = project_root() / "config" / f"{kind}s"
+    return folder / name / plugins.PAPER if kind == "paper" else folder / f"{name}.yaml"
 
 
 @cache
 def _file(kind: str, name: str) -> Keys:
     path = file_of(kind, name)
     tree = read_yaml(path)
-    if kind in plugins.DECISIVE_KEY and name in plugins.files(kind):
+    if name in plugins.files(kind):
         tree = plugins.completed(kind, tree, path)
     check(tree, kind, path)
     if kind == "paper":
         _check_names_in(tree, shown(path))
         tree = tree | _beside(name, "claims")
         misses = _beside(name, "misses")
-        _check_names_in(tree | misses, f"config/misses/{name}.yaml")
+        _check_names_in(tree | misses, shown(paper_file(name, "misses.yaml")))
         tree = {"misses": []} | tree | misses
     return with_defaults(tree, kind)
 
 
 def _beside(paper: str, kind: str) -> Keys:
     """Read the claims or misses of a paper from their own file; not every paper has one."""
-    path = project_root() / "config" / kind / f"{paper}.yaml"
+    path = paper_file(paper, f"{kind}.yaml")
     if not path.is_file():
         return {}
     tree = read_yaml(path)

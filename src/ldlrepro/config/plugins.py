@@ -1,9 +1,12 @@
-"""Methods, data sets and measures of a user's own: YAML files, maybe outside the checkout.
+"""Papers, methods, data sets and measures of a user's own, maybe outside the checkout.
 
-Their paths come from ``extra_methods``, ``extra_datasets`` and ``extra_metrics`` of the run
-configuration, and from environment variables of the same names. ``announce`` copies the former into
-the latter, so that every process that a run starts, here or on a cluster, knows them too. The
-folder of such a file is searched for the Python modules that the file names.
+Their paths come from ``extra_papers``, ``extra_methods``, ``extra_datasets`` and ``extra_metrics``
+of the run configuration, and from environment variables of the same names. ``announce`` copies the
+former into the latter, so that every process that a run starts, here or on a cluster, knows them
+too. The folder of such a file is searched for the Python modules that the file names.
+
+A paper is a folder with ``paper.yaml`` and ``cells.csv``. Methods, data sets and measures whose
+files lie in it are found with it.
 """
 
 from __future__ import annotations
@@ -21,8 +24,14 @@ from ldlrepro.config.files import read_yaml
 from ldlrepro.core.checksums import sha256_of
 from ldlrepro.core.errors import UserError
 
-DECISIVE_KEY = {"method": "class", "dataset": "reader", "metric": "function"}
+DECISIVE_KEY = {
+    "paper": "protocols",
+    "method": "class",
+    "dataset": "reader",
+    "metric": "function",
+}
 """The key that only a file of this kind has."""
+PAPER = "paper.yaml"
 _ID = re.compile(r"[a-z0-9_]+")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
@@ -53,8 +62,30 @@ def absolute(path: str) -> Path:
 
 
 def files(kind: str) -> dict[str, Path]:
-    """Return id -> YAML file of every own method, data set or metric; the id is the file's name."""
-    return _files(kind, _announced(kind))
+    """Return id -> YAML file of everything of this kind that is the user's own.
+
+    The id is the file's name, that of a paper its folder's. A file that cannot be read stops
+    whoever named it, and is left out where a folder of several was named.
+    """
+    return _files(kind, _announced(kind), _announced("paper"))
+
+
+def beside_papers(kind: str) -> set[str]:
+    """Return the ids that are known only because their files lie in the folder of a paper."""
+    return files(kind).keys() - _files(kind, _announced(kind), ()).keys()
+
+
+def is_named(kind: str, path: Path) -> bool:
+    """Tell whether the user named this very file, not only a folder that has it among others."""
+    named = set(_announced(kind))
+    return bool(named & ({str(path), str(path.parent)} if kind == "paper" else {str(path)}))
+
+
+@cache
+def leave_out(path: Path, problem: str) -> None:
+    """Warn, once, that a file in a folder of the user's is not used."""
+    said = problem if str(path) in problem else f"{path}: {problem}"
+    print(f"warning: left out: {said}", file=sys.stderr)
 
 
 def kind_of(path: Path, tree: Mapping[str, Any]) -> str:
@@ -63,17 +94,22 @@ def kind_of(path: Path, tree: Mapping[str, Any]) -> str:
         if decisive in tree:
             return kind
     keys = ", ".join(f"`{decisive}` ({kind})" for kind, decisive in DECISIVE_KEY.items())
-    raise UserError(f"{path}: this is neither method, data set nor metric. It needs one of {keys}.")
+    raise UserError(
+        f"{path}: this is neither paper, method, data set nor metric. It needs one of {keys}."
+    )
 
 
-def id_of(path: Path) -> str:
+def id_of(kind: str, path: Path) -> str:
     """Return the id that a file's name gives; it must do as a part of paths and addresses."""
-    if not _ID.fullmatch(path.stem):
+    what, name, end = "file", path.stem, ".yaml"
+    if kind == "paper":
+        what, name, end = "folder", path.parent.name, "/"
+    if not _ID.fullmatch(name):
         raise UserError(
-            f"{path}: the file's name is the id, so it may hold small letters, digits and _ only. "
-            f"Rename it, for instance to {_suggested(path.stem)}.yaml."
+            f"{path}: the {what}'s name is the id, so it may hold small letters, digits and _ "
+            f"only. Rename it, for instance to {_suggested(name)}{end}."
         )
-    return path.stem
+    return name
 
 
 def completed(kind: str, tree: Mapping[str, Any], path: Path) -> dict[str, Any]:
@@ -111,18 +147,17 @@ def _announced(kind: str) -> tuple[str, ...]:
 
 
 @cache
-def _files(kind: str, paths: tuple[str, ...]) -> dict[str, Path]:
+def _files(kind: str, paths: tuple[str, ...], papers: tuple[str, ...]) -> dict[str, Path]:
     found: dict[str, Path] = {}
-    for named in map(Path, paths):
-        if not named.exists():
-            raise UserError(f"{named}: no such file or folder, but {key(kind)} names it.")
-        for path in _of_kind(kind, named):
-            name = id_of(path)
-            if name in found and found[name] != path:
-                raise UserError(
-                    f"{path}: {found[name]} has the same name, which is the id. Rename one."
-                )
-            found[name] = path
+    listed = [path for named in map(Path, paths) for path in _of_kind(kind, named)]
+    if kind != "paper":
+        folders = dict.fromkeys(path.parent for path in files("paper").values() if papers)
+        listed += [path for folder in folders for path in _in_folder(kind, folder)]
+    for path in listed:
+        name = id_of(kind, path)
+        if name in found and found[name] != path:
+            raise UserError(f"{path}: {found[name]} has the same id. Rename one.")
+        found[name] = path
     for folder in dict.fromkeys(path.parent for path in found.values()):
         if str(folder) not in sys.path:
             sys.path.append(str(folder))  # behind all others: it must shadow nothing
@@ -131,13 +166,29 @@ def _files(kind: str, paths: tuple[str, ...]) -> dict[str, Path]:
 
 def _of_kind(kind: str, named: Path) -> list[Path]:
     """Return the file itself, or the files of this kind in a folder; it may hold others as well."""
+    if not named.exists():
+        raise UserError(f"{named}: no such file or folder, but {key(kind)} names it.")
+    if kind == "paper" and (named / PAPER).is_file():
+        return [named / PAPER]
     if named.is_dir():
-        listed = sorted(named.glob("*.yaml"))
-        return [path for path in listed if DECISIVE_KEY[kind] in read_yaml(path)]
+        return _in_folder(kind, named)
     other = kind_of(named, read_yaml(named))
     if other != kind:
         raise UserError(f"{named}: this describes a {other}. Give it as {key(other)}.")
+    if kind == "paper" and named.name != PAPER:
+        raise UserError(f"{named}: a paper is a folder. Rename this file to {PAPER}.")
     return [named]
+
+
+def _in_folder(kind: str, folder: Path) -> list[Path]:
+    found = []
+    for path in sorted(folder.glob(f"*/{PAPER}" if kind == "paper" else "*.yaml")):
+        try:
+            if DECISIVE_KEY[kind] in read_yaml(path):
+                found.append(path)
+        except UserError as error:
+            leave_out(path, str(error))
+    return found
 
 
 # ---------------------------------------------------------------------- modules beside the files

@@ -27,7 +27,7 @@ def examine(file: str) -> tuple[str, str, Path, Iterator[Finding]]:
     path = plugins.absolute(file)
     kind = plugins.kind_of(path, config.read_yaml(path))
     plugins.announce({plugins.key(kind): str(path)})
-    name = plugins.id_of(path)
+    name = plugins.id_of(kind, path)
     return kind, name, path, CHECKS[kind](name, path)
 
 

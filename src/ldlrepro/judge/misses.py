@@ -1,4 +1,4 @@
-"""Reasons for printed numbers that ours misses, from ``config/misses``."""
+"""Reasons for printed numbers that ours misses, from the paper's ``misses.yaml``."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro import config
-from ldlrepro.config import digests
+from ldlrepro.config import digests, plugins
 from ldlrepro.core.errors import UserError, nearest, unknown
 from ldlrepro.folds import splits
 from ldlrepro.plan import past_runs, sweeps
@@ -90,15 +90,15 @@ def protocols() -> dict[str, tuple[str, dict[str, Any]]]:
         for name, definition in config.load_paper(paper)["protocols"].items():
             if name in found:
                 raise UserError(
-                    f"config/papers/{paper}.yaml: protocols.{name} is also defined in "
-                    f"config/papers/{found[name][0]}.yaml; choose another name"
+                    f"{_where(paper)}: protocols.{name} is also defined in "
+                    f"{_where(found[name][0])}; choose another name"
                 )
             found[name] = (paper, definition)
     for paper in config.paper_ids():
         for where, name in _protocols_named_in(config.load_paper(paper)):
             if name not in found:
                 raise UserError(
-                    f"config/papers/{paper}.yaml: {where}: no paper has a protocol '{name}'."
+                    f"{_where(paper)}: {where}: no paper has a protocol '{name}'."
                     f"{nearest(name, found)}"
                 )
     return found
@@ -146,7 +146,7 @@ def count_folds(unit: Unit) -> int | None:
 @cache
 def published(paper: str) -> list[dict[str, str]]:
     """Read every printed row of a paper, dashes included, as text."""
-    path = config.project_root() / "config" / "published" / f"{paper}.csv"
+    path = config.paper_file(paper, "cells.csv")
     if not path.is_file():
         return []
     with open(path, encoding="utf-8", newline="") as handle:
@@ -195,7 +195,7 @@ def same_number(one: str, other: str) -> bool:
 
 def _cell(paper: str, row: dict[str, str]) -> Cell:
     tree = _paper(paper)
-    where = f"config/papers/{paper}.yaml"
+    where = _where(paper)
     method = tree["methods"].get(row["method"])
     if method is None:
         hint = nearest(row["method"], tree["methods"])
@@ -259,6 +259,10 @@ def _paper(paper: str) -> dict[str, Any]:
     return config.load_paper(paper)
 
 
+def _where(paper: str) -> str:
+    return config.shown(config.paper_file(paper))
+
+
 # ---------------------------------------------------------------------- units
 
 
@@ -304,7 +308,7 @@ def experiment(paper: str, name: str) -> dict[str, Any]:
     """Return the settings of a paper's experiment."""
     known = config.load_paper(paper).get("experiments", {})
     if name not in known:
-        raise unknown("experiment", name, known, f"They stand in config/papers/{paper}.yaml.")
+        raise unknown("experiment", name, known, f"They stand in {_where(paper)}.")
     rules = config.schema("paper")["properties"]["experiments"]["additionalProperties"]
     defaults = {k: rule["default"] for k, rule in rules["properties"].items() if "default" in rule}
     return {**defaults, **known[name]}
@@ -330,8 +334,9 @@ def _own_units(paper: str, places: set[tuple[str, str]]) -> Iterator[Unit]:
     """Yield the user's own methods wherever the paper's run, and the paper's on the user's data.
 
     On those the main protocol holds; methods that need more than features and labels stay away.
+    What lies in the folder of a paper runs where that paper says, and nowhere else.
     """
-    methods, datasets = config.own_ids("method"), config.own_ids("dataset")
+    methods, datasets = _of_no_paper("method"), _of_no_paper("dataset")
     for protocol, dataset in places:
         yield from (Unit(protocol, dataset, method) for method in methods)
     if not datasets:
@@ -348,14 +353,23 @@ def _own_units(paper: str, places: set[tuple[str, str]]) -> Iterator[Unit]:
             yield from (Unit(main, dataset, name) for name in {*theirs, *methods, *CONTROLS})
 
 
+def _of_no_paper(kind: str) -> list[str]:
+    apart = plugins.beside_papers(kind)
+    return [name for name in config.own_ids(kind) if name.partition("@")[0] not in apart]
+
+
 def _runs_anywhere(method: str) -> bool:
     return config.method_exists(method) and not config.load_method(method).get("needs")
 
 
 def is_own(unit: Unit) -> bool:
-    """Tell whether the user's own method or data set is part of it."""
+    """Tell whether the user's own method, data set or paper is part of it."""
     base = unit.method.partition("@")[0]
-    return unit.dataset in config.own_ids("dataset") or base in config.own_ids("method")
+    return (
+        unit.dataset in config.own_ids("dataset")
+        or base in config.own_ids("method")
+        or protocols()[unit.protocol][0] in config.own_ids("paper")
+    )
 
 
 def is_quoted(row: dict[str, str]) -> bool:

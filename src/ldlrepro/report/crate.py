@@ -30,7 +30,7 @@ PROFILES = {
 }
 BIOSCHEMAS = "https://bioschemas.org/profiles"
 LICENCE = "https://spdx.org/licenses/MIT"
-CODE = ("rules", "envs", "src", "config/schemas", "config/published", "profiles")
+CODE = ("rules", "envs", "src", "config/schemas", "config/papers", "profiles")
 SINGLE = ("README.md", "LICENSE", "CITATION.cff", "pyproject.toml", "config/config.yaml")
 
 
@@ -67,7 +67,7 @@ def build(paper: str, units: list[UnitScores], root: Path, workspace: Workspace)
         for address, name in PROFILES.items()
     ]
     workflow = _workflow(crate, root)
-    _code(crate, root, paper, units)
+    _code(crate, root, units)
     data = {name: _dataset(crate, name) for name in sorted({unit.dataset for unit in units})}
     tables = _tables(crate, paper, workspace.answer(paper).parent)
     tool = crate.add(
@@ -122,12 +122,12 @@ def _workflow(crate: ROCrate, root: Path) -> Any:
     return workflow
 
 
-def _code(crate: ROCrate, root: Path, paper: str, units: Iterable[UnitScores]) -> None:
+def _code(crate: ROCrate, root: Path, units: Iterable[UnitScores]) -> None:
     """Add the workflow's code, with the settings of this paper's methods and data sets."""
     methods = {unit.method.partition("@")[0] for unit in units}
     files = [f"config/methods/{name}.yaml" for name in methods]
     files += [f"config/datasets/{unit.dataset}.yaml" for unit in units]
-    files += [f"config/papers/{paper}.yaml", f"config/claims/{paper}.yaml", *SINGLE]
+    files += SINGLE
     for folder in CODE:
         found = (root / folder).rglob("*")
         files += [p.relative_to(root).as_posix() for p in found if p.is_file()]

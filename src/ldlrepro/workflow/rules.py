@@ -212,16 +212,12 @@ class Rules:
 
     def paper_printed(self, wildcards: Any) -> list[str]:
         """Return the files of the printed numbers, of the paper, its claims and its misses."""
-        folder = config.project_root() / "config"
         paper = wildcards.paper
-        files = [
-            f"published/{paper}.csv",
-            *(f"{kind}/{paper}.yaml" for kind in ("papers", "claims", "misses")),
-        ]
-        files += [
-            f"published/{entry['from']}.csv" for entry in config.load_paper(paper).get("copied", [])
-        ]
-        return [_from_here(folder / name) for name in files if (folder / name).is_file()]
+        names = ("cells.csv", config.plugins.PAPER, "claims.yaml", "misses.yaml")
+        files = [config.paper_file(paper, name) for name in names]
+        copied = config.load_paper(paper).get("copied", [])
+        files += [config.paper_file(entry["from"], "cells.csv") for entry in copied]
+        return [_from_here(path) for path in files if path.is_file()]
 
     def paper_methods(self, wildcards: Any) -> str:
         """Return the digest of the methods' files, which hold titles, age rules and diagnoses."""
