@@ -1,4 +1,4 @@
-"""The ten measures between true and predicted distributions, and the two for ages.
+"""The ten measures between distributions, two of the label on top, and two for ages.
 
 Every measure is computed per row and averaged over rows. Zeros matter only inside ``kl``: each
 convention in use has a name here, and a value of ``kl`` is comparable within one of them only.
@@ -20,6 +20,7 @@ from ldl.errors import nearest
 __all__ = [
     "AGE_BETTER",
     "BETTER",
+    "LABEL_BETTER",
     "MAX_LABEL_SUM_ERROR",
     "MAX_PREDICTION_SUM_ERROR",
     "ZERO_CONVENTIONS",
@@ -30,16 +31,20 @@ __all__ = [
     "chebyshev",
     "clark",
     "cosine",
+    "error_probability",
     "euclidean",
     "evaluate",
     "fidelity",
     "intersection",
     "kl",
+    "label_errors",
+    "measure",
     "per_row",
     "scorer",
     "sorensen",
     "squared_chi2",
     "zero_convention",
+    "zero_one_loss",
     "zeros_report",
 ]
 
@@ -56,6 +61,9 @@ BETTER = {
     "fidelity": "higher",
 }
 """The measures in the order of the papers' tables, and which direction is better."""
+
+LABEL_BETTER = {"zero_one_loss": "lower", "error_probability": "lower"}
+"""The same for measures of the label that is predicted to be on top."""
 
 AGE_BETTER = {"mae": "lower", "cs5": "higher"}
 """The same for measures of ages."""
@@ -241,6 +249,73 @@ def zeros_report(D_true: Any, D_pred: Any) -> dict[str, float | int]:
     return {
         "zero_predictions": int(zero.sum()),
         "infinite_kl_share": float((zero & (D > 0)).any(axis=1).mean()),
+    }
+
+
+def measure(name: str, D_true: Any, D_pred: Any, zeros: str = "clip64") -> float:
+    """Return the mean over rows of a measure of distributions, or of the label on top.
+
+    Parameters
+    ----------
+    name : str
+        Key of ``BETTER`` or ``LABEL_BETTER``; the error for another name tells the nearest.
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+    zeros : {'clip64', 'clip32', 'add64', 'add1e-5', 'exact'}, default='clip64'
+        Treatment of degrees of zero inside ``kl``; of no effect on the other measures.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import measure
+    >>> measure("zero_one_loss", [[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.7, 0.3]])
+    0.5
+    """
+    if name in LABEL_BETTER:
+        return label_errors(D_true, D_pred)[name]
+    if name not in BETTER:
+        known = {**BETTER, **LABEL_BETTER}
+        raise ValueError(
+            f"unknown measure '{name}'.{nearest(name, known)} There are: {', '.join(known)}"
+        )
+    return evaluate(D_true, D_pred, zeros)[name]
+
+
+def label_errors(D_true: Any, D_pred: Any) -> dict[str, float]:
+    """Return how wrong it is to predict, for each row, the label with the highest degree.
+
+    Of several labels with the highest degree the first counts, true and predicted.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+
+    Returns
+    -------
+    dict of str to float
+        ``zero_one_loss``, the share of rows whose true distribution has another label on top, and
+        ``error_probability``, one minus the mean true degree of the predicted label.
+
+    Examples
+    --------
+    >>> from ldl.metrics import label_errors
+    >>> label_errors([[0.75, 0.25], [0.25, 0.75]], [[0.5, 0.5], [0.7, 0.3]])
+    {'zero_one_loss': 0.5, 'error_probability': 0.5}
+    """
+    D, P = _checked(D_true, D_pred)
+    predicted = P.argmax(axis=1)
+    return {
+        "zero_one_loss": float((predicted != D.argmax(axis=1)).mean()),
+        "error_probability": float(1.0 - D[np.arange(len(D)), predicted].mean()),
     }
 
 
@@ -533,6 +608,54 @@ def fidelity(D_true: Any, D_pred: Any) -> float:
     return evaluate(D_true, D_pred)["fidelity"]
 
 
+def zero_one_loss(D_true: Any, D_pred: Any) -> float:
+    """Return the share of rows whose predicted label is not the one with the highest true degree.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; the first label with the highest degree is the predicted one.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import zero_one_loss
+    >>> zero_one_loss([[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.7, 0.3]])
+    0.5
+    """
+    return label_errors(D_true, D_pred)["zero_one_loss"]
+
+
+def error_probability(D_true: Any, D_pred: Any) -> float:
+    """Return one minus the mean true degree of the predicted label; lower is better.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; the first label with the highest degree is the predicted one.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import error_probability
+    >>> error_probability([[0.75, 0.25], [0.25, 0.75]], [[0.5, 0.5], [0.7, 0.3]])
+    0.5
+    """
+    return label_errors(D_true, D_pred)["error_probability"]
+
+
 # ---------------------------------------------------------------------- scorers
 
 
@@ -545,7 +668,7 @@ class Scorer:
     Parameters
     ----------
     measure : str
-        Name of one of the ten measures.
+        Name of one of the ten measures, or of those of the label on top.
     zeros : str, default='clip64'
         Name of the zero convention of ``kl``.
 
@@ -562,13 +685,13 @@ class Scorer:
     @property
     def sign(self) -> int:
         """Factor of the measure: 1 if higher is better, otherwise -1."""
-        return 1 if BETTER[self.measure] == "higher" else -1
+        return 1 if {**BETTER, **LABEL_BETTER}[self.measure] == "higher" else -1
 
     def __call__(self, estimator: Any, X: Any, D: Any) -> float:
         """Return the signed measure of the fitted estimator's predictions for X against D."""
         told = getattr(estimator, "sees_test_labels", False)
         P = estimator.predict(X, D) if told else estimator.predict(X)
-        return self.sign * evaluate(D, P, self.zeros)[self.measure]
+        return self.sign * measure(self.measure, D, P, self.zeros)
 
 
 def scorer(name: str, zeros: str = "clip64") -> Scorer:
@@ -577,7 +700,7 @@ def scorer(name: str, zeros: str = "clip64") -> Scorer:
     Parameters
     ----------
     name : str
-        Name of one of the ten measures; the error for another name tells the nearest.
+        Key of ``BETTER`` or ``LABEL_BETTER``; the error for another name tells the nearest.
     zeros : {'clip64', 'clip32', 'add64', 'add1e-5', 'exact'}, default='clip64'
         Treatment of degrees of zero inside ``kl``; of no effect on the other measures.
 
@@ -598,9 +721,11 @@ def scorer(name: str, zeros: str = "clip64") -> Scorer:
     >>> cross_val_score(AAKNN(), X, D, cv=3, scoring=scorer("kl")).shape
     (3,)
     """
-    if name not in BETTER:
-        known = ", ".join(BETTER)
-        raise ValueError(f"unknown measure '{name}'.{nearest(name, BETTER)} There are: {known}")
+    known = {**BETTER, **LABEL_BETTER}
+    if name not in known:
+        raise ValueError(
+            f"unknown measure '{name}'.{nearest(name, known)} There are: {', '.join(known)}"
+        )
     zero_convention(zeros)
     return Scorer(name, zeros)
 

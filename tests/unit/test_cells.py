@@ -242,19 +242,20 @@ def test_a_record_of_settings_that_have_changed_since_is_marked(printed, tiny):
 
 COPIED = """
 copied:
-  - {tables: ["1"], methods: [Near], from: structrf, proof: all of them}
+  - {tables: ["1"], methods: [Near], from: other, proof: all of them}
 """
 
 
 def test_a_number_of_another_paper_is_quoted_if_mean_and_deviation_are_its_own(printed, tiny):
-    theirs = HEADER.replace("\n", "\ntiny,4,toy,,Near,kl,0.50,0.01,lower,,\n")
-    tiny.write("config/papers/structrf/cells.csv", theirs)
-    lines = ("kl,0.5000,0.0100,lower,,", "kl,0.5000,0.0101,lower,,", "clark,0.50,0.01,lower,,")
-    rows = printed(
-        *lines, local=by_key(scored({"kl": [0.9] * 4, "clark": [0.9] * 4})), extra=COPIED
-    )
+    other = (tiny.root / "config/papers/tiny/paper.yaml").read_text().replace("tiny:", "other:")
+    tiny.write("config/papers/other/paper.yaml", other)
+    theirs = "".join(f"other,1,toy,,Near,{m},0.50,0.01,lower,,\n" for m in ("kl", "canberra"))
+    tiny.write("config/papers/other/cells.csv", HEADER + theirs)
+    lines = ("kl,0.5000,0.0100,lower,,", "canberra,0.50,0.0101,lower,,", "clark,0.50,0.01,lower,,")
+    ours = {name: [0.9] * 4 for name in ("kl", "canberra", "clark")}
+    rows = printed(*lines, local=by_key(scored(ours)), extra=COPIED)
     assert [row.verdict for row in rows] == ["quoted", "worse", "worse"]
-    assert rows[0].reason == "equals structrf, Table 4, to the digit: all of them"
+    assert rows[0].reason == "equals other, Table 1, to the digit: all of them"
     assert rows[0].measured == pytest.approx(0.9)
 
 

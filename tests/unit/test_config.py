@@ -29,7 +29,7 @@ def load_everything() -> None:
 
 def test_every_configuration_file_is_valid():
     load_everything()
-    assert len(config.paper_ids()) == 6
+    assert len(config.paper_ids()) == 10
     for name in config.method_ids():
         config.load_method(name)
 
@@ -58,7 +58,7 @@ def test_every_key_of_the_schemas_is_described():
 
 def test_grids_may_be_decided_by_any_measure():
     rule = config.schema("paper")["$defs"]["protocol"]["properties"]["select_by"]
-    assert rule["enum"] == list(metrics.BETTER)
+    assert rule["enum"] == [*metrics.BETTER, *metrics.LABEL_BETTER]
 
 
 # ---------------------------------------------------------------------- defaults and variants
@@ -82,6 +82,7 @@ def test_a_run_configuration_needs_papers_only(checkout):
         "only": {},
         "seed": 2026,
         "mirrors": [],
+        "extra_papers": [],
         "offline": False,
         "tracking_uri": "sqlite:///mlflow.db",
         "plan": "runnable",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 
@@ -10,6 +9,7 @@ import pytest
 
 from ldl import metrics
 from ldlrepro import config, plan
+from ldlrepro.doctor.papers import broken_relations
 from ldlrepro.judge.cells import verdict_rows
 
 COUNTS = {
@@ -58,8 +58,18 @@ def printed_rows() -> dict[tuple[str, ...], dict[str, str]]:
 def test_there_are_2345_printed_numbers():
     assert sum(len(plan.cells(paper)) for paper in PAPERS) == 2345
     assert sum(sum(tables.values()) for tables in COUNTS.values()) == 2345
-    synthetic = [p for p in config.paper_ids() if config.load_paper(p)["synthetic"]]
-    assert set(config.paper_ids()) - set(synthetic) == set(PAPERS)
+    assert set(config.real_papers(config.FIVE)) == set(PAPERS)
+
+
+def test_there_are_2070_more_in_four_more_papers():
+    more = config.real_papers("four more papers")
+    assert {paper: len(plan.cells(paper)) for paper in more} == {
+        "df_ldl": 884,
+        "ldl4c": 358,
+        "ldl_hr": 288,
+        "ssg_ldl": 540,
+    }
+    assert set(config.real_papers()) == {*PAPERS, *more}
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -132,45 +142,6 @@ def test_every_cell_is_measured_or_says_why_not():
 # ---------------------------------------------------------------------- misprints
 
 MISPRINTS = [(p, entry) for p in PAPERS for entry in config.load_paper(p).get("misprints", [])]
-
-
-def half(text: str) -> float:
-    return 0.5 * 10.0 ** -len(text.partition(".")[2])
-
-
-def broken_relations(printed: dict[str, str], c: int) -> list[frozenset[str]]:
-    """Pairs of measures of one row that no distributions over c labels can have.
-
-    Means over rows keep linear and convex relations; half a printed unit is allowed on each side.
-    """
-
-    def low(name: str) -> float:
-        return float(printed[name]) - half(printed[name]) - 1e-9
-
-    def high(name: str) -> float:
-        return float(printed[name]) + half(printed[name]) + 1e-9
-
-    checks = {
-        ("chebyshev", "intersection"): lambda: (
-            low("chebyshev") <= 1 - low("intersection")
-            and 1 - high("intersection") <= (c // 2) * high("chebyshev")
-        ),
-        ("clark", "canberra"): lambda: (
-            low("clark") <= high("canberra") and low("canberra") <= math.sqrt(c) * high("clark")
-        ),
-        ("sorensen", "intersection"): lambda: (
-            low("sorensen") <= 1 - low("intersection")
-            and 1 - high("intersection") <= high("sorensen")
-        ),
-        ("kl", "intersection"): lambda: high("kl") >= 2 * max(0, 1 - high("intersection")) ** 2,
-        ("kl", "fidelity"): lambda: high("kl") >= -2 * math.log(high("fidelity")),
-        ("squared_chi2", "fidelity"): lambda: (
-            2 * (1 - high("fidelity")) <= high("squared_chi2")
-            and low("squared_chi2") <= 4 * (1 - low("fidelity"))
-        ),
-    }
-    present = {pair: holds for pair, holds in checks.items() if set(pair) <= set(printed)}
-    return [frozenset(pair) for pair, holds in present.items() if not holds()]
 
 
 def all_broken() -> dict[tuple[str, ...], list[frozenset[str]]]:

@@ -172,7 +172,7 @@ def _other_numbers(one: Draw, again: UnitScores, path: Path) -> Iterator[str]:
                 yield said
             return
         same = partial(math.isclose, rel_tol=PROCESSOR_TOLERANCE)
-    ours = {*metrics.BETTER, *metrics.AGE_BETTER} & set(again.scores)
+    ours = {*metrics.BETTER, *metrics.LABEL_BETTER, *metrics.AGE_BETTER} & set(again.scores)
     for name in sorted(ours | set(one.scored.scores)):
         old = one.scored.scores[name][one.position] if name in one.scored.scores else None
         now = again.scores[name][0] if name in again.scores else None

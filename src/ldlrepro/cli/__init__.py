@@ -114,6 +114,18 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     _verb(verbs, "papers", f"{here}.papers", "List the papers and their protocols.", json=True)
 
     text = "Say what is wrong with a method, a data set or a measure of your own, by its YAML file."
+    new = _verb(
+        verbs,
+        "new",
+        "ldlrepro.cli.questions.new",
+        "Write the files to begin from: a paper, method, data set or measure of your own.",
+    )
+    new.add_argument("kind", choices=["paper", "method", "dataset", "metric"])
+    new.add_argument("name", help="its id: small letters, digits and _")
+    new.add_argument(
+        "--folder", type=Path, default=Path("../mine"), help="where to; default %(default)s"
+    )
+
     check = _verb(verbs, "check", "ldlrepro.cli.questions.check", text, json=True)
     check.add_argument("file", help="its YAML file, anywhere")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -104,9 +105,14 @@ def verdicts(args: argparse.Namespace) -> int:
         shown = [_cell_line(row) for row in rows]
         columns = ("cell", "printed", "measured", "deviation", "source", "marks", "reason")
         return answer(args.json, [asdict(r) for r in rows] if args.json else shown, columns)
-    counted = [_counted(paper, [row for row in rows if row.paper == paper]) for paper in wanted]
-    if len(counted) > 1:
-        counted.append(_counted("all", rows))
+    groups: dict[str, list[str]] = {}
+    for paper in wanted:
+        groups.setdefault(config.load_paper(paper)["group"], []).append(paper)
+    counted = []
+    for group, papers in groups.items():
+        counted += [_counted(name, [row for row in rows if row.paper == name]) for name in papers]
+        if len(papers) > 1:
+            counted.append(_counted(group, [row for row in rows if row.paper in papers]))
     return answer(args.json, counted, tuple(counted[0]))
 
 
@@ -329,6 +335,20 @@ def doctor(args: argparse.Namespace) -> int:
     return int(any(line.state == BAD for line in lines))
 
 
+def new(args: argparse.Namespace) -> int:
+    """Write templates, and say what to type next."""
+    from datetime import date
+
+    from ldlrepro.doctor.templates import write
+
+    written = write(args.kind, args.name, args.folder, date.today().year)
+    for path in written:
+        print(path)
+    yaml = next(path for path in written if path.suffix == ".yaml")
+    print(f"Edit them, then:\n  ldlrepro check {shlex.quote(str(yaml))}")
+    return 0
+
+
 def check(args: argparse.Namespace) -> int:
     """Print a line per finding; return 1 if something is wrong."""
     from ldlrepro.core.findings import BAD
@@ -347,7 +367,8 @@ def check(args: argparse.Namespace) -> int:
     elif wrong:
         print(f"{wrong} of {len(seen)} checks found something wrong.", file=sys.stderr)
     else:
-        print(f"Nothing wrong. To run it on drawn data, in a minute:\n  {next_command(kind, path)}")
+        where = "it" if kind == "paper" else "it on drawn data, in a minute"
+        print(f"Nothing wrong. To run {where}:\n  {next_command(kind, path)}")
     return 1 if wrong else 0
 
 

@@ -17,6 +17,7 @@ EXAMPLES = {
     "datasets": ["ldlrepro datasets --json"],
     "papers": ["ldlrepro papers"],
     "images": ["ldlrepro images drawn_fgnet", "ldlrepro images drawn_fgnet --show grayscale"],
+    "new": ["ldlrepro new paper wang_2026", "ldlrepro new method my_method --folder ../mine"],
     "check": ["ldlrepro check ../mine/my_method.yaml"],
     "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
     "claims": ["ldlrepro claims structrf"],

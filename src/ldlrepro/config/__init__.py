@@ -48,9 +48,16 @@ def paper_ids() -> list[str]:
     return _ids("paper")
 
 
-def real_papers() -> list[str]:
-    """Return the papers on real data: the ones that people ask about."""
-    return [paper for paper in paper_ids() if not load_paper(paper)["synthetic"]]
+FIVE = "the five papers"
+"""The group of papers that the project began with, whose totals stand in the README."""
+
+
+def real_papers(group: str = "") -> list[str]:
+    """Return the papers on real data, maybe those of a group; the five come first."""
+    trees = {paper: load_paper(paper) for paper in paper_ids()}
+    real = [paper for paper, tree in trees.items() if not tree["synthetic"]]
+    wanted = [paper for paper in real if group in ("", trees[paper]["group"])]
+    return sorted(wanted, key=lambda paper: (trees[paper]["group"] != FIVE, trees[paper]["group"]))
 
 
 def own_ids(kind: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""``ldlrepro check``: finds what is wrong with a user's own method, data set or measure."""
+"""``ldlrepro check``: finds what is wrong with a user's own paper, method, data set or measure."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ldlrepro import config
 from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.findings import BAD, GOOD, NOTE, Finding
+from ldlrepro.doctor.papers import check_paper
 
 SEED = 7
 
@@ -26,13 +27,18 @@ def examine(file: str) -> tuple[str, str, Path, Iterator[Finding]]:
     """Return kind, id and path of an own file, and the findings one by one."""
     path = plugins.absolute(file)
     kind = plugins.kind_of(path, config.read_yaml(path))
-    plugins.announce({plugins.key(kind): str(path)})
     name = plugins.id_of(kind, path)
+    if path != config.file_of(kind, name):  # else it is one of the checkout
+        plugins.announce({plugins.key(kind): str(path)})
     return kind, name, path, CHECKS[kind](name, path)
 
 
 def next_command(kind: str, path: Path) -> str:
-    """Return the command that runs an own file on drawn data."""
+    """Return the command that runs an own paper, or another own file on drawn data."""
+    if kind == "paper":
+        given = f" --config {shlex.quote(f'extra_papers={path.parent}')}"
+        is_ours = path.is_relative_to(config.project_root() / "config")
+        return f"snakemake --cores all {path.parent.name}{'' if is_ours else given}"
     given = shlex.quote(f"{plugins.key(kind)}={path}")
     return f"snakemake --cores all demo --configfile config/demo.yaml --config {given}"
 
@@ -171,7 +177,7 @@ def check_metric(name: str, path: Path) -> Iterator[Finding]:
     from ldl import metrics
     from ldlrepro.judge import measures
 
-    if name in metrics.BETTER or name in metrics.AGE_BETTER:
+    if name in {**metrics.BETTER, **metrics.LABEL_BETTER, **metrics.AGE_BETTER}:
         raise UserError(f"{path}: '{name}' is one of our measures. Rename your file.")
     measures.function(name)
     yield Finding(name, GOOD, "its file and its function")
@@ -192,4 +198,9 @@ def check_metric(name: str, path: Path) -> Iterator[Finding]:
     yield Finding(name, GOOD if finite else NOTE, "is finite where a degree is zero")
 
 
-CHECKS = {"method": check_method, "dataset": check_dataset, "metric": check_metric}
+CHECKS = {
+    "paper": check_paper,
+    "method": check_method,
+    "dataset": check_dataset,
+    "metric": check_metric,
+}

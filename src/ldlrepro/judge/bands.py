@@ -66,7 +66,7 @@ def bands_of(units: Iterable[UnitScores]) -> Bands:
         if not protocol:
             continue
         mine = found.setdefault((protocol, unit.dataset), [])
-        for measure in metrics.BETTER:
+        for measure in (name for name in unit.scores if name not in metrics.AGE_BETTER):
             means = _means(unit, measure)
             if len(means) >= FEWEST_SEEDS:
                 mine.append(Band(unit.method, measure, means))

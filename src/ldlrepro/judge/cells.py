@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ldl import metrics
 from ldlrepro import config, plan
+from ldlrepro.judge import measures
 from ldlrepro.judge.chosen import by_print
 from ldlrepro.judge.misses import with_reasons
-from ldlrepro.judge.other_numbers import TIMES, YARDSTICK, Experiments, MeasuredBy
+from ldlrepro.judge.other_numbers import YARDSTICK, Experiments, MeasuredBy
 from ldlrepro.judge.reference import same_bits
 from ldlrepro.judge.scores import (
     LOCAL,
@@ -32,6 +33,7 @@ from ldlrepro.judge.verdicts import (
     judge,
     tells_apart,
 )
+from ldlrepro.plan.printed import TIMES, cell_key
 from ldlrepro.train.records import FAILED
 
 TRAIN_MEAN, FOREST = "train_mean", "rf_reg"
@@ -59,7 +61,7 @@ def _verdict(
     misprints: Mapping[tuple[str, ...], dict[str, Any]],
 ) -> VerdictRow:
     row = cell.row
-    wrong = misprints.get(_cell_key(row), {})
+    wrong = misprints.get(cell_key(row), {})
     base: dict[str, Any] = {
         "paper": row["paper"],
         "table": row["table"],
@@ -70,7 +72,9 @@ def _verdict(
         "printed": row["mean"],
         "printed_std": row["std"],
         "better": row["better"],
-        "note": "; ".join(filter(None, [cell.note, row["note"], experiments.note(cell)])),
+        "note": "; ".join(
+            filter(None, [cell.note, row["note"], experiments.note(cell), _spread_note(row)])
+        ),
     }
     if cell.unit is not None:
         base |= {
@@ -82,7 +86,7 @@ def _verdict(
     measured = (
         _measured(cell, scored, local, reference, experiments) if scored else experiments.of(cell)
     )
-    std = wrong.get("std_reads", row["std"])
+    std = wrong.get("std_reads") or _as_deviation(row)
     if measured:
         width = band(row["mean"], std, measured["measured_std"])
         measured |= {
@@ -113,6 +117,21 @@ def _verdict(
     )
 
 
+def _prints_variances(row: Mapping[str, str]) -> bool:
+    return bool(row["std"]) and config.load_paper(row["paper"])["spread"] == "variance"
+
+
+def _spread_note(row: Mapping[str, str]) -> str:
+    return "what is printed as a deviation is a variance" if _prints_variances(row) else ""
+
+
+def _as_deviation(row: Mapping[str, str]) -> str:
+    """Return the printed deviation, or the root of a printed variance, if that is not zero."""
+    if not _prints_variances(row):
+        return row["std"]
+    return f"{math.sqrt(float(row['std'])):.3f}" if float(row["std"]) else ""
+
+
 def _of_other_settings(unit: plan.Unit, scored: UnitScores) -> bool:
     """Tell whether the method's settings have changed since the record was made."""
     return scored.rows[0].spec_sha256 not in ("", plan.spec_digest(unit))
@@ -130,7 +149,7 @@ def _yardsticks(
 ) -> dict[str, Any]:
     """Return the verdicts of methods that know nothing, or little, in the same cell."""
     row = cell.row
-    is_score = row["metric"] in {**metrics.BETTER, **metrics.AGE_BETTER}
+    is_score = row["metric"] in measures.directions()
     if cell.unit is None or cell.base is not None or not is_score:
         return {}
     is_forest = config.load_method(cell.unit.method)["forest"]
@@ -219,8 +238,4 @@ def _why_not(cell: plan.Cell, scored: UnitScores | None) -> str:
 
 def _misprints(paper: str) -> dict[tuple[str, ...], dict[str, Any]]:
     entries = config.load_paper(paper).get("misprints", [])
-    return {_cell_key({"setting": "", **entry}): entry for entry in entries}
-
-
-def _cell_key(row: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(row[name] for name in ("table", "dataset", "setting", "method", "metric"))
+    return {cell_key({"setting": "", **entry}): entry for entry in entries}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ldl import metrics
+from ldlrepro.judge import measures
 from ldlrepro.judge.other_numbers import Experiments
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
@@ -78,7 +78,7 @@ def name_of(test: Mapping[str, Any], row: VerdictRow) -> str:
 def speaks_of(test: Mapping[str, Any], row: VerdictRow) -> bool:
     """Tell whether a row is of the measures, tables and data sets of a test."""
     return (
-        row.metric in test.get("metrics", [*metrics.BETTER, *metrics.AGE_BETTER])
+        row.metric in test.get("metrics", measures.directions())
         and row.table in test.get("tables", [row.table])
         and row.dataset in test.get("datasets", [row.dataset])
     )

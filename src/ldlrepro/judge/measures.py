@@ -1,4 +1,4 @@
-"""The ten measures, followed by those of the user's own.
+"""The ten measures, followed by those that only some papers print and those of the user's own.
 
 Scores are computed from stored predictions, so an own measure needs no training. It has no value
 where there are only reference records, which hold no predictions.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ldl import metrics
-from ldlrepro import config
+from ldlrepro import config, plan
 from ldlrepro.config.digests import stage_digest
 from ldlrepro.core.errors import UserError, nearest
 
@@ -22,13 +22,21 @@ from ldlrepro.core.errors import UserError, nearest
 def directions() -> dict[str, str]:
     """Return measure -> 'lower' or 'higher', whichever is better."""
     theirs = {name: config.load_metric(name)["better"] for name in config.own_ids("metric")}
-    return {**metrics.BETTER, **metrics.AGE_BETTER, **theirs}
+    return {**metrics.BETTER, **metrics.LABEL_BETTER, **metrics.AGE_BETTER, **theirs}
 
 
-def evaluate(D: np.ndarray, P: np.ndarray) -> dict[str, float]:
-    """Return the means over rows of all measures."""
+def evaluate(D: np.ndarray, P: np.ndarray, label_errors: bool = True) -> dict[str, float]:
+    """Return the means over rows of all measures, maybe without those of the label on top."""
     theirs = {name: own_value(name, D, P) for name in config.own_ids("metric")}
-    return {**metrics.evaluate(D, P), **theirs}
+    of_labels = metrics.label_errors(D, P) if label_errors else {}
+    return {**metrics.evaluate(D, P), **of_labels, **theirs}
+
+
+@cache
+def prints_labels(protocol: str) -> bool:
+    """Tell whether the paper of a protocol prints errors of the label on top."""
+    paper = plan.protocols()[protocol][0]
+    return any(row["metric"] in metrics.LABEL_BETTER for row in plan.published(paper))
 
 
 def own_value(name: str, D: np.ndarray, P: np.ndarray) -> float:

@@ -8,12 +8,12 @@ from typing import Any
 
 from ldlrepro import config, plan
 from ldlrepro.judge.scores import LOCAL, Units, UnitScores
+from ldlrepro.plan.printed import TIMES
 from ldlrepro.train.records import OK
 
 Experiments = Mapping[str, Mapping[str, Any]]
 """Measurements of experiments, by their id."""
 
-TIMES = ("time_s", "train_time_s", "test_time_s", "time_ms")
 YARDSTICK = "the yardstick of this table: the other times are judged in relation to it"
 
 

@@ -20,6 +20,8 @@ from ldlrepro.train.records import OK, FoldRow
 DIGITS = 12
 """Significant digits of scores."""
 KEY_COLUMNS = ("method", "dataset", "repeat", "fold")
+SOME_HAVE = (*metrics.LABEL_BETTER, *metrics.AGE_BETTER)
+"""Measures that are a column only where a unit of the table has them."""
 COST_COLUMNS = (
     "fit_s",
     "predict_s",
@@ -79,9 +81,8 @@ def _write_table(
 ) -> None:
     """Write the rows of a table, and beside it what they were made with."""
     with open(table, "w", encoding="utf-8", newline="") as handle:
-        # Errors in years only where a unit of the table has them.
-        in_years = [name for name in metrics.AGE_BETTER if any(row.get(name) for row in rows)]
-        columns = (*KEY_COLUMNS, *metrics.BETTER, *in_years, *COST_COLUMNS)
+        there = [name for name in SOME_HAVE if any(row.get(name) for row in rows)]
+        columns = (*KEY_COLUMNS, *metrics.BETTER, *there, *COST_COLUMNS)
         writer = csv.DictWriter(handle, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: row.get(name, "") for name in columns} for row in rows)
@@ -128,7 +129,7 @@ def reference_units(folder: Path) -> Units:
                 [_text_to_row(table, row, provenance[method][dataset]) for row in mine],
                 {
                     name: [float(row[name]) for row in mine]
-                    for name in [*metrics.BETTER, *metrics.AGE_BETTER]
+                    for name in [*metrics.BETTER, *SOME_HAVE]
                     if mine[0].get(name)
                 },
                 REFERENCE,

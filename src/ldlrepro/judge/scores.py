@@ -166,7 +166,8 @@ def score_unit(
             rows.append(row)
             values.append(_score(places, row, P, path))
     order = sorted(range(len(rows)), key=lambda i: (rows[i].repeat, rows[i].fold))
-    in_years = [name for name in metrics.AGE_BETTER if any(name in found for found in values)]
+    some = [*metrics.LABEL_BETTER, *metrics.AGE_BETTER]
+    there = [name for name in some if any(name in found for found in values)]
     return UnitScores(
         unit.protocol,
         unit.dataset,
@@ -174,7 +175,7 @@ def score_unit(
         [rows[i] for i in order],
         {
             name: [values[i].get(name, math.nan) for i in order]
-            for name in [*metrics.BETTER, *in_years, *config.own_ids("metric")]
+            for name in [*metrics.BETTER, *there, *config.own_ids("metric")]
         },
         LOCAL,
         list(records),
@@ -192,7 +193,7 @@ def _score(places: Workspace, row: FoldRow, P: np.ndarray | None, path: Path) ->
     true = _labels(places.ready(row.dataset))
     tests, _ = _tests(places.folds(row.protocol, row.dataset))
     test = tests[row.repeat, row.fold]
-    scores = measures.evaluate(true.D[test], P)
+    scores = measures.evaluate(true.D[test], P, measures.prints_labels(row.protocol))
     if true.ages is not None and true.grid is not None:
         scores |= ages.errors(P, true.grid, true.ages[test], row.method)
     return scores

@@ -6,7 +6,6 @@ read the same plan.
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from ldlrepro import config
 from ldlrepro.config import digests, plugins
 from ldlrepro.core.errors import UserError, nearest, unknown
 from ldlrepro.folds import splits
-from ldlrepro.plan import past_runs, sweeps
+from ldlrepro.plan import past_runs, printed, sweeps
 
 NOT_IMPLEMENTED = "method not implemented"
 
@@ -147,10 +146,7 @@ def count_folds(unit: Unit) -> int | None:
 def published(paper: str) -> list[dict[str, str]]:
     """Read every printed row of a paper, dashes included, as text."""
     path = config.paper_file(paper, "cells.csv")
-    if not path.is_file():
-        return []
-    with open(path, encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle))
+    return printed.read(path, paper, _paper(paper)) if path.is_file() else []
 
 
 @cache
@@ -174,18 +170,21 @@ def copies(paper: str) -> dict[int, str]:
         for number, row in enumerate(published(paper)):
             if row["table"] in entry["tables"] and row["method"] in entry["methods"]:
                 for other in published(entry["from"]):
-                    if _is_copy(row, other):
+                    if _is_copy(row, other, entry):
                         place = f"{entry['from']}, Table {other['table']}"
                         found[number] = f"equals {place}, to the digit: {entry['proof']}"
     return found
 
 
-def _is_copy(row: Mapping[str, str], other: Mapping[str, str]) -> bool:
+def _is_copy(row: Mapping[str, str], other: Mapping[str, str], entry: Mapping[str, Any]) -> bool:
     """Tell whether two rows print the same mean and deviation of the same thing."""
-    names = ("dataset", "method", "metric")
-    return all(row[name] == other[name] for name in names) and all(
-        same_number(row[part], other[part]) for part in ("mean", "std")
-    )
+    if other["method"] != entry.get("their_name", row["method"]):
+        return False
+    if any(row[name] != other[name] for name in ("dataset", "metric")):
+        return False
+    if entry.get("means_only"):
+        return same_to_fewer_digits(row["mean"], other["mean"])
+    return all(same_number(row[part], other[part]) for part in ("mean", "std"))
 
 
 def same_number(one: str, other: str) -> bool:
@@ -193,31 +192,30 @@ def same_number(one: str, other: str) -> bool:
     return bool(one and other) and Decimal(one) == Decimal(other)
 
 
+def same_to_fewer_digits(one: str, other: str) -> bool:
+    """Tell whether two printed numbers could be one that is rounded to fewer digits in one place.
+
+    A five may have been rounded either way.
+    """
+    if not (one and other):
+        return False
+    digits = min(len(text.partition(".")[2]) for text in (one, other))
+    return abs(Decimal(one) - Decimal(other)) <= Decimal(5).scaleb(-digits - 1)
+
+
 def _cell(paper: str, row: dict[str, str]) -> Cell:
     tree = _paper(paper)
-    where = _where(paper)
-    method = tree["methods"].get(row["method"])
-    if method is None:
-        hint = nearest(row["method"], tree["methods"])
-        raise UserError(f"{where}: methods: nothing for the printed '{row['method']}'.{hint}")
+    method = tree["methods"][row["method"]]
     if isinstance(method, str):
         method = {"method": method}
     note = method.get("note", "")
-    table = tree["tables"].get(row["table"])
-    if table is None:
-        raise UserError(f"{where}: tables: nothing for the printed table '{row['table']}'")
-    settings = table.get("settings", {})
-    setting = settings.get(row["setting"], {})
-    if settings and row["setting"] not in settings:
-        # Without its entry the row would be measured as if it were the paper's plain setting.
-        raise UserError(
-            f"{where}: tables.{row['table']}.settings: nothing for the printed "
-            f"'{row['setting']}'.{nearest(row['setting'], settings)}"
-        )
-    skip = method.get("skip") or setting.get("skip")
+    table = tree["tables"][row["table"]]
+    setting = table.get("settings", {}).get(row["setting"], {})
+    unavailable = tree["not_available"].get(row["dataset"])
+    skip = method.get("skip") or setting.get("skip") or unavailable
     if skip:
         return Cell(row, None, skip, note)
-    name = _method_of(method, row["dataset"])
+    name = _method_of(method, row)
     if "variant" in setting:
         name = f"{name.partition('@')[0]}@{setting['variant']}"
     if not config.method_exists(name):
@@ -226,15 +224,16 @@ def _cell(paper: str, row: dict[str, str]) -> Cell:
     base = None
     if table.get("kind") == "deltas":
         other = tree["methods"][table["compared_to"]]
-        base = _unit(tree, table, setting, method, row, _method_of(other, row["dataset"]))
+        base = _unit(tree, table, setting, method, row, _method_of(other, row))
     return Cell(row, unit, "", note, base, table.get("experiment", ""))
 
 
-def _method_of(entry: str | Mapping[str, Any], dataset: str) -> str:
-    """Return the method id that runs for a printed method on a printed data set."""
+def _method_of(entry: str | Mapping[str, Any], row: Mapping[str, str]) -> str:
+    """Return the method id that runs for a printed method in a printed row."""
     if isinstance(entry, str):
         return entry
-    return str(entry.get("by_dataset", {}).get(dataset, entry["method"]))
+    by_dataset = entry.get("by_dataset", {}).get(row["dataset"], entry["method"])
+    return str(entry.get("by_setting", {}).get(row["setting"], by_dataset))
 
 
 def _unit(

@@ -51,6 +51,7 @@ def paper_page(answer: PaperAnswer) -> PaperPage:
         sees_labels={method for method in methods if _sees_labels(method)},
         by_print={name for name in methods if config.method_exists(name) and is_by_print(name)},
         own=tree["own"],
+        group=tree["group"],
         synthetic=tree["synthetic"],
     )
 
@@ -71,7 +72,7 @@ def report_content(
     ]
     for page in pages:
         page.figures = read_figures(figures / page.id)
-    pages.sort(key=lambda page: (page.synthetic, page.year, page.id))
+    pages.sort(key=lambda page: (page.synthetic, page.group != config.FIVE, page.group, page.year))
     return ReportContent(
         pages=pages,
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

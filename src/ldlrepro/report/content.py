@@ -96,6 +96,8 @@ MEASURE_TITLES = {
     "sorensen": "Sørensen",
     "squared_chi2": "Squared χ²",
     "fidelity": "Fidelity",
+    "zero_one_loss": "0/1 loss",
+    "error_probability": "Error probability",
     "mae": "MAE",
     "cs5": "CS(5)",
     "time_s": "Time (s)",
@@ -165,6 +167,8 @@ class PaperPage:
     """Methods whose setting was chosen because it fits the print."""
     own: list[str] = field(default_factory=list)
     """Printed names of the paper's own methods."""
+    group: str = ""
+    """Papers of the same group are counted together."""
     synthetic: bool = False
     """A made-up paper on drawn data: shown, but never counted among the papers."""
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from ldl import metrics
 from ldlrepro.core.files import write_text
-from ldlrepro.judge.tallies import WITHIN, tally
+from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
     VERDICT_SIGNS,
@@ -69,11 +69,9 @@ def render_report(content: ReportContent, folder: Path) -> str:
         .render(
             content=content,
             pages=[(page, page_tables(page), tally(page.rows)) for page in content.pages],
-            total=tally([row for page in papers for row in page.rows]),
-            own=[(page, tally(own_rows(page))) for page in papers if page.own and page.rows],
+            groups=[_group(papers, name) for name in dict.fromkeys(p.group for p in papers)],
             within=WITHIN,
             in_words=in_words,
-            printing=sum(bool(page.rows) for page in papers),
             units=list(units.values()),
             reasons=grouped_reasons(content.pages),
             left_out=[(page.id, *item) for page in content.pages for item in page.left_out],
@@ -92,6 +90,30 @@ def render_report(content: ReportContent, folder: Path) -> str:
                 shared([record_data(unit, content, folder) for unit in units.values()])
             ),
         )
+    )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Papers that are counted together."""
+
+    name: str
+    pages: list[tuple[PaperPage, Tally]]
+    total: Tally
+    own: list[tuple[PaperPage, Tally]]
+    """Counts of each paper's own methods."""
+    printing: int
+    """Number of papers of which printed numbers are at hand."""
+
+
+def _group(papers: Iterable[PaperPage], name: str) -> Group:
+    pages = [page for page in papers if page.group == name]
+    return Group(
+        name=name,
+        pages=[(page, tally(page.rows)) for page in pages],
+        total=tally([row for page in pages for row in page.rows]),
+        own=[(page, tally(own_rows(page))) for page in pages if page.own and page.rows],
+        printing=sum(bool(page.rows) for page in pages),
     )
 
 

@@ -101,13 +101,14 @@ def _select(
         )
     scaler = Scaler(spec["scaling"]).fit(X[fold.fitting])
     fitting, held = scaler.transform(X[fold.fitting]), scaler.transform(X[fold.validation])
-    direction = 1.0 if metrics.BETTER[select_by] == "lower" else -1.0
+    better = {**metrics.BETTER, **metrics.LABEL_BETTER}[select_by]
+    direction = 1.0 if better == "lower" else -1.0
     tried = []
     best, best_score = {}, math.inf
     for candidate in candidates(spec["grid"]):
         model = _build(method, candidate, seed, n_jobs)
         predictions = model.fit(fitting, D[fold.fitting]).predict(held)
-        score = metrics.evaluate(D[fold.validation], predictions)[select_by]
+        score = metrics.measure(select_by, D[fold.validation], predictions)
         tried.append({**candidate, select_by: score})
         if direction * score < best_score:  # the first of equals wins
             best, best_score = candidate, direction * score
