@@ -268,14 +268,15 @@ def project(tmp_path_factory):
 def write_files(project: Any, page: Path) -> list[Path]:
     """Every block that begins with the name of a file, put there; extras into their papers."""
     written = []
-    for language in ("python", "yaml"):
+    for language in ("python", "yaml", "csv"):
         for text in blocks(page, language):
             if extra := EXTRA.match(text):
                 project.edit(extra[1], "\nextra:\n", f"\nextra:\n{extra[2]}")
             else:
-                written.append(project.root / text.splitlines()[0].removeprefix("# "))
+                name, _, rest = text.removeprefix("# ").partition("\n")
+                written.append(project.root / name)
                 written[-1].parent.mkdir(exist_ok=True)
-                written[-1].write_text(text)
+                written[-1].write_text(rest if language == "csv" else text)
     return written
 
 
@@ -346,7 +347,32 @@ def test_adding_a_data_set_works_as_told(project):
     project.run(*begin, *shlex.split(demo.replace(" demo ", f" {target} ")))
     scores = (project.root / "results/compare/demo/scores.csv").read_text()
     assert re.search(r"^demo,my_data,rf,local,5,5,", scores, re.MULTILINE)
-    (project.root / "config/papers/mine/paper.yaml").unlink()  # other pages do not know its data
+    (project.root / "../mine/paper.yaml").unlink()  # other pages do not know its data
+
+
+@pytest.mark.slow
+def test_adding_a_paper_works_as_told(project):
+    page = ROOT / "docs" / "add-a-paper.md"
+    told = {
+        "new": "Edit them, then",
+        "check": "Nothing wrong",
+        "verdicts": "smith_2026  7 ",
+        "explain": "measured",
+        "audit": "PASS, 1 of 1 rerun",
+    }
+    begin = exported(project, page)
+    (run,) = commands(page, "snakemake")
+    verbs = commands(page, "ldlrepro")
+    for command in verbs[:4]:
+        assert told[command.split()[1]] in project.run(*shlex.split(command))
+    write_files(project, page)
+    assert "7 printed numbers of 4 methods" in project.run(*shlex.split(verbs[4]))
+    project.run(*shlex.split(run))
+    for command in verbs[5:]:
+        assert told[command.split()[1]] in project.run(*begin, *shlex.split(command))
+    report = (project.root / "results/report/smith_2026.html").read_text()
+    assert "Learning by example" in report
+    assert "Our way" in report
 
 
 @pytest.mark.slow

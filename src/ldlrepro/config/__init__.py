@@ -305,6 +305,7 @@ def _beside(paper: str, kind: str) -> Keys:
 def _check_names_in(paper: Keys, where: str) -> None:
     """Check the data sets, experiments, tables and printed names that other keys refer to."""
     known = dataset_ids()
+    papers = _our_ids("paper") | plugins.files("paper").keys()  # whether they are usable or not
     _check_known(paper["datasets"], known, f"{where}: datasets")
     _check_known(paper.get("use_dataset", {}).values(), known, f"{where}: use_dataset")
     for number, block in enumerate(paper.get("extra", [])):
@@ -316,7 +317,7 @@ def _check_names_in(paper: Keys, where: str) -> None:
             _check_known(entry.get("methods", []), paper["methods"], f"{place}.methods")
             _check_known(entry.get("tables", []), paper["tables"], f"{place}.tables")
             _check_known(entry.get("datasets", []), known, f"{place}.datasets")
-            _check_known([entry["from"]] if "from" in entry else [], paper_ids(), f"{place}.from")
+            _check_known([entry["from"]] if "from" in entry else [], papers, f"{place}.from")
     experiments = paper.get("experiments", {})
     for name, experiment in experiments.items():
         named = experiment.get("datasets", [])

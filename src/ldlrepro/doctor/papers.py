@@ -86,15 +86,17 @@ def _impossible(paper: str, rows: Sequence[Row]) -> Iterator[Finding]:
         if place in known:
             continue
         where = ", ".join(part for part in ("Table " + place[0], *place[1:]) if part)
+        sound = dict(numbers)
         for metric, text in numbers.items():
             top = 1.0 if metric in ONE_AT_MOST else math.inf
             if not 0.0 <= float(text) <= top:
                 limits = "0 or more" if math.isinf(top) else "between 0 and 1"
                 said = f"{where}: {metric} is {text}, but must be {limits}"
                 yield Finding(paper, BAD, f"{said}. {CURE}")
+                del sound[metric]
         is_known = place[1] in config.dataset_ids()
         shape = config.load_dataset(place[1]).get("shape", {}) if is_known else {}
-        for pair in broken_relations(numbers, shape["c"]) if "c" in shape else []:
+        for pair in broken_relations(sound, shape["c"]) if "c" in shape else []:
             values = " and ".join(f"{metric} {numbers[metric]}" for metric in sorted(pair))
             said = f"{where}: no distributions over {shape['c']} labels have {values}"
             yield Finding(paper, BAD, f"{said}. {CURE}")

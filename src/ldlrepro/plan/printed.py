@@ -159,7 +159,9 @@ def _problems(row: Row, paper: str, tree: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _unknown(column: str, name: str, known: Collection[str], where: str) -> str:
-    hint = nearest(name, known) or f" There are: {', '.join(known)}."
+    hint = (
+        nearest(name, known) or nearest(name.lower(), known) or f" There are: {', '.join(known)}."
+    )
     return f"{column}: '{name}' is not among the {where}.{hint}"
 
 

@@ -1,0 +1,326 @@
+"""Papers of a user's own: found, checked line by line, counted apart; templates to begin from."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from ldlrepro import cli, config, plan
+from ldlrepro.config import plugins
+from ldlrepro.core.errors import UserError
+from ldlrepro.doctor.papers import broken_relations
+
+PAPER = """
+title: Mine
+authors: me
+venue: here
+year: 2026
+protocols:
+  mine: {scheme: kfold, folds: 4, validation: next_fold, text: four}
+datasets: [toy]
+own: [One]
+methods:
+  One: aa_knn
+  Two: {method: train_mean, by_setting: {late: uniform}}
+  Three: {skip: nobody has it}
+tables:
+  "1": {title: first}
+  "2": {title: second, settings: {early: {}, late: {}}}
+"""
+
+CELLS = """table,dataset,setting,method,metric,mean,std,rank,note
+1,toy,,One,kl,0.0110,0.0030,1,
+1,toy,,One,chebyshev,0.0500,,1,
+1,toy,,One,intersection,0.9500,,1,
+1,toy,,Two,kl,.1210,0.0100,2,
+1,toy,,Three,kl,,,,printed as a dash
+2,toy,early,Two,kl,0.1210,,,
+2,toy,late,Two,kl,0.1300,,,
+"""
+
+
+@pytest.fixture
+def folder(tiny, tmp_path):
+    """A folder outside the checkout, with a paper in it."""
+    place = tmp_path / "elsewhere" / "mine"
+    place.mkdir(parents=True)
+    (place / "paper.yaml").write_text(PAPER)
+    (place / "cells.csv").write_text(CELLS)
+    plugins.announce({"extra_papers": str(place.parent)})
+    tiny.forget()
+    return place
+
+
+def ask(capsys, *arguments: str) -> tuple[int, str, str]:
+    status = cli.main([str(word) for word in arguments])
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+# ---------------------------------------------------------------------- found
+
+
+def test_a_paper_is_found_by_its_folder_its_parent_or_its_file(folder, tiny, monkeypatch):
+    for named in (folder, folder.parent, folder / "paper.yaml"):
+        monkeypatch.setenv(plugins.variable("paper"), "")
+        plugins.announce({"extra_papers": str(named)})
+        tiny.forget()
+        assert config.own_ids("paper") == ["mine"]
+        assert len(plan.cells("mine")) == 6
+    assert os.environ[plugins.variable("paper")].endswith("paper.yaml")  # for jobs
+
+
+def test_rows_are_completed_and_settings_choose_the_method(folder):
+    rows = plan.published("mine")
+    assert rows[3]["mean"] == "0.1210"
+    assert {row["better"] for row in rows} == {"lower", "higher"}
+    units = {cell.row["setting"]: cell.unit for cell in plan.cells("mine")}
+    assert units["early"].method == "train_mean"
+    assert units["late"].method == "uniform"
+    assert all(plan.is_own(cell.unit) for cell in plan.cells("mine") if cell.unit)
+
+
+def test_its_numbers_are_counted_apart(folder, capsys):
+    _, out, _ = ask(capsys, "verdicts")
+    lines = {line.split("  ")[0]: line.split() for line in out.splitlines()}
+    assert "2345" in lines["the five papers"]
+    assert lines["mine"][1] == "6"
+
+
+def test_what_lies_beside_it_runs_in_it_alone(folder, tiny):
+    before = set(plan.paper_units("structrf"))
+    (folder / "beside.yaml").write_text(
+        "title: b\nclass: ldl.AAKNN\nparameters: {n_neighbors: 3}\n"
+    )
+    paper = folder / "paper.yaml"
+    paper.write_text(PAPER.replace("One: aa_knn", "One: beside"))
+    tiny.forget()
+    assert config.own_ids("method") == ["beside"]
+    assert plan.cells("mine")[0].unit == plan.Unit("mine", "toy", "beside")
+    assert set(plan.paper_units("structrf")) == before
+
+
+def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny, capsys):
+    other = folder.parent / "broken"
+    other.mkdir()
+    (other / "paper.yaml").write_text(PAPER.replace("title: Mine", "titel: Mine"))
+    worse = folder.parent / "worse"
+    worse.mkdir()
+    (worse / "paper.yaml").write_text("protocols: [")
+    (folder / "half.yaml").write_text("class: [")
+    tiny.forget()
+    assert config.own_ids("paper") == ["mine"]
+    assert config.own_ids("method") == []
+    config.real_papers()
+    warned = capsys.readouterr().err
+    for name in ("broken/paper.yaml", "worse/paper.yaml", "half.yaml"):
+        assert warned.count(f"warning: left out: {folder.parent}") == 3
+        assert name in warned
+    assert "Did you mean 'title'?" in warned
+
+
+def test_a_broken_paper_that_was_named_is_an_error(folder, tiny):
+    (folder / "paper.yaml").write_text(PAPER.replace("title: Mine", "titel: Mine"))
+    plugins.announce({"extra_papers": str(folder)})
+    tiny.forget()
+    with pytest.raises(UserError, match="Did you mean 'title'"):
+        config.real_papers()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Mine-2", r"the folder's name is the id.*mine_2/"),
+        ("structrf", r"'structrf' is the id of config/papers/structrf/paper\.yaml"),
+    ],
+)
+def test_a_name_that_will_not_do_is_refused(folder, tiny, name, message):
+    folder.rename(folder.parent / name)
+    plugins.announce({"extra_papers": str(folder.parent / name)})
+    tiny.forget()
+    with pytest.raises(UserError, match=message):
+        config.paper_ids()
+
+
+# ---------------------------------------------------------------------- mistakes in cells.csv
+
+ONE = "1,toy,,One,kl,0.0110,0.0030,1,"
+MISTAKES = [
+    # old, new, and what the one line must hold
+    (ONE, "9,toy,,One,kl,0.0110,0.0030,1,", ["line 2", "table: '9'", "paper.yaml"]),
+    (ONE, "1,tyo,,One,kl,0.0110,0.0030,1,", ["line 2", "dataset: 'tyo'", "'toy'?"]),
+    (ONE, "1,,,One,kl,0.0110,0.0030,1,", ["line 2", "dataset: empty"]),
+    (ONE, "1,toy,,Oen,kl,0.0110,0.0030,1,", ["line 2", "method: 'Oen'", "'One'?"]),
+    (ONE, "1,toy,,One,KL,0.0110,0.0030,1,", ["line 2", "metric: 'KL'", "'kl'?"]),
+    (ONE, "1,toy,,One,chebishev,0.0110,,1,", ["metric: 'chebishev'", "'chebyshev'?"]),
+    (ONE, "1,toy,,One,kl,0.3O,0.0030,1,", ["mean: '0.3O'", "Did you mean 0.30?"]),
+    (ONE, "1,toy,,One,kl,0.0l1,0.0030,1,", ["mean: '0.0l1'", "Did you mean 0.011?"]),
+    (ONE, '1,toy,,One,kl,"0,0110",0.0030,1,', ["mean: '0,0110'", "Write 0.0110."]),
+    (ONE, "1,toy,,One,kl,1.1%,0.0030,1,", ["mean: '1.1%'", "per cent"]),
+    (ONE, "1,toy,,One,kl,1.1e-2,0.0030,1,", ["mean: '1.1e-2'", "0.0003"]),
+    (ONE, "1,toy,,One,kl,0.0110±0.0030,,1,", ["0.0110 as mean", "0.0030 as std"]),
+    (ONE, "1,toy,,One,kl,0.0110(0.0030),,1,", ["0.0110 as mean", "0.0030 as std"]),
+    (ONE, "1,toy,,One,kl,n/a,,1,", ["mean: 'n/a' is no number"]),
+    (ONE, "1,toy,,One,kl,,,1,", ["mean: empty", "`note`"]),
+    (ONE, "1,toy,,One,kl,0.0110,0.0O30,1,", ["std: '0.0O30'", "Did you mean 0.0030?"]),
+    (ONE, "1,toy,,One,kl,0.0110,-0.0030,1,", ["std: '-0.0030' is negative"]),
+    (ONE, "1,toy,,One,kl,0.0110,0.0030,first,", ["rank: 'first'"]),
+    (ONE, "1,toy,,One,kl,0.0110,0.0030,0,", ["rank: '0'"]),
+    (ONE, f"{ONE}\n{ONE}", ["line 3: the same cell as line 2"]),
+    (ONE, "1,toy,,One,kl,0.0110,0.0030", ["line 2: 7 fields", "9 columns"]),
+    (ONE, f"{ONE},", ["line 2: 10 fields", "9 columns"]),
+    (ONE, '1,toy,,"One,kl,0.0110,0.0030,1,', ["line "]),
+    ("2,toy,late", "2,toy,lat", ["line 8", "setting: 'lat'", "tables.2.settings", "'late'?"]),
+    ("2,toy,early", "2,toy,", ["line 7", "setting: ''", "early, late"]),
+    ("metric,mean", "measure,mean", ["line 1: there is no column 'metric'"]),
+    ("setting,", "seting,", ["line 1: unknown column 'seting'", "'setting'?"]),
+    ("dataset,setting", "dataset,dataset", ["line 1: the column 'dataset' stands there 2 times"]),
+    (CELLS, CELLS.replace(",", ";"), ["line 1: columns are separated by semicolons"]),
+    (CELLS, CELLS.replace(",", "\t"), ["line 1: columns are separated by tabs"]),
+    (CELLS, "", ["line 1: there is no header"]),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), MISTAKES, ids=[m[1][:32] for m in MISTAKES])
+def test_a_mistake_in_the_printed_numbers_is_one_clear_line(folder, capsys, old, new, words):
+    assert old in CELLS
+    (folder / "cells.csv").write_text(CELLS.replace(old, new, 1))
+    status, _, err = ask(capsys, "check", folder / "paper.yaml")
+    assert status == 2
+    (line,) = [line for line in err.splitlines() if "cells.csv: " in line][:1]
+    for word in words:
+        assert word in line
+
+
+def test_all_mistakes_are_listed_at_once_up_to_twenty(folder):
+    (folder / "cells.csv").write_text(CELLS.replace("kl,", "lk,").replace("0.0500", "x"))
+    with pytest.raises(UserError) as caught:
+        plan.published("mine")
+    assert len(str(caught.value).splitlines()) == 6
+    lines = [ONE.replace("toy", f"set{n}") for n in range(30)]
+    (folder / "cells.csv").write_text("\n".join([CELLS.splitlines()[0], *lines]) + "\n")
+    with pytest.raises(UserError) as caught:
+        plan.published("mine")
+    assert len(str(caught.value).splitlines()) == 21
+    assert str(caught.value).endswith("and 10 more")
+
+
+def test_a_file_in_latin_letters_says_so(folder):
+    (folder / "cells.csv").write_bytes(CELLS.replace("printed", "großer").encode("latin-1"))
+    with pytest.raises(UserError, match=r"cells\.csv: not UTF-8"):
+        plan.published("mine")
+
+
+# ---------------------------------------------------------------------- numbers that cannot be
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("kl,0.0110", "kl,-0.0110", ["Table 1, toy, One: kl is -0.0110", "0 or more"]),
+        ("chebyshev,0.0500", "chebyshev,1.5", ["chebyshev is 1.5", "between 0 and 1"]),
+        ("intersection,0.9500", "intersection,0.9900", ["no distributions over 3 labels have"]),
+        ("kl,0.0110", "kl,0.0010", ["intersection 0.9500 and kl 0.0010"]),
+        ("One: aa_knn", "One: aa_kn", ["methods.One: there is no method 'aa_kn'", "'aa_knn'?"]),
+    ],
+)
+def test_what_cannot_be_is_found(folder, capsys, old, new, words):
+    for file, text in (("cells.csv", CELLS), ("paper.yaml", PAPER)):
+        (folder / file).write_text(text.replace(old, new, 1))
+    status, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    assert status == 1
+    (line,) = [line for line in out.splitlines() if "  BAD  " in line]
+    for word in words:
+        assert word in line
+
+
+def test_a_listed_misprint_is_no_finding(folder, capsys):
+    (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
+    misprint = "{table: '1', dataset: toy, method: One, metric: kl, proof: negative}"
+    (folder / "paper.yaml").write_text(f"{PAPER}misprints: [{misprint}]\n")
+    status, _, _ = ask(capsys, "check", folder / "paper.yaml")
+    assert status == 0
+
+
+def test_a_rank_that_does_not_follow_from_the_means_is_noted(folder, capsys):
+    (folder / "cells.csv").write_text(CELLS.replace(".1210,0.0100,2", ".1210,0.0100,1"))
+    status, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    assert status == 0
+    assert "Table 1, toy, kl: Two is printed as 1, but its 0.1210 is number 2" in out
+
+
+def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, capsys):
+    """StructRF's KL on five data sets, as the StructRF paper prints it."""
+    theirs = [
+        row
+        for row in plan.published("structrf")
+        if row["method"] == "StructRF" and row["metric"] == "kl" and row["table"].isdecimal()
+    ]
+    rows = {row["dataset"]: row for row in theirs if 4 <= int(row["table"]) <= 18}
+    lines = [f"1,{d},,One,kl,{row['mean']},{row['std']},," for d, row in rows.items()]
+    (folder / "cells.csv").write_text("\n".join([CELLS.splitlines()[0], *lines]) + "\n")
+    paper = PAPER.replace("[toy]", f"[{', '.join(rows)}]")
+    (folder / "paper.yaml").write_text(paper)
+    tiny.forget()
+    _, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    assert f"One: {len(rows)} of {len(rows)} numbers equal those that structrf prints" in out
+    copied = "{tables: ['1'], methods: [One], from: structrf, their_name: StructRF, proof: all}"
+    (folder / "paper.yaml").write_text(f"{paper}copied: [{copied}]\n")
+    tiny.forget()
+    _, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    assert "structrf prints" not in out
+    assert len(plan.copies("mine")) == len(rows)
+
+
+def test_the_anomalies_of_four_more_papers_are_found(capsys):
+    """Bold marks that do not follow, and columns that were printed before."""
+    wanted = {
+        "ldl4c": ["Table 3, yeast_dtt, zero_one_loss: LDL4C is printed as 1, but its 0.627"],
+        "ldl_hr": ["Table 3, scut_fbp5500, error_probability: LDL-HR is printed as 1"],
+        "df_ldl": [
+            "Table 5, natural_scene, base learner SA-BFGS, clark: DF-LDL is printed as 1",
+            "Table 7, sbu_3dfe, kl: StructRF is printed as 1, but its 0.0659 is number 2",
+        ],
+    }
+    for paper, texts in wanted.items():
+        _, out, _ = ask(capsys, "check", config.paper_file(paper))
+        for text in texts:
+            assert text in out
+    assert len(plan.copies("ldl_hr")) == 33
+    assert len(plan.copies("df_ldl")) == 198
+
+
+def test_relations_allow_half_a_printed_unit():
+    assert broken_relations({"sorensen": "0.06", "intersection": "0.94"}, 3) == []
+    assert broken_relations({"sorensen": "0.07", "intersection": "0.94"}, 3) == []
+    assert broken_relations({"sorensen": "0.08", "intersection": "0.94"}, 3)
+
+
+# ---------------------------------------------------------------------- templates
+
+
+@pytest.mark.parametrize("kind", ["paper", "method", "dataset", "metric"])
+def test_a_template_passes_its_check_as_it_is(tiny, tmp_path, capsys, kind):
+    status, out, _ = ask(capsys, "new", kind, f"my_{kind}", "--folder", tmp_path)
+    assert status == 0
+    command = out.splitlines()[-1].split()
+    assert command[:2] == ["ldlrepro", "check"]
+    status, out, _ = ask(capsys, *command[1:])
+    assert status == 0, out
+    assert "Nothing wrong" in out
+    assert "  note  not so" not in out
+
+
+def test_a_template_overwrites_nothing(tiny, tmp_path, capsys):
+    ask(capsys, "new", "metric", "mine", "--folder", tmp_path)
+    status, _, err = ask(capsys, "new", "metric", "mine", "--folder", tmp_path)
+    assert status == 2
+    assert "mine.yaml is there already" in err
+
+
+def test_a_template_needs_a_name_that_can_be_an_id(tiny, tmp_path, capsys):
+    status, _, err = ask(capsys, "new", "paper", "Smith-2026", "--folder", tmp_path)
+    assert status == 2
+    assert "smith_2026/" in err
+    assert not (tmp_path / "Smith-2026").exists()
