@@ -19,6 +19,7 @@ import yaml
 from ldlrepro import __version__, cli, config, plan
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor import config_docs
+from ldlrepro.report import citation
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG_PAGE = ROOT / "config" / "README.md"
@@ -415,17 +416,21 @@ def test_a_run_can_write_into_another_folder(project, tmp_path):
 # ---------------------------------------------------------------------- citation and changes
 
 
-def test_citation_lists_the_five_papers():
+def test_citation_lists_every_paper_under_a_key_of_its_own():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     trees = [config.load_paper(paper) for paper in config.paper_ids()]
     printed = {
         (tree["title"], tree["year"], tree["authors"]) for tree in trees if not tree["synthetic"]
     }
-    assert len(printed) == 5
+    assert len(printed) == 9
     assert printed == {
         (entry["title"], entry["year"], ", ".join(p["family-names"] for p in entry["authors"]))
         for entry in cited["references"]
     }
+    keys = [entry.partition("{")[2].partition(",")[0] for entry in citation.entries()]
+    assert len(set(keys)) == 10
+    assert "gonzalez2021synthetic" in keys
+    assert all(key.isascii() and key.isalnum() for key in keys)
 
 
 def test_citation_keeps_to_its_format():

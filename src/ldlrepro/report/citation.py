@@ -7,6 +7,7 @@ the papers.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,10 +37,23 @@ def bibtex(entry: Mapping[str, Any]) -> str:
         "journal": entry.get("journal"),
         "booktitle": entry.get("conference", {}).get("name"),
         "volume": entry.get("volume"),
+        "pages": f"{entry['start']}--{entry['end']}" if "start" in entry else None,
         "version": entry.get("version"),
         "note": entry.get("notes"),
         "year": year,
     }
     lines = [f"  {key} = {{{value}}}," for key, value in fields.items() if value]
-    key = re.sub(r"\W", "", name).lower() + year
+    key = f"{_letters(name)}{year}{_letters(_first_word(entry['title']))}"
     return "\n".join([f"@{KINDS[entry['type']]}{{{key},", *lines, "}"])
+
+
+def _first_word(title: str) -> str:
+    """Return the first word that tells something."""
+    words = [word for word in title.split() if word.lower() not in ("a", "an", "the", "on")]
+    return words[0]
+
+
+def _letters(text: str) -> str:
+    """Return the letters of a text without accents, as keys of BibTeX need them."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return re.sub(r"\W", "", plain).lower()

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ldlrepro import config, experiments
@@ -26,12 +27,12 @@ Rows = dict[str, list[VerdictRow]]
 
 
 def all_rows() -> Rows:
-    """Return the verdicts of the five papers, as a fresh clone shows them."""
+    """Return the verdicts of every paper, as a fresh clone shows them."""
     reference = reference_units(config.project_root() / "reference")
     nothing = Path("no results")
     return {
         paper: verdict_rows(paper, {}, reference, experiments.read_all(paper, nothing))
-        for paper in config.real_papers(config.FIVE)
+        for paper in config.real_papers()
     }
 
 
@@ -39,13 +40,23 @@ def verdict_table(rows: Rows) -> str:
     """Return the counts of verdicts in Markdown, and what the met numbers are worth."""
     worth: Iterable[object] = ("apart from mean", "discriminate", "not known", "by print")
     lines: list[Iterable[object]] = [("paper", "cells", *MET, *worth, *VERDICTS[len(MET) :])]
-    everything = [row for mine in rows.values() for row in mine]
-    for name, mine in [*rows.items(), ("all", everything)]:
+    for name, mine in with_groups(rows):
         found = tally(mine)
         exact, reproduced, *others = found.counts.values()
         worth = (found.from_mean, found.discriminating, found.untold, found.met_by_print)
         lines.append((name, found.total, exact, reproduced, *worth, *others))
     return _markdown(lines)
+
+
+def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
+    """Yield the papers with their cells, and after those of a group the group with all of them."""
+    groups = itertools.groupby(rows.items(), lambda item: config.load_paper(item[0])["group"])
+    for group, papers in groups:
+        together: list[VerdictRow] = []
+        for name, mine in papers:
+            yield name, mine
+            together += mine
+        yield group, together
 
 
 def own_table(rows: Rows) -> str:
