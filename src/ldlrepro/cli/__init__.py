@@ -162,6 +162,19 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     leaderboard.add_argument("--measure", default="kl", help="default: %(default)s")
 
     text = "Say which folds and counts the printed digits of deterministic methods fit."
+    against = _verb(
+        verbs,
+        "contradictions",
+        f"{here}.contradictions",
+        "List the experiments that more than one paper prints, by how far their numbers are "
+        "apart, with ours under each paper's protocol.",
+        json=True,
+    )
+    against.add_argument("paper", nargs="*", help=f"{IDS['paper']}; default all")
+    against.add_argument("--dataset", help="of this printed data set only")
+    against.add_argument("--method", help="of this method only, by its id without variant")
+    against.add_argument("--first", type=positive, default=40, help="how many; default %(default)s")
+
     protocols = _verb(verbs, "protocols", f"{here}.protocols", text, json=True)
     protocols.add_argument("paper", help=IDS["paper"])
 

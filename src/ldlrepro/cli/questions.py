@@ -151,6 +151,42 @@ def claims(args: argparse.Namespace) -> int:
     return answer(args.json, rows, columns)
 
 
+def contradictions(args: argparse.Namespace) -> int:
+    """Print experiments that several papers print, a line each, the widest apart first."""
+    from ldlrepro.judge.answer import current_answer
+    from ldlrepro.judge.contradictions import contradictions
+
+    wanted = args.paper or config.real_papers()
+    rows = [row for paper in wanted for row in current_answer(paper, HERE).rows]
+    lines: list[dict[str, Any]] = []
+    for one in contradictions(rows):
+        if args.dataset not in (None, one.dataset) or args.method not in (None, one.method):
+            continue
+        lines.append(
+            {
+                "data set": one.dataset,
+                "method": one.method,
+                "measure": one.metric,
+                "times": round(one.times, 2),
+                "printed": {row.paper: row.printed for row in one.rows},
+                "ours times": one.ours and round(one.ours, 2),
+                "ours": {
+                    row.protocol: float(f"{row.measured:.4g}")
+                    for row in one.rows
+                    if row.measured is not None
+                },
+            }
+        )
+    if not args.json:
+        lines = lines[: args.first]
+        for line in lines:
+            for column in ("printed", "ours"):
+                line[column] = ", ".join(f"{name} {value}" for name, value in line[column].items())
+            line["ours times"] = line["ours times"] or ""
+    columns = ("data set", "method", "measure", "times", "printed", "ours times", "ours")
+    return answer(args.json, lines, columns)
+
+
 def protocols(args: argparse.Namespace) -> int:
     """Print what printed digits say of the folds: a table of rows, one of methods, what is left."""
     from ldlrepro.experiments.protocols import LEFT_TO_JSON, findings

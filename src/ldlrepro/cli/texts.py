@@ -20,6 +20,7 @@ EXAMPLES = {
     "new": ["ldlrepro new paper wang_2026", "ldlrepro new method my_method --folder ../mine"],
     "check": ["ldlrepro check ../mine/my_method.yaml"],
     "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
+    "contradictions": ["ldlrepro contradictions", "ldlrepro contradictions --dataset sjaffe"],
     "claims": ["ldlrepro claims structrf"],
     "leaderboard": ["ldlrepro leaderboard structrf", "ldlrepro leaderboard mslp --measure cosine"],
     "experiment": ["ldlrepro experiment structrf split_search --inputs"],

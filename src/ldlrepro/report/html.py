@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from ldl import metrics
 from ldlrepro.core.files import write_text
+from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
@@ -69,6 +70,7 @@ def render_report(content: ReportContent, folder: Path) -> str:
         .render(
             content=content,
             pages=[(page, page_tables(page), tally(page.rows)) for page in content.pages],
+            contradictions=contradictions(row for page in papers for row in page.rows),
             groups=[_group(papers, name) for name in dict.fromkeys(p.group for p in papers)],
             within=WITHIN,
             in_words=in_words,

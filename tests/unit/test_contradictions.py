@@ -1,0 +1,95 @@
+"""The same experiment in several papers: what is found, and how far apart."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from ldlrepro import cli
+from ldlrepro.judge.contradictions import contradictions
+from ldlrepro.judge.verdicts import VerdictRow
+
+ROW = VerdictRow(
+    paper="one",
+    table="1",
+    dataset="toy",
+    setting="",
+    method="AA-kNN",
+    metric="kl",
+    printed="0.0100",
+    printed_std="",
+    better="lower",
+    verdict="not run",
+    method_id="aa_knn",
+    protocol="one",
+)
+
+
+def other(**changes) -> VerdictRow:
+    return replace(ROW, paper="two", protocol="two", **changes)
+
+
+def test_a_planted_contradiction_surfaces_before_all_others():
+    planted = other(printed="0.2135", method="k-NN", method_id="aa_knn@k5")
+    near = [replace(ROW, metric="clark"), other(metric="clark", printed="0.0110")]
+    first, second = contradictions([*near, ROW, planted])
+    assert [row.printed for row in first.rows] == ["0.0100", "0.2135"]
+    assert first.times == pytest.approx(21.35)
+    assert second.times == pytest.approx(1.1)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dataset": "sjaffe"},
+        {"metric": "clark"},
+        {"method_id": "sa_bfgs"},
+        {"method_id": ""},
+        {"printed": ""},
+        {"setting": "with reuse"},
+        {"better": "none"},
+    ],
+    ids=str,
+)
+def test_what_is_another_experiment_is_no_contradiction(changes):
+    assert contradictions([ROW, other(**changes)]) == []
+
+
+def test_seconds_are_of_machines_and_contradict_nothing():
+    assert contradictions([replace(ROW, metric="test_time_s"), other(metric="test_time_s")]) == []
+
+
+def test_a_paper_that_prints_a_number_twice_counts_once():
+    assert contradictions([ROW, replace(ROW, table="2")]) == []
+    (one,) = contradictions([ROW, replace(ROW, table="2", printed="0.9"), other()])
+    assert len(one.rows) == 2
+
+
+def test_distances_are_from_the_perfect_value():
+    rows = [replace(ROW, metric="cosine", printed="0.9900", better="higher")]
+    rows.append(replace(rows[0], paper="two", printed="0.9600"))
+    (one,) = contradictions(rows)
+    assert one.times == pytest.approx(4.0)
+    (one,) = contradictions([replace(ROW, printed="0.0"), other()])
+    assert one.times == float("inf")
+
+
+def test_our_own_numbers_are_told_under_each_protocol():
+    (one,) = contradictions([replace(ROW, measured=0.01), other(measured=0.03)])
+    assert one.ours == pytest.approx(3.0)
+    (one,) = contradictions([replace(ROW, measured=0.01), other()])
+    assert one.ours is None
+
+
+def test_the_verb_lists_those_of_the_papers(checkout, capsys):
+    assert cli.main(["contradictions", "structrf", "mslp", "--dataset", "sjaffe", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (kl,) = [line for line in found if (line["method"], line["measure"]) == ("sa_bfgs", "kl")]
+    assert kl["printed"] == {"mslp": "0.0674", "structrf": "0.0861"}
+    assert {line["data set"] for line in found} == {"sjaffe"}
+    assert cli.main(["contradictions", "--first", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert "0.0176" in lines[1]  # a known misprint of the LDLDF paper
