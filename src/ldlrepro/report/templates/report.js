@@ -189,7 +189,7 @@
         visible += on;
         total += 1;
       }
-      form.querySelector("output").value = `${visible} of ${total} records`;
+      form.querySelector("output").value = `${visible} of ${total}`;
       return;
     }
     for (const part of section.querySelectorAll(".table")) {
