@@ -409,7 +409,7 @@ def test_without_script_the_report_is_one_long_page(browser, report):
     context = browser.new_context(viewport=WIDE, java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri() + "#/mslp/table/2")
-    assert page.locator("h1:visible").count() == 9
+    assert page.locator("h1:visible").count() == 10
     assert page.locator(".table[id='/mslp/table/2']").is_visible()
     assert not page.locator("form.filter").first.is_visible()
     context.close()
