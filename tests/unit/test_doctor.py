@@ -131,6 +131,6 @@ def test_an_entry_has_the_fields_of_its_kind() -> None:
         "authors: [{family-names: Ada}, {name: the many}]}"
     )
     assert bibtex(entry) == (
-        "@inproceedings{ada2018,\n  author = {Ada and {the many}},\n  title = {{T: u}},\n"
+        "@inproceedings{ada2018t,\n  author = {Ada and {the many}},\n  title = {{T: u}},\n"
         "  booktitle = {C},\n  year = {2018},\n}"
     )
