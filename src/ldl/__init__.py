@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ldl.kernels.ptsvm import PTSVM
     from ldl.linear.aldl import ALDL
     from ldl.linear.iis import SAIIS
+    from ldl.linear.ldl4c import LDL4C
     from ldl.linear.ldl_hr import LDLHR
     from ldl.linear.ldl_ldm import LDLLDM
     from ldl.linear.ldlcl import LDLCL
@@ -77,6 +78,7 @@ _FAMILIES = {
     "ldl.kernels.ptsvm": ("PTSVM",),
     "ldl.linear.aldl": ("ALDL",),
     "ldl.linear.iis": ("SAIIS",),
+    "ldl.linear.ldl4c": ("LDL4C",),
     "ldl.linear.ldl_hr": ("LDLHR",),
     "ldl.linear.ldl_ldm": ("LDLLDM",),
     "ldl.linear.ldlcl": ("LDLCL",),
@@ -109,6 +111,7 @@ __all__ = [
     "CPNN",
     "DLDL",
     "DRF",
+    "LDL4C",
     "LDLCL",
     "LDLDF",
     "LDLHR",

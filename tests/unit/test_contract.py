@@ -110,6 +110,7 @@ SPARSE_DIFFERS = dict.fromkeys(ldldf_with("xgb"), "xgboost reads absent entries 
 
 # The start ties label j to feature j, so an early stop depends on the order of the labels.
 EQUIVARIANT_WITH = {
+    "LDL4C": {"init": "zeros", "max_iter": 15},
     "SABFGS": {"init": "zeros", "max_iter": 15},
     "SAIIS": {"init": "zeros"},
     "LDLLDM": {"init": "zeros", "max_iter": 15},
