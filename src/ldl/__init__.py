@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ldl.baselines.bayes import PTBayes
     from ldl.baselines.controls import TrainMean, TrueLabels, Uniform
     from ldl.baselines.regression import Regression, RegressorMethod
+    from ldl.baselines.single_label import SingleLabelClassifier
     from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
     from ldl.cascade.ldldf import LDLDF, LDLDFOracle
     from ldl.deep.estimators import DLDL, DeepDRF, DeepLDLF, DeepRegression
@@ -55,6 +56,7 @@ _FAMILIES = {
         "Regression",
         "RegressorMethod",
     ),
+    "ldl.baselines.single_label": ("SingleLabelClassifier",),
     "ldl.boosting.logitboost": (
         "AOSOLDLogitBoost",
         "LDLogitBoost",
@@ -139,6 +141,7 @@ __all__ = [
     "Regression",
     "RegressorMethod",
     "SLDLFReleased",
+    "SingleLabelClassifier",
     "StructRF",
     "TrainMean",
     "TrueLabels",

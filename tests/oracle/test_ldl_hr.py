@@ -7,9 +7,10 @@ import pytest
 from scipy.optimize import OptimizeResult
 from scipy.sparse import csr_matrix
 
+from ldl._labels import highest_labels
 from ldl.linear._bfgs import Patience
 from ldl.linear._softmax import softmax_rows
-from ldl.linear.ldl_hr import LDLHR, HighestAndRest, highest_labels
+from ldl.linear.ldl_hr import LDLHR, HighestAndRest
 from tests.oracle.examples import check_gradient, softmax_problem
 
 problem = partial(softmax_problem, n=30)

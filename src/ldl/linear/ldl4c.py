@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ldl._labels import highest_labels
 from ldl._values import check_choice
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
-from ldl.linear.ldl_hr import highest_labels
 
 
 class WeightedErrors(SoftmaxObjective):

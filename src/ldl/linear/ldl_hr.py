@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ldl._values import check_choice
+from ldl._labels import highest_labels
 from ldl.linear._bfgs import Patience
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, softmax_columns, with_ones
@@ -187,11 +187,3 @@ class LDLHR(PenalisedModel):
         )
         patience = Patience(self.patience, self.min_gain) if self.patience else None
         self._minimise(objective, self.pairs, patience)
-
-
-def highest_labels(D: np.ndarray, tie: str) -> np.ndarray:
-    """Return the label of the highest degree of every row."""
-    check_choice("tie", tie, ("first", "last"))
-    if tie == "first":
-        return D.argmax(axis=1)
-    return D.shape[1] - 1 - D[:, ::-1].argmax(axis=1)
