@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ldl.soft_forests.drf import DRF
     from ldl.soft_forests.drf_readings import DRFReading
     from ldl.soft_forests.ldlf import SLDLF, SLDLFReleased
+    from ldl.wrappers.df_ldl import DFLDL
 
 _FAMILIES = {
     "ldl.base": ("LDLEstimator",),
@@ -101,6 +102,7 @@ _FAMILIES = {
         "SLDLF",
         "SLDLFReleased",
     ),
+    "ldl.wrappers.df_ldl": ("DFLDL",),
 }
 """Where each name is defined."""
 _HOMES = {name: module for module, names in _FAMILIES.items() for name in names}
@@ -111,6 +113,7 @@ __all__ = [
     "ALDL",
     "CCAKNN",
     "CPNN",
+    "DFLDL",
     "DLDL",
     "DRF",
     "LDL4C",
