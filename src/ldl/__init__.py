@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ldl.soft_forests.drf_readings import DRFReading
     from ldl.soft_forests.ldlf import SLDLF, SLDLFReleased
     from ldl.wrappers.df_ldl import DFLDL
+    from ldl.wrappers.ssg_ldl import SSGLDL
 
 _FAMILIES = {
     "ldl.base": ("LDLEstimator",),
@@ -103,6 +104,7 @@ _FAMILIES = {
         "SLDLFReleased",
     ),
     "ldl.wrappers.df_ldl": ("DFLDL",),
+    "ldl.wrappers.ssg_ldl": ("SSGLDL",),
 }
 """Where each name is defined."""
 _HOMES = {name: module for module, names in _FAMILIES.items() for name in names}
@@ -130,6 +132,7 @@ __all__ = [
     "SABFGS",
     "SAIIS",
     "SLDLF",
+    "SSGLDL",
     "AOSOLDLogitBoost",
     "DRFReading",
     "DeepDRF",
