@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ldl.baselines.bayes import PTBayes
     from ldl.baselines.controls import TrainMean, TrueLabels, Uniform
     from ldl.baselines.regression import Regression, RegressorMethod
+    from ldl.baselines.single_label import SingleLabelClassifier
     from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
     from ldl.cascade.ldldf import LDLDF, LDLDFOracle
     from ldl.deep.estimators import DLDL, DeepDRF, DeepLDLF, DeepRegression
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ldl.kernels.ptsvm import PTSVM
     from ldl.linear.aldl import ALDL
     from ldl.linear.iis import SAIIS
+    from ldl.linear.ldl4c import LDL4C
     from ldl.linear.ldl_hr import LDLHR
     from ldl.linear.ldl_ldm import LDLLDM
     from ldl.linear.ldlcl import LDLCL
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from ldl.soft_forests.drf import DRF
     from ldl.soft_forests.drf_readings import DRFReading
     from ldl.soft_forests.ldlf import SLDLF, SLDLFReleased
+    from ldl.wrappers.df_ldl import DFLDL
+    from ldl.wrappers.ssg_ldl import SSGLDL
 
 _FAMILIES = {
     "ldl.base": ("LDLEstimator",),
@@ -54,6 +58,7 @@ _FAMILIES = {
         "Regression",
         "RegressorMethod",
     ),
+    "ldl.baselines.single_label": ("SingleLabelClassifier",),
     "ldl.boosting.logitboost": (
         "AOSOLDLogitBoost",
         "LDLogitBoost",
@@ -77,6 +82,7 @@ _FAMILIES = {
     "ldl.kernels.ptsvm": ("PTSVM",),
     "ldl.linear.aldl": ("ALDL",),
     "ldl.linear.iis": ("SAIIS",),
+    "ldl.linear.ldl4c": ("LDL4C",),
     "ldl.linear.ldl_hr": ("LDLHR",),
     "ldl.linear.ldl_ldm": ("LDLLDM",),
     "ldl.linear.ldlcl": ("LDLCL",),
@@ -97,6 +103,8 @@ _FAMILIES = {
         "SLDLF",
         "SLDLFReleased",
     ),
+    "ldl.wrappers.df_ldl": ("DFLDL",),
+    "ldl.wrappers.ssg_ldl": ("SSGLDL",),
 }
 """Where each name is defined."""
 _HOMES = {name: module for module, names in _FAMILIES.items() for name in names}
@@ -107,8 +115,10 @@ __all__ = [
     "ALDL",
     "CCAKNN",
     "CPNN",
+    "DFLDL",
     "DLDL",
     "DRF",
+    "LDL4C",
     "LDLCL",
     "LDLDF",
     "LDLHR",
@@ -122,6 +132,7 @@ __all__ = [
     "SABFGS",
     "SAIIS",
     "SLDLF",
+    "SSGLDL",
     "AOSOLDLogitBoost",
     "DRFReading",
     "DeepDRF",
@@ -136,6 +147,7 @@ __all__ = [
     "Regression",
     "RegressorMethod",
     "SLDLFReleased",
+    "SingleLabelClassifier",
     "StructRF",
     "TrainMean",
     "TrueLabels",

@@ -7,12 +7,26 @@ import pytest
 from scipy.optimize import OptimizeResult
 from scipy.sparse import csr_matrix
 
+from ldl._labels import highest_labels
 from ldl.linear._bfgs import Patience
 from ldl.linear._softmax import softmax_rows
-from ldl.linear.ldl_hr import LDLHR, HighestAndRest, highest_labels
+from ldl.linear.ldl_hr import LDLHR, HighestAndRest
 from tests.oracle.examples import check_gradient, softmax_problem
 
 problem = partial(softmax_problem, n=30)
+
+
+def printed_loss(P: np.ndarray, D: np.ndarray, margin: float, rest: float, rho: float) -> float:
+    """The paper's form: the top label is left out of the rest, and the margin divided by rho."""
+    total = 0.0
+    for p, d in zip(P, D, strict=True):
+        top = int(np.argmax(d))
+        for j in range(len(d)):
+            total += abs(p[j] - (1.0 if j == top else 0.0))
+            if j != top:
+                total += rest * abs(p[j] - d[j])
+                total += margin * max(0.0, 1.0 - (p[top] - p[j]) / rho)
+    return total
 
 
 def loss_in_words(P: np.ndarray, D: np.ndarray, margin: float, rest: float, rho: float) -> float:
@@ -46,6 +60,32 @@ def test_subgradient_equals_central_differences_away_from_kinks(sparse):
         csr_matrix(X) if sparse else X, D, D.argmax(axis=1), margin=5.0, rest=2.0, rho=0.2, l2=0.3
     )
     check_gradient(objective, np.random.default_rng(2).normal(size=20), step=1e-6)
+
+
+@pytest.mark.parametrize(("margin", "rest"), [(0.0, 3.0), (2.0, 0.0), (2.0, 3.0)])
+def test_the_printed_form_ends_at_the_loss_that_the_paper_prints(margin, rest):
+    X, D = problem()
+    model = LDLHR(
+        ridge=0.2, margin_weight=margin, rest_weight=rest, rho=0.05, form="printed", max_iter=20
+    ).fit(X, D)
+    squares = (model.coef_**2).sum() + (model.intercept_**2).sum()
+    expected = printed_loss(model.predict(X), D, margin, rest, 0.05) + 0.1 * squares
+    assert model.loss_ == pytest.approx(expected, rel=1e-10)
+
+
+def test_subgradient_without_the_top_label_in_the_rest():
+    X, D = problem()
+    objective = HighestAndRest(
+        X, D, D.argmax(axis=1), margin=5.0, rest=2.0, rho=0.2, l2=0.3, top_rests=False
+    )
+    check_gradient(objective, np.random.default_rng(2).normal(size=20), step=1e-6)
+
+
+def test_without_a_rest_the_forms_differ_by_the_factor_rho_only():
+    X, D = problem()
+    printed = LDLHR(rest_weight=0.0, margin_weight=2.0, rho=0.25, form="printed").fit(X, D)
+    released = LDLHR(rest_weight=0.0, margin_weight=8.0, rho=0.25).fit(X, D)
+    np.testing.assert_array_equal(printed.coef_, released.coef_)
 
 
 def test_loss_at_zero_weights_by_hand():
@@ -181,6 +221,8 @@ def test_large_features_do_not_overflow():
         ({"min_gain": -0.1}, "min_gain must not be negative"),
         ({"pairs": 0}, "pairs must be at least 1, got 0"),
         ({"patience": 0}, "patience must be at least 1, got 0"),
+        ({"form": "other"}, "form must be one of released, printed, got 'other'"),
+        ({"form": "printed", "rho": 0.0}, "rho must be positive where form is 'printed', got 0.0"),
         ({"tie": "both"}, "tie must be one of first, last, got 'both'"),
         ({"init": "ones"}, "init must be one of identity, zeros, got 'ones'"),
     ],

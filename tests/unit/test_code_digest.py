@@ -54,6 +54,14 @@ def test_what_a_method_uses_of_another_module_changes_its_digest(sources):
     assert changed_by(edit) == {SABFGS}
 
 
+def test_the_code_of_a_base_that_settings_name_changes_the_wrappers_digest(sources):
+    def edit() -> None:
+        sources.edit("ldl/linear/_bfgs.py", "return ", "return 0 or ")
+
+    wrappers = ("df_ldl", "df_ldl@sa_bfgs", "ssg_ldl", "ssg_ldl@sa_bfgs")
+    assert changed_by(edit, wrappers) == {"df_ldl@sa_bfgs", "ssg_ldl@sa_bfgs"}
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [

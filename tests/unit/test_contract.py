@@ -78,6 +78,8 @@ NOT_EQUIVARIANT = {
     "rf@sqrt": "as rf",
     "rf@smoothed": "as rf",
     "pt_bayes@as_released": "draws pairs in the order of the labels",
+    "pt_bayes_hard": "draws a label of each row in the order of the labels",
+    "pt_svm_hard": "as pt_bayes_hard",
     "pt_svm@resampled": "draws pairs in the order of the labels",
     "pt_svm@as_released": "as pt_svm@resampled, and returns columns in the order of the draws",
     "rf_star": "as rf",
@@ -110,6 +112,7 @@ SPARSE_DIFFERS = dict.fromkeys(ldldf_with("xgb"), "xgboost reads absent entries 
 
 # The start ties label j to feature j, so an early stop depends on the order of the labels.
 EQUIVARIANT_WITH = {
+    "LDL4C": {"init": "zeros", "max_iter": 15},
     "SABFGS": {"init": "zeros", "max_iter": 15},
     "SAIIS": {"init": "zeros"},
     "LDLLDM": {"init": "zeros", "max_iter": 15},

@@ -18,6 +18,7 @@ LAYERS = {
         errors watch metrics base checks
         baselines linear neighbours kernels networks
         forests boosting cascade
+        wrappers
         soft_forests deep
         precompile
     """,

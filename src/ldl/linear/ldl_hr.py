@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ldl._labels import highest_labels
 from ldl._values import check_choice
 from ldl.linear._bfgs import Patience
 from ldl.linear._penalised import PenalisedModel
@@ -21,7 +22,8 @@ class HighestAndRest(SoftmaxObjective):
     """The loss ``sum |P - T| + rest sum |P - R| + margin sum max(0, rho - (P_t - P_j))``.
 
     ``top`` holds the highest label t of every row. T is one at t and zero elsewhere, R (``others``)
-    is D with zero at t; the last sum runs over the labels j other than t.
+    is D with zero at t; the last sum runs over the labels j other than t. With ``top_rests`` the
+    second sum includes t.
     """
 
     def __init__(
@@ -33,6 +35,7 @@ class HighestAndRest(SoftmaxObjective):
         rest: float = 0.0,
         rho: float = 0.01,
         l2: float = 0.0,
+        top_rests: bool = True,
     ) -> None:
         super().__init__(X, D, l2)
         self.margin = margin
@@ -41,6 +44,7 @@ class HighestAndRest(SoftmaxObjective):
         self.at_top = (top, np.arange(len(top)))
         self.others = self.D.copy()
         self.others[self.at_top] = 0.0
+        self.top_rests = top_rests
         self._slopes = np.empty_like(self.D)
         self._spare = np.empty_like(self.D)
 
@@ -67,6 +71,8 @@ class HighestAndRest(SoftmaxObjective):
     def _add_rest(self, P: np.ndarray, slopes: np.ndarray) -> float:
         """Return the errors of the other degrees; their slopes replace ``slopes``."""
         apart = np.subtract(P, self.others, out=self._spare)
+        if not self.top_rests:
+            apart[self.at_top] = 0.0
         np.sign(apart, out=slopes)
         slopes *= self.rest
         return self.rest * float(np.abs(apart, out=apart).sum())
@@ -93,8 +99,8 @@ class LDLHR(PenalisedModel):
             + ridge / 2 (||W||^2 + ||b||^2)
 
     where T is one at t and zero elsewhere, and R is D with zero at t. The loss and all defaults but
-    ``tie`` are those of the authors' release. The paper divides the margin by rho, leaves t out of
-    the second sum and has other weights.
+    ``tie`` are those of the authors' release. The paper divides the last sum by rho and leaves t
+    out of the second (``form='printed'``), and has other weights.
 
     Parameters
     ----------
@@ -117,6 +123,9 @@ class LDLHR(PenalisedModel):
         the fit ends. With None it never ends this way.
     min_gain : float, default=0.01
         Share of the loss that ``patience`` asks for.
+    form : {'released', 'printed'}, default='released'
+        Loss of the release, or that of the paper, whose margin term is
+        ``max(0, 1 - (P_it - P_ij) / rho)`` and whose second sum runs over j other than t.
     max_iter : int, default=1000
         Largest number of iterations.
     tol : float, default=2.22e-9
@@ -168,6 +177,7 @@ class LDLHR(PenalisedModel):
     pairs: int = 10
     patience: int | None = None
     min_gain: float = 0.01
+    form: str = "released"
     max_iter: int = field(default=1000, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
@@ -176,22 +186,19 @@ class LDLHR(PenalisedModel):
             raise ValueError(f"pairs must be at least 1, got {self.pairs}")
         if self.patience is not None and self.patience < 1:
             raise ValueError(f"patience must be at least 1, got {self.patience}")
+        check_choice("form", self.form, ("released", "printed"))
+        printed = self.form == "printed"
+        if printed and not self.rho > 0:
+            raise ValueError(f"rho must be positive where form is 'printed', got {self.rho}")
         objective = HighestAndRest(
             with_ones(X),
             D,
             highest_labels(D, self.tie),
-            self.margin_weight,
+            self.margin_weight / self.rho if printed else self.margin_weight,
             self.rest_weight,
             self.rho,
             self.ridge,
+            top_rests=not printed,
         )
         patience = Patience(self.patience, self.min_gain) if self.patience else None
         self._minimise(objective, self.pairs, patience)
-
-
-def highest_labels(D: np.ndarray, tie: str) -> np.ndarray:
-    """Return the label of the highest degree of every row."""
-    check_choice("tie", tie, ("first", "last"))
-    if tie == "first":
-        return D.argmax(axis=1)
-    return D.shape[1] - 1 - D[:, ::-1].argmax(axis=1)

@@ -226,11 +226,14 @@ def check_module(name: str, yaml: Path) -> None:
 
 
 def classes_named(values: Any) -> list[str]:
-    """Return the own classes that parameters name by dotted paths, such as one to be wrapped."""
+    """Return the classes that parameters name by dotted paths, such as one to be wrapped.
+
+    Estimators of ``ldl`` count, and own classes.
+    """
     if isinstance(values, Mapping):
         values = list(values.values())
     if isinstance(values, list):
         return sorted({name for value in values for name in classes_named(value)})
-    if isinstance(values, str) and _MODULE.fullmatch(values) and module_file(values):
-        return [values]
+    if isinstance(values, str) and _MODULE.fullmatch(values):
+        return [values] if values.startswith("ldl.") or module_file(values) else []
     return []

@@ -1,0 +1,143 @@
+"""A classifier as a method: it learns one label a row, and gives the one it predicts everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ldl._labels import highest_labels
+from ldl._values import check_choice
+from ldl.base import LDLEstimator, child_seeds
+
+_CLASSIFIERS = ("lr", "svm", "bayes", "rbf_svm")
+_ITERATIONS = {"lr": 100, "svm": 1000}
+
+
+@dataclass(eq=False, repr=False)
+class SingleLabelClassifier(LDLEstimator):
+    """Classifier of a single label, which gets the whole degree.
+
+    Of a row's distribution the classifier learns one label only, the highest or one that is drawn.
+    It predicts a degenerate distribution: one at the predicted label, zero elsewhere. By the
+    measures of the label on top it can be compared with methods that learn distributions. A label
+    that no training row stands for is never predicted.
+
+    Parameters
+    ----------
+    classifier : {'lr', 'svm', 'bayes', 'rbf_svm'}, default='lr'
+        One of scikit-learn's: multinomial logistic regression, a linear support vector machine for
+        each label against the rest, Gaussian naive Bayes, or support vector machines with an rbf
+        kernel for each pair of labels.
+    target : {'highest', 'drawn'}, default='highest'
+        Label that stands for a row: the highest, or one drawn with the degrees as probabilities.
+    C : float, default=1.0
+        Inverse weight of the penalty; the larger, the closer the fit. Naive Bayes has none.
+    max_iter : int or None, default=None
+        Largest number of iterations of ``'lr'`` and ``'svm'``; None for scikit-learn's own, 100
+        and 1000.
+    tie : {'first', 'last'}, default='first'
+        Label that counts as the highest where several have the same degree.
+    random_state : int or None, default=None
+        Seed of the drawn labels, and of the order in which ``'svm'`` visits coordinates.
+
+    Attributes
+    ----------
+    classifier_ : object
+        The fitted classifier; one that always predicts the most frequent label where one label
+        stands for all rows, or all features are constant.
+    labels_ : ndarray of shape (labels seen,)
+        Labels that stand for some row.
+    diagnostics_ : dict
+        ``labels``, the number of these, and ``iterations`` of ``'lr'`` and ``'svm'``.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    J. Wang and X. Geng, "Learn the highest label and rest label description degrees",
+    International Joint Conference on Artificial Intelligence, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import SingleLabelClassifier
+    >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    >>> D = np.array([[0.6, 0.4], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9]])
+    >>> SingleLabelClassifier().fit(X, D).predict([[0.5], [12.0]])
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    classifier: str = "lr"
+    target: str = "highest"
+    C: float = 1.0
+    max_iter: int | None = None
+    tie: str = "first"
+    random_state: int | None = None
+
+    def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
+        if not self.C > 0:
+            raise ValueError(f"C must be positive, got {self.C}")
+        if self.max_iter is not None and self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1 or None, got {self.max_iter}")
+        check_choice("classifier", self.classifier, _CLASSIFIERS)
+        check_choice("target", self.target, ("highest", "drawn"))
+        highest = highest_labels(D, self.tie)
+        draw_seed, seed = child_seeds(self.random_state, 2)
+        target = highest if self.target == "highest" else drawn_labels(D, draw_seed)
+        self.labels_ = np.unique(target)
+        self.diagnostics_ = {"labels": len(self.labels_)}
+        nothing_to_learn = len(self.labels_) == 1 or not np.ptp(X, axis=0).any()
+        self.classifier_ = _constant() if nothing_to_learn else self._new_classifier(seed)
+        _fit_quietly(self.classifier_, X, target)
+        if hasattr(self.classifier_, "n_iter_") and self.classifier in _ITERATIONS:
+            self.diagnostics_["iterations"] = int(np.max(self.classifier_.n_iter_))
+
+    def _new_classifier(self, seed: int) -> Any:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.naive_bayes import GaussianNB
+        from sklearn.svm import SVC, LinearSVC
+
+        if self.classifier == "bayes":
+            return GaussianNB()
+        if self.classifier == "rbf_svm":
+            return SVC(C=self.C, random_state=seed)
+        iterations = self.max_iter or _ITERATIONS[self.classifier]
+        if self.classifier == "lr":
+            return LogisticRegression(C=self.C, max_iter=iterations)
+        return LinearSVC(C=self.C, max_iter=iterations, random_state=seed)
+
+    def _predict(self, X: np.ndarray) -> np.ndarray:
+        return np.eye(self.n_labels_)[self.classifier_.predict(X)]
+
+
+def drawn_labels(D: np.ndarray, seed: int) -> np.ndarray:
+    """Draw one label for each row, with its degrees as probabilities."""
+    thresholds = np.random.default_rng(seed).random((len(D), 1))
+    below = (D.cumsum(axis=1) <= thresholds).sum(axis=1)
+    # Degrees may sum to a little less than the threshold; the last label with a degree takes that.
+    last = D.shape[1] - 1 - (D[:, ::-1] > 0).argmax(axis=1)
+    return np.minimum(below, last)
+
+
+def _constant() -> Any:
+    from sklearn.dummy import DummyClassifier
+
+    return DummyClassifier(strategy="most_frequent")
+
+
+def _fit_quietly(classifier: Any, X: np.ndarray, target: np.ndarray) -> None:
+    """Fit without warnings that the iterations were used up: a stated number of them is meant."""
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier.fit(X, target)

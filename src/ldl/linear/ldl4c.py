@@ -1,0 +1,213 @@
+"""LDL4C: a softmax model made for classification, with entropies as weights and a margin.
+
+Absolute errors, hinges and a change of the runner-up are kinks, as in LDL-HR: the gradient is a
+subgradient, and L-BFGS ends where it finds no further descent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ldl._labels import highest_labels
+from ldl._values import check_choice
+from ldl.linear._penalised import PenalisedModel
+from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
+
+
+class WeightedErrors(SoftmaxObjective):
+    """Errors of rows with weights, plus ``margin sum max(0, 1 - (P_t - P_r) / rho)``.
+
+    ``top`` holds the highest label t of every row; r is the highest predicted one of the others.
+    The error of a row is ``sum_j |P_j - D_j|``, or the divergence of P from D where ``kl`` is true.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        D: np.ndarray,
+        top: np.ndarray,
+        weights: np.ndarray,
+        kl: bool = False,
+        margin: float = 0.0,
+        rho: float = 0.01,
+        l2: float = 0.0,
+    ) -> None:
+        super().__init__(X, D, l2)
+        self.weights = weights
+        self.kl = kl
+        self.margin = margin
+        self.rho = rho
+        self.at_top = (top, np.arange(len(top)))
+        self.weighted_entropy = float(weights @ entropies(D))
+        self._slopes = np.empty_like(self.D)
+        self._spare = np.empty_like(self.D)
+
+    def loss(self, Z: np.ndarray) -> float:
+        slopes = self._slopes
+        if self.kl:
+            scores = np.multiply(self.D, Z, out=self._spare).sum(axis=0)
+            value = float(self.weights @ (softmax_columns(Z) - scores)) - self.weighted_entropy
+            slopes[:] = 0.0
+        else:
+            softmax_columns(Z)
+            value = self._add_absolute(Z, slopes)
+        if self.margin:
+            value += self._add_margin(Z, slopes)
+        P, slopes = Z, slopes_of_scores(Z, slopes)
+        if self.kl:
+            P -= self.D
+            P *= self.weights
+            P += slopes
+        else:
+            P[:] = slopes
+        return value
+
+    def _add_absolute(self, P: np.ndarray, slopes: np.ndarray) -> float:
+        """Return the weighted absolute errors; their slopes replace ``slopes``."""
+        apart = np.subtract(P, self.D, out=self._spare)
+        np.sign(apart, out=slopes)
+        slopes *= self.weights
+        return float(np.abs(apart, out=apart).sum(axis=0) @ self.weights)
+
+    def _add_margin(self, P: np.ndarray, slopes: np.ndarray) -> float:
+        """Return the hinges; their slopes are added to ``slopes``."""
+        others = self._spare
+        others[:] = P
+        others[self.at_top] = -1.0
+        highest = others.max(axis=0)
+        lacking = np.maximum(1.0 - (P[self.at_top] - highest) / self.rho, 0.0)
+        slope = np.where(lacking > 0, self.margin / self.rho, 0.0)
+        slopes[self.at_top] -= slope
+        # Equally high runners-up share the slope, so that no order of the labels decides.
+        equal = others == highest
+        slopes += np.multiply(equal, slope / equal.sum(axis=0), out=others)
+        return self.margin * float(lacking.sum())
+
+
+@dataclass(eq=False, repr=False)
+class LDL4C(PenalisedModel):
+    """Softmax model of label distributions made for classification (LDL4C).
+
+    With t the highest label of a row and r the highest predicted one of the others,
+    P = softmax(X W) minimises::
+
+        sum_i E_i sum_j |P_ij - D_ij| + margin_weight sum_i max(0, 1 - (P_it - P_ir) / rho)
+            + ridge / 2 ||W||^2
+
+    E_i is the entropy of a row's distribution, in nats: rows whose distribution is more even count
+    more. The paper chooses ``margin_weight``, ``ridge`` and ``rho`` in a grid. ``weights='equal'``
+    and ``error='kl'`` give the parts that its ablation compares.
+
+    Parameters
+    ----------
+    margin_weight : float, default=0.1
+        Weight of the margin, C1 in the paper.
+    ridge : float, default=0.001
+        Penalty on squared weights, C2 in the paper. The errors are sums over rows.
+    rho : float, default=0.1
+        Margin by which the highest label should exceed all others.
+    weights : {'entropy', 'equal'}, default='entropy'
+        Weights of the rows' errors: E_i, or 1. The margin has no weights.
+    error : {'absolute', 'kl'}, default='absolute'
+        Error of a row: the sum of absolute differences, or the divergence KL(D || P).
+    fit_intercept : bool, default=False
+        Adds an intercept, penalised like any other weight. The formula has none; later code of the
+        authors has one.
+    tie : {'first', 'last'}, default='first'
+        Label that counts as the highest where several have the same degree.
+    pairs : int, default=10
+        Steps that L-BFGS remembers.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    tol : float, default=2.22e-9
+        Relative decrease of the loss below which an iteration is the last one.
+    init : {'uniform', 'identity', 'zeros'}, default='uniform'
+        First weights: numbers drawn from [-0.1, 0.1], ones on the main diagonal, or zeros. At zeros
+        all degrees are equal, and a fit with a heavy margin may not get away from there.
+    random_state : int or None, default=None
+        Seed of the first weights where ``init`` is ``'uniform'``.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features_in_, n_labels_)
+        The weights W.
+    intercept_ : ndarray of shape (n_labels_,)
+        The intercept; zeros without one.
+    n_iter_ : int
+        Iterations done.
+    loss_ : float
+        Loss at the end, with its penalty.
+    diagnostics_ : dict
+        Iterations, evaluations of the loss, the loss, the largest slope, and why it stopped.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    n_labels_ : int
+        Number of labels.
+    renormalised_ : int
+        Number of rows of D whose sum was mended.
+
+    References
+    ----------
+    J. Wang and X. Geng, "Classification with label distribution learning", International Joint
+    Conference on Artificial Intelligence, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import LDL4C
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.normal(size=(60, 4))
+    >>> D = np.exp(X[:, :3])
+    >>> D /= D.sum(axis=1, keepdims=True)
+    >>> model = LDL4C(max_iter=50, random_state=0).fit(X[:40], D[:40])
+    >>> bool((model.predict(X[40:]).argmax(axis=1) == D[40:].argmax(axis=1)).mean() > 0.8)
+    True
+    """
+
+    _starts = ("identity", "uniform", "zeros")
+
+    margin_weight: float = 0.1
+    ridge: float = 0.001
+    rho: float = 0.1
+    weights: str = "entropy"
+    error: str = "absolute"
+    fit_intercept: bool = False
+    tie: str = "first"
+    pairs: int = 10
+    max_iter: int = field(default=1000, kw_only=True)
+    init: str = field(default="uniform", kw_only=True)
+    random_state: int | None = field(default=None, kw_only=True)
+
+    def _fit(self, X: Any, D: np.ndarray) -> None:
+        self._check("margin_weight", "ridge", "tol")
+        if not self.rho > 0:
+            raise ValueError(f"rho must be positive, got {self.rho}")
+        if self.pairs < 1:
+            raise ValueError(f"pairs must be at least 1, got {self.pairs}")
+        check_choice("weights", self.weights, ("entropy", "equal"))
+        check_choice("error", self.error, ("absolute", "kl"))
+        objective = WeightedErrors(
+            with_ones(X) if self.fit_intercept else X,
+            D,
+            highest_labels(D, self.tie),
+            entropies(D) if self.weights == "entropy" else np.ones(len(D)),
+            self.error == "kl",
+            self.margin_weight,
+            self.rho,
+            self.ridge,
+        )
+        self._minimise(objective, self.pairs)
+
+    def _start(self, features: int, labels: int) -> np.ndarray:
+        if self.init == "uniform":
+            generator = np.random.default_rng(self.random_state)
+            return generator.uniform(-0.1, 0.1, size=(features, labels))
+        return super()._start(features, labels)
+
+
+def entropies(D: np.ndarray) -> np.ndarray:
+    """Return the entropy of every row in nats; a degree of zero adds nothing."""
+    return -(D * np.log(np.where(D > 0, D, 1.0))).sum(axis=1)

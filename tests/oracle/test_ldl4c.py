@@ -1,0 +1,219 @@
+"""LDL4C: its loss by hand, its subgradient, and what each part asks for."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from ldl.linear._softmax import softmax_rows
+from ldl.linear.ldl4c import LDL4C, WeightedErrors, entropies
+from tests.oracle.examples import check_gradient, softmax_problem
+
+problem = partial(softmax_problem, n=30)
+
+
+def loss_in_words(
+    P: np.ndarray, D: np.ndarray, margin: float, rho: float, weighted: bool, kl: bool
+) -> float:
+    """The sum over rows, written out one term at a time."""
+    total = 0.0
+    for p, d in zip(P, D, strict=True):
+        entropy = -sum(x * np.log(x) for x in d if x > 0)
+        if kl:
+            error = sum(x * np.log(x / y) for x, y in zip(d, p, strict=True) if x > 0)
+        else:
+            error = sum(abs(y - x) for x, y in zip(d, p, strict=True))
+        total += (entropy if weighted else 1.0) * error
+        top = list(d).index(max(d))
+        runner_up = max(y for j, y in enumerate(p) if j != top)
+        total += margin * max(0.0, 1.0 - (p[top] - runner_up) / rho)
+    return total
+
+
+def objective(
+    X, D, margin: float, rho: float, weighted: bool, kl: bool, l2: float = 0.0
+) -> WeightedErrors:
+    weights = entropies(D) if weighted else np.ones(len(D))
+    return WeightedErrors(X, D, D.argmax(axis=1), weights, kl, margin, rho, l2)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kl", [False, True])
+@pytest.mark.parametrize(("margin", "rho"), [(0, 0.1), (7, 0.3), (0.5, 0.01)])
+def test_loss_is_the_sum_of_its_terms(margin, rho, weighted, kl):
+    X, D = problem()
+    D[:3] = np.eye(5)[:3]  # degrees of zero, and no entropy
+    W = np.random.default_rng(1).normal(size=(4, 5))
+    expected = loss_in_words(softmax_rows(X @ W), D, margin, rho, weighted, kl)
+    value = objective(X, D, margin, rho, weighted, kl, l2=0.4)(W.T.ravel())[0]
+    assert value == pytest.approx(expected + 0.2 * (W**2).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kl", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_subgradient_equals_central_differences_away_from_kinks(weighted, kl, sparse):
+    X, D = problem()
+    X = csr_matrix(X) if sparse else X
+    at = np.random.default_rng(2).normal(size=20)
+    check_gradient(objective(X, D, 5.0, 0.4, weighted, kl, l2=0.3), at, step=1e-6)
+
+
+def test_entropy_is_the_logarithm_of_so_many_equal_degrees():
+    D = np.array([[0.25] * 4, [0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    np.testing.assert_allclose(entropies(D), [np.log(4), np.log(2), 0.0])
+
+
+def test_loss_at_zero_weights_by_hand():
+    """P is uniform: no label is ahead, so that every row pays the whole hinge."""
+    X, D = problem(n=8, c=4)
+    value = objective(X, D, 10.0, 0.05, True, False)(np.zeros(16))[0]
+    assert value == pytest.approx(entropies(D) @ np.abs(0.25 - D).sum(axis=1) + 80.0, rel=1e-12)
+
+
+def test_runners_up_that_are_equally_high_share_the_slope():
+    X, D = np.ones((1, 1)), np.array([[0.4, 0.3, 0.2, 0.1]])
+    free = objective(X, D, 0.0, 0.5, False, False)(np.zeros(4))[1]
+    paid = objective(X, D, 3.0, 0.5, False, False)(np.zeros(4))[1]
+    # Each of three runners-up gets a third of 3 / 0.5; P (1 - P) and -P P are 3/16 and -1/16.
+    slopes = np.array([-6.0, 2.0, 2.0, 2.0])
+    np.testing.assert_allclose(paid - free, 0.25 * (slopes - 0.25 * slopes.sum()))
+
+
+def test_only_the_runner_up_pays_for_a_missing_margin():
+    """The third label is within the margin as well, and has no slope of its own."""
+    X, D = np.ones((1, 1)), np.array([[0.5, 0.3, 0.2]])
+    at = np.array([0.2, 0.1, 0.0])
+    p = softmax_rows(at[None, :])[0]
+    free = objective(X, D, 0.0, 0.5, False, False)(at)[1]
+    paid = objective(X, D, 1.0, 0.5, False, False)(at)[1]
+    slopes = np.array([-2.0, 2.0, 0.0])
+    np.testing.assert_allclose(paid - free, p * (slopes - p @ slopes), atol=1e-15)
+
+
+def test_no_hinge_is_paid_where_all_margins_exceed_rho():
+    D = np.sort(problem()[1], axis=1)[:, [0, 1, 4, 2, 3]]  # the third label is the highest
+    X, ahead = np.ones((30, 4)), np.zeros((5, 4))
+    ahead[2] = 2.0
+    paid, gradient = objective(X, D, 1e6, 0.5, True, False)(ahead.ravel())
+    free, gradient_without = objective(X, D, 0.0, 0.5, True, False)(ahead.ravel())
+    assert paid == free
+    np.testing.assert_array_equal(gradient, gradient_without)
+
+
+def test_evaluations_leave_nothing_behind_for_the_next():
+    """Buffers are used again and again, with terms switched off as well."""
+    X, D = problem()
+    for margin, kl in ((7.0, True), (7.0, False), (0.0, True), (0.0, False)):
+        used = objective(X, D, margin, 0.2, True, kl)
+        for w in np.random.default_rng(4).normal(size=(3, 20)):
+            value, gradient = used(w)
+            fresh = objective(X, D, margin, 0.2, True, kl)(w)
+            assert value == fresh[0]
+            np.testing.assert_array_equal(gradient, fresh[1])
+
+
+def test_divergence_without_weights_and_margin_is_maximum_entropy():
+    from ldl import SABFGS
+
+    X, D = problem(n=60)
+    ours = LDL4C(
+        margin_weight=0.0, ridge=0.5, weights="equal", error="kl", tol=0.0, random_state=0
+    ).fit(X, D)
+    known = SABFGS(l2=0.5, init="zeros", max_iter=1000).fit(X, D)
+    np.testing.assert_allclose(ours.coef_, known.coef_, atol=1e-5)
+    assert ours.loss_ == pytest.approx(known.loss_ - entropies(D).sum(), abs=1e-8)
+
+
+def test_rows_that_are_certain_have_no_weight():
+    X, D = problem()
+    changed = np.vstack([D, np.eye(5)[:4]])
+    more = np.vstack([X, 100.0 * np.eye(4)])
+    w = np.random.default_rng(5).normal(size=20)
+    alone, together = (
+        objective(X, D, 0, 0.1, True, False),
+        objective(more, changed, 0, 0.1, True, False),
+    )
+    assert together(w)[0] == pytest.approx(alone(w)[0], rel=1e-12)
+    np.testing.assert_allclose(together(w)[1], alone(w)[1], atol=1e-12)
+
+
+def test_heavier_margin_leaves_less_of_it_lacking():
+    X, D = problem(n=60)
+    rows, top = np.arange(60), D.argmax(axis=1)
+    lacking = []
+    for weight in (0.0, 1.0, 100.0):
+        P = LDL4C(weight, rho=0.05, random_state=0).fit(X, D).predict(X)
+        ahead = P[rows, top].copy()
+        P[rows, top] = -1.0
+        lacking.append(np.maximum(0.0, 0.05 - (ahead - P.max(axis=1))).sum())
+    assert lacking[0] > lacking[1] >= lacking[2]
+
+
+def test_separable_classes_are_learned():
+    generator = np.random.default_rng(3)
+    X = np.eye(3)[generator.integers(3, size=40)] + 0.05 * generator.normal(size=(40, 3))
+    D = softmax_rows(3.0 * X)
+    for init in ("uniform", "identity"):
+        P = LDL4C(init=init, random_state=1).fit(X, D).predict(X)
+        np.testing.assert_array_equal(P.argmax(axis=1), D.argmax(axis=1))
+
+
+def test_intercept_is_absent_unless_asked_for_and_then_penalised():
+    X, D = problem()
+    assert not LDL4C(random_state=0).fit(X, D).intercept_.any()
+    model = LDL4C(1.0, ridge=3.0, fit_intercept=True, random_state=0).fit(X, D)
+    squares = (model.coef_**2).sum() + (model.intercept_**2).sum()
+    assert model.intercept_.any()
+    expected = loss_in_words(model.predict(X), D, 1.0, 0.1, True, False) + 1.5 * squares
+    assert model.loss_ == pytest.approx(expected)
+
+
+def test_start_is_drawn_from_the_seed():
+    X, D = problem()
+    one, same, other = (LDL4C(max_iter=1, random_state=seed).fit(X, D).coef_ for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert np.abs(one - other).max() > 1e-3
+
+
+def test_of_equally_high_labels_the_first_or_the_last_is_the_highest():
+    X, D = problem()
+    D[:] = [0.35, 0.1, 0.1, 0.1, 0.35]
+    for tie, higher, lower in (("first", 0, 4), ("last", 4, 0)):
+        P = LDL4C(10.0, tie=tie, fit_intercept=True, random_state=0).fit(X, D).predict(X)
+        assert (P[:, higher] > P[:, lower]).all()
+
+
+def test_pairs_reach_the_optimiser():
+    X, D = problem(n=80)
+    few, many = (LDL4C(pairs=pairs, max_iter=8, random_state=0).fit(X, D) for pairs in (1, 50))
+    assert np.abs(few.coef_ - many.coef_).max() > 1e-6
+
+
+def test_large_features_do_not_overflow():
+    X, D = problem()
+    for error in ("absolute", "kl"):
+        with np.errstate(over="raise", invalid="raise"):
+            P = LDL4C(error=error, random_state=0).fit(X * 1e4, D).predict(X * 1e4)
+        assert np.isfinite(P).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"ridge": -1.0}, "ridge must not be negative, got -1.0"),
+        ({"margin_weight": -1.0}, "margin_weight must not be negative"),
+        ({"rho": 0.0}, "rho must be positive, got 0.0"),
+        ({"tol": -0.1}, "tol must not be negative"),
+        ({"pairs": 0}, "pairs must be at least 1, got 0"),
+        ({"weights": "none"}, "weights must be one of entropy, equal, got 'none'"),
+        ({"error": "l2"}, "error must be one of absolute, kl, got 'l2'"),
+        ({"tie": "both"}, "tie must be one of first, last, got 'both'"),
+        ({"init": "ones"}, "init must be one of identity, uniform, zeros, got 'ones'"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        LDL4C(**parameters).fit(*problem())

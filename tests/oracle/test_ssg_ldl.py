@@ -1,0 +1,215 @@
+"""SSG-LDL: the worked example's rules, distances by definition, draws, and memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import chisquare
+
+from ldl import AAKNN, SABFGS, SSGLDL, RFRegression, StructRF
+from ldl.wrappers import ssg_ldl
+from tests.oracle.examples import softmax_problem as sample
+
+
+def distances(X, D, fx: float = 0.5, fy: float = 0.5) -> np.ndarray:
+    return fx * cdist(X, X) + fy * cdist(D, D)
+
+
+def new_rows(model: SSGLDL, X, D) -> tuple[np.ndarray, np.ndarray]:
+    more, labels = model.oversample(X, D)
+    np.testing.assert_array_equal(more[: len(X)], X)
+    np.testing.assert_allclose(labels[: len(X)], D, rtol=1e-15)
+    return more[len(X) :], labels[len(X) :]
+
+
+class Draws:
+    """Stands for a generator: row 0, its third neighbour, and shares of 0.6 and 0.75."""
+
+    def choice(self, n, size, p):
+        self.p = p
+        return np.zeros(size, dtype=int)
+
+    def integers(self, count, size):
+        assert count == 5
+        return np.full(size, 2)
+
+    def random(self, out):
+        out[:] = [0.6, 0.75]
+
+
+def test_worked_example_of_the_paper(monkeypatch):
+    """Each feature moves by its own share; labels are the mean of five neighbours without the row.
+
+    The paper's figure has these shares and ends with degrees of 0.40 and 0.04 at the last two
+    labels, once its slip is mended; the rows are ours.
+    """
+    X = np.array(
+        [[1.0, 2.0], [1.5, 2.5], [2.0, 2.0], [3.0, 4.0], [0.0, 0.0], [4.0, 1.0], [90.0, 9]]
+    )
+    near = [
+        [0.3, 0.2, 0.40, 0.10],
+        [0.4, 0.2, 0.40, 0.00],
+        [0.2, 0.4, 0.35, 0.05],
+        [0.3, 0.2, 0.45, 0.05],
+        [0.4, 0.2, 0.40, 0.00],
+    ]
+    D = np.array([[0.1, 0.2, 0.3, 0.4], *near, [0.0, 0.0, 0.0, 1.0]])
+    draws = Draws()
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: draws)
+    made, labels = new_rows(SSGLDL(amount=0.15), X, D)
+    third = np.argsort(distances(X, D)[0])[3]
+    np.testing.assert_allclose(made, X[:1] + [0.6, 0.75] * (X[third] - X[0]))
+    np.testing.assert_allclose(labels, [[0.32, 0.24, 0.40, 0.04]])
+    np.testing.assert_allclose(
+        draws.p, distances(X, D).mean(axis=1) / distances(X, D).mean(axis=1).sum()
+    )
+
+
+@pytest.mark.parametrize(("fx", "fy"), [(0.5, 0.5), (1.0, 0.0), (0.2, 3.0)])
+def test_distances_are_weighted_sums_in_blocks_as_at_once(fx, fy, monkeypatch):
+    X, D = sample(n=50)
+    expected = distances(X, D, fx, fy)
+    model = SSGLDL(feature_weight=fx, label_weight=fy)
+    for block in (32 * 2**20, 8 * 50 * 7):
+        monkeypatch.setattr(ssg_ldl, "_BLOCK_BYTES", block)
+        means, near = model._distances(X, D)
+        np.testing.assert_allclose(means, expected.mean(axis=1), rtol=1e-10)
+        others = expected + np.diag(np.full(50, np.inf))
+        np.testing.assert_array_equal(near, np.argsort(others, axis=1)[:, :5])
+
+
+def test_neighbours_by_features_or_by_one_vector():
+    X, D = sample(n=50)
+    apart = {"features": cdist(X, X), "joined": cdist(np.hstack([X, D]), np.hstack([X, D]))}
+    for name, values in apart.items():
+        means, near = SSGLDL(neighbours=name)._distances(X, D)
+        np.testing.assert_allclose(means, distances(X, D).mean(axis=1), rtol=1e-10)
+        np.testing.assert_array_equal(near, np.argsort(values + np.diag([np.inf] * 50))[:, :5])
+
+
+def test_a_row_can_be_the_first_of_its_own_neighbours():
+    X, D = sample(n=50)
+    for name in ("mixed", "features", "joined"):
+        near = SSGLDL(neighbours=name, own_neighbour=True)._distances(X, D)[1]
+        np.testing.assert_array_equal(near[:, 0], np.arange(50))
+        others = SSGLDL(neighbours=name)._distances(X, D)[1]
+        np.testing.assert_array_equal(near[:, 1:], others[:, :4])
+
+
+def test_rows_are_drawn_in_proportion_to_their_mean_distance():
+    """Labels tell which row a new one comes from: each has neighbours of its own."""
+    X, D = sample(n=12)
+    labels = new_rows(SSGLDL(amount=2000.0, n_neighbors=2, random_state=1), X, D)[1]
+    near = SSGLDL(n_neighbors=2)._distances(X, D)[1]
+    means = distances(X, D).mean(axis=1)
+    averages = D[near].mean(axis=1)
+    source = cdist(labels, averages).argmin(axis=1)
+    counts = np.bincount(source, minlength=12)
+    same = cdist(averages, averages) < 1e-12
+    first = same.argmax(axis=1)  # rows with the same neighbours cannot be told apart
+    expected = np.bincount(first, weights=means, minlength=12)
+    kept = expected > 0
+    assert chisquare(counts[kept], len(labels) * expected[kept] / expected.sum()).pvalue > 0.001
+
+
+def test_new_rows_lie_in_the_box_of_a_row_and_one_of_its_neighbours():
+    X, D = sample(n=30)
+    near = SSGLDL()._distances(X, D)[1]
+    made, labels = new_rows(SSGLDL(random_state=0), X, D)
+    assert len(made) == 90
+    for x, d in zip(made, labels, strict=True):
+        fits = [
+            i
+            for i in range(30)
+            for b in near[i]
+            if (np.minimum(X[i], X[b]) <= x + 1e-12).all()
+            and (np.maximum(X[i], X[b]) >= x - 1e-12).all()
+            and np.allclose(D[near[i]].mean(axis=0), d)
+        ]
+        assert fits
+
+
+def test_every_feature_has_a_share_of_its_own():
+    X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    made = new_rows(SSGLDL(amount=500.0, random_state=0), X, np.eye(2))[0]
+    assert abs(np.corrcoef(made.T)[0, 1]) < 0.15
+    assert 0 <= made.min() < 0.01
+    assert 0.99 < made.max() <= 1
+
+
+def test_number_of_new_rows_is_rounded_down():
+    X, D = sample(n=33)
+    for amount, count in ((3.0, 99), (0.5, 16), (0.0, 0)):
+        assert len(new_rows(SSGLDL(amount=amount, random_state=0), X, D)[0]) == count
+
+
+def test_without_new_rows_it_is_the_base():
+    X, D = sample(n=40)
+    for base in (AAKNN(4), SABFGS(max_iter=5)):
+        P = SSGLDL(base, amount=0.0).fit(X, D).predict(X)
+        np.testing.assert_allclose(P, base.fit(X, D).predict(X), rtol=1e-12)
+
+
+def test_the_base_is_fitted_to_what_oversample_returns():
+    X, D = sample(n=40)
+    model = SSGLDL(random_state=3).fit(X, D)
+    more, labels = model.oversample(X, D)
+    np.testing.assert_array_equal(model.base_.X_, more)
+    np.testing.assert_allclose(model.base_.D_, labels, rtol=1e-14)
+    assert model.diagnostics_ == {"rows": 160, "synthetic": 120}
+    np.testing.assert_allclose(model.predict(X), AAKNN(4).fit(more, labels).predict(X), rtol=1e-12)
+
+
+def test_seeds_decide_new_rows_and_the_base():
+    X, D = sample(n=40)
+    first, same, other = (SSGLDL(random_state=seed).oversample(X, D)[0] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, same)
+    assert (first[40:] != other[40:]).any()
+    model = SSGLDL(RFRegression(trees=2), random_state=1).fit(X, D)
+    assert model.base_.random_state is not None
+    assert (
+        model.base_.random_state
+        == SSGLDL(RFRegression(), random_state=1).fit(X, D).base_.random_state
+    )
+    assert SSGLDL(RFRegression(random_state=9)).fit(X, D).base_.random_state == 9
+
+
+def test_jobs_are_those_of_the_base():
+    X, D = sample(n=40)
+    assert SSGLDL(StructRF(trees=1), n_jobs=2).fit(X, D).base_.n_jobs == 2
+    assert SSGLDL(StructRF(trees=1, n_jobs=3)).fit(X, D).base_.n_jobs == 3
+
+
+def test_equal_rows_and_two_rows_are_enough():
+    X, D = np.ones((6, 2)), np.tile([0.2, 0.8], (6, 1))
+    made, labels = new_rows(SSGLDL(random_state=0), X, D)
+    np.testing.assert_allclose(made, 1.0)
+    np.testing.assert_allclose(labels, np.tile([0.2, 0.8], (18, 1)))
+    made, labels = new_rows(SSGLDL(random_state=0), np.array([[0.0], [1.0]]), np.eye(2))
+    assert set(map(tuple, labels)) == {(1.0, 0.0), (0.0, 1.0)}
+
+
+def test_memory_grows_with_rows_and_not_with_their_square(monkeypatch):
+    monkeypatch.setattr(ssg_ldl, "_BLOCK_BYTES", 2**18)
+    X, D = sample(n=3000)
+    tracemalloc.start()
+    SSGLDL(amount=1.0, random_state=0).oversample(X, D)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6e6  # all distances would take 72 MB
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"amount": -1.0}, "amount must not be negative, got -1.0"),
+        ({"n_neighbors": 0}, "n_neighbors must be at least 1, got 0"),
+        ({"feature_weight": -1.0}, "feature_weight must not be negative"),
+        ({"label_weight": -1.0}, "label_weight must not be negative"),
+        ({"neighbours": "all"}, "neighbours must be one of mixed, features, joined, got 'all'"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SSGLDL(**parameters).fit(*sample())
