@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ldl.linear.ldl4c import LDL4C
     from ldl.linear.ldl_hr import LDLHR
     from ldl.linear.ldl_ldm import LDLLDM
+    from ldl.linear.ldl_scl import LDLSCL
     from ldl.linear.ldlcl import LDLCL
     from ldl.linear.maxent import SABFGS
     from ldl.neighbours.embeddings import CCAKNN, LPPKNN, NPEKNN, PCAKNN
@@ -85,6 +86,7 @@ _FAMILIES = {
     "ldl.linear.ldl4c": ("LDL4C",),
     "ldl.linear.ldl_hr": ("LDLHR",),
     "ldl.linear.ldl_ldm": ("LDLLDM",),
+    "ldl.linear.ldl_scl": ("LDLSCL",),
     "ldl.linear.ldlcl": ("LDLCL",),
     "ldl.linear.maxent": ("SABFGS",),
     "ldl.neighbours.embeddings": (
@@ -123,6 +125,7 @@ __all__ = [
     "LDLDF",
     "LDLHR",
     "LDLLDM",
+    "LDLSCL",
     "LDSVR",
     "LPPKNN",
     "MSLP",

@@ -35,6 +35,7 @@ CHEAP: dict[str, dict[str, Any]] = {
     },
     "LDLHR": {"max_iter": 5},
     "LDLLDM": {"max_iter": 5, "n_clusters": 2},
+    "LDLSCL": {"max_iter": 5, "n_clusters": 2},
     "LDLogitBoost": {"max_iter": 3},
     "RFRegression": {"trees": 2},
     "RFStar": {"trees": 2},

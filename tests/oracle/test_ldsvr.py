@@ -107,6 +107,37 @@ def test_rows_inside_the_zone_have_no_coefficients():
     np.testing.assert_array_equal(state.B[inside], 0.0)
 
 
+def test_linear_kernel_is_ridge_regression_of_the_logits_where_all_weights_are_equal():
+    """Far outside the zone the fit is stationary for explicit weights W as well."""
+    X, D = data()
+    model = LDSVR(C=3.0, epsilon=0.05, kernel="linear").fit(X, D)
+    W = model.support_vectors_.T @ model.dual_coef_
+    missing = logits(D) - X @ W - model.intercept_
+    u = np.linalg.norm(missing, axis=1) / 4
+    excess = np.maximum(u - 0.05, 0.0)
+    assert model.objective_ == pytest.approx(0.5 * (W**2).sum() + 3.0 * excess @ excess)
+    pull = (2 * 3.0 * excess / (16 * u))[:, None] * missing
+    np.testing.assert_allclose(W, X.T @ pull, atol=2e-3 * np.abs(W).max())
+    expected = expit(X @ W + model.intercept_)
+    np.testing.assert_allclose(model.predict(X), expected / expected.sum(axis=1, keepdims=True))
+    assert not hasattr(model, "bandwidth_")
+
+
+def test_linear_kernel_of_sparse_rows_is_that_of_dense_ones():
+    X, D = data()
+    X = X * (np.random.default_rng(2).random(X.shape) < 0.5)
+    dense = LDSVR(kernel="linear").fit(X, D).predict(X)
+    sparse = LDSVR(kernel="linear").fit(csr_matrix(X), D).predict(csr_matrix(X))
+    np.testing.assert_allclose(sparse, dense, atol=1e-10)
+
+
+def test_wide_zone_leaves_only_the_intercept_of_the_linear_kernel_too():
+    X, D = data()
+    model = LDSVR(epsilon=1e3, kernel="linear").fit(X, D)
+    expected = expit(model.intercept_) / expit(model.intercept_).sum()
+    np.testing.assert_allclose(model.predict(X), np.broadcast_to(expected, D.shape))
+
+
 def test_targets_are_logits_and_zeros_get_a_tenth_of_an_equal_share():
     D = np.array([[0.5, 0.25, 0.25], [0.7, 0.3, 0.0], [1.0, 0.0, 0.0]])
     Z = logits(D)
@@ -171,6 +202,7 @@ def test_labels_permute_exactly_as_far_as_rounding_goes():
         ({"C": 0.0}, "C must be positive, got 0.0"),
         ({"epsilon": -0.1}, "epsilon must not be negative, got -0.1"),
         ({"width": 0.0}, "width must be positive, got 0.0"),
+        ({"kernel": "cubic"}, "kernel must be one of rbf, linear, got 'cubic'"),
         ({"weights": "mine"}, "weights must be one of exact, as_released, got 'mine'"),
     ],
 )

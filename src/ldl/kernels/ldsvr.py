@@ -31,9 +31,9 @@ _MIXED = 6
 class LDSVR(LDLEstimator):
     """Support vector regression of label distributions (LDSVR).
 
-    Targets z are the logits of the degrees, and rows are mapped by a Gaussian kernel. Since a
-    sigmoid rises by a quarter at most, ``u_i = |z_i - W' phi(x_i) - b| / 4`` bounds the distance of
-    the distributions. W and b minimise ``1/2 |W|^2 + C sum_i max(0, u_i - epsilon)^2``, all labels
+    Targets z are the logits of the degrees, and rows are mapped by a kernel. Since a sigmoid rises
+    by a quarter at most, ``u_i = |z_i - W' phi(x_i) - b| / 4`` bounds the distance of the
+    distributions. W and b minimise ``1/2 |W|^2 + C sum_i max(0, u_i - epsilon)^2``, all labels
     together, and the prediction is ``sigmoid(W' phi(x) + b)``, divided by its sum. Degrees of zero
     become ``1 / (10 labels)`` before logits are taken.
 
@@ -44,11 +44,13 @@ class LDSVR(LDLEstimator):
     epsilon : float, default=0.1
         Radius of the insensitive zone: values of u up to this cost nothing.
     width : float, default=1.0
-        Width of the kernel, in multiples of the mean distance of training rows.
+        Width of the rbf kernel, in multiples of the mean distance of training rows.
     weights : {'exact', 'as_released'}, default='exact'
         Weight of a row in the least squares. ``'exact'`` follows from the derivative of the loss;
         ``'as_released'`` is that of the released code, which is negative up to four times the
         zone and minimises no objective.
+    kernel : {'rbf', 'linear'}, default='rbf'
+        Kernel: Gaussian, or the product of rows.
 
     Attributes
     ----------
@@ -59,13 +61,14 @@ class LDSVR(LDLEstimator):
     intercept_ : ndarray of shape (n_labels_,)
         Intercept b.
     bandwidth_ : float
-        Width of the kernel, in units of the features.
+        Width of the rbf kernel, in units of the features; only set with that kernel.
     n_iter_ : int
         Number of iterations.
     objective_ : float
         Objective at the end.
     diagnostics_ : dict
-        Iterations, objective, number of support rows, bandwidth, and why the fit stopped.
+        Iterations, objective, number of support rows, bandwidth of the rbf kernel, and why the fit
+        stopped.
     n_features_in_ : int
         Number of features seen by ``fit``.
     n_labels_ : int
@@ -97,6 +100,7 @@ class LDSVR(LDLEstimator):
     epsilon: float = 0.1
     width: float = 1.0
     weights: str = "exact"
+    kernel: str = "rbf"
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         if not self.C > 0:
@@ -106,13 +110,9 @@ class LDSVR(LDLEstimator):
         if not self.width > 0:
             raise ValueError(f"width must be positive, got {self.width}")
         check_choice("weights", self.weights, ("exact", "as_released"))
+        check_choice("kernel", self.kernel, ("rbf", "linear"))
         demand_memory("LDSVR", 16.0 * X.shape[0] ** 2, "Take a sample of the rows.")
-        squares = squared_distances(X, X)
-        np.fill_diagonal(squares, 0.0)
-        self.bandwidth_ = self.width * (_mean_distance(squares) or 1.0)
-        problem = _Problem(
-            _gaussian(squares, self.bandwidth_), logits(D), self.C, self.epsilon, self.weights
-        )
+        problem = _Problem(self._gram(X), logits(D), self.C, self.epsilon, self.weights)
         state, iterations, stopped = problem.solve()
         support = np.flatnonzero(state.B.any(axis=1))
         self.dual_coef_ = state.B[support]
@@ -124,14 +124,26 @@ class LDSVR(LDLEstimator):
             "iterations": iterations,
             "objective": state.objective,
             "support_rows": len(support),
-            "bandwidth": self.bandwidth_,
             "stopped": stopped,
         }
+        if self.kernel == "rbf":
+            self.diagnostics_["bandwidth"] = self.bandwidth_
+
+    def _gram(self, X: Any) -> np.ndarray:
+        """Return the kernel of all pairs of training rows."""
+        if self.kernel == "linear":
+            return _products(X, X)
+        squares = squared_distances(X, X)
+        np.fill_diagonal(squares, 0.0)
+        self.bandwidth_ = self.width * (_mean_distance(squares) or 1.0)
+        return _gaussian(squares, self.bandwidth_)
 
     def _predict(self, X: Any) -> np.ndarray:
         from scipy.special import expit
 
         Z = np.broadcast_to(self.intercept_, (X.shape[0], self.n_labels_)).copy()
+        if self.kernel == "linear":
+            return np.asarray(expit(Z + X @ (self.support_vectors_.T @ self.dual_coef_)))
         step = max(1, _BLOCK_BYTES // (8 * max(1, len(self.dual_coef_))))
         for start in range(0, X.shape[0] if len(self.dual_coef_) else 0, step):
             squares = squared_distances(X[start : start + step], self.support_vectors_)
@@ -276,6 +288,12 @@ class _Problem:
                 return trial
             step /= 10.0
         return None
+
+
+def _products(A: Any, B: Any) -> np.ndarray:
+    """Return the products of every row of A with every row of B, both dense or both sparse."""
+    products = A @ B.T
+    return products.toarray() if hasattr(products, "toarray") else products
 
 
 def _gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:

@@ -1,0 +1,176 @@
+"""LDL-SCL: its loss in words, its slopes, Adam by hand, codes and their regression."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from ldl import LDLSCL
+from ldl.linear._softmax import softmax_rows
+from ldl.linear.ldl_scl import CodedObjective, Unknowns
+from tests.oracle.examples import check_gradient, softmax_problem
+
+
+def problem(n: int = 20, m: int = 3) -> tuple[CodedObjective, Unknowns]:
+    X, D = softmax_problem(n=n)
+    generator = np.random.default_rng(1)
+    at = Unknowns(
+        generator.normal(size=(4, 5)),
+        generator.normal(size=(m, 5)),
+        generator.uniform(0.1, 2.0, size=(n, m)),
+    )
+    centres = generator.dirichlet(np.ones(5), size=m)
+    return CodedObjective(X, D, centres, 0.3, 0.2, 0.7), at
+
+
+def flat(values: Unknowns) -> np.ndarray:
+    return np.concatenate([array.ravel() for array in values.arrays()])
+
+
+def unflattened(values: np.ndarray, like: Unknowns) -> Unknowns:
+    ends = np.cumsum([array.size for array in like.arrays()])
+    parts = np.split(values, ends[:-1])
+    return Unknowns(*(p.reshape(a.shape) for p, a in zip(parts, like.arrays(), strict=True)))
+
+
+def test_loss_is_the_sum_of_its_terms():
+    objective, at = problem()
+    P = softmax_rows(objective.X @ at.weights + at.codes @ at.code_weights)
+    total = 0.3 * (at.weights**2).sum() + 0.2 * (at.code_weights**2).sum()
+    for d, p, c in zip(objective.D, P, at.codes, strict=True):
+        total += sum(x * np.log(x / y) for x, y in zip(d, p, strict=True) if x > 0)
+        for k, centre in enumerate(objective.centres):
+            total += 0.7 * c[k] * ((p - centre) ** 2).sum() + 0.05 / c[k]
+    assert objective(at, 0.05)[0] == pytest.approx(total, rel=1e-12)
+
+
+def test_slopes_equal_central_differences():
+    objective, at = problem()
+
+    def call(values):
+        value, slopes = objective(unflattened(values, at), 0.05)
+        return value, flat(slopes)
+
+    check_gradient(call, flat(at), step=1e-6)
+
+
+def test_released_slopes_of_codes_move_the_distance_to_their_own_cluster_only():
+    """Written out: the derivative of c_k ||P - p_k||^2 alone, by differences of the code k."""
+    objective, at = problem(n=6)
+    objective = replace(objective, released=True)
+    slopes = objective(at, 0.05)[1].codes
+    step = 1e-6
+    for i in range(6):
+        for k in range(3):
+
+            def own(change: float, i: int = i, k: int = k) -> float:
+                code = at.codes[i].copy()
+                code[k] += change
+                p = softmax_rows((objective.X[i] @ at.weights + code @ at.code_weights)[None, :])[0]
+                d = objective.D[i]
+                near = ((p - objective.centres[k]) ** 2).sum()
+                return (d * np.log(d / p)).sum() + 0.7 * code[k] * near + 0.05 / code[k]
+
+            assert slopes[i, k] == pytest.approx((own(step) - own(-step)) / (2 * step), rel=1e-5)
+
+
+def test_one_cluster_has_the_same_slopes_either_way():
+    objective, at = problem(m=1)
+    exact = objective(at, 0.1)[1].codes
+    np.testing.assert_allclose(replace(objective, released=True)(at, 0.1)[1].codes, exact)
+
+
+def test_first_step_of_adam_has_the_learning_rate_as_its_length():
+    X, D = softmax_problem(n=40)
+    model = LDLSCL(max_iter=1, learning_rate=0.01, random_state=0).fit(X, D)
+    np.testing.assert_allclose(np.abs(model.coef_ - 1.0), 0.01, rtol=1e-4)
+    np.testing.assert_allclose(model.code_coef_, 1.0, atol=0.0101)
+    away = model.codes_ < 0.5
+    np.testing.assert_allclose(model.codes_[away], 1e-6 + 0.01, rtol=1e-6)
+
+
+def test_steps_are_those_of_adam_written_out():
+    X, D = softmax_problem(n=40)
+    model = LDLSCL(n_clusters=2, max_iter=5, tol=0.0, random_state=0).fit(X, D)
+    objective = CodedObjective(X, D, model.centres_, 0.001, 0.001, 0.001)
+    member = ((D[:, None, :] - model.centres_) ** 2).sum(axis=2).argmin(axis=1)
+    at = Unknowns(np.ones((4, 5)), np.ones((2, 5)), np.where(np.eye(2)[member] > 0, 1.0, 1e-6))
+    x, m, v = flat(at), 0.0, 0.0
+    for t in range(1, 6):
+        g = flat(objective(unflattened(x, at), 0.1 ** (t - 1))[1])
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+        x = x - 0.001 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+    np.testing.assert_allclose(flat(Unknowns(model.coef_, model.code_coef_, model.codes_)), x)
+    assert model.loss_ == pytest.approx(objective(unflattened(x, at), 1e-5)[0])
+
+
+def test_centres_are_the_means_of_clusters_of_distributions():
+    generator = np.random.default_rng(0)
+    tops = generator.integers(3, size=60)
+    D = 0.9 * np.eye(3)[tops] + 0.1 * generator.dirichlet(np.ones(3), size=60)
+    model = LDLSCL(n_clusters=3, random_state=0).fit(generator.normal(size=(60, 2)), D)
+    means = np.array([D[tops == k].mean(axis=0) for k in range(3)])
+    order = np.argsort(model.centres_.argmax(axis=1))
+    np.testing.assert_allclose(model.centres_[order], means)
+    np.testing.assert_array_equal(model.codes_.argmax(axis=1), order[tops])
+
+
+def test_codes_of_new_rows_come_from_least_squares_of_the_training_codes():
+    X, D = softmax_problem(n=60)
+    model = LDLSCL(random_state=0).fit(X[:40], D[:40])
+    codes = LinearRegression().fit(X[:40], model.codes_).predict(X[40:])
+    expected = softmax_rows(X[40:] @ model.coef_ + codes @ model.code_coef_)
+    np.testing.assert_allclose(model.predict(X[40:]), expected, atol=1e-12)
+
+
+def test_codes_stay_above_their_limit_unless_there_is_none():
+    X, D = softmax_problem(n=40)
+    settings = {"barrier": 0.0, "cluster_weight": 50.0, "learning_rate": 0.05, "random_state": 0}
+    assert LDLSCL(**settings).fit(X, D).codes_.min() == 1e-6
+    assert LDLSCL(**settings, smallest_code=None).fit(X, D).codes_.min() < 0
+
+
+def test_more_and_longer_steps_come_nearer_to_the_training_labels():
+    from ldl.metrics import kl
+
+    X, D = softmax_problem(n=60)
+    short = LDLSCL(random_state=0).fit(X, D)
+    long = LDLSCL(max_iter=2000, learning_rate=0.01, tol=0.0, random_state=0).fit(X, D)
+    assert kl(D, long.predict(X)) < 0.5 * kl(D, short.predict(X))
+
+
+def test_it_says_why_it_stopped():
+    X, D = softmax_problem(n=40)
+    assert LDLSCL(random_state=0).fit(X, D).diagnostics_["stopped"] == "max_iter"
+    assert LDLSCL(tol=1e12, random_state=0).fit(X, D).diagnostics_["stopped"] == "tol"
+    far = LDLSCL(learning_rate=30.0, tol=0.0, barrier=0.0, random_state=0).fit(X, D)
+    assert far.diagnostics_["stopped"] == "rise"
+
+
+def test_degrees_of_zero_and_fewer_different_rows_than_clusters_are_no_trouble():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    D = np.eye(4)[np.arange(12) % 3]
+    model = LDLSCL(random_state=0).fit(X, D)
+    assert model.diagnostics_["clusters"] == 3
+    assert np.isfinite(model.loss_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"ridge": -1.0}, "ridge must not be negative, got -1.0"),
+        ({"code_ridge": -1.0}, "code_ridge must not be negative"),
+        ({"cluster_weight": -1.0}, "cluster_weight must not be negative"),
+        ({"barrier": -1.0}, "barrier must not be negative"),
+        ({"tol": -1.0}, "tol must not be negative"),
+        ({"n_clusters": 0}, "n_clusters must be at least 1, got 0"),
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive, got 0.0"),
+        ({"smallest_code": 0.0}, "smallest_code must be positive or None, got 0.0"),
+        ({"code_slopes": "mine"}, "code_slopes must be one of exact, as_released, got 'mine'"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        LDLSCL(**parameters).fit(*softmax_problem())
