@@ -1,6 +1,6 @@
 """Print the SHA-256 of what each method and variant predicts after a fit to a small cut.
 
-    python tools/fit_digests.py > after.txt
+    python tools/fit_digests.py [METHOD ...] > after.txt
     PYTHONPATH=/elsewhere/before/src python tools/fit_digests.py > before.txt
     diff before.txt after.txt
 
@@ -23,7 +23,10 @@ SHORTER = {"max_iter": 20, "iterations": 20, "trees": 5, "epochs": 2, "max_layer
 
 def main() -> None:
     X, D = sample(n=120, q=20, c=5)
+    asked = set(sys.argv[1:])
     for method in config.method_ids():
+        if asked and method.partition("@")[0] not in asked:
+            continue
         kind = models.estimator_class(method)
         if kind.accepts_images:
             continue

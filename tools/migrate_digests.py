@@ -39,7 +39,7 @@ except ImportError:  # before the stages had folders of their own
 found = {}
 for name in json.load(sys.stdin):
     unit = plan.Unit(*name.split("/"))
-    if config.method_exists(unit.method):
+    if config.method_exists(unit.method) and unit.protocol in plan.protocols():
         code = method_digest(config.load_method(unit.method))
         found[name] = {"spec_sha256": plan.spec_digest(unit), "code_sha256": code}
 json.dump(found, sys.stdout)

@@ -61,6 +61,17 @@ Scores = Callable[[str, str, int], np.ndarray]
 """Returns means and deviations of a setting under folds, for the seed of a number."""
 
 
+def _of_population(scores: Scores) -> Scores:
+    """Return the same scores with deviations whose divisor is the number of folds."""
+
+    def changed(setting: str, folds: str, number: int) -> np.ndarray:
+        means, deviations = np.split(scores(setting, folds, number), 2)
+        count = number_of_folds(folds)
+        return np.concatenate([means, deviations * np.sqrt((count - 1) / count)])
+
+    return changed
+
+
 @dataclass(frozen=True)
 class Found:
     """The conclusion about one printed row."""
@@ -72,12 +83,17 @@ class Found:
 
 
 def measure(
-    inputs: Inputs, seed: int, methods: Mapping[str, Mapping[str, Any]], stated: str = ""
+    inputs: Inputs,
+    seed: int,
+    methods: Mapping[str, Mapping[str, Any]],
+    stated: str = "",
+    population: bool = False,
 ) -> Outcome:
     """Compare every method's printed rows with all folds on every data set that is here.
 
     ``methods`` says for each printed method which settings to try and with how many seeds;
-    ``stated`` names the folds that the paper states.
+    ``stated`` names the folds that the paper states. With ``population`` the printed deviations are
+    taken for those of a population, with the number of folds as divisor.
     """
     paper = str(plan.protocols()[inputs.protocol][0])
     kept = Kept(inputs.results / "experiments" / paper / "protocols.jsonl")
@@ -97,7 +113,8 @@ def measure(
                 continue
             data = inputs.load(_run_on(paper, dataset))
             runs = Runs(data, seed, kept)
-            ways = Ways(runs.scores, folds_for(data), asked_here, printed, stated)
+            scores = _of_population(runs.scores) if population else runs.scores
+            ways = Ways(scores, folds_for(data), asked_here, printed, stated)
             found.append(Found(method, dataset, printed, ways.conclude()))
             inputs.say(f"{method} on {dataset}: {_summary(found[-1].conclusion)}")
     by_method = {
@@ -360,12 +377,18 @@ def _joint_line(method: str, found: Sequence[Found], stated: str) -> list[Any]:
 def printed_row(paper: str, method: str, dataset: str, only: str = "") -> Printed | None:
     """Return the printed row of a method on a data set that has most numbers, if any.
 
-    ``only`` keeps its ``means`` or its ``deviations``.
+    Tables that hold one measure each are one table here. ``only`` keeps its ``means`` or its
+    ``deviations``.
     """
+    printed = plan.published(paper)
+    measures: dict[str, set[str]] = {}
+    for row in printed:
+        measures.setdefault(row["table"], set()).add(row["metric"])
     tables: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
-    for row in plan.published(paper):
+    for row in printed:
         if (row["method"], row["dataset"]) == (method, dataset) and row["mean"]:
-            numbers = tables.setdefault((row["table"], row["setting"]), {})
+            table = row["table"] if len(measures[row["table"]]) > 1 else "one measure each"
+            numbers = tables.setdefault((table, row["setting"]), {})
             numbers[row["metric"]] = (row["mean"], row["std"])
     rows = [_as_printed(numbers, only) for numbers in tables.values()]
     return max(rows, key=lambda row: row.count, default=None)
