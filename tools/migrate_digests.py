@@ -7,13 +7,15 @@ A record is migrated only if its digests are those of the code and settings in t
 ``before``, so that it is known to be of that code. That today's code predicts the same bits is for
 ``tools/fit_digests.py`` to show before it, and for ``ldlrepro audit`` after it; name the methods of
 which it does not. The old digests and the commit that they were taken at stay beside the new ones.
-Records of other code keep their digests: compute them again. No score, prediction, parameter or
-time is touched.
+Records of other code keep their digests: compute them again. A parameter that the class has got
+since is added to a migrated record with its default, which computes what the old code did. Nothing
+else is touched, no score, prediction or time.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import subprocess
@@ -21,7 +23,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import config, plan
+from ldlrepro import config, models, plan
 from ldlrepro.audit.seals import refuse_changed_reference, seal_reference
 from ldlrepro.config import digests
 
@@ -63,12 +65,16 @@ def main() -> None:
     counts = {"migrated": 0, "left": 0}
     for table in tables:
         tree = json.loads(table.read_text(encoding="utf-8"))
+        migrated = set()
         for name, record in _units(table, tree).items():
             is_old = name in old and name.split("/")[2].partition("@")[0] not in moved
             done = is_old and migrate(name, record, old[name], commit)
             counts["migrated" if done else "left"] += 1
+            if done:
+                migrated.add(tuple(name.split("/")[1:]))
         text = json.dumps(tree, indent=1, sort_keys=True) + "\n"
         table.write_text(text, encoding="utf-8")
+        add_new_parameters(table.with_suffix(".csv"), migrated)
     seal_reference(root)
     print(counts)
 
@@ -84,6 +90,22 @@ def migrate(name: str, record: dict[str, Any], old: dict[str, str], commit: str)
         return False
     record |= {"before": [*record.get("before", []), {**old, "commit": commit}], **new}
     return True
+
+
+def add_new_parameters(table: Path, units: set[tuple[str, ...]]) -> None:
+    """Add parameters that classes have got since to the folds of units (dataset, method)."""
+    with open(table, encoding="utf-8", newline="") as handle:
+        reader = csv.DictReader(handle)
+        columns, rows = list(reader.fieldnames or ()), list(reader)
+    for row in rows:
+        if (row["dataset"], row["method"]) in units:
+            kind = models.estimator_class(row["method"])
+            defaults = {name: getattr(kind, name) for name in kind._parameter_names()}
+            row["params"] = json.dumps({**defaults, **json.loads(row["params"])}, sort_keys=True)
+    with open(table, "w", encoding="utf-8", newline="") as handle:
+        writer = csv.DictWriter(handle, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def digests_before(before: Path, names: list[str]) -> dict[str, dict[str, str]]:
