@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,22 +22,20 @@ KEY = ("drf_morph", "morph", "drf")
 DEADLINE_S = 120
 
 
-def unit(folder: Path) -> UnitScores:
+def unit(folder: Path, curve: str = "") -> UnitScores:
     """One fold of a deep method, recorded in a folder."""
     row = FoldRow(*KEY, repeat=0, fold=0, status=OK, started_at="2026-03-01T10:00:00+00:00")
+    row.curve = curve
     record = folder / "folds_0-0.parquet"
     record.parent.mkdir(parents=True, exist_ok=True)
     record.write_bytes(b"record")
     return UnitScores(*KEY, [row], {"kl": [0.5]}, LOCAL, [record])
 
 
-def write_curve(folder: Path, steps: int, fits: int = 1) -> Path:
-    path = folder / "curves" / "r000_f000.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
+def curve(steps: int, fits: int = 1) -> str:
     lines = ["fit,step,loss,mae"]
     lines += [f"{fit},{s},{fit / s},{s}" for fit in range(1, fits + 1) for s in range(1, steps + 1)]
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return "\n".join(lines) + "\n"
 
 
 def client_of(uri: str):
@@ -67,37 +64,30 @@ def uri(empty_store, tmp_path) -> str:
     return f"sqlite:///{tmp_path}/mlflow.db"
 
 
-def test_the_sync_takes_the_curve_from_its_file(uri, tmp_path):
-    write_curve(tmp_path, steps=4)
-    assert sync(PAPER, "DRF", [unit(tmp_path)], uri) == SyncCounts(new=1)
+def test_the_sync_takes_the_curve_from_the_record(uri, tmp_path):
+    trained = unit(tmp_path, curve(steps=4))
+    assert sync(PAPER, "DRF", [trained], uri) == SyncCounts(new=1)
     (run,) = runs(uri)
     assert history(uri, run, "loss/r000_f000") == [(1, 1.0), (2, 0.5), (3, 1 / 3), (4, 0.25)]
-    assert sync(PAPER, "DRF", [unit(tmp_path)], uri) == SyncCounts(unchanged=1)
+    assert sync(PAPER, "DRF", [trained], uri) == SyncCounts(unchanged=1)
 
 
 def test_of_several_fits_the_last_one_is_shown(uri, tmp_path):
-    write_curve(tmp_path, steps=2, fits=3)
-    sync(PAPER, "DRF", [unit(tmp_path)], uri)
+    sync(PAPER, "DRF", [unit(tmp_path, curve(steps=2, fits=3))], uri)
     assert history(uri, runs(uri)[0], "loss/r000_f000") == [(1, 3.0), (2, 1.5)]
 
 
 def test_a_long_curve_is_thinned_and_ends_where_it_ends(uri, tmp_path):
-    write_curve(tmp_path, steps=1000)
-    sync(PAPER, "DRF", [unit(tmp_path)], uri)
+    sync(PAPER, "DRF", [unit(tmp_path, curve(steps=1000))], uri)
     points = history(uri, runs(uri)[0], "mae/r000_f000")
     assert len(points) == 251
     assert points[-1] == (1000, 1000.0)
 
 
-def test_a_unit_without_a_curve_has_the_content_that_it_always_had(tmp_path):
-    plain = unit(tmp_path)
-    before = content_sha256(plain)
-    write_curve(tmp_path, steps=2)
-    with_curve = content_sha256(plain)
-    assert with_curve != before
-    assert content_sha256(replace(plain, source="reference", files=[])) != with_curve
-    (tmp_path / "curves" / "r000_f000.csv").unlink()
-    assert content_sha256(plain) == before
+def test_another_curve_is_other_content(tmp_path):
+    plain, trained = unit(tmp_path), unit(tmp_path, curve(steps=2))
+    assert content_sha256(plain) == content_sha256(unit(tmp_path))
+    assert content_sha256(plain) != content_sha256(trained)
 
 
 # ---------------------------------------------------------------------- while it grows
@@ -129,11 +119,11 @@ def test_what_a_server_missed_is_sent_again_once(tmp_path, monkeypatch):
 
     def grows(seconds: float) -> bool:
         pauses.append(seconds)
-        write_curve(tmp_path, steps=len(pauses))
+        path.write_text(curve(steps=len(pauses)))
         return len(pauses) == 5
 
     said: list[str] = []
-    path = tmp_path / "curves" / "r000_f000.csv"
+    path = tmp_path / "r000_f000.csv"
     stream_curve(PAPER, "DRF", "/".join(KEY), "f", path, "http://there:1", grows, said.append)
     assert client.sent == [(name, step) for step in range(1, 6) for name in ("loss", "mae")]
     assert client.ended
@@ -170,11 +160,12 @@ def test_a_server_that_dies_neither_stops_nor_spoils_a_training(
     sender = heard._sender
     assert sender.wait(DEADLINE_S) == 0
     # Nothing is lost: a sync, here to a file, has all of it.
-    sync(PAPER, "DRF", [unit(tmp_path)], uri)
+    whole = unit(tmp_path, heard.curve.last_fit())
+    sync(PAPER, "DRF", [whole], uri)
     assert [step for step, _ in history(uri, runs(uri)[0], "loss/r000_f000")] == [*range(1, 21)]
     # And where the server comes back, the run that grew gives way to the whole one.
     own_server.start()
-    assert sync(PAPER, "DRF", [unit(tmp_path)], own_server.address).new == 1
+    assert sync(PAPER, "DRF", [whole], own_server.address).new == 1
     (run,) = runs(own_server.address)
     assert len(history(own_server.address, run, "loss/r000_f000")) == 20
 

@@ -16,8 +16,9 @@ from ldlrepro.data.pixels import make_pixels
 from ldlrepro.judge.scores import local_units
 from ldlrepro.train import cards
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, read_predictions
+from ldlrepro.train.records import read_rows as read_rows_of_record
 from ldlrepro.train.unit import UnitJob, run_unit
-from ldlrepro.train.watch import Curve, FoldName, FoldWatch, read_rows
+from ldlrepro.train.watch import Curve, FoldName, FoldWatch, parse_rows, read_rows
 
 DATA, RESULTS = Path("data"), Path("results")
 UNIT = plan.Unit("photos", "drawn_fgnet", "steps")
@@ -152,15 +153,17 @@ def test_a_killed_unit_goes_on_from_the_last_state_with_the_same_bits(photos, ca
     assert states() == ["r000_f000.fit001.state"]
     own_steps.stop_at = None
     said: list[str] = []
-    run_unit(job(), said.append)
+    again = run_unit(job(), said.append)
     assert steps_done() == [*range(36, 61), *range(1, 61)]
     assert any("goes on at step 36 of 60" in line for line in said)
     assert states() == []
     whole, parts = read_predictions(job("whole").record), read_predictions(job().record)
     for key, P in whole.items():
         assert P.tobytes() == parts[key].tobytes()
-    # The curve is that of a training that was never stopped.
+    # The curve is that of a training that was never stopped, and the record has it.
     assert curve() == curve("whole")
+    assert parse_rows(again[0].curve)[1] == curve()
+    assert read_rows_of_record(job().record)[0].curve == again[0].curve
 
 
 def curve(name: str = "results", fold: int = 0) -> list[list[str]]:

@@ -20,7 +20,7 @@ import numpy as np
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
-from ldlrepro.train.watch import CURVES, FoldName, read_rows
+from ldlrepro.train.watch import FoldName, parse_rows
 
 LAYOUT = 2
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
@@ -64,8 +64,6 @@ def content_sha256(unit: UnitScores) -> str:
         "scores": unit.scores,
         "files": sorted(path.name for path in unit.files),
     }
-    if found := _curves(unit):
-        content["curves"] = {path.name: sha256(path.read_bytes()) for path in found.values()}
     return sha256(json.dumps(content, sort_keys=True, default=str).encode())
 
 
@@ -205,9 +203,9 @@ def _metrics(
     return means + by_fold
 
 
-def curve_metrics(path: Path, at_ms: int, suffix: str = "") -> list[tuple[str, float, int, int]]:
+def curve_metrics(text: str, at_ms: int, suffix: str = "") -> list[tuple[str, float, int, int]]:
     """Return what a training reported by its steps; of several fits, the last one."""
-    header, rows = read_rows(path)
+    header, rows = parse_rows(text)
     last = [row for row in rows if row[0] == rows[-1][0]]
     return [
         (f"{name}{suffix}", float(value), at_ms, int(row[1]))
@@ -217,23 +215,11 @@ def curve_metrics(path: Path, at_ms: int, suffix: str = "") -> list[tuple[str, f
     ]
 
 
-def _curves(unit: UnitScores) -> dict[tuple[Any, ...], Path]:
-    """Return the kept loss curves of the folds that came to an end."""
-    if unit.source != LOCAL or not unit.files:
-        return {}
-    folder = unit.files[0].parent / CURVES
-    named = {
-        row.key: folder / f"{FoldName(unit.key, row.repeat, row.fold).file}.csv"
-        for row in unit.rows
-        if row.status == OK
-    }
-    return {key: path for key, path in named.items() if path.is_file()}
-
-
 def _curve_metrics(unit: UnitScores, end: int | None) -> list[tuple[str, float, int, int]]:
     found = []
-    for path in _curves(unit).values():
-        points = curve_metrics(path, end or 0, f"/{path.stem}")
+    for row in unit.rows:
+        name = FoldName(unit.key, row.repeat, row.fold).file
+        points = curve_metrics(row.curve, end or 0, f"/{name}") if row.status == OK else []
         by_name: dict[str, list[Any]] = {}
         for point in points:
             by_name.setdefault(point[0], []).append(point)

@@ -169,7 +169,7 @@ def stream_curve(
     """Send a growing loss curve to a server until ``ended(seconds to wait)`` says that it is done.
 
     Whatever the server does is no error: what it lacks is sent again later, less and less often.
-    The curve's file is the truth, and the next sync takes all of it from there.
+    The unit's record has the whole curve in the end, and the next sync takes it from there.
     """
     uri = checked_uri(tracking_uri)
     client = run = None
@@ -177,7 +177,8 @@ def stream_curve(
     with environment(QUIET | QUICK_HTTP):
         while not done:
             done = ended(pause)
-            points = curve_metrics(curve, int(time.time() * 1000))
+            text = curve.read_text("utf-8") if curve.is_file() else ""
+            points = curve_metrics(text, int(time.time() * 1000))
             try:
                 with told_to_the_user(uri, paper):
                     client = client or connect(uri)

@@ -63,6 +63,8 @@ class FoldRow:
     """UTC, ISO 8601."""
     overhead_s: float = 0.0
     """This fold's share of the job's wall time outside fit and predict."""
+    curve: str = ""
+    """The loss curve of the last fit as a small CSV; empty where a method reports none."""
 
     @property
     def key(self) -> tuple[str, str, str, int, int]:

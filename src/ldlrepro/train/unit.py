@@ -114,6 +114,7 @@ def _run_folds(
             with FoldWatch(name, journal.folder, curves, job.fresh, say) as watch:
                 with watched_by(watch):
                     row, P = _run_one(job, spec, X, D, fold, common)
+                row.curve = watch.curve.last_fit()
                 busy += row.fit_s + row.predict_s
                 origin = f"fit {row.fit_s:.2f} s" if row.status == OK else last_line(row.error)
                 if P is not None:

@@ -2,8 +2,9 @@
 
 A state is a file of tensors and plain values in the unit's journal. Its name holds a digest of all
 that decides the numbers, so code, settings or data that have changed never take it up. Nothing in
-it is run. The loss curve is a small table beside the unit's record. Where runs are tracked on a
-server, a process of its own sends it there as it grows; training never waits for that process.
+it is run. The loss curve grows in a small table beside the unit's record, which takes it up at the
+end. Where runs are tracked on a server, a process of its own sends the table there as it grows;
+training never waits for that process.
 """
 
 from __future__ import annotations
@@ -188,6 +189,13 @@ class Curve:
         if time.monotonic() - self._flushed > SECONDS_BETWEEN_FLUSHES:
             self.flush()
 
+    def last_fit(self) -> str:
+        """Return what the last fit reported, as the text of a small table; empty if nothing."""
+        self.flush()
+        header, rows = read_rows(self.path)
+        last = [row for row in rows if row[0] == rows[-1][0]]
+        return "".join(",".join(row) + "\n" for row in [header, *last]) if last else ""
+
     def flush(self) -> None:
         if self._handle is not None:
             self._handle.flush()
@@ -216,9 +224,10 @@ def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
 
     A line that is being written or was cut by a kill is left out.
     """
-    if not path.is_file():
-        return ["fit", "step"], []
-    text = path.read_text(encoding="utf-8")
+    return parse_rows(path.read_text(encoding="utf-8")) if path.is_file() else parse_rows("")
+
+
+def parse_rows(text: str) -> tuple[list[str], list[list[str]]]:
     lines = list(csv.reader(text[: text.rfind("\n") + 1].splitlines()))
     if not lines:
         return ["fit", "step"], []
