@@ -137,7 +137,12 @@ def check_folds(scope: Scope) -> Check:
                 check.skip(str(path), str(error))
                 continue
             made = protocol_folds(
-                protocol, plan.protocol(protocol), data, scope.seed, scope.workspace
+                protocol,
+                plan.protocol(protocol),
+                data,
+                scope.seed,
+                scope.workspace,
+                plan.published_folds(protocol, dataset),
             )
             stored, _ = splits.read_folds(path)
             same = splits.folds_digest(stored) == splits.folds_digest(made)

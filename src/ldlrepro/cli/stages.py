@@ -67,7 +67,8 @@ def folds(args: argparse.Namespace) -> int:
     definition = plan.protocol(args.protocol)
     config.load_dataset(args.dataset)
     seed = global_seed(args.seed)
-    say(write_protocol_folds(args.protocol, definition, args.dataset, seed, HERE))
+    published = plan.published_folds(args.protocol, args.dataset)
+    say(write_protocol_folds(args.protocol, definition, args.dataset, seed, HERE, published))
     return 0
 
 

@@ -26,6 +26,7 @@ protocols:
     scheme: kfold           # or shuffle_split, with repeats and train_share
     folds: 10
     validation: holdout     # rows of the training part that decide grids
+    # given: {{toy: toy_folds.csv}}   folds that the authors published: columns row and fold
     select_by: kl
     text: Ten shuffled folds. Say here what the paper states, and what it leaves open.
 

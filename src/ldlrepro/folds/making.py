@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,32 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import Dataset, DataUnavailable
 from ldlrepro.data.photographs import rows_to_compare
 from ldlrepro.data.registry import load_ready
-from ldlrepro.folds import leaks, parts
-from ldlrepro.folds.splits import Fold, folds_digest, folds_seed, make_folds, write_folds
+from ldlrepro.folds import given, leaks, parts
+from ldlrepro.folds.splits import (
+    Fold,
+    count_folds,
+    folds_digest,
+    folds_seed,
+    make_folds,
+    write_folds,
+)
 
 Protocol = Mapping[str, Any]
 """A protocol's definition in its paper's file."""
 
 
 def write_protocol_folds(
-    protocol: str, definition: Protocol, dataset: str, seed: int, workspace: Workspace
+    protocol: str,
+    definition: Protocol,
+    dataset: str,
+    seed: int,
+    workspace: Workspace,
+    published: Path | None = None,
 ) -> str:
     """Make the folds, look for leaks, write both; return what was found, in words.
 
-    ``seed`` is the workflow's. Data that are not here give an empty file that says why.
+    ``seed`` is the workflow's, ``published`` a table of folds that somebody else has drawn. Data
+    that are not here give an empty file that says why.
     """
     meta: dict[str, object] = {"protocol": protocol, "dataset": dataset}
     made: list[Fold] = []
@@ -40,7 +54,7 @@ def write_protocol_folds(
     except DataUnavailable as error:
         found: dict[str, Any] = {"available": False, "text": str(error)}
     else:
-        made = protocol_folds(protocol, definition, data, seed, workspace)
+        made = protocol_folds(protocol, definition, data, seed, workspace, published)
         report = leaks.check_leaks(rows_to_compare(data, workspace.data), data.D, made, data.groups)
         if report.broken:
             raise UserError(f"protocol {protocol} on {dataset}: {report.text()}")
@@ -57,15 +71,26 @@ def write_protocol_folds(
 
 
 def protocol_folds(
-    protocol: str, definition: Protocol, data: Dataset, seed: int, workspace: Workspace
+    protocol: str,
+    definition: Protocol,
+    data: Dataset,
+    seed: int,
+    workspace: Workspace,
+    published: Path | None = None,
 ) -> list[Fold]:
-    """Return all folds; where authors of photographs made parts, these are read from the data."""
+    """Return all folds; where authors of photographs made parts, these are read from the data.
+
+    ``published`` is a table of folds that somebody else has drawn for this data set.
+    """
     if definition["scheme"] == parts.SCHEME:
         return parts.make_folds(definition, data.id, workspace.data)
-    groups = data.groups
+    n, seeds, groups = len(data.D), folds_seed(seed, protocol, data.id), data.groups
+    if published is not None:
+        drawn = given.read_parts(published, n, count_folds(definition))
+        return make_folds(definition, n, seeds, given=drawn)
     if groups is not None and definition["scheme"] == "leave_one_group_out":
         groups = bundled(groups, definition.get("folds"))
-    return make_folds(definition, len(data.D), folds_seed(seed, protocol, data.id), groups)
+    return make_folds(definition, n, seeds, groups)
 
 
 def bundled(groups: np.ndarray, count: int | None) -> np.ndarray:

@@ -20,6 +20,9 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
 from ldlrepro.core.seeds import rng_for
 
+Part = tuple[int, int, np.ndarray, np.ndarray]
+"""Repeat, fold, tested rows, and the rows that the next fold of the repeat tests."""
+
 
 @dataclass(frozen=True)
 class Fold:
@@ -51,10 +54,16 @@ def make_folds(
     n: int,
     seed_parts: tuple[object, ...],
     groups: np.ndarray | None = None,
+    given: list[Part] | None = None,
 ) -> list[Fold]:
-    """Make all folds of a protocol on a data set of ``n`` rows; deterministic in ``seed_parts``."""
+    """Make all folds of a protocol on a data set of ``n`` rows; deterministic in ``seed_parts``.
+
+    ``given`` are tested rows that somebody else has drawn.
+    """
     scheme = protocol["scheme"]
-    if scheme == "kfold":
+    if given is not None:
+        parts = given
+    elif scheme == "kfold":
         count, repeats = int(protocol["folds"]), int(protocol.get("repeats", 1))
         shuffle = protocol.get("shuffle", True)
         if not shuffle and repeats > 1:
@@ -89,9 +98,6 @@ def make_folds(
     return folds
 
 
-_Part = tuple[int, int, np.ndarray, np.ndarray]
-
-
 _FOLD_SIZES: dict[str, Callable[[float], int]] = {
     "nearest": lambda size: int(size + 0.5),
     "down": int,
@@ -117,7 +123,7 @@ def _starts(n: int, count: int, fold_size: str) -> np.ndarray:
 
 def _kfold(
     n: int, starts: np.ndarray, repeats: int, shuffle: bool, seed_parts: tuple[object, ...]
-) -> Iterator[_Part]:
+) -> Iterator[Part]:
     for repeat in range(repeats):
         rows = np.arange(n)
         order = rng_for(*seed_parts, "kfold", repeat).permutation(n) if shuffle else rows
@@ -128,7 +134,7 @@ def _kfold(
 
 def _shuffle(
     n: int, train_share: float, repeats: int, seed_parts: tuple[object, ...]
-) -> Iterator[_Part]:
+) -> Iterator[Part]:
     n_train = round(n * train_share)
     if not 0 < n_train < n:
         raise UserError(f"train_share {train_share} leaves an empty part of {n} rows")
@@ -138,7 +144,7 @@ def _shuffle(
         yield repeat, 0, np.sort(order[n_train:]), nothing
 
 
-def _leave_one_group_out(groups: np.ndarray | None) -> Iterator[_Part]:
+def _leave_one_group_out(groups: np.ndarray | None) -> Iterator[Part]:
     if groups is None:
         raise UserError("leave_one_group_out needs a data set that says who each row belongs to")
     nothing = np.array([], dtype=np.int64)

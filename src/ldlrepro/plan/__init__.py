@@ -130,6 +130,14 @@ def protocol(name: str) -> dict[str, Any]:
     return known[name][1]
 
 
+def published_folds(name: str, dataset: str) -> Path | None:
+    """Return the table of folds that a protocol gives for a data set, beside its paper's file."""
+    protocol(name)
+    paper, definition = protocols()[name]
+    given = definition.get("given", {}).get(dataset)
+    return config.paper_file(paper, given) if given else None
+
+
 def count_folds(unit: Unit) -> int | None:
     """Return the runs of a unit; None where only the data tell how many persons there are."""
     definition = protocol(unit.protocol)

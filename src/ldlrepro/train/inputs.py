@@ -120,7 +120,8 @@ def _split(dataset: str, protocol: str, seed: int, workspace: Workspace) -> None
     made_without_rows = bool(meta) and "data_sha256" not in meta
     if not path.is_file() or (made_without_rows and holds_rows(workspace.ready(dataset))):
         definition = plan.protocol(protocol)
-        say(write_protocol_folds(protocol, definition, dataset, seed, workspace))
+        published = plan.published_folds(protocol, dataset)
+        say(write_protocol_folds(protocol, definition, dataset, seed, workspace, published))
 
 
 def _refuse_without_weights(unit: plan.Unit) -> None:

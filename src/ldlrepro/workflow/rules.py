@@ -128,6 +128,11 @@ class Rules:
         definition = plan.protocol(wildcards.protocol)
         return tree_digest({key: value for key, value in definition.items() if key != "text"})
 
+    def published_folds(self, wildcards: Any) -> list[str]:
+        """Return the table of folds that somebody else has drawn, where the protocol names one."""
+        published = plan.published_folds(wildcards.protocol, wildcards.dataset)
+        return [_from_here(published)] if published else []
+
     def fold_code(self, wildcards: Any) -> str:
         by_parts = plan.protocol(wildcards.protocol)["scheme"] == "parts"
         without = list(FETCHING)
