@@ -92,6 +92,7 @@ NOT_EQUIVARIANT = {
     "iis_aldl": "labels enter as the numbers 0, 1, ...",
     "iis_aldl@iis": "as iis_aldl",
     "aa_bp": "draws the first weights in the order of the labels",
+    "aa_bp@hidden64": "as aa_bp",
     "aa_bp@toolbox": "as aa_bp",
 }
 NOT_EQUIVARIANT |= {

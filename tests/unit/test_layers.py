@@ -15,7 +15,7 @@ SRC = Path(__file__).resolve().parents[2] / "src"
 
 LAYERS = {
     "ldl": """
-        errors watch metrics base checks
+        errors folds watch metrics base checks
         baselines linear neighbours kernels networks
         forests boosting cascade
         wrappers

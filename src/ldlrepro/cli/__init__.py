@@ -137,12 +137,15 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         "reference records; the answer says which.",
         json=True,
     )
-    verdicts.add_argument("paper", nargs="*", help="papers; default all five")
+    verdicts.add_argument("paper", nargs="*", help="papers; default all")
     verdicts.add_argument("--show", metavar="VERDICT", help="list the cells with this verdict")
     verdicts.add_argument(
         "--unexplained",
         action="store_true",
         help="list the cells that miss and have no reason in the paper's misses.yaml",
+    )
+    verdicts.add_argument(
+        "--badges", type=Path, metavar="FOLDER", help="draw a badge per paper and method as SVG"
     )
     verdicts.add_argument("--dataset", help="only this data set")
     verdicts.add_argument("--method", help="only this method, as the paper prints it")
@@ -154,12 +157,35 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         "Say which sentences of the papers hold, on their own numbers and on ours.",
         json=True,
     )
-    claims.add_argument("paper", nargs="*", help="papers; default all five")
+    claims.add_argument("paper", nargs="*", help="papers; default all")
 
     text = "Rank the methods of each protocol over the data sets that all of them have."
     leaderboard = _verb(verbs, "leaderboard", f"{here}.leaderboard", text, json=True)
-    leaderboard.add_argument("paper", nargs="*", help="papers; default all five")
+    leaderboard.add_argument("paper", nargs="*", help="papers; default all")
     leaderboard.add_argument("--measure", default="kl", help="default: %(default)s")
+
+    baselines = _verb(
+        verbs,
+        "baselines",
+        f"{here}.baselines",
+        "Give numbers to cite, of every method that ran: means and deviations over folds, with the "
+        "folds, the settings and the code behind them.",
+        json=True,
+    )
+    baselines.add_argument("--dataset", nargs="+", default=[], help="only these data sets")
+    baselines.add_argument("--protocol", help=IDS["protocol"])
+    baselines.add_argument(
+        "--method", nargs="+", default=[], help="only these methods, with their variants"
+    )
+    baselines.add_argument(
+        "--measure", help="only this measure; default: all, but kl where a table is shown"
+    )
+    baselines.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="write baselines.json, by_fold.csv, cite.bib, and the tested rows of every fold",
+    )
 
     text = "Say which folds and counts the printed digits of deterministic methods fit."
     against = _verb(
@@ -226,7 +252,7 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         "audit.html.",
         json=True,
     )
-    audit.add_argument("paper", nargs="*", help="papers; default all five")
+    audit.add_argument("paper", nargs="*", help="papers; default all")
     audit.add_argument("--units", type=positive, default=20, help="units to draw; default 20")
     audit.add_argument(
         "--unit",

@@ -99,6 +99,11 @@ def verdicts(args: argparse.Namespace) -> int:
                 where = config.shown(config.paper_file(paper, "misses.yaml"))
                 print(f"{where}: no miss for: {reason}", file=sys.stderr)
         rows = unexplained(rows)
+    if args.badges:
+        from ldlrepro.report.badges import write_badges
+
+        written = write_badges(args.badges, rows)
+        print(f"{len(written)} badges in {args.badges}", file=sys.stderr)
     if args.show:
         rows = [row for row in rows if row.verdict == args.show]
     if args.show or args.unexplained:
@@ -241,6 +246,37 @@ def leaderboard(args: argparse.Namespace) -> int:
     if not args.json:
         rows = [{k: "" if v is None else v for k, v in row.items()} for row in rows]
     return answer(args.json, rows, columns)
+
+
+def baselines(args: argparse.Namespace) -> int:
+    """Print numbers to cite, a line for each measure of each unit, or write them into a folder."""
+    from ldlrepro.report.baselines import collect, document, write_folder
+
+    for name in args.dataset:
+        config.load_dataset(name)
+    for name in args.method:
+        config.load_method(name)
+    if args.protocol:
+        plan.protocol(args.protocol)
+    found = collect(HERE, args.dataset, args.protocol, args.method)
+    measures = {baseline.measure for baseline in found}
+    if args.measure and found and args.measure not in measures:
+        raise UserError(f"no measure '{args.measure}' here.{nearest(args.measure, measures)}")
+    shown = args.measure or (None if args.json or args.out else "kl")
+    found = [baseline for baseline in found if shown in (None, baseline.measure)]
+    if args.out:
+        seed = config.load_run_config()["seed"]
+        write_folder(args.out, found, HERE, seed, lambda text: print(text, file=sys.stderr))
+        print(f"{len(found)} numbers in {args.out}", file=sys.stderr)
+        return 0
+    if args.json:
+        print(json.dumps(document(found), indent=1))
+        return 0
+    lines = [
+        {name: "" if value is None else value for name, value in baseline.line().items()}
+        for baseline in found
+    ]
+    return answer(False, lines, lines[0] if lines else ("dataset", "protocol", "method"))
 
 
 def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:

@@ -23,6 +23,10 @@ EXAMPLES = {
     "contradictions": ["ldlrepro contradictions", "ldlrepro contradictions --dataset sjaffe"],
     "claims": ["ldlrepro claims structrf"],
     "leaderboard": ["ldlrepro leaderboard structrf", "ldlrepro leaderboard mslp --measure cosine"],
+    "baselines": [
+        "ldlrepro baselines --dataset sjaffe --method structrf sa_bfgs",
+        "ldlrepro baselines --dataset sjaffe yeast_alpha --out ../baselines",
+    ],
     "experiment": ["ldlrepro experiment structrf split_search --inputs"],
     "protocols": ["ldlrepro protocols structrf"],
     "status": ["ldlrepro status"],

@@ -1,0 +1,180 @@
+"""Numbers to cite: the same bytes each time, of whole records, with the folds that they rest on."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import re
+import statistics
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+import yaml
+
+from ldlrepro import cli, plan
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.data import load_ready
+from ldlrepro.folds.given import read_parts
+from ldlrepro.folds.splits import read_folds
+from ldlrepro.judge.verdicts import JUDGED, VerdictRow
+from ldlrepro.report.badges import AMBER, GREEN, GREY, RED, write_badges
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def ran(ready):
+    """The tiny paper with every fold of two methods, and one fold of another."""
+    ready.write("CITATION.cff", (ROOT / "CITATION.cff").read_text())
+    for method in ("near", "train_mean"):
+        assert cli.main(["run", "tiny", "toy", method]) == 0
+    assert cli.main(["run", "tiny", "toy", "near@grid", "--folds", "0-0"]) == 0
+    ready.forget()
+    return ready
+
+
+def written(folder: Path, *options: str) -> dict[str, bytes]:
+    assert cli.main(["baselines", "--dataset", "toy", "--out", str(folder), *options]) == 0
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_made_again_every_byte_is_the_same(ran):
+    first = written(ran.root / "one")
+    ran.forget()
+    assert first == written(ran.root / "two")
+    assert sorted(first) == ["baselines.json", "by_fold.csv", "cite.bib", "folds/tiny/toy.csv"]
+
+
+def test_the_file_keeps_its_schema_and_every_fold_its_mean(ran):
+    files = written(ran.root / "out")
+    tree = json.loads(files["baselines.json"])
+    schema = yaml.safe_load((ROOT / "config/schemas/baselines.schema.yaml").read_text())
+    jsonschema.validate(tree, schema)
+    assert {unit["method"] for unit in tree["units"]} == {"near", "train_mean"}
+    assert "@software" in tree["cite"][0]
+    by_fold: dict[tuple[str, str], list[float]] = {}
+    for row in csv.DictReader(files["by_fold.csv"].decode().splitlines()):
+        by_fold.setdefault((row["method"], row["measure"]), []).append(float(row["score"]))
+    for line in tree["baselines"]:
+        scores = by_fold[line["method"], line["measure"]]
+        assert line["folds"] == len(scores) == 4
+        assert line["mean"] == pytest.approx(statistics.fmean(scores), rel=1e-4)
+        assert line["std"] == pytest.approx(statistics.stdev(scores), rel=1e-2, abs=1e-9)
+
+
+def test_the_folds_are_those_of_the_records(ran):
+    written(ran.root / "out")
+    folds, _ = read_folds(Workspace().folds("tiny", "toy"))
+    parts = read_parts(ran.root / "out/folds/tiny/toy.csv", 60, 4)
+    assert [part[2].tolist() for part in parts] == [fold.test.tolist() for fold in folds]
+
+
+def test_folds_of_another_seed_are_not_written(ran, capsys):
+    path = ran.root / "config/config.yaml"
+    ran.write("config/config.yaml", path.read_text().replace("seed: 2026", "seed: 7"))
+    files = written(ran.root / "out")
+    assert "folds/tiny/toy.csv" not in files
+    said = capsys.readouterr().err
+    assert "toy.csv: not written: the records were made on other folds" in said
+
+
+def test_the_script_of_the_page_runs_on_what_was_written(ran):
+    written(ran.root / "out")
+    page = (ROOT / "docs/baselines.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shown = "../baselines/folds/structrf_contiguous/sjaffe.csv"
+    assert shown in script
+    data = load_ready(Workspace().ready("toy"))
+    names = {"X": data.X, "D": data.D}
+    script = script.replace(shown, str(ran.root / "out/folds/tiny/toy.csv"))
+    *before, last = ast.parse(script.replace("StructRF()", "StructRF(trees=2)")).body
+    exec(compile(ast.Module(before, []), "page", "exec"), names)
+    scores = eval(compile(ast.Expression(last.value), "page", "eval"), names)
+    assert np.isfinite(scores).all()
+    assert len(scores) == 4
+
+
+def test_people_see_kl_and_programs_everything(ran, capsys):
+    capsys.readouterr()
+    assert cli.main(["baselines", "--dataset", "toy", "--method", "near"]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split()[:5] == ["dataset", "protocol", "method", "measure", "mean"]
+    assert [line.split()[:4] for line in lines] == [["toy", "tiny", "near", "kl"]]
+    assert cli.main(["baselines", "--dataset", "toy", "--method", "near", "--json"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert len(tree["baselines"]) > 5
+    assert cli.main(["baselines", "--dataset", "toy", "--measure", "kll"]) == 2
+    assert "no measure 'kll' here. Did you mean 'kl'?" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------- badges
+
+ROW = VerdictRow(
+    paper="tiny",
+    table="1",
+    dataset="toy",
+    setting="",
+    method="Near",
+    metric="kl",
+    printed="0.0100",
+    printed_std="",
+    better="lower",
+    verdict="exact",
+    method_id="near",
+    protocol="tiny",
+)
+
+
+def fills(path: Path) -> list[str]:
+    tree = ET.parse(path)
+    return [rect.get("fill", "") for rect in tree.iter("{http://www.w3.org/2000/svg}rect")]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "colour", "text"),
+    [
+        ({"exact": 9, "worse": 1}, GREEN, "9 exact, 1 worse"),
+        ({"reproduced": 8, "better": 2}, AMBER, "8 reproduced, 2 better"),
+        ({"exact": 1, "better": 9}, RED, "1 exact, 9 better"),
+        ({"not run": 3}, GREY, "not run"),
+    ],
+)
+def test_a_badge_says_what_held_and_better_is_no_praise(verdicts, colour, text, tmp_path):
+    rows = [replace(ROW, verdict=name) for name, count in verdicts.items() for _ in range(count)]
+    paper, *methods = write_badges(tmp_path, rows)
+    assert paper == tmp_path / "tiny.svg"
+    assert len(methods) == any(name in JUDGED for name in verdicts)
+    assert fills(paper)[1] == colour
+    assert ET.parse(paper).getroot().get("aria-label") == f"tiny: {text}"
+
+
+def test_names_with_stars_and_signs_get_files_of_their_own(tmp_path):
+    rows = [replace(ROW, method=name) for name in ("StructRF", "StructRF*", "A & <B>")]
+    names = {path.name for path in write_badges(tmp_path, rows)}
+    assert names == {"tiny.svg", "tiny-structrf.svg", "tiny-structrf-star.svg", "tiny-a-b.svg"}
+    label = ET.parse(tmp_path / "tiny-a-b.svg").getroot().get("aria-label")
+    assert label == "tiny: A & <B>: 1 exact"
+
+
+def luminance(colour: str) -> float:
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(parts <= 0.03928, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("colour", [GREEN, AMBER, RED, GREY])
+def test_white_text_can_be_read_on_every_colour(colour):
+    assert 1.05 / (luminance(colour) + 0.05) >= 4.5
+
+
+def test_the_verb_draws_the_badges_of_what_was_judged(tiny, tmp_path, capsys):
+    assert plan.protocol("tiny")
+    assert cli.main(["verdicts", "mslp", "--badges", str(tmp_path / "badges")]) == 0
+    assert (tmp_path / "badges/mslp.svg").is_file()
+    assert "badges in" in capsys.readouterr().err
