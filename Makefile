@@ -2,6 +2,7 @@
 # make test    all checks, in up to four processes
 # make cluster-test   the workflow on a real SLURM, started here for the test (docs/cluster.md)
 # make bench   speed beside public peers, in an environment of its own; writes docs/benchmarks.md
+# make peers   the environment of public peers, for methods pyldl@... (docs/peers.md)
 # make chaos   kills a small paper again and again, then compares every byte; about 20 minutes
 # make setup   only the environment, in .venv
 #
@@ -32,7 +33,7 @@ RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
 BENCH_VENV ?= .bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 
-.PHONY: setup other-torch demo test cluster-test chaos bench lint lock clean
+.PHONY: setup other-torch demo test cluster-test chaos bench peers lint lock clean
 
 setup: $(READY)
 
@@ -79,6 +80,8 @@ cluster-test: setup
 
 bench: setup $(BENCH_READY)
 	@$(RUN) python -m bench --peers $(BENCH_VENV)/bin/python $(if $(ONLY),--only '$(ONLY)') $(if $(FRESH),--fresh)
+
+peers: $(BENCH_READY)
 
 $(BENCH_READY): envs/bench.txt bench/compile_peer.py
 	$(PYTHON) -m venv $(BENCH_VENV)

@@ -29,7 +29,7 @@ def load_everything() -> None:
 
 def test_every_configuration_file_is_valid():
     load_everything()
-    assert len(config.paper_ids()) == 10
+    assert len(config.paper_ids()) == 11
     for name in config.method_ids():
         config.load_method(name)
 

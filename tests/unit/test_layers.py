@@ -23,7 +23,7 @@ LAYERS = {
         precompile
     """,
     "ldlrepro": """
-        core config models data folds plan train experiments judge report track audit doctor
+        core config models peers data folds plan train experiments judge report track audit doctor
         workflow cli entry
     """,
 }

@@ -222,6 +222,16 @@ def test_a_file_in_latin_letters_says_so(folder):
         ("chebyshev,0.0500", "chebyshev,1.5", ["chebyshev is 1.5", "between 0 and 1"]),
         ("intersection,0.9500", "intersection,0.9900", ["no distributions over 3 labels have"]),
         ("kl,0.0110", "kl,0.0010", ["intersection 0.9500 and kl 0.0010"]),
+        (
+            "tables:",
+            "extra: [{methods: [unifrom]}]\ntables:",
+            ["extra.0.methods: there is no method 'unifrom'", "'uniform'?"],
+        ),
+        (
+            "late: uniform",
+            "late: unifrom",
+            ["methods.Two: there is no method 'unifrom'", "'uniform'?"],
+        ),
         ("One: aa_knn", "One: aa_kn", ["methods.One: there is no method 'aa_kn'", "'aa_knn'?"]),
     ],
 )

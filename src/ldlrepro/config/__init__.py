@@ -53,9 +53,10 @@ FIVE = "the five papers"
 
 
 def real_papers(group: str = "") -> list[str]:
-    """Return the papers on real data, maybe those of a group; the five come first."""
+    """Return the papers that print numbers on real data, maybe of a group; the five come first."""
     trees = {paper: load_paper(paper) for paper in paper_ids()}
-    real = [paper for paper, tree in trees.items() if not tree["synthetic"]]
+    printed = [paper for paper in trees if paper_file(paper, "cells.csv").is_file()]
+    real = [paper for paper in printed if not trees[paper]["synthetic"]]
     wanted = [paper for paper in real if group in ("", trees[paper]["group"])]
     return sorted(wanted, key=lambda paper: (trees[paper]["group"] != FIVE, trees[paper]["group"]))
 

@@ -46,14 +46,18 @@ def check_paper(name: str, path: Path) -> Iterator[Finding]:
 
 def _missing_methods(paper: str) -> Iterator[Finding]:
     tree = config.load_paper(paper)
+    named: dict[str, list[str]] = {}
     for printed, entry in tree["methods"].items():
         entry = {"method": entry} if isinstance(entry, str) else entry
-        for method in {entry.get("method", ""), *entry.get("by_dataset", {}).values()} - {""}:
+        others = [*entry.get("by_dataset", {}).values(), *entry.get("by_setting", {}).values()]
+        named[f"methods.{printed}"] = [entry.get("method", ""), *others]
+    for number, block in enumerate(tree.get("extra", [])):
+        named[f"extra.{number}.methods"] = block["methods"]
+    for where, methods in named.items():
+        for method in sorted({*methods} - {""}):
             if not config.method_exists(method):
                 hint = nearest(method, config.method_ids())
-                yield Finding(
-                    paper, BAD, f"methods.{printed}: there is no method '{method}'.{hint}"
-                )
+                yield Finding(paper, BAD, f"{where}: there is no method '{method}'.{hint}")
 
 
 def _out_of_reach(paper: str) -> Iterator[Finding]:

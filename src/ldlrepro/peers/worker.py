@@ -1,0 +1,76 @@
+"""The peer's end: fits and predicts with python-ldl, told by lines of JSON, arrays in files.
+
+Runs as a script in the environment that ``make peers`` makes. It needs the standard library, NumPy
+and python-ldl, and knows nothing of this project.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+
+class Peer:
+    """One model, fitted and asked."""
+
+    def __init__(self) -> None:
+        self.model: Any = None
+
+    def fit(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        from pyldl import algorithms
+
+        seed = int(request["seed"])
+        random.seed(seed)
+        np.random.seed(seed)
+        with np.load(request["training"]) as stored:
+            X, D = stored["X"], stored["D"]
+        kind = getattr(algorithms, request["algorithm"])
+        self.model = kind(**request["arguments"], random_state=seed)
+        self.model.fit(X, D, **request["fit_arguments"])
+        return {"version": metadata.version("python-ldl")}
+
+    def predict(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        # Its classifiers predict the highest label alone.
+        whole = getattr(self.model, "predict_proba", self.model.predict)
+        np.save(request["predictions"], np.asarray(whole(np.load(request["X"])), dtype=float))
+        return {}
+
+
+def end_with_the_parent(parent: int, folder: str) -> None:
+    """Stop, whatever is being computed, once the process that asks is gone."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)
+
+
+def serve(parent: int, folder: str) -> None:
+    threading.Thread(target=end_with_the_parent, args=(parent, folder), daemon=True).start()
+    # The peer prints what it likes to stdout; answers have a channel of their own.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    peer = Peer()
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = {"ok": True, **getattr(peer, request.pop("do"))(request)}
+        except Exception as error:  # a failure of the peer is an answer, too
+            traceback.print_exc()
+            answer = {"ok": False, "error": f"{type(error).__name__}: {error}".splitlines()[0]}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,189 @@
+"""Methods that run in the peers' environment: here a package of that name that the test writes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldlrepro import cli
+from ldlrepro.core.errors import UserError
+from ldlrepro.peers.python_ldl import INTERPRETER, Process, PythonLDL
+from ldlrepro.train.records import FAILED, OK, read_rows
+
+ALGORITHMS = '''
+import os, sys, time
+import numpy as np
+
+print("printed while it is imported")
+
+class Mean:
+    """The training mean, a little off the simplex, and noise from the global generator."""
+    def __init__(self, shift=0.0, random_state=None):
+        self.shift, self.random_state = shift, random_state
+    def fit(self, X, D, repeats=1):
+        print("noise on stdout" * repeats)
+        self.mean = D.mean(axis=0) * (1 + 0.01 * np.random.random())
+        return self
+    def predict(self, X):
+        P = np.tile(self.mean, (len(X), 1))
+        P[:, 0] -= self.shift
+        return P
+
+class Labels(Mean):
+    """Predicts the highest label; the distribution is what it calls a probability."""
+    def predict(self, X):
+        return np.full(len(X), self.mean.argmax())
+    def predict_proba(self, X):
+        return Mean.predict(self, X)
+
+class Slow(Mean):
+    def fit(self, X, D):
+        time.sleep(60)
+
+class Broken(Mean):
+    def fit(self, X, D):
+        raise ZeroDivisionError("no rows left\\nat all")
+
+class Dies(Mean):
+    def fit(self, X, D):
+        print("out of luck", file=sys.stderr, flush=True)
+        os._exit(3)
+
+class Nan(Mean):
+    def predict(self, X):
+        return np.full((len(X), len(self.mean)), np.nan)
+
+class Narrow(Mean):
+    def predict(self, X):
+        return Mean.predict(self, X)[:, :-1]
+'''
+GENERATOR = np.random.default_rng(0)
+X, D = GENERATOR.random((40, 3)), GENERATOR.dirichlet(np.ones(4), size=40)
+
+
+@pytest.fixture(autouse=True)
+def peers(tmp_path, monkeypatch) -> Path:
+    """A python-ldl of the test's own, in the environment of the tests."""
+    package = tmp_path / "site/pyldl"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "algorithms.py").write_text(ALGORITHMS)
+    about = tmp_path / "site/python_ldl-9.9.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: python-ldl\nVersion: 9.9\n")
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.setenv(INTERPRETER, sys.executable)
+    return package
+
+
+def test_it_fits_and_predicts_in_another_process_whatever_that_prints():
+    model = PythonLDL(algorithm="Mean", fit_arguments={"repeats": 3}, random_state=2**100).fit(X, D)
+    P = model.predict(X[:5])
+    assert P.shape == (5, 4)
+    assert P.sum(axis=1) == pytest.approx(np.ones(5))
+    assert P[0] == pytest.approx(D.mean(axis=0))
+    assert model.diagnostics_ == {"python-ldl": "9.9"}
+    assert "pyldl" not in sys.modules
+
+
+def test_the_seed_decides_its_numbers():
+    def scale(seed: int) -> float:
+        shifted = PythonLDL(algorithm="Mean", arguments={"shift": 0.2}, random_state=seed)
+        return float(shifted.fit(X, D).predict(X[:1])[0, 0])
+
+    assert scale(1) == scale(1)
+    assert scale(1) != scale(2)
+
+
+def test_degrees_below_zero_are_zero():
+    P = PythonLDL(algorithm="Mean", arguments={"shift": 2.0}).fit(X, D).predict(X[:2])
+    assert P[:, 0].tolist() == [0.0, 0.0]
+    assert P.sum(axis=1) == pytest.approx([1.0, 1.0])
+
+
+def test_of_classifiers_the_distribution_counts():
+    assert PythonLDL(algorithm="Labels").fit(X, D).predict(X[:2]).shape == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "said"),
+    [
+        ("Slow", "Slow did not finish its fit in 1 s"),
+        ("Broken", "Broken failed in its fit: ZeroDivisionError: no rows left"),
+        ("Dies", "Dies: its process ended with code 3: out of luck"),
+        ("Nan", "Nan predicts NaN or infinity"),
+        ("Narrow", "Narrow predicts an array of (40, 3), not of (40, 4)"),
+        ("Absent", "has no attribute 'Absent'"),
+    ],
+)
+def test_what_goes_wrong_is_one_clear_line(algorithm, said):
+    with pytest.raises(UserError) as error:
+        PythonLDL(algorithm=algorithm, time_limit=1 if algorithm == "Slow" else 60).fit(
+            X, D
+        ).predict(X)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_without_the_environment_it_says_what_to_type(monkeypatch):
+    monkeypatch.setenv(INTERPRETER, "/nowhere/python")
+    with pytest.raises(UserError, match="type `make peers`, or name an interpreter"):
+        PythonLDL().fit(X, D)
+
+
+def test_nothing_is_left_of_a_model_that_is_gone():
+    peer = Process("Mean", 60.0)
+    folder, process = peer.folder, peer._process
+    assert folder.is_dir()
+    del peer
+    wait_for(lambda: process.poll() is not None)
+    assert not folder.exists()
+
+
+def test_a_killed_run_leaves_no_process_behind(tmp_path):
+    script = (
+        "import numpy as np, tempfile; from ldlrepro.peers.python_ldl import Process, PythonLDL;"
+        f"tempfile.tempdir = {str(tmp_path)!r};"
+        "model = PythonLDL(algorithm='Slow');"
+        "print('begins', flush=True);"
+        "model.fit(np.ones((4, 2)), np.full((4, 2), 0.5))"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as run:
+        assert run.stdout.readline()
+        wait_for(lambda: list(tmp_path.glob("ldlrepro-peer-*/training.npz")))
+        run.kill()
+    wait_for(lambda: not list(tmp_path.glob("ldlrepro-peer-*")))
+
+
+def wait_for(what) -> None:
+    deadline = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.1)
+
+
+def test_its_failures_are_rows(ready):
+    parameters = "{algorithm: Mean}"
+    ready.write(
+        "config/methods/other.yaml",
+        f"""
+title: another package
+class: ldlrepro.peers.python_ldl.PythonLDL
+parameters: {parameters}
+resources: {{threads: 1, mem_mb: 700}}
+variants:
+  broken: {{parameters: {{algorithm: Broken}}}}
+""",
+    )
+    assert cli.main(["run", "tiny", "toy", "other"]) == 0
+    cli.main(["run", "tiny", "toy", "other@broken"])
+    folder = ready.root / "results/units/tiny/toy"
+    assert {row.status for row in read_rows(folder / "other/folds_0-3.parquet")} == {OK}
+    broken = read_rows(folder / "other@broken/folds_0-3.parquet")
+    assert {row.status for row in broken} == {FAILED}
+    assert broken[0].error == "Broken failed in its fit: ZeroDivisionError: no rows left"
