@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from ldlrepro import config, plan
@@ -118,7 +119,12 @@ def _verdict(
 
 
 def _prints_variances(row: Mapping[str, str]) -> bool:
-    return bool(row["std"]) and config.load_paper(row["paper"])["spread"] == "variance"
+    return bool(row["std"]) and _spread(row["paper"]) == "variance"
+
+
+@cache
+def _spread(paper: str) -> str:
+    return str(config.load_paper(paper)["spread"])
 
 
 def _spread_note(row: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ numbers and reproduces nothing: it is marked wherever a number rests on it, and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from ldlrepro import config, plan
@@ -38,10 +39,15 @@ def by_print(cell: plan.Cell) -> str:
     if cell.unit is not None:
         origins = config.load_method(cell.unit.method).get("origins", {})
         looks += [f"{name} ({look})" for name, look in origins.get("print", {}).items()]
-    for entry in config.load_paper(cell.row["paper"])["chosen_by_print"]:
+    for entry in _choices(cell.row["paper"]):
         if covers(entry, cell.row):
             looks.append(f"{entry['what']} ({entry['evidence']})")
     return "; ".join(looks)
+
+
+@cache
+def _choices(paper: str) -> list[Mapping[str, Any]]:
+    return list(config.load_paper(paper)["chosen_by_print"])
 
 
 def is_by_print(method: str) -> bool:
