@@ -249,8 +249,15 @@ def test_explain_tells_what_a_measured_cell_rests_on(tiny, capsys):
     (parameter,) = [p for p in facts["parameters"] if p["parameter"] == "n_neighbors"]
     assert parameter["value"] == "4"
     assert len(facts["code_sha256"]) == 64
-    _, text, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl")
+    _, text, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl", "--full")
     assert "ldlrepro run tiny toy near" in text
+    _, text, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl")
+    verdict, numbers, *_, more = text.splitlines()
+    assert verdict == f"tiny/1/toy/Near/kl: {facts['verdict']}"
+    measured = f"measured {facts['measured']:.2f} ± {facts['measured_std']:.2f}"
+    assert numbers == f"printed 0.5, {measured}, {facts['deviation']:+.1%} (4 folds, local)"
+    assert "--full" in more
+    assert len(text.splitlines()) <= 6
 
 
 # ---------------------------------------------------------------------- cost and pipes

@@ -237,7 +237,7 @@ def test_every_cell_exists(page):
 
 def test_the_faq_names_the_unit_of_its_cell():
     text = (ROOT / "docs" / "faq.md").read_text()
-    cell = re.search(r"ldlrepro explain structrf/(\w+)/(\w+)/([^/]+)/(\w+)`", text)
+    cell = re.search(r"ldlrepro explain structrf/(\w+)/(\w+)/([^/]+)/(\w+) --full`", text)
     assert cell
     names = ("table", "dataset", "method", "metric")
     wanted = dict(zip(names, cell.groups(), strict=True))

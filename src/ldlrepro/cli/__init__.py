@@ -237,11 +237,17 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         verbs,
         "explain",
         "ldlrepro.cli.questions.explain",
-        "Tell all about one cell: printed and measured value, folds, settings, hashes, and the "
-        "command that computes it again.",
+        "Tell about one cell: printed and measured value, verdict, why it misses, and the nearest "
+        "other setting; with --full all about it.",
         json=True,
     )
     explain.add_argument("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE")
+    explain.add_argument(
+        "--full",
+        action="store_true",
+        help="parameters and where they come from, folds, every other setting, digests, and the "
+        "command that computes it again",
+    )
 
     audit = _verb(
         verbs,

@@ -378,12 +378,15 @@ def schedule(args: argparse.Namespace) -> int:
 
 def explain(args: argparse.Namespace) -> int:
     from ldlrepro.judge.answer import current_answer
-    from ldlrepro.judge.explain import explain
+    from ldlrepro.judge.explain import explain, summary
 
     paper = args.cell.partition("/")[0]
     config.load_paper(paper)
     facts = explain(args.cell, current_answer(paper, HERE))
-    print(json.dumps(facts, indent=1, default=str) if args.json else "\n".join(_lines(facts)))
+    if args.json:
+        print(json.dumps(facts, indent=1, default=str))
+    else:
+        print("\n".join(_lines(facts) if args.full else summary(args.cell, facts)))
     return 0
 
 

@@ -54,6 +54,45 @@ def facts_of(row: VerdictRow, answer: PaperAnswer) -> dict[str, Any]:
     return facts
 
 
+def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
+    """Return what most people ask of a cell, in a few lines with rounded numbers."""
+    lines = [f"{cell}: {facts['verdict']}", _numbers(facts)]
+    if reason := facts.get("reason"):
+        lines.append(f"why: {reason}")
+    if note := facts.get("note"):
+        lines.append(f"note: {note}")
+    if others := facts.get("what moves it"):
+        nearest_one = others[0]
+        told = f"{nearest_one['setting']}, {_rounded(nearest_one['measured'], facts)}"
+        lines.append(f"nearest of {len(others)} other settings: {told} {nearest_one['deviation']}")
+    if by_print := facts.get("by_print"):
+        lines.append(f"chosen by the print: {by_print}")
+    if facts.get("other_settings"):
+        lines.append("the record was made with other settings than those of today")
+    lines.append("all parameters, folds, digests, and how to compute it again: --full")
+    return lines
+
+
+def _numbers(facts: Mapping[str, Any]) -> str:
+    """Return the printed number beside the measured one."""
+    printed = " ± ".join(facts[key] for key in ("printed", "printed_std") if facts.get(key))
+    text = f"printed {printed or 'nothing'}"
+    if "measured" not in facts:
+        return f"{text}, nothing measured"
+    measured = _rounded(facts["measured"], facts)
+    if facts.get("measured_std") is not None:
+        measured += f" ± {_rounded(facts['measured_std'], facts)}"
+    off = f", {facts['deviation']:+.1%}" if facts.get("deviation") is not None else ""
+    folds = f"{facts['n_folds']} folds, " if facts.get("n_folds") else ""
+    return f"{text}, measured {measured}{off} ({folds}{facts.get('source', '')})"
+
+
+def _rounded(value: float, facts: Mapping[str, Any]) -> str:
+    """Return a number with one digit more than the printed one has, or five significant ones."""
+    whole, point, decimals = facts.get("printed", "").partition(".")
+    return f"{value:.{len(decimals) + 1}f}" if whole and point else f"{value:.5g}"
+
+
 def _unit_facts(row: VerdictRow, scored: UnitScores) -> dict[str, Any]:
     first = scored.rows[0]
     values = scored.values(row.metric.removeprefix("delta_"))  # none for seconds
