@@ -199,5 +199,6 @@ def test_programs_get_the_same_ranking(monkeypatch, capsys):
     rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)}
     assert [rows[name]["rank"] for name in ("sa_bfgs", "aa_knn", "uniform")] == [1, 2, None]
     assert (rows["sa_bfgs"]["ranked on"], rows["sa_bfgs"]["beats"]) == (9, 1)
+    assert (rows["sa_bfgs"]["needs"], rows["uniform"]["needs"]) == (6, None)
     assert cli.main(["leaderboard", "structrf", "--measure", "cosin"]) == 2
     assert "Did you mean 'cosine'" in capsys.readouterr().err

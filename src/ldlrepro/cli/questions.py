@@ -224,6 +224,8 @@ def leaderboard(args: argparse.Namespace) -> int:
     rows = []
     for paper, protocol in board.protocols():
         outcome = standings(board, paper, protocol, args.measure)
+        if outcome.compared.refusal:
+            print(f"{protocol}: {outcome.compared.refusal}", file=sys.stderr)
         for line in outcome.lines:
             known = line.rank is not None
             rows.append(
@@ -232,6 +234,7 @@ def leaderboard(args: argparse.Namespace) -> int:
                     "method": line.contestant.id,
                     "rank": round(line.rank, 3) if line.rank is not None else None,
                     "ranked on": len(outcome.datasets) if known else 0,
+                    "needs": outcome.needs if known else None,
                     "has": line.datasets,
                     "mean": None if line.mean is None else round(line.mean, 6),
                     "beats": line.better_than if known else None,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ldlrepro import config, plan
 from ldlrepro.judge import measures
 from ldlrepro.judge.chosen import is_by_print
-from ldlrepro.judge.significance import Ranking, ranking
+from ldlrepro.judge.significance import Ranking, fewest_datasets, ranking
 from ldlrepro.report.content import CONTROLS, SEES_LABELS, measure_title
 from ldlrepro.train.records import OK
 
@@ -92,6 +92,12 @@ class Standings:
     """Number of data sets that the protocol has."""
     lines: list[Line]
     compared: Ranking
+
+    @property
+    def needs(self) -> int | None:
+        """Return how many data sets it takes until any two of the methods can differ at all."""
+        k = len(self.compared.ranks)
+        return fewest_datasets(k * (k - 1) // 2) if k > 1 else None
 
 
 @dataclass
