@@ -225,6 +225,8 @@ def report(args: argparse.Namespace) -> int:
     from ldlrepro.report.html import write_report
 
     answers = [_answer(paper, args) for paper in args.paper or config.paper_ids()]
+    if not args.paper:  # a comparison that has not run has nothing to show
+        answers = [answer for answer in answers if answer.rows or answer.units]
     folder, shown = HERE.results / "figures", args.notebooks
     if not args.of_workflow:  # a workflow has drawn them already and names the notebooks
         folder = HERE.results / "answers" / "figures"
