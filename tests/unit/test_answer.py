@@ -262,7 +262,8 @@ def test_own_measures_that_come_or_go_are_judged_again(measured, judged, monkeyp
     monkeypatch.setenv(plugins.variable("metric"), "")
     measured.forget()
     assert "largest" not in current_answer("tiny", HERE).unit(KEY).scores
-    assert judged == ["tiny"] * 3
+    # The first answer may serve again, if the own measure's folder changed while the second was made.
+    assert judged in (["tiny"] * 2, ["tiny"] * 3)
 
 
 def test_a_record_that_comes_while_others_are_judged_is_seen_the_next_time(measured, monkeypatch):
