@@ -262,7 +262,7 @@ def test_own_measures_that_come_or_go_are_judged_again(measured, judged, monkeyp
     monkeypatch.setenv(plugins.variable("metric"), "")
     measured.forget()
     assert "largest" not in current_answer("tiny", HERE).unit(KEY).scores
-    # The first answer may serve again, if the own measure's folder changed while the second was made.
+    # The first answer serves again if the measure's folder changed while the second was made.
     assert judged in (["tiny"] * 2, ["tiny"] * 3)
 
 
