@@ -12,6 +12,7 @@ import pytest
 
 from ldlrepro import cli
 from ldlrepro.core.errors import UserError
+from ldlrepro.peers import python_ldl
 from ldlrepro.peers.python_ldl import INTERPRETER, Process, PythonLDL
 from ldlrepro.train.records import FAILED, OK, read_rows
 
@@ -78,6 +79,7 @@ def peers(tmp_path, monkeypatch) -> Path:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: python-ldl\nVersion: 9.9\n")
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
     monkeypatch.setenv(INTERPRETER, sys.executable)
+    monkeypatch.setattr(python_ldl, "_too_slow", set())
     return package
 
 
@@ -128,6 +130,17 @@ def test_what_goes_wrong_is_one_clear_line(algorithm, said):
         ).predict(X)
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_fit_that_took_too_long_is_not_tried_on_the_next_fold():
+    def said(rows: np.ndarray) -> str:
+        with pytest.raises(UserError) as error:
+            PythonLDL(algorithm="Slow", time_limit=1).fit(rows, D[: len(rows)])
+        return str(error.value)
+
+    assert "did not finish its fit" in said(X)
+    assert "an earlier fit of this job in 1 s, so this one was not tried" in said(X[1:])
+    assert "did not finish its fit" in said(X[:, 1:])
 
 
 def test_without_the_environment_it_says_what_to_type(monkeypatch):
