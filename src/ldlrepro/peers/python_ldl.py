@@ -28,10 +28,10 @@ LAST_WORDS = 2000
 """Characters of the peer's log that are searched for its last line."""
 
 _too_slow: set[str] = set()
-"""Fits that ran into their limit in this process: one fold of a unit tells what the others would do."""
+"""Fits that ran into their limit in this process: the other folds of a unit would as well."""
 
 
-class TookTooLong(UserError):
+class TimeLimitError(UserError):
     """A request that was not answered within the limit."""
 
 
@@ -51,8 +51,8 @@ class PythonLDL(LDLEstimator):
     fit_arguments : dict or None, default=None
         Arguments of its ``fit``.
     time_limit : float, default=120.0
-        Wall seconds that a fit, or a prediction, may take. A fit that needs more is not tried again in
-        the same process on rows of as many features and labels.
+        Wall seconds that a fit, or a prediction, may take. A fit that needs more is not tried
+        again in the same process on rows of as many features and labels.
     random_state : int or None, default=None
         Seed; python-ldl takes 32 bits of it.
 
@@ -86,9 +86,9 @@ class PythonLDL(LDLEstimator):
         }
         alike = json.dumps([settings, self.time_limit, X.shape[1], D.shape[1]], sort_keys=True)
         if alike in _too_slow:
-            raise TookTooLong(
-                f"{self.algorithm} did not finish an earlier fit of this job in {self.time_limit:g} s, "
-                "so this one was not tried"
+            raise TimeLimitError(
+                f"{self.algorithm} did not finish an earlier fit of this job in "
+                f"{self.time_limit:g} s, so this one was not tried"
             )
         self._peer = Process(self.algorithm, self.time_limit)
         training = self._peer.folder / "training.npz"
@@ -96,7 +96,7 @@ class PythonLDL(LDLEstimator):
         seed = (self.random_state or 0) % 2**32
         try:
             answer = self._peer.ask("fit", **settings, seed=seed, training=str(training))
-        except TookTooLong:
+        except TimeLimitError:
             _too_slow.add(alike)
             raise
         self.diagnostics_ = {"python-ldl": answer["version"]}
@@ -148,7 +148,7 @@ class Process:
         ready, _, _ = select.select([self._process.stdout], [], [], self.time_limit)
         if not ready:
             self._process.kill()
-            raise TookTooLong(f"{self.name} did not finish its {do} in {self.time_limit:g} s")
+            raise TimeLimitError(f"{self.name} did not finish its {do} in {self.time_limit:g} s")
         line = self._process.stdout.readline()
         if not line:
             raise UserError(self._ended())
