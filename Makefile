@@ -3,6 +3,7 @@
 # make cluster-test   the workflow on a real SLURM, started here for the test (docs/cluster.md)
 # make bench   speed beside public peers, in an environment of its own; writes docs/benchmarks.md
 # make peers   the environment of public peers, for methods pyldl@... (docs/peers.md)
+# make docs    the documentation as one folder, with the report of all papers inside
 # make chaos   kills a small paper again and again, then compares every byte; about 20 minutes
 # make setup   only the environment, in .venv
 #
@@ -33,7 +34,7 @@ RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
 BENCH_VENV ?= .bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 
-.PHONY: setup other-torch demo test cluster-test chaos bench peers lint lock clean
+.PHONY: setup other-torch demo test cluster-test chaos bench peers docs lint lock clean
 
 setup: $(READY)
 
@@ -92,6 +93,12 @@ $(BENCH_READY): envs/bench.txt bench/compile_peer.py
 	$(BENCH_VENV)/bin/pip install -q --disable-pip-version-check --no-deps -r envs/bench.txt
 	$(BENCH_VENV)/bin/python bench/compile_peer.py
 	@touch $@
+
+# The site works from disk and from any static host; mkdocs says on every run that it will have a successor.
+docs: setup
+	@$(RUN) NO_MKDOCS_2_WARNING=1 mkdocs build
+	@$(RUN) ldlrepro report --out results/site/report/index.html
+	@echo "Site        results/site/index.html   (open it in a browser, or put the folder on a static host)"
 
 lint: setup
 	@$(RUN) ruff check . && $(RUN) ruff format --check . && $(RUN) mypy && \

@@ -37,8 +37,7 @@ def test_help_says_what_a_verb_does_explains_every_argument_and_gives_examples(c
     status, text, _ = ask(capsys, verb, "--help")
     assert status == 0
     assert f"Examples:\n  ldlrepro {verb}" in text
-    action = next(a for a in cli._parser()._actions if hasattr(a, "choices") and a.choices)
-    parser = action.choices[verb]
+    parser = cli.verbs()[verb]
     assert len(parser.description) > 25
     assert all(argument.help for argument in parser._actions)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import json
 import re
@@ -171,15 +170,6 @@ def test_the_shown_errors_are_the_real_ones():
 # ---------------------------------------------------------------------- commands and links
 
 
-def verbs() -> set[str]:
-    (actions,) = (
-        action
-        for action in cli._parser()._actions
-        if isinstance(action, argparse._SubParsersAction)
-    )
-    return set(actions.choices)
-
-
 def code(page: Path) -> str:
     """All that stands between backticks or in indented blocks."""
     text = page.read_text()
@@ -191,7 +181,7 @@ def code(page: Path) -> str:
 @every_page
 def test_every_verb_exists(page):
     used = re.findall(r"(?:^|[ (])ldlrepro +([a-z_]+)", code(page), re.MULTILINE)
-    assert set(used) <= verbs()
+    assert set(used) <= cli.verbs()
 
 
 @every_page

@@ -66,6 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def verbs() -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of every verb, by its name."""
+    (found,) = (a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(found.choices)
+
+
 def _verb(
     verbs: argparse._SubParsersAction, name: str, handler: str, text: str, json: bool = False
 ) -> argparse.ArgumentParser:

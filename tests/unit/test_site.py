@@ -1,0 +1,85 @@
+"""The documentation site has every page, verb and estimator, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ldl
+from ldlrepro import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def build(project: Path, site: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(site)],
+        cwd=project,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    built = build(ROOT, folder)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def test_every_page_of_docs_is_in_the_menu(site):
+    # Strict mode fails for a page that the menu of mkdocs.yml leaves out.
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert (site / page.relative_to(ROOT / "docs")).with_suffix(".html").exists(), page
+
+
+def test_links_of_the_readme_lead_to_pages_of_the_site(site):
+    text = (site / "index.html").read_text()
+    assert 'href="numbers.html#verdicts"' in text
+    assert 'href="contributing.html"' in text
+    assert 'href="docs/' not in text
+
+
+def test_every_estimator_is_described_with_its_parameters(site):
+    pages = {page.stem: page.read_text() for page in (site / "library").glob("*.html")}
+    for module, names in ldl._FAMILIES.items():
+        for name in names:
+            assert f'id="{module}.{name}"' in pages[module.split(".")[1]]
+            assert f"#{module}.{name}" in pages["index"]
+    assert "max_features" in pages["forests"]
+
+
+def test_every_verb_is_described(site):
+    text = (site / "commands.html").read_text()
+    for verb in cli.verbs():
+        assert f'id="{verb}"' in text
+
+
+def test_nothing_is_asked_of_the_network(site):
+    for page in site.rglob("*.html"):
+        for word in ('src="http', 'rel="stylesheet" href="http', "unpkg"):
+            assert word not in page.read_text(), (page, word)
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [("[there](nowhere.md)", "nowhere.md"), ("[there](numbers.md#no-such-part)", "no-such-part")],
+)
+def test_a_link_that_leads_nowhere_stops_the_build(tmp_path, broken, said):
+    project = tmp_path / "project"
+    for name in ("docs", "config", "src", "tools"):
+        shutil.copytree(ROOT / name, project / name)
+    for name in ("mkdocs.yml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, project / name)
+    with open(project / "docs/faq.md", "a") as page:
+        page.write(f"\n{broken}\n")
+    built = build(project, tmp_path / "site")
+    assert built.returncode != 0
+    assert said in built.stdout + built.stderr

@@ -1,0 +1,121 @@
+"""Adds to the documentation site what stands elsewhere: README, configuration, verbs, the library.
+
+A hook of MkDocs (mkdocs.yml). Links between these files are written for readers of the repository;
+here they are turned to the pages of the site. A link to a file that is no page keeps its text.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+import ldl
+from ldlrepro import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+ELSEWHERE = {
+    "index.md": "README.md",
+    "configuration.md": "config/README.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "changes.md": "CHANGELOG.md",
+}
+"""Pages of the site by the files of the repository that they show."""
+PAGE_OF = {source: page for page, source in ELSEWHERE.items()}
+REPORT = """# The report
+
+<a class="md-button md-button--primary" href="report/index.html">Open the report of all papers</a>
+
+Every printed number beside the measured one, with its verdict, from the maintainers' records. It is
+one file without links to the network. `ldlrepro report` writes it in any clone, and includes what
+ran there.
+"""
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]*)(#[^)\s]*)?\)")
+CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    texts = {page: (ROOT / source).read_text() for page, source in ELSEWHERE.items()}
+    texts |= {"commands.md": commands(), "report.md": REPORT, "library/index.md": library()}
+    for family, names in families().items():
+        texts[f"library/{family}.md"] = estimators(family, names)
+    texts["library/measures.md"] = "# Measures\n\n::: ldl.metrics\n    options: {members: true}\n"
+    for page, text in texts.items():
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str:
+    here = page.file.src_uri
+    source = ELSEWHERE.get(here, f"docs/{here}")
+
+    def turned(match: re.Match[str]) -> str:
+        picture, text, target, anchor = match.groups(default="")
+        place = os.path.normpath(PurePosixPath(source).parent / target)
+        uri = PAGE_OF.get(place, place.removeprefix("docs/"))
+        if place.startswith("docs/") or place in PAGE_OF:
+            known = files.get_file_from_path(uri)
+            if known is not None or not (ROOT / place).exists():
+                relative = os.path.relpath(uri, PurePosixPath(here).parent)
+                return f"{picture}[{text}]({relative}{anchor})"
+        if not (ROOT / place).exists():
+            return match.group()  # strict mode complains of it
+        return f"{text} (`{place}`)" if text != place else f"`{place}`"
+
+    # Odd pieces are code, which stays as it is.
+    pieces = CODE.split(markdown)
+    return "".join(piece if at % 2 else LINK.sub(turned, piece) for at, piece in enumerate(pieces))
+
+
+def commands() -> str:
+    """Return a page with the help of every verb."""
+    lines = [
+        "# Commands",
+        "",
+        "`ldlrepro --help` lists the verbs. What follows is the help of each.",
+    ]
+    for name, verb in cli.verbs().items():
+        lines += ["", f"## {name}", "", "```text", verb.format_help().rstrip(), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def families() -> dict[str, list[str]]:
+    """Return the modules' paths of all estimators, by the families they belong to."""
+    found: dict[str, list[str]] = {}
+    for module, names in sorted(ldl._FAMILIES.items()):
+        found.setdefault(module.split(".")[1], []).extend(f"{module}.{name}" for name in names)
+    return found
+
+
+def library() -> str:
+    """Return a page that lists the estimators by families, with their first lines."""
+    lines = [
+        "# The library",
+        "",
+        "`pip install .` in the checkout brings `ldl`, which knows nothing of the workflow. Its",
+        "estimators are of scikit-learn's kind: `fit(X, D)`, `predict(X)`, `score`, `clone`.",
+    ]
+    for family, paths in families().items():
+        lines += ["", f"## [{title(family)}]({family}.md)", "", "| | |", "|---|---|"]
+        for path in paths:
+            name = path.rpartition(".")[2]
+            first = (getattr(ldl, name).__doc__ or "").strip().splitlines()[0]
+            lines.append(f"| [{name}]({family}.md#{path}) | {first} |")
+    return "\n".join(lines) + "\n"
+
+
+def estimators(family: str, paths: list[str]) -> str:
+    """Return a page of directives, one for each estimator of a family."""
+    lines = [f"# {title(family)}"]
+    for path in paths:
+        shown = "[fit, predict, score]" if family == "base" else "false"
+        lines += ["", f"::: {path}", f"    options: {{members: {shown}}}"]
+    return "\n".join(lines) + "\n"
+
+
+def title(family: str) -> str:
+    return family.replace("_", " ").capitalize()
