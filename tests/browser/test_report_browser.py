@@ -51,7 +51,13 @@ def listen(page: Any) -> list[str]:
 
 def visit(page: Any, route: str) -> None:
     page.evaluate("route => { location.hash = route }", route)
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    page.evaluate("""() => new Promise((done) => {
+        const there = () => [undefined, location.hash].includes(document.body.dataset.shown);
+        const look = () => there()
+            ? requestAnimationFrame(() => setTimeout(done))
+            : setTimeout(look, 10);
+        look();
+    })""")
 
 
 def check_page(page: Any, report: Path) -> None:
@@ -293,7 +299,8 @@ def test_a_number_leads_to_its_record_and_back_to_the_same_place(page, report):
     link.scroll_into_view_if_needed()
     before = page.evaluate("scrollY")
     link.click()
-    record = page.locator(".view.on")
+    record = page.locator("[id='/record'].on")
+    record.wait_for()
     assert "on sjaffe" in record.locator("h1").inner_text()
     assert "ldlrepro run structrf sjaffe" in record.inner_text()
     assert record.locator("text=logs/a%20run.log").count() == 1

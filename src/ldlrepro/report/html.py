@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import math
@@ -88,9 +89,7 @@ def render_report(content: ReportContent, folder: Path) -> str:
             script_hashes=[_content_hash(text) for text in (early_script, script, board_script)],
             boards=all_standings(board),
             board_data=json_for_html(board_data(board)),
-            records=json_for_html(
-                shared([record_data(unit, content, folder) for unit in units.values()])
-            ),
+            records=packed(shared([record_data(unit, content, folder) for unit in units.values()])),
         )
     )
 
@@ -210,12 +209,21 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
 
 
+def packed(value: Any) -> str:
+    """Return JSON packed by gzip, as text: the records of all papers are ten million characters."""
+    return base64.b64encode(gzip.compress(_json(value).encode(), mtime=0)).decode()
+
+
 def json_for_html(value: Any) -> str:
     """Return JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _json(value)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 # ---------------------------------------------------------------------- left out

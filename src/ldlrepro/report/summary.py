@@ -1,4 +1,4 @@
-"""Tables and a picture of verdicts for the README, and the list of looks at test rows.
+"""Tables and a picture of verdicts for the documentation, and the list of looks at test rows.
 
 ``python -m ldlrepro.report.summary`` renews them, from ``reference/`` and ``config/``.
 """
@@ -19,7 +19,7 @@ from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.judge.verdicts import MET, MISSED, VERDICTS, VerdictRow
 from ldlrepro.report.figures import COLOURS, as_svg
 
-README, NUMBERS, PICTURE = "README.md", "docs/numbers.md", "docs/verdicts.svg"
+TABLES, NUMBERS, PICTURE = "docs/verdicts.md", "docs/numbers.md", "docs/verdicts.svg"
 NOT_RUN = "#e2e8f0"
 
 Rows = dict[str, list[VerdictRow]]
@@ -135,12 +135,12 @@ def renewed() -> dict[str, str]:
     """Return the text of every file that rests on the verdicts."""
     root = config.project_root()
     rows = all_rows()
-    readme = (root / README).read_text(encoding="utf-8")
-    readme = with_part(readme, "verdicts", verdict_table(rows))
-    readme = with_part(readme, "own methods", own_table(rows))
+    tables = (root / TABLES).read_text(encoding="utf-8")
+    tables = with_part(tables, "verdicts", verdict_table(rows))
+    tables = with_part(tables, "own methods", own_table(rows))
     numbers = (root / NUMBERS).read_text(encoding="utf-8")
     return {
-        README: readme,
+        TABLES: tables,
         NUMBERS: with_part(numbers, "looks", looks_table()),
         PICTURE: picture(rows),
     }
