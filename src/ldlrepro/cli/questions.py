@@ -79,7 +79,7 @@ def papers(args: argparse.Namespace) -> int:
 
 
 def verdicts(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answer
+    from ldlrepro.judge.answer import current_answers
     from ldlrepro.judge.misses import idle, unexplained
     from ldlrepro.judge.verdicts import VERDICTS
 
@@ -89,7 +89,7 @@ def verdicts(args: argparse.Namespace) -> int:
             f"no verdict '{args.show}'.{nearest(args.show, VERDICTS)} "
             f"They are: {', '.join(VERDICTS)}"
         )
-    everything = {paper: current_answer(paper, HERE).rows for paper in wanted}
+    everything = {answer.paper: answer.rows for answer in current_answers(wanted, HERE)}
     rows = [row for mine in everything.values() for row in mine]
     rows = _only(rows, "dataset", args.dataset)
     rows = _only(rows, "method", args.method)
@@ -146,10 +146,10 @@ def _counted(name: str, rows: list[Any]) -> dict[str, Any]:
 
 
 def claims(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answer
+    from ldlrepro.judge.answer import current_answers
 
     wanted = args.paper or config.real_papers()
-    rows = [asdict(row) for paper in wanted for row in current_answer(paper, HERE).claims]
+    rows = [asdict(row) for judged in current_answers(wanted, HERE) for row in judged.claims]
     columns = ["id", "verdict", "printed", "measured", "datasets", "text", "evidence"]
     if any(row["stand_in"] for row in rows):
         columns.insert(2, "stand_in")
@@ -158,11 +158,11 @@ def claims(args: argparse.Namespace) -> int:
 
 def contradictions(args: argparse.Namespace) -> int:
     """Print experiments that several papers print, a line each, the widest apart first."""
-    from ldlrepro.judge.answer import current_answer
+    from ldlrepro.judge.answer import current_answers
     from ldlrepro.judge.contradictions import contradictions
 
     wanted = args.paper or config.real_papers()
-    rows = [row for paper in wanted for row in current_answer(paper, HERE).rows]
+    rows = [row for judged in current_answers(wanted, HERE) for row in judged.rows]
     lines: list[dict[str, Any]] = []
     for one in contradictions(rows):
         if args.dataset not in (None, one.dataset) or args.method not in (None, one.method):
@@ -210,12 +210,12 @@ def protocols(args: argparse.Namespace) -> int:
 
 def leaderboard(args: argparse.Namespace) -> int:
     """Print the report's leaderboard for one measure: a line per method and protocol."""
-    from ldlrepro.judge.answer import current_answer
+    from ldlrepro.judge.answer import current_answers
     from ldlrepro.report.build import paper_page
     from ldlrepro.report.leaderboard import collect, standings
 
     wanted = args.paper or config.real_papers()
-    board = collect([paper_page(current_answer(paper, HERE)) for paper in wanted])
+    board = collect([paper_page(judged) for judged in current_answers(wanted, HERE)])
     if args.measure not in board.directions:
         raise UserError(
             f"no measure '{args.measure}'.{nearest(args.measure, board.directions)} "

@@ -7,10 +7,12 @@ import json
 import os
 import sys
 from dataclasses import astuple
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldlrepro import config, plan
+from ldlrepro.core.at_once import at_once
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.progress import say
@@ -219,24 +221,40 @@ def tracking_uri(given: str | None) -> str:
 
 
 def report(args: argparse.Namespace) -> int:
+    from ldlrepro.judge.answer import read_answer
     from ldlrepro.report import notebooks
-    from ldlrepro.report.build import paper_page, report_content
-    from ldlrepro.report.figures import write_figures
+    from ldlrepro.report.build import report_content
     from ldlrepro.report.html import write_report
 
-    answers = [_answer(paper, args) for paper in args.paper or config.paper_ids()]
-    if not args.paper:  # a comparison that has not run has nothing to show
-        answers = [answer for answer in answers if answer.rows or answer.units]
+    papers = args.paper or config.paper_ids()
+    for paper in papers:
+        config.load_paper(paper)  # a name that nobody knows is told before anything is judged
     folder, shown = HERE.results / "figures", args.notebooks
-    if not args.of_workflow:  # a workflow has drawn them already and names the notebooks
+    if args.of_workflow:
+        answers = [read_answer(HERE.answer(paper)) for paper in papers]
+    else:  # a workflow has drawn them already and names the notebooks
         folder = HERE.results / "answers" / "figures"
-        for answer in answers:
-            write_figures(paper_page(answer), folder / answer.paper)
+        answers = at_once(partial(_drawn, folder=folder), papers)
         pages = HERE.results / "notebooks"
         shown = [name for name in notebooks.names() if (pages / f"{name}.html").is_file()]
+    if not args.paper:  # a comparison that has not run has nothing to show
+        answers = [answer for answer in answers if answer.rows or answer.units]
     path = write_report(report_content(answers, folder, shown), Path(args.out))
     say(f"report: {path}")
     return 0
+
+
+def _drawn(paper: str, folder: Path) -> PaperAnswer:
+    """Return a paper's answer of now, and see that its figures are as new as the answer."""
+    from ldlrepro.judge.answer import answered_at, current_answer
+    from ldlrepro.report.build import paper_page
+    from ldlrepro.report.figures import LIST, write_figures
+
+    judged = current_answer(paper, HERE)
+    listed = folder / paper / LIST
+    if not (listed.exists() and listed.stat().st_mtime_ns > answered_at(paper, HERE)):
+        write_figures(paper_page(judged), listed.parent)
+    return judged
 
 
 def notebook(args: argparse.Namespace) -> int:

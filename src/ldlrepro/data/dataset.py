@@ -1,4 +1,4 @@
-"""A data set in memory, and what can be told from its rows."""
+"""A data set in memory, and what its rows reveal."""
 
 from __future__ import annotations
 

@@ -11,12 +11,13 @@ import statistics
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
 from ldlrepro import config, experiments, plan
 from ldlrepro.config import plugins
+from ldlrepro.core.at_once import at_once
 from ldlrepro.core.code_digest import OURS, SOURCES
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
@@ -297,6 +298,17 @@ def current_answer(paper: str, workspace: Workspace) -> PaperAnswer:
         with suppress(OSError):  # where only the workflow may write; the answer stands all the same
             write_answer(answer, mine)
     return answer
+
+
+def current_answers(papers: Iterable[str], workspace: Workspace) -> list[PaperAnswer]:
+    """Return the answers of several papers as of now; those that are judged anew, at once."""
+    return at_once(partial(current_answer, workspace=workspace), papers)
+
+
+def answered_at(paper: str, workspace: Workspace) -> int:
+    """Return since when the current answer holds: the time of the newest file behind it."""
+    mine = workspace.results / "answers" / f"{paper}.json"
+    return max(_last_change(paper, workspace), _changed(workspace.answer(paper)), _changed(mine))
 
 
 def _is_still_there(answer: PaperAnswer, workspace: Workspace) -> bool:

@@ -1,8 +1,8 @@
 """Tests of significance: of methods over data sets, and of two methods over folds.
 
-The tests are SciPy's and scikit-posthocs', but for the corrected t test, which neither they nor
-statsmodels have, and Holm's correction, which is faster here. Beside them stands only what they are
-asked, and when an answer would mean nothing.
+The tests are SciPy's, but for the corrected t test, which neither it nor statsmodels has, and
+Holm's correction, which is faster here. Beside them stands only what they are asked, and when an
+answer would mean nothing.
 """
 
 from __future__ import annotations
@@ -106,18 +106,21 @@ def _wilcoxon(table: Any, control: str) -> Any:
     The normal one cannot reach small p over few data sets, and SciPy's permutations take seconds
     for each pair.
     """
-    from scikit_posthocs import posthoc_wilcoxon
+    import numpy as np
+    import pandas as pd
+    from scipy.stats import wilcoxon
 
-    tall = table.melt(var_name="method", value_name="loss")
-    p = posthoc_wilcoxon(tall, "loss", "method", method="exact", zero_method="zsplit")
+    names = list(table)
     if control:
-        pairs = [(control, name) for name in table if name != control]
+        pairs = [(control, name) for name in names if name != control]
     else:
-        pairs = list(itertools.combinations(table, 2))
-    corrected = holm([float(p.loc[pair]) for pair in pairs])
+        pairs = list(itertools.combinations(names, 2))
+    gaps = np.column_stack([table[one] - table[other] for one, other in pairs])
+    found = wilcoxon(gaps, method="exact", zero_method="zsplit").pvalue
+    p = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
     if control:
-        p.loc[:, :] = math.nan  # pairs of others were not compared
-    for (one, other), value in zip(pairs, corrected, strict=True):
+        p.loc[:, :] = math.nan  # pairs of others are not compared
+    for (one, other), value in zip(pairs, holm(found.tolist()), strict=True):
         p.loc[one, other] = p.loc[other, one] = value
     return p
 

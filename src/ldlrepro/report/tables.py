@@ -71,7 +71,12 @@ def mean_and_std(values: Iterable[float]) -> tuple[float, float | None] | None:
     present = [value for value in values if math.isfinite(value)]
     if not present:
         return None
-    return statistics.fmean(present), statistics.stdev(present) if len(present) > 1 else None
+    mean = statistics.fmean(present)
+    if len(present) == 1:
+        return mean, None
+    # As statistics.stdev to the last digits, without its fractions, which took seconds a report.
+    squares = math.fsum((value - mean) ** 2 for value in present)
+    return mean, math.sqrt(squares / (len(present) - 1))
 
 
 # ---------------------------------------------------------------------- grids

@@ -1,8 +1,7 @@
 "use strict";
-(() => {
-  const stored = document.getElementById("board-data");
-  if (!stored) return;
-  const data = JSON.parse(stored.textContent);
+(async () => {
+  if (!document.getElementById("board-data")) return;
+  const data = await unpacked("board-data");
   const form = document.getElementById("board-form");
   const place = document.getElementById("board");
   const ALPHA = 0.05;

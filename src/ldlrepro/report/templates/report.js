@@ -22,7 +22,7 @@
   /** Hashes and seeds are cut in tables by the style, yet copied whole. */
   function valueNode(value) {
     const text = shown(value);
-    return /^[0-9a-f]{24,}$/.test(text) ? h("code", { class: "long", title: text }, text) : text;
+    return /^[0-9a-f]{16,}$/.test(text) ? h("code", { class: "long", title: text }, text) : text;
   }
 
   function facts(pairs) {
@@ -57,9 +57,7 @@
   // ------------------------------------------------------------------ records
 
   async function unpackRecords() {
-    const bytes = Uint8Array.from(atob(document.getElementById("record-data").textContent), (letter) => letter.charCodeAt(0));
-    const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const { records, shared } = await new Response(unpacked).json();
+    const { records, shared } = await unpacked("record-data");
     const whole = (record) => ({ ...record, measures: shared[record.measures], machine: shared[record.machine], versions: shared[record.versions] });
     return new Map(records.map((record) => [record.key.join("/"), whole(record)]));
   }

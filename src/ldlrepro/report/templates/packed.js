@@ -1,0 +1,6 @@
+/** Return JSON that the page holds in base64, packed by gzip. */
+async function unpacked(id) {
+  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}
