@@ -322,6 +322,48 @@ def test_a_record_shows_every_fold_of_every_measure(page, report):
     ]
 
 
+def test_the_jump_box_leads_to_a_number_by_its_printed_names(page, report):
+    problems = opened(page, report)
+    page.keyboard.press("/")
+    page.keyboard.type("s-JAFFE kl structrf")
+    first = page.locator("#jump-list [role=option]").first
+    assert first.get_attribute("aria-selected") == "true"
+    page.keyboard.press("Enter")
+    cell = page.locator("td.jumped")
+    cell.wait_for()
+    table = page.evaluate("document.querySelector('td.jumped').closest('.table').id")
+    assert current(page) == "/" + table.split("/")[1]
+    row = cell.locator("xpath=..").inner_text()
+    column = page.evaluate("""() => {
+        const cell = document.querySelector("td.jumped");
+        return cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent;
+    }""")
+    assert row.startswith("StructRF")
+    assert column.startswith("KL")
+    assert "sjaffe" in cell.locator("xpath=../..").inner_text().partition("\n")[0]
+    box = cell.bounding_box()
+    assert 0 < box["y"] < WIDE["height"]
+    assert problems == []
+
+
+def test_the_jump_box_says_when_nothing_fits_and_leaves_by_escape(page, report):
+    opened(page, report)
+    box = page.locator("#jump input")
+    box.fill("no such thing")
+    assert page.locator("#jump-list li").all_inner_texts() == ["Nothing has all these words"]
+    box.press("Escape")
+    assert not page.locator("#jump-list").is_visible()
+    box.fill("leaderboard")
+    box.press("Enter")
+    page.locator("[id='/leaderboard'].on").wait_for()
+
+
+def test_the_filter_knows_data_sets_by_their_printed_names(page, report):
+    opened(page, report, "#/structrf")
+    page.locator(".view.on form.filter input[type=search]").fill("s-JAFFE SA-BFGS")
+    assert visible_numbers(page)
+
+
 def test_the_filter_keeps_the_chosen_verdicts_and_words(page, report):
     opened(page, report, "#/structrf")
     form = page.locator(".view.on form.filter")

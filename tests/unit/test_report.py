@@ -142,7 +142,7 @@ def test_nothing_is_loaded_from_elsewhere(tmp_path):
 def test_scripts_are_the_ones_that_the_security_policy_allows(tmp_path):
     text, reading = written(rich_content(), tmp_path)
     scripts = [script for kind, script in reading.scripts if kind == ""]
-    assert len(scripts) == 3
+    assert len(scripts) == 4
     for script in scripts:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"sha256-{digest}" in text
@@ -166,7 +166,7 @@ def test_text_from_data_cannot_become_markup(tmp_path):
     whole = unit(dataset=HOSTILE)
     hostile = page([cell(), row], [bad, whole], title=HOSTILE, left_out=[(HOSTILE, HOSTILE)])
     text, reading = written(content(hostile, machine=HOSTILE), tmp_path)
-    assert reading.tags["script"] == 5
+    assert reading.tags["script"] == 6
     assert reading.tags["img"] == 0
     assert HOSTILE not in text
 

@@ -60,9 +60,9 @@ def write_report(content: ReportContent, path: Path) -> Path:
 
 def render_report(content: ReportContent, folder: Path) -> str:
     """Return the report as HTML; links are relative to ``folder``."""
-    script, board_script = _asset("report.js"), _asset("leaderboard.js")
+    scripts = [_asset(name) for name in ("report.js", "leaderboard.js", "jump.js")]
     board = collect(content.pages)
-    early_script = "document.documentElement.classList.add('js');" + _asset("packed.js")
+    early_script = "document.documentElement.classList.add('js');" + _asset("shared.js")
     units = content.units()
     papers = [page for page in content.pages if not page.synthetic]
     return (
@@ -83,10 +83,9 @@ def render_report(content: ReportContent, folder: Path) -> str:
             claimed=[page for page in content.pages if page.claims],
             file_link=lambda path: _file_link(path, folder)[1],
             style=_asset("report.css"),
-            script=script,
             early_script=early_script,
-            board_script=board_script,
-            script_hashes=[_content_hash(text) for text in (early_script, script, board_script)],
+            scripts=scripts,
+            script_hashes=[_content_hash(text) for text in (early_script, *scripts)],
             boards=all_standings(board),
             board_data=packed(board_data(board)),
             records=packed(shared([record_data(unit, content, folder) for unit in units.values()])),

@@ -185,8 +185,8 @@
     const section = form.closest(".view");
     const boxes = [...form.querySelectorAll("input[name=verdict]")];
     const wanted = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
-    const words = form.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const matches = (row) => words.every((word) => row.dataset.find.includes(word));
+    const words = plain(form.elements.text.value).split(/\s+/).filter(Boolean);
+    const matches = (row) => words.every((word) => plain(row.dataset.find).includes(word));
     let visible = 0;
     let total = 0;
     if (!boxes.length) {

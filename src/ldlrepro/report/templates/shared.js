@@ -4,3 +4,6 @@ async function unpacked(id) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).json();
 }
+
+/** Return text without case and marks, so that s-JAFFE is found as sjaffe. */
+const plain = (text) => text.toLowerCase().replace(/[^a-z0-9 ]/g, "");
