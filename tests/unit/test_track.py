@@ -12,6 +12,7 @@ import pytest
 
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import REFERENCE
+from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.track.layout import content_sha256, first_view, saved_views
 from ldlrepro.track.sync import SyncCounts, open_hint, page_of, sync
 from ldlrepro.train.records import FAILED, UNAVAILABLE
@@ -67,6 +68,58 @@ def test_parameters_show_the_most_frequent_choice_and_all_choices(uri):
         "chosen.k": "4 (2x), 5 (1x)",
         "param.weights": "uniform",
     }
+
+
+def printed(metric: str, number: str, verdict: str, table: str = "6") -> VerdictRow:
+    return VerdictRow(
+        *(PAPER, table, "Movie", "", "kNN", metric, number, "", "lower", verdict),
+        measured=0.2,
+        deviation=0.2 / float(number) - 1,
+        protocol="ten_fold",
+        method_id="knn",
+        unit_dataset="movie",
+    )
+
+
+def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours(uri):
+    cells = [printed("kl", "0.16", "worse"), printed("kl", "0.2", "exact", "7")]
+    sync(PAPER, TITLE, [make_unit(), make_unit("lrr")], uri, rows=cells)
+    found = {run.data.params["method"]: run.data for run in runs_of(uri)}
+    assert found["knn"].metrics["printed/kl"] == 0.16
+    assert found["knn"].metrics["difference/kl"] == 0.25
+    assert found["knn"].tags["verdict/kl"] == "worse"
+    note = found["knn"].tags["mlflow.note.content"].splitlines()
+    assert note[2:] == [
+        "| 6 | kl | 0.2000 | 0.16 | +25.0 % | worse |",
+        "| 7 | kl | 0.2000 | 0.2 | +0.0 % | exact |",
+    ]
+    assert not [name for name in found["lrr"].metrics if name.startswith("printed/")]
+
+
+def test_another_verdict_replaces_the_run(uri):
+    sync(PAPER, TITLE, [make_unit()], uri, rows=[printed("kl", "0.16", "worse")])
+    again = sync(PAPER, TITLE, [make_unit()], uri, rows=[printed("kl", "0.2", "exact")])
+    assert again == SyncCounts(superseded=1)
+    assert only_run(uri).data.tags["verdict/kl"] == "exact"
+
+
+def test_controls_are_tagged_and_left_out_of_the_views(uri):
+    sync(PAPER, TITLE, [make_unit(), make_unit("train_mean")], uri)
+    assert {run.data.params["method"]: run.data.tags["control"] for run in runs_of(uri)} == {
+        "knn": "no",
+        "train_mean": "yes",
+    }
+    experiment = client_of(uri).get_experiment_by_name(PAPER)
+    state = json.loads(json.loads(next(iter(saved_views([make_unit()]).values())))["state"])
+    seen = client_of(uri).search_runs([experiment.experiment_id], state["searchFilter"])
+    assert [run.data.params["method"] for run in seen] == ["knn"]
+
+
+def test_the_mean_stands_with_its_deviation_to_be_read(uri):
+    unit = make_unit()
+    sync(PAPER, TITLE, [unit], uri)
+    kl = unit.scores["kl"]
+    assert only_run(uri).data.tags["shown/kl"] == f"{np.mean(kl):.4f} ± {np.std(kl, ddof=1):.4f}"
 
 
 def test_times_come_from_the_rows(uri):
@@ -166,8 +219,10 @@ def test_every_table_has_a_saved_view_with_its_measures():
     shown = [json.loads(text) for text in views.values()]
     assert [view["name"] for view in shown] == ["movie (ten_fold)", "gene (ten_fold)"]
     state = json.loads(shown[0]["state"])
-    assert state["searchFilter"] == "params.protocol = 'ten_fold' AND params.dataset = 'movie'"
-    assert state["selectedColumns"][:2] == ["metrics.`kl`", "metrics.`cosine`"]
+    table = "params.protocol = 'ten_fold' AND params.dataset = 'movie'"
+    assert state["searchFilter"] == f"{table} AND tags.control = 'no'"
+    first = ["metrics.`kl`", "tags.`shown/kl`", "metrics.`cosine`"]
+    assert state["selectedColumns"][:3] == first
     assert state["orderByKey"] == "metrics.`kl`"
 
 

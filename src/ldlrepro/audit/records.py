@@ -270,6 +270,7 @@ def check_tables(scope: Scope) -> Check:
 
 def check_tracking(scope: Scope) -> Check:
     """Check that MLflow says what the records say."""
+    from ldlrepro.judge.answer import current_answer
     from ldlrepro.track import sync as track
 
     check = Check("tracking", "Does MLflow hold every run once, with the numbers of the records?")
@@ -279,7 +280,8 @@ def check_tracking(scope: Scope) -> Check:
         planned = set(plan.paper_units(paper))
         units = [unit for unit in scope.chosen if plan.Unit(*unit.key) in planned]
         with check.of(paper, command):
-            told = track.differences(paper, units, scope.tracking_uri)
+            rows = current_answer(paper, scope.workspace).rows
+            told = track.differences(paper, units, scope.tracking_uri, rows)
             if told is None:
                 check.skip(paper, "never tracked here", command)
                 continue

@@ -175,7 +175,7 @@ def sync(args: argparse.Namespace) -> int:
         answer = _answer(paper, args)
         files = sorted(HERE.figures(paper).glob("*.svg"))
         files += sorted(HERE.answer(paper).parent.rglob("*.csv"))
-        counts = tracking.sync(paper, title, answer.units, uri, files)
+        counts = tracking.sync(paper, title, answer.units, uri, files, rows=answer.rows)
         say(f"{paper}: {asdict(counts)}")
         if args.out:
             told = {"paper": paper, "units": len(answer.units), "content": counts.content}

@@ -19,10 +19,12 @@ import numpy as np
 
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import LOCAL, UnitScores
+from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.plan import CONTROLS
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 from ldlrepro.train.watch import FoldName, parse_rows
 
-LAYOUT = 2
+LAYOUT = 3
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -55,9 +57,10 @@ class TrackedRun:
     tags: dict[str, str] = field(default_factory=dict)
 
 
-def content_sha256(unit: UnitScores) -> str:
-    """Return a hash of everything a record says, times and machine included, and of its scores."""
+def content_sha256(unit: UnitScores, cells: Sequence[VerdictRow] = ()) -> str:
+    """Return a hash of all that a record says, times and machine included, and its verdicts."""
     content = {
+        "cells": [[cell.table, cell.metric, cell.printed, cell.verdict] for cell in cells],
         "layout": LAYOUT,
         "source": unit.source,
         "rows": [asdict(row) for row in unit.rows],
@@ -67,15 +70,16 @@ def content_sha256(unit: UnitScores) -> str:
     return sha256(json.dumps(content, sort_keys=True, default=str).encode())
 
 
-def unit_run(unit: UnitScores) -> TrackedRun:
-    """Return the run that holds a unit's record."""
+def unit_run(unit: UnitScores, rows: Iterable[VerdictRow] = ()) -> TrackedRun:
+    """Return the run that holds a unit's record, and what ``rows`` print of it beside it."""
+    cells = [row for row in rows if _key_behind(row) == unit.key and row.measured is not None]
     spans = [_span_ms(row) for row in unit.rows]
     start = min((s for s, _ in spans if s), default=None)
     end = max((e for _, e in spans if e), default=None)
     identity = {"protocol": unit.protocol, "dataset": unit.dataset, "method": unit.method}
     return TrackedRun(
         key="/".join(unit.key),
-        content=content_sha256(unit),
+        content=content_sha256(unit, cells),
         name=f"{unit.dataset} / {unit.method}",
         # Reference records stand in git already.
         files=list(unit.files) if unit.source == LOCAL else [],
@@ -83,9 +87,53 @@ def unit_run(unit: UnitScores) -> TrackedRun:
         start_ms=start,
         end_ms=end,
         params=identity | _params(unit.rows),
-        metrics=_metrics(unit, [e or 0 for _, e in spans], end or 0) + _curve_metrics(unit, end),
-        tags=identity | {"source": unit.source} | _tags(unit.rows),
+        metrics=_metrics(unit, [e or 0 for _, e in spans], end or 0)
+        + _printed_metrics(cells, end or 0)
+        + _curve_metrics(unit, end),
+        tags=identity
+        | {"source": unit.source, "control": "yes" if unit.method in CONTROLS else "no"}
+        | _verdict_tags(unit, cells)
+        | _tags(unit.rows),
     )
+
+
+def _key_behind(row: VerdictRow) -> tuple[str, str, str]:
+    return (row.protocol, row.unit_dataset, row.method_id)
+
+
+def _printed_metrics(cells: Sequence[VerdictRow], end_ms: int) -> list[tuple[str, float, int, int]]:
+    """Return printed numbers and relative differences; of several tables, those of the first."""
+    found = {}
+    for cell in reversed(cells):
+        found[f"printed/{cell.metric}"] = float(cell.printed)
+        if cell.deviation is not None:
+            found[f"difference/{cell.metric}"] = round(cell.deviation, 4)
+    return [(name, value, end_ms, 0) for name, value in found.items() if math.isfinite(value)]
+
+
+def _verdict_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
+    """Return the verdict of each measure, means with deviations to read, and a description."""
+    tags = {f"verdict/{cell.metric}": cell.verdict for cell in reversed(cells)}
+    for name, values in unit.scores.items():
+        if len(values) and np.isfinite(values).all():
+            deviation = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
+            tags[f"shown/{name}"] = f"{np.mean(values):.4f}{deviation}"
+    lines = [
+        f"| {cell.table} | {cell.metric} | {cell.measured:.4f} | {cell.printed} | "
+        f"{'' if cell.deviation is None else f'{100 * cell.deviation:+.1f} %'} | {cell.verdict} |"
+        for cell in cells
+    ]
+    if lines:
+        head = [
+            "| table | measure | ours | printed | difference | verdict |",
+            "|---|---|---|---|---|---|",
+        ]
+        tags["mlflow.note.content"] = "\n".join([*head, *lines])
+    elif unit.method in CONTROLS:
+        tags["mlflow.note.content"] = (
+            "A control: it learns nothing, and the saved views leave it out."
+        )
+    return tags
 
 
 def artifacts_run(paper: str, artifacts: Sequence[Path], plans: Sequence[TrackedRun]) -> TrackedRun:
@@ -102,19 +150,25 @@ def artifacts_run(paper: str, artifacts: Sequence[Path], plans: Sequence[Tracked
     )
 
 
-def saved_views(units: Sequence[UnitScores]) -> dict[str, str]:
-    """Return experiment tags that offer a run table for every table of the paper."""
+def saved_views(units: Sequence[UnitScores], rows: Sequence[VerdictRow] = ()) -> dict[str, str]:
+    """Return experiment tags that offer a run table for every table of the paper.
+
+    Columns begin with KL, or the error in years, and go on with the other printed measures.
+    """
+    printed = list(dict.fromkeys(row.metric for row in rows))
+    printed.sort(key=lambda name: name not in SORT_BY)
     tables: dict[tuple[str, str], list[str]] = {}
     for unit in units:
         measures = tables.setdefault((unit.protocol, unit.dataset), [])
-        measures += [name for name in unit.scores if name not in measures]
+        ordered = [*(name for name in printed if name in unit.scores), *unit.scores]
+        measures += [name for name in dict.fromkeys(ordered) if name not in measures]
     return {
         f"{VIEW_TAG}{protocol}-{dataset}": json.dumps(
             {
                 "name": f"{dataset} ({protocol})",
                 # The page lists the newest first; so the order of the tables is kept.
                 "createdAt": len(tables) - place,
-                "state": json.dumps(_view_state(protocol, dataset, measures)),
+                "state": json.dumps(_view_state(protocol, dataset, measures, printed)),
             }
         )
         for place, ((protocol, dataset), measures) in enumerate(tables.items())
@@ -136,14 +190,22 @@ def first_view(tags: Mapping[str, str]) -> str:
     return max(created, key=created.__getitem__, default="")
 
 
-def _view_state(protocol: str, dataset: str, measures: Sequence[str]) -> dict[str, Any]:
-    sort = next((f"metrics.`{name}`" for name in SORT_BY if name in measures), None)
-    metrics = [f"metrics.`{name}`" for name in [*measures, "folds_ok", "fit_seconds"]]
+def _view_state(
+    protocol: str, dataset: str, measures: Sequence[str], printed: Sequence[str]
+) -> dict[str, Any]:
+    first = next((name for name in SORT_BY if name in measures), None)
+    columns = [f"metrics.`{name}`" for name in [*measures, "folds_ok", "fit_seconds"]]
+    if first:
+        beside = [f"tags.`shown/{first}`"]
+        if first in printed:
+            beside += [f"metrics.`printed/{first}`", f"tags.`verdict/{first}`"]
+        columns[1:1] = beside
+    where = f"params.protocol = '{protocol}' AND params.dataset = '{dataset}'"
     return {
-        "searchFilter": f"params.protocol = '{protocol}' AND params.dataset = '{dataset}'",
-        "orderByKey": sort or "attributes.start_time",
+        "searchFilter": f"{where} AND tags.control = 'no'",
+        "orderByKey": f"metrics.`{first}`" if first else "attributes.start_time",
         "orderByAsc": True,
-        "selectedColumns": [*metrics, "tags.`source`"],
+        "selectedColumns": [*columns, "tags.`source`"],
     }
 
 

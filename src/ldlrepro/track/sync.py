@@ -20,6 +20,7 @@ from typing import Any
 
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.track.browser import open_once_it_answers
 from ldlrepro.track.layout import (
     TrackedRun,
@@ -86,10 +87,14 @@ def sync(
     tracking_uri: str,
     artifacts: Sequence[Path] = (),
     on_progress: Progress | None = None,
+    rows: Sequence[VerdictRow] = (),
 ) -> SyncCounts:
-    """Bring the experiment of ``paper`` in line with the records; wait for a sync under way."""
+    """Bring the experiment of ``paper`` in line with its records and with the verdicts of ``rows``.
+
+    A sync that is under way is waited for.
+    """
     uri = checked_uri(tracking_uri)
-    plans = [unit_run(unit) for unit in units if not is_unavailable(unit)]
+    plans = [unit_run(unit, rows) for unit in units if not is_unavailable(unit)]
     counts = SyncCounts(not_run=len(units) - len(plans), failed=sum(p.failed for p in plans))
     if artifacts:
         plans.append(artifacts_run(paper, artifacts, plans))
@@ -100,7 +105,7 @@ def sync(
     with environment(QUIET), only_writer(uri), told_to_the_user(uri, paper):
         client = connect(uri)
         with environment(PATIENT_HTTP):
-            experiment = _experiment(client, uri, paper, title, saved_views(units))
+            experiment = _experiment(client, uri, paper, title, saved_views(units, rows))
             found = _tracked_runs(client, experiment)
             live = _tracked_runs(client, experiment, LIVE_TAG)
             for done, plan in enumerate(plans, start=1):
@@ -113,7 +118,7 @@ def sync(
 
 
 def differences(
-    paper: str, units: Sequence[UnitScores], tracking_uri: str
+    paper: str, units: Sequence[UnitScores], tracking_uri: str, rows: Sequence[VerdictRow] = ()
 ) -> dict[str, str] | None:
     """Return where the store differs from the record of each unit, '' where it does not.
 
@@ -130,7 +135,7 @@ def differences(
             if experiment is None:
                 return None
             found = _tracked_runs(client, experiment.experiment_id)
-            plans = [unit_run(unit) for unit in units if not is_unavailable(unit)]
+            plans = [unit_run(unit, rows) for unit in units if not is_unavailable(unit)]
             return {p.key: _difference(client, p, found.get(p.key, [])) for p in plans}
 
 
