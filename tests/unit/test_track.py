@@ -221,9 +221,23 @@ def test_every_table_has_a_saved_view_with_its_measures():
     state = json.loads(shown[0]["state"])
     table = "params.protocol = 'ten_fold' AND params.dataset = 'movie'"
     assert state["searchFilter"] == f"{table} AND tags.control = 'no'"
-    first = ["metrics.`kl`", "tags.`shown/kl`", "metrics.`cosine`"]
+    first = ["metrics.`kl`", "metrics.`cosine`", "tags.`shown/kl`"]
     assert state["selectedColumns"][:3] == first
     assert state["orderByKey"] == "metrics.`kl`"
+
+
+def test_the_first_view_is_the_first_table_with_printed_numbers(uri):
+    units = [make_unit(dataset="gene"), make_unit()]
+    cells = [printed("cosine", "0.7", "exact"), printed("kl", "0.16", "worse")]
+    cells.insert(0, replace(cells[0], protocol="", method_id="", unit_dataset=""))
+    views = saved_views(units, cells)
+    assert first_view(views) == "ten_fold-movie"
+    state = json.loads(json.loads(views["mlflow.sharedViewState.ten_fold-movie"])["state"])
+    assert set(state["selectedColumns"]) == {
+        *("metrics.`kl`", "metrics.`printed/kl`", "metrics.`difference/kl`", "tags.`verdict/kl`"),
+        *("tags.`shown/kl`", "tags.`shown/cosine`"),
+        *("metrics.`folds_ok`", "metrics.`fit_seconds`", "tags.`source`"),
+    }
 
 
 def test_the_page_of_a_paper_is_the_view_of_its_first_table(uri):

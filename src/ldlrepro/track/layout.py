@@ -153,22 +153,27 @@ def artifacts_run(paper: str, artifacts: Sequence[Path], plans: Sequence[Tracked
 def saved_views(units: Sequence[UnitScores], rows: Sequence[VerdictRow] = ()) -> dict[str, str]:
     """Return experiment tags that offer a run table for every table of the paper.
 
-    Columns begin with KL, or the error in years, and go on with the other printed measures.
+    Tables with printed numbers come first, as the paper has them.
     """
-    printed = list(dict.fromkeys(row.metric for row in rows))
-    printed.sort(key=lambda name: name not in SORT_BY)
-    tables: dict[tuple[str, str], list[str]] = {}
+    keys = {unit.key for unit in units}
+    printed: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if _key_behind(row) in keys:
+            mine = printed.setdefault((row.protocol, row.unit_dataset), [])
+            mine += [row.metric] if row.metric not in mine else []
+    tables: dict[tuple[str, str], list[str]] = {table: [] for table in printed}
     for unit in units:
         measures = tables.setdefault((unit.protocol, unit.dataset), [])
-        ordered = [*(name for name in printed if name in unit.scores), *unit.scores]
-        measures += [name for name in dict.fromkeys(ordered) if name not in measures]
+        measures += [name for name in unit.scores if name not in measures]
     return {
         f"{VIEW_TAG}{protocol}-{dataset}": json.dumps(
             {
                 "name": f"{dataset} ({protocol})",
                 # The page lists the newest first; so the order of the tables is kept.
                 "createdAt": len(tables) - place,
-                "state": json.dumps(_view_state(protocol, dataset, measures, printed)),
+                "state": json.dumps(
+                    _view_state(protocol, dataset, measures, printed.get((protocol, dataset), []))
+                ),
             }
         )
         for place, ((protocol, dataset), measures) in enumerate(tables.items())
@@ -193,19 +198,29 @@ def first_view(tags: Mapping[str, str]) -> str:
 def _view_state(
     protocol: str, dataset: str, measures: Sequence[str], printed: Sequence[str]
 ) -> dict[str, Any]:
+    """Return the state of a run table.
+
+    MLflow puts metrics before tags, each by the alphabet, and cuts numbers off. So a table of
+    printed numbers has one metric to sort by, and the others as text that is rounded.
+    """
     first = next((name for name in SORT_BY if name in measures), None)
-    columns = [f"metrics.`{name}`" for name in [*measures, "folds_ok", "fit_seconds"]]
+    shown = [f"metrics.`{name}`" for name in measures]
+    if printed:
+        shown = [f"tags.`shown/{name}`" for name in printed]
     if first:
-        beside = [f"tags.`shown/{first}`"]
-        if first in printed:
-            beside += [f"metrics.`printed/{first}`", f"tags.`verdict/{first}`"]
-        columns[1:1] = beside
+        shown += [f"metrics.`{first}`", f"tags.`shown/{first}`"]
+    if first in printed:
+        shown += [f"metrics.`printed/{first}`", f"metrics.`difference/{first}`"]
+        shown += [f"tags.`verdict/{first}`"]
     where = f"params.protocol = '{protocol}' AND params.dataset = '{dataset}'"
     return {
         "searchFilter": f"{where} AND tags.control = 'no'",
         "orderByKey": f"metrics.`{first}`" if first else "attributes.start_time",
         "orderByAsc": True,
-        "selectedColumns": [*columns, "tags.`source`"],
+        "selectedColumns": [
+            *dict.fromkeys([*shown, "metrics.`folds_ok`", "metrics.`fit_seconds`"]),
+            "tags.`source`",
+        ],
     }
 
 
