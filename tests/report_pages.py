@@ -1,5 +1,10 @@
 """Answers and pages of a report about nothing, for tests of how they are written."""
 
+import base64
+import gzip
+import json
+from typing import Any
+
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import JUDGED, VerdictRow
@@ -82,3 +87,9 @@ def page(rows: list[VerdictRow] | None = None, units: list[UnitScores] | None = 
 def content(*pages: PaperPage, **changes) -> ReportContent:
     values = {"generated_at": "2026-01-01", "version": "0.1.0", "git_commit": "abc", "machine": "m"}
     return ReportContent(list(pages) or [page()], **{**values, **changes})
+
+
+def packed_in(html: str, name: str) -> Any:
+    """Unpack what a report holds as JSON packed by gzip: 'board-data' or 'record-data'."""
+    text = html.partition(f'id="{name}">')[2].partition("</script>")[0]
+    return json.loads(gzip.decompress(base64.b64decode(text)))

@@ -19,6 +19,7 @@ from ldlrepro import __version__, cli, config, plan
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor import config_docs
 from ldlrepro.report import citation
+from tests.report_pages import packed_in
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG_PAGE = ROOT / "config" / "README.md"
@@ -305,7 +306,9 @@ def test_adding_a_method_works_as_told(project):
     project.run(*shlex.split(demo))
     assert "Nothing to be done" in project.run(*shlex.split(demo))
     report = (project.root / "results/report/demo.html").read_text()
-    assert '["my_method","Ridge on products","",true]' in report  # in the leaderboard
+    assert ["my_method", "Ridge on products", "", True] in packed_in(report, "board-data")[
+        "methods"
+    ]
     table = project.root / "results/compare/demo/tables/table_2.md"
     assert "Ridge on products" in table.read_text()
     assert "my_method@firm" in (project.root / "results/compare/demo/scores.csv").read_text()

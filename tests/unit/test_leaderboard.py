@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 
 import pytest
@@ -22,6 +20,7 @@ from ldlrepro.report.leaderboard import (
     standings,
 )
 from ldlrepro.train.records import FoldRow
+from tests.report_pages import packed_in
 
 
 def unit(method: str, dataset: str, kl: float, protocol: str = "cv", **changes) -> UnitScores:
@@ -167,8 +166,7 @@ def test_a_method_of_ones_own_is_always_compared_and_opens_the_page(own_method):
 def test_the_page_holds_the_numbers_that_python_ranks(tmp_path):
     pages = [page(grid(["sa_bfgs", "aa_knn", "uniform"], NINE))]
     html = render_report(ReportContent(pages, "now", "0", "", "m"), tmp_path)
-    text = html.partition('id="board-data">')[2].partition("</script>")[0]
-    data = json.loads(gzip.decompress(base64.b64decode(text)))
+    data = packed_in(html, "board-data")
     board = collect(pages)
     kl = [name for name, _, _ in data["measures"]].index("kl")
     stored = {(e[0], e[1], e[2]): e[6][kl] for e in data["entries"]}

@@ -1,9 +1,7 @@
 """The report as text: nothing lost, nothing unescaped, no link that leads nowhere."""
 
 import base64
-import gzip
 import hashlib
-import json
 import math
 import re
 from collections import Counter
@@ -28,7 +26,7 @@ from ldlrepro.report.html import (
     shared,
     write_report,
 )
-from tests.report_pages import cell, content, fold, page, unit
+from tests.report_pages import cell, content, fold, packed_in, page, unit
 
 MEASURED = {
     "source": "reference",
@@ -173,9 +171,8 @@ def test_text_from_data_cannot_become_markup(tmp_path):
 
 def test_records_survive_the_way_into_the_page(tmp_path):
     bad = unit(rows=[fold(0, status="failed", error=HOSTILE)], scores={"kl": [math.nan]})
-    _, reading = written(content(page(units=[bad])), tmp_path)
-    data = [script for kind, script in reading.scripts if kind == "application/gzip"][-1]
-    (record,) = json.loads(gzip.decompress(base64.b64decode(data)))["records"]
+    text, _ = written(content(page(units=[bad])), tmp_path)
+    (record,) = packed_in(text, "record-data")["records"]
     assert record["key"] == ["cv", "toy", "rf"]
     assert record["errors"] == [[0, 0, HOSTILE]]
 
