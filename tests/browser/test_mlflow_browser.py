@@ -16,6 +16,7 @@ from urllib.parse import quote
 import pytest
 
 from ldlrepro.judge.scores import LOCAL, UnitScores
+from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.track.sync import page_of, sync
 from ldlrepro.train.records import FoldRow
 from tests.mlflow_server import MlflowServer
@@ -45,12 +46,26 @@ def unit(method: str, kl: float) -> UnitScores:
     return UnitScores("paper", "faces", method, rows, scores, LOCAL)
 
 
+def printed(method: str, kl: float) -> VerdictRow:
+    """A cell that prints 0.05 for every method."""
+    verdict = "exact" if kl == KL["knn"] else "better" if kl < KL["knn"] else "worse"
+    return VerdictRow(
+        *("paper", "1", "Faces", "", method, "kl", "0.05", "0.001", "lower", verdict),
+        measured=kl,
+        deviation=kl / 0.05 - 1,
+        protocol="paper",
+        method_id=method,
+        unit_dataset="faces",
+    )
+
+
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> Iterator[str]:
     """A server on four runs of one table."""
     folder = tmp_path_factory.mktemp("mlflow")
     units = [unit(*item) for item in KL.items()]
-    sync("paper", "A paper", units, f"sqlite:///{folder}/served.db")
+    cells = [printed(*item) for item in KL.items()]
+    sync("paper", "A paper", units, f"sqlite:///{folder}/served.db", rows=cells)
     server = MlflowServer(folder)
     server.start()
     yield server.address
@@ -59,7 +74,7 @@ def address(tmp_path_factory) -> Iterator[str]:
 
 @pytest.fixture
 def page(browser) -> Iterator[Any]:
-    opened = browser.new_page(viewport={"width": 1500, "height": 800})
+    opened = browser.new_page(viewport={"width": 1900, "height": 800})
     opened.set_default_timeout(90_000)
     yield opened
     opened.close()
@@ -81,8 +96,12 @@ def names_in(page: Any) -> list[str]:
 def test_the_saved_view_of_a_table_lists_its_methods_the_best_first(address, page) -> None:
     page.goto(f"{address}/#/experiments/1/runs?viewStateShareKey=paper-faces")
     shown = names_in(page)
+    text = page.inner_text("body")
     keep(page, "mlflow-table")
     assert shown == [f"faces / {name}" for name in sorted(KL, key=KL.__getitem__)]
+    for column in ("kl", "printed/kl", "difference/kl", "verdict/kl", "shown/kl"):
+        assert column in text.splitlines()
+    assert "0.0500 ± 0.0010" in text
 
 
 def test_the_page_that_ui_opens_for_a_paper_shows_its_first_table(address, page) -> None:

@@ -14,7 +14,9 @@ README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding=
 
 
 def quick_start() -> str:
-    section = re.search(r"^## The library in six lines\n(.*?)^## ", README, re.MULTILINE | re.DOTALL)
+    section = re.search(
+        r"^## The library in six lines\n(.*?)^## ", README, re.MULTILINE | re.DOTALL
+    )
     (code,) = re.findall(r"```python\n(.*?)```", section[1], re.DOTALL)
     return code
 
