@@ -111,7 +111,9 @@ def test_the_page_that_ui_opens_for_a_paper_shows_its_first_table(address, page)
 
 def test_the_page_that_ui_opens_lists_the_papers(address, page) -> None:
     page.goto(address + page_of(address))
-    page.get_by_role("link", name="paper", exact=True).wait_for()
+    link = page.get_by_role("link", name="paper", exact=True)
+    link.wait_for()
+    assert link.count() == 1
 
 
 def test_runs_beside_each_other_have_axes_by_method_and_measure(address, page) -> None:

@@ -212,10 +212,11 @@ def is_enlarged(record: UnitScores, position: int, again: UnitScores) -> bool:
     params = record.rows[position].params
     if params.get("dtype") != "float32" and "mixed_precision" not in params:
         return False
-    return all(
-        len(values) > 1 and abs(again.scores[name][0] - values[position]) <= np.std(values, ddof=1)
-        for name, values in record.scores.items()
-    )
+    for name, values in record.scores.items():
+        apart = abs(again.scores[name][0] - values[position])
+        if len(values) < 2 or not apart <= SEEDS_APART * np.std(values, ddof=1):
+            return False
+    return True
 
 
 def same_digits(old: float, new: float) -> bool:

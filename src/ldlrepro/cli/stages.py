@@ -230,9 +230,9 @@ def report(args: argparse.Namespace) -> int:
     for paper in papers:
         config.load_paper(paper)  # a name that nobody knows is told before anything is judged
     folder, shown = HERE.results / "figures", args.notebooks
-    if args.of_workflow:
+    if args.of_workflow:  # which has drawn the figures already, and names the notebooks
         answers = [read_answer(HERE.answer(paper)) for paper in papers]
-    else:  # a workflow has drawn them already and names the notebooks
+    else:
         folder = HERE.results / "answers" / "figures"
         answers = at_once(partial(_drawn, folder=folder), papers)
         pages = HERE.results / "notebooks"

@@ -305,8 +305,13 @@ def _fold_fields(row: FoldRow) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in FOLD_FIELDS}
     # Four digits say enough of times and memory.
     return {k: _short(v, 4) if isinstance(v, float) else v for k, v in values.items()} | {
-        name: str(values[name])[:DIGITS_OF_HASHES] for name in ("seed", "predictions_sha256")
+        name: _cut(str(values[name])) for name in ("seed", "predictions_sha256")
     }
+
+
+def _cut(digits: str) -> str:
+    """Return the first digits, marked as such, so that nobody copies a part for the whole."""
+    return digits if len(digits) <= DIGITS_OF_HASHES else f"{digits[:DIGITS_OF_HASHES]}…"
 
 
 def _own_parameters(params: dict[str, Any]) -> dict[str, Any]:

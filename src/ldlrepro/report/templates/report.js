@@ -19,10 +19,10 @@
   const address = (...parts) => "#/" + parts.map((part) => encodeURIComponent(part).replaceAll("%40", "@")).join("/");
   const shown = (value) => (value === null || value === undefined ? "" : String(value));
 
-  /** Hashes and seeds are cut in tables by the style, yet copied whole. */
+  /** Hashes that are the same in all folds are cut in tables by the style, yet copied whole. */
   function valueNode(value) {
     const text = shown(value);
-    return /^[0-9a-f]{16,}$/.test(text) ? h("code", { class: "long", title: text }, text) : text;
+    return /^[0-9a-f]{16,}…?$/.test(text) ? h("code", { class: "long", title: text }, text) : text;
   }
 
   function facts(pairs) {
