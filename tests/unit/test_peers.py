@@ -44,7 +44,18 @@ class Labels(Mean):
 
 class Slow(Mean):
     def fit(self, X, D):
+        while True:
+            pass
+
+class Asleep(Mean):
+    def fit(self, X, D):
         time.sleep(60)
+
+class Waits(Mean):
+    """Takes wall seconds, as on a busy machine, but no CPU seconds."""
+    def fit(self, X, D):
+        time.sleep(2)
+        return Mean.fit(self, X, D)
 
 class Broken(Mean):
     def fit(self, X, D):
@@ -116,6 +127,7 @@ def test_of_classifiers_the_distribution_counts():
     ("algorithm", "said"),
     [
         ("Slow", "Slow did not finish its fit in 1 s"),
+        ("Asleep", "Asleep did not finish its fit in 1 s"),
         ("Broken", "Broken failed in its fit: ZeroDivisionError: no rows left"),
         ("Dies", "Dies: its process ended with code 3: out of luck"),
         ("Nan", "Nan predicts NaN or infinity"),
@@ -124,10 +136,9 @@ def test_of_classifiers_the_distribution_counts():
     ],
 )
 def test_what_goes_wrong_is_one_clear_line(algorithm, said):
+    limit = 1 if algorithm in ("Slow", "Asleep") else 60
     with pytest.raises(UserError) as error:
-        PythonLDL(algorithm=algorithm, time_limit=1 if algorithm == "Slow" else 60).fit(
-            X, D
-        ).predict(X)
+        PythonLDL(algorithm=algorithm, time_limit=limit).fit(X, D).predict(X)
     assert said in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -141,6 +152,10 @@ def test_a_fit_that_took_too_long_is_not_tried_on_the_next_fold():
     assert "did not finish its fit" in said(X)
     assert "an earlier fit of this job in 1 s, so this one was not tried" in said(X[1:])
     assert "did not finish its fit" in said(X[:, 1:])
+
+
+def test_a_busy_machine_spoils_no_fit():
+    assert PythonLDL(algorithm="Waits", time_limit=1).fit(X, D).predict(X).shape == (40, 4)
 
 
 def test_without_the_environment_it_says_what_to_type(monkeypatch):

@@ -8,10 +8,11 @@ import select
 import shutil
 import subprocess
 import tempfile
+import time
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -24,6 +25,10 @@ INTERPRETER = "LDLREPRO_PEERS"
 ENVIRONMENT = ".bench-venv"
 """Where ``make peers`` makes it, in the checkout; ``make bench`` uses it as well."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+PATIENCE = 4
+"""Wall seconds for each CPU second of the limit: a busy machine spoils no fit, and none hangs."""
+GLANCE = 0.5
+"""Seconds between two looks at the clock of the peer."""
 LAST_WORDS = 2000
 """Characters of the peer's log that are searched for its last line."""
 
@@ -51,8 +56,8 @@ class PythonLDL(LDLEstimator):
     fit_arguments : dict or None, default=None
         Arguments of its ``fit``.
     time_limit : float, default=120.0
-        Wall seconds that a fit, or a prediction, may take. A fit that needs more is not tried
-        again in the same process on rows of as many features and labels.
+        CPU seconds that a fit, or a prediction, may take, on one thread. A fit that needs more is
+        not tried again in the same process on rows of as many features and labels.
     random_state : int or None, default=None
         Seed; python-ldl takes 32 bits of it.
 
@@ -145,8 +150,7 @@ class Process:
             self._process.stdin.flush()
         except OSError:
             raise UserError(self._ended()) from None
-        ready, _, _ = select.select([self._process.stdout], [], [], self.time_limit)
-        if not ready:
+        if not self._answered_in_time(self._process.stdout):
             self._process.kill()
             raise TimeLimitError(f"{self.name} did not finish its {do} in {self.time_limit:g} s")
         line = self._process.stdout.readline()
@@ -156,6 +160,25 @@ class Process:
         if not answer.pop("ok"):
             raise UserError(f"{self.name} failed in its {do}: {answer['error']}")
         return answer
+
+    def _answered_in_time(self, answers: IO[str]) -> bool:
+        """Wait for a line, or the end of the process, as long as the limit allows."""
+        waited, spent = time.monotonic(), self._cpu_seconds()
+        while not select.select([answers], [], [], GLANCE)[0]:
+            if self._cpu_seconds() - spent > self.time_limit:
+                return False
+            if time.monotonic() - waited > PATIENCE * self.time_limit:
+                return False
+        return True
+
+    def _cpu_seconds(self) -> float:
+        import psutil
+
+        try:
+            times = psutil.Process(self._process.pid).cpu_times()
+        except psutil.Error:
+            return 0.0
+        return float(times.user + times.system)
 
     def _ended(self) -> str:
         words = self.log.read_text(encoding="utf-8", errors="replace")[-LAST_WORDS:].split("\n")
