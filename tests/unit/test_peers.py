@@ -35,6 +35,20 @@ class Mean:
         P[:, 0] -= self.shift
         return P
 
+class Busy(Mean):
+    """Takes half a second and some 100 MB to fit, a quarter to predict."""
+    def fit(self, X, D):
+        self.memory = np.ones(12_500_000)
+        self.work(0.5)
+        return Mean.fit(self, X, D)
+    def predict(self, X):
+        self.work(0.25)
+        return Mean.predict(self, X)
+    def work(self, seconds):
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            pass
+
 class Labels(Mean):
     """Predicts the highest label; the distribution is what it calls a probability."""
     def predict(self, X):
@@ -100,7 +114,7 @@ def test_it_fits_and_predicts_in_another_process_whatever_that_prints():
     assert P.shape == (5, 4)
     assert P.sum(axis=1) == pytest.approx(np.ones(5))
     assert P[0] == pytest.approx(D.mean(axis=0))
-    assert model.diagnostics_ == {"python-ldl": "9.9"}
+    assert model.diagnostics_["python-ldl"] == "9.9"
     assert "pyldl" not in sys.modules
 
 
@@ -195,23 +209,41 @@ def wait_for(what) -> None:
         time.sleep(0.1)
 
 
-def test_its_failures_are_rows(ready):
-    parameters = "{algorithm: Mean}"
+@pytest.fixture
+def others(ready):
+    """A project with methods of that package."""
     ready.write(
         "config/methods/other.yaml",
-        f"""
+        """
 title: another package
 class: ldlrepro.peers.python_ldl.PythonLDL
-parameters: {parameters}
-resources: {{threads: 1, mem_mb: 700}}
+parameters: {algorithm: Mean}
+resources: {threads: 1, mem_mb: 700}
 variants:
-  broken: {{parameters: {{algorithm: Broken}}}}
+  broken: {parameters: {algorithm: Broken}}
+  busy: {parameters: {algorithm: Busy}}
 """,
     )
+    return ready
+
+
+def test_its_failures_are_rows(others):
     assert cli.main(["run", "tiny", "toy", "other"]) == 0
     cli.main(["run", "tiny", "toy", "other@broken"])
-    folder = ready.root / "results/units/tiny/toy"
+    folder = others.root / "results/units/tiny/toy"
     assert {row.status for row in read_rows(folder / "other/folds_0-3.parquet")} == {OK}
     broken = read_rows(folder / "other@broken/folds_0-3.parquet")
     assert {row.status for row in broken} == {FAILED}
     assert broken[0].error == "Broken failed in its fit: ZeroDivisionError: no rows left"
+
+
+def test_time_and_memory_of_the_other_process_count(others):
+    cli.main(["run", "tiny", "toy", "other"])
+    cli.main(["run", "tiny", "toy", "other@busy"])
+    units = others.root / "results/units/tiny/toy"
+    quick = read_rows(units / "other/folds_0-3.parquet")[0]
+    busy = read_rows(units / "other@busy/folds_0-3.parquet")[0]
+    assert "elsewhere" not in busy.diagnostics
+    assert 0.5 <= busy.fit_cpu_s < 0.5 + 2.0
+    assert 0.25 <= busy.predict_cpu_s < busy.fit_cpu_s
+    assert busy.peak_mb > quick.peak_mb + 50

@@ -64,7 +64,8 @@ class PythonLDL(LDLEstimator):
     Attributes
     ----------
     diagnostics_ : dict
-        ``python-ldl``, the version that ran.
+        ``python-ldl``, the version that ran; under ``elsewhere`` the CPU seconds of ``fit`` and
+        ``predict`` and the peak memory in MB of the process that ran it.
     n_features_in_ : int
         Number of features seen by ``fit``.
     n_labels_ : int
@@ -104,12 +105,17 @@ class PythonLDL(LDLEstimator):
         except TimeLimitError:
             _too_slow.add(alike)
             raise
-        self.diagnostics_ = {"python-ldl": answer["version"]}
+        elsewhere = {"fit_cpu_s": answer["cpu_s"], "peak_mb": answer["peak_mb"]}
+        self.diagnostics_ = {"python-ldl": answer["version"], "elsewhere": elsewhere}
 
     def _predict(self, X: Any) -> np.ndarray:
         rows, predictions = (self._peer.folder / name for name in ("X.npy", "P.npy"))
         np.save(rows, X)
-        self._peer.ask("predict", X=str(rows), predictions=str(predictions))
+        answer = self._peer.ask("predict", X=str(rows), predictions=str(predictions))
+        self.diagnostics_["elsewhere"] |= {
+            "predict_cpu_s": answer["cpu_s"],
+            "peak_mb": answer["peak_mb"],
+        }
         P: np.ndarray = np.load(predictions)
         if P.shape != (len(X), self.n_labels_):
             wanted = (len(X), self.n_labels_)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
 import shutil
 import sys
 import threading
@@ -25,17 +26,18 @@ class Peer:
     """One model, fitted and asked."""
 
     def __init__(self) -> None:
+        from pyldl import algorithms
+
+        self.algorithms = algorithms
         self.model: Any = None
 
     def fit(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        from pyldl import algorithms
-
         seed = int(request["seed"])
         random.seed(seed)
         np.random.seed(seed)
         with np.load(request["training"]) as stored:
             X, D = stored["X"], stored["D"]
-        kind = getattr(algorithms, request["algorithm"])
+        kind = getattr(self.algorithms, request["algorithm"])
         self.model = kind(**request["arguments"], random_state=seed)
         self.model.fit(X, D, **request["fit_arguments"])
         return {"version": metadata.version("python-ldl")}
@@ -45,6 +47,15 @@ class Peer:
         whole = getattr(self.model, "predict_proba", self.model.predict)
         np.save(request["predictions"], np.asarray(whole(np.load(request["X"])), dtype=float))
         return {}
+
+
+def peak_mb() -> float:
+    """Return the peak memory of this process; getrusage would begin with that of its parent."""
+    try:
+        with open("/proc/self/status", encoding="utf-8") as status:
+            return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
+    except (OSError, StopIteration):  # not Linux
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def end_with_the_parent(parent: int, folder: str) -> None:
@@ -60,11 +71,15 @@ def serve(parent: int, folder: str) -> None:
     # The peer prints what it likes to stdout; answers have a channel of their own.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    peer = Peer()
+    peer: Peer | None = None
     for line in sys.stdin:
         request = json.loads(line)
         try:
+            peer = peer or Peer()
+            began = time.process_time()  # importing python-ldl is no part of a fit
             answer = {"ok": True, **getattr(peer, request.pop("do"))(request)}
+            answer["cpu_s"] = time.process_time() - began
+            answer["peak_mb"] = peak_mb()
         except Exception as error:  # a failure of the peer is an answer, too
             traceback.print_exc()
             answer = {"ok": False, "error": f"{type(error).__name__}: {error}".splitlines()[0]}

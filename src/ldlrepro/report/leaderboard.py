@@ -155,7 +155,7 @@ def _entry(unit: UnitScores) -> Entry:
         for name, values in unit.scores.items()
         if all(map(math.isfinite, values)) and (mean := unit.mean(name)) is not None
     }
-    fit = statistics.fmean(row.fit_s for row in unit.rows)
+    fit = statistics.fmean(row.seconds[0] for row in unit.rows)
     return Entry(*unit.key, means, fit, max(row.peak_mb for row in unit.rows), unit.source)
 
 

@@ -200,10 +200,13 @@ def _run_one(
         return row, None
     row.params, row.selection = result.params, result.selection
     row.diagnostics = dict(result.diagnostics)
+    elsewhere = row.diagnostics.pop("elsewhere", {})  # an estimator that runs another process
     if caught:
         row.diagnostics["warnings"] = sorted({str(w.message) for w in caught})[:5]
-    row.fit_s, row.fit_cpu_s = result.fit_s, result.fit_cpu_s
-    row.predict_s, row.predict_cpu_s = result.predict_s, result.predict_cpu_s
+    row.fit_s, row.fit_cpu_s = result.fit_s, result.fit_cpu_s + elsewhere.get("fit_cpu_s", 0.0)
+    row.predict_s = result.predict_s
+    row.predict_cpu_s = result.predict_cpu_s + elsewhere.get("predict_cpu_s", 0.0)
+    row.peak_mb += elsewhere.get("peak_mb", 0.0)
     row.predictions_sha256 = array_sha256(result.predictions)
     return row, result.predictions
 

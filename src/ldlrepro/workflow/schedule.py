@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from ldlrepro import plan
 from ldlrepro.judge.scores import Units, best_source
-from ldlrepro.train.records import FoldRow
 
 START_S = 1.0
 """Seconds that a job takes beside its folds. Nine of ten reference records say less."""
@@ -66,20 +65,13 @@ def jobs_of(
             continue
         # Threads are as measured: a record made on one thread says nothing of the time on two.
         threads = max(row.threads for row in found.rows)
-        on_card = plan.resources(unit)["gpu"] > 0
-        seconds = [_seconds(row, on_card) for row in found.rows]
+        seconds = [sum(row.seconds) for row in found.rows]
         for chunk in plan.chunks(unit):
             last = len(seconds) - 1 if chunk.last is None else chunk.last
             mine = seconds[chunk.first : last + 1]
             name = f"{unit.dataset} {unit.method} folds {chunk.name}"
             jobs.append(Job(name, sum(mine), threads, len(mine), START_S))
     return jobs, missing
-
-
-def _seconds(row: FoldRow, on_card: bool) -> float:
-    """Return a fold's seconds; on one thread those of the CPU, which other work cannot stretch."""
-    wall, cpu = row.fit_s + row.predict_s, row.fit_cpu_s + row.predict_cpu_s
-    return min(wall, cpu) if cpu and row.threads == 1 and not on_card else wall
 
 
 def simulate(jobs: list[Job], cores: int, missing: list[plan.Unit]) -> Schedule:
