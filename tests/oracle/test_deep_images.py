@@ -1,5 +1,7 @@
 """What networks get to see: order of images, squares and mirrors, memory, weights, learning."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -126,7 +128,9 @@ def test_random_weights_are_asked_for_and_said():
         ),
     ],
 )
-def test_wrong_demands_for_weights_are_refused(parameters, message):
+def test_wrong_demands_for_weights_are_refused(parameters, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("w.pth").write_bytes(b"anything")
     X, D = pictures(side=64)
     with pytest.raises(UserError, match=message):
         built("dldl", **parameters).fit(X, D)

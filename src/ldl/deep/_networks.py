@@ -15,6 +15,7 @@ from ldl.deep.weights import (
     RANDOM,
     TORCHVISION,
     Loaded,
+    begin_classifier,
     load_network,
     random_network,
 )
@@ -91,6 +92,7 @@ def image_network(
         else:
             loaded = _loaded(name, str(weights), sha256)
             backbone, preprocessing, record = loaded.network, loaded.preprocessing, loaded.record
+            begin_classifier(backbone)
         last = backbone.classifier.pop(-1)
         assert isinstance(last, nn.Linear)
         network = ImageNetwork(backbone, last.in_features, widths, preprocessing)
@@ -101,10 +103,6 @@ def _loaded(name: str, weights: str, sha256: str | None) -> Loaded:
     """Return the network with weights from a file."""
     if name == "tiny":
         raise UserError("tiny: nobody published weights for it; set random_weights.")
-    if sha256 is None:
-        raise UserError(
-            f"{weights}: sha256 is missing beside weights; `sha256sum {weights}` prints it."
-        )
     return load_network(name, Path(weights).expanduser(), sha256)
 
 
