@@ -114,13 +114,14 @@ def test_random_weights_are_asked_for_and_said():
     X, D = pictures()
     with pytest.raises(UserError, match=r"no weights.*set random_weights"):
         built("dldl", random_weights=False).fit(X, D)
-    assert built("dldl").fit(X, D).diagnostics_["warning"].startswith("RANDOM START")
+    for weights in (None, "w.pth"):  # random weights are meant instead of others
+        model = built("dldl", weights=weights).fit(X, D)
+        assert model.diagnostics_["warning"].startswith("RANDOM START")
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"weights": "w.pth", "random_weights": True}, "exclude each other"),
         ({"weights": "w.pth", "random_weights": False}, "tiny: nobody published weights"),
         (
             {"weights": "w.pth", "random_weights": False, "network": "alexnet"},

@@ -527,3 +527,78 @@ def test_an_id_that_a_data_set_has_is_refused(own: Path, checkout) -> None:
     checkout.forget()
     with pytest.raises(UserError, match=r"toy\.yaml: a data set has this id\. Rename yours"):
         config.load_run_config()
+
+
+# ---------------------------------------------------------------------- units
+
+SMALL_ALBUM = """
+title: few drawn faces
+reader: drawn_images
+layout: {name: cacd}
+crop: {width: 224, height: 224}
+ages: {first: 14, last: 62, width: 2}
+features: {extractor: alexnet, layer: pool5_mean, weights: mine}
+generator: {name: album, layout: cacd, persons: 4, images_per_person: 2, seed: 1}
+licence: free
+"""
+BEGINS = """
+title: begins with weights
+class: ldl.DLDL
+needs: {images: true}
+parameters: {network: alexnet, weights: mine, max_iter: 2, batch_size: 4, readers: 1, device: cpu}
+"""
+
+
+@pytest.fixture
+def album(tiny, own: Path) -> Path:
+    """A few drawn faces, a method that begins with weights of one's own, and features of them."""
+    (own / "mine.yaml").write_text(MINE.replace("vgg16", "alexnet"))
+    torch.save(state_of("alexnet", convolutions=True), own / "w.pth")
+    tiny.write("config/datasets/toy.yaml", SMALL_ALBUM)
+    tiny.write("config/methods/begins.yaml", BEGINS)
+    tiny.edit("config/papers/tiny/paper.yaml", "Mean: train_mean", "Begins: begins")
+    return own
+
+
+def test_features_and_a_fine_tuned_network_begin_with_the_same_weights(album, capsys) -> None:
+    from ldlrepro.data import load_ready
+    from ldlrepro.train.records import OK, read_rows
+
+    status, told = asked(capsys, "run", "tiny", "toy", "begins", "--inputs")
+    assert status == 0
+    assert "mine: data/ready/mine.weights.pth" in told
+    data = load_ready(Path("data/ready/toy.npz"))
+    assert data.X.shape == (8, SMALL["alexnet"].channels[-1])
+    assert data.meta["features"]["weights"] == "mine"
+    assert data.meta["features"]["layer"] == "pool5_mean, positive parts"
+    assert np.ptp(data.X, axis=0).max() > 0
+    (record,) = Path("results/units/tiny/toy/begins").glob("*.parquet")
+    rows = read_rows(record)
+    assert [row.status for row in rows] == [OK] * 4
+    for row in rows:
+        assert row.params["weights"] == "mine", "no path of this machine"
+        assert row.diagnostics["weights"] == "mine"
+        assert row.diagnostics["source_sha256"] == sha256_of(album / "w.pth")
+        assert row.diagnostics["layers"].startswith("convolutions alone")
+    assert asked(capsys, "run", "tiny", "toy", "near", "--inputs")[0] == 0
+
+
+@pytest.mark.parametrize("features", ["alexnet, layer: pool5_mean, weights: mine", "lbp"])
+def test_without_its_weights_a_unit_is_not_run_and_says_how_to_get_them(
+    album, tiny, capsys, features: str
+) -> None:
+    given = MINE.replace("vgg16", "alexnet").replace("w.pth}", "'u.pth', sha256: 'abcdef01'}")
+    (album / "mine.yaml").write_text(given)
+    album_of_this = SMALL_ALBUM.replace("alexnet, layer: pool5_mean, weights: mine", features)
+    tiny.write("config/datasets/toy.yaml", album_of_this)
+    for _ in range(2):
+        status, told = asked(capsys, "run", "tiny", "toy", "begins", "--inputs")
+        assert status == 0
+        assert "needs weights: mine is not available: u.pth is in no local folder" in told
+        assert "type `ldlrepro run tiny toy begins --inputs`" in told
+    (album / "w.pth").rename(album / "u.pth")
+    digest = sha256_of(album / "u.pth")[:8]
+    (album / "mine.yaml").write_text(given.replace("abcdef01", digest))
+    tiny.forget()
+    status, told = asked(capsys, "run", "tiny", "toy", "begins", "--inputs")
+    assert "4 folds, 0 failed" in told

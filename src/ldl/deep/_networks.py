@@ -81,8 +81,6 @@ def image_network(
             f"{name}: no weights. Give weights (the path of a file) and sha256 (its checksum), or "
             "set random_weights for a trial that starts from nothing."
         )
-    if weights is not None and random_weights:
-        raise UserError(f"{name}: weights and random_weights exclude each other; give one of them.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if random_weights:

@@ -175,6 +175,9 @@ def _with_weights(method: str, merged: Keys) -> Keys:
     """
     if not (merged.get("needs", {}).get("images") and merged["class"].startswith("ldl.")):
         return merged
+    if merged.get("parameters", {}).get("random_weights"):  # instead of those of a file
+        kept = {k: v for k, v in merged["parameters"].items() if k != "weights"}
+        return {**merged, "parameters": kept}
     named: Keys = {}
 
     def file_of_weights(name: object) -> object:

@@ -144,7 +144,7 @@ def convolutions_of_keras(raw: Path) -> dict[str, Tensor]:
     from ldl.deep.backbones import vgg_face_names
 
     try:
-        tensors = onnx_tensors(_onnx_content(raw))
+        tensors = onnx_tensors(onnx_content(raw))
     except OnnxError as error:
         raise UserError(f"{raw}: not a readable ONNX file: {error}.") from None
     names, found = vgg_face_names(), {}
@@ -159,7 +159,7 @@ def convolutions_of_keras(raw: Path) -> dict[str, Tensor]:
     return found
 
 
-def _onnx_content(raw: Path) -> bytes:
+def onnx_content(raw: Path) -> bytes:
     """Return the content of an ONNX file, or of the only one in a zip archive such as a wheel."""
     if not zipfile.is_zipfile(raw):
         return raw.read_bytes()

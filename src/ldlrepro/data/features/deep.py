@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ldl.deep.backbones import FC6, FC7, IMAGE_SIDE
+from ldl.deep.backbones import FC6, FC7, IMAGE_SIDE, Backbone
 from ldl.deep.weights import Loaded, lacks_classifier, load_network, random_network
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
@@ -17,7 +17,8 @@ from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.weights import weights_facts
 
-BATCH = 16
+BATCH = 4
+"""Images at once. More do not fit a processor's cache and take longer each."""
 
 
 def deep_features(
@@ -35,14 +36,13 @@ def deep_features(
             f"{loaded.record['weights']}: convolutions alone, so there is no {layer}. Write "
             "layer: pool5 or layer: pool5_mean under features in the data set's YAML."
         )
-    # A quarter faster on a processor, and the pixels lie like this already.
-    loaded.network.features.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    network = ready_to_run(loaded.network)
     rows: list[np.ndarray] = []
     ways: list[str] = []
     with torch.inference_mode():
         for pixels, placed in _batches(faces, crop):
             batch = normalised(pixels, loaded.preprocessing)
-            rows.append(loaded.network.until(batch, layer).numpy().astype(np.float64))
+            rows.append(network.until(batch, layer).numpy().astype(np.float64))
             ways += placed
     recipe = {
         "extractor": options["extractor"],
@@ -65,6 +65,12 @@ def network_of(options: Mapping[str, Any], data_dir: Path) -> Loaded:
         f"{name} needs features.weights, such as weights: vgg16; `ldlrepro weights` lists them. "
         "For a trial without any, say features.random_weights: 0. See docs/images.md."
     )
+
+
+def ready_to_run(network: Backbone) -> Backbone:
+    """Return the network with its weights in the order of pixels, which is a quarter faster."""
+    network.features.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return network
 
 
 def normalised(pixels: torch.Tensor, preprocessing: Mapping[str, Any]) -> torch.Tensor:
