@@ -92,6 +92,7 @@ def test_a_run_configuration_needs_papers_only(checkout):
         "extra_methods": [],
         "extra_datasets": [],
         "extra_metrics": [],
+        "extra_weights": [],
     }
     assert len(plan.run_units(run, "mslp")) == len(plan.paper_units("mslp"))
 
