@@ -435,6 +435,13 @@ def test_an_unknown_name_is_told_with_the_nearest_one(checkout) -> None:
         config.load_method("drf@weights=vgg61")
 
 
+def test_features_of_unknown_weights_are_told_before_anything_runs(checkout) -> None:
+    features = "{extractor: vgg16, layer: pool5, weights: vgg61}"
+    checkout.edit("config/datasets/drawn_morph.yaml", "{extractor: lbp}", features)
+    with pytest.raises(UserError, match=r"drawn_morph\.yaml: features\.weights.*'vgg16'"):
+        config.load_run_config()
+
+
 def test_weights_of_other_meaning_are_left_alone() -> None:
     assert config.load_method("ldl4c")["parameters"]["weights"] == "entropy"
     assert "weights" not in config.load_method("ldl4c")

@@ -258,7 +258,10 @@ def check_run_config(tree: Keys, source: Path | str) -> Keys:
     for paper in paper_ids():
         load_paper(paper)
     for dataset in dataset_ids():
-        load_dataset(dataset)
+        named = load_dataset(dataset).get("features", {}).get("weights")
+        if named is not None:
+            place = f"{shown(file_of('dataset', dataset))}: features.weights"
+            _check_known([named], weight_ids(), place)
     for weights in weight_ids():
         load_weights(weights)
         if weights in dataset_ids():
