@@ -32,6 +32,7 @@ resource_scopes:
 
 wildcard_constraints:
     dataset=r"[a-z0-9_]+",
+    weights=r"[a-z0-9_]+",
     protocol=r"[a-z0-9_]+",
     method=r"[a-z0-9_]+(@[A-Za-z0-9_=,.+-]+)?",
     chunk=r"all|\d+-\d+",

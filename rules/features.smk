@@ -2,6 +2,7 @@ rule ready:
     """Turn raw files into features and label distributions, checked and fingerprinted."""
     input:
         status="data/raw/{dataset}/fetch.json",
+        weights=RULES.feature_weights,
     output:
         table="data/ready/{dataset}.npz",
         facts="data/ready/{dataset}.json",
@@ -23,6 +24,30 @@ rule ready:
         code=RULES.reader_code,
     shell:
         "ldlrepro prepare {wildcards.dataset} 2> {log}"
+
+
+rule weights:
+    """Check a network's weights and write them in the one form that networks begin with."""
+    input:
+        status="data/raw/{weights}/fetch.json",
+    output:
+        tensors="data/ready/{weights}.weights.pth",
+        facts="data/ready/{weights}.weights.json",
+    log:
+        "logs/weights/{weights}.log",
+    benchmark:
+        "results/benchmarks/weights/{weights}.tsv"
+    priority: FIRST
+    conda:
+        "../envs/ldlrepro.yaml"
+    resources:
+        mem_mb=RULES.grow(4000),
+        runtime=RULES.grow(30),
+    params:
+        source=RULES.weights_source,
+        code=RULES.weights_code,
+    shell:
+        "ldlrepro prepare {wildcards.weights} 2> {log}"
 
 
 rule pixels:

@@ -8,6 +8,7 @@ rule train:
         table="data/ready/{dataset}.npz",
         indices="results/folds/{protocol}/{dataset}.npz",
         pixels=RULES.unit_pixels,
+        weights=RULES.unit_weights,
     output:
         record="results/units/{protocol}/{dataset}/{method}/folds_{chunk}.parquet",
         predictions="results/units/{protocol}/{dataset}/{method}/folds_{chunk}.npz",

@@ -1,5 +1,7 @@
 """What networks get to see: order of images, squares and mirrors, memory, weights, learning."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -112,13 +114,14 @@ def test_random_weights_are_asked_for_and_said():
     X, D = pictures()
     with pytest.raises(UserError, match=r"no weights.*set random_weights"):
         built("dldl", random_weights=False).fit(X, D)
-    assert built("dldl").fit(X, D).diagnostics_["warning"].startswith("RANDOM START")
+    for weights in (None, "w.pth"):  # random weights are meant instead of others
+        model = built("dldl", weights=weights).fit(X, D)
+        assert model.diagnostics_["warning"].startswith("RANDOM START")
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"weights": "w.pth", "random_weights": True}, "exclude each other"),
         ({"weights": "w.pth", "random_weights": False}, "tiny: nobody published weights"),
         (
             {"weights": "w.pth", "random_weights": False, "network": "alexnet"},
@@ -126,7 +129,9 @@ def test_random_weights_are_asked_for_and_said():
         ),
     ],
 )
-def test_wrong_demands_for_weights_are_refused(parameters, message):
+def test_wrong_demands_for_weights_are_refused(parameters, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("w.pth").write_bytes(b"anything")
     X, D = pictures(side=64)
     with pytest.raises(UserError, match=message):
         built("dldl", **parameters).fit(X, D)

@@ -40,6 +40,8 @@ def test_parameters_and_grid_of_every_method_are_known_to_its_class(name):
     spec = config.load_method(name)
     grid = spec.get("grid", {})
     fixed = {k: v for k, v in spec.get("parameters", {}).items() if k not in grid}
+    if "weights" in spec:  # a path, which counts from the checkout
+        fixed["weights"] = str(config.project_root() / fixed["weights"])
     assert fixed.items() <= model.get_params().items()
     assert set(grid) <= set(model.get_params())
 
@@ -90,6 +92,7 @@ def test_a_run_configuration_needs_papers_only(checkout):
         "extra_methods": [],
         "extra_datasets": [],
         "extra_metrics": [],
+        "extra_weights": [],
     }
     assert len(plan.run_units(run, "mslp")) == len(plan.paper_units("mslp"))
 

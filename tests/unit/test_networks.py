@@ -16,6 +16,7 @@ from ldl.deep.backbones import BUILDERS, STANDARD, Sizes, vgg_face_names  # noqa
 from ldl.deep.weights import load_network, random_network  # noqa: E402
 from ldl.errors import UserError  # noqa: E402
 from ldlrepro.core.checksums import sha256_of  # noqa: E402
+from ldlrepro.data.dataset import DataUnavailable  # noqa: E402
 from ldlrepro.data.drawn.albums import write_album  # noqa: E402
 from ldlrepro.data.features.align import Crop  # noqa: E402
 from ldlrepro.data.features.deep import deep_features, network_of, normalised  # noqa: E402
@@ -76,6 +77,9 @@ def test_features_are_what_the_layers_give_one_by_one(name: str) -> None:
         fc6 = torch.relu(first(flat))
         fc7 = torch.relu(second(fc6))
         assert flat.shape[1] == first.in_features
+        torch.testing.assert_close(network.until(x, "pool5"), flat)
+        averages = network.features(x).mean(dim=(2, 3))
+        torch.testing.assert_close(network.until(x, "pool5_mean"), averages)
         torch.testing.assert_close(network.until(x, "fc6"), fc6)
         torch.testing.assert_close(network.until(x, "fc7"), fc7)
         assert network(x).shape == (2, 4)
@@ -195,11 +199,26 @@ def test_a_broken_file_is_one_line_for_people(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_without_weights_nothing_is_made_up() -> None:
+def test_the_first_digits_of_a_checksum_will_do_if_they_are_enough(tmp_path: Path) -> None:
+    path, digest = saved(tmp_path / "weights.pth", small_state("alexnet"))
+    loaded = load_network("alexnet", path, digest[:8], any_size=True)
+    assert loaded.record["sha256"] == digest
+    for too_few in (digest[:7], "0" * 8):
+        with pytest.raises(UserError, match=f"its SHA-256 is {digest}, not {too_few}"):
+            load_network("alexnet", path, too_few, any_size=True)
+
+
+def test_a_file_without_checksum_is_not_read(tmp_path: Path) -> None:
+    path, _ = saved(tmp_path / "weights.pth", small_state("alexnet"))
+    with pytest.raises(UserError, match=r"sha256 is missing beside weights; `sha256sum .*` prints"):
+        load_network("alexnet", path, any_size=True)
+
+
+def test_without_weights_nothing_is_made_up(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"needs features\.weights.*random_weights: 0"):
-        network_of({"extractor": "vgg16"})
-    with pytest.raises(UserError, match=r"features\.sha256 is missing"):
-        network_of({"extractor": "vgg16", "weights": "somewhere.pth"})
+        network_of({"extractor": "vgg16"}, tmp_path)
+    with pytest.raises(DataUnavailable, match="needs weights: type `ldlrepro fetch vgg16`"):
+        network_of({"extractor": "vgg16", "weights": "vgg16"}, tmp_path)
 
 
 def test_random_weights_leave_the_callers_random_numbers_alone() -> None:
@@ -241,6 +260,24 @@ def test_rows_stay_with_their_faces_whatever_the_batch(
     assert recipe["layer"] == "fc6, positive parts"
     with pytest.raises(UserError, match="take 224 x 224 pixels"):
         deep_features(faces, Crop(100, 224), options, loaded)
+
+
+def test_features_of_convolutions_alone_end_at_the_last_pooling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(backbones.STANDARD, "alexnet", SMALL["alexnet"])
+    write_album(tmp_path, "fgnet", persons=1, images_per_person=2, seed=1)
+    faces = read_faces("demo", {"layout": {"name": "fgnet"}}, tmp_path / "images")
+    state = {k: v for k, v in small_state("alexnet").items() if k.startswith("features")}
+    loaded = load_network("alexnet", *saved(tmp_path / "conv.pth", state))
+    options = {"extractor": "alexnet", "layer": "pool5"}
+    whole, recipe, _ = deep_features(faces, Crop(224, 224), options, loaded)
+    means, _, _ = deep_features(faces, Crop(224, 224), {**options, "layer": "pool5_mean"}, loaded)
+    assert whole.shape == (2, 2 * 6 * 6)
+    np.testing.assert_allclose(whole.reshape(2, 2, 36).mean(axis=2), means, rtol=1e-5)
+    assert recipe["layers"].startswith("convolutions alone")
+    with pytest.raises(UserError, match=r"conv\.pth: convolutions alone, so there is no fc7\."):
+        deep_features(faces, Crop(224, 224), {"extractor": "alexnet"}, loaded)
 
 
 def test_random_weights_are_said_in_the_record_and_when_preparing(

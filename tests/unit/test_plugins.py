@@ -144,7 +144,7 @@ def test_a_folder_may_hold_files_of_all_kinds(folder):
     [
         ("My-Method.yaml", "class: a.B\n", r"small letters.*my_method\.yaml"),
         ("rf.yaml", "title: a\nclass: a.B\n", r"'rf' is the id of config/methods/rf\.yaml"),
-        ("other.yaml", "title: a\n", "neither paper, method, data set nor metric"),
+        ("other.yaml", "title: a\n", "neither paper, method, data set, metric nor weights"),
         ("other.yaml", "title: a\nreader: npz\n", "describes a dataset. Give it as extra_datasets"),
         ("other.yaml", "title: a\nclass: a.B\nscalling: none\n", "Did you mean 'scaling'"),
     ],

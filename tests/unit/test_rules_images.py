@@ -44,3 +44,52 @@ def test_only_methods_on_images_wait_for_pixels(rules):
 def test_cards_are_a_resource_of_the_job(rules):
     assert rules.unit_gpu(of("drf_morph", "morph", "looks")) == 2
     assert rules.unit_gpu(of("ldlf", "movie", "sldlf")) == 0
+
+
+# ---------------------------------------------------------------------- weights
+
+READY = ["data/ready/vgg16.weights.pth", "data/ready/vgg16.weights.json"]
+
+
+def test_weights_are_an_input_of_what_begins_with_them(rules):
+    assert rules.unit_weights(of("drf_morph", "drawn_morph", "drf")) == READY
+    assert rules.unit_weights(of("drf_morph", "drawn_morph", "drf@tiny")) == []
+    assert rules.unit_weights(of("drf_morph", "drawn_morph", "sa_bfgs")) == []
+    assert rules.unit_weights(of("drf_morph", "drawn_morph", "not_written_yet")) == []
+    mine = rules.unit_weights(of("drf_morph", "drawn_morph", "dldl@weights=vgg16_conv"))
+    assert mine[0] == "data/ready/vgg16_conv.weights.pth"
+
+
+def test_nothing_is_fetched_for_photographs_that_are_out_of_reach(rules, checkout):
+    morph = of("drf_morph", "morph", "drf")
+    assert rules.unit_weights(morph) == []
+    checkout.write("data/manual/morph/album.zip", "the user has it")
+    assert rules.unit_weights(morph) == READY
+
+
+def test_weights_are_an_input_of_the_features_made_with_them(rules, checkout):
+    assert rules.feature_weights(SimpleNamespace(dataset="drawn_morph")) == []
+    checkout.edit(
+        "config/datasets/drawn_morph.yaml",
+        "{extractor: lbp}",
+        "{extractor: vgg16, layer: pool5, weights: vgg16}",
+    )
+    assert rules.feature_weights(SimpleNamespace(dataset="drawn_morph")) == READY
+
+
+def test_weights_are_fetched_and_planned_again_as_data_sets_are(rules, checkout):
+    here = SimpleNamespace(dataset="vgg16_conv", weights="vgg16_conv")
+    assert not rules.within_reach(here)
+    assert rules.own_files(here) == []
+    name = config.load_weights("vgg16_conv")["files"][0]["name"]
+    put = checkout.write(f"data/manual/vgg16_conv/{name}", "a wheel")
+    assert rules.within_reach(here)
+    assert rules.own_files(here) == [str(put.relative_to(checkout.root))]
+    assert rules.drawing_code(here) == ""
+    before = rules.weights_source(here)
+    checkout.edit("config/weights/vgg16_conv.yaml", "title: VGG-16", "title: The VGG-16")
+    assert rules.weights_source(here) == before
+    checkout.edit("config/weights/vgg16_conv.yaml", "103.939", "103.5")
+    assert rules.weights_source(here) != before
+    assert rules.within_reach(SimpleNamespace(dataset="vgg16"))
+    assert not Rules(rules.run | {"offline": True}).within_reach(SimpleNamespace(dataset="vgg16"))

@@ -15,6 +15,7 @@ from ldl.deep.weights import (
     RANDOM,
     TORCHVISION,
     Loaded,
+    begin_classifier,
     load_network,
     random_network,
 )
@@ -80,8 +81,6 @@ def image_network(
             f"{name}: no weights. Give weights (the path of a file) and sha256 (its checksum), or "
             "set random_weights for a trial that starts from nothing."
         )
-    if weights is not None and random_weights:
-        raise UserError(f"{name}: weights and random_weights exclude each other; give one of them.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if random_weights:
@@ -91,6 +90,7 @@ def image_network(
         else:
             loaded = _loaded(name, str(weights), sha256)
             backbone, preprocessing, record = loaded.network, loaded.preprocessing, loaded.record
+            begin_classifier(backbone)
         last = backbone.classifier.pop(-1)
         assert isinstance(last, nn.Linear)
         network = ImageNetwork(backbone, last.in_features, widths, preprocessing)
@@ -101,10 +101,6 @@ def _loaded(name: str, weights: str, sha256: str | None) -> Loaded:
     """Return the network with weights from a file."""
     if name == "tiny":
         raise UserError("tiny: nobody published weights for it; set random_weights.")
-    if sha256 is None:
-        raise UserError(
-            f"{weights}: sha256 is missing beside weights; `sha256sum {weights}` prints it."
-        )
     return load_network(name, Path(weights).expanduser(), sha256)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+POOL5, POOL5_MEAN = "pool5", "pool5_mean"
 FC6, FC7 = "fc6", "fc7"
 IMAGE_SIDE = 224
 
@@ -61,15 +62,21 @@ class Backbone(nn.Module):
         ----------
         x : Tensor of shape (images, 3, height, width)
             Preprocessed images.
-        layer : {'fc6', 'fc7'}
-            Name of the layer.
+        layer : {'pool5', 'pool5_mean', 'fc6', 'fc7'}
+            Name of the layer; ``'pool5'`` is what the last pooling gives, place by place, and
+            ``'pool5_mean'`` its average over all places.
 
         Returns
         -------
-        Tensor of shape (images, hidden)
+        Tensor of shape (images, outputs)
             The outputs, negative ones set to 0.
         """
-        x = torch.flatten(self.avgpool(self.features(x)), 1)
+        x = self.features(x)
+        if layer == POOL5_MEAN:
+            return x.mean(dim=(2, 3))
+        x = torch.flatten(self.avgpool(x), 1)
+        if layer == POOL5:
+            return x
         wanted = (FC6, FC7).index(layer)
         seen = -1
         for module in self.classifier:
@@ -192,4 +199,6 @@ def sizes_of(state: Mapping[str, torch.Tensor]) -> Sizes:
     weights: Sequence[torch.Tensor] = [v for k, v in state.items() if k.endswith(".weight")]
     channels = tuple(int(w.shape[0]) for w in weights if w.ndim == 4)
     linear = [w for w in weights if w.ndim == 2]
+    if not linear:  # convolutions alone
+        return Sizes(channels)
     return Sizes(channels, int(linear[0].shape[0]), int(linear[-1].shape[0]))

@@ -43,9 +43,11 @@ class DLDL(ImageEstimator):
         is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
         set.
     sha256 : str or None, default=None
-        SHA-256 checksum of that file; it must be given with ``weights``.
+        SHA-256 checksum of that file, or its first eight digits or more. None takes it from a
+        description of the file that ends in ``.json`` beside it.
     random_weights : bool, default=False
-        Start from random weights instead, for trials; ``diagnostics_`` then holds a warning.
+        Start from random weights instead of others, for trials; ``diagnostics_`` then holds a
+        warning.
     crop_side : int or None, default=None
         Side of the square that the network sees, in pixels: anywhere in the image in training, in
         the middle in predictions. None shows the whole image.
@@ -145,9 +147,11 @@ class DeepRegression(ImageEstimator):
         is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
         set.
     sha256 : str or None, default=None
-        SHA-256 checksum of that file; it must be given with ``weights``.
+        SHA-256 checksum of that file, or its first eight digits or more. None takes it from a
+        description of the file that ends in ``.json`` beside it.
     random_weights : bool, default=False
-        Start from random weights instead, for trials; ``diagnostics_`` then holds a warning.
+        Start from random weights instead of others, for trials; ``diagnostics_`` then holds a
+        warning.
     crop_side : int or None, default=None
         Side of the square that the network sees, in pixels: anywhere in the image in training, in
         the middle in predictions. None shows the whole image.
@@ -313,9 +317,11 @@ class DeepLDLF(_DeepForest):
         is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
         set.
     sha256 : str or None, default=None
-        SHA-256 checksum of that file; it must be given with ``weights``.
+        SHA-256 checksum of that file, or its first eight digits or more. None takes it from a
+        description of the file that ends in ``.json`` beside it.
     random_weights : bool, default=False
-        Start from random weights instead, for trials; ``diagnostics_`` then holds a warning.
+        Start from random weights instead of others, for trials; ``diagnostics_`` then holds a
+        warning.
     crop_side : int or None, default=None
         Side of the square that the network sees, in pixels: anywhere in the image in training, in
         the middle in predictions. None shows the whole image.
@@ -457,9 +463,11 @@ class DeepDRF(NumberTrees, _DeepForest):
         is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
         set.
     sha256 : str or None, default=None
-        SHA-256 checksum of that file; it must be given with ``weights``.
+        SHA-256 checksum of that file, or its first eight digits or more. None takes it from a
+        description of the file that ends in ``.json`` beside it.
     random_weights : bool, default=False
-        Start from random weights instead, for trials; ``diagnostics_`` then holds a warning.
+        Start from random weights instead of others, for trials; ``diagnostics_`` then holds a
+        warning.
     crop_side : int or None, default=None
         Side of the square that the network sees, in pixels: anywhere in the image in training, in
         the middle in predictions. None shows the whole image.

@@ -104,6 +104,8 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     _verb(
         verbs, "datasets", f"{here}.datasets", "List the data sets, and which are here.", json=True
     )
+    text = "List the weights that networks can begin with, and which are here."
+    _verb(verbs, "weights", f"{here}.weights", text, json=True)
     images = _verb(
         verbs,
         "images",
@@ -119,7 +121,7 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     )
     _verb(verbs, "papers", f"{here}.papers", "List the papers and their protocols.", json=True)
 
-    text = "Say what is wrong with a method, a data set or a measure of your own, by its YAML file."
+    text = "Say what is wrong with a paper, method, data set, measure or weights of your own."
     new = _verb(
         verbs,
         "new",
@@ -290,15 +292,17 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         verbs,
         "fetch",
         f"{here}.fetch",
-        "Get the raw files of data sets from local folders or the internet, and check them.",
+        "Get the raw files of data sets and weights from local folders or the internet, and check "
+        "them.",
         json=True,
     )
-    fetch.add_argument("dataset", nargs="+", help=IDS["dataset"])
+    fetch.add_argument("dataset", nargs="+", help=IDS["source"])
     fetch.add_argument("--mirror", action="append", default=[], help="local folder to search first")
     fetch.add_argument("--offline", action="store_true", help="never download")
 
-    prepare = _verb(verbs, "prepare", f"{here}.prepare", "Turn raw files into features and labels.")
-    prepare.add_argument("dataset", help=IDS["dataset"])
+    text = "Turn raw files into features and labels, or into weights that networks begin with."
+    prepare = _verb(verbs, "prepare", f"{here}.prepare", text)
+    prepare.add_argument("dataset", help=IDS["source"])
 
     pixels = _verb(
         verbs,

@@ -67,7 +67,7 @@ def _compare(args: argparse.Namespace, spec: dict[str, Any], faces: FaceSet) -> 
     if spec.get("features", {}).get("extractor") != "lbp" or not faces.labels:
         raise UserError(f"{args.dataset} is not rated, or has no LBP features to compare.")
     published = load(args.compare)
-    X, recipe = extract(faces, {**spec, "features": {"extractor": "lbp", "order": "runs"}})
+    X, recipe = extract(faces, {**spec, "features": {"extractor": "lbp", "order": "runs"}}, DATA)
     D, _ = distributions(faces, spec)
     found = compare(X, D, np.asarray(published.X), published.D)
     if args.json:

@@ -7,8 +7,9 @@ import json
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple
+from pathlib import Path
 from typing import Any
 
 from ldlrepro import config, plan
@@ -36,26 +37,44 @@ def methods(args: argparse.Namespace) -> int:
 
 
 def datasets(args: argparse.Namespace) -> int:
-    from ldlrepro.data.fetch import default_mirrors, local_sources
+    from ldlrepro.data.fetch import default_mirrors
 
     mirrors = default_mirrors(config.load_run_config()["mirrors"])
     rows = []
     for name in config.dataset_ids():
         spec = config.load_dataset(name)
         shape = spec.get("shape", {})
-        if (HERE.data / "ready" / f"{name}.json").is_file():
-            where = "ready"
-        elif spec["reader"].startswith("drawn"):
-            where = "drawn when needed"
-        elif local_sources(name, HERE.data, mirrors):
-            where = "in a local folder"
-        elif any(file.get("urls") for file in spec.get("files", [])):
-            where = "to be downloaded"
-        else:
-            where = "not public: see how_to_get"
+        where = _where(name, spec, HERE.ready(name), mirrors)
         size = " x ".join(str(shape.get(k, "?")) for k in ("n", "q", "c")) if shape else ""
         rows.append({"id": name, "where": where, "n x q x c": size, "title": spec["title"]})
     return answer(args.json, rows, ("id", "where", "n x q x c", "title"))
+
+
+def weights(args: argparse.Namespace) -> int:
+    from ldlrepro.data.fetch import default_mirrors
+
+    mirrors = default_mirrors(config.load_run_config()["mirrors"])
+    rows = []
+    for name in config.weight_ids():
+        spec = config.load_weights(name)
+        where = _where(name, spec, HERE.weights(name), mirrors)
+        rows.append({"id": name, "where": where} | {k: spec[k] for k in ("network", "title")})
+    return answer(args.json, rows, ("id", "where", "network", "title"))
+
+
+def _where(name: str, spec: Mapping[str, Any], ready: Path, mirrors: Sequence[Path]) -> str:
+    """Say where a data set or weights are, or where they come from."""
+    from ldlrepro.data.fetch import local_sources
+
+    if ready.with_suffix(".json").is_file():
+        return "ready"
+    if spec.get("reader", "").startswith("drawn"):
+        return "drawn when needed"
+    if local_sources(name, HERE.data, mirrors):
+        return "in a local folder"
+    if any(file.get("urls") for file in spec.get("files", [])):
+        return "to be downloaded"
+    return "not public: see how_to_get"
 
 
 def papers(args: argparse.Namespace) -> int:
@@ -445,7 +464,9 @@ def check(args: argparse.Namespace) -> int:
     elif wrong:
         print(f"{wrong} of {len(seen)} checks found something wrong.", file=sys.stderr)
     else:
-        where = "it" if kind == "paper" else "it on drawn data, in a minute"
+        where = {"paper": "it", "weight": "a paper with it"}.get(
+            kind, "it on drawn data, in a minute"
+        )
         print(f"Nothing wrong. To run {where}:\n  {next_command(kind, path)}")
     return 1 if wrong else 0
 

@@ -45,6 +45,11 @@ def fetch(args: argparse.Namespace) -> int:
 
 
 def prepare(args: argparse.Namespace) -> int:
+    if args.dataset in config.weight_ids():
+        from ldlrepro.data.weights import prepare_weights
+
+        say(f"{args.dataset}: {prepare_weights(args.dataset, HERE.data)}")
+        return 0
     from ldlrepro.data.photographs import prepare
     from ldlrepro.data.registry import warning_of
 

@@ -15,6 +15,7 @@ Run it in the checkout, where results/ and data/ are. `ldlrepro VERB --help` tel
 EXAMPLES = {
     "methods": ["ldlrepro methods"],
     "datasets": ["ldlrepro datasets --json"],
+    "weights": ["ldlrepro weights"],
     "papers": ["ldlrepro papers"],
     "images": ["ldlrepro images drawn_fgnet", "ldlrepro images drawn_fgnet --show grayscale"],
     "new": ["ldlrepro new paper wang_2026", "ldlrepro new method my_method --folder ../mine"],
@@ -48,6 +49,7 @@ EXAMPLES = {
 }
 IDS = {
     "dataset": "data set id; `ldlrepro datasets` lists them",
+    "source": "id of a data set or of weights; `datasets` and `weights` list them",
     "method": "method id, maybe with @variant; `ldlrepro methods` lists them",
     "paper": "paper id; `ldlrepro papers` lists them",
     "protocol": "protocol id; `ldlrepro papers` lists them",

@@ -22,6 +22,7 @@ from ldlrepro.config.files import schema as schema
 from ldlrepro.config.files import shown as shown
 from ldlrepro.config.files import with_defaults
 from ldlrepro.core.errors import UserError, nearest, unknown
+from ldlrepro.core.workspace import Workspace
 
 _SETTING = r"[A-Za-z][A-Za-z0-9_]*=[A-Za-z0-9_.+-]+"
 _SETTINGS = re.compile(rf"{_SETTING}(,{_SETTING})*")
@@ -61,7 +62,7 @@ def real_papers(group: str = "") -> list[str]:
 
 
 def own_ids(kind: str) -> list[str]:
-    """Return the user's own papers, methods (with their variants), data sets or metrics."""
+    """Return the user's own papers, methods (with variants), data sets, metrics or weights."""
     _hear_of_own_files()
     theirs = _theirs(kind)
     if kind != "method":
@@ -81,6 +82,31 @@ def load_dataset(dataset: str) -> Keys:
     if dataset not in dataset_ids():
         raise unknown("data set", dataset, dataset_ids(), "`ldlrepro datasets` lists them.")
     return _fresh("dataset", dataset)
+
+
+def weight_ids() -> list[str]:
+    return list(_ids("weight"))
+
+
+def load_weights(weights: str) -> Keys:
+    """Read and check the file of a network's weights."""
+    if weights not in weight_ids():
+        raise unknown("weights", weights, weight_ids(), "`ldlrepro weights` lists them.")
+    return _fresh("weight", weights)
+
+
+def load_source(name: str) -> Keys:
+    """Read and check the file of whatever can be fetched, a data set or weights."""
+    return load_weights(name) if name in weight_ids() else load_dataset(name)
+
+
+def decisive_weights(weights: str) -> Keys:
+    """Return what decides the numbers of a network that begins with these weights."""
+    tree = load_weights(weights)
+    (entry,) = tree["files"]
+    return {"file": entry.get("sha256", entry["name"])} | {
+        key: tree[key] for key in ("layout", "preprocessing")
+    }
 
 
 def count_persons(dataset: str) -> int | None:
@@ -139,7 +165,39 @@ def load_method(method: str) -> Keys:
         fixed = variants[variant].get("parameters", {})
         if "grid" not in variants[variant]:
             merged["grid"] = {k: v for k, v in merged.get("grid", {}).items() if k not in fixed}
-    return merged
+    return _with_weights(method, merged)
+
+
+def _with_weights(method: str, merged: Keys) -> Keys:
+    """Put the prepared files of weights where a method on images names weights by their ids.
+
+    ``weights`` of the answer tells which, with what decides their numbers.
+    """
+    if not (merged.get("needs", {}).get("images") and merged["class"].startswith("ldl.")):
+        return merged
+    if merged.get("parameters", {}).get("random_weights"):  # instead of those of a file
+        kept = {k: v for k, v in merged["parameters"].items() if k != "weights"}
+        return {**merged, "parameters": kept}
+    named: Keys = {}
+
+    def file_of_weights(name: object) -> object:
+        if name is None:
+            return None
+        if name not in weight_ids():
+            hint = "`ldlrepro weights` lists them; for a file of your own see docs/images.md."
+            where = f"{shown(file_of('method', method.partition('@')[0]))}: weights"
+            raise UserError(f"{where}: {unknown('weights', str(name), weight_ids(), hint)}")
+        named[str(name)] = decisive_weights(str(name))
+        # Paths in a method's YAML count from the checkout, and the data lie where the run is.
+        return os.path.relpath(Workspace().weights(str(name)), project_root())
+
+    for key in ("parameters", "grid"):
+        values = merged.get(key, {})
+        if "weights" in values:
+            given = values["weights"]
+            files = [file_of_weights(each) for each in given] if key == "grid" else None
+            merged[key] = {**values, "weights": files or file_of_weights(given)}
+    return {**merged, "weights": named} if named else merged
 
 
 def _origins(base: Keys, changes: Keys) -> Keys:
@@ -200,7 +258,14 @@ def check_run_config(tree: Keys, source: Path | str) -> Keys:
     for paper in paper_ids():
         load_paper(paper)
     for dataset in dataset_ids():
-        load_dataset(dataset)
+        named = load_dataset(dataset).get("features", {}).get("weights")
+        if named is not None:
+            place = f"{shown(file_of('dataset', dataset))}: features.weights"
+            _check_known([named], weight_ids(), place)
+    for weights in weight_ids():
+        load_weights(weights)
+        if weights in dataset_ids():
+            raise UserError(f"{file_of('weight', weights)}: a data set has this id. Rename yours.")
     for kind in plugins.DECISIVE_KEY:
         for name in plugins.files(kind):
             _file(kind, name)
@@ -262,7 +327,7 @@ def _hear_of_own_files() -> None:
 
 
 def file_of(kind: str, name: str) -> Path:
-    """Return the YAML file of a data set, method (without its variant), metric or paper."""
+    """Return the YAML file of a data set, method (without its variant), metric, paper or weight."""
     return plugins.files(kind).get(name) or _our_file(kind, name)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ldlrepro.config import plugins
 from ldlrepro.core import code_digest
+from ldlrepro.core.workspace import id_of_weights
 
 SPEC_KEYS = ("parameters", "grid", "scaling", "sees_test_labels")
 RUNNER = ("ldlrepro.train.selection:run_fold", "ldlrepro.folds.splits:Fold")
@@ -38,10 +39,24 @@ def spec_digest(spec: Mapping[str, Any], select_by: str) -> str:
     by its name alone: what it does is in the digest of the code, and where it lies decides nothing.
     """
     decisive = {key: spec[key] for key in SPEC_KEYS if spec.get(key)}
+    if spec.get("weights"):
+        decisive |= _with_weights(spec)
     decisive["class"] = spec["class"].rpartition(".")[2]
     if "grid" in decisive:
         decisive["select_by"] = select_by
     return tree_digest(decisive)
+
+
+def _with_weights(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings in which weights are what they are, wherever their files lie."""
+    found: dict[str, Any] = {}
+    for key in ("parameters", "grid"):
+        if "weights" in spec.get(key, {}):
+            files = spec[key]["weights"]
+            listed = files if isinstance(files, list) else [files]
+            named = [file and spec["weights"][id_of_weights(file)] for file in listed]
+            found[key] = {**spec[key], "weights": named}
+    return found
 
 
 def method_digest(spec: Mapping[str, Any]) -> str:

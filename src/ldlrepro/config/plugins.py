@@ -1,12 +1,13 @@
-"""Papers, methods, data sets and measures of a user's own, maybe outside the checkout.
+"""Papers, methods, data sets, measures and weights of a user's own, maybe outside the checkout.
 
-Their paths come from ``extra_papers``, ``extra_methods``, ``extra_datasets`` and ``extra_metrics``
-of the run configuration, and from environment variables of the same names. ``announce`` copies the
-former into the latter, so that every process that a run starts, here or on a cluster, knows them
-too. The folder of such a file is searched for the Python modules that the file names.
+Their paths come from ``extra_papers``, ``extra_methods``, ``extra_datasets``, ``extra_metrics`` and
+``extra_weights`` of the run configuration, and from environment variables of the same names.
+``announce`` copies the former into the latter, so that every process that a run starts, here or on
+a cluster, knows them too. The folder of such a file is searched for the Python modules that the
+file names.
 
-A paper is a folder with ``paper.yaml`` and ``cells.csv``. Methods, data sets and measures whose
-files lie in it are found with it.
+A paper is a folder with ``paper.yaml`` and ``cells.csv``. Methods, data sets, measures and weights
+whose files lie in it are found with it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ DECISIVE_KEY = {
     "method": "class",
     "dataset": "reader",
     "metric": "function",
+    "weight": "network",
 }
 """The key that only a file of this kind has."""
 PAPER = "paper.yaml"
@@ -95,7 +97,8 @@ def kind_of(path: Path, tree: Mapping[str, Any]) -> str:
             return kind
     keys = ", ".join(f"`{decisive}` ({kind})" for kind, decisive in DECISIVE_KEY.items())
     raise UserError(
-        f"{path}: this is neither paper, method, data set nor metric. It needs one of {keys}."
+        f"{path}: this is neither paper, method, data set, metric nor weights. It needs one of "
+        f"{keys}."
     )
 
 
@@ -118,7 +121,7 @@ def completed(kind: str, tree: Mapping[str, Any], path: Path) -> dict[str, Any]:
     for module in (tree.get("class"), tree.get("function")):
         if isinstance(module, str):
             check_module(module, path)
-    if kind == "dataset":
+    if kind in ("dataset", "weight"):
         tree.setdefault("licence", "not told")
         tree["files"] = [_with_checksum(entry, path) for entry in tree.get("files", [])]
     return tree

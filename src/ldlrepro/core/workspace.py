@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RESULTS, DATA = Path("results"), Path("data")
+WEIGHTS = ".weights.pth"
+
+
+def id_of_weights(path: str) -> str:
+    """Return the id of weights by their file in a workspace."""
+    return Path(path).name.removesuffix(WEIGHTS)
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,10 @@ class Workspace:
     def pixels(self, dataset: str) -> Path:
         """Return the aligned images of a prepared data set."""
         return self.data / "ready" / f"{dataset}.pixels.npy"
+
+    def weights(self, weights: str) -> Path:
+        """Return the file of a network's weights in the one form that networks begin with."""
+        return self.data / "ready" / f"{weights}{WEIGHTS}"
 
     def folds(self, protocol: str, dataset: str) -> Path:
         """Return the rows of each fold."""

@@ -1,8 +1,10 @@
-"""Brings the raw files of a data set into ``data/raw/<id>/``, whole and checked, or says why not.
+"""Brings the raw files of data sets and weights into ``data/raw/<id>/``, whole and checked, or
+says why not.
 
 Sources in order: what is there already, ``data/manual/<id>/``, the mirrors, the addresses in the
 data set's YAML. A file gets its final name only after its checksum was right. Data that cannot be
-had are no error: the status says so and how to get them.
+had are no error: the status says so and how to get them. What is said of data sets here goes for
+weights as well.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ldlrepro.config import load_dataset, plugins, project_root
+from ldlrepro.config import load_source, plugins, project_root
 from ldlrepro.core.checksums import mismatch, sha256_of
 from ldlrepro.core.errors import NO_ROOM, UserError
 from ldlrepro.core.files import atomically
@@ -52,9 +54,10 @@ OFFLINE = "LDLREPRO_OFFLINE"
 
 
 def default_mirrors(config_mirrors: Sequence[str | Path] = ()) -> list[Path]:
-    """Local folders to copy from: those of own data sets, the config's, LDLREPRO_DATA_MIRROR's,
-    the one beside us."""
-    named = sorted({path.parent for path in plugins.files("dataset").values()})
+    """Local folders to copy from: those of own data sets and weights, the config's,
+    LDLREPRO_DATA_MIRROR's, the one beside us."""
+    own = {**plugins.files("dataset"), **plugins.files("weight")}
+    named = sorted({path.parent for path in own.values()})
     named += [Path(p).expanduser() for p in config_mirrors]
     named += [Path(p) for p in os.environ.get(MIRRORS, "").split(os.pathsep) if p]
     beside = project_root().parent / "shared" / "datasets"
@@ -63,11 +66,11 @@ def default_mirrors(config_mirrors: Sequence[str | Path] = ()) -> list[Path]:
 
 def local_sources(dataset_id: str, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:
     """Return the local files that ``fetch`` would use; only their existence is checked."""
-    spec = load_dataset(dataset_id)
+    spec = load_source(dataset_id)
     if "images_of" in spec:
         return local_sources(spec["images_of"], data_dir, mirrors)
     places = _places(dataset_id, data_dir, mirrors)
-    if spec["reader"] == "images":
+    if _reader(spec) == "images":
         place = _image_place(dataset_id, places)
         return _items(place) if place else []
     found = (_candidates(entry["name"], places) for entry in spec.get("files", []))
@@ -82,7 +85,7 @@ def fetch(
     progress: bool = True,
 ) -> FetchStatus:
     """Get the raw files; never raises because data cannot be had."""
-    spec = load_dataset(dataset_id)
+    spec = load_source(dataset_id)
     return fetch_spec(
         dataset_id, spec, data_dir, mirrors, None if offline else Web(progress=progress)
     )
@@ -102,9 +105,9 @@ def fetch_spec(
         with locked(dataset_id, data_dir) as alone:
             if "images_of" in spec:
                 status = _borrow(dataset_id, spec["images_of"], data_dir, mirrors)
-            elif spec["reader"].startswith("drawn_"):
+            elif _reader(spec).startswith("drawn_"):
                 status = _draw(dataset_id, spec, folder)
-            elif spec["reader"] == "images":
+            elif _reader(spec) == "images":
                 places = _places(dataset_id, data_dir, mirrors)
                 status = _collect_images(dataset_id, spec, folder, places)
             else:
@@ -118,6 +121,10 @@ def fetch_spec(
             f"{error.filename or folder}: {error.strerror}. Choose another data folder."
         ) from None
     return status
+
+
+def _reader(spec: Mapping[str, Any]) -> str:
+    return str(spec.get("reader", ""))  # weights have none
 
 
 def read_status(folder: Path) -> FetchStatus:

@@ -72,7 +72,7 @@ def _prepare(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
                 faces = read_faces(dataset_id, spec, images_folder(dataset_id, spec, data_dir))
                 faces.write(faces_table(dataset_id, data_dir))
                 about["images"] = faces.summary()
-                dataset = features_of(dataset_id, spec, faces)
+                dataset = features_of(dataset_id, spec, faces, data_dir)
             else:
                 dataset = read(dataset_id, spec, folder)
             _check_persons(spec, dataset)

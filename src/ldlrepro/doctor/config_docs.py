@@ -13,7 +13,7 @@ from typing import Any
 from ldlrepro import config, plan
 from ldlrepro.core.errors import UserError
 
-KINDS = ("config", "dataset", "method", "metric", "paper", "claims", "misses")
+KINDS = ("config", "dataset", "method", "weight", "metric", "paper", "claims", "misses")
 # Names shown for keys that the user chooses; `id` where none is given here.
 PLACEHOLDERS = {
     "grid": "parameter",

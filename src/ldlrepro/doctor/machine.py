@@ -156,12 +156,19 @@ def _data(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _weights(workspace: Workspace) -> Iterator[Finding]:
-    folder = workspace.data / "manual" / "weights"
-    files = sorted(path.name for path in folder.glob("*") if path.is_file())
-    if files:
-        yield Finding("weights", GOOD, ", ".join(files), "their SHA-256 is compared before use")
+    from ldlrepro.data.fetch import default_mirrors, local_sources
+
+    mirrors = default_mirrors(config.load_run_config()["mirrors"])
+    here = [
+        name
+        for name in config.weight_ids()
+        if is_fetched(name, workspace) or local_sources(name, workspace.data, mirrors)
+    ]
+    if here:
+        yield Finding("weights", GOOD, ", ".join(here), "networks on photographs can begin")
     else:
-        yield Finding("weights", NOTE, "none", f"only deep methods want them, in {folder}/")
+        do = "only networks on photographs want them; `ldlrepro weights` lists them"
+        yield Finding("weights", NOTE, "none", do)
 
 
 def _tracking() -> Iterator[Finding]:

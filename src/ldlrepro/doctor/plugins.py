@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import shlex
 import tempfile
 import traceback
@@ -40,6 +41,8 @@ def next_command(kind: str, path: Path) -> str:
         is_ours = path.is_relative_to(config.project_root() / "config")
         return f"snakemake --cores all {path.parent.name}{'' if is_ours else given}"
     given = shlex.quote(f"{plugins.key(kind)}={path}")
+    if kind == "weight":
+        return f"snakemake --cores all PAPER --config {given}"
     return f"snakemake --cores all demo --configfile config/demo.yaml --config {given}"
 
 
@@ -198,9 +201,37 @@ def check_metric(name: str, path: Path) -> Iterator[Finding]:
     yield Finding(name, GOOD if finite else NOTE, "is finite where a degree is zero")
 
 
+# ---------------------------------------------------------------------- weights
+
+
+def check_weights(name: str, path: Path) -> Iterator[Finding]:
+    """Fetch and read weights in a folder that is thrown away, and probe them."""
+    from ldlrepro.data.fetch import default_mirrors, fetch
+    from ldlrepro.data.weights import prepare_weights, weights_facts
+
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder)
+        status = fetch(name, data, default_mirrors(), offline=True, progress=False)
+        if not status.available:
+            yield Finding(name, BAD, status.reason)
+            return
+        try:
+            prepare_weights(name, data)
+        except UserError as error:
+            yield Finding(name, BAD, str(error).replace(str(data / "raw" / name), str(path.parent)))
+            return
+        facts = weights_facts(name, data)
+    layers = "all layers" if facts["layers"] == "all" else "convolutions alone"
+    yield Finding(name, GOOD, f"{facts['network']}, {layers}, SHA-256 {facts['source_sha256']}")
+    stated = "probe" in config.load_weights(name)
+    shown = f"probe: {json.dumps(facts['probe'])}"
+    yield Finding(name, GOOD if stated else NOTE, shown, "" if stated else "not stated so far")
+
+
 CHECKS = {
     "paper": check_paper,
     "method": check_method,
     "dataset": check_dataset,
     "metric": check_metric,
+    "weight": check_weights,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,28 @@ def make_inputs(
         # Files that an earlier fetch has found need not be copied again.
         if not (there and is_fetched(dataset, workspace)):
             _fetch(dataset, workspace)
+        named = config.load_dataset(dataset).get("features", {}).get("weights")
+        if named and is_fetched(dataset, workspace):
+            make_weights([named], workspace)
         _prepare(dataset, workspace)
     if protocol:
         _split(dataset, protocol, seed, workspace)
     if unit is not None:
+        if holds_rows(workspace.ready(dataset)):
+            make_weights(config.load_method(unit.method).get("weights", {}), workspace)
         make_pixels_of(unit, workspace, threads=1)
+
+
+def make_weights(named: Iterable[str], workspace: Workspace) -> None:
+    """Fetch and prepare weights that are not here yet."""
+    from ldlrepro.data.weights import prepare_weights, weights_facts
+
+    for weights in named:
+        try:
+            weights_facts(weights, workspace.data)
+        except DataUnavailable:
+            _fetch(weights, workspace)
+            say(f"{weights}: {prepare_weights(weights, workspace.data)}")
 
 
 def check_inputs(dataset: str, protocol: str, images: bool, workspace: Workspace) -> None:

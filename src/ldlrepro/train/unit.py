@@ -32,6 +32,7 @@ from ldlrepro.core.checksums import array_sha256
 from ldlrepro.core.errors import UserError, damage_told
 from ldlrepro.core.files import atomically
 from ldlrepro.core.seeds import seed_for
+from ldlrepro.core.workspace import DATA, id_of_weights
 from ldlrepro.data import Dataset, DataUnavailable, load_ready
 from ldlrepro.data.pixels import load_pixels
 from ldlrepro.folds.splits import Fold, folds_digest, read_folds
@@ -72,6 +73,7 @@ def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
     try:
         data = load_ready(job.ready)
         X, pixels_sha256 = features(unit, job.ready, data)
+        begun_with = _begun_with(spec)
         folds, folds_sha256 = _chunk_folds(job, data.fingerprint["data_sha256"])
         with cards.held(plan.resources(unit)["gpu"], "/".join(_names(unit)), say) as names:
             common |= {
@@ -80,7 +82,7 @@ def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
             }
             if names:
                 common["machine"] = {**common["machine"], "gpu": ", ".join(names)}
-            journal = _Journal(job.journal / _identity(job, common, pixels_sha256))
+            journal = _Journal(job.journal / _identity(job, common, pixels_sha256 + begun_with))
             # Records do not say which pixels they were made of.
             known = {} if job.fresh or pixels_sha256 else _recorded_elsewhere(job, common)
             rows, predictions = _run_folds(job, spec, X, data.D, folds, common, journal, known, say)
@@ -153,6 +155,13 @@ def features(unit: plan.Unit, ready: Path, data: Dataset) -> tuple[Any, str]:
     return X, str(about["sha256"])
 
 
+def _begun_with(spec: Mapping[str, Any]) -> str:
+    """Return the checksums of the weights that networks begin with; '' where there are none."""
+    from ldlrepro.data.weights import weights_facts
+
+    return "".join(weights_facts(name, DATA)["sha256"] for name in spec.get("weights", {}))
+
+
 def _run_one(
     job: UnitJob,
     spec: Mapping[str, Any],
@@ -199,6 +208,8 @@ def _run_one(
     if result is None:
         return row, None
     row.params, row.selection = result.params, result.selection
+    if spec.get("weights") and row.params["weights"]:  # where they lie differs between machines
+        row.params = {**row.params, "weights": id_of_weights(row.params["weights"])}
     row.diagnostics = dict(result.diagnostics)
     elsewhere = row.diagnostics.pop("elsewhere", {})  # an estimator that runs another process
     if caught:

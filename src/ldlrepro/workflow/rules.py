@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,12 +18,14 @@ from ldlrepro import config, plan, report
 from ldlrepro.config import digests, plugins
 from ldlrepro.config.digests import tree_digest
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
 from ldlrepro.judge import measures
 from ldlrepro.plan import jobs
 from ldlrepro.report import notebooks
 
 DATA = Path("data")
+WORKSPACE = Workspace(data=DATA)
 FETCHING: tuple[str, ...] = ("ldlrepro.data.fetch",)
 """Code that brings raw files; it decides nothing about what is made of them."""
 PHOTOGRAPHS: tuple[str, ...] = ("ldlrepro.data.images", "ldlrepro.data.features")
@@ -64,7 +66,7 @@ class Rules:
 
         What mirrors hold is left out: mirrors come and go, and the raw files stay.
         """
-        described = plugins.files("dataset").get(wildcards.dataset)
+        described = {**plugins.files("dataset"), **plugins.files("weight")}.get(wildcards.dataset)
         places = [described.parent] if described else []
         return [str(path) for path in local_sources(wildcards.dataset, DATA, places)]
 
@@ -74,12 +76,12 @@ class Rules:
         The answer is the same before and after they came, so only data that were out of reach are
         planned again.
         """
-        spec = config.load_dataset(wildcards.dataset)
+        spec = config.load_source(wildcards.dataset)
         if "images_of" in spec:
             return self.within_reach(SimpleNamespace(dataset=spec["images_of"]))
         raw = DATA / "raw" / wildcards.dataset
         found = {path.name for path in local_sources(wildcards.dataset, DATA, self.mirrors)}
-        if spec["reader"] == "images":
+        if spec.get("reader") == "images":
             return bool(found) or (raw / "images").is_dir()
         return all(
             entry["name"] in found
@@ -89,10 +91,34 @@ class Rules:
         )
 
     def dataset_source(self, wildcards: Any) -> str:
-        """Return the digest of the data set's description without its texts."""
-        tree = config.load_dataset(wildcards.dataset)
+        """Return the digest of a description, of a data set or of weights, without its texts."""
+        tree = config.load_source(wildcards.dataset)
         texts = ("title", "description", "licence", "citation", "defects", "how_to_get")
         return tree_digest({key: value for key, value in tree.items() if key not in texts})
+
+    def weights_source(self, wildcards: Any) -> str:
+        return self.dataset_source(SimpleNamespace(dataset=wildcards.weights))
+
+    def weights_code(self, wildcards: Any) -> str:
+        return digests.stage_digest("ldlrepro.data.weights:prepare_weights", without=FETCHING)
+
+    def feature_weights(self, wildcards: Any) -> list[str]:
+        """Return the weights of the network whose features a data set's YAML asks for."""
+        named = config.load_dataset(wildcards.dataset).get("features", {}).get("weights")
+        return self._weights([named] if named else [], wildcards)
+
+    def unit_weights(self, wildcards: Any) -> list[str]:
+        """Return the weights that a method's network begins with."""
+        return self._weights(_method(wildcards.method).get("weights", {}), wildcards)
+
+    def _weights(self, named: Iterable[str], wildcards: Any) -> list[str]:
+        """Return files of weights; hundreds of megabytes are not fetched for photographs that are
+        out of reach."""
+        wanted = list(named)
+        if not (wanted and self.within_reach(wildcards)):
+            return []
+        files = [WORKSPACE.weights(name) for name in wanted]
+        return [str(path) for file in files for path in (file, file.with_suffix(".json"))]
 
     def reach(self) -> dict[str, str]:
         """Return the environment that tells jobs where raw files may come from.
@@ -108,8 +134,7 @@ class Rules:
 
     def drawing_code(self, wildcards: Any) -> str:
         """Return the digest of what draws the raw files; for others their checksums say enough."""
-        spec = config.load_dataset(wildcards.dataset)
-        drawn = spec["reader"].startswith("drawn_")
+        drawn = config.load_source(wildcards.dataset).get("reader", "").startswith("drawn_")
         return digests.stage_digest("ldlrepro.data.drawn:draw") if drawn else ""
 
     def reader_code(self, wildcards: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,19 @@ from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images.faces import FaceSet
 
 
-def extract(faces: FaceSet, spec: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
+def extract(
+    faces: FaceSet, spec: Mapping[str, Any], data_dir: Path
+) -> tuple[np.ndarray, dict[str, Any]]:
     """Return a row for each face and the recipe, by ``features`` and ``crop`` of the YAML."""
     options = dict(spec["features"])
     crop = Crop.of(spec["crop"])
     if options.pop("extractor") == "lbp":
         X, recipe, ways = _lbp(faces, crop, **options)
     else:
-        from ldlrepro.data.features.deep import deep_features
+        from ldlrepro.data.features.deep import deep_features, network_of
 
-        X, recipe, ways = deep_features(faces, crop, spec["features"])
+        network = network_of(spec["features"], data_dir)
+        X, recipe, ways = deep_features(faces, crop, spec["features"], network)
     names = "\n".join(face.file for face in faces.faces)
     return X, {
         **recipe,

@@ -72,7 +72,9 @@ def distributions(faces: FaceSet, spec: Mapping[str, Any]) -> tuple[np.ndarray, 
     return age_distributions(faces.ages, grid, ages["width"]), [f"{age:.0f}" for age in grid]
 
 
-def features_of(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Dataset:
+def features_of(
+    dataset_id: str, spec: Mapping[str, Any], faces: FaceSet, data_dir: Path
+) -> Dataset:
     """Return the Dataset of a set of faces; DataUnavailable where nothing makes features of it."""
     from ldlrepro.data.features.extract import extract
     from ldlrepro.data.readers import dataset_of
@@ -83,7 +85,7 @@ def features_of(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Dat
             "only methods that read the images themselves can use them."
         )
     D, labels = distributions(faces, spec)
-    X, recipe = extract(faces, spec)
+    X, recipe = extract(faces, spec, data_dir)
     parts: dict[str, Any] = {"X": X, "D": D, "groups": faces.persons}
     if not np.isnan(faces.ages).any():
         parts["target"] = faces.ages

@@ -1,0 +1,611 @@
+"""Weights as data: fetched, checked, written in one form, begun with, or refused in one line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ldl.deep import backbones  # noqa: E402
+from ldl.deep._networks import image_network  # noqa: E402
+from ldl.deep.backbones import Sizes, vgg_face_names  # noqa: E402
+from ldl.deep.weights import load_network, random_network  # noqa: E402
+from ldlrepro import cli, config  # noqa: E402
+from ldlrepro.config import digests, plugins  # noqa: E402
+from ldlrepro.core.checksums import sha256_of  # noqa: E402
+from ldlrepro.core.errors import UserError  # noqa: E402
+from ldlrepro.core.workspace import Workspace  # noqa: E402
+from ldlrepro.data.dataset import DataUnavailable  # noqa: E402
+from ldlrepro.data.fetch import fetch_spec  # noqa: E402
+from ldlrepro.data.weights import (  # noqa: E402
+    prepare_weights_spec,
+    probe_of,
+    weights_facts,
+)
+from tests.fetch_server import Server, send_from, web  # noqa: E402
+from tests.onnx_files import model, tensor, wheel  # noqa: E402
+
+SMALL = {
+    "vgg16": Sizes((2, 2, 3, 3, *(4,) * 9), 6, 4),
+    "alexnet": Sizes((3, 4, 3, 4, 2), 6, 4),
+}
+IMAGENET = {"colours": "rgb", "mean": [123.675, 116.28, 103.53], "std": [58.395, 57.12, 57.375]}
+KERAS = {"colours": "bgr", "mean": [103.939, 116.779, 123.68], "std": [1, 1, 1]}
+
+
+@pytest.fixture(autouse=True)
+def small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, sizes in SMALL.items():
+        monkeypatch.setitem(backbones.STANDARD, name, sizes)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.close()
+
+
+def state_of(name: str = "vgg16", seed: int = 1, convolutions: bool = False) -> dict[str, Any]:
+    """Random weights that are large enough for pool5 to be alive."""
+    state = random_network(name, seed).network.state_dict()
+    grown = {k: v * (3 if v.ndim == 4 else 1) for k, v in state.items()}
+    return {k: v for k, v in grown.items() if not (convolutions and k.startswith("classifier"))}
+
+
+def put(folder: Path, stored: Any, name: str = "w.pth") -> Path:
+    """Put a file where the user would put it."""
+    path = folder / "manual" / "mine" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(stored, bytes):
+        path.write_bytes(stored)
+    else:
+        torch.save(stored, path)
+    return path
+
+
+def spec_of(path: Path, **changes: Any) -> dict[str, Any]:
+    """Describe weights as a YAML would."""
+    return {
+        "network": "vgg16",
+        "files": [{"name": path.name, "sha256": sha256_of(path)}],
+        "layout": "torchvision",
+        "preprocessing": IMAGENET,
+    } | changes
+
+
+def prepared(folder: Path, stored: Any, name: str = "w.pth", **changes: Any) -> Path:
+    """Fetch and prepare a file as the workflow does."""
+    spec = spec_of(put(folder, stored, name), **changes)
+    assert fetch_spec("mine", spec, folder, [], None).available
+    return prepare_weights_spec("mine", spec, folder)
+
+
+# ---------------------------------------------------------------------- what is described
+
+
+@pytest.mark.parametrize("name", ["vgg16", "alexnet", "vgg_face", "vgg16_conv"])
+def test_described_weights_have_what_a_download_and_a_network_ask_for(name: str) -> None:
+    spec = config.load_weights(name)
+    (entry,) = spec["files"]
+    assert spec["network"] == ("alexnet" if name == "alexnet" else "vgg16")
+    for url in entry.get("urls", []):
+        assert url.endswith("/" + entry["name"])
+        assert entry["sha256"].startswith(entry["name"].rpartition("-")[2].removesuffix(".pth"))
+    assert entry.get("urls") or spec["how_to_get"]
+    assert name not in config.dataset_ids()
+
+
+def test_torchvisions_preprocessing_is_the_same_in_grey_levels() -> None:
+    for name in ("vgg16", "alexnet"):
+        told = config.load_weights(name)["preprocessing"]
+        np.testing.assert_allclose(np.array(told["mean"]) / 255, [0.485, 0.456, 0.406], rtol=1e-12)
+        np.testing.assert_allclose(np.array(told["std"]) / 255, [0.229, 0.224, 0.225], rtol=1e-12)
+
+
+# ---------------------------------------------------------------------- fetching
+
+
+def served(server: Server, stored: bytes, digits: int, **changes: Any) -> dict[str, Any]:
+    server.answer = lambda handler: send_from(handler, stored)
+    checksum = hashlib.sha256(stored).hexdigest()[:digits]
+    entry = {"name": "w-12345678.pth", "sha256": checksum, "urls": [server.url]} | changes
+    return {"files": [entry], "how_to_get": "ask their authors."}
+
+
+@pytest.mark.parametrize("digits", [8, 64])
+def test_weights_are_downloaded_and_checked_by_as_many_digits_as_are_known(
+    tmp_path: Path, server: Server, digits: int
+) -> None:
+    status = fetch_spec("mine", served(server, b"tensors" * 99, digits), tmp_path, [], web())
+    assert status.available, status.reason
+    assert status.files[0]["sha256"] == hashlib.sha256(b"tensors" * 99).hexdigest()
+    assert status.files[0]["source"] == server.url
+
+
+def test_a_download_with_another_beginning_of_its_checksum_is_refused(
+    tmp_path: Path, server: Server
+) -> None:
+    spec = served(server, b"tensors", 8, sha256="7be5be79")
+    status = fetch_spec("mine", spec, tmp_path, [], web())
+    assert not status.available
+    assert "expected SHA-256 7be5be79, got " in status.reason
+    assert status.reason.endswith("ask their authors.")
+    assert [path.name for path in (tmp_path / "raw" / "mine").iterdir()] == ["fetch.json"]
+
+
+def test_a_broken_download_of_weights_goes_on_where_it_stopped(
+    tmp_path: Path, server: Server
+) -> None:
+    spec = served(server, b"t" * 9000, 64)
+    server.answer = lambda h: send_from(h, b"t" * 9000, 5000 if len(server.ranges) == 1 else None)
+    assert fetch_spec("mine", spec, tmp_path, [], web()).available
+    assert server.ranges == [None, "bytes=5000-"]
+
+
+def test_a_mirror_goes_before_the_network(tmp_path: Path, server: Server) -> None:
+    spec = served(server, b"tensors", 64)
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    (mirror / "w-12345678.pth").write_bytes(b"tensors")
+    status = fetch_spec("mine", spec, tmp_path, [mirror], web())
+    assert status.files[0]["source"].startswith("local: ")
+    assert server.ranges == []
+
+
+def test_without_a_file_there_is_a_reason_and_what_asks_for_it_gets_it(tmp_path: Path) -> None:
+    spec = {"files": [{"name": "w.pth"}], "how_to_get": "Ask their authors."}
+    assert not fetch_spec("mine", spec, tmp_path, [], None).available
+    path = prepare_weights_spec("mine", spec, tmp_path)
+    assert path.read_bytes() == b""
+    with pytest.raises(DataUnavailable, match=r"needs weights: mine is not.*Ask their authors\."):
+        weights_facts("mine", tmp_path)
+    with pytest.raises(
+        DataUnavailable, match="`ldlrepro fetch other` and `ldlrepro prepare other`"
+    ):
+        weights_facts("other", tmp_path)
+
+
+# ---------------------------------------------------------------------- one form
+
+
+def vgg_face_state(state: dict[str, Any]) -> dict[str, Any]:
+    theirs = {ours: face for face, ours in vgg_face_names().items()}
+    parts = [(*key.rpartition("."), tensor) for key, tensor in state.items()]
+    return {f"{theirs[layer]}.{part}": tensor for layer, _, part, tensor in parts}
+
+
+def keras_tensors(state: dict[str, Any]) -> list[bytes]:
+    theirs = {ours: face for face, ours in vgg_face_names().items()}
+    stored = [tensor("model/dense/ReadVariableOp:0", np.ones((3, 2)))]
+    for key, values in state.items():
+        layer, _, part = key.rpartition(".")
+        block = theirs[layer].replace("conv", "block").replace("_", "_conv")
+        end = "convolution/ReadVariableOp:0" if part == "weight" else "Squeeze:0"
+        stored.append(tensor(f"model/{block}_1/{end}", values.numpy()))
+    return stored
+
+
+def test_a_prepared_file_is_the_state_with_torchvisions_names(tmp_path: Path) -> None:
+    state = state_of()
+    path = prepared(tmp_path, {f"module.{key}": value for key, value in state.items()})
+    stored = torch.load(path, weights_only=True)
+    assert list(stored) == list(state)
+    assert all(torch.equal(stored[key], state[key]) for key in state)
+    facts = weights_facts("mine", tmp_path)
+    assert facts["sha256"] == sha256_of(path)
+    assert facts["source_sha256"] == sha256_of(tmp_path / "manual" / "mine" / "w.pth")
+    assert facts["layers"] == "all"
+    assert facts["preprocessing"]["mean"] == IMAGENET["mean"]
+    before = path.read_bytes()
+    assert prepared(tmp_path, state).read_bytes() == before, "the same bytes every time"
+
+
+def test_the_network_of_a_prepared_file_is_told_its_checksum_and_preprocessing(tmp_path) -> None:
+    path = prepared(tmp_path, state_of())
+    loaded = load_network("vgg16", path)
+    assert loaded.preprocessing == weights_facts("mine", tmp_path)["preprocessing"]
+    assert loaded.record == {
+        "network": "vgg16",
+        "weights": "mine",
+        "sha256": sha256_of(path),
+        "source_sha256": sha256_of(tmp_path / "manual" / "mine" / "w.pth"),
+        "layout": "torchvision",
+    }
+    with pytest.raises(UserError, match=r"weights of vgg16, not of alexnet\.$"):
+        load_network("alexnet", path)
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(UserError, match=r"its SHA-256 is .*, not .*\. Get the file again"):
+        load_network("vgg16", path)
+    path.with_suffix(".json").write_text("{}")
+    with pytest.raises(UserError, match=r"does not say the checksum of mine\.weights\.pth"):
+        load_network("vgg16", path)
+
+
+def test_blue_green_red_comes_out_as_red_green_blue_and_answers_the_same(tmp_path: Path) -> None:
+    state = state_of()
+    turned = {**state, "features.0.weight": state["features.0.weight"].flip(1)}
+    rgb = {**KERAS, "colours": "rgb", "mean": KERAS["mean"][::-1]}
+    one = prepared(tmp_path / "a", state, preprocessing=rgb)
+    two = prepared(tmp_path / "b", turned, preprocessing=KERAS)
+    assert one.read_bytes() == two.read_bytes()
+    facts = [weights_facts("mine", tmp_path / side) for side in "ab"]
+    assert facts[0]["preprocessing"] == facts[1]["preprocessing"]
+    assert facts[0]["probe"] == facts[1]["probe"]
+    assert max(facts[0]["probe"]) > 0
+
+
+def test_vgg_faces_names_and_keras_onnx_give_the_same_network(tmp_path: Path) -> None:
+    state = state_of(convolutions=True)
+    plain = prepared(tmp_path / "a", state)
+    face = prepared(tmp_path / "b", vgg_face_state(state), layout="vgg_face")
+    content = model(keras_tensors(state))
+    bare = prepared(tmp_path / "c", content, "w.onnx", layout="keras_onnx")
+    boxed = wheel(tmp_path / "w.whl", {"a/b.py": b"raise SystemExit", "a/m.onnx": content})
+    packed = prepared(tmp_path / "d", boxed.read_bytes(), "w.whl", layout="keras_onnx")
+    assert plain.read_bytes() == face.read_bytes() == bare.read_bytes() == packed.read_bytes()
+    assert weights_facts("mine", tmp_path / "d")["layers"] == "convolutions"
+
+
+# ---------------------------------------------------------------------- convolutions alone
+
+
+def begun(path: Path, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    network, record = image_network("vgg16", [5], str(path), None, False, seed)
+    return network.trunk.state_dict(), record
+
+
+def test_a_network_begins_with_convolutions_and_draws_the_rest_by_its_seed(tmp_path: Path) -> None:
+    state = state_of(convolutions=True)
+    path = prepared(tmp_path, state)
+    (first, record), (again, _), (other, _) = begun(path, 1), begun(path, 1), begun(path, 2)
+    assert record["layers"] == "convolutions alone; all other layers began at random"
+    assert record["weights"] == "mine"
+    for key, tensor_ in first.items():
+        assert torch.equal(tensor_, again[key])
+        if key in state:
+            assert torch.equal(tensor_, state[key])
+            assert torch.equal(tensor_, other[key])
+        else:
+            assert not torch.equal(tensor_, other[key])
+            assert float(tensor_.abs().max()) > 0
+    assert {key.split(".")[0] for key in first} == {"features", "classifier"}
+    network, _ = image_network("vgg16", [5], str(path), None, False, 1)
+    (found,) = network.eval()(torch.zeros((2, 32, 32, 3), dtype=torch.uint8))
+    assert found.shape == (2, 5)
+
+
+# ---------------------------------------------------------------------- bad files
+
+
+class Trap:
+    """Would write a file when it is unpickled."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.target,)
+
+
+def spoilt(change: str, folder: Path) -> Any:
+    state = state_of()
+    if change == "other network":
+        return state_of("alexnet")
+    if change == "normalised network":
+        return {**state, "features.1.weight": torch.ones(2), "features.1.running_mean": state}
+    if change == "nineteen layers":
+        return {**state, "features.34.weight": torch.ones(4, 4, 3, 3)}
+    if change == "cut off":
+        return put(folder, state, "whole.pth").read_bytes()[:2000]
+    if change == "empty":
+        return b""
+    if change == "pickle":
+        return {**state, "features.0.bias": Trap(folder / "it_ran")}
+    if change == "no numbers":
+        return {**state, "features.2.bias": torch.tensor([1.0, float("nan")])}
+    if change == "half of fc":
+        return {key: value for key, value in state.items() if key != "classifier.3.weight"}
+    return vgg_face_state(state) if change == "other names" else [state]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("other network", "5 convolutions, but vgg16 has 13"),
+        ("normalised network", "holds something that is no tensor"),
+        ("nineteen layers", "14 convolutions, but vgg16 has 13"),
+        ("cut off", "not a readable file of weights"),
+        ("empty", "not a readable file of weights"),
+        ("pickle", "refused, for it holds more than tensors and could run code"),
+        ("no numbers", "features.2.bias holds values that are no numbers"),
+        ("half of fc", "1 tensors do not fit, first classifier.3.weight: absent"),
+        ("other names", "its names are those of vgg_face; write layout: vgg_face"),
+        ("list", "holds no table of named tensors"),
+    ],
+)
+def test_a_bad_file_is_one_clear_line_and_runs_nothing(
+    tmp_path: Path, change: str, problem: str
+) -> None:
+    with pytest.raises(UserError, match=problem) as caught:
+        prepared(tmp_path, spoilt(change, tmp_path))
+    assert "\n" not in str(caught.value)
+    assert str(tmp_path / "raw" / "mine" / "w.pth") in str(caught.value)
+    assert not (tmp_path / "it_ran").exists()
+    assert not Workspace(data=tmp_path).weights("mine").exists()
+
+
+def test_a_file_that_changed_since_it_was_fetched_is_refused(tmp_path: Path) -> None:
+    spec = spec_of(put(tmp_path, state_of()))
+    fetch_spec("mine", spec, tmp_path, [], None)
+    with open(tmp_path / "raw" / "mine" / "w.pth", "ab") as handle:
+        handle.write(b"more")
+    with pytest.raises(
+        UserError, match=r"changed since it was fetched\. Type `ldlrepro fetch mine`"
+    ):
+        prepare_weights_spec("mine", spec, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({}, "0 ONNX files inside, one expected"),
+        ({"a.onnx": b"", "b.onnx": b""}, "2 ONNX files inside, one expected"),
+        ({"a.onnx": b"\xff\xff"}, "not a readable ONNX file: it is cut off"),
+        (
+            {"a.onnx": model([tensor("dense", np.ones((2, 2)))])},
+            "names like 'dense' are not Keras'",
+        ),
+        (
+            {"a.onnx": model([tensor("block1_conv1/kernel", np.ones((2, 3, 3, 3)))])},
+            "1 convolutions, but vgg16 has 13",
+        ),
+    ],
+)
+def test_a_bad_wheel_is_one_clear_line(tmp_path: Path, files: dict, problem: str) -> None:
+    content = wheel(tmp_path / "bad.whl", {"readme": b"", **files}).read_bytes()
+    with pytest.raises(UserError, match=problem) as caught:
+        prepared(tmp_path, content, "w.whl", layout="keras_onnx")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_wheel_is_one_clear_line(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).bytes(5000)
+    content = bytearray(wheel(tmp_path / "bad.whl", {"a.onnx": noise}).read_bytes())
+    content[2000:2010] = b"0123456789"
+    with pytest.raises(UserError, match="damaged archive"):
+        prepared(tmp_path, bytes(content), "w.whl", layout="keras_onnx")
+
+
+# ---------------------------------------------------------------------- colours
+
+
+def test_the_order_of_colours_is_told_by_a_probe_of_activations(tmp_path: Path) -> None:
+    state = state_of()
+    prepared(tmp_path / "a", state)
+    probe = weights_facts("mine", tmp_path / "a")["probe"]
+    prepared(tmp_path / "b", state, probe=probe)
+    turned = {**state, "features.0.weight": state["features.0.weight"].flip(1)}
+    with pytest.raises(UserError, match="Write colours: bgr and turn mean and std"):
+        prepared(tmp_path / "c", turned, probe=probe)
+    backwards = {key: IMAGENET[key][::-1] for key in ("mean", "std")}
+    with pytest.raises(UserError, match=r"the colours are turned round\. Write colours: bgr\.$"):
+        prepared(tmp_path / "d", turned, probe=probe, preprocessing=IMAGENET | backwards)
+    with pytest.raises(UserError, match="other weights, or mean and std are others"):
+        prepared(tmp_path / "e", state_of(seed=2), probe=probe)
+    with pytest.raises(UserError, match="other weights, or mean and std are others"):
+        prepared(tmp_path / "f", state, probe=probe, preprocessing=KERAS)
+
+
+def test_a_probe_is_what_the_layers_give_one_by_one(tmp_path: Path) -> None:
+    from PIL import Image
+    from skimage import data
+
+    network = random_network("vgg16", 1).network
+    picture = Image.fromarray(data.astronaut()).resize((224, 224), Image.Resampling.BILINEAR)
+    x = (np.asarray(picture, dtype=float) - IMAGENET["mean"]) / IMAGENET["std"]
+    with torch.inference_mode():
+        pool5 = network.features(torch.from_numpy(x).permute(2, 0, 1)[None].float())
+    told = {"scale": 1.0, "mean": IMAGENET["mean"], "std": IMAGENET["std"]}
+    expected = pool5.mean(dim=(2, 3))[0].numpy()
+    np.testing.assert_allclose(probe_of(network, told), expected, rtol=1e-4, atol=1e-6)
+
+
+# ---------------------------------------------------------------------- methods
+
+
+def test_a_method_names_weights_by_their_id_alone(checkout) -> None:
+    spec = config.load_method("drf@weights=vgg16_conv,max_iter=3")
+    assert spec["parameters"]["weights"] == "data/ready/vgg16_conv.weights.pth"
+    (entry,) = config.load_weights("vgg16_conv")["files"]
+    assert spec["weights"] == {
+        "vgg16_conv": {"file": entry["sha256"], "layout": "keras_onnx", "preprocessing": KERAS}
+    }
+
+
+def test_an_unknown_name_is_told_with_the_nearest_one(checkout) -> None:
+    with pytest.raises(UserError, match=r"drf\.yaml: weights: .*'vgg61'\. Did you mean 'vgg16'\?"):
+        config.load_method("drf@weights=vgg61")
+
+
+def test_features_of_unknown_weights_are_told_before_anything_runs(checkout) -> None:
+    features = "{extractor: vgg16, layer: pool5, weights: vgg61}"
+    checkout.edit("config/datasets/drawn_morph.yaml", "{extractor: lbp}", features)
+    with pytest.raises(UserError, match=r"drawn_morph\.yaml: features\.weights.*'vgg16'"):
+        config.load_run_config()
+
+
+def test_weights_of_other_meaning_are_left_alone() -> None:
+    assert config.load_method("ldl4c")["parameters"]["weights"] == "entropy"
+    assert "weights" not in config.load_method("ldl4c")
+
+
+def test_settings_have_another_digest_with_other_weights_and_not_elsewhere(
+    checkout, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def digest(weights: str) -> str:
+        checkout.forget()
+        return digests.spec_digest(config.load_method(f"drf@weights={weights}"), "kl")
+
+    first = digest("vgg16")
+    assert digest("vgg16_conv") != first
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    there = config.load_method("drf@weights=vgg16")["parameters"]["weights"]
+    assert (checkout.root / there).resolve() == Path("data/ready/vgg16.weights.pth").resolve()
+    assert digest("vgg16") == first
+    checkout.edit("config/weights/vgg16.yaml", "123.675", "123.0")
+    assert digest("vgg16") != first
+
+
+# ---------------------------------------------------------------------- a file of the user's
+
+MINE = """
+title: my weights
+network: vgg16
+files: [{name: w.pth}]
+layout: torchvision
+preprocessing: {colours: rgb, mean: [123.675, 116.28, 103.53], std: [58.395, 57.12, 57.375]}
+"""
+
+
+@pytest.fixture
+def own(checkout, tmp_path: Path) -> Path:
+    """A user's own weights: a YAML with the file beside it, outside the checkout."""
+    folder = tmp_path / "own weights"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text(MINE)
+    torch.save(state_of(), folder / "w.pth")
+    plugins.announce({"extra_weights": str(folder)})
+    checkout.forget()
+    return folder
+
+
+def asked(capsys, *words: str) -> tuple[int, str]:
+    status = cli.main(list(words))
+    shown = capsys.readouterr()
+    return status, shown.out + shown.err
+
+
+def test_weights_of_ones_own_are_listed_fetched_and_prepared(own: Path, capsys) -> None:
+    assert config.load_weights("mine")["files"][0]["sha256"] == sha256_of(own / "w.pth")
+    assert "mine        in a local folder" in asked(capsys, "weights")[1]
+    assert asked(capsys, "fetch", "mine") == (0, "mine: here, 1 file(s) checked\n")
+    assert asked(capsys, "prepare", "mine") == (0, "mine: data/ready/mine.weights.pth\n")
+    assert "mine        ready  " in asked(capsys, "weights")[1]
+    listed = json.loads(asked(capsys, "weights", "--json")[1])
+    assert {row["id"]: row["where"] for row in listed} == {
+        "alexnet": "to be downloaded",
+        "mine": "ready",
+        "vgg16": "to be downloaded",
+        "vgg16_conv": "not public: see how_to_get",
+        "vgg_face": "not public: see how_to_get",
+    }
+
+
+def test_own_weights_are_checked_and_their_probe_is_printed(own: Path, checkout, capsys) -> None:
+    status, told = asked(capsys, "check", str(own / "mine.yaml"))
+    assert status == 0
+    assert "mine  good  vgg16, all layers, SHA-256 " in told
+    assert "mine  note  probe: [" in told
+    assert "--config extra_weights=" in told.replace("'", "")
+    probe = told.partition("probe: ")[2].partition("\n")[0]
+    (own / "mine.yaml").write_text(f"{MINE}probe: {probe}\n")
+    checkout.forget()
+    status, told = asked(capsys, "check", str(own / "mine.yaml"))
+    assert status == 0
+    assert "mine  good  probe: [" in told
+    torch.save(state_of("alexnet"), own / "w.pth")
+    checkout.forget()
+    status, told = asked(capsys, "check", str(own / "mine.yaml"))
+    assert status == 1
+    assert f"{own}/w.pth: 5 convolutions, but vgg16 has 13" in told
+
+
+def test_an_id_that_a_data_set_has_is_refused(own: Path, checkout) -> None:
+    (own / "mine.yaml").rename(own / "toy.yaml")
+    checkout.forget()
+    with pytest.raises(UserError, match=r"toy\.yaml: a data set has this id\. Rename yours"):
+        config.load_run_config()
+
+
+# ---------------------------------------------------------------------- units
+
+SMALL_ALBUM = """
+title: few drawn faces
+reader: drawn_images
+layout: {name: cacd}
+crop: {width: 224, height: 224}
+ages: {first: 14, last: 62, width: 2}
+features: {extractor: alexnet, layer: pool5_mean, weights: mine}
+generator: {name: album, layout: cacd, persons: 4, images_per_person: 2, seed: 1}
+licence: free
+"""
+BEGINS = """
+title: begins with weights
+class: ldl.DLDL
+needs: {images: true}
+parameters: {network: alexnet, weights: mine, max_iter: 2, batch_size: 4, readers: 1, device: cpu}
+"""
+
+
+@pytest.fixture
+def album(tiny, own: Path) -> Path:
+    """A few drawn faces, a method that begins with weights of one's own, and features of them."""
+    (own / "mine.yaml").write_text(MINE.replace("vgg16", "alexnet"))
+    torch.save(state_of("alexnet", convolutions=True), own / "w.pth")
+    tiny.write("config/datasets/toy.yaml", SMALL_ALBUM)
+    tiny.write("config/methods/begins.yaml", BEGINS)
+    tiny.edit("config/papers/tiny/paper.yaml", "Mean: train_mean", "Begins: begins")
+    return own
+
+
+def test_features_and_a_fine_tuned_network_begin_with_the_same_weights(album, capsys) -> None:
+    from ldlrepro.data import load_ready
+    from ldlrepro.train.records import OK, read_rows
+
+    status, told = asked(capsys, "run", "tiny", "toy", "begins", "--inputs")
+    assert status == 0
+    assert "mine: data/ready/mine.weights.pth" in told
+    data = load_ready(Path("data/ready/toy.npz"))
+    assert data.X.shape == (8, SMALL["alexnet"].channels[-1])
+    assert data.meta["features"]["weights"] == "mine"
+    assert data.meta["features"]["layer"] == "pool5_mean, positive parts"
+    assert np.ptp(data.X, axis=0).max() > 0
+    (record,) = Path("results/units/tiny/toy/begins").glob("*.parquet")
+    rows = read_rows(record)
+    assert [row.status for row in rows] == [OK] * 4
+    for row in rows:
+        assert row.params["weights"] == "mine", "no path of this machine"
+        assert row.diagnostics["weights"] == "mine"
+        assert row.diagnostics["source_sha256"] == sha256_of(album / "w.pth")
+        assert row.diagnostics["layers"].startswith("convolutions alone")
+    assert asked(capsys, "run", "tiny", "toy", "near", "--inputs")[0] == 0
+
+
+@pytest.mark.parametrize("features", ["alexnet, layer: pool5_mean, weights: mine", "lbp"])
+def test_without_its_weights_a_unit_is_not_run_and_says_how_to_get_them(
+    album, tiny, capsys, features: str
+) -> None:
+    given = MINE.replace("vgg16", "alexnet").replace("w.pth}", "'u.pth', sha256: 'abcdef01'}")
+    (album / "mine.yaml").write_text(given)
+    album_of_this = SMALL_ALBUM.replace("alexnet, layer: pool5_mean, weights: mine", features)
+    tiny.write("config/datasets/toy.yaml", album_of_this)
+    for _ in range(2):
+        status, told = asked(capsys, "run", "tiny", "toy", "begins", "--inputs")
+        assert status == 0
+        assert "needs weights: mine is not available: u.pth is in no local folder" in told
+        assert "type `ldlrepro run tiny toy begins --inputs`" in told
+    (album / "w.pth").rename(album / "u.pth")
+    digest = sha256_of(album / "u.pth")[:8]
+    (album / "mine.yaml").write_text(given.replace("abcdef01", digest))
+    tiny.forget()
+    status, told = asked(capsys, "run", "tiny", "toy", "begins", "--inputs")
+    assert "4 folds, 0 failed" in told
