@@ -18,7 +18,7 @@ configfile: "config/config.yaml"
 
 RUN = run_configuration(config, workflow.configfiles)
 RULES = Rules(RUN)
-os.environ.update(RULES.reach())
+os.environ.update(RULES.environment())
 
 
 # Data and folds before any unit, for the longest unit may wait for them.

@@ -153,10 +153,10 @@ def test_jobs_are_told_where_raw_files_may_come_from(monkeypatch):
     run = {**config.load_run_config(), "mirrors": ["/of the run", "near"], "offline": True}
     monkeypatch.setenv(MIRRORS, "/of the shell")
     rules = Rules(run)
-    told = rules.reach()
+    told = rules.environment()
     assert [str(folder) for folder in rules.mirrors[:3]] == ["/of the run", "near", "/of the shell"]
     assert told[OFFLINE] == "1"
     monkeypatch.setenv(MIRRORS, told[MIRRORS])
     assert default_mirrors() == rules.mirrors
     with pytest.raises(UserError, match="a mirror's path must not hold ':'"):
-        Rules({**run, "mirrors": ["/with:colon"]}).reach()
+        Rules({**run, "mirrors": ["/with:colon"]}).environment()

@@ -17,7 +17,7 @@ from typing import Any
 from ldlrepro import config, plan, report
 from ldlrepro.config import digests, plugins
 from ldlrepro.config.digests import tree_digest
-from ldlrepro.core.errors import UserError
+from ldlrepro.core.errors import ROWS_NOT_ERRORS, UserError
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
 from ldlrepro.judge import measures
 from ldlrepro.plan import jobs
@@ -94,17 +94,20 @@ class Rules:
         texts = ("title", "description", "licence", "citation", "defects", "how_to_get")
         return tree_digest({key: value for key, value in tree.items() if key not in texts})
 
-    def reach(self) -> dict[str, str]:
-        """Return the environment that tells jobs where raw files may come from.
+    def environment(self) -> dict[str, str]:
+        """Return the environment that tells jobs where raw files may come from, and that what fails
+        or lacks is a row of the results.
 
-        It is no parameter of the rules: another mirror must not plan again what is here.
+        These are no parameters or options of the rules: another mirror must not plan again what is
+        here, and Snakemake plans all units again whose command has another word.
         """
         mirrors = os.pathsep.join(str(folder) for folder in self.mirrors)
         if len(mirrors.split(os.pathsep)) > max(1, len(self.mirrors)):
             raise UserError(
                 f"a mirror's path must not hold '{os.pathsep}', for {MIRRORS} lists them so"
             )
-        return {MIRRORS: mirrors, OFFLINE: "1" if self.run["offline"] else ""}
+        offline = "1" if self.run["offline"] else ""
+        return {MIRRORS: mirrors, OFFLINE: offline, ROWS_NOT_ERRORS: "1"}
 
     def drawing_code(self, wildcards: Any) -> str:
         """Return the digest of what draws the raw files; for others their checksums say enough."""
