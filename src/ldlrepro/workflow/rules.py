@@ -28,6 +28,8 @@ FETCHING: tuple[str, ...] = ("ldlrepro.data.fetch",)
 """Code that brings raw files; it decides nothing about what is made of them."""
 PHOTOGRAPHS: tuple[str, ...] = ("ldlrepro.data.images", "ldlrepro.data.features")
 """Code that reading tables does not need."""
+TEXT_TABLES: tuple[str, ...] = ("ldlrepro.data.csv_tables",)
+"""Code that reading anything but CSV files does not need."""
 TEMPLATES = Path(report.__file__).with_name("templates")
 
 
@@ -122,6 +124,8 @@ class Rules:
             modules.append("ldlrepro.data.photographs")
         if spec["reader"] not in ("images", "drawn_images"):
             without += PHOTOGRAPHS
+        if spec["reader"] != "csv":
+            without += TEXT_TABLES
         return digests.stage_digest(*modules, without=without)
 
     def pixel_code(self, wildcards: Any) -> str:
