@@ -94,7 +94,8 @@ def _without_gaps(path: Path, lines: Mapping[int, list[str]]) -> dict[int, list[
         raise ValueError("every row has a gap; leave out the columns that have them")
     if gone := [str(number) for number in lines if number not in whole]:
         first = ", ".join(gone[:5]) + ", ..." * (len(gone) > 5)
-        say(f"{path.name}: {len(gone)} of {len(lines)} rows have gaps and are left out (lines {first})")
+        count = f"{len(gone)} of {len(lines)} rows"
+        say(f"{path.name}: {count} have gaps and are left out (lines {first})")
     return whole
 
 
