@@ -3,6 +3,7 @@
 # make cluster-test   the workflow on a real SLURM, started here for the test (docs/cluster.md)
 # make bench   speed beside public peers, in an environment of its own; writes docs/benchmarks.md
 # make peers   the environment of public peers, for methods pyldl@... (docs/peers.md)
+# make stores  what a lab's MLflow server and results on an object store need, into .venv
 # make docs    the documentation as one folder, with the report of all papers inside
 # make chaos   kills a small paper again and again, then compares every byte; about 20 minutes
 # make setup   only the environment, in .venv
@@ -34,7 +35,7 @@ RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
 BENCH_VENV ?= .bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 
-.PHONY: setup other-torch demo test cluster-test chaos bench peers docs lint lock clean
+.PHONY: setup other-torch demo test cluster-test chaos bench peers stores docs lint lock clean
 
 setup: $(READY)
 
@@ -83,6 +84,10 @@ bench: setup $(BENCH_READY)
 	@$(RUN) python -m bench --peers $(BENCH_VENV)/bin/python $(if $(ONLY),--only '$(ONLY)') $(if $(FRESH),--fresh)
 
 peers: $(BENCH_READY)
+
+# Pins of its own: boto3 and moto are large, and every Snakemake would load the plug-in as it starts.
+stores: setup
+	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps -r envs/stores.txt
 
 $(BENCH_READY): envs/bench.txt bench/compile_peer.py
 	$(PYTHON) -m venv $(BENCH_VENV)

@@ -9,6 +9,7 @@ from snakemake.utils import min_version
 
 from ldlrepro.config import paper_ids, tracking_uri
 from ldlrepro.workflow.rules import Rules, run_configuration
+from ldlrepro.workflow.storage import keep_copies_here
 
 min_version("9.0")
 
@@ -18,7 +19,8 @@ configfile: "config/config.yaml"
 
 RUN = run_configuration(config, workflow.configfiles)
 RULES = Rules(RUN)
-os.environ.update(RULES.reach())
+os.environ.update(RULES.environment())
+keep_copies_here(workflow)
 
 
 # Data and folds before any unit, for the longest unit may wait for them.

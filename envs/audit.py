@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-PINS = ("lock.txt", "gpu.txt")
+PINS = ("lock.txt", "gpu.txt", "stores.txt")
 MINUTES = 5
 
 

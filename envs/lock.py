@@ -3,8 +3,9 @@
     make lock                      newest versions of everything
     python envs/lock.py FILE       ... but no newer than the constraints in FILE
 
-lock.txt holds what every environment has; cpu.txt and gpu.txt what differs; the conda file for
-Snakemake's --sdm repeats the pins, and a test keeps them equal.
+lock.txt holds what every environment has; cpu.txt and gpu.txt what differs; stores.txt what servers
+and object stores need beside that. The conda file for Snakemake's --sdm repeats the pins, and a
+test keeps them equal.
 """
 
 import subprocess
@@ -30,11 +31,12 @@ def main(constraints: str | None) -> None:
         wanted = [*project["dependencies"], "setuptools>=77"]
         wanted += [line for group in ("workflow", "cpu", "dev") for line in groups[group]]
         subprocess.run([*pip, "install", *limits, *wanted], check=True)
-        frozen = subprocess.run(
-            [*pip, "freeze", "--all"], check=True, capture_output=True, text=True
-        ).stdout.splitlines()
-    pins = dict(line.split("==") for line in frozen if "==" in line)
-    pins.pop("pip", None)
+        pins = frozen(pip)
+        kept = Path(folder, "kept.txt")
+        kept.write_text("\n".join(f"{name}=={version}" for name, version in pins.items()))
+        subprocess.run([*pip, "install", *limits, "-c", str(kept), *groups["stores"]], check=True)
+        more = {name: version for name, version in frozen(pip).items() if name not in pins}
+    write("stores.txt", [f"{k}=={v}" for k, v in sorted(more.items(), key=lambda p: p[0].lower())])
     torch, boost = pins["torch"].partition("+")[0], pins["xgboost-cpu"]
     common = [
         f"{k}=={v}"
@@ -55,6 +57,14 @@ def main(constraints: str | None) -> None:
     conda += ["  - pip", "  - pip:"]
     conda += [f"      - {pin}" for pin in [*common, f"torch=={torch}", f"xgboost=={boost}"]]
     write("ldlrepro.yaml", conda)
+
+
+def frozen(pip: list[str]) -> dict[str, str]:
+    """Return name and version of what is installed."""
+    told = subprocess.run([*pip, "freeze", "--all"], check=True, capture_output=True, text=True)
+    pins = dict(line.split("==") for line in told.stdout.splitlines() if "==" in line)
+    pins.pop("pip", None)
+    return pins
 
 
 def write(name: str, lines: list[str]) -> None:

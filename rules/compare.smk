@@ -10,8 +10,8 @@ rule compare:
         tables=RULES.paper_tables,
         folds=RULES.paper_folds,
         experiments=RULES.paper_experiments,
-        reference=RULES.paper_reference,
-        printed=RULES.paper_printed,
+        reference=local(RULES.paper_reference),
+        printed=local(RULES.paper_printed),
     output:
         answer="results/compare/{paper}/answer.json",
         verdicts=report(

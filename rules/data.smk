@@ -4,7 +4,7 @@ rule fetch:
     Data that cannot be had are recorded as such, with how to get them; that fails nothing.
     """
     input:
-        local=RULES.own_files,
+        local=local(RULES.own_files),
     output:
         status="data/raw/{dataset}/fetch.json",
     log:

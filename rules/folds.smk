@@ -2,7 +2,7 @@ rule folds:
     """Say who is in which fold, once per protocol and data set, and search for leaks."""
     input:
         table="data/ready/{dataset}.npz",
-        published=RULES.published_folds,
+        published=local(RULES.published_folds),
     output:
         indices="results/folds/{protocol}/{dataset}.npz",
         leaks="results/folds/{protocol}/{dataset}.leaks.json",

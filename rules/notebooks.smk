@@ -3,7 +3,7 @@ rule notebook:
     input:
         answers=RULES.notebook_answers,
         tracked=RULES.notebook_tracked,
-        notebook=RULES.notebook_source,
+        notebook=local(RULES.notebook_source),
     output:
         page=report(
             "results/notebooks/{notebook}.html",

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
@@ -21,10 +22,20 @@ def free_port() -> int:
 
 
 class MlflowServer:
-    """Serves ``folder/served.db`` on loopback."""
+    """Serves ``folder/served.db`` on loopback, or the database and artifacts that it is given."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        database: str = "",
+        artifacts: str = "",
+        options: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.folder = folder
+        self.database = database or f"sqlite:///{folder}/served.db"
+        self.artifacts = artifacts or str(folder / "served")
+        self.options, self.environment = options, environment or {}
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.log = folder / "server.log"
@@ -33,12 +44,12 @@ class MlflowServer:
     def start(self) -> None:
         command = [sys.executable, "-m", "mlflow", "server", "--workers", "1"]
         command += ["--host", "127.0.0.1", "--port", str(self.port)]
-        command += ["--backend-store-uri", f"sqlite:///{self.folder}/served.db"]
-        command += ["--artifacts-destination", str(self.folder / "served")]
+        command += ["--backend-store-uri", self.database]
+        command += ["--artifacts-destination", self.artifacts, *self.options]
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                command, cwd=self.folder, env=os.environ | QUIET, stdout=log, stderr=log,
-                start_new_session=True,
+                command, cwd=self.folder, env=os.environ | QUIET | self.environment,
+                stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         wait_until_healthy(self.address, self.process, self.log)
 

@@ -6,6 +6,7 @@ chatter of single jobs goes to Snakemake's own log file only.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from logging import LogRecord
@@ -14,9 +15,11 @@ from typing import Any
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from ldlrepro.core.errors import nearest
 from ldlrepro.core.progress import StatusLine, time_left
 
 UNIT_RULE = "train"
+NO_RULE = re.compile(r"No rule to produce ([^\s/]+) ")
 CHATTER = {
     LogEvent.JOB_INFO,
     LogEvent.JOB_STARTED,
@@ -69,6 +72,7 @@ class LogHandler(LogHandlerBase):
             text = self.format(record)
             if text and not self._is_small_talk(text, event):
                 self.line.say(text)
+                self._suggest(text)
             return
         if event == LogEvent.JOB_INFO:
             self.rule_of[record.jobid] = record.rule_name
@@ -83,6 +87,19 @@ class LogHandler(LogHandlerBase):
             if self.rule_of.get(job) == UNIT_RULE:
                 self.units_done += 1
             self.last_job = self.label_of.get(job, "")
+
+    def _suggest(self, text: str) -> None:
+        """Where Snakemake knows no rule for a word, say the target that was meant."""
+        if not (found := NO_RULE.search(text)):
+            return
+        from ldlrepro import config
+
+        word, papers = found[1], config.paper_ids()
+        hint = f"{nearest(word, [*papers, 'all', 'notebooks'])} Papers: {', '.join(papers)}"
+        for kind, names in (("dataset", config.dataset_ids()), ("method", config.method_ids())):
+            if word in names:
+                hint = f" It is a {kind}; add to a paper: --config 'only={{{kind}s: [{word}]}}'"
+        self.line.say(f"ldlrepro: no target '{word}'.{hint}")
 
     def _is_small_talk(self, text: str, event: Any) -> bool:
         """Greetings that say nothing about the work."""

@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import cli
+from ldlrepro import cli, config
+from ldlrepro.core.errors import ROWS_NOT_ERRORS
 from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.folds.splits import write_folds
 from ldlrepro.train import by_hand, cards
 from ldlrepro.train import unit as unit_module
 from ldlrepro.train.records import FAILED, OK, read_rows
 from ldlrepro.train.unit import run_unit
+from ldlrepro.workflow.rules import Rules
 
 DATA, RESULTS = Path("data"), Path("results")
 BROKEN = """
@@ -24,6 +26,15 @@ from ldl.base import LDLEstimator
 class Broken(LDLEstimator):
     def _fit(self, X, D):
         raise {error}
+"""
+ONCE = """
+    def _fit(self, X, D):
+        if not globals().get("failed"):
+            globals()["failed"] = True
+            raise ValueError("the first time")
+    def _predict(self, X):
+        import numpy as np
+        return np.ones((len(X), self.n_labels_))
 """
 IN_TWO = "title: b\nclass: broken_method.Broken\nresources: {folds_per_job: 2}\n"
 
@@ -67,7 +78,7 @@ def test_data_that_can_be_had_by_now_are_taken_up_with_their_folds(stale, capsys
 def test_without_being_asked_a_run_leaves_the_data_as_they_are(stale, capsys, folds):
     before = (DATA / "ready" / "toy.npz").read_bytes()
     status, told = say(capsys, "run", "tiny", "toy", "near", *folds)
-    assert status == 0
+    assert status == 1
     assert "not run: toy is not available: ask the authors" in told
     assert "type `ldlrepro run tiny toy near --inputs`" in told
     assert " failed" not in told
@@ -77,7 +88,7 @@ def test_without_being_asked_a_run_leaves_the_data_as_they_are(stale, capsys, fo
 def test_data_that_still_cannot_be_had_are_said_to_be_why(tiny, capsys):
     for _ in range(2):
         status, told = say(capsys, "run", "tiny", "fgnet", "near", "--inputs")
-        assert status == 0
+        assert status == 1
         assert "not run: fgnet is not available" in told
         assert "data/manual/fgnet/" in told
 
@@ -113,12 +124,49 @@ def test_a_method_of_images_asks_for_its_pixels(ready, capsys):
     assert f"{DATA}/ready/toy.pixels.npy: no such file. Add --inputs" in told
 
 
+# ---------------------------------------------------------------------- exit codes
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fetch", "fgnet", "toy"],
+        ["prepare", "fgnet"],
+        ["folds", "tiny", "fgnet"],
+        ["run", "tiny", "fgnet", "near"],
+        ["run", "tiny", "toy", "broken"],
+    ],
+    ids=" ".join,
+)
+def test_what_failed_or_lacks_is_1_for_a_person_and_a_row_for_the_workflow(
+    ready, capsys, monkeypatch, words
+):
+    add_broken(ready, "ValueError('always')")
+    for before in (["fetch", "fgnet"], ["prepare", "fgnet"], ["folds", "tiny", "fgnet"]):
+        assert say(capsys, *before)[0] == 1
+    assert say(capsys, *words)[0] == 1
+    environment = Rules(config.load_run_config()).environment()
+    monkeypatch.setenv(ROWS_NOT_ERRORS, environment[ROWS_NOT_ERRORS])
+    assert say(capsys, *words)[0] == 0
+
+
+def test_one_failed_chunk_of_several_is_enough(ready, capsys):
+    add_broken(ready, "ValueError('always')")
+    once = IN_TWO.replace("broken_method", "broken_once")
+    ready.module("broken_once", BROKEN.format(error="ValueError") + ONCE)
+    ready.write("config/methods/broken.yaml", once)
+    status, told = say(capsys, "run", "tiny", "toy", "broken")
+    assert status == 1
+    assert ("2 folds, 1 failed" in told, told.count("2 folds, 0 failed")) == (True, 1)
+
+
 # ---------------------------------------------------------------------- chunks
 
 
 def test_failed_folds_are_counted_for_each_record(ready, capsys):
     add_broken(ready, "ValueError('always')")
-    _, told = say(capsys, "run", "tiny", "toy", "broken")
+    status, told = say(capsys, "run", "tiny", "toy", "broken")
+    assert status == 1
     assert told.count("2 folds, 2 failed") == 2
 
 

@@ -168,7 +168,7 @@ def test_an_answer_in_json_is_json_and_nothing_else(checkout, capsys, arguments)
 def test_fetch_answers_in_json_for_data_that_cannot_be_had(checkout, capsys):
     status, out, _ = ask(capsys, "fetch", "fgnet", "toy", "--offline", "--json")
     answers = [json.loads(line) for line in out.splitlines()]
-    assert status == 0
+    assert status == 1
     assert [(a["dataset"], a["available"]) for a in answers] == [("fgnet", False), ("toy", True)]
     assert "data/manual/fgnet/" in answers[0]["reason"]
 

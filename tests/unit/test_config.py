@@ -153,6 +153,44 @@ def test_a_name_may_change_any_parameter_of_its_method(name, parameter, value):
     assert config.load_method(name)["parameters"][parameter] == value
 
 
+INNER = """
+title: Inner
+class: ldl.Regression
+parameters: {regressor: sklearn.linear_model.Ridge, settings: {tol: 0.5}}
+grid: {settings__alpha: [1, 2], random_state: [0, 1], settings__solver: [lsqr, svd]}
+variants:
+  fixed: {parameters: {settings__alpha: 7}}
+  bare: {parameters: {settings: null}, grid: {settings__alpha: [3, 4]}}
+"""
+
+
+def test_a_grid_reaches_settings_inside_a_parameter(checkout):
+    checkout.write("config/methods/inner.yaml", INNER)
+    grid = config.load_method("inner")["grid"]
+    assert grid["random_state"] == [0, 1]
+    assert [(one["alpha"], one["solver"]) for one in grid["settings"]] == [
+        *((1, "lsqr"), (1, "svd"), (2, "lsqr"), (2, "svd")),
+    ]
+    assert all(one["tol"] == 0.5 for one in grid["settings"])
+    assert config.load_method("inner@bare")["grid"] == {"settings": [{"alpha": 3}, {"alpha": 4}]}
+
+
+def test_a_variant_that_fixes_an_inner_setting_takes_it_out_of_the_grid(checkout):
+    checkout.write("config/methods/inner.yaml", INNER)
+    for name, alpha in (("inner@fixed", 7), ("inner@settings__alpha=0.5", 0.5)):
+        fixed = config.load_method(name)
+        assert fixed["parameters"]["settings"] == {"tol": 0.5, "alpha": alpha}
+        assert fixed["grid"]["settings"] == [
+            {"tol": 0.5, "alpha": alpha, "solver": solver} for solver in ("lsqr", "svd")
+        ]
+
+
+def test_an_inner_setting_of_what_holds_none_is_refused(checkout):
+    checkout.write("config/methods/inner.yaml", INNER.replace("{tol: 0.5}", "5"))
+    with pytest.raises(UserError, match="'settings' is 5 and holds no settings"):
+        config.load_method("inner")
+
+
 def test_variants_follow_their_method_in_the_list(checkout):
     checkout.write("config/methods/base.yaml", BASE)
     names = config.method_ids()

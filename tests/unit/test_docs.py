@@ -324,11 +324,14 @@ def test_adding_a_data_set_works_as_told(project):
     write_files(project, page)
     (script,) = commands(page, "python")
     project.run(sys.executable, *shlex.split(script)[1:])
-    first, second, by_hand = commands(page, "ldlrepro")
+    first, second, sheet, by_hand = commands(page, "ldlrepro")
     for command in (first, second):
         output = project.run(*shlex.split(command))
         assert "120 rows, 8 features, 4 labels" in output
         assert "40 groups" in output
+    output = project.run(*shlex.split(sheet))
+    assert "120 rows, 2 features, 4 labels" in output
+    assert "1 of 121 rows have gaps and are left out (lines 122)" in output
     begin = exported(project, page)
     assert "40 folds, 0 failed" in project.run(*begin, *shlex.split(by_hand))
     demo, mine = commands(page, "snakemake")

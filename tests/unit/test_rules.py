@@ -61,7 +61,7 @@ TABLES, FACES, PHOTOGRAPHS = ("sjaffe", "toy"), ("jaffe_images", "drawn_fgnet"),
     ("file", "read_by"),
     [
         ("data/readers.py", (*TABLES, *FACES, *PHOTOGRAPHS)),
-        ("data/csv_tables.py", (*TABLES, *FACES, *PHOTOGRAPHS)),
+        ("data/csv_tables.py", ()),
         ("data/registry.py", (*TABLES, *FACES, *PHOTOGRAPHS)),
         ("data/images/layouts.py", (*FACES, *PHOTOGRAPHS)),
         ("data/features/lbp.py", (*FACES, *PHOTOGRAPHS)),
@@ -72,6 +72,13 @@ TABLES, FACES, PHOTOGRAPHS = ("sjaffe", "toy"), ("jaffe_images", "drawn_fgnet"),
 )
 def test_a_data_set_is_read_again_for_the_code_of_its_reader(replanned, file, read_by):
     assert replanned(file, reading, *TABLES, *FACES, *PHOTOGRAPHS) == set(read_by)
+
+
+def test_a_csv_file_is_read_again_for_the_code_that_reads_csv_files(replanned, checkout):
+    described = "title: t\nreader: csv\nlicence: free\nlabels: [a, b]\n"
+    checksum = f"files: [{{name: sheet.csv, sha256: {'a' * 64}}}]\n"
+    checkout.write("config/datasets/sheet.yaml", described + checksum)
+    assert replanned("data/csv_tables.py", reading, "sheet", "toy") == {"sheet"}
 
 
 def test_drawn_data_are_drawn_again_for_the_code_that_draws(replanned):
@@ -153,10 +160,10 @@ def test_jobs_are_told_where_raw_files_may_come_from(monkeypatch):
     run = {**config.load_run_config(), "mirrors": ["/of the run", "near"], "offline": True}
     monkeypatch.setenv(MIRRORS, "/of the shell")
     rules = Rules(run)
-    told = rules.reach()
+    told = rules.environment()
     assert [str(folder) for folder in rules.mirrors[:3]] == ["/of the run", "near", "/of the shell"]
     assert told[OFFLINE] == "1"
     monkeypatch.setenv(MIRRORS, told[MIRRORS])
     assert default_mirrors() == rules.mirrors
     with pytest.raises(UserError, match="a mirror's path must not hold ':'"):
-        Rules({**run, "mirrors": ["/with:colon"]}).reach()
+        Rules({**run, "mirrors": ["/with:colon"]}).environment()

@@ -327,7 +327,7 @@ def test_a_full_disk_stops_no_report(tmp_path, monkeypatch):
 def test_a_method_on_images_is_not_run_where_there_are_none(photos):
     photos.write("config/papers/photos/paper.yaml", PAPER.replace("drawn_fgnet", "toy"))
     unit = plan.Unit("photos", "toy", "steps")
-    assert cli.main(["run", "photos", "toy", "steps", "--inputs"]) == 0
+    assert cli.main(["run", "photos", "toy", "steps", "--inputs"]) == 1
     found = local_units(Workspace(), [unit])
     (scored,) = found.values()
     assert {row.status for row in scored.rows} == {UNAVAILABLE}
@@ -341,7 +341,7 @@ def test_a_method_on_features_is_not_run_on_photographs_alone(photos):
     )
     assert cli.main(["prepare", "drawn_fgnet"]) == 0
     assert cli.main(["folds", "photos", "drawn_fgnet"]) == 0
-    assert cli.main(["run", "photos", "drawn_fgnet", "train_mean"]) == 0
+    assert cli.main(["run", "photos", "drawn_fgnet", "train_mean"]) == 1
     unit = plan.Unit("photos", "drawn_fgnet", "train_mean")
     (scored,) = local_units(Workspace(), [unit]).values()
     assert scored.rows[0].error == "needs features: drawn_fgnet has photographs only"

@@ -339,10 +339,8 @@ def test_the_last_line_says_how_many_of_the_folds_asked_for_were_rerun(finished)
     last = finished.run("ldlrepro", "audit", "tiny", *arguments).splitlines()[-1]
     assert last.startswith("PASS, 4 of 20 rerun")
     told = json.loads((finished.root / "results/audit/audit.json").read_text())
-    assert (told["summary"], told["reruns"]) == (
-        "PASS, 4 of 20 rerun",
-        {"asked": 20, "computed": 4},
-    )
+    assert told["summary"].startswith("PASS, 4 of 20 rerun")
+    assert told["reruns"] == {"asked": 20, "computed": 4}
     page = (finished.root / "results/audit/audit.html").read_text()
     assert "PASS, 4 of 20 rerun" in page
     assert f"files with results/compare/tiny/{NAME}" in page

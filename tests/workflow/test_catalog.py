@@ -22,6 +22,20 @@ def test_the_workflow_is_also_found_where_the_catalog_looks(project) -> None:
     assert "notebooks" in here.split()
 
 
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("structr", "no target 'structr'. Did you mean 'structrf'?"),
+        ("sjaffe", "It is a dataset; add to a paper: --config 'only={datasets: [sjaffe]}'"),
+        ("aa_knn@grid", "It is a method; add to a paper: --config 'only={methods: [aa_knn@grid]}'"),
+        ("results/compare/structr/cells.csv", "Did you mean 'structrf'?"),
+    ],
+)
+def test_a_wrong_target_is_told_the_right_one(project, target, words) -> None:
+    said = project.run("snakemake", "-n", target, status=1)
+    assert words in said
+
+
 def test_the_catalog_entry_names_what_is_there() -> None:
     usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
     assert usage["report"] is True

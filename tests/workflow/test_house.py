@@ -107,7 +107,7 @@ def test_cpu_and_gpu_have_the_same_versions():
 def test_every_dependency_is_pinned_within_its_bounds():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    pinned = pins("lock.txt") | pins("cpu.txt") | pins("gpu.txt")
+    pinned = pins("lock.txt") | pins("cpu.txt") | pins("gpu.txt") | pins("stores.txt")
     for line in [*project["dependencies"], *(line for extra in extras.values() for line in extra)]:
         requirement = Requirement(line)
         name = canonicalize_name(requirement.name)
@@ -142,7 +142,11 @@ def test_what_is_imported_is_declared_and_nothing_else():
     # ipykernel is started for the notebooks.
     assert declared("gpu", "workflow") - of_all == {"ipykernel"}
     of_tests = imported_distributions("tests") - {"own-steps"}  # which a test writes
-    assert of_tests <= declared("gpu", "workflow", "dev")
+    assert of_tests <= declared("gpu", "workflow", "dev", "stores")
+
+
+def test_what_the_stores_need_is_pinned_beside_the_lock_and_not_in_it():
+    assert not pins("stores.txt").keys() & pins("lock.txt").keys()
 
 
 # ---------------------------------------------------------------------- files

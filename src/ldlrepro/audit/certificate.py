@@ -128,7 +128,7 @@ def certificate(
     verdict = "pass" if "fail" not in verdicts and reruns.passed else "fail"
     return {
         "verdict": verdict,
-        "summary": f"{verdict.upper()}, {computed} of {asked} rerun",
+        "summary": f"{verdict.upper()}, {computed} of {asked} rerun{_unseen(checks)}",
         "reruns": {"asked": asked, "computed": computed},
         "papers": list(papers),
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -152,6 +152,18 @@ def certificate(
             for check in checks
         ],
     }
+
+
+def _unseen(checks: Sequence[Check]) -> str:
+    """Name the checks that have not seen all their subjects; '' where each has."""
+    parts = []
+    for check in checks:
+        seen, skipped = len(check.passed) + len(check.failed), len(check.skipped)
+        if skipped and seen:
+            parts.append(f"{check.id} ({skipped} of {seen + skipped})")
+        elif not seen:
+            parts.append(f"{check.id} ({f'all {skipped}' if skipped else 'nothing there'})")
+    return f"; not seen: {', '.join(parts)}" if parts else ""
 
 
 def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list[UnitScores]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro import config, plan
+from ldlrepro.cli import openings
 from ldlrepro.cli.output import answer
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.workspace import Workspace
@@ -168,7 +169,13 @@ def claims(args: argparse.Namespace) -> int:
     from ldlrepro.judge.answer import current_answers
 
     wanted = args.paper or config.real_papers()
-    rows = [asdict(row) for judged in current_answers(wanted, HERE) for row in judged.claims]
+    answers = current_answers(wanted, HERE)
+    if not args.json:
+        for judged in answers:
+            if judged.claims:
+                print(openings.of_claims(judged.paper, judged.claims))
+        print()
+    rows = [asdict(row) for judged in answers for row in judged.claims]
     columns = ["id", "verdict", "printed", "measured", "datasets", "text", "evidence"]
     if any(row["stand_in"] for row in rows):
         columns.insert(2, "stand_in")
@@ -240,9 +247,10 @@ def leaderboard(args: argparse.Namespace) -> int:
             f"no measure '{args.measure}'.{nearest(args.measure, board.directions)} "
             f"They are: {', '.join(board.directions)}"
         )
-    rows = []
+    rows, said = [], []
     for paper, protocol in board.protocols():
         outcome = standings(board, paper, protocol, args.measure)
+        said.append(openings.of_standings(outcome))
         if outcome.compared.refusal:
             print(f"{protocol}: {outcome.compared.refusal}", file=sys.stderr)
         for line in outcome.lines:
@@ -266,6 +274,7 @@ def leaderboard(args: argparse.Namespace) -> int:
             )
     columns = tuple(rows[0]) if rows else ("protocol", "method")
     if not args.json:
+        print("\n".join([*filter(None, said), ""]))
         rows = [{k: "" if v is None else v for k, v in row.items()} for row in rows]
     return answer(args.json, rows, columns)
 
@@ -379,6 +388,8 @@ def schedule(args: argparse.Namespace) -> int:
     if not jobs:
         raise UserError(f"no unit of {args.paper} has been measured, here or in reference/")
     found = schedules.simulate(jobs, args.cores, missing)
+    if not args.json:
+        print(openings.of_schedule(args.paper, found), end="\n\n")
     row = {
         "paper": args.paper,
         "cores": found.cores,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldlrepro import config, plan
+from ldlrepro.cli.output import outcome
 from ldlrepro.core.at_once import at_once
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
@@ -32,8 +33,10 @@ def fetch(args: argparse.Namespace) -> int:
 
     mirrors = default_mirrors(args.mirror)
     offline = args.offline or bool(os.environ.get(OFFLINE))
+    here = True
     for dataset in args.dataset:
         status = fetch(dataset, HERE.data, mirrors, offline=offline)
+        here &= status.available
         if args.json:
             told = {"available": status.available, "reason": status.reason, "files": status.files}
             print(json.dumps({"dataset": dataset, **told}))
@@ -41,7 +44,7 @@ def fetch(args: argparse.Namespace) -> int:
             say(f"{dataset}: here, {len(status.files)} file(s) checked")
         else:
             say(f"{dataset}: not available: {status.reason}")
-    return 0
+    return outcome(here)
 
 
 def prepare(args: argparse.Namespace) -> int:
@@ -52,31 +55,32 @@ def prepare(args: argparse.Namespace) -> int:
         return 0
     from ldlrepro.data.photographs import prepare
     from ldlrepro.data.registry import warning_of
+    from ldlrepro.train.inputs import holds_rows
 
     path = prepare(args.dataset, HERE.data)
     say(f"{args.dataset}: {path}")
     if warning := warning_of(path):
         say(f"{args.dataset}: {warning}")
-    return 0
+    return outcome(holds_rows(path))
 
 
 def pixels(args: argparse.Namespace) -> int:
-    from ldlrepro.train.inputs import align
+    from ldlrepro.train.inputs import align, holds_rows
 
     say(f"{args.dataset}: {align(args.dataset, HERE, args.threads)}")
-    return 0
+    return outcome(holds_rows(HERE.ready(args.dataset)))
 
 
 def folds(args: argparse.Namespace) -> int:
     from ldlrepro.folds.making import write_protocol_folds
-    from ldlrepro.train.inputs import global_seed
+    from ldlrepro.train.inputs import global_seed, holds_rows
 
     definition = plan.protocol(args.protocol)
     config.load_dataset(args.dataset)
     seed = global_seed(args.seed)
     published = plan.published_folds(args.protocol, args.dataset)
     say(write_protocol_folds(args.protocol, definition, args.dataset, seed, HERE, published))
-    return 0
+    return outcome(holds_rows(HERE.ready(args.dataset)))
 
 
 # ---------------------------------------------------------------------- runs
@@ -91,13 +95,13 @@ def run(args: argparse.Namespace) -> int:
     seed = global_seed(args.seed)
     if args.inputs:
         make_inputs(unit.dataset, unit.protocol, seed, HERE, unit)
-    lacking = by_hand.run(
+    failed, lacking = by_hand.run(
         unit, HERE, seed=seed, folds=args.folds or "", threads=args.threads, fresh=args.fresh
     )
     if lacking:
         command = f"ldlrepro run {unit.protocol} {unit.dataset} {unit.method} --inputs"
         say(f"not run: {lacking}\nOnce there is what it lacks, type `{command}`.")
-    return 0
+    return outcome(not (failed or lacking))
 
 
 def experiment(args: argparse.Namespace) -> int:
@@ -119,7 +123,7 @@ def experiment(args: argparse.Namespace) -> int:
         say(f"data not available, left out: {', '.join(missing)}")
     path = experiments.write(experiments.run(args.paper, args.experiment, inputs), HERE.results)
     say(f"{args.paper}: {args.experiment}: {path}")
-    return 0
+    return outcome(not missing)
 
 
 # ---------------------------------------------------------------------- answers

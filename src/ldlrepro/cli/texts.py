@@ -9,6 +9,15 @@ Examples:
   ldlrepro fetch sjaffe                  get and check one data set
   ldlrepro run structrf sjaffe sa_bfgs --inputs   compute one unit by hand
   snakemake --cores 32 structrf          compute a whole paper
+Exit codes:
+  0    done
+  1    done, but not all is well: a fold failed, data are not available, a check found something
+       wrong; what could be done is kept
+  2    not begun: a name, an option, a file or the machine stands in the way; the message says what
+       to type
+  130  interrupted; finished folds are kept
+In the jobs of the workflow, failed folds and missing data end with 0, for they are rows of the
+results: `gate`, at the end, fails for them.
 Run it in the checkout, where results/ and data/ are. `ldlrepro VERB --help` tells more.
 """
 

@@ -21,6 +21,7 @@ from ldlrepro.config.files import read_yaml as read_yaml
 from ldlrepro.config.files import schema as schema
 from ldlrepro.config.files import shown as shown
 from ldlrepro.config.files import with_defaults
+from ldlrepro.config.inner_parameters import gathered
 from ldlrepro.core.errors import UserError, nearest, unknown
 from ldlrepro.core.workspace import Workspace
 
@@ -165,6 +166,9 @@ def load_method(method: str) -> Keys:
         fixed = variants[variant].get("parameters", {})
         if "grid" not in variants[variant]:
             merged["grid"] = {k: v for k, v in merged.get("grid", {}).items() if k not in fixed}
+    named = {key: merged.get(key, {}) for key in ("parameters", "grid")}
+    if any("__" in name for names in named.values() for name in names):
+        merged["parameters"], merged["grid"] = gathered(**named)
     return _with_weights(method, merged)
 
 

@@ -123,12 +123,15 @@ def completed(kind: str, tree: Mapping[str, Any], path: Path) -> dict[str, Any]:
             check_module(module, path)
     if kind in ("dataset", "weight"):
         tree.setdefault("licence", "not told")
-        tree["files"] = [_with_checksum(entry, path) for entry in tree.get("files", [])]
+        listed = tree.get("files", [])
+        listed = listed if isinstance(listed, list) else [listed]
+        tree["files"] = [_with_checksum(entry, path) for entry in listed]
     return tree
 
 
 def _with_checksum(entry: Any, path: Path) -> Any:
     """Add today's checksum to a file beside the YAML, so that changes are noticed."""
+    entry = {"name": entry} if isinstance(entry, str) else entry
     if not isinstance(entry, dict) or "name" not in entry or {"sha256", "git_blob"} & set(entry):
         return entry
     beside = path.parent / str(entry["name"])

@@ -111,7 +111,7 @@ class {camel}(RegressorMethod):
 title: {title}
 description: What a row is, and where features and labels come from.
 reader: csv                 # or npz, mat
-files: [{{name: {name}.csv}}]
+files: {name}.csv
 labels: [calm, glad, sad]   # the columns of the label degrees; each row sums to one
 keys: {{groups: person}}      # a column that tells whose row it is; leave it out if nobody's
 # All other columns are features.

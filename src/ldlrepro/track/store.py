@@ -135,6 +135,10 @@ def told_to_the_user(uri: str, paper: str) -> Iterator[None]:
 def _cure(uri: str, error: Exception) -> str:
     database, said = sqlite_file(uri), str(error).lower()
     number = error.errno if isinstance(error, OSError) else None
+    if "error code 401" in said or "not authenticated" in said:
+        return "Set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD to your name there"
+    if "error code 403" in said:
+        return "Ask whoever keeps the server for the right to write to it"
     if not database and number not in (*NO_ROOM, *NO_RIGHT):
         return "Start the server, or correct MLFLOW_TRACKING_URI"
     if number in NO_ROOM or "disk is full" in said or "disk i/o" in said:

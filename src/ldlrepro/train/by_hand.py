@@ -18,8 +18,8 @@ def run(
     folds: str = "",
     threads: int = 1,
     fresh: bool = False,
-) -> str:
-    """Compute and record a unit; return why it could not run, or ''.
+) -> tuple[int, str]:
+    """Compute and record a unit; return how many folds failed, and why it could not run, or ''.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def run(
     check_names(unit)
     check_inputs(unit.dataset, unit.protocol, reads_images(unit), workspace)
     chunks = [plan.Chunk.parse(unit, folds)] if folds else plan.chunks(unit)
-    since, lacking = 0.0, ""
+    since, failures, lacking = 0.0, 0, ""
     for chunk in chunks:
         job = UnitJob(
             chunk=chunk,
@@ -55,9 +55,10 @@ def run(
         rows = run_unit(job, say)
         since = process_age()
         failed = sum(row.status == FAILED for row in rows)
+        failures += failed
         lacking = next((row.error for row in rows if row.status == UNAVAILABLE), "")
         say(f"{job.record}: {'not run' if lacking else f'{len(rows)} folds, {failed} failed'}")
-    return lacking
+    return failures, lacking
 
 
 def check_names(unit: plan.Unit) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from ldlrepro import config, plan, report
 from ldlrepro.config import digests, plugins
 from ldlrepro.config.digests import tree_digest
-from ldlrepro.core.errors import UserError
+from ldlrepro.core.errors import ROWS_NOT_ERRORS, UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
 from ldlrepro.judge import measures
@@ -30,6 +30,8 @@ FETCHING: tuple[str, ...] = ("ldlrepro.data.fetch",)
 """Code that brings raw files; it decides nothing about what is made of them."""
 PHOTOGRAPHS: tuple[str, ...] = ("ldlrepro.data.images", "ldlrepro.data.features")
 """Code that reading tables does not need."""
+TEXT_TABLES: tuple[str, ...] = ("ldlrepro.data.csv_tables",)
+"""Code that reading anything but CSV files does not need."""
 TEMPLATES = Path(report.__file__).with_name("templates")
 
 
@@ -120,17 +122,20 @@ class Rules:
         files = [WORKSPACE.weights(name) for name in wanted]
         return [str(path) for file in files for path in (file, file.with_suffix(".json"))]
 
-    def reach(self) -> dict[str, str]:
-        """Return the environment that tells jobs where raw files may come from.
+    def environment(self) -> dict[str, str]:
+        """Return the environment that tells jobs where raw files may come from, and that what fails
+        or lacks is a row of the results.
 
-        It is no parameter of the rules: another mirror must not plan again what is here.
+        These are no parameters or options of the rules: another mirror must not plan again what is
+        here, and Snakemake plans all units again whose command has another word.
         """
         mirrors = os.pathsep.join(str(folder) for folder in self.mirrors)
         if len(mirrors.split(os.pathsep)) > max(1, len(self.mirrors)):
             raise UserError(
                 f"a mirror's path must not hold '{os.pathsep}', for {MIRRORS} lists them so"
             )
-        return {MIRRORS: mirrors, OFFLINE: "1" if self.run["offline"] else ""}
+        offline = "1" if self.run["offline"] else ""
+        return {MIRRORS: mirrors, OFFLINE: offline, ROWS_NOT_ERRORS: "1"}
 
     def drawing_code(self, wildcards: Any) -> str:
         """Return the digest of what draws the raw files; for others their checksums say enough."""
@@ -144,6 +149,8 @@ class Rules:
             modules.append("ldlrepro.data.photographs")
         if spec["reader"] not in ("images", "drawn_images"):
             without += PHOTOGRAPHS
+        if spec["reader"] != "csv":
+            without += TEXT_TABLES
         return digests.stage_digest(*modules, without=without)
 
     def pixel_code(self, wildcards: Any) -> str:

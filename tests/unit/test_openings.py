@@ -1,0 +1,80 @@
+"""The sentences that open an answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from ldlrepro import cli
+from ldlrepro.cli import openings
+from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED, ClaimRow
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.report.content import PaperPage
+from ldlrepro.report.leaderboard import Board, all_standings, collect
+from ldlrepro.train.records import FoldRow
+from ldlrepro.workflow.schedule import Job, simulate
+
+
+def test_a_schedule_begins_with_how_long_it_takes(capsys):
+    assert cli.main(["schedule", "structrf", "--cores", "4"]) == 0
+    first, empty, *_ = capsys.readouterr().out.splitlines()
+    said = r"structrf: about \d+ min on 4 cores; \d+ jobs, the longest \d+ (s|min)"
+    assert re.fullmatch(said + r"; \d+ units never timed, which come on top\.", first)
+    assert empty == ""
+
+
+def test_of_a_paper_that_was_timed_as_a_whole_nothing_comes_on_top():
+    found = simulate([Job("a", 60.0), Job("b", 30.0)], 1, [])
+    assert openings.of_schedule("p", found) == "p: about 2 min on 1 core; 2 jobs, the longest 60 s."
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "1 s"), (89, "89 s"), (91, "2 min"), (5300, "88 min"), (5800, "1.6 h")],
+)
+def test_times_are_written_as_people_say_them(seconds, words):
+    assert openings.duration(seconds) == words
+
+
+def test_claims_begin_with_how_many_hold():
+    verdicts = [HOLDS, FAILS, FAILS, PARTLY, UNTESTED, UNTESTED]
+    rows = [ClaimRow("p", str(n), "t", v, "", "", "") for n, v in enumerate(verdicts)]
+    assert openings.of_claims("p", rows) == (
+        "p: of 6 claims 1 holds, 1 holds partly, 2 fail, 2 are not tested, on our numbers."
+    )
+
+
+def board(datasets: int) -> Board:
+    units = [
+        UnitScores("cv", f"d{number}", method, [row], {"kl": [kl + number / 100]}, "local")
+        for number in range(datasets)
+        for method, kl in (("sa_bfgs", 0.1), ("aa_knn", 0.2), ("uniform", 0.3))
+        for row in [FoldRow("cv", f"d{number}", method, 0, 0, "ok", fit_s=1.0, peak_mb=1.0)]
+    ]
+    return collect([PaperPage("first", "A title", "A", "V", 2026, [], [], {}, units)])
+
+
+def test_a_leaderboard_begins_with_who_leads_and_where_your_own_stand():
+    nine = board(9)
+    (outcome,) = all_standings(nine)
+    said = "cv: sa_bfgs leads the only other method by kl on 9 data sets, mean rank 1.00"
+    assert openings.of_standings(outcome) == f"{said}, significantly better than 1."
+    mine = replace(nine.contestants["aa_knn"], own=True)
+    nine = replace(nine, contestants={**nine.contestants, "aa_knn": mine})
+    (outcome,) = all_standings(nine)
+    assert openings.of_standings(outcome).endswith("than 1. Yours: aa_knn is number 2 of 2.")
+
+
+def test_where_too_few_data_sets_are_there_nothing_is_called_significant():
+    (outcome,) = all_standings(board(2))
+    assert openings.of_standings(outcome) == (
+        "cv: sa_bfgs leads the only other method by kl on 2 data sets, mean rank 1.00."
+    )
+
+
+def test_answers_in_json_have_no_such_sentence(capsys):
+    for verb in ("schedule", "claims"):
+        assert cli.main([verb, "structrf", "--json"]) == 0
+        assert capsys.readouterr().out.startswith("[")
