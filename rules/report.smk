@@ -1,5 +1,8 @@
 rule report:
-    """Write the page that a person reads, of one paper or, where `paper` is `all`, of all."""
+    """Write the pages that a person reads, of one paper or, where `paper` is `all`, of all.
+
+    Figures, and the pages of all papers but the front page, lie in a folder beside it.
+    """
     input:
         answers=RULES.scope_answers,
         figures=RULES.scope_figures,
@@ -11,6 +14,7 @@ rule report:
             labels={"papers": "{paper}"},
             caption="captions/page.rst",
         ),
+        beside=directory("results/report/{paper}"),
     log:
         "logs/report/{paper}.log",
     group:
