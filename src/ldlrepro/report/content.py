@@ -210,6 +210,8 @@ class ReportContent:
     overhead: list[Overhead] = field(default_factory=list)
     further: list[tuple[str, str]] = field(default_factory=list)
     """(address, title) of other pages that are there: notebooks, the last audit."""
+    findings: bool = False
+    """Whether it shows what came out of all papers together."""
     logs: Mapping[UnitKey, str] = field(default_factory=dict)
     """Unit -> its log file, relative to the folder of the report; '' where there is none."""
 

@@ -63,11 +63,11 @@ class Documents:
         """Give each paper a file, and each of the views ``apart``, if there are several papers."""
         self.front = front
         self.beside = beside(front)
-        rest = frozenset(("", "findings", "left-out"))
+        rest = frozenset(("", "left-out"))
         if len(content.pages) < 2:
             self.all = [Document(front, content.pages, rest.union(apart))]
         else:
-            self.all = [Document(front, [], rest)]
+            self.all = [Document(front, [], rest.union(["findings"] if content.findings else []))]
             self.all += [
                 Document(self.beside / f"{page.id}.html", [page], frozenset())
                 for page in content.pages

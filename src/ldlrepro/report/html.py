@@ -34,6 +34,7 @@ from ldlrepro.report.documents import (
     relative,
 )
 from ldlrepro.report.figures import write_figure
+from ldlrepro.report.findings import findings
 from ldlrepro.report.leaderboard import all_standings, board_data, collect
 from ldlrepro.report.record_views import record_data, shared
 from ldlrepro.report.tables import Grid, PageTables, page_tables, percent
@@ -118,6 +119,7 @@ def _rendered(
         early_script=early,
         scripts=scripts,
         script_hashes=[_content_hash(text) for text in (early, *scripts)],
+        findings=findings(content.pages, link, doc.folder) if "findings" in doc.views else "",
         records=packed(shared(records)) if records else "",
         places=packed(_places(context["pages"], link)),
     )
