@@ -128,8 +128,23 @@ def _rendered(
 def _places(
     shown: Iterable[tuple[PaperPage, PageTables, Tally]], link: Callable[..., str]
 ) -> list[Any]:
-    """Return what the jump box finds: each table with its lines, and which cells these have."""
-    return [
+    """Return what the jump box finds: each table with its lines, and which cells these have.
+
+    A table whose persons are kept apart has no lines: it is found by its data set.
+    """
+    apart = [
+        [
+            page.id,
+            "",
+            f"Persons apart, {one.dataset}",
+            link(page.id, "persons", one.dataset),
+            [],
+            [],
+        ]
+        for page, _, _ in shown
+        for one in page.persons
+    ]
+    return apart + [
         [
             page.id,
             grid.id,

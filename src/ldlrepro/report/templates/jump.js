@@ -21,8 +21,8 @@
     const pages = [...document.querySelectorAll("header.site nav a")];
     const all = pages.map((link) => place(link.textContent, [link.textContent], "", link.getAttribute("href")));
     for (const [paper, id, about, route, columns, lines] of await unpacked("jump-data")) {
-      const table = `Table ${id}`;
-      all.push(place(`${paper} · ${table} · ${about}`, [table, about], paper, route));
+      const table = id && `Table ${id}`;
+      all.push(place([paper, table, about].filter(Boolean).join(" · "), [table, about], paper, route));
       const file = route.slice(0, route.indexOf("#"));
       for (const [dataset, method, setting, cells] of lines) {
         columns.forEach(([metric, measure], index) => {

@@ -368,6 +368,16 @@
     if (own) own.open = true;
   }
 
+  /** Scroll to a place once what it lies in has been unfolded and laid out. */
+  function arriveAt(target, where) {
+    unfold(target);
+    freeWhatFits();
+    target.scrollIntoView(where);
+    const again = () => setTimeout(() => target.scrollIntoView(where));
+    again(); // tables that were folded have their widths only then
+    if (document.readyState !== "complete") addEventListener("load", again); // browsers go to the id themselves
+  }
+
   function open(view, focus) {
     for (const other of views) other.classList.toggle("on", other === view);
     freeWhatFits();
@@ -418,17 +428,13 @@
       scrollTo(0, 0);
     } else if (first === "cell") {
       showOnly(view, "");
-      unfold(target);
-      freeWhatFits();
       target.closest("td").classList.add("here");
-      target.scrollIntoView({ block: "center", inline: "center" });
+      arriveAt(target, { block: "center", inline: "start" });
       target.querySelector("a")?.focus({ preventScroll: true });
     } else {
       if (second === "table") showOnly(view, "");
       if (second === "note") target.classList.add("here");
-      unfold(target);
-      freeWhatFits();
-      target.scrollIntoView();
+      arriveAt(target);
       (target.querySelector("[tabindex]") || target).focus({ preventScroll: true });
     }
   }
