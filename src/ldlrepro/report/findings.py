@@ -75,4 +75,5 @@ def _page(docs: Path, url: str, folder: Path) -> str:
     inside = folder.parent / Path(target).with_suffix(".html")
     if inside.is_file():
         return relative(inside, folder) + mark + anchor
-    return file_link(docs / target, folder)[1]
+    address = file_link(docs / target, folder)[1]
+    return address and address + mark + anchor
