@@ -115,8 +115,9 @@ def broken_links(file: Path, links: set[str], ids: dict[Path, set[str]]) -> list
             broken.append(f"{file.name}: link to elsewhere {link}")
         elif not target.is_file():
             broken.append(f"{file.name}: broken file link {link}")
-        elif target.resolve() in ids and unquote(address.fragment) not in ids[target.resolve()]:
-            broken.append(f"{file.name}: broken link {link}")
+        elif target.resolve() in ids and address.fragment:
+            if unquote(address.fragment) not in ids[target.resolve()]:
+                broken.append(f"{file.name}: broken link {link}")
     return broken
 
 

@@ -72,6 +72,8 @@ def _shown_by(
 def _page(docs: Path, url: str, folder: Path) -> str:
     """Return the link to a page of the documentation: in the site around the report, or a file."""
     target, mark, anchor = url.partition("#")
+    if not target.endswith(".md"):  # a folder has no page
+        return ""
     inside = folder.parent / Path(target).with_suffix(".html")
     if inside.is_file():
         return relative(inside, folder) + mark + anchor
