@@ -115,9 +115,10 @@ def broken_links(file: Path, links: set[str], ids: dict[Path, set[str]]) -> list
             broken.append(f"{file.name}: link to elsewhere {link}")
         elif not target.is_file():
             broken.append(f"{file.name}: broken file link {link}")
-        elif target.resolve() in ids and address.fragment:
-            if unquote(address.fragment) not in ids[target.resolve()]:
-                broken.append(f"{file.name}: broken link {link}")
+        elif address.fragment and unquote(address.fragment) not in ids.get(
+            target.resolve(), [unquote(address.fragment)]
+        ):
+            broken.append(f"{file.name}: broken link {link}")
     return broken
 
 
