@@ -116,7 +116,7 @@ def broken_links(file: Path, links: set[str], ids: dict[Path, set[str]]) -> list
         elif not target.is_file():
             broken.append(f"{file.name}: broken file link {link}")
         elif address.fragment and unquote(address.fragment) not in ids.get(
-            target.resolve(), [unquote(address.fragment)]
+            target.resolve(), {unquote(address.fragment)}
         ):
             broken.append(f"{file.name}: broken link {link}")
     return broken
