@@ -1,9 +1,13 @@
 rule report:
-    """Write the page that a person reads, of one paper or, where `paper` is `all`, of all."""
+    """Write the pages that a person reads, of one paper or, where `paper` is `all`, of all.
+
+    Figures, and the pages of all papers but the front page, lie in a folder beside it.
+    """
     input:
         answers=RULES.scope_answers,
         figures=RULES.scope_figures,
         notebooks=RULES.scope_notebooks,
+        findings=RULES.scope_findings,
     output:
         page=report(
             "results/report/{paper}.html",
@@ -11,6 +15,7 @@ rule report:
             labels={"papers": "{paper}"},
             caption="captions/page.rst",
         ),
+        beside=directory("results/report/{paper}"),
     log:
         "logs/report/{paper}.log",
     group:

@@ -30,9 +30,9 @@ REPORT = """# The report
 
 <a class="md-button md-button--primary" href="report/index.html">Open the report of all papers</a>
 
-Every printed number beside the measured one, with its verdict, from the maintainers' records. It is
-one file without links to the network. `ldlrepro report` writes it in any clone, and includes what
-ran there.
+Every printed number beside the measured one, with its verdict, from the maintainers' records. Each
+paper has a page, and nothing is asked of the network. `ldlrepro report` writes the same in any
+clone, and includes what ran there.
 """
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]*)(#[^)\s]*)?\)")
 CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)

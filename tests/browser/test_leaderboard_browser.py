@@ -54,7 +54,8 @@ def pages() -> list[PaperPage]:
 @pytest.fixture(scope="module")
 def report(pages, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("board") / "report.html"
-    return write_report(ReportContent(pages, "now", "0", "", "a machine"), path)
+    write_report(ReportContent(pages, "now", "0", "", "a machine"), path)
+    return path.with_suffix("") / "leaderboard.html"
 
 
 @pytest.fixture

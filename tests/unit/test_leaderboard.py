@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -160,12 +161,18 @@ def test_a_method_of_ones_own_is_always_compared_and_opens_the_page(own_method):
     board = collect([page(units)])
     assert board.contestants["mine"].own
     assert ranks(standings(board, "first", "small"))["mine"] == 1
-    assert board_data(board)["start"]["protocol"] == "small"
+    assert board_data(board, leaderboard.all_standings(board))["start"]["protocol"] == "small"
+
+
+def rendered(pages: list[PaperPage], folder: Path) -> str:
+    content = ReportContent(pages, "now", "0", "", "m")
+    (html,) = render_report(content, folder / "report.html").values()
+    return html
 
 
 def test_the_page_holds_the_numbers_that_python_ranks(tmp_path):
     pages = [page(grid(["sa_bfgs", "aa_knn", "uniform"], NINE))]
-    html = render_report(ReportContent(pages, "now", "0", "", "m"), tmp_path)
+    html = rendered(pages, tmp_path)
     data = packed_in(html, "board-data")
     board = collect(pages)
     kl = [name for name, _, _ in data["measures"]].index("kl")
@@ -182,7 +189,7 @@ def test_rounding_noise_is_zero():
 
 
 def test_a_report_without_units_has_a_leaderboard_all_the_same(tmp_path):
-    html = render_report(ReportContent([], "now", "0", "", "m"), tmp_path)
+    html = rendered([], tmp_path)
     assert "Nothing has been measured yet" in html
     assert leaderboard.all_standings(collect([])) == []
 

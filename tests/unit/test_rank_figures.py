@@ -9,8 +9,9 @@ import pytest
 from ldl import metrics
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.report.canvas import as_svg
 from ldlrepro.report.content import PaperPage
-from ldlrepro.report.figures import as_svg, drawings
+from ldlrepro.report.figures import drawings
 from ldlrepro.report.ranks import rank_figure
 from ldlrepro.train.records import OK, FoldRow
 
@@ -75,7 +76,7 @@ def test_bars_join_what_does_not_differ_and_nothing_else():
             row(b.dataset, "B", float(c.printed)),
             row(c.dataset, "C", float(b.printed)),
         )
-    figure, _ = rank_figure(rows, units, SPEC)
+    figure, _, _ = rank_figure(rows, units, SPEC)
     printed, measured = (
         [sorted(line.get_xdata()) for line in axes.lines if line.get_marker() == "o"]
         for axes in figure.axes
@@ -88,6 +89,21 @@ def test_too_few_data_sets_get_a_text_in_place_of_a_drawing():
     found = drawn(*table(8, measured=6))
     assert "needs at least 7 data sets; 6 are there" in found
     assert "Average ranks: A 1.0, B 2.0, C 3.0." in found
+
+
+def test_a_diagram_whose_partner_is_a_refusal_has_the_whole_width():
+    narrow, wide = (rank_figure(*table(8, measured=count), SPEC)[0].axes[-1] for count in (8, 6))
+    spans = [axes.get_subplotspec().colspan for axes in (narrow, wide)]
+    assert [len(span) for span in spans] == [1, 2]
+
+
+def test_the_ranks_are_given_as_numbers_too():
+    names, *ranks = rank_figure(*table(8), SPEC)[2]
+    assert names == ["diagram", "data sets", "Friedman p", "method", "average rank"]
+    assert [(line[0], line[3], line[4]) for line in ranks[:2]] == [
+        ("KL, printed", "A", "1.00"),
+        ("KL, printed", "B", "2.00"),
+    ]
 
 
 @pytest.mark.parametrize(("units", "missing"), [([], "A, B, C"), ([unit("d0", "a", 0.1)], "B, C")])
@@ -131,7 +147,7 @@ def test_what_ran_on_other_splits_is_marked():
     units = [
         unit(u.dataset, u.method, u.scores["kl"][0], "q" if u.method == "c" else "p") for u in units
     ]
-    figure, caption = rank_figure(rows, units, SPEC)
+    figure, caption, _ = rank_figure(rows, units, SPEC)
     assert "3.0 C†" in texts(as_svg(figure))
     assert caption.endswith("† under the protocol q, on other splits.")
 
@@ -140,8 +156,8 @@ def test_bars_run_from_left_to_right():
     """Their methods come as a set, whose order would change the bytes from run to run."""
     names = "ABCDEFGH"
     rows = [row(f"d{i}", m, (5 * i + 3 * n) % 8) for i in range(12) for n, m in enumerate(names)]
-    figure, _ = rank_figure(rows, [], SPEC)
-    bars = [list(line.get_xdata()) for line in figure.axes[0].lines if line.get_marker() == "o"]
+    figure, _, _ = rank_figure(rows, [], SPEC)
+    bars = [list(line.get_xdata()) for line in figure.axes[-1].lines if line.get_marker() == "o"]
     assert max(map(len, bars)) == 8
     assert bars == [sorted(bar) for bar in bars]
 
@@ -161,7 +177,7 @@ def with_own(count: int, of: int) -> tuple[str, str]:
     """Texts and caption of a figure with an own method on ``count`` of ``of`` data sets."""
     rows, units = table(of)
     units += [unit(f"d{number}", "mine", 0.01) for number in range(count)]
-    figure, caption = rank_figure(rows, units, SPEC, {"mine": "Mine"})
+    figure, caption, _ = rank_figure(rows, units, SPEC, {"mine": "Mine"})
     return texts(as_svg(figure)), caption
 
 

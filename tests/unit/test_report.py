@@ -19,13 +19,10 @@ from ldlrepro.report.content import (
     Figure,
     Overhead,
     ReportContent,
+    UnitKey,
 )
-from ldlrepro.report.html import (
-    record_data,
-    render_report,
-    shared,
-    write_report,
-)
+from ldlrepro.report.html import render_report, write_report
+from ldlrepro.report.record_views import record_data, shared
 from tests.report_pages import cell, content, fold, packed_in, page, unit
 
 MEASURED = {
@@ -37,7 +34,13 @@ MEASURED = {
     },
     "tables": [{"title": "Fit", "columns": ["data set", "RF"], "rows": [["toy", 0.123456]]}],
 }
+DRAWING = "<svg xmlns='http://www.w3.org/2000/svg'/>"
+NUMBERS = [["data set", "rank"], ["toy", "1.5"]]
 HOSTILE = "</script><img src=x onerror=alert(1)> | & \"'"
+
+
+def no_log(key: UnitKey) -> str:
+    return ""
 
 
 class Reading(HTMLParser):
@@ -100,7 +103,7 @@ def rich_content() -> ReportContent:
         units,
         left_out=[("Figure 5", "the sample is not listed")],
         leaks=[("cv", "toy", "two rows have a twin")],
-        figures=[Figure("Figure 1", "<svg xmlns='http://www.w3.org/2000/svg'/>", "a drawing")],
+        figures={"figure_1": Figure("Figure 1", DRAWING, "a drawing", b"png", NUMBERS)},
         commands=["snakemake --cores 2"],
         claims=[
             ClaimRow("demo", "a", "RF first", "holds partly", "3 of 3", "2 of 3", "not: toy kl"),
@@ -132,9 +135,18 @@ def test_every_link_inside_the_report_leads_to_one_place(tmp_path):
 def test_nothing_is_loaded_from_elsewhere(tmp_path):
     _, reading = written(rich_content(), tmp_path)
     outside = [link for link in reading.links if not link.startswith(("#", "data:"))]
-    assert outside == []
-    assert all(source.startswith("data:image/") for source in reading.sources)
-    assert len(reading.sources) == 1
+    place = "report/figures/demo/figure_1"
+    assert outside == [f"{place}.{ending}" for ending in ("svg", "png", "csv")]
+    assert reading.sources == [f"{place}.svg"]
+
+
+def test_a_figure_stands_beside_the_page_with_its_numbers(tmp_path):
+    text, _ = written(rich_content(), tmp_path)
+    place = tmp_path / "report" / "figures" / "demo"
+    assert (place / "figure_1.svg").read_text() == DRAWING
+    assert (place / "figure_1.png").read_bytes() == b"png"
+    assert (place / "figure_1.csv").read_text() == "data set,rank\ntoy,1.5\n"
+    assert '<th scope="row">toy</th><td class="n">1.5</td>' in text
 
 
 def test_scripts_are_the_ones_that_the_security_policy_allows(tmp_path):
@@ -164,7 +176,7 @@ def test_text_from_data_cannot_become_markup(tmp_path):
     whole = unit(dataset=HOSTILE)
     hostile = page([cell(), row], [bad, whole], title=HOSTILE, left_out=[(HOSTILE, HOSTILE)])
     text, reading = written(content(hostile, machine=HOSTILE), tmp_path)
-    assert reading.tags["script"] == 6
+    assert reading.tags["script"] == 7
     assert reading.tags["img"] == 0
     assert HOSTILE not in text
 
@@ -260,31 +272,31 @@ def test_logs_are_linked_where_there_are_any(tmp_path):
 
 def test_a_record_holds_means_over_the_folds_that_have_a_value(tmp_path):
     half = unit(scores={"kl": [0.2, math.nan], "cosine": [math.nan, math.nan]})
-    data = record_data(half, content(), tmp_path)
+    data = record_data(half, no_log, tmp_path)
     assert data["measures"] == [["kl", "KL"]]
     assert (data["mean"], data["std"], data["scores"]) == ([0.2], [None], [[0.2, None]])
 
 
 def test_a_record_tells_how_to_compute_it_again(tmp_path):
-    data = record_data(unit("rf@fast"), content(), tmp_path)
+    data = record_data(unit("rf@fast"), no_log, tmp_path)
     assert data["command"] == "ldlrepro run cv toy rf@fast --inputs --fresh"
 
 
 def test_what_is_equal_in_all_folds_is_said_once(tmp_path):
-    params = record_data(unit(), content(), tmp_path)["params"]
+    params = record_data(unit(), no_log, tmp_path)["params"]
     assert params == {"same": {"trees": 50}, "each": {"depth": [5, 6]}}
 
 
 def test_candidates_are_listed_best_first_in_the_direction_of_the_measure(tmp_path):
     tried = [{"depth": 5, "cosine": 0.7}, {"depth": 9, "cosine": 0.8}]
     searched = unit(rows=[fold(0, selection={"by": "cosine", "rows": 3, "tried": tried}), fold(1)])
-    selection = record_data(searched, content(), tmp_path)["selection"]
+    selection = record_data(searched, no_log, tmp_path)["selection"]
     assert selection["candidates"] == [[[9], 0.8, [0.8, None]], [[5], 0.7, [0.7, None]]]
 
 
 def test_long_diagnostics_are_cut_and_say_so(tmp_path):
     wordy = unit(rows=[fold(0, diagnostics={"losses": list(range(5000))})])
-    (text,) = record_data(wordy, content(), tmp_path)["diagnostics"]["same"].values()
+    (text,) = record_data(wordy, no_log, tmp_path)["diagnostics"]["same"].values()
     assert len(text) < 500
     assert text.endswith("whole in the record file)")
 
@@ -296,7 +308,8 @@ def test_problems_of_photographs_are_counted_and_their_list_is_linked(tmp_path, 
         Photographs("faces", 1001, 82, [("broken", 3, "cannot be decoded")], table),
         Photographs("others", 7, 2, [], tmp_path.parent / "elsewhere.csv"),
     ]
-    html = render_report(content(page(photographs=found)), Path("results/report"))
+    files = render_report(content(page(photographs=found)), Path("results/report/faces.html"))
+    (html,) = files.values()
     (row, other) = re.findall(r'<tr><th scope="row">(?:faces|others).*?</tr>', html, re.S)
     assert "3 broken" in row
     assert "cannot be decoded" in row
@@ -309,13 +322,13 @@ def test_record_files_are_linked_only_in_the_folder_of_the_run(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     inside, outside = Path("runs/a b.parquet"), tmp_path.parent / "rf.csv"
     for folder in (Path("report"), tmp_path / "report"):
-        data = record_data(unit(files=[inside, outside]), content(), folder)
+        data = record_data(unit(files=[inside, outside]), no_log, folder)
         assert data["files"] == [["a b.parquet", "../runs/a%20b.parquet"], ["rf.csv", ""]]
 
 
 def test_what_records_have_in_common_is_kept_once(tmp_path):
     units = [unit(), unit("mine"), unit("other", scores={"kl": [0.1, 0.2]})]
-    data = shared([record_data(one, content(), tmp_path) for one in units])
+    data = shared([record_data(one, no_log, tmp_path) for one in units])
     assert [record["measures"] for record in data["records"]] == [0, 0, 2]
     assert data["shared"][2] == [["kl", "KL"]]
 
@@ -340,4 +353,4 @@ def test_marks_stand_beside_the_verdict_and_their_reason_in_the_notes(tmp_path):
     marked = cell(train_mean="exact", discriminates=False, by_print="k (fits)", deviation_off=3.0)
     text, _ = written(content(page([marked])), tmp_path)
     assert "<small>mean too, by print, std ×3</small>" in text
-    assert "chosen because it fits the print: k (fits)</li>" in text
+    assert "chosen because it fits the print: k (fits)\n" in text

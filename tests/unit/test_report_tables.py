@@ -160,3 +160,50 @@ def test_html_fragments_have_no_links_that_would_break(tmp_path):
     assert "<a " not in text
     assert "a remark" in text
     assert "0.111" in text
+
+
+# ---------------------------------------------------------------------- marks and names
+
+
+def test_the_best_of_a_column_is_marked_by_the_direction_of_its_measure():
+    rows = [
+        cell(method="RF", printed="0.11", measured=0.2),
+        cell(method="kNN", printed="0.10", measured=0.3),
+        cell("misprint", method="SVM", printed="0.01", reason="impossible"),
+        cell(metric="cosine", better="higher", method="RF", printed="0.8", measured=0.7),
+        cell(metric="cosine", better="higher", method="kNN", printed="0.9", measured=0.6),
+    ]
+    (block,) = page_tables(page(rows)).grids[0].blocks
+    marks = {
+        (line.method, cell.row.metric): (cell.best_measured, cell.best_printed)
+        for line in block.printed
+        for cells in line.cells
+        for cell in cells
+    }
+    assert marks == {
+        ("RF", "kl"): (True, False),
+        ("kNN", "kl"): (False, True),
+        ("SVM", "kl"): (False, False),
+        ("RF", "cosine"): (True, False),
+        ("kNN", "cosine"): (False, True),
+    }
+
+
+def test_lines_of_one_name_say_both_which_variant_they_are():
+    paper = page([cell(method="RF", method_id="rf@print")], [unit("rf@print"), unit("rf")])
+    paper.method_titles = {"rf": "RF"}
+    (block,) = page_tables(paper).grids[0].blocks
+    assert [line.variant for line in block.printed] == ["rf@print"]
+    assert [line.label for line in block.measured] == ["RF, rf"]
+
+
+def test_notes_know_their_cells():
+    rows = [cell("worse", reason="why"), cell("worse", "clark", reason="why"), cell("exact")]
+    tables = page_tables(page(rows))
+    assert [row.metric for row in tables.noted[tables.notes["why"]]] == ["kl", "clark"]
+
+
+def test_only_the_first_lines_are_unfolded():
+    short = [cell(table="1"), cell(table="2")]
+    long = [cell(table="3", method=f"method {number}") for number in range(50)]
+    assert [grid.open for grid in page_tables(page([*short, *long])).grids] == [True, True, False]

@@ -600,7 +600,7 @@ def test_without_its_weights_a_unit_is_not_run_and_says_how_to_get_them(
     tiny.write("config/datasets/toy.yaml", album_of_this)
     for _ in range(2):
         status, told = asked(capsys, "run", "tiny", "toy", "begins", "--inputs")
-        assert status == 0
+        assert status == 1
         assert "needs weights: mine is not available: u.pth is in no local folder" in told
         assert "type `ldlrepro run tiny toy begins --inputs`" in told
     (album / "w.pth").rename(album / "u.pth")

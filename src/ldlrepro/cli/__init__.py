@@ -436,7 +436,12 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
     stream.add_argument("fold", type=int, help="which fold")
     stream.add_argument("curve", type=Path, help="the file that the training writes")
 
-    report = _verb(verbs, "report", f"{here}.report", "Write the report of papers as one page.")
+    report = _verb(
+        verbs,
+        "report",
+        f"{here}.report",
+        "Write the report of papers: a page, and a folder of the same name beside it.",
+    )
     report.add_argument("paper", nargs="*", help="papers; default all")
     report.add_argument("--out", default="results/report/all.html", help="default: %(default)s")
     report.add_argument("--notebooks", nargs="*", default=[], help=argparse.SUPPRESS)

@@ -80,6 +80,7 @@ def report_content(
         git_commit=provenance.git_commit(),
         machine=f"{provenance.machine()['cpu']}, {platform.system()}",
         overhead=[Overhead.of(page) for page in pages if page.units],
+        findings=set(config.real_papers(config.FIVE)) <= {page.id for page in pages},
         further=[
             (f"../notebooks/{name}.html", f"Notebook: {notebooks.title(name)}")
             for name in notebooks_shown

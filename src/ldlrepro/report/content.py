@@ -117,11 +117,16 @@ def measure_title(metric: str) -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing: SVG text or PNG bytes."""
+    """A drawing, with the numbers that it shows."""
 
     title: str
-    image: str | bytes
+    image: str
+    """SVG text."""
     caption: str = ""
+    png: bytes = b""
+    """The same, for slides and for programs that read no SVG."""
+    table: list[list[str]] = field(default_factory=list)
+    """Its numbers as text, under a line of names."""
 
 
 @dataclass
@@ -145,7 +150,8 @@ class PaperPage:
     leaks: list[tuple[str, str, str]] = field(default_factory=list)
     """(protocol, data set, what the leak check found)."""
     photographs: list[Photographs] = field(default_factory=list)
-    figures: list[Figure] = field(default_factory=list)
+    figures: dict[str, Figure] = field(default_factory=dict)
+    """Drawings by their file names, without ending."""
     printed_figures: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Figure number -> its entry in the paper's file."""
     curves: list[Curve] = field(default_factory=list)
@@ -204,6 +210,8 @@ class ReportContent:
     overhead: list[Overhead] = field(default_factory=list)
     further: list[tuple[str, str]] = field(default_factory=list)
     """(address, title) of other pages that are there: notebooks, the last audit."""
+    findings: bool = False
+    """Whether it shows what came out of all papers together."""
     logs: Mapping[UnitKey, str] = field(default_factory=dict)
     """Unit -> its log file, relative to the folder of the report; '' where there is none."""
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
-import re
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ldlrepro import experiments
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import write_text
+from ldlrepro.core.files import atomically, write_text
 from ldlrepro.judge.answer import Curve
-from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.report.canvas import as_png, as_svg, canvas, nothing
 from ldlrepro.report.content import (
-    CONTROLS,
     VERDICT_SIGNS,
     Figure,
     PaperPage,
     measure_title,
 )
+from ldlrepro.report.methods_figure import methods_figure
 from ldlrepro.report.ranks import rank_figure
 
 COLOURS = {
@@ -46,36 +47,28 @@ MARKERS = {
 
 def drawings(page: PaperPage) -> dict[str, Figure]:
     """Draw a paper's figures by file name: two for every paper, then the paper's own."""
-    found = {
-        "agreement": Figure(
-            "Measured against printed",
-            as_svg(_agreement(page)),
-            "How far each measured number lies from the printed one. On the line the two agree.",
-        ),
-        "methods": Figure(
-            "Methods side by side",
-            as_svg(_methods(page)),
-            "Mean KL of each method on each data set, of ages the mean absolute error; over that "
-            "of the training mean if it ran.",
-        ),
-    }
+    found = {"agreement": _agreement(page), "methods": _figure(*methods_figure(page))}
     drawn = {
         name: experiments.drawings(page.id, measured) for name, measured in page.experiments.items()
     }
     curves = {curve.number: curve for curve in page.curves}
     for number, spec in page.printed_figures.items():
-        name, title = f"figure_{number}", f"Figure {number}: {spec['title']}"
+        name, title = f"figure_{number.replace(' ', '_')}", f"Figure {number}: {spec['title']}"
         if number in curves:
             curve = curves[number]
-            found[name] = Figure(title, as_svg(_curve(curve)), _settings(spec, curve))
+            found[name] = _figure(title, _curve(curve), _settings(spec, curve), _points(curve))
         elif "ranks" in spec:
-            image, caption = rank_figure(page.rows, page.units, spec, page.own_methods)
-            found[name] = Figure(title, as_svg(image), caption)
+            image, caption, ranks = rank_figure(page.rows, page.units, spec, page.own_methods)
+            found[name] = _figure(title, image, caption, ranks)
         elif image := drawn.get(spec.get("experiment", ""), {}).get(spec.get("drawing", number)):
             source = page.experiments[spec["experiment"]]["source"]
-            caption = f"Experiment {spec['experiment']}, {source}."
-            found[name] = Figure(title, as_svg(image), caption)
+            caption = f"Experiment {spec['experiment']}, {source}; its numbers stand there."
+            found[name] = _figure(title, image, caption)
     return found
+
+
+def _figure(title: str, drawing: Any, caption: str, table: list[list[str]] | None = None) -> Figure:
+    return Figure(title, as_svg(drawing), caption, as_png(drawing), table or [])
 
 
 def write_figures(page: PaperPage, folder: Path) -> list[Path]:
@@ -83,25 +76,42 @@ def write_figures(page: PaperPage, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     listed = []
     for name, figure in drawings(page).items():
-        write_text(folder / f"{name}.svg", str(figure.image))
-        listed.append({"file": f"{name}.svg", "title": figure.title, "caption": figure.caption})
+        write_figure(figure, folder / name)
+        listed.append({"name": name, "title": figure.title, "caption": figure.caption})
     write_text(folder / LIST, json.dumps(listed, indent=1) + "\n")
-    return [folder / entry["file"] for entry in listed]
+    return [folder / f"{entry['name']}.svg" for entry in listed]
 
 
-def read_figures(folder: Path) -> list[Figure]:
+def write_figure(figure: Figure, place: Path) -> None:
+    """Write a drawing as SVG and as PNG, and its numbers as CSV."""
+    write_text(place.with_name(f"{place.name}.svg"), figure.image)
+    atomically(place.with_name(f"{place.name}.png"), lambda path: path.write_bytes(figure.png))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(figure.table)
+    write_text(place.with_name(f"{place.name}.csv"), text.getvalue())
+
+
+def read_figures(folder: Path) -> dict[str, Figure]:
     """Read the drawings of a paper in the order in which they were listed."""
     try:
         listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
-        images = [(folder / entry["file"]).read_text(encoding="utf-8") for entry in listed]
+        return {entry["name"]: _read(entry, folder / entry["name"]) for entry in listed}
     except FileNotFoundError as error:
         raise UserError(
             f"{error.filename}: no such drawing. Type `ldlrepro figures {folder.name}`."
         ) from None
-    return [
-        Figure(entry["title"], image, entry["caption"])
-        for entry, image in zip(listed, images, strict=True)
-    ]
+
+
+def _read(entry: Mapping[str, str], place: Path) -> Figure:
+    with place.with_name(f"{place.name}.csv").open(encoding="utf-8", newline="") as handle:
+        table = list(csv.reader(handle))
+    return Figure(
+        entry["title"],
+        place.with_name(f"{place.name}.svg").read_text(encoding="utf-8"),
+        entry["caption"],
+        place.with_name(f"{place.name}.png").read_bytes(),
+        table,
+    )
 
 
 def _settings(spec: Mapping[str, Any], curve: Curve) -> str:
@@ -109,7 +119,9 @@ def _settings(spec: Mapping[str, Any], curve: Curve) -> str:
     for line, settings in spec.get("fixed_by_line", {}).items():
         fixed += f" ({line}{_listed(settings)})"
     over = curve.few_folds() or "the folds"
-    return f"{spec['method']} on {spec['dataset']}{fixed}; mean over {over}, bars: deviation."
+    return (
+        f"{spec['method']} on {spec['dataset']}{fixed}; mean over {over}; bars: standard deviation."
+    )
 
 
 def _listed(settings: Mapping[str, Any]) -> str:
@@ -119,7 +131,7 @@ def _listed(settings: Mapping[str, Any]) -> str:
 def _curve(curve: Curve) -> Any:
     figure, axes = canvas(height=3.6)
     if not curve.values:
-        return _nothing(figure, axes, "no point has been measured yet")
+        return nothing(figure, axes, "no point has been measured yet")
     for index, line in enumerate(dict.fromkeys(line for line, _ in curve.values)):
         points = sorted((x, v) for (own, x), v in curve.values.items() if own == line)
         axes.errorbar(
@@ -139,13 +151,24 @@ def _curve(curve: Curve) -> Any:
     return figure
 
 
-def _agreement(page: PaperPage) -> Any:
-    """Draw deviations from the printed value: one point per cell, a row per measure."""
+def _points(curve: Curve) -> list[list[str]]:
+    """Return the points of a curve: their place, mean and standard deviation."""
+    found = [[curve.line or "line", curve.x, "mean", "standard deviation", "folds"]]
+    for (line, x), values in sorted(curve.values.items(), key=str):
+        spread = statistics.stdev(values) if len(values) > 1 else 0.0
+        mean = statistics.fmean(values)
+        found.append([str(line), str(x), f"{mean:.5g}", f"{spread:.2g}", str(len(values))])
+    return found
+
+
+def _agreement(page: PaperPage) -> Figure:
+    """Draw differences from the printed value: one point per cell, a row per measure."""
     rows = [row for row in page.rows if row.deviation is not None]
     measures = list(dict.fromkeys(row.metric for row in rows))
+    title = "Measured against printed"
     figure, axes = canvas(height=1.2 + 0.45 * max(1, len(measures)))
     if not rows:
-        return _nothing(figure, axes, "no printed number has been measured yet")
+        return _figure(title, nothing(figure, axes, "no printed number has been measured yet"), "")
     for verdict, marker in MARKERS.items():
         mine = [row for row in rows if row.verdict == verdict]
         if mine:
@@ -161,108 +184,34 @@ def _agreement(page: PaperPage) -> Any:
                 marker=marker,
                 color=COLOURS[verdict],
                 linewidths=0.8,
-                label=f"{VERDICT_SIGNS[verdict].sign} {verdict} ({len(mine)})",
+                label=f"{verdict} {_share(mine, [r for r in page.rows if r.verdict == verdict])}",
             )
     axes.axvline(0, color="#4a5568", linewidth=0.8)
     axes.set_yticks(range(len(measures)), [measure_title(m) for m in measures])
     axes.set_ylim(len(measures) - 0.5, -0.5)
     axes.set_xlabel("measured minus printed, % of printed (cut at 100)")
-    axes.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.14 - 0.5 / len(measures)),
-        ncols=5,
-        frameon=False,
-        fontsize=8,
+    figure.legend(loc="outside lower center", ncols=6, frameon=False, fontsize=8)
+    caption = (
+        "How far each measured number lies from the printed one. On the line the two agree. A "
+        "printed zero has no relative difference, and what was not measured has none; where a "
+        "verdict has such cells, the legend counts the points and the cells."
     )
-    return figure
+    return _figure(title, figure, caption, _counts(page.rows))
 
 
-_MARKS = "oDs^vP*X<"
-"""Nine marks, because colours repeat after ten: so no two of ninety methods look alike."""
+def _share(drawn: Sequence[VerdictRow], all_of_them: Sequence[VerdictRow]) -> str:
+    if len(drawn) == len(all_of_them):
+        return f"({len(drawn)})"
+    return f"({len(drawn)} of {len(all_of_them)})"
 
 
-def _methods(page: PaperPage) -> Any:
-    """Draw mean errors per data set, over the training mean's if it has run; a mark per method."""
-    hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
-    units = [unit for unit in page.units if unit.values("kl") and unit.method not in hidden]
-    floor = {_place(u): _error(u) for u in units if u.method == "train_mean"}
-    units = [u for u in units if u.method not in CONTROLS]
-    if floor:
-        units = [u for u in units if floor.get(_place(u))]
-    places = list(dict.fromkeys(_place(unit) for unit in units))
-    methods = sorted({unit.method for unit in units})
-    height = 1.4 + max(0.3 * len(places), 0.18 * len(methods), 0.3)
-    figure, axes = canvas(height, width=10)
-    if not units:
-        return _nothing(figure, axes, "nothing to compare has been run yet")
-    for number, method in enumerate(methods):
-        mine = [unit for unit in units if unit.method == method]
-        axes.scatter(
-            [_error(unit) / floor.get(_place(unit), 1.0) for unit in mine],
-            [places.index(_place(unit)) for unit in mine],
-            s=26,
-            marker=_MARKS[number % len(_MARKS)],
-            label=page.method_titles.get(method, method),
-            alpha=0.85,
-        )
-    several = len({protocol for protocol, _ in places}) > 1
-    labels = [f"{data}, {protocol}" if several else data for protocol, data in places]
-    axes.set_xscale("log")
-    axes.set_yticks(range(len(places)), labels)
-    axes.set_ylim(len(places) - 0.5, -0.5)
-    what = "MAE" if all(map(_of_ages, units)) else "mean KL"
-    axes.set_xlabel(what)
-    if floor:
-        axes.axvline(1, color="#4a5568", linewidth=0.8)
-        axes.set_xlabel(f"{what} divided by that of the training mean (left of the line is better)")
-    axes.grid(axis="y", linewidth=0.3)
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
-    return figure
-
-
-def _place(unit: UnitScores) -> tuple[str, str]:
-    """Return protocol and data set: only runs on the same folds can be compared."""
-    return unit.protocol, unit.dataset
-
-
-def _of_ages(unit: UnitScores) -> bool:
-    return bool(unit.values("mae"))
-
-
-def _error(unit: UnitScores) -> float:
-    found = unit.mean("mae" if _of_ages(unit) else "kl")
-    assert found is not None
+def _counts(rows: Sequence[VerdictRow]) -> list[list[str]]:
+    """Return the number of cells by measure and verdict."""
+    found = [["measure", "printed", *VERDICT_SIGNS, "median difference, %"]]
+    for metric in dict.fromkeys(row.metric for row in rows):
+        mine = [row for row in rows if row.metric == metric]
+        sizes = [abs(row.deviation) for row in mine if row.deviation is not None]
+        median = f"{100 * statistics.median(sizes):.1f}" if sizes else ""
+        counts = [sum(row.verdict == verdict for row in mine) for verdict in VERDICT_SIGNS]
+        found.append([measure_title(metric), str(len(mine)), *map(str, counts), median])
     return found
-
-
-def canvas(height: float, width: float = 8) -> tuple[Any, Any]:
-    """Return a new figure and its axes."""
-    from matplotlib.figure import Figure as Canvas
-
-    figure = Canvas(figsize=(width, height), layout="constrained")
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
-
-
-def _nothing(figure: Any, axes: Any, text: str) -> Any:
-    axes.set_axis_off()
-    axes.text(0.5, 0.5, text, ha="center", va="center", color="#4a5568")
-    return figure
-
-
-def as_svg(figure: Any, transparent: bool = True) -> str:
-    """Return SVG text that is the same for the same content: no date, fixed ids.
-
-    Coordinates keep two decimals, which no eye can tell from the eight that are written.
-    """
-    import matplotlib
-
-    out = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "ldlrepro", "svg.fonttype": "none"}):
-        figure.savefig(out, format="svg", metadata={"Date": None}, transparent=transparent)
-    return re.sub(
-        r"<(?:path|use|g|rect|circle|clipPath|text|line)\b[^>]*>",
-        lambda tag: re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", tag[0]),
-        out.getvalue(),
-    )

@@ -1,4 +1,4 @@
-"""The report as one HTML file: styles, script, drawings and records are inside."""
+"""The report as HTML: styles, scripts and records stand inside each file, drawings beside them."""
 
 from __future__ import annotations
 
@@ -6,91 +6,160 @@ import base64
 import gzip
 import hashlib
 import json
-import math
-import os
-import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-from ldl import metrics
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
     VERDICT_SIGNS,
-    Figure,
     PaperPage,
     ReportContent,
+    UnitKey,
     in_words,
     measure_title,
     own_rows,
 )
-from ldlrepro.report.leaderboard import all_standings, board_data, collect
-from ldlrepro.report.tables import (
-    Grid,
-    mean_and_std,
-    page_tables,
-    percent,
+from ldlrepro.report.documents import (
+    Document,
+    Documents,
+    anchor,
+    beside,
+    file_link,
+    relative,
 )
+from ldlrepro.report.figures import write_figure
+from ldlrepro.report.findings import findings
+from ldlrepro.report.leaderboard import all_standings, board_data, collect
+from ldlrepro.report.record_views import record_data, shared
+from ldlrepro.report.tables import Grid, PageTables, page_tables, percent
 from ldlrepro.train.records import OK
 
 if TYPE_CHECKING:
     import jinja2
 
-    from ldlrepro.judge.scores import UnitScores
     from ldlrepro.judge.verdicts import VerdictRow
-    from ldlrepro.train.records import FoldRow
 
 TEMPLATES = Path(__file__).parent / "templates"
-LONGEST_VALUE = 400
-"""Characters shown of one parameter or diagnostic; the rest stays in the record file."""
-LONGEST_ERROR = 6000
-MOST_CANDIDATES = 60
 
 
 def write_report(content: ReportContent, path: Path) -> Path:
-    """Write the report to ``path``; links to logs and records are relative to its folder."""
-    write_text(path, render_report(content, path.parent))
+    """Write the report: its front page to ``path``, what else it has to a folder beside that."""
+    for page in content.pages:
+        for name, figure in page.figures.items():
+            write_figure(figure, beside(path) / "figures" / page.id / name)
+    files = render_report(content, path)
+    for place, text in reversed(files.items()):  # the front page when all it leads to is there
+        write_text(place, text)
     return path
 
 
-def render_report(content: ReportContent, folder: Path) -> str:
-    """Return the report as HTML; links are relative to ``folder``."""
-    scripts = [_asset(name) for name in ("report.js", "leaderboard.js", "jump.js")]
+def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
+    """Return the report's files as HTML, the front page first."""
     board = collect(content.pages)
-    early_script = "document.documentElement.classList.add('js');" + _asset("shared.js")
-    units = content.units()
+    boards = all_standings(board)
     papers = [page for page in content.pages if not page.synthetic]
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            content=content,
-            pages=[(page, page_tables(page), tally(page.rows)) for page in content.pages],
-            contradictions=contradictions(row for page in papers for row in page.rows),
-            groups=[_group(papers, name) for name in dict.fromkeys(p.group for p in papers)],
-            within=WITHIN,
-            in_words=in_words,
-            units=list(units.values()),
-            reasons=grouped_reasons(content.pages),
-            left_out=[(page.id, *item) for page in content.pages for item in page.left_out],
-            signs=VERDICT_SIGNS,
-            claim_signs=CLAIM_SIGNS,
-            claimed=[page for page in content.pages if page.claims],
-            file_link=lambda path: _file_link(path, folder)[1],
-            style=_asset("report.css"),
-            early_script=early_script,
-            scripts=scripts,
-            script_hashes=[_content_hash(text) for text in (early_script, *scripts)],
-            boards=all_standings(board),
-            board_data=packed(board_data(board)),
-            records=packed(shared([record_data(unit, content, folder) for unit in units.values()])),
-        )
+    pages = [(page, page_tables(page), tally(page.rows)) for page in content.pages]
+    contradicting = contradictions(row for page in papers for row in page.rows)
+    apart = ["leaderboard", *["contradictions"] * bool(contradicting), "records"]
+    documents = Documents(content, path, apart)
+    context = {
+        "content": content,
+        "pages": pages,
+        "groups": [_group(papers, name) for name in dict.fromkeys(p.group for p in papers)],
+        "within": WITHIN,
+        "in_words": in_words,
+        "units": list(content.units().values()),
+        "reasons": grouped_reasons(content.pages),
+        "left_out": [(page.id, *item) for page in content.pages for item in page.left_out],
+        "signs": VERDICT_SIGNS,
+        "claim_signs": CLAIM_SIGNS,
+        "claimed": [page for page in content.pages if page.claims],
+        "contradictions": contradicting,
+        "boards": boards,
+        "board_data": packed(board_data(board, boards)),
+    }
+    template = _environment().get_template("report.html.j2")
+    return {doc.path: _rendered(template, context, documents, doc) for doc in documents.all}
+
+
+def _rendered(
+    template: jinja2.Template, context: Mapping[str, Any], documents: Documents, doc: Document
+) -> str:
+    content = context["content"]
+    link = cache(lambda *parts: documents.link(doc, parts))
+    up = "" if doc.folder == documents.front.parent else "../"
+
+    def log_of(key: UnitKey) -> str:
+        log = content.log_of(key)
+        return log and up + log
+
+    def figure_link(page: PaperPage, name: str) -> str:
+        return relative(documents.beside / "figures" / page.id / name, doc.folder)
+
+    early = "document.documentElement.classList.add('js');" + _asset("shared.js")
+    names = ["report.js", *["leaderboard.js"] * ("leaderboard" in doc.views), "jump.js"]
+    scripts = [_asset(name) for name in names]
+    units = {unit.key: unit for page in doc.papers for unit in page.units}
+    records = [record_data(unit, log_of, doc.folder) for unit in units.values()]
+    return template.render(
+        context,
+        doc=doc,
+        whole=len(documents.all) == 1,
+        route=link,
+        log_of=log_of,
+        file_link=lambda path: file_link(path, doc.folder)[1],
+        figure_link=figure_link,
+        style=_asset("report.css"),
+        early_script=early,
+        scripts=scripts,
+        script_hashes=[_content_hash(text) for text in (early, *scripts)],
+        findings=findings(content.pages, link, doc.folder) if "findings" in doc.views else "",
+        records=packed(shared(records)) if records else "",
+        places=packed(_places(context["pages"], link)),
     )
+
+
+def _places(
+    shown: Iterable[tuple[PaperPage, PageTables, Tally]], link: Callable[..., str]
+) -> list[Any]:
+    """Return what the jump box finds: each table with its lines, and which cells these have.
+
+    A table whose persons are kept apart has no lines: it is found by its data set.
+    """
+    apart = [
+        [
+            page.id,
+            "",
+            f"Persons apart, {one.dataset}",
+            link(page.id, "persons", one.dataset),
+            [],
+            [],
+        ]
+        for page, _, _ in shown
+        for one in page.persons
+    ]
+    return apart + [
+        [
+            page.id,
+            grid.id,
+            grid.title,
+            link(page.id, "table", grid.id),
+            [(column.metric, column.title) for column in grid.columns],
+            [
+                [block.dataset, line.method, line.setting, [int(bool(c)) for c in line.cells]]
+                for block in grid.blocks
+                for line in block.printed
+            ],
+        ]
+        for page, tables, _ in shown
+        for grid in tables.grids
+    ]
 
 
 @dataclass(frozen=True)
@@ -131,6 +200,7 @@ def audit_page(found: Mapping[str, Any]) -> str:
     return template.render(audit=found, style=_asset("report.css"))
 
 
+@cache
 def _environment() -> jinja2.Environment:
     import jinja2
 
@@ -141,7 +211,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals.update(route=route, anchor=anchor)
+    environment.globals.update(anchor=anchor)
     environment.filters.update(
         measure=measure_title,
         by_row=_by_row,
@@ -149,7 +219,6 @@ def _environment() -> jinja2.Environment:
         share=lambda value: f"{100 * value:.0f} %",
         count=lambda number: f"{number:,}".replace(",", "\u202f"),
         duration=duration,
-        image=image_address,
         done=lambda unit: sum(row.status == OK for row in unit.rows),
         seconds=lambda unit: sum(row.fit_s + row.predict_s for row in unit.rows),
     )
@@ -164,6 +233,7 @@ def _by_row(rows: Iterable[VerdictRow]) -> list[tuple[tuple[str, str], list[Verd
     return list(found.items())
 
 
+@cache
 def _asset(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
@@ -173,29 +243,7 @@ def _content_hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-# ---------------------------------------------------------------------- addresses and text
-
-
-def anchor(*parts: str) -> str:
-    """Return the id of a place in the report: /structrf/table/16."""
-    return "/" + "/".join(parts)
-
-
-def route(*parts: str) -> str:
-    """Return the link to a place. Without script it is an ordinary link inside the page."""
-    return "#/" + "/".join(quote(part, safe="@") for part in parts)
-
-
-def image_address(figure: Figure) -> str:
-    """Return a figure as the address of an image.
-
-    An image, unlike inline SVG, runs no scripts, and ids of several images cannot clash.
-    """
-    if isinstance(figure.image, str):  # as text, a quarter shorter than in base64
-        return "data:image/svg+xml," + quote(
-            " ".join(figure.image.split("\n")), safe=" !$&'()*+,/:;=?@[]{}~|^`"
-        )
-    return f"data:image/png;base64,{base64.b64encode(figure.image).decode()}"
+# ---------------------------------------------------------------------- text
 
 
 def duration(seconds: float) -> str:
@@ -244,146 +292,3 @@ def grouped_reasons(pages: Iterable[PaperPage]) -> list[Reason]:
             methods = list(dict.fromkeys(row.method for row in rows))
             reasons.append(Reason(page.id, verdict, text, len(rows), datasets, methods))
     return reasons
-
-
-# ---------------------------------------------------------------------- records
-
-FOLD_FIELDS = (
-    *("repeat", "fold", "status", "seed", "n_train", "n_test"),
-    *("fit_s", "predict_s", "fit_cpu_s", "predict_cpu_s", "overhead_s", "peak_mb", "threads"),
-    *("started_at", "predictions_sha256", "data_sha256", "folds_sha256", "spec_sha256"),
-    *("code_sha256", "lock_sha256", "git_commit"),
-)
-
-
-DIGITS_OF_HASHES = 16
-"""Shown of what is different in every fold and packs badly; the record file has all."""
-
-
-def record_data(unit: UnitScores, content: ReportContent, folder: Path) -> dict[str, Any]:
-    """Return what the record view of a unit shows; the script draws it when somebody asks."""
-    measures = [name for name in unit.scores if any(map(math.isfinite, unit.scores[name]))]
-    summaries = [mean_and_std(unit.scores[name]) or (None, None) for name in measures]
-    return {
-        "key": unit.key,
-        "route": route("record", *unit.key),
-        "source": unit.source,
-        "log": content.log_of(unit.key),
-        "files": [_file_link(path, folder) for path in unit.files],
-        "command": f"ldlrepro run {' '.join(map(shlex.quote, unit.key))} --inputs --fresh",
-        "measures": [[name, measure_title(name)] for name in measures],
-        "mean": [_short(mean) for mean, _ in summaries],
-        "std": [_short(std) for _, std in summaries],
-        "scores": [[_short(value) for value in unit.scores[name]] for name in measures],
-        "folds": _split([_fold_fields(row) for row in unit.rows]),
-        "machine": _split([_readable(row.machine) for row in unit.rows]),
-        "versions": _split([_readable(row.versions) for row in unit.rows]),
-        "params": _split([_readable(_own_parameters(row.params)) for row in unit.rows]),
-        "diagnostics": _split([_readable(row.diagnostics) for row in unit.rows]),
-        "selection": _selection([row.selection for row in unit.rows]),
-        "errors": [
-            [row.repeat, row.fold, row.error[-LONGEST_ERROR:]] for row in unit.rows if row.error
-        ],
-    }
-
-
-def shared(records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the records with what many have in common kept once: a number points to it."""
-    kept: dict[str, int] = {}
-    parts: list[Any] = []
-    for record in records:
-        for name in ("measures", "machine", "versions"):
-            text = json.dumps(record[name])
-            if text not in kept:
-                kept[text] = len(parts)
-                parts.append(record[name])
-            record[name] = kept[text]
-    return {"records": records, "shared": parts}
-
-
-def _fold_fields(row: FoldRow) -> dict[str, Any]:
-    values = {name: getattr(row, name) for name in FOLD_FIELDS}
-    # Four digits say enough of times and memory.
-    return {k: _short(v, 4) if isinstance(v, float) else v for k, v in values.items()} | {
-        name: _cut(str(values[name])) for name in ("seed", "predictions_sha256")
-    }
-
-
-def _cut(digits: str) -> str:
-    """Return the first digits, marked as such, so that nobody copies a part for the whole."""
-    return digits if len(digits) <= DIGITS_OF_HASHES else f"{digits[:DIGITS_OF_HASHES]}…"
-
-
-def _own_parameters(params: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters without seed and threads, which stand with the folds."""
-    return {name: value for name, value in params.items() if name not in ("random_state", "n_jobs")}
-
-
-def _readable(values: dict[str, Any]) -> dict[str, Any]:
-    """Round numbers for reading and turn anything nested into text, nothing endless."""
-    return {name: _plain(value) for name, value in values.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return _short(value)
-    if value is None or isinstance(value, bool | int):
-        return value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    if len(text) > LONGEST_VALUE:
-        text = f"{text[:LONGEST_VALUE]} ... ({len(text)} characters; whole in the record file)"
-    return text
-
-
-def _short(value: float | None, digits: int = 6) -> float | str | None:
-    """Round to some significant digits; the record file keeps all of them."""
-    if value is None or math.isnan(value):
-        return None
-    return float(f"{value:.{digits}g}") if math.isfinite(value) else str(value)
-
-
-def _split(per_fold: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Split values into those the same in all folds, kept once, and lists over folds."""
-    same: dict[str, Any] = {}
-    each: dict[str, list[Any]] = {}
-    for name in dict.fromkeys(name for values in per_fold for name in values):
-        column = [values.get(name) for values in per_fold]
-        if all(value == column[0] for value in column):
-            same[name] = column[0]
-        else:
-            each[name] = column
-    return {"same": same, "each": each}
-
-
-def _selection(per_fold: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return validation scores: a line per candidate, a column per fold; the best ones only."""
-    searched = [selection for selection in per_fold if selection.get("tried")]
-    if not searched:
-        return None
-    by = searched[0]["by"]
-    names = [name for name in searched[0]["tried"][0] if name != by]
-    scores: dict[str, list[float | None]] = {}
-    for index, selection in enumerate(per_fold):
-        for tried in selection.get("tried", []):
-            candidate = json.dumps([_plain(tried.get(name)) for name in names])
-            scores.setdefault(candidate, [None] * len(per_fold))[index] = tried[by]
-    lines = []
-    for candidate, values in scores.items():
-        summary = mean_and_std(value for value in values if value is not None)
-        mean = _short(summary[0]) if summary else None
-        lines.append([json.loads(candidate), mean, [_short(value) for value in values]])
-    direction = -1.0 if metrics.BETTER.get(by) == "higher" else 1.0
-    lines.sort(key=lambda line: (line[1] is None, direction * (line[1] or 0.0)))
-    return {
-        "by": measure_title(by),
-        "names": names,
-        "candidates": lines[:MOST_CANDIDATES],
-        "total": len(lines),
-    }
-
-
-def _file_link(path: Path, folder: Path) -> list[str]:
-    """Return text and relative link; no link to what lies outside the run's folder."""
-    if not path.absolute().is_relative_to(Path.cwd()):
-        return [path.name, ""]
-    return [path.name, quote(Path(os.path.relpath(path, folder)).as_posix())]

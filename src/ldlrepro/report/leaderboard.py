@@ -246,7 +246,7 @@ def _mean(values: Iterable[float]) -> float | None:
 # ---------------------------------------------------------------------- for the script
 
 
-def board_data(board: Board) -> dict[str, Any]:
+def board_data(board: Board, boards: Sequence[Standings]) -> dict[str, Any]:
     """Return the board as small JSON: names once, entries as lists."""
     names = [name for name in board.directions if any(name in e.means for e in board.entries)]
     return {
@@ -261,14 +261,14 @@ def board_data(board: Board) -> dict[str, Any]:
             ]
             for entry in board.entries
         ],
-        "start": {"measure": MEASURE, "protocol": _first_protocol(board)},
+        "start": {"measure": MEASURE, "protocol": _first_protocol(board, boards)},
     }
 
 
-def _first_protocol(board: Board) -> str:
+def _first_protocol(board: Board, boards: Sequence[Standings]) -> str:
     """Return the protocol where the user's own methods ran, else where most was compared."""
     own = [e.protocol for e in board.entries if board.contestants[e.method].own]
     if own:
         return max(dict.fromkeys(own), key=own.count)
-    sizes = {s.protocol: len(s.compared.ranks) * len(s.datasets) for s in all_standings(board)}
+    sizes = {s.protocol: len(s.compared.ranks) * len(s.datasets) for s in boards}
     return max(sizes, key=lambda name: sizes[name], default="")

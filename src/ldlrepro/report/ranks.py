@@ -6,6 +6,7 @@ import statistics
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ldl import metrics
@@ -29,22 +30,18 @@ def rank_figure(
     units: Iterable[UnitScores],
     spec: Mapping[str, Any],
     own: Mapping[str, str] | None = None,
-) -> tuple[Any, str]:
-    """Draw a table's ranks with a line per measure; return the drawing and its caption.
+) -> tuple[Any, str, list[list[str]]]:
+    """Draw a table's ranks, by measure; return the drawing, its caption and the ranks.
 
     On the measured side stand the user's ``own`` methods (id -> title) as well.
     """
-    from matplotlib.figure import Figure as Canvas
-
     rows = [row for row in rows if row.table == spec["ranks"] and row.metric in metrics.BETTER]
     names = list(spec.get("methods") or dict.fromkeys(row.method for row in rows))
     rows, units = [row for row in rows if row.method in names], list(units)
     labels, remark = _labels(rows, names)
     missing: set[str] = set()
-    measures = list(dict.fromkeys(row.metric for row in rows))
-    height = 1.0 + 0.22 * ((len(names) + 1) // 2)
-    figure = Canvas(figsize=(9, height * max(1, len(measures))), layout="constrained")
-    for number, metric in enumerate(measures):
+    pairs: list[list[_Panel]] = []
+    for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
         measured = measured_losses(mine, lambda row: row.method, units)
         joining = _join(measured, names, mine, units, own or {})
@@ -53,13 +50,61 @@ def rank_figure(
             "printed": (names, printed_losses(mine, lambda row: row.method)),
             "measured": ([*names, *joining], measured),
         }
-        for place, (side, (shown, losses)) in enumerate(sides.items(), start=1):
-            axes = figure.add_subplot(len(measures), len(sides), len(sides) * number + place)
-            known = {name: labels.get(name, f"{name} (own)") for name in shown}
-            _panel(axes, f"{measure_title(metric)}, {side}", ranking(shown, losses), known)
+        pairs.append(
+            [
+                _Panel(
+                    f"{measure_title(metric)}, {side}",
+                    ranking(shown, losses),
+                    {name: labels.get(name, f"{name} (own)") for name in shown},
+                )
+                for side, (shown, losses) in sides.items()
+            ]
+        )
     if missing:
         remark += f" Left out, for want of some of the data sets: {', '.join(sorted(missing))}."
-    return figure, CAPTION + remark
+    return _drawn(pairs), CAPTION + remark, _ranks([panel for pair in pairs for panel in pair])
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """One diagram: a measure, on the printed side or on the measured one."""
+
+    title: str
+    compared: Ranking
+    labels: Mapping[str, str]
+
+
+def _drawn(pairs: Sequence[Sequence[_Panel]]) -> Any:
+    """Draw diagrams in pairs. One whose partner is a refusal gets the whole width."""
+    from matplotlib.figure import Figure as Canvas
+
+    lines: list[tuple[float, Sequence[_Panel]]] = []
+    for pair in pairs:
+        tested = [panel for panel in pair if not panel.compared.refusal]
+        lines += [(0.65, [panel]) for panel in pair if panel not in tested]
+        most = max((len(panel.labels) for panel in tested), default=0)
+        lines += [(1.0 + 0.22 * ((most + 1) // 2), tested)] if tested else []
+    heights = [height for height, _ in lines]
+    figure = Canvas(figsize=(9, max(1.0, sum(heights))), layout="constrained")
+    grid = figure.add_gridspec(max(1, len(lines)), 2, height_ratios=heights or None)
+    for number, (_, panels) in enumerate(lines):
+        for place, panel in enumerate(panels):
+            part = grid[number, :] if len(panels) == 1 else grid[number, place]
+            _draw(figure.add_subplot(part), panel)
+    return figure
+
+
+def _ranks(panels: Iterable[_Panel]) -> list[list[str]]:
+    """Return the average ranks, a line for each method of each diagram."""
+    found = [["diagram", "data sets", "Friedman p", "method", "average rank"]]
+    for panel in panels:
+        compared = panel.compared
+        p = "" if compared.friedman is None else f"{compared.friedman:.2g}"
+        found += [
+            [panel.title, str(len(compared.datasets)), p, panel.labels[name], f"{rank:.2f}"]
+            for name, rank in compared.ranks.items()
+        ]
+    return found
 
 
 def _join(
@@ -102,9 +147,10 @@ def _labels(rows: Sequence[VerdictRow], names: Sequence[str]) -> tuple[dict[str,
     return labels, remark
 
 
-def _panel(axes: Any, title: str, compared: Ranking, labels: Mapping[str, str]) -> None:
+def _draw(axes: Any, panel: _Panel) -> None:
+    compared, labels = panel.compared, panel.labels
     count = len(compared.datasets)
-    title += f": {count} data set{'' if count == 1 else 's'}"
+    title = f"{panel.title}: {count} data set{'' if count == 1 else 's'}"
     if compared.friedman is not None:
         title += f", Friedman p {compared.friedman:.1g}"
     axes.set_title(title, fontsize=9, loc="left")
@@ -138,5 +184,5 @@ def _refused(axes: Any, compared: Ranking, labels: Mapping[str, str]) -> None:
     if compared.ranks:
         ranks = ", ".join(f"{labels[name]} {rank:.1f}" for name, rank in compared.ranks.items())
         lines.append(f"Average ranks: {ranks}.")
-    wrapped = "\n".join(textwrap.fill(line, 62) for line in lines)
+    wrapped = "\n".join(textwrap.fill(line, 130, break_on_hyphens=False) for line in lines)
     axes.text(0, 0.95, wrapped, ha="left", va="top", color="#4a5568", fontsize=8)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ldlrepro.judge.tallies import Tally, tally
+from ldlrepro.judge.verdicts import MISPRINT
 from ldlrepro.report.content import (
     CONTROLS,
     SEES_LABELS,
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 ARROWS = {"lower": "↓", "higher": "↑", "none": ""}
 DEFAULT_DECIMALS = 4
+LINES_AT_FIRST_SIGHT = 40
+"""Lines of printed tables that a paper's page shows unfolded."""
 
 # ---------------------------------------------------------------------- numbers as text
 
@@ -95,6 +99,9 @@ class Cell:
     notes: list[int]
     key: UnitKey | None
     """The unit whose record answers this cell."""
+    best_measured: bool = False
+    """Whether nothing in the same column of the data set was measured better."""
+    best_printed: bool = False
 
     @property
     def incomplete(self) -> bool:
@@ -108,6 +115,8 @@ class PrintedLine:
     method: str
     setting: str
     cells: list[list[Cell]]
+    variant: str = ""
+    """The method's id, where another line of the data set has the same name."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,8 @@ class Grid:
     columns: list[Column]
     blocks: list[Block]
     tally: Tally
+    open: bool = False
+    """Whether it is unfolded at first sight."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +177,8 @@ class PageTables:
 
     grids: list[Grid]
     notes: dict[str, int]
+    noted: dict[int, list[VerdictRow]] = field(default_factory=dict)
+    """Number of a note -> the cells that it belongs to."""
     leftover_columns: list[Column] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
 
@@ -179,6 +192,10 @@ def page_tables(page: PaperPage) -> PageTables:
         for table in order
         if (rows := [row for row in page.rows if row.table == table])
     ]
+    noted: dict[int, list[VerdictRow]] = {}
+    for row in page.rows:
+        for text in row.notes:
+            noted.setdefault(notes[text], []).append(row)
     placed = {(row.protocol, row.unit_dataset) for row in page.rows}
     loose = [unit for unit in page.units if (unit.protocol, unit.dataset) not in placed]
     metrics = dict.fromkeys(metric for unit in loose for metric in unit.scores)
@@ -189,7 +206,16 @@ def page_tables(page: PaperPage) -> PageTables:
         for protocol, dataset in groups
         if (lines := _measured_lines(page, {(protocol, dataset)}, columns))
     ]
-    return PageTables(grids, notes, columns, leftovers)
+    return PageTables(_unfolded(grids), notes, noted, columns, leftovers)
+
+
+def _unfolded(grids: Iterable[Grid]) -> list[Grid]:
+    """Unfold the first tables, as long as they are no more than a few windows high together."""
+    found, lines = [], 0
+    for grid in grids:
+        lines += sum(1 + len(block.printed) for block in grid.blocks)
+        found.append(replace(grid, open=lines <= LINES_AT_FIRST_SIGHT))
+    return found
 
 
 def numbered_notes(rows: Iterable[VerdictRow]) -> dict[str, int]:
@@ -222,8 +248,59 @@ def _grid(page: PaperPage, table: str, rows: list[VerdictRow], notes: dict[str, 
         places = {(row.protocol, row.unit_dataset) for row in own if row.protocol}
         there = [row for row in page.rows if (row.protocol, row.unit_dataset) in places]
         elsewhere = _families(there) - _families(own)
-        blocks.append(Block(dataset, lines, _measured_lines(page, places, columns, elsewhere)))
+        beside = _measured_lines(page, places, columns, elsewhere)
+        blocks.append(_told_apart(Block(dataset, _with_best(lines, columns), beside), own))
     return Grid(table, page.tables.get(table, ""), columns, blocks, tally(rows))
+
+
+def _with_best(lines: list[PrintedLine], columns: list[Column]) -> list[PrintedLine]:
+    """Mark the best cells of each column, on the measured side and on the printed one."""
+    for at, column in enumerate(columns):
+        if column.arrow and len(lines) > 1:
+            cells = [cell for line in lines for cell in line.cells[at]]
+            best = max if column.arrow == ARROWS["higher"] else min
+            measured = best(filter(math.isfinite, map(_measured, cells)), default=None)
+            printed = best(filter(math.isfinite, map(_printed, cells)), default=None)
+            for line in lines:
+                line.cells[at] = [
+                    replace(
+                        cell,
+                        best_measured=_measured(cell) == measured,
+                        best_printed=_printed(cell) == printed,
+                    )
+                    for cell in line.cells[at]
+                ]
+    return lines
+
+
+def _measured(cell: Cell) -> float:
+    return math.nan if cell.row.measured is None else cell.row.measured
+
+
+def _printed(cell: Cell) -> float:
+    known = cell.row.printed and cell.row.verdict != MISPRINT
+    return float(cell.row.printed) if known else math.nan
+
+
+def _told_apart(block: Block, rows: Iterable[VerdictRow]) -> Block:
+    """Add the method's id to lines of one data set that have the same name."""
+    names = Counter(line.method for line in block.printed if not line.setting)
+    names.update(line.label for line in block.measured)
+    ids = {(row.method, row.setting): row.method_id for row in rows if row.method_id}
+    twice = {name for name, count in names.items() if count > 1}
+    return Block(
+        block.dataset,
+        [
+            replace(line, variant=ids.get((line.method, line.setting), ""))
+            if line.method in twice
+            else line
+            for line in block.printed
+        ],
+        [
+            replace(line, label=f"{line.label}, {line.key[2]}") if line.label in twice else line
+            for line in block.measured
+        ],
+    )
 
 
 def _columns(rows: list[VerdictRow]) -> list[Column]:

@@ -22,7 +22,7 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
 from ldlrepro.judge import measures
 from ldlrepro.plan import jobs
-from ldlrepro.report import notebooks
+from ldlrepro.report import findings, notebooks
 
 DATA = Path("data")
 WORKSPACE = Workspace(data=DATA)
@@ -315,6 +315,10 @@ class Rules:
     def scope_notebooks(self, wildcards: Any) -> list[str]:
         """Return all notebooks for the report of everything; one paper's does not wait for them."""
         return self.notebook_pages() if wildcards.paper == "all" else []
+
+    def scope_findings(self, wildcards: Any) -> list[str]:
+        """Return the file of the findings, which the report of everything shows."""
+        return [_from_here(findings.source())] if wildcards.paper == "all" else []
 
     def notebooks_shown(self, wildcards: Any) -> str:
         """Return the option that names the notebooks of a page."""

@@ -5,49 +5,44 @@
   const box = form.elements.words;
   const list = document.getElementById("jump-list");
   const MOST = 12;
-  let places = null; // of the whole report, once somebody types
+  let places = null; // a promise of all places of the report, once somebody types
   let found = [];
   let chosen = 0;
 
   const words = (text) => plain(text.replace(/[_/]/g, "")).split(/\s+/).filter(Boolean);
 
   /** A place has names, which count more when they are typed whole, and words around them. */
-  function place(label, names, around, route, cell = null) {
-    return { label, names: new Set(names.flatMap(words)), text: words([...names, around].join(" ")).join(" "), route, cell };
+  function place(label, names, around, route, variant = false) {
+    return { label, route, variant, names: new Set(names.flatMap(words)), text: words([...names, around].join(" ")).join(" ") };
   }
 
-  function allPlaces() {
+  /** Every page, table and printed number, of all papers; the numbers as `ldlrepro explain` names them. */
+  async function allPlaces() {
     const pages = [...document.querySelectorAll("header.site nav a")];
     const all = pages.map((link) => place(link.textContent, [link.textContent], "", link.getAttribute("href")));
-    for (const section of document.querySelectorAll(".table[id]")) {
-      const [, paper] = section.id.split("/");
-      const route = "#" + section.id.split("/").map((part) => encodeURIComponent(part)).join("/");
-      const heading = section.querySelector("h3");
-      const table = `${paper} ${heading.firstChild.textContent.trim()}`; // structrf Table 16
-      const title = heading.textContent;
-      all.push(place(`${paper} ${title}`, [title], paper, route));
-      const measures = [...section.querySelectorAll("thead th")].map((head) => head.firstChild.textContent.trim());
-      for (const body of section.querySelectorAll("tbody")) {
-        const dataset = body.querySelector(".block span").textContent;
-        for (const row of body.querySelectorAll("tr[data-find]:not(.beside)")) {
-          const [name, setting] = [...row.querySelector("th").childNodes].map((node) => node.textContent);
-          [...row.querySelectorAll("td")].forEach((cell, index) => {
-            if (!cell.querySelector("[data-v]")) return;
-            const measure = measures[index + 1];
-            const label = [table, dataset, name, setting, measure].filter(Boolean).join(" · ");
-            all.push({ ...place(label, [dataset, name, measure], `${title} ${setting || ""} ${paper}`, route, cell), variant: Boolean(setting) });
-          });
-        }
+    for (const [paper, id, about, route, columns, lines] of await unpacked("jump-data")) {
+      const table = id && `Table ${id}`;
+      all.push(place([paper, table, about].filter(Boolean).join(" · "), [table, about], paper, route));
+      const file = route.slice(0, route.indexOf("#"));
+      for (const [dataset, method, setting, cells] of lines) {
+        columns.forEach(([metric, measure], index) => {
+          if (!cells[index]) return;
+          const parts = [paper, id, dataset, ...(setting ? [setting] : []), method, metric];
+          const label = [`${paper} ${table}`, dataset, method, setting, measure].filter(Boolean).join(" · ");
+          const cell = `${file}#/cell/${parts.map(encodeURIComponent).join("/")}`;
+          all.push(place(label, [dataset, method, measure], `${table} ${about} ${setting} ${paper} ${metric}`, cell, Boolean(setting)));
+        });
       }
     }
     return all;
   }
 
-  function search() {
+  async function search() {
     places ??= allPlaces();
+    const known = await places;
     const asked = words(box.value);
     const worth = (place) => asked.reduce((sum, word) => sum + place.names.has(word), place.variant ? -0.5 : 0);
-    const all = asked.length ? places.filter((place) => asked.every((word) => place.text.includes(word))) : [];
+    const all = asked.length ? known.filter((place) => asked.every((word) => place.text.includes(word))) : [];
     found = all.map((place) => [worth(place), place]).sort(([one], [other]) => other - one).slice(0, MOST).map(([, place]) => place);
     chosen = 0;
     draw(asked.length > 0, all.length);
@@ -79,19 +74,12 @@
     box.removeAttribute("aria-activedescendant");
   }
 
-  function jump({ route, cell }) {
+  function jump({ route }) {
     close();
     box.value = "";
-    document.querySelectorAll("td.jumped").forEach((other) => other.classList.remove("jumped"));
-    const arrive = () => {
-      if (!cell) return;
-      cell.classList.add("jumped");
-      cell.scrollIntoView({ block: "center", inline: "center" });
-      cell.querySelector("a")?.focus({ preventScroll: true });
-    };
-    if (location.hash === route) dispatchEvent(new HashChangeEvent("hashchange"));
-    else location.hash = route;
-    setTimeout(() => requestAnimationFrame(arrive)); // after the view has opened
+    const there = new URL(route, location.href).href;
+    if (location.href === there) dispatchEvent(new HashChangeEvent("hashchange"));
+    else location.href = there;
   }
 
   box.addEventListener("input", search);
@@ -107,8 +95,9 @@
     list.children[chosen].scrollIntoView({ block: "nearest" });
     box.setAttribute("aria-activedescendant", `jump-${chosen}`);
   });
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    await places; // for fast fingers
     if (found.length) jump(found[chosen]);
   });
   document.addEventListener("keydown", (event) => {

@@ -123,7 +123,7 @@
       const grid = link.closest("table");
       const column = grid.tHead.rows[0].cells[link.closest("td").cellIndex].textContent;
       const [, paper, , id] = link.closest(".table").id.split("/");
-      const block = link.closest("tbody").querySelector(".block").textContent;
+      const block = link.closest("tbody").querySelector(".block span").firstChild.textContent;
       const cell = link.closest("div");
       const text = (selector) => (cell.querySelector(selector)?.textContent || "").trim();
       const verdict = `${text(".v b")} ${cell.dataset.v.replace("-", " ")}`;
@@ -175,57 +175,87 @@
 
   /** A table that fits lets its head stick to the window; a wider one scrolls in its own box. */
   function freeWhatFits() {
-    const boxes = [...document.querySelectorAll(".view.on .scroll.box")];
+    const boxes = [...document.querySelectorAll(".view.on .scroll.box")].filter((box) => box.clientWidth);
     boxes.forEach((box) => box.classList.remove("free"));
     const fits = boxes.map((box) => box.scrollWidth <= box.clientWidth); // one layout for all
     boxes.forEach((box, index) => box.classList.toggle("free", fits[index]));
   }
 
+  const narrowed = (form) => words(form).length > 0;
+  const words = (form) => plain(form.elements.text.value).split(/\s+/).filter(Boolean);
+
+  function filterRows(form) {
+    const section = form.closest(".view");
+    let visible = 0;
+    let total = 0;
+    for (const row of section.querySelectorAll("tr[data-find]")) {
+      const on = words(form).every((word) => plain(row.dataset.find).includes(word));
+      row.classList.toggle("gone", !on);
+      visible += on;
+      total += 1;
+    }
+    for (const table of section.querySelectorAll("table[data-most]")) showMost(table, narrowed(form));
+    form.querySelector("output").value = `${visible} of ${total}`;
+  }
+
   function filterCells(form) {
     const section = form.closest(".view");
     const boxes = [...form.querySelectorAll("input[name=verdict]")];
-    const wanted = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
-    const words = plain(form.elements.text.value).split(/\s+/).filter(Boolean);
-    const matches = (row) => words.every((word) => plain(row.dataset.find).includes(word));
-    let visible = 0;
-    let total = 0;
     if (!boxes.length) {
-      for (const row of section.querySelectorAll("tr[data-find]")) {
-        const on = matches(row);
-        row.classList.toggle("gone", !on);
-        visible += on;
-        total += 1;
-      }
-      form.querySelector("output").value = `${visible} of ${total}`;
+      filterRows(form);
       return;
     }
+    const wanted = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
+    const asked = words(form);
+    const someVerdicts = boxes.some((box) => box.checked !== box.defaultChecked);
+    let visible = 0;
+    let total = 0;
     for (const part of section.querySelectorAll(".table")) {
       let partVisible = 0;
       for (const body of part.querySelectorAll("tbody")) {
         let bodyVisible = 0;
         for (const row of body.querySelectorAll("tr[data-find]")) {
           let on = 0;
-          const textMatches = matches(row);
+          const beside = row.classList.contains("beside");
+          const kept = row.classList.contains("mine") || body.classList.contains("all");
+          const textMatches = asked.every((word) => plain(row.dataset.find).includes(word));
           for (const cell of row.querySelectorAll("td")) {
             const numbers = [...cell.querySelectorAll("[data-v]")];
-            const chosen = numbers.filter((number) => wanted.has(number.dataset.v)).length;
+            const chosen = numbers.filter((number) => wanted.has(number.dataset.v) || (beside && kept)).length;
             cell.classList.toggle("off", numbers.length > 0 && chosen === 0);
             on += textMatches ? chosen : 0;
-            if (!row.classList.contains("beside")) {
+            if (!beside) {
               total += numbers.length;
               visible += textMatches ? chosen : 0;
             }
           }
           row.classList.toggle("gone", on === 0);
-          bodyVisible += on;
+          if (!beside || wanted.has("measured")) bodyVisible += on;
         }
         body.classList.toggle("gone", bodyVisible === 0);
         partVisible += bodyVisible;
       }
       part.classList.toggle("gone", partVisible === 0);
+      if (partVisible && (asked.length || someVerdicts)) part.querySelector("details").open = true;
     }
     freeWhatFits(); // other rows, other widths
     form.querySelector("output").value = visible === total ? `all ${total} cells` : `${visible} of ${total} cells`;
+  }
+
+  const inSight = (element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return top > 0 && bottom < innerHeight;
+  };
+
+  function firstHit(form) {
+    const rows = form.closest(".view").querySelectorAll("tr[data-find]:not(.gone)");
+    return [...rows].find((row) => row.checkVisibility());
+  }
+
+  /** Bring the first row that a filter leaves into sight, with the form above it. */
+  function showHits(form) {
+    const hit = narrowed(form) && firstHit(form);
+    if (hit && !inSight(hit)) form.scrollIntoView({ block: "start" });
   }
 
   function showOnly(section, slug) {
@@ -236,21 +266,124 @@
     filterCells(form);
   }
 
+  // ------------------------------------------------------------------ long tables
+
+  /** A long table shows its first rows until somebody asks for more or filters it. */
+  function showMost(table, all) {
+    const most = all || table.dataset.all ? Infinity : Number(table.dataset.most);
+    let seen = 0;
+    for (const row of table.tBodies[0].rows) {
+      const on = !row.classList.contains("gone");
+      seen += on;
+      row.classList.toggle("later", on && seen > most);
+    }
+    const button = table.closest(".scroll").nextElementSibling;
+    button.hidden = seen <= most;
+    button.textContent = `Show all ${seen} rows`;
+  }
+
+  for (const table of document.querySelectorAll("table[data-most]")) {
+    const button = h("button", { type: "button", class: "more" });
+    button.addEventListener("click", () => { table.dataset.all = "yes"; showMost(table); freeWhatFits(); });
+    table.closest(".scroll").after(button);
+    showMost(table);
+  }
+
+  /** The lines of a data set without a printed number are folded; a button in its head unfolds them. */
+  for (const body of document.querySelectorAll(".table tbody")) {
+    const beside = body.querySelectorAll("tr.beside:not(.mine)").length;
+    if (!beside) continue;
+    const text = () => (body.classList.contains("all") ? "hide" : "show") + ` ${beside} without printed number`;
+    const button = h("button", { type: "button", class: "more" }, text());
+    button.addEventListener("click", () => {
+      body.classList.toggle("all");
+      button.textContent = text();
+      filterCells(body.closest(".view").querySelector("form.filter"));
+    });
+    body.querySelector(".block span").append(" ", button);
+  }
+
   for (const form of document.querySelectorAll("form.filter")) {
-    form.addEventListener("input", () => filterCells(form));
+    form.addEventListener("input", () => { filterCells(form); showHits(form); });
     form.addEventListener("reset", () => setTimeout(() => filterCells(form)));
-    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const hit = firstHit(form);
+      if (!hit) return;
+      hit.scrollIntoView({ block: "center" });
+      hit.querySelector("a")?.focus({ preventScroll: true });
+    });
     filterCells(form);
   }
 
+  // ------------------------------------------------------------------ sorting
+
+  /** A number where the text begins with one, else the text; what is empty comes last. */
+  function sortKey(cell) {
+    const text = (cell?.querySelector(".m") || cell)?.textContent.replace(/[\u2009\u202f\u00a0]/g, "").replace(/\u2212/g, "-").trim() || "";
+    const number = /^[+-]?[\d.]+(e[+-]?\d+)?/i.exec(text);
+    return number && !Number.isNaN(Number(number[0])) ? Number(number[0]) : text.toLowerCase();
+  }
+
+  function before(one, other) {
+    if ((one === "") !== (other === "")) return one === "" ? 1 : -1;
+    if (typeof one !== typeof other) return typeof one === "number" ? -1 : 1;
+    return one < other ? -1 : one > other ? 1 : 0;
+  }
+
+  /** Rows keep to their data set; a third click brings the printed order back. */
+  function sort(head) {
+    const table = head.closest("table");
+    const column = head.cellIndex;
+    const state = { ascending: "descending", descending: null }[head.getAttribute("aria-sort")];
+    const order = state === undefined ? "ascending" : state;
+    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
+    if (order) head.setAttribute("aria-sort", order);
+    for (const body of table.tBodies) {
+      const rows = [...body.rows].filter((row) => !row.classList.contains("block"));
+      rows.forEach((row, index) => { row.dataset.at ??= index; });
+      const keys = new Map(rows.map((row) => [row, order ? sortKey(row.cells[column]) : Number(row.dataset.at)]));
+      const sign = order === "descending" ? -1 : 1;
+      const empty = (row) => keys.get(row) === "";
+      rows.sort((one, other) => (empty(one) || empty(other) ? 1 : sign) * before(keys.get(one), keys.get(other)) || one.dataset.at - other.dataset.at);
+      body.append(...rows);
+    }
+    if (table.dataset.most) showMost(table);
+  }
+
+  for (const head of document.querySelectorAll("main thead th")) {
+    const table = head.closest("table");
+    if (table.closest("#board") || table.tBodies.length === 0 || [...table.tBodies].every((body) => body.rows.length < 3)) continue;
+    const button = h("button", { type: "button", class: "sort" }, [...head.childNodes]);
+    button.addEventListener("click", () => sort(head));
+    head.append(button);
+  }
+
   // ------------------------------------------------------------------ routes
+
+  /** Unfold what a place lies in, and the place itself. */
+  function unfold(target) {
+    for (let part = target.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+    const own = target.querySelector(":scope > details");
+    if (own) own.open = true;
+  }
+
+  /** Scroll to a place once what it lies in has been unfolded and laid out. */
+  function arriveAt(target, where) {
+    unfold(target);
+    freeWhatFits();
+    target.scrollIntoView(where);
+    const again = () => setTimeout(() => target.scrollIntoView(where));
+    again(); // tables that were folded have their widths only then
+    if (document.readyState !== "complete") addEventListener("load", again); // browsers go to the id themselves
+  }
 
   function open(view, focus) {
     for (const other of views) other.classList.toggle("on", other === view);
     freeWhatFits();
     const place = view.id.slice(1) === "record" ? "records" : view.id.slice(1);
     for (const link of document.querySelectorAll("header.site a")) {
-      if (link.getAttribute("href") === "#/" + place) link.setAttribute("aria-current", "page");
+      if (link.hash === "#/" + place) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
     const heading = view.querySelector("h1");
@@ -263,7 +396,7 @@
     let hash = location.hash;
     if (!hash.startsWith("#/")) {
       if (!arriving && hash) return; // the skip link stays in its view
-      hash = "#/";
+      hash = "#" + views[0].id;
     }
     const parts = hash.slice(2).split("/").map(decodeURIComponent);
     const [first, second] = parts;
@@ -273,6 +406,11 @@
     }
     const target = document.getElementById("/" + parts.join("/"));
     const view = target && target.closest(".view");
+    const elsewhere = view ? null : [...document.querySelectorAll("header.site nav a")].find((link) => link.hash === "#/" + (first === "cell" ? second : first));
+    if (elsewhere && elsewhere.getAttribute("href")[0] !== "#") { // in another file of this report
+      location.replace(elsewhere.href.split("#")[0] + hash);
+      return;
+    }
     if (!view || view === recordView) {
       open(document.getElementById("/nowhere"), !arriving);
       return;
@@ -282,21 +420,28 @@
       scrollTo(0, history.state.y); // back to where the reader was, filters as they were
       return;
     }
-    for (const note of view.querySelectorAll(".here")) note.classList.remove("here");
+    for (const note of document.querySelectorAll(".here")) note.classList.remove("here");
     if (second === "show") {
       showOnly(view, parts[2]);
       target.scrollIntoView();
     } else if (target === view) {
       scrollTo(0, 0);
+    } else if (first === "cell") {
+      showOnly(view, "");
+      target.closest("td").classList.add("here");
+      arriveAt(target, { block: "center", inline: "start" });
+      target.querySelector("a")?.focus({ preventScroll: true });
     } else {
       if (second === "table") showOnly(view, "");
       if (second === "note") target.classList.add("here");
-      target.scrollIntoView();
+      arriveAt(target);
       (target.querySelector("[tabindex]") || target).focus({ preventScroll: true });
     }
   }
 
   addEventListener("resize", freeWhatFits);
+  document.addEventListener("toggle", freeWhatFits, true); // what was folded had no width
+  addEventListener("beforeprint", () => document.querySelectorAll(".view.on details").forEach((part) => { part.open = true; }));
   history.scrollRestoration = "manual";
   addEventListener("hashchange", () => go(false));
   document.addEventListener("click", (event) => {

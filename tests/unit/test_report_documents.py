@@ -1,0 +1,103 @@
+"""A report of several papers: its files, the links between them, and the findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ldlrepro.report.documents import Documents, beside
+from ldlrepro.report.findings import findings
+from ldlrepro.report.html import write_report
+from tests.report_pages import cell, content, packed_in, page, unit
+
+CELL = ("cell", "one", "1", "toy", "RF", "kl")
+
+
+@pytest.fixture
+def two():
+    shared = unit()
+    return content(
+        page([cell(paper="one")], [shared, unit("mine")], id="one"),
+        page([cell(paper="two")], [shared], id="two"),
+    )
+
+
+def test_one_paper_stands_in_one_file_and_several_have_a_page_each(tmp_path, two):
+    one = Documents(content(page()), tmp_path / "demo.html", ["leaderboard"])
+    assert [doc.path.name for doc in one.all] == ["demo.html"]
+    several = Documents(two, tmp_path / "all.html", ["leaderboard"])
+    assert [doc.path.relative_to(tmp_path).as_posix() for doc in several.all] == [
+        *("all.html", "all/one.html", "all/two.html", "all/leaderboard.html")
+    ]
+
+
+def test_links_lead_to_the_file_that_has_the_place(tmp_path, two):
+    documents = Documents(two, tmp_path / "all.html", ["leaderboard"])
+    front, one, other, board = documents.all
+    assert documents.link(front, CELL) == "all/one.html#/cell/one/1/toy/RF/kl"
+    assert documents.link(one, CELL) == "#/cell/one/1/toy/RF/kl"
+    assert documents.link(other, CELL) == "one.html#/cell/one/1/toy/RF/kl"
+    assert documents.link(board, []) == "../all.html#/"
+    assert documents.link(one, ["leaderboard"]) == "leaderboard.html#/leaderboard"
+
+
+def test_a_record_is_shown_where_one_is_if_that_page_has_it(tmp_path, two):
+    front, one, other, _ = (documents := Documents(two, tmp_path / "all.html", ["x"])).all
+    shared, own = ("record", "cv", "toy", "rf"), ("record", "cv", "toy", "mine")
+    assert documents.link(other, shared) == "#/record/cv/toy/rf"
+    assert documents.link(front, shared) == "all/one.html#/record/cv/toy/rf"
+    assert documents.link(other, own) == "one.html#/record/cv/toy/mine"
+    assert documents.link(one, own) == "#/record/cv/toy/mine"
+
+
+def test_a_name_without_an_ending_has_its_folder_beside_it(tmp_path):
+    assert beside(tmp_path / "all.html") == tmp_path / "all"
+    assert beside(tmp_path / "report") == tmp_path / "report-pages"
+
+
+def test_every_page_knows_the_numbers_of_all_papers(tmp_path, two):
+    front = write_report(two, tmp_path / "all.html")
+    for file, prefix in ((front, "all/"), (tmp_path / "all" / "leaderboard.html", "")):
+        places = packed_in(file.read_text(), "jump-data")
+        assert [place[3] for place in places] == [
+            f"{prefix}{name}.html#/{name}/table/1" for name in ("one", "two")
+        ]
+        assert places[0][4:] == [[["kl", "KL"]], [["toy", "RF", "", [1]]]]
+
+
+def test_records_stand_on_the_page_of_their_paper(tmp_path, two):
+    write_report(two, tmp_path / "all.html")
+    for name, units in (("one", ["rf", "mine"]), ("two", ["rf"])):
+        text = (tmp_path / "all" / f"{name}.html").read_text()
+        assert [r["key"][2] for r in packed_in(text, "record-data")["records"]] == units
+        assert all(f'id="/record/cv/toy/{unit}"' in text for unit in units)
+
+
+def test_commands_and_notes_of_the_findings_are_links(tmp_path, monkeypatch):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "findings.md").write_text(
+        "# Title\n\n**It holds.** `ldlrepro explain demo/1/toy/RF/kl`, `ldlrepro claims demo`, "
+        "`ldlrepro verdicts demo --show worse`, `ldlrepro explain gone/1/toy/RF/kl`, "
+        "[a note](notes/demo.md#part)\n"
+    )
+    monkeypatch.setattr("ldlrepro.report.findings.source", lambda: docs / "findings.md")
+    monkeypatch.chdir(tmp_path)
+    reports = tmp_path / "results" / "report"
+
+    def shown() -> str:
+        pages = [page([cell(paper="demo")])]
+        return findings(pages, lambda *parts: "#/" + "/".join(parts), Path("results/report"))
+
+    text = shown()
+    assert "<h1>" not in text
+    assert "<strong>It holds.</strong>" in text
+    for place in ("cell/demo/1/toy/RF/kl", "demo/claims", "demo/show/worse"):
+        assert f'<a href="#/{place}"><code>' in text
+    assert "<code>ldlrepro explain gone/1/toy/RF/kl</code>" in text
+    assert 'gone/1/toy/RF/kl"' not in text
+    assert '<a href="../../docs/notes/demo.md#part">a note</a>' in text
+    (reports.parent / "notes").mkdir(parents=True)
+    (reports.parent / "notes" / "demo.html").touch()
+    assert '<a href="../notes/demo.html#part">a note</a>' in shown()
