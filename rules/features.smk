@@ -2,6 +2,7 @@ rule ready:
     """Turn raw files into features and label distributions, checked and fingerprinted."""
     input:
         status="data/raw/{dataset}/fetch.json",
+        eyes=RULES.found_eyes,
     output:
         table="data/ready/{dataset}.npz",
         facts="data/ready/{dataset}.json",
