@@ -47,7 +47,7 @@ def painted_face(
 
 
 class _Canvas:
-    """Colours at places measured in eye distances: u to the right, v down, from between the eyes."""
+    """Colours at places; u right and v down count eye distances from between the eyes."""
 
     def __init__(self, u: np.ndarray, v: np.ndarray) -> None:
         self.u, self.v = u, v

@@ -17,7 +17,7 @@ from ldlrepro.data.eyes.networks import Proposals, as_input, landmarks, refineme
 
 LONGEST = 480
 """Faces are looked for in a picture shrunk to this side; their points come from all its pixels."""
-SMALLEST = 24
+SMALLEST = 20
 """Pixels of the smallest face that is looked for, in the shrunk picture."""
 WINDOW, STEP, ZOOM = 12, 2, 0.709
 PROPOSED, REFINED, ACCEPTED = 0.6, 0.7, 0.7
