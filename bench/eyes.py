@@ -99,7 +99,7 @@ def scenes() -> dict[str, list[Scene]]:
         "photograph, up to 30 degrees, lit 15 to 100 %": upright,
         "photograph, 40 to 180 degrees, lit 30 and 100 %": round_,
         "photograph, eyes 13 to 21 pixels apart": small,
-        "painted faces, up to 30 degrees, lit 20 to 100 %": list(painted(60, 30)),
+        "painted faces, up to 30 degrees, lit 20 to 100 %": list(painted(40, 30)),
         "drawn portraits, as in the drawn albums": list(portraits(40)),
     }
 

@@ -83,7 +83,7 @@ def _plain(image: Any) -> tuple[Any, list[str]]:
     """Return the image in mode L or RGB."""
     if image.mode in PLAIN and "transparency" not in image.info:
         return image.copy(), []
-    if image.mode.startswith("I;16"):
+    if image.mode.startswith("I;16") or (image.format, image.mode) == ("PPM", "I"):
         return _upper_bits(image), ["16 bits a channel, of which the upper 8 count"]
     if image.mode in ("I", "F"):
         kind = "whole numbers" if image.mode == "I" else "fractions"
@@ -141,4 +141,4 @@ def _unknown(path: Path) -> str:
         start = handle.read(12)
     if not start:
         return "an empty file"
-    return f"no image of a known format; it begins with {start!r}"
+    return f"no whole image of a known format, for it begins with {start!r}"
