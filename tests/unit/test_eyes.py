@@ -94,6 +94,21 @@ def test_pictures_without_a_person_show_no_face(detector, name):
     assert detector.find(Image.fromarray(getattr(data, name)())) is None
 
 
+def test_real_faces_are_found_and_patches_of_background_are_not(detector):
+    """Every second of scikit-image's 200 patches of Labeled Faces in the Wild, enlarged."""
+    import skimage.data
+
+    path = Path(skimage.data.__file__).with_name("lfw_subset.npy")
+    if not path.is_file():
+        pytest.skip("this scikit-image does not ship lfw_subset.npy")
+    patches = (np.load(path)[::2] * 255).astype(np.uint8)
+    large = [Image.fromarray(p).resize((100, 100), Image.Resampling.BICUBIC) for p in patches]
+    sightings = [detector.find(image) for image in large]
+    sure = [seen is not None and seen.confidence >= 0.97 for seen in sightings]
+    assert sum(sure[:50]) >= 48
+    assert [seen for seen in sightings[50:] if seen is not None] == []
+
+
 @pytest.mark.parametrize("size", [(16, 16), (17, 900), (900, 17), (48, 31)])
 def test_small_and_narrow_pictures_show_no_face(detector, size):
     assert detector.find(Image.new("RGB", size, "grey")) is None
