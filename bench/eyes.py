@@ -71,6 +71,14 @@ def painted(count: int, most_turned: float) -> Iterator[Scene]:
         yield painted_face(rng, SIDE, turn, scale, light=rng.uniform(0.2, 1.0))
 
 
+def large(count: int) -> Iterator[Scene]:
+    """Return painted faces in pictures as large as those of MORPH."""
+    for number in range(count):
+        rng = np.random.default_rng([4, number])
+        image, (ax, ay, bx, by) = painted_face(rng, 480, rng.uniform(-10, 10), 0.9)
+        yield image.crop((40, 0, 440, 480)), (ax - 40, ay, bx - 40, by)
+
+
 def portraits(count: int) -> Iterator[Scene]:
     from ldlrepro.data.drawn.portraits import person, portrait
 
@@ -100,6 +108,7 @@ def scenes() -> dict[str, list[Scene]]:
         "photograph, 40 to 180 degrees, lit 30 and 100 %": round_,
         "photograph, eyes 13 to 21 pixels apart": small,
         "painted faces, up to 30 degrees, lit 20 to 100 %": list(painted(40, 30)),
+        "painted faces, 400 x 480 pixels": list(large(8)),
         "drawn portraits, as in the drawn albums": list(portraits(40)),
     }
 

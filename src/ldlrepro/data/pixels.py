@@ -133,12 +133,9 @@ def _draw(
             f"{dataset_id}: its table of images has {len(faces)} rows, its features {rows}. "
             f"Type `ldlrepro prepare {dataset_id}`."
         )
+    paths = faces.paths
     pieces = [
-        (
-            start,
-            faces.faces[start : start + ROWS_AT_ONCE],
-            faces.paths[start : start + ROWS_AT_ONCE],
-        )
+        (start, faces.faces[start : start + ROWS_AT_ONCE], paths[start : start + ROWS_AT_ONCE])
         for start in range(0, rows, ROWS_AT_ONCE)
     ]
     ways: Counter[str] = Counter()
