@@ -29,7 +29,7 @@ def main(constraints: str | None) -> None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         groups = project["optional-dependencies"]
         wanted = [*project["dependencies"], "setuptools>=77"]
-        wanted += [line for group in ("workflow", "cpu", "dev") for line in groups[group]]
+        wanted += [line for group in ("workflow", "cpu", "faces", "dev") for line in groups[group]]
         subprocess.run([*pip, "install", *limits, *wanted], check=True)
         pins = frozen(pip)
         kept = Path(folder, "kept.txt")

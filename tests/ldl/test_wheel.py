@@ -110,7 +110,9 @@ def needed(lines: list[str]) -> set[str]:
 def test_it_asks_for_four_packages():
     names = {Requirement(line).name for line in PROJECT["dependencies"]}
     assert names == {"numba", "numpy", "scikit-learn", "scipy"}
-    assert {"workflow", "cpu", "gpu", "stores", "dev"} == set(PROJECT["optional-dependencies"])
+    assert {"workflow", "cpu", "gpu", "stores", "faces", "dev"} == set(
+        PROJECT["optional-dependencies"]
+    )
 
 
 def test_what_is_in_it(wheel):

@@ -67,7 +67,7 @@ def test_the_verb_says_how_far_it_is_and_leaves_no_half_file(morph, capsys):
     assert "morph: images aligned: 15 of 15" in capsys.readouterr().err
     (load_faces("morph").paths[3]).write_bytes(b"gone bad since it was looked at")
     before = pixels_path("morph", DATA).read_bytes()
-    with pytest.raises(Exception, match="cannot identify"):
+    with pytest.raises(UserError, match=r"no whole image of a known format.*ldlrepro prepare"):
         make_pixels("morph", DATA)
     assert pixels_path("morph", DATA).read_bytes() == before
     assert not list((DATA / "ready").glob(".*.part"))

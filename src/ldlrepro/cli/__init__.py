@@ -119,6 +119,12 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
     images.add_argument(
         "--compare", metavar="PUBLISHED", help="compare LBP features with this published data set"
     )
+    images.add_argument(
+        "--find-eyes", action="store_true", help="find the eyes in images without eye points"
+    )
+    images.add_argument(
+        "--threads", type=positive, default=1, help="processes that find eyes; default 1"
+    )
     _verb(verbs, "papers", f"{here}.papers", "List the papers and their protocols.", json=True)
 
     text = "Say what is wrong with a paper, method, data set, measure or weights of your own."

@@ -1,4 +1,4 @@
-"""``ldlrepro images``: what a set of photographs holds; its LBP beside a published file."""
+"""``ldlrepro images``: what photographs hold; their eyes; their LBP beside a published file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from ldlrepro import config
 from ldlrepro.cli.output import answer
 from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.progress import ProgressLine
 from ldlrepro.core.workspace import DATA
 from ldlrepro.data.images.faces import KINDS, LEAVE_OUT, FaceSet
 from ldlrepro.data.images.reading import distributions, load_faces
@@ -22,6 +23,8 @@ def images(args: argparse.Namespace) -> int:
     spec = config.load_dataset(args.dataset)
     if "layout" not in spec:
         raise UserError(f"{args.dataset} is no set of photographs. Type `ldlrepro datasets`.")
+    if args.find_eyes:
+        return _find_eyes(args)
     faces = load_faces(args.dataset, DATA)
     if args.compare:
         return _compare(args, spec, faces)
@@ -44,6 +47,42 @@ def images(args: argparse.Namespace) -> int:
         return answer(args.json, [{**summary, "warning": warning}], ())
     print("\n".join([head, *faces.notes, *([warning] if warning else [])]))
     return answer(args.json, rows, ("problem", "images", "used", "meaning")) if rows else 0
+
+
+def _find_eyes(args: argparse.Namespace) -> int:
+    from ldlrepro.data.eyes.album import find_eyes
+    from ldlrepro.data.eyes.sheet import write_sheet
+
+    line = ProgressLine(f"{args.dataset}: images looked at")
+    search = find_eyes(args.dataset, DATA, args.threads, line.update)
+    line.close()
+    sheet = search.table.with_name("doubtful.html")
+    doubtful = search.doubtful
+    if search.lines:
+        title = f"{args.dataset}: doubtful eyes"
+        write_sheet(sheet, search.images, doubtful, title)
+    found = {
+        "images": len(search.lines) + search.given,
+        "points_given": search.given,
+        "eyes_found": len(search.lines) - search.without,
+        "without": search.without,
+        "doubtful": len(doubtful),
+    }
+    counts = search.counts()
+    if args.json:
+        return answer(args.json, [{**found, "problems": counts}], ())
+    print(
+        f"{args.dataset}: of {found['images']} images {search.given} have eye points, "
+        f"{found['eyes_found']} more have eyes that were found, {search.without} have none"
+    )
+    if not search.lines:
+        return 0
+    print(
+        f"{search.table} holds them; {sheet} shows the {len(doubtful)} doubtful ones.\n"
+        f"Type `ldlrepro prepare {args.dataset}` to use them."
+    )
+    rows = [{"problem": kind, "images": counts[kind], "meaning": KINDS[kind]} for kind in counts]
+    return answer(args.json, rows, ("problem", "images", "meaning")) if rows else 0
 
 
 def _show(args: argparse.Namespace, faces: FaceSet) -> int:

@@ -26,7 +26,11 @@ EXAMPLES = {
     "datasets": ["ldlrepro datasets --json"],
     "weights": ["ldlrepro weights"],
     "papers": ["ldlrepro papers"],
-    "images": ["ldlrepro images drawn_fgnet", "ldlrepro images drawn_fgnet --show grayscale"],
+    "images": [
+        "ldlrepro images drawn_fgnet",
+        "ldlrepro images drawn_fgnet --show grayscale",
+        "ldlrepro images morph --find-eyes --threads 8",
+    ],
     "new": ["ldlrepro new paper wang_2026", "ldlrepro new method my_method --folder ../mine"],
     "check": ["ldlrepro check ../mine/my_method.yaml"],
     "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],

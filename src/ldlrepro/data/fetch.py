@@ -72,7 +72,7 @@ def local_sources(dataset_id: str, data_dir: Path, mirrors: Sequence[Path]) -> l
     places = _places(dataset_id, data_dir, mirrors)
     if _reader(spec) == "images":
         place = _image_place(dataset_id, places)
-        return _items(place) if place else []
+        return [item for item in _items(place) if item.exists()] if place else []
     found = (_candidates(entry["name"], places) for entry in spec.get("files", []))
     return [paths[0] for paths in found if paths]
 
@@ -268,12 +268,10 @@ def _collect_images(
     fresh.mkdir()
     try:
         for item in _items(place):
-            if item.is_dir():
-                shutil.copytree(item, fresh / item.name, dirs_exist_ok=True)
-            elif is_archive(item):
+            if is_archive(item) and item.is_file():
                 unpack(item, fresh)
             else:
-                shutil.copyfile(item, fresh / item.name)
+                _copy_tree(item, fresh / item.name)
     except ArchiveError as error:
         how = _how_to_get(dataset_id, spec)
         return FetchStatus(dataset_id, False, f"{error}. {how}")
@@ -283,6 +281,26 @@ def _collect_images(
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return FetchStatus(dataset_id, True, files=_records(place, f"local: {place}"))
+
+
+def _copy_tree(source: Path, target: Path) -> None:
+    """Copy files and folders.
+
+    A link that leads nowhere, or back to a folder above it, stays what it is; the table of images
+    then reports it.
+    """
+    if source.is_symlink() and not _leads_on(source):
+        os.symlink(os.readlink(source), target)
+    elif source.is_dir():
+        target.mkdir(exist_ok=True)
+        for item in sorted(source.iterdir()):
+            _copy_tree(item, target / item.name)
+    elif source.is_file():
+        shutil.copyfile(source, target)
+
+
+def _leads_on(link: Path) -> bool:
+    return link.exists() and not link.parent.resolve().is_relative_to(link.resolve())
 
 
 def _borrow(dataset_id: str, owner: str, data_dir: Path, mirrors: Sequence[Path]) -> FetchStatus:

@@ -133,12 +133,9 @@ def _draw(
             f"{dataset_id}: its table of images has {len(faces)} rows, its features {rows}. "
             f"Type `ldlrepro prepare {dataset_id}`."
         )
+    paths = faces.paths
     pieces = [
-        (
-            start,
-            faces.faces[start : start + ROWS_AT_ONCE],
-            faces.paths[start : start + ROWS_AT_ONCE],
-        )
+        (start, faces.faces[start : start + ROWS_AT_ONCE], paths[start : start + ROWS_AT_ONCE])
         for start in range(0, rows, ROWS_AT_ONCE)
     ]
     ways: Counter[str] = Counter()
@@ -202,9 +199,11 @@ def _fill_piece(
 def _content_sha256(path: Path) -> str:
     """Return the SHA-256 of the pixels alone, read piece by piece."""
     found = hashlib.sha256()
-    pixels = np.load(path, mmap_mode="r", allow_pickle=False).reshape(-1)
-    for start in range(0, len(pixels), HASHED_AT_ONCE):
-        found.update(pixels[start : start + HASHED_AT_ONCE].tobytes())
+    with open(path, "rb") as handle:
+        # Read, not mapped: a cluster counts every mapped page as memory of the job.
+        handle.seek(np.load(path, mmap_mode="r", allow_pickle=False).offset)
+        while piece := handle.read(HASHED_AT_ONCE):
+            found.update(piece)
     return found.hexdigest()
 
 

@@ -153,6 +153,12 @@ class Rules:
             without += TEXT_TABLES
         return digests.stage_digest(*modules, without=without)
 
+    def found_eyes(self, wildcards: Any) -> list[str]:
+        """Return the table of eyes that a program found in the images, if somebody had it made."""
+        spec = config.load_dataset(wildcards.dataset)
+        path = DATA / "eyes" / spec.get("images_of", wildcards.dataset) / "eyes.csv"
+        return [str(path)] if "layout" in spec and path.is_file() else []
+
     def pixel_code(self, wildcards: Any) -> str:
         return digests.stage_digest("ldlrepro.data.pixels", without=FETCHING)
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ldlrepro.core.errors import UserError
 from ldlrepro.data.images.faces import Eyes, Face
+from ldlrepro.data.images.pictures import PictureError, open_picture
 
 BY_EYES, BY_LANDMARKS, CENTRE = "eyes", "landmarks", "centre"
 
@@ -57,10 +59,13 @@ def similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 def aligned(face: Face, path: Path, crop: Crop, mode: str = "RGB") -> tuple[Any, str]:
     """Return the cropped Pillow image, and what placed it: eyes, landmarks or the centre."""
-    from PIL import Image
-
-    with Image.open(path) as opened:
-        image = opened.convert(mode)
+    try:
+        image = open_picture(path).image.convert(mode)
+    except PictureError as error:
+        raise UserError(
+            f"{path}: {error}. It was another file when the data set was prepared. Type "
+            "`ldlrepro fetch ID` and `ldlrepro prepare ID`."
+        ) from None
     if face.eyes is None:
         return _centre(image, crop), CENTRE
     way = BY_LANDMARKS if face.points_from.lower().endswith(".pts") else BY_EYES

@@ -13,15 +13,21 @@ import numpy as np
 from ldlrepro.data.images.faces import (
     BROKEN,
     DUPLICATE,
+    FOUND,
     GREY,
     MISSING,
+    ODD,
     POINTS,
     REPEATED,
+    TWIN,
     UNLABELLED,
     Face,
     Problem,
+    from_words,
 )
+from ldlrepro.data.images.found import BY_FINDING, eyes_found
 from ldlrepro.data.images.layouts import GREY_LAYOUTS, Folder, Listing, belongs
+from ldlrepro.data.images.pictures import PictureError, open_picture
 from ldlrepro.data.images.points import EYES_TABLE, PointsError, complaint, read_eyes_table
 
 DECODERS = 4
@@ -33,6 +39,7 @@ class Look:
     """Facts about one decoded file."""
 
     error: str = ""
+    odd: tuple[str, ...] = ()
     size: tuple[int, int] = (0, 0)
     grey: bool = False
     pixels: str = ""
@@ -41,41 +48,40 @@ class Look:
 
 def look(path: Path) -> Look:
     """Decode an image and say what it shows."""
-    from PIL import Image
-
     try:
-        with Image.open(path) as image:
-            array = np.asarray(image.convert("RGB"))
-            size = image.size
-    except MemoryError:
-        raise
-    except Exception as error:  # decoders raise whatever the broken bytes lead to
-        return Look(
-            (str(error).splitlines() or [type(error).__name__])[0].replace(str(path), path.name)
-        )
+        picture = open_picture(path)
+    except PictureError as error:
+        return Look(str(error))
+    size = picture.image.size
+    array = np.asarray(picture.image.convert("RGB"))
     grey = bool((array[..., 0] == array[..., 1]).all() and (array[..., 1] == array[..., 2]).all())
     digest = hashlib.sha256(repr(size).encode() + array.tobytes()).hexdigest()
-    return Look("", size, grey, digest)
+    return Look("", picture.odd, size, grey, digest)
 
 
 def checked(layout: str, folder: Folder, listing: Listing) -> tuple[list[Face], list[Problem]]:
     """Return the faces that can be used, in the order of the listing, and all complaints."""
     problems = list(listing.problems)
     problems += _unlisted(layout, folder, listing)
+    problems += _badly_named(layout, folder)
     faces = _once(listing.faces, problems)
-    faces, repaired = _with_eyes(folder, faces, problems)
+    faces, repaired = given_eyes(folder, faces, problems)
     problems = [p for p in problems if p.kind != POINTS or p.file not in repaired]
+    faces, problems = _found_eyes(folder, faces, problems)
     usable: list[Face] = []
     first_with: dict[str, Face] = {}
     for face, found in zip(faces, _looks(folder.root, faces), strict=True):
         if found is None:
-            problems.append(Problem(face.file, MISSING, "no such file"))
+            link = (folder.root / face.file).is_symlink()
+            said = "a link that leads nowhere" if link else "no such file"
+            problems.append(Problem(face.file, MISSING, said))
         elif found.error:
             problems.append(Problem(face.file, BROKEN, found.error))
         else:
             usable.append(_judged(layout, face, found, first_with, problems))
     gone = {p.file for p in problems if p.kind in (MISSING, BROKEN)}
-    return usable, [p for p in problems if p.kind != POINTS or p.file not in gone]
+    of_points = (POINTS, *FOUND)
+    return usable, [p for p in problems if p.kind not in of_points or p.file not in gone]
 
 
 def _unlisted(layout: str, folder: Folder, listing: Listing) -> list[Problem]:
@@ -85,6 +91,17 @@ def _unlisted(layout: str, folder: Folder, listing: Listing) -> list[Problem]:
         for name in folder.images()
         if name not in known and belongs(layout, name)
     ]
+
+
+def _badly_named(layout: str, folder: Folder) -> list[Problem]:
+    said = "its name is no UTF-8; give it another one"
+    unnamable = [Problem(name, BROKEN, said) for name in folder.unnamable]
+    twins = [
+        Problem(name, TWIN, f"of {other}")
+        for name, other in folder.twins()
+        if belongs(layout, name)
+    ]
+    return unnamable + twins
 
 
 def _once(faces: Iterable[Face], problems: list[Problem]) -> list[Face]:
@@ -97,7 +114,7 @@ def _once(faces: Iterable[Face], problems: list[Problem]) -> list[Face]:
     return list(kept.values())
 
 
-def _with_eyes(
+def given_eyes(
     folder: Folder, faces: list[Face], problems: list[Problem]
 ) -> tuple[list[Face], set[str]]:
     """Take points from the user's eyes.csv before all others; return also who got points there."""
@@ -119,6 +136,23 @@ def _with_eyes(
     return named, {file for file, points in given.items() if points is not None}
 
 
+def _found_eyes(
+    folder: Folder, faces: list[Face], problems: list[Problem]
+) -> tuple[list[Face], list[Problem]]:
+    """Give faces that have no points those that were found, and say what was doubtful there."""
+    lines = eyes_found(folder.root)
+    without = {face.file for face in faces if face.eyes is None and face.file in lines}
+    named = [
+        replace(face, eyes=lines[face.file].eyes, points_from=BY_FINDING)
+        if face.file in without and lines[face.file].eyes is not None
+        else face
+        for face in faces
+    ]
+    others = [p for p in problems if p.kind != POINTS or p.file not in without]
+    doubts = [p for file in sorted(without) for p in from_words(file, lines[file].problems)]
+    return named, others + doubts
+
+
 def _looks(root: Path, faces: list[Face]) -> Iterable[Look | None]:
     from tqdm import tqdm
 
@@ -135,6 +169,7 @@ def _looks(root: Path, faces: list[Face]) -> Iterable[Look | None]:
 def _judged(
     layout: str, face: Face, found: Look, first_with: dict[str, Face], problems: list[Problem]
 ) -> Face:
+    problems += [Problem(face.file, ODD, said) for said in found.odd]
     if found.grey and layout not in GREY_LAYOUTS:
         problems.append(Problem(face.file, GREY, "no colour"))
     first = first_with.setdefault(found.pixels, face)

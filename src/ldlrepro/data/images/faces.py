@@ -17,6 +17,8 @@ from ldlrepro.core.files import write_text
 
 MISSING, BROKEN, UNLABELLED, REPEATED = "missing", "broken", "unlabelled", "listed twice"
 DUPLICATE, GREY, POINTS = "duplicate", "grayscale", "points"
+ODD, TWIN = "odd file", "twin name"
+NO_FACE, SEVERAL, TINY, UNSURE = "no face", "several faces", "tiny face", "unsure eyes"
 KINDS = {
     MISSING: "named in the list, but there is no such file",
     BROKEN: "cannot be decoded",
@@ -25,8 +27,16 @@ KINDS = {
     DUPLICATE: "the same pixels as another file; both are used",
     GREY: "no colour; used, with three equal channels where a method wants colour",
     POINTS: "eye points are absent or impossible; used, cropped at the centre",
+    ODD: "not a plain 8-bit picture; used as a person would see it",
+    TWIN: "another name differs only in small and capital letters; both are files of their own",
+    NO_FACE: "no face was found; used, cropped at the centre",
+    SEVERAL: "several faces were found; the largest one counts",
+    TINY: "the face that was found is tiny; used, its eyes may be off",
+    UNSURE: "the eyes that were found may be off; used",
 }
 LEAVE_OUT = (MISSING, BROKEN, UNLABELLED, REPEATED)
+FOUND = (NO_FACE, SEVERAL, TINY, UNSURE)
+"""Complaints of `ldlrepro images ID --find-eyes`."""
 
 Eyes = tuple[float, float, float, float]
 """x and y of the eye on the left of the picture, x and y of the other one, in pixels.
@@ -131,7 +141,7 @@ class FaceSet:
         for face in self.faces:
             writer.writerow(_cells(face, complaints.pop(face.file, [])))
         for name, problems in complaints.items():
-            said = _said(problems)
+            said = in_words(problems)
             writer.writerow([name, "no", said] + [""] * (len(COLUMNS) - 3 + len(self.labels)))
         write_text(path, text.getvalue())
 
@@ -145,7 +155,7 @@ class FaceSet:
             if header[: len(COLUMNS)] != COLUMNS:
                 raise ValueError("other columns")
             faces = [_face(line) for line in lines if line[1] == "yes"]
-            problems = [p for line in lines for p in _problems(line[0], line[2])]
+            problems = [p for line in lines for p in from_words(line[0], line[2])]
         except (ValueError, IndexError) as error:
             raise UserError(
                 f"{path}: not a table of images ({error}). Remove it and type "
@@ -164,7 +174,7 @@ def _cells(face: Face, problems: Sequence[Problem]) -> list[str]:
     age = "" if face.age is None else f"{face.age:.10g}"
     about = [face.person, age, face.sex, face.origin, face.subset]
     ratings = [f"{rating:.10g}" for rating in face.ratings]
-    return [face.file, "yes", _said(problems), *about, *eyes, face.points_from, *ratings]
+    return [face.file, "yes", in_words(problems), *about, *eyes, face.points_from, *ratings]
 
 
 def _face(line: list[str]) -> Face:
@@ -179,10 +189,12 @@ def _face(line: list[str]) -> Face:
     return Face(file, person, years, sex, origin, subset, rated, eyes, source)
 
 
-def _said(problems: Sequence[Problem]) -> str:
+def in_words(problems: Sequence[Problem]) -> str:
+    """Return all complaints about one image as one cell of a table."""
     return "; ".join(f"{p.kind}: {p.detail}".replace(";", ",") for p in problems)
 
 
-def _problems(file: str, said: str) -> list[Problem]:
+def from_words(file: str, said: str) -> list[Problem]:
+    """Return the complaints in a cell that ``in_words`` wrote."""
     parts = [part.partition(": ") for part in said.split("; ") if part]
     return [Problem(file, kind, detail) for kind, _, detail in parts]

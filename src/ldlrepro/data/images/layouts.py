@@ -15,9 +15,10 @@ from typing import Any
 
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.images.faces import MISSING, POINTS, UNLABELLED, Face, Problem
+from ldlrepro.data.images.pictures import ENDINGS
 from ldlrepro.data.images.points import PointsError, eyes_of, read_points
 
-IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")
+IMAGE_ENDINGS = tuple(ending for endings in ENDINGS.values() for ending in endings)
 EMOTIONS = ["happiness", "sadness", "surprise", "anger", "disgust", "fear"]
 
 JAFFE_IMAGE = re.compile(
@@ -43,22 +44,37 @@ class Listing:
 
 
 class Folder:
-    """The files below a folder, found by their names whatever the case."""
+    """The files below a folder, found by their names; the case counts only between twins."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        found = sorted(path for path in root.rglob("*") if path.is_file())
-        self.files = [p.relative_to(root).as_posix() for p in found if not _hidden(p, root)]
-        self._by_path = {name.lower(): name for name in self.files}
+        found = sorted(path for path in root.rglob("*") if path.is_file() or _dead_link(path))
+        names = [p.relative_to(root).as_posix() for p in found if not _hidden(p, root)]
+        self.files = [name for name in names if _is_text(name)]
+        self.unnamable = [ascii(name)[1:-1] for name in names if not _is_text(name)]
+        """Names whose bytes are no UTF-8, with those bytes spelt out; no table can hold them."""
+        self._by_path: dict[str, list[str]] = {}
         self._by_name: dict[str, list[str]] = {}
         for name in self.files:
+            self._by_path.setdefault(name.lower(), []).append(name)
             self._by_name.setdefault(_last(name).lower(), []).append(name)
 
     def find(self, name: str) -> str | None:
         """Return the file with this path, or the only one with this last part."""
         path = name.replace("\\", "/").strip("/")
-        same = self._by_name.get(_last(path).lower(), [])
-        return self._by_path.get(path.lower()) or (same[0] if len(same) == 1 else None)
+        places = self._by_path.get(path.lower(), [])
+        if path in places:
+            return path
+        named = self._by_name.get(_last(path).lower(), [])
+        exactly = [place for place in named if _last(place) == _last(path)]
+        return _the_only(places) or _the_only(named) or _the_only(exactly)
+
+    def twins(self) -> Iterator[tuple[str, str]]:
+        """Give each image beside another that differs only in small and capital letters."""
+        for same in self._by_path.values():
+            images = [name for name in same if name.lower().endswith(IMAGE_ENDINGS)]
+            if len(images) > 1:
+                yield from zip(images, [*images[1:], images[0]], strict=True)
 
     def only(self, what: str, fits: Callable[[str], bool]) -> Path:
         """Return the one file that fits; tell the user where none or several do."""
@@ -74,6 +90,23 @@ class Folder:
 
 def _hidden(path: Path, root: Path) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in path.relative_to(root).parts)
+
+
+def _dead_link(path: Path) -> bool:
+    """Tell whether a link leads nowhere, or round in a circle."""
+    return path.is_symlink() and not path.exists()
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _the_only(found: list[str]) -> str | None:
+    return found[0] if len(found) == 1 else None
 
 
 def _last(name: str) -> str:

@@ -46,12 +46,15 @@ def read_eyes_table(path: Path) -> dict[str, Eyes]:
             rows = list(csv.reader(handle))
     except (UnicodeDecodeError, csv.Error) as error:
         raise PointsError(f"{path.name}: save it as CSV in UTF-8 ({error})") from None
-    if not rows or [cell.strip() for cell in rows[0]] != EYES_HEADER:
-        raise PointsError(f"{path.name}: the columns must be {', '.join(EYES_HEADER)}")
+    width = len(EYES_HEADER)
+    if not rows or [cell.strip() for cell in rows[0][:width]] != EYES_HEADER:
+        raise PointsError(f"{path.name}: the first columns must be {', '.join(EYES_HEADER)}")
     eyes: dict[str, Eyes] = {}
     for number, row in enumerate(rows[1:], start=2):
         try:
-            name, ax, ay, bx, by = row
+            name, ax, ay, bx, by = row[:width]
+            if not any((ax, ay, bx, by)):
+                continue  # as in a table of eyes that were found, where none were
             first, second = sorted([(float(ax), float(ay)), (float(bx), float(by))])
         except ValueError:
             raise PointsError(f"{path.name}, line {number}: not a name and four numbers") from None

@@ -15,6 +15,7 @@ from ldlrepro.data.dataset import Dataset, DataUnavailable
 from ldlrepro.data.images.ages import age_distributions, age_grid
 from ldlrepro.data.images.checks import checked
 from ldlrepro.data.images.faces import FaceSet
+from ldlrepro.data.images.found import BY_FINDING
 from ldlrepro.data.images.layouts import LAYOUTS, Folder
 from ldlrepro.data.images.setups import apply
 
@@ -58,6 +59,9 @@ def read_faces(dataset_id: str, spec: Mapping[str, Any], images: Path) -> FaceSe
             f"{images}: no usable image in the layout of {layout} ({counts or 'no image at all'}). "
             f"See docs/images.md, then type `ldlrepro fetch {dataset_id}`."
         )
+    found = sum(face.points_from == BY_FINDING for face in usable)
+    if found:
+        faces.notes.append(f"the eyes of {found} images were found by a program, not given")
     setup = spec["layout"].get("setup")
     return apply(faces, folder, setup) if setup else faces
 

@@ -1,0 +1,1 @@
+"""Finds the eyes in photographs that came without eye points, and writes them down with doubts."""

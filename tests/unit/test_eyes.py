@@ -1,0 +1,343 @@
+"""Eyes are found: on a photograph and on painted faces whose pupils are known, and in albums."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bench import eyes as bench
+from ldlrepro import cli
+from ldlrepro.core.errors import UserError
+from ldlrepro.data.drawn.albums import MORPH_HEADER
+from ldlrepro.data.drawn.painted import painted_face
+from ldlrepro.data.images import load_faces
+from ldlrepro.data.images.found import COLUMNS
+
+
+def installed() -> bool:
+    try:
+        distribution("mtcnn")
+    except PackageNotFoundError:
+        return False
+    return find_spec("torch") is not None
+
+
+pytestmark = pytest.mark.skipif(not installed(), reason="mtcnn or torch is not installed")
+
+DATA = Path("data")
+TABLE = DATA / "eyes" / "morph" / "eyes.csv"
+
+
+@pytest.fixture(scope="module")
+def detector():
+    from ldlrepro.data.eyes.detector import Detector
+
+    return Detector()
+
+
+# ---------------------------------------------------------------------- single pictures
+
+
+@pytest.fixture(scope="module")
+def scenes() -> dict[str, list[bench.Scene]]:
+    """Return every second picture of the benchmark, without the cartoons."""
+    found = bench.scenes()
+    return {name: found[name][::2] for name in found if not name.startswith("drawn portraits")}
+
+
+def test_eyes_are_within_five_percent_of_their_distance_on_95_of_100_faces(detector, scenes):
+    assert len(scenes) == 5
+    for name, pictures in scenes.items():
+        sightings = [detector.find(image) for image, _ in pictures]
+        errors = np.array(
+            [
+                np.inf if seen is None else bench.error(seen.points, eyes)
+                for seen, (_, eyes) in zip(sightings, pictures, strict=True)
+            ]
+        )
+        assert (errors <= bench.BAR).mean() >= 0.95, name
+        assert np.median(errors) < 0.03, name
+
+
+def test_the_second_look_is_what_makes_turned_faces_exact(detector, scenes):
+    turned = scenes["photograph, up to 30 degrees, lit 15 to 100 %"][:9]
+    first, second = [], []
+    for image, eyes in turned:
+        faces = detector.faces(image)
+        if faces:
+            first.append(bench.error(faces[0], eyes))
+            second.append(bench.error(detector.find(image).points, eyes))
+    assert len(first) >= 5
+    assert np.mean(second) < 0.5 * np.mean(first)
+
+
+def test_an_upside_down_face_keeps_its_left_eye_on_its_own_left_side(detector):
+    image, eyes = painted_face(np.random.default_rng(5), 240, turn=180)
+    seen = detector.find(image)
+    assert eyes[0] > eyes[2]
+    assert bench.error(seen.points, eyes) < bench.BAR
+    assert abs(abs(seen.turn) - 180) < 3
+
+
+@pytest.mark.parametrize("name", ["brick", "coins", "chelsea", "rocket", "page", "text"])
+def test_pictures_without_a_person_show_no_face(detector, name):
+    from skimage import data
+
+    assert detector.find(Image.fromarray(getattr(data, name)())) is None
+
+
+def test_real_faces_are_found_and_patches_of_background_are_not(detector):
+    """Every second of scikit-image's 200 patches of Labeled Faces in the Wild, enlarged."""
+    import skimage.data
+
+    path = Path(skimage.data.__file__).with_name("lfw_subset.npy")
+    if not path.is_file():
+        pytest.skip("this scikit-image does not ship lfw_subset.npy")
+    patches = (np.load(path)[::2] * 255).astype(np.uint8)
+    large = [Image.fromarray(p).resize((100, 100), Image.Resampling.BICUBIC) for p in patches]
+    sightings = [detector.find(image) for image in large]
+    sure = [seen is not None and seen.confidence >= 0.97 for seen in sightings]
+    assert sum(sure[:50]) >= 48
+    assert [seen for seen in sightings[50:] if seen is not None] == []
+
+
+@pytest.mark.parametrize("size", [(16, 16), (17, 900), (900, 17), (48, 31)])
+def test_small_and_narrow_pictures_show_no_face(detector, size):
+    assert detector.find(Image.new("RGB", size, "grey")) is None
+
+
+def test_windows_of_a_scanned_picture_are_judged_as_if_they_stood_alone(detector):
+    from ldlrepro.data.eyes.networks import as_input
+
+    pixels = np.random.default_rng(0).integers(0, 256, (1, 30, 26, 3))
+    moves, faces = detector.proposals(as_input(pixels))
+    assert faces.shape == (10, 8)
+    for row, column in ((0, 0), (3, 5), (9, 7)):
+        window = pixels[:, 2 * row : 2 * row + 12, 2 * column : 2 * column + 12]
+        alone_moves, alone = detector.proposals(as_input(window))
+        np.testing.assert_allclose(faces[row, column], alone[0, 0], atol=1e-6)
+        np.testing.assert_allclose(moves[row, column], alone_moves[0, 0], atol=1e-6)
+
+
+def test_weights_that_are_not_there_or_others_are_refused(monkeypatch, tmp_path):
+    from ldlrepro.data.eyes import networks
+
+    class Elsewhere:
+        def locate_file(self, name: str) -> Path:
+            return tmp_path / name
+
+    place = tmp_path / "mtcnn" / "assets" / "weights"
+    place.mkdir(parents=True)
+    (place / "pnet.lz4").write_bytes(b"a pickle that would run something")
+    monkeypatch.setattr(networks, "distribution", lambda name: Elsewhere())
+    for name in ("pnet", "onet"):
+        with pytest.raises(UserError, match=r"not the weights of mtcnn 1\.0\.0.*pip install"):
+            networks.weights(name)
+
+    def absent(name: str) -> None:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(networks, "distribution", absent)
+    with pytest.raises(UserError, match=r"needs the weights in the package mtcnn.*pip install"):
+        networks.weights("pnet")
+
+
+# ---------------------------------------------------------------------- albums
+
+
+def face(seed: int, side: int = 160, **changes: float) -> Image.Image:
+    return painted_face(np.random.default_rng(seed), side, **changes)[0]
+
+
+def two_faces() -> Image.Image:
+    both = Image.new("RGB", (320, 160))
+    both.paste(face(1), (0, 0))
+    both.paste(face(2), (160, 0))
+    return both
+
+
+ALBUM = {
+    **{f"{number:06d}_1M3{number}.JPG": face(number) for number in range(6)},
+    "000006_1F30.JPG": Image.new("RGB", (160, 160), "grey"),
+    "000007_1F31.JPG": two_faces(),
+    "000008_1F32.JPG": face(8, side=300, scale=10 / 75),
+    "000009_1F33.JPG": face(9, turn=180),
+}
+DOUBTFUL = {
+    "000006_1F30.JPG": "no face: nothing looks like one",
+    "000007_1F31.JPG": "several faces: 2 of about the same size",
+    "000008_1F32.JPG": "tiny face: its eyes are",
+    "000009_1F33.JPG": "unsure eyes: the face is turned by",
+}
+
+
+@pytest.fixture
+def album(checkout, capsys) -> Path:
+    """Return the folder of a fetched MORPH of painted faces, none of which has eye points."""
+    place = DATA / "manual" / "morph"
+    (place / "Album2").mkdir(parents=True)
+    with open(place / "morph_2008_nonCommercial.csv", "w", newline="") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(MORPH_HEADER)
+        for name, image in ALBUM.items():
+            image.save(place / "Album2" / name, "JPEG", quality=95)
+            age = int(name[9:11])
+            photo = f"Album2/{name}"
+            writer.writerow([name[:6], 1, 1950, 1990, "W", name[8], "", age, 0, "", photo])
+    assert cli.main(["fetch", "morph"]) == 0
+    capsys.readouterr()
+    return DATA / "raw" / "morph" / "images"
+
+
+def lines() -> dict[str, dict[str, str]]:
+    with open(TABLE, newline="") as handle:
+        return {Path(row["file"]).name: row for row in csv.DictReader(handle)}
+
+
+def test_one_command_finds_the_eyes_and_prepare_uses_them(album, capsys):
+    assert cli.main(["images", "morph", "--find-eyes"]) == 0
+    said = capsys.readouterr().out
+    assert "of 10 images 0 have eye points, 9 more have eyes that were found, 1 have none" in said
+    assert "Type `ldlrepro prepare morph`" in said
+    found = lines()
+    assert list(found) == list(ALBUM)
+    for name, row in found.items():
+        assert row["problems"].startswith(DOUBTFUL.get(name, "")), row
+        assert bool(row["problems"]) == (name in DOUBTFUL), row
+        assert (row["left_x"] == "") == (name == "000006_1F30.JPG")
+    for number in range(6):
+        row = found[f"{number:06d}_1M3{number}.JPG"]
+        _, eyes = painted_face(np.random.default_rng(number), 160)
+        points = np.array([float(row[key]) for key in COLUMNS[1:5]]).reshape(2, 2)
+        assert bench.error(points, eyes) < bench.BAR
+        assert float(row["confidence"]) > 0.97
+
+    assert cli.main(["prepare", "morph"]) == 0
+    faces = load_faces("morph", DATA)
+    assert [f.points_from for f in faces.faces].count("found") == 9
+    assert faces.counts() == dict.fromkeys(("no face", "several faces", "tiny face"), 1) | {
+        "unsure eyes": 1,
+        "grayscale": 1,
+    }
+    assert "the eyes of 9 images were found by a program, not given" in faces.notes
+    assert cli.main(["pixels", "morph"]) == 0
+    about = json.loads((DATA / "ready" / "morph.pixels.json").read_text())
+    assert about["placed_by"] == {"centre": 1, "eyes": 9}
+
+
+def test_the_contact_sheet_shows_the_doubtful_pictures_and_no_other(album, capsys):
+    assert cli.main(["images", "morph", "--find-eyes"]) == 0
+    page = (TABLE.parent / "doubtful.html").read_text(encoding="utf-8")
+    assert page.count("<figure>") == page.count("data:image/jpeg;base64,") == len(DOUBTFUL)
+    for name in ALBUM:
+        assert (name in page) == (name in DOUBTFUL)
+
+
+def test_several_processes_write_the_same_bytes(album, capsys, monkeypatch):
+    from ldlrepro.data.eyes import album as module
+
+    monkeypatch.setattr(module, "AT_ONCE", 3)
+    module.find_eyes("morph", DATA, workers=1)
+    alone = TABLE.read_bytes()
+    TABLE.unlink()
+    module.find_eyes("morph", DATA, workers=2)
+    assert TABLE.read_bytes() == alone
+
+
+def test_a_search_that_was_stopped_goes_on_where_it_was(album, capsys, monkeypatch):
+    from ldlrepro.data.eyes import album as module
+
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    module.find_eyes("morph", DATA)
+    undisturbed = TABLE.read_bytes()
+    TABLE.unlink()
+    searched = module._searched
+
+    def killed(*arguments: object) -> Iterator[list]:
+        yield from list(searched(*arguments))[:3]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_searched", killed)
+    with pytest.raises(KeyboardInterrupt):
+        module.find_eyes("morph", DATA)
+    assert not TABLE.exists()
+    beginning = TABLE.with_name("eyes.unfinished.csv")
+    assert len(beginning.read_text().splitlines()) == 1 + 6
+    # The power went while the last line was written.
+    beginning.write_bytes(beginning.read_bytes()[:-5])
+    looked_at = []
+
+    def counted(images: Path, files: list[str], workers: int) -> Iterator[list]:
+        looked_at.extend(files)
+        return searched(images, files, workers)
+
+    monkeypatch.setattr(module, "_searched", counted)
+    module.find_eyes("morph", DATA)
+    assert [Path(file).name for file in looked_at] == list(ALBUM)[5:]
+    assert TABLE.read_bytes() == undisturbed
+    assert not beginning.exists()
+
+
+def test_points_that_the_user_gave_go_first_and_are_never_overwritten(album, capsys):
+    given = "file,left_x,left_y,right_x,right_y\n000001_1M31.JPG,50,60,90,61\n"
+    for place in (DATA / "manual" / "morph", album):
+        (place / "eyes.csv").write_text(given)
+    assert cli.main(["images", "morph", "--find-eyes"]) == 0
+    assert (album / "eyes.csv").read_text() == given
+    assert "000001_1M31.JPG" not in lines()
+    assert cli.main(["prepare", "morph"]) == 0
+    first, second, *_ = load_faces("morph", DATA).faces
+    assert (first.points_from, second.points_from) == ("found", "eyes.csv")
+    assert second.eyes == (50, 60, 90, 61)
+
+
+def test_a_line_corrected_by_hand_stays_and_new_images_are_added(album, capsys):
+    assert cli.main(["images", "morph", "--find-eyes"]) == 0
+    before = TABLE.read_text().splitlines()
+    corrected = "Album2/000006_1F30.JPG,40.00,50.00,80.00,51.00,0.0000,"
+    kept = [corrected if "000006" in line else line for line in before if "000003" not in line]
+    TABLE.write_text("\n".join(kept) + "\n")
+    capsys.readouterr()
+    assert cli.main(["images", "morph", "--find-eyes", "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert (told["eyes_found"], told["without"], told["doubtful"]) == (10, 0, 3)
+    assert TABLE.read_text().splitlines() == [
+        corrected if "000006" in line else line for line in before
+    ]
+
+
+def test_a_table_that_cannot_be_read_says_what_to_type(album, capsys):
+    TABLE.parent.mkdir(parents=True)
+    TABLE.write_text("a,b\n1,2\n")
+    assert cli.main(["images", "morph", "--find-eyes"]) == 2
+    said = capsys.readouterr().err
+    assert "not a table of eyes that were found" in said
+    assert "ldlrepro images morph --find-eyes" in said
+
+
+def test_eyes_are_looked_for_only_where_images_are(checkout, capsys):
+    assert cli.main(["images", "morph", "--find-eyes"]) == 2
+    assert "Type `ldlrepro fetch morph`" in capsys.readouterr().err
+
+
+def test_the_table_of_found_eyes_is_an_input_of_ready(album):
+    from types import SimpleNamespace
+
+    from ldlrepro import config
+    from ldlrepro.workflow.rules import Rules
+
+    rules = Rules(config.load_run_config())
+    ask = [rules.found_eyes(SimpleNamespace(dataset=name)) for name in ("morph_sub", "sjaffe")]
+    assert ask == [[], []]
+    TABLE.parent.mkdir(parents=True)
+    TABLE.write_text(",".join(COLUMNS) + "\n")
+    ask = [rules.found_eyes(SimpleNamespace(dataset=name)) for name in ("morph_sub", "sjaffe")]
+    assert ask == [[str(TABLE)], []]
