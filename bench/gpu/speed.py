@@ -131,6 +131,7 @@ def features(place: Place) -> Outcome:
     ages = np.clip(np.rint(30 + 8 * X[:, 0] + 4 * X[:, 1]), 0, shares.AGES - 1)
     D = _around(ages)
     apart, seconds, said = 0.0, {}, []
+    where = place.pick("on the card", "in its place")
     for linear, deep in ON_FEATURES.items():
         begun = time.perf_counter()
         load(linear, max_iter=place.pick(500, 60), random_state=0).fit(X, D)
@@ -142,7 +143,7 @@ def features(place: Place) -> Outcome:
             apart = max(apart, float(np.abs(there[1] - here[1]).max()))
             found[f"batch_{batch}"] = {"card_s": there[0], "cpu_s": here[0]}
             said.append(
-                f"{linear}, batches of {batch}: {1000 * there[0]:.2f} ms a step on the card, "
+                f"{linear}, batches of {batch}: {1000 * there[0]:.2f} ms a step {where}, "
                 f"{1000 * here[0]:.2f} on one thread"
             )
         seconds[linear] = found
