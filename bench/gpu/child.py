@@ -60,6 +60,8 @@ def hold(seconds: float, device: str, locks: Path | None) -> None:
 
 def train(folder: Path, device: str, die_at: int | None) -> None:
     """Train a small forest, whose state is kept after every step, and predict."""
+    import torch
+
     from ldl.deep import _training
     from ldl.watch import watched_by
     from ldlrepro.models import load
@@ -74,9 +76,9 @@ def train(folder: Path, device: str, die_at: int | None) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     _training.KEEP_SECONDS = 0.0  # after every step
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 256, (64, 16, 16, 3), dtype=np.uint8)
-    D = rng.dirichlet(np.ones(10), len(X))
+    # Its short mantissa would carry two runs of one training as far apart as a lost state does.
+    torch.backends.cudnn.allow_tf32 = False
+    X, D = pictures()
     folder.mkdir(parents=True, exist_ok=True)
     watch = Mortal(FoldName(UNIT, 0, 0), folder / "states", folder / "curves", False, _say)
     with cards.held(int(device == "cuda"), "gpu-check resume", _say), watch, watched_by(watch):
@@ -84,6 +86,8 @@ def train(folder: Path, device: str, die_at: int | None) -> None:
             "drf@tiny",
             max_iter=STEPS,
             leaf_batches=10,
+            learning_rate=0.001,
+            temperature=0.0,
             device=device,
             mixed_precision=False,
             random_state=0,
@@ -93,6 +97,16 @@ def train(folder: Path, device: str, die_at: int | None) -> None:
         np.save(handle, answers)
     told = json.dumps({"taken_up_at": model.diagnostics_["taken_up_at"]})
     atomically(folder / "told.json", lambda part: part.write_text(told, "utf-8"))
+
+
+def pictures() -> tuple[np.ndarray, np.ndarray]:
+    """Return noise whose brightness tells the label, and distributions about it."""
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 10, 64)
+    light = 30.0 + 20.0 * numbers
+    X = np.clip(light[:, None, None, None] + rng.normal(0, 20, (64, 16, 16, 3)), 0, 255)
+    D = np.exp(-0.5 * (np.arange(10) - numbers[:, None]) ** 2)
+    return X.astype(np.uint8), D / D.sum(axis=1, keepdims=True)
 
 
 def _say(line: str) -> None:

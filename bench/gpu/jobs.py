@@ -23,6 +23,8 @@ JOBS = 3
 SECONDS_HELD = 1.0
 DIES_AT = 25
 APART = 0.01
+"""A training that loses its optimiser's state, its leaves' queue or a step ends 0.06 apart or more,
+one whose layers round at 1e-4 less than 0.01 (tried on a processor)."""
 STAND_IN = '#!/bin/sh\necho "GPU 0: Stand-in (UUID: {uuid})"\n'
 
 

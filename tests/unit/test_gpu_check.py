@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bench.gpu import __main__ as check
-from bench.gpu import arithmetic, jobs, page, steps
+from bench.gpu import arithmetic, jobs, page, speed, steps
 from bench.gpu.steps import FAILED, IMPOSSIBLE, PASSED, STEPS, Outcome, Place, Step
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor.pairing import LEAST_DRIVER
@@ -233,6 +233,75 @@ def test_jobs_that_meet_on_a_card_are_found(monkeypatch, place, tmp_path):
     found = jobs.cards(place)
     assert found.state == FAILED
     assert not found.found.startswith("3 jobs, 0 meetings")
+
+
+@pytest.mark.parametrize(
+    ("ends", "taken_up_at", "apart", "state"),
+    [
+        ((-9, 0), 25, 0.0, PASSED),
+        ((-9, 0), 25, 1e-12, FAILED),
+        ((-9, 0), 0, 0.0, FAILED),
+        ((0, 0), 25, 0.0, FAILED),
+        ((-9, 1), 25, 0.0, FAILED),
+    ],
+)
+def test_a_training_that_does_not_go_on_is_found(
+    monkeypatch, place, ends, taken_up_at, apart, state
+):
+    codes = iter([0, *ends])
+
+    def trained(folder: Path, place: Place, *more: str):
+        folder.mkdir(exist_ok=True)
+        np.save(folder / "predictions.npy", np.full(3, apart * (folder.name == "killed")))
+        (folder / "told.json").write_text(json.dumps({"taken_up_at": taken_up_at}))
+        return subprocess.CompletedProcess([], next(codes))
+
+    monkeypatch.setattr(jobs, "_trained", trained)
+    assert jobs.resume(place).state == state
+
+
+@pytest.mark.parametrize(("extra", "state"), [(0.04, PASSED), (0.06, FAILED)])
+def test_a_forest_that_costs_too_much_is_found_on_a_card(monkeypatch, place, extra, state):
+    times = {"deep_regression": 1.0, "drf": 1.0 + extra, "dldlf@annealed": 1.01}
+    monkeypatch.setattr(speed, "_model", lambda name, batch, place: name)
+    monkeypatch.setattr(speed.shares, "noise", lambda count, side: (None, None))
+    monkeypatch.setattr(speed.shares, "seconds_per_step", lambda name, X, D, steps: times[name])
+    found = speed.forest_share(replace(place, device="cuda"))
+    assert found.state == state
+    assert f"drf: {extra:+.1%}" in found.found
+
+
+@pytest.mark.parametrize(("ratio", "state"), [(0.95, PASSED), (0.85, FAILED)])
+def test_slow_training_is_found_and_what_does_not_fit_is_told(monkeypatch, place, ratio, state):
+    def measured(measure, place):
+        found = measure()
+        return (None, None) if found is None else (found, 1.0)
+
+    def bare(place: Place, batch: int, steps: int) -> float:
+        return batch / 1000.0
+
+    def ours(batch: int, X, D, steps: int) -> float:
+        return batch / (1000.0 * (ratio if batch >= 64 else 0.5))
+
+    monkeypatch.setattr(speed, "_model", lambda name, batch, place: batch)
+    monkeypatch.setattr(speed.shares, "noise", lambda count, side: (None, None))
+    monkeypatch.setattr(speed.shares, "seconds_per_step", ours)
+    monkeypatch.setattr(speed, "_bare_seconds", bare)
+    monkeypatch.setattr(speed, "_estimated_memory", lambda place: lambda batch: 0.1 * batch)
+    fits = {"left": 9}  # the last batch of ours fits, that of the bare network does not
+
+    def with_peak(measure, place: Place):
+        fits["left"] -= 1
+        return measured(measure, place) if fits["left"] >= 0 else (None, None)
+
+    monkeypatch.setattr(speed, "_with_peak", with_peak)
+    found = speed.throughput(replace(place, device="cuda"))
+    assert found.state == state
+    assert "16: 500 images/s, 0.50 of bare" in found.found
+    assert found.found.endswith("do not fit into memory: 256")
+    assert [row["batch"] for row in found.numbers["batches"]] == list(speed.BATCHES)
+    late = replace(place, device="cuda", deadline=time.monotonic() + 5)
+    assert "no time was left for: 16, 32, 64, 128, 256" in speed.throughput(late).found
 
 
 # ---------------------------------------------------------------------- the page
