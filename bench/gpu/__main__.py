@@ -19,7 +19,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +29,11 @@ from ldlrepro.audit.seals import refuse_changed_reference, seal_reference
 from ldlrepro.core import numerics
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
+from ldlrepro.core.findings import BAD
 from ldlrepro.doctor import pairing
 from ldlrepro.train import cards, provenance
 
-SOURCES = ("src/ldl", "src/ldlrepro/train", "bench/gpu", "bench/forest_share.py")
+SOURCES = ("src/ldl", "src/ldlrepro/train", "bench/gpu", "bench/forest_share.py", "tests/oracle")
 """Code whose change makes kept results void."""
 COMMAND = "make gpu-check"
 
@@ -108,17 +108,8 @@ def lack() -> str:
         return "this machine shows no NVIDIA card: `nvidia-smi -L` lists none."
     if not cards.usable():
         return f"{cards.VISIBLE} hides every card: unset it, or name one."
-    try:
-        version = metadata.version("torch")
-    except metadata.PackageNotFoundError:
-        return "torch is not installed: make TORCH=gpu setup, once, where there is a network."
-    if "+cpu" in version:
-        return f"torch {version} cannot use the card: make TORCH=gpu setup, once."
-    try:
-        pairing.torch_build()
-    except (ImportError, OSError) as error:
-        return f"torch cannot be imported: {error}"
-    return ""
+    finding = pairing.examine()
+    return f"{finding.found}: {finding.do}." if finding.state == BAD else ""
 
 
 def plan(missing: str) -> str:
@@ -214,9 +205,11 @@ def run_within(command: Sequence[str], seconds: float, log: Any) -> str:
 def circumstances(device: str) -> dict[str, Any]:
     """Return what a result depends on: card, driver, versions, code."""
     build = pairing.torch_build()
-    driver = pairing.driver() if device == "cuda" else None
+    driver, card = None, "none: a rehearsal on the processor"
+    if device == "cuda":
+        driver, card = pairing.driver(), cards.usable()[0].name
     return {
-        "card": driver.card if driver else "none: a rehearsal on the processor",
+        "card": card,
         "memory_mb": driver.memory_mb if driver else None,
         "driver": driver.version if driver else None,
         "driver_cuda": ".".join(map(str, driver.cuda)) if driver else None,

@@ -18,6 +18,7 @@ import pytest
 from bench.gpu import __main__ as check
 from bench.gpu import arithmetic, jobs, page, speed, steps
 from bench.gpu.steps import FAILED, IMPOSSIBLE, PASSED, STEPS, Outcome, Place, Step
+from ldlrepro.audit.seals import seal_reference
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor.pairing import LEAST_DRIVER
 from ldlrepro.train import cards
@@ -91,11 +92,20 @@ def test_what_keeps_a_card_from_being_used_is_said(monkeypatch):
     monkeypatch.setenv(cards.VISIBLE, "")
     assert "hides every card" in check.lack()
     monkeypatch.delenv(cards.VISIBLE)
-    monkeypatch.setattr(check.metadata, "version", lambda name: "2.13.0+cpu")
-    assert "make TORCH=gpu setup" in check.lack()
-    monkeypatch.setattr(check.metadata, "version", lambda name: "2.13.0")
-    monkeypatch.setattr(check.pairing, "torch_build", lambda: None)
-    assert check.lack() == ""
+    fits = check.pairing.TorchBuild("2.13.0", (13, 0), (), True)
+    for build, said in (
+        (replace(fits, cuda=None), "torch 2.13.0 is built without CUDA: make TORCH=gpu setup."),
+        (replace(fits, cuda=(99, 0)), "this torch needs a newer driver"),
+        (fits, ""),
+    ):
+        monkeypatch.setattr(check.pairing, "torch_build", lambda build=build: build)
+        monkeypatch.setattr(
+            check.pairing,
+            "driver",
+            lambda: check.pairing.Driver("Test Card", "580.65", 81559, (9, 0), (13, 0)),
+        )
+        found = check.lack()
+        assert said in found if said else found == ""
 
 
 # ---------------------------------------------------------------------- steps that go wrong
@@ -168,6 +178,30 @@ def test_only_a_run_on_a_card_writes_into_the_project(tmp_path):
     assert (there.records, there.page) == (REFERENCE, PAGE)
     for path in (here.kept, here.records, here.page):
         assert tmp_path in path.parents
+
+
+def test_a_run_on_a_card_renews_page_reference_and_checksums(monkeypatch, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "gpu.md").write_text(PAGE.read_text())
+    (tmp_path / "reference" / "paper").mkdir(parents=True)
+    other = tmp_path / "reference" / "paper" / "method.csv"
+    other.write_text("a,b\n")
+    seal_reference(tmp_path)
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    there = check.Target.of(None)
+    about = {"card": "Test Card", "memory_mb": 81559, "driver": "580.65", "commit": "abcdefghij"}
+    about |= {"torch": "2.13.0", "torch_cuda": "13.0", "python": "3.11.7"}
+    record = {"step": "suite", "checks": "c", "bar": "b", "state": PASSED, "found": "8 | 0"}
+    record |= {"numbers": {}, "seconds": 3.0, "command": check.COMMAND, "about": about}
+    check.publish(there, [record])
+    assert page.read(there.records) == [record]
+    text = there.page.read_text()
+    assert "`make gpu-check` on Test Card, 81559 MB, driver 580.65; torch 2.13.0 for CUDA" in text
+    assert "| suite | c | b | passed | 8 \\| 0 | 3 |" in text
+    check.refuse_changed_reference(tmp_path)
+    other.write_text("a,c\n")
+    with pytest.raises(UserError, match=r"paper/method\.csv"):
+        check.publish(there, [record])
 
 
 # ---------------------------------------------------------------------- bars that can be missed

@@ -105,7 +105,8 @@ def compare(driver: Driver | None, build: TorchBuild) -> Finding:
     torch = f"torch {build.version} for CUDA {_dotted(build.cuda)}"
     if driver is None:
         do = "see what nvidia-smi says: driver and CUDA cannot be compared"
-        return Finding("CUDA", BAD, f"{torch}, no word from the driver", do)
+        state = NOTE if build.sees_card else BAD
+        return Finding("CUDA", state, f"{torch}, no word from the driver", do)
     found = f"{torch}, driver {driver.version} up to CUDA {_dotted(driver.cuda)}"
     if build.cuda[0] > driver.cuda[0]:
         least = LEAST_DRIVER.get(build.cuda[0])
