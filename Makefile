@@ -4,6 +4,8 @@
 # make bench   speed beside public peers, in an environment of its own; writes docs/benchmarks.md
 # make peers   the environment of public peers, for methods pyldl@... (docs/peers.md)
 # make stores  what a lab's MLflow server and results on an object store need, into .venv
+# make gpu-check   on a machine with an NVIDIA card: all that only it can tell, under nine minutes
+#              (docs/gpu.md)
 # make docs    the documentation as one folder, with the report of all papers inside
 # make chaos   kills a small paper again and again, then compares every byte; about 20 minutes
 # make setup   only the environment, in .venv
@@ -12,7 +14,8 @@
 #                 machine shows a GPU, else cpu). Another one than before takes the place of the old.
 #                 A cluster's login node without a GPU wants TORCH=gpu for its GPU nodes.
 # PYTHON=...      the interpreter to build .venv with, 3.11 or newer
-# ONLY=...        bench: only comparisons with this in their name; FRESH=1 measures again
+# ONLY=...        bench: only comparisons with this in their name
+# FRESH=1         bench, gpu-check: measure again what is measured
 # KILLS=200       chaos: how often; SYNCS=32: how many syncs to MLflow at once; SEED=2026
 # CORES=...       cores that demo may use (default: all)
 
@@ -35,7 +38,7 @@ RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
 BENCH_VENV ?= .bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 
-.PHONY: setup other-torch demo test cluster-test chaos bench peers stores docs lint lock clean
+.PHONY: setup other-torch demo test cluster-test chaos bench gpu-check peers stores docs lint lock clean
 
 setup: $(READY)
 
@@ -82,6 +85,10 @@ cluster-test: setup
 
 bench: setup $(BENCH_READY)
 	@$(RUN) python -m bench --peers $(BENCH_VENV)/bin/python $(if $(ONLY),--only '$(ONLY)') $(if $(FRESH),--fresh)
+
+# Builds no environment, so that it downloads nothing; without .venv the shell's own python runs it.
+gpu-check:
+	@$(RUN) PYTHONPATH="$(abspath src)$${PYTHONPATH:+:$$PYTHONPATH}" python -m bench.gpu $(if $(FRESH),--fresh)
 
 peers: $(BENCH_READY)
 

@@ -4,19 +4,22 @@
     python -m bench.forest_share --network tiny --side 48 --steps 50     without a GPU
 
 Trains a forest and a network with one plain output on the same noise, and compares the time of a
-step, leaf steps included. A fit of twice the steps less a fit of the steps leaves what a step costs
-without preparation. On a GPU time on the wall counts, on a processor CPU time.
+step, leaf steps included. The clock runs from one report of the training to a later one, so
+preparation does not count. On a GPU time on the wall counts, on a processor CPU time.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from ldl.watch import Silent, watched_by
 from ldlrepro.core import numerics
 from ldlrepro.models import load
 
@@ -37,9 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     numerics.pin()
     times: dict[str, list[float]] = {name: [] for name in (PLAIN, *FORESTS)}
+    X, D = noise(4 * given.batch, given.side)
     for _ in range(given.repeats):
         for name, found in times.items():  # in turn, so that a noisy machine disturbs all alike
-            found.append(step_seconds(name, given))
+            model = untrained(name, given.network, given.batch, given.device)
+            found.append(seconds_per_step(model, X, D, given.steps))
     plain = statistics.median(times[PLAIN])
     print(f"{PLAIN}: {1000 * plain:.2f} ms for a step of {given.batch} images")
     for name in FORESTS:
@@ -48,29 +53,62 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{name}: {1000 * plain * (1 + more):.2f} ms, {more:+.1%}, {verdict} {BAR:.0%}")
 
 
-def step_seconds(name: str, given: argparse.Namespace) -> float:
+def noise(count: int, side: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return images of noise and distributions over ages."""
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 256, (4 * given.batch, given.side, given.side, 3), dtype=np.uint8)
-    D = rng.dirichlet(np.ones(AGES), len(X))
+    X = rng.integers(0, 256, (count, side, side, 3), dtype=np.uint8)
+    return X, rng.dirichlet(np.ones(AGES), count)
 
-    def fit(steps: int) -> float:
-        model = load(
-            name,
-            network=given.network,
-            random_weights=True,
-            learning_rate=0.001,
-            batch_size=given.batch,
-            max_iter=steps,
-            device=given.device,
-            random_state=0,
-        )
-        clock = _clock(given.device)
-        start = clock()
-        model.fit(X, D)
-        return clock() - start
 
-    fit(1)  # imports, and whatever libraries prepare once
-    return (fit(2 * given.steps) - fit(given.steps)) / given.steps
+def untrained(name: str, network: str, batch: int, device: str) -> Any:
+    """Return a method on a network without weights."""
+    return load(
+        name,
+        network=network,
+        random_weights=True,
+        learning_rate=0.001,
+        batch_size=batch,
+        device=device,
+        random_state=0,
+    )
+
+
+def seconds_per_step(model: Any, X: Any, D: np.ndarray, steps: int) -> float:
+    """Return the time of a step, of ``steps`` steps after the training's first report."""
+    stopwatch = Stopwatch(steps, _clock(model.device))
+    try:
+        with watched_by(stopwatch):
+            model.fit(X, D)
+    except EnoughError:
+        return stopwatch.seconds
+    raise ValueError(f"max_iter ({model.max_iter}) is less than {steps} steps and a first report")
+
+
+class EnoughError(Exception):
+    """Ends a training whose time has been taken."""
+
+
+class Stopwatch(Silent):
+    """A watch that takes the time between the first report and one ``steps`` or more later.
+
+    Before a report a training waits for the GPU, so its work is done when the clock is read.
+    """
+
+    def __init__(self, steps: int, clock: Callable[[], float]) -> None:
+        self.steps, self.clock = steps, clock
+        self.first: tuple[int, float] | None = None
+        self.seconds = math.nan
+        """Time of a step."""
+
+    def report(self, step: int, values: Mapping[str, float]) -> None:
+        now = self.clock()
+        if self.first is None:
+            self.first = step, now
+            return
+        begun, then = self.first
+        if step - begun >= self.steps:
+            self.seconds = (now - then) / (step - begun)
+            raise EnoughError
 
 
 def _clock(device: str) -> Callable[[], float]:

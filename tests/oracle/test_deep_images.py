@@ -232,6 +232,7 @@ def test_ages_of_drawn_faces_are_told_better_than_by_their_mean(faces, kind):
 # ---------------------------------------------------------------------- GPU
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU; this machine has none")
 @pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize("kind", ["dldl", "dldlf annealed", "dndf", "drf"])

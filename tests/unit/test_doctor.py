@@ -13,7 +13,9 @@ from ldlrepro import config
 from ldlrepro.cli import main
 from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.doctor import machine as doctor
+from ldlrepro.doctor import pairing
 from ldlrepro.report.citation import bibtex
+from ldlrepro.train.cards import Card
 
 
 @pytest.fixture
@@ -113,6 +115,25 @@ def test_a_card_that_this_torch_cannot_use_is_bad(told, monkeypatch) -> None:
     line = told(1)["GPU"]
     assert line["found"] == "GPU 0: NVIDIA H200"
     assert "TORCH=gpu" in line["do"]
+
+
+def test_a_driver_too_old_for_this_torch_is_bad(told, monkeypatch) -> None:
+    found = doctor.shutil.which
+    monkeypatch.setattr(
+        doctor.shutil, "which", lambda tool: "/x" if tool == "nvidia-smi" else found(tool)
+    )
+    monkeypatch.setattr(doctor, "listed", lambda: [Card("0", "GPU-1", "Test Card")])
+    monkeypatch.setattr(
+        doctor, "_installed", lambda name: "2.13.0" if name == "torch" else PINS.get(name, "")
+    )
+    old = pairing.Driver("Test Card", "550.54", 12288, (8, 6), (12, 4))
+    monkeypatch.setattr(pairing, "driver", lambda: old)
+    here = pairing.TorchBuild("2.13.0", (13, 0), ("sm_86",), False)
+    monkeypatch.setattr(pairing, "torch_build", lambda: here)
+    lines = told(1)
+    assert lines["GPU"]["state"] == doctor.GOOD
+    assert lines["CUDA"]["found"] == "torch 2.13.0 for CUDA 13.0, driver 550.54 up to CUDA 12.4"
+    assert "driver 580 or newer" in lines["CUDA"]["do"]
 
 
 def test_every_paper_can_be_cited(capsys) -> None:

@@ -1,8 +1,9 @@
 """The benchmark of what a forest adds to a network's step, in small."""
 
-import argparse
+import pytest
 
 from bench import forest_share
+from ldl.watch import current_watch
 
 
 def test_share_is_told_for_every_forest(capsys):
@@ -14,18 +15,29 @@ def test_share_is_told_for_every_forest(capsys):
     assert all(line.endswith(("within 5%", "above 5%")) for line in lines[1:])
 
 
-def test_preparation_does_not_count(monkeypatch):
-    """A fit that takes 7 s and 2 s for each step has steps of 2 s."""
-    now = [0.0]
+class Fit:
+    """A training that takes 7 s and 2 s for each step, and reports every 20 steps."""
 
-    class Fit:
-        def __init__(self, max_iter: int) -> None:
-            self.max_iter = max_iter
+    device = "cpu"
 
-        def fit(self, X, D) -> None:
-            now[0] += 7.0 + 2.0 * self.max_iter
+    def __init__(self, max_iter: int) -> None:
+        self.max_iter, self.now = max_iter, 0.0
 
-    monkeypatch.setattr(forest_share, "load", lambda name, **given: Fit(given["max_iter"]))
-    monkeypatch.setattr(forest_share, "_clock", lambda device: lambda: now[0])
-    given = argparse.Namespace(network="tiny", side=8, batch=4, steps=5, device="cpu")
-    assert forest_share.step_seconds("drf", given) == 2.0
+    def fit(self, X, D) -> None:
+        self.now += 7.0
+        for step in range(1, self.max_iter + 1):
+            self.now += 2.0
+            if step % 20 == 0:
+                current_watch().report(step, {})
+
+
+def test_preparation_does_not_count_and_the_training_ends_early(monkeypatch):
+    fit = Fit(max_iter=1000)
+    monkeypatch.setattr(forest_share, "_clock", lambda device: lambda: fit.now)
+    assert forest_share.seconds_per_step(fit, None, None, steps=50) == 2.0
+    assert fit.now == 7.0 + 2.0 * 80
+
+
+def test_a_training_too_short_to_be_timed_is_refused():
+    with pytest.raises(ValueError, match=r"max_iter \(60\) is less than 50 steps"):
+        forest_share.seconds_per_step(Fit(max_iter=60), None, None, steps=50)

@@ -15,6 +15,7 @@ from ldlrepro import config, plan
 from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.core.findings import BAD, GOOD, NOTE, Finding
 from ldlrepro.core.workspace import Workspace
+from ldlrepro.doctor import pairing
 from ldlrepro.train.cards import listed
 from ldlrepro.train.inputs import is_fetched
 
@@ -123,11 +124,11 @@ def _gpu() -> Iterator[Finding]:
     if "+cpu" in torch:
         do = f"torch {torch} cannot use it: make TORCH=gpu setup"
         yield Finding("GPU", BAD, "; ".join(cards), do)
-    else:
-        do = "deep image methods train on it" if cards else "see what nvidia-smi says"
-        yield Finding(
-            "GPU", GOOD if cards else BAD, "; ".join(cards) or "nvidia-smi lists none", do
-        )
+        return
+    do = "deep image methods train on it" if cards else "see what nvidia-smi says"
+    yield Finding("GPU", GOOD if cards else BAD, "; ".join(cards) or "nvidia-smi lists none", do)
+    if cards and torch:
+        yield pairing.examine()
 
 
 def _data(workspace: Workspace) -> Iterator[Finding]:
