@@ -10,11 +10,13 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,6 +115,18 @@ def test_every_dependency_is_pinned_within_its_bounds():
         name = canonicalize_name(requirement.name)
         assert name in pinned, f"{name} is in pyproject.toml only: type make lock"
         assert requirement.specifier.contains(pinned[name]), (line, pinned[name])
+
+
+def test_every_pin_installs_on_the_oldest_python_that_is_promised():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    oldest = project["requires-python"].removeprefix(">=") + ".0"
+    refused = {
+        name: wanted
+        for name in pins("lock.txt") | pins("cpu.txt")
+        if (wanted := metadata.metadata(name).get("Requires-Python"))
+        and not SpecifierSet(wanted).contains(oldest)
+    }
+    assert refused == {}, "a distribution's own Python may be as old: Debian 12 has 3.11.2"
 
 
 def declared(*extras: str) -> set[str]:
