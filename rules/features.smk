@@ -3,7 +3,7 @@ rule ready:
     input:
         status="data/raw/{dataset}/fetch.json",
         weights=RULES.feature_weights,
-        eyes=RULES.found_eyes,
+        eyes=local(RULES.found_eyes),
     output:
         table="data/ready/{dataset}.npz",
         facts="data/ready/{dataset}.json",

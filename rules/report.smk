@@ -7,7 +7,7 @@ rule report:
         answers=RULES.scope_answers,
         figures=RULES.scope_figures,
         notebooks=RULES.scope_notebooks,
-        findings=RULES.scope_findings,
+        findings=local(RULES.scope_findings),
     output:
         page=report(
             "results/report/{paper}.html",
