@@ -236,11 +236,11 @@ def in_words(counts: Tally) -> list[str]:
     """Return sentences that say what the verdicts of some cells are worth."""
     found = []
     if counts.met:
-        unknown = f"; of {counts.untold} this is not known" if counts.untold else ""
         found.append(
-            f"The training mean gets a weaker verdict in {counts.from_mean} of {counts.met} exact "
-            f"or reproduced cells; {counts.discriminating} of them discriminate, for beside a "
-            f"forest an ordinary regression forest gets a weaker one, too{unknown}."
+            f"In {counts.from_mean} of the {counts.met} exact or reproduced cells the training "
+            f"mean gets a weaker verdict. In {counts.discriminating} an ordinary regression forest "
+            "does too, where the method is a forest: only these say something about the method."
+            + (f" Of {counts.untold} it is not known." if counts.untold else "")
         )
     if counts.met_by_print:
         found.append(
@@ -249,12 +249,12 @@ def in_words(counts: Tally) -> list[str]:
         )
     if counts.deviation_off:
         found.append(
-            f"In {counts.deviation_off} of {counts.with_std} cells with two deviations these "
-            "differ by more than a factor of two: the folds are others."
+            f"In {counts.deviation_off} of {counts.with_std} cells with two standard deviations "
+            "these differ by more than a factor of two, so the folds were different."
         )
     if counts.other_settings:
         found.append(
-            f"{counts.other_settings} were measured with other settings than the configuration has "
-            "today, and are to be run again."
+            f"{counts.other_settings} were measured with settings that have changed since. Run "
+            "them again."
         )
     return found
