@@ -84,7 +84,7 @@ def test_points_of_a_pts_file_count_as_landmarks(tmp_path: Path) -> None:
     assert aligned(marked, tmp_path / "face.png", Crop(50, 50))[1] == "landmarks"
 
 
-@pytest.mark.parametrize("size", [(301, 200), (200, 333), (64, 64), (7, 1000)])
+@pytest.mark.parametrize("size", [(301, 200), (200, 333), (64, 64), (17, 1000)])
 def test_without_points_the_largest_box_in_the_middle_is_taken(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

@@ -136,6 +136,7 @@ def test_a_folder_may_hold_files_of_all_kinds(folder):
         ["mine"],
         ["rows_of_mine"],
         ["largest"],
+        [],
     ]
 
 

@@ -15,6 +15,7 @@ from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.report import notebooks
 from ldlrepro.report.content import Overhead, PaperPage, ReportContent
 from ldlrepro.report.figures import read_figures
+from ldlrepro.report.findings import source
 from ldlrepro.train import provenance
 
 
@@ -80,7 +81,8 @@ def report_content(
         git_commit=provenance.git_commit(),
         machine=f"{provenance.machine()['cpu']}, {platform.system()}",
         overhead=[Overhead.of(page) for page in pages if page.units],
-        findings=set(config.real_papers(config.FIVE)) <= {page.id for page in pages},
+        findings=source().is_file()
+        and set(config.real_papers(config.FIVE)) <= {page.id for page in pages},
         further=[
             (f"../notebooks/{name}.html", f"Notebook: {notebooks.title(name)}")
             for name in notebooks_shown

@@ -324,7 +324,8 @@ class Rules:
 
     def scope_findings(self, wildcards: Any) -> list[str]:
         """Return the file of the findings, which the report of everything shows."""
-        return [_from_here(findings.source())] if wildcards.paper == "all" else []
+        written = wildcards.paper == "all" and findings.source().is_file()
+        return [_from_here(findings.source())] if written else []
 
     def notebooks_shown(self, wildcards: Any) -> str:
         """Return the option that names the notebooks of a page."""
