@@ -25,7 +25,7 @@ from ldlrepro.data.features.align import similarity
 from ldlrepro.data.images.faces import Eyes
 
 PUPILS = ((203.3, 99.9), (246.1, 102.4))
-"""Of the astronaut; half a pixel is 1.2 % of the distance between them."""
+"""The astronaut's; half a pixel is 1.2 % of the distance between them."""
 BAR = 0.05
 FAR_OFF = 0.5
 """An error above this is another face, or none."""

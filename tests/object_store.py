@@ -16,7 +16,7 @@ KEYS = {
     "AWS_SECRET_ACCESS_KEY": "nothing",
     "AWS_DEFAULT_REGION": "us-east-1",
 }
-"""What a client of S3 wants to have; moto looks at none of it."""
+"""Credentials that a client of S3 wants to have; moto looks at none of them."""
 
 
 class ObjectStore:

@@ -48,7 +48,7 @@ class Place:
 
 @dataclass
 class Outcome:
-    """What came out of a step."""
+    """Outcome of a step."""
 
     state: str
     found: str

@@ -49,7 +49,7 @@ LEANING = 60.0
 
 @dataclass(frozen=True)
 class Search:
-    """What a search left behind."""
+    """Outcome of a search."""
 
     images: Path
     """The folder of the images."""

@@ -19,7 +19,7 @@ ENDINGS = {
 }
 """Formats that are read, and what their files are called. Others, such as EPS, run programs."""
 FORMATS = [name for name in ENDINGS if name != "MPO"]
-"""What Pillow is told to try: it finds out by itself that a JPEG is the first of several."""
+"""Formats that Pillow tries: it finds out by itself that a JPEG is the first of several."""
 SMALLEST = 16
 """Pixels of the shorter side below which nothing can be a face."""
 MOST_PIXELS = 80_000_000
