@@ -41,6 +41,7 @@ licence: free
 """
 # The last step that keeps anything; the report after it can be made again at any time.
 TRACKED = "results/track/chaos.json"
+TIDY = "results/tidy/chaos.ok"
 TABLES = ("compare", "figures", "tidy")
 # How often a kind of command is drawn where it is possible.
 WEIGHTS = {"inputs": 3.0, "run": 6.0, "sync": 1.0, "tables": 1.0, "snakemake": 0.7}
@@ -280,7 +281,8 @@ def finish_and_check(
     """The command that a user gives after a kill; then every byte and every count."""
     before = finished_folds(project)
     project.snakemake("--unlock", status=None)
-    output = project.run("snakemake", "--cores", "2", TRACKED, status=None)
+    # A kill inside a write leaves its half file, under a name of its own, until tidying.
+    output = project.run("snakemake", "--cores", "2", TRACKED, TIDY, status=None)
     if not (project.root / TRACKED).is_file():
         tally.restarts_that_failed.append(f"snakemake {TRACKED}: {output[-3000:]}")
         return

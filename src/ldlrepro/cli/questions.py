@@ -267,7 +267,7 @@ def leaderboard(args: argparse.Namespace) -> int:
                     "beats": line.better_than if known else None,
                     "beaten by": line.worse_than if known else None,
                     "fit s": None if line.fit_s is None else round(line.fit_s, 3),
-                    "peak MB": line.peak_mb,
+                    "peak MB": None if line.peak_mb is None else round(line.peak_mb),
                     "source": line.sources,
                     "note": line.contestant.note or "by print" * line.contestant.by_print,
                 }
