@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from ldlrepro import config
-from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows, single_checks
+from ldlrepro.judge.claims import (
+    FAILS,
+    HOLDS,
+    PARTLY,
+    UNTESTED,
+    Share,
+    claim_rows,
+    single_checks,
+)
 from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
 from ldlrepro.plan import sweeps
@@ -66,6 +74,20 @@ def test_a_claim_says_on_what_it_was_tested_in_place_of_the_papers_data():
 def test_it_holds_partly_where_more_than_half_do_and_names_the_others():
     claim = judge(BEST, sets(0.3, 0.4, 0.1))
     assert (claim.verdict, claim.measured, claim.evidence) == (PARTLY, "2 of 3", "not: 2 kl")
+
+
+def test_comparisons_are_counted_by_measure_and_by_data_set():
+    rows = [*sets(0.3, 0.1)]
+    rows += [row("Mine", 0.9, 0.8, metric="cosine", better="higher", dataset="0")]
+    rows += [row("Rival", 0.95, 0.7, metric="cosine", better="higher", dataset="0")]
+    claim = judge(BEST, rows)
+    assert claim.by_metric == [Share("kl", "2 of 2", "1 of 2"), Share("cosine", "0 of 1", "1 of 1")]
+    assert claim.by_dataset == [Share("0", "1 of 2", "2 of 2"), Share("1", "1 of 1", "0 of 1")]
+
+
+def test_one_measure_on_one_data_set_is_not_counted_apart():
+    claim = judge(BEST, sets(0.3))
+    assert (claim.by_metric, claim.by_dataset) == ([], [])
 
 
 @pytest.mark.parametrize("rivals", [(0.3, 0.1), (0.1, 0.1)])
@@ -248,6 +270,16 @@ def test_claims_of_the_papers_speak_of_what_there_is(paper):
                 assert check["from"] in there, claim["id"]
                 assert check["to"] in there, claim["id"]
             assert check.get("experiment", "") in {"", *tree.get("experiments", {})}
+
+
+def test_every_claim_of_the_papers_says_where_it_stands():
+    nowhere = [
+        claim["id"]
+        for paper in config.paper_ids()
+        for claim in config.load_paper(paper).get("claims", [])
+        if not claim.get("where")
+    ]
+    assert nowhere == []
 
 
 def test_ids_of_claims_are_unique():

@@ -5,18 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import shutil
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ldlrepro import config, plan
 from ldlrepro.cli import openings
 from ldlrepro.cli.output import answer
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ldlrepro.judge.claims import ClaimRow
 
 HERE = Workspace()
 
@@ -169,17 +174,37 @@ def claims(args: argparse.Namespace) -> int:
     from ldlrepro.judge.answer import current_answers
 
     wanted = args.paper or config.real_papers()
-    answers = current_answers(wanted, HERE)
-    if not args.json:
-        for judged in answers:
-            if judged.claims:
-                print(openings.of_claims(judged.paper, judged.claims))
+    judged = [found for found in current_answers(wanted, HERE) if found.claims]
+    if args.json:
+        return answer(True, [asdict(row) for found in judged for row in found.claims], [])
+    width = min(shutil.get_terminal_size().columns, 110)
+    for found in judged:
+        print(openings.of_claims(found.paper, found.claims))
         print()
-    rows = [asdict(row) for judged in answers for row in judged.claims]
-    columns = ["id", "verdict", "printed", "measured", "datasets", "text", "evidence"]
-    if any(row["stand_in"] for row in rows):
-        columns.insert(2, "stand_in")
-    return answer(args.json, rows, columns)
+        for row in found.claims:
+            print(_claim_in_lines(row, width))
+            print()
+    return 0
+
+
+def _claim_in_lines(row: ClaimRow, width: int) -> str:
+    """Return what a claim says, where it stands, and what came out, wrapped for a terminal."""
+    from ldlrepro.judge.claims import shares_in_words
+
+    counts = f": {row.measured}" if row.measured else ""
+    counts += f", {row.printed} in print" if row.measured and row.printed else ""
+    counts += f", {row.datasets} data sets" if row.datasets > 1 else ""
+    lines = [f"{row.verdict}{counts}  [{row.id}]"]
+    by = [("by measure", row.by_metric), ("by data set", row.by_dataset)]
+    told = [
+        f"{row.text} ({row.where})" if row.where else row.text,
+        f"tested on: {row.stand_in}" if row.stand_in else "",
+        *(f"{head}: {shares_in_words(shares)}" for head, shares in by if shares),
+        row.evidence,
+    ]
+    for text in filter(None, told):
+        lines += textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join(lines)
 
 
 def contradictions(args: argparse.Namespace) -> int:

@@ -13,16 +13,18 @@ import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ldlrepro.judge import claims_significance
 from ldlrepro.judge.comparisons import (
+    Comparison,
     Count,
     Evidence,
     Group,
     Value,
     both,
+    count_of,
     datasets_of,
     groups,
     loss,
@@ -34,6 +36,26 @@ from ldlrepro.judge.comparisons import (
 from ldlrepro.judge.verdicts import VerdictRow
 
 HOLDS, PARTLY, FAILS, UNTESTED = "holds", "holds partly", "fails", "not tested"
+
+
+@dataclass(frozen=True)
+class Share:
+    """The comparisons of one measure or data set that come out as claimed, on both sides."""
+
+    name: str
+    printed: str
+    """'5 of 6', or nothing where nothing is printed."""
+    measured: str
+
+
+def shares_in_words(shares: Iterable[Share]) -> str:
+    """Return 'clark 2 of 5 (5 in print), kl 5 of 5'; what is printed stands where it differs."""
+    parts = []
+    for share in shares:
+        differs = share.printed and share.printed != share.measured
+        on_paper = f" ({share.printed.partition(' ')[0]} in print)" if differs else ""
+        parts.append(f"{share.name} {share.measured}{on_paper}")
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -54,6 +76,12 @@ class ClaimRow:
     """Number of data sets behind the verdict; 0 where an experiment measured other things."""
     stand_in: str = ""
     """Data on which it was tested in place of the paper's own."""
+    where: str = ""
+    """Place of the sentence in the paper."""
+    by_metric: list[Share] = field(default_factory=list)
+    """The comparisons of each measure, where there are several."""
+    by_dataset: list[Share] = field(default_factory=list)
+    """The comparisons on each data set, where there are several."""
 
 
 def claim_rows(
@@ -65,6 +93,8 @@ def claim_rows(
 
 def _claim(paper: str, claim: Mapping[str, Any], evidence: Evidence) -> ClaimRow:
     verdict, printed, measured, datasets = UNTESTED, "", "", 0
+    by_metric: list[Share] = []
+    by_dataset: list[Share] = []
     told = claim.get("untested", "")
     if "test" in claim:
         test = claim["test"]
@@ -73,6 +103,8 @@ def _claim(paper: str, claim: Mapping[str, Any], evidence: Evidence) -> ClaimRow
         if here.of:
             verdict, measured, datasets = _verdict(on_paper, here), str(here), len(here.datasets)
             told = _in_words(here)
+            by_metric = _shares(on_paper, here, lambda one: one.metric)
+            by_dataset = _shares(on_paper, here, lambda one: one.dataset)
         else:
             told = here.refusal or why_none(test, evidence, _names(test))
     return ClaimRow(
@@ -85,7 +117,27 @@ def _claim(paper: str, claim: Mapping[str, Any], evidence: Evidence) -> ClaimRow
         told,
         datasets,
         claim.get("stand_in", ""),
+        claim.get("where", ""),
+        by_metric,
+        by_dataset,
     )
+
+
+def _shares(on_paper: Count, here: Count, key: Callable[[Comparison], str]) -> list[Share]:
+    """Count comparisons by ``key``; return nothing where all have the same."""
+    sides = [_tally(count.comparisons, key) for count in (on_paper, here)]
+    names = [name for name in sides[1] if name]
+    if len(names) < 2:
+        return []
+    return [Share(name, *(side.get(name, "") for side in sides)) for name in names]
+
+
+def _tally(comparisons: Iterable[Comparison], key: Callable[[Comparison], str]) -> dict[str, str]:
+    """Return '5 of 6' by key, in the order in which the keys come."""
+    held: dict[str, list[bool]] = {}
+    for one in comparisons:
+        held.setdefault(key(one), []).append(one.held)
+    return {name: f"{sum(found)} of {len(found)}" for name, found in held.items()}
 
 
 def _names(test: Mapping[str, Any]) -> list[str]:
@@ -181,15 +233,17 @@ def _at_most(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]
     """Test whether every number of a table is at most ``limit`` in size."""
     rows = [r for r in evidence.rows if r.table == test["table"] and r.measured is not None]
     counts = []
-    datasets = frozenset(row.dataset for row in rows)
     for value in (printed("mean"), measured("mean")):
         sizes = [(row, abs(value(row) or 0.0)) for row in rows]
+        compared = [
+            Comparison(row.dataset, row.metric, size <= test["limit"]) for row, size in sizes
+        ]
         failing = [
             f"{row.dataset} {row.metric} ({size:.2g})"
             for row, size in sizes
             if size > test["limit"]
         ]
-        counts.append(Count(len(rows) - len(failing), len(rows), tuple(failing), datasets))
+        counts.append(count_of(compared, failing))
     return counts[0], counts[1]
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ldlrepro.judge.comparisons import (
+    Comparison,
     Count,
     Evidence,
     Group,
     Losses,
     Value,
     both,
+    count_of,
     groups,
     loss,
     measured_losses,
@@ -61,17 +64,18 @@ def _ranked(test: Mapping[str, Any], names: list[str], metric: str, losses: Loss
     compared = ranking(names, losses, control=control, tested=significant)
     if not compared.ranks or (significant and compared.refusal):
         return Count(0, 0, refusal=compared.refusal)
-    failing = []
+    failing, held = [], []
     for rival in rivals:
         better = compared.ranks[mine] < compared.ranks[rival]
-        if significant and not (better and compared.differ(mine, rival)):
+        held.append(better and (not significant or compared.differ(mine, rival)))
+        if significant and not held[-1]:
             side = "" if better else "behind, "
             failing.append(f"{metric} {rival} ({side}p {compared.p.loc[mine, rival]:.2g})")
         elif not better:
             both_ranks = f"{compared.ranks[mine]:.3g} and {compared.ranks[rival]:.3g}"
             failing.append(f"{metric} {rival} (ranks {both_ranks})")
-    held = len(rivals) - len(failing)
-    return Count(held, len(rivals), tuple(failing), frozenset(compared.datasets))
+    count = count_of([Comparison("", metric, bool(one)) for one in held], failing)
+    return replace(count, datasets=frozenset(compared.datasets))
 
 
 def pairs(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
@@ -104,15 +108,14 @@ def _pairs_over_folds(test: Mapping[str, Any], evidence: Evidence) -> Count:
             if tested := _over_folds(row, group[worse], evidence, test.get("protocol")):
                 what = f"{row.dataset} {row.metric} {_what(test, better, worse)}".rstrip()
                 families.setdefault(row.metric, []).append((row.dataset, what, *tested))
-    failing, datasets = [], set()
-    for family in families.values():
+    failing, compared = [], []
+    for metric, family in families.items():
         corrected = holm([entry[3] for entry in family])
         for (dataset, what, gain, _), p in zip(family, corrected, strict=True):
-            datasets.add(dataset)
-            if not (gain > 0 and p <= ALPHA):
+            compared.append(Comparison(dataset, metric, bool(gain > 0 and p <= ALPHA)))
+            if not compared[-1].held:
                 failing.append(f"{what} ({'' if gain > 0 else 'behind, '}p {p:.2g})")
-    of = sum(len(family) for family in families.values())
-    return Count(of - len(failing), of, tuple(failing), frozenset(datasets))
+    return count_of(compared, failing)
 
 
 def _over_folds(

@@ -13,6 +13,16 @@ from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """One comparison, and whether it comes out as claimed."""
+
+    dataset: str
+    """'' where it is one over all data sets."""
+    metric: str
+    held: bool
+
+
+@dataclass(frozen=True)
 class Count:
     """The number of comparisons that come out as claimed, and those that do not."""
 
@@ -25,6 +35,8 @@ class Count:
     """Reason why nothing could be compared."""
     note: str = ""
     """Note for readers about all the comparisons."""
+    comparisons: tuple[Comparison, ...] = ()
+    """All of them, where each is of one measure."""
 
     def __str__(self) -> str:
         return f"{self.held} of {self.of}" if self.of else ""
@@ -180,17 +192,24 @@ def both(
     statistic = test.get("statistic", "mean")
     counts = []
     for value in (printed(statistic), measured(statistic)):
-        failing = [group for group in found if not holds(group, value)]
-        names = tuple(f"{place(group)} {what}".rstrip() for group in failing)
-        held = len(found) - len(failing)
-        counts.append(Count(held, len(found), names, datasets_of(found)))
+        compared = []
+        for group in found:
+            row = next(iter(group.values()))
+            compared.append(Comparison(row.dataset, row.metric, holds(group, value)))
+        names = tuple(f"{c.dataset} {c.metric} {what}".rstrip() for c in compared if not c.held)
+        counts.append(count_of(compared, names))
     return counts[0], counts[1]
 
 
-def place(group: Group) -> str:
-    """Name the data set and measure of a group."""
-    row = next(iter(group.values()))
-    return f"{row.dataset} {row.metric}"
+def count_of(comparisons: Sequence[Comparison], exceptions: Iterable[str]) -> Count:
+    """Count comparisons; the exceptions are those that did not hold, in words."""
+    return Count(
+        sum(one.held for one in comparisons),
+        len(comparisons),
+        tuple(exceptions),
+        frozenset(one.dataset for one in comparisons),
+        comparisons=tuple(comparisons),
+    )
 
 
 def total(counts: Sequence[Count]) -> Count:
@@ -201,4 +220,5 @@ def total(counts: Sequence[Count]) -> Count:
         tuple(name for count in counts for name in count.exceptions),
         frozenset[str]().union(*(count.datasets for count in counts)),
         next((count.refusal for count in counts if count.refusal), ""),
+        comparisons=tuple(one for count in counts for one in count.comparisons),
     )

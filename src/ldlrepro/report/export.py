@@ -6,12 +6,12 @@ import csv
 import io
 import statistics
 from collections.abc import Iterable
-from dataclasses import astuple, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldlrepro.core.files import write_text
-from ldlrepro.judge.claims import ClaimRow
+from ldlrepro.judge.claims import ClaimRow, shares_in_words
 from ldlrepro.judge.tallies import Tally
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, in_words
 from ldlrepro.report.html import render_table
@@ -119,8 +119,11 @@ def claims_csv(claims: Iterable[ClaimRow]) -> str:
     """Return the claims as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(field.name for field in fields(ClaimRow))
-    writer.writerows(astuple(claim) for claim in claims)
+    names = [field.name for field in fields(ClaimRow)]
+    writer.writerow(names)
+    for claim in claims:
+        values = (getattr(claim, name) for name in names)
+        writer.writerow(shares_in_words(v) if isinstance(v, list) else v for v in values)
     return out.getvalue()
 
 
