@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldlrepro import plan
+from ldlrepro import config, plan
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.folds.splits import read_folds
-from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.judge.cells import _quoted, verdict_rows
 from ldlrepro.judge.scores import (
     LOCAL,
     REFERENCE,
@@ -129,6 +129,25 @@ def test_a_number_that_the_paper_quotes_is_shown_and_not_judged(printed):
     assert row.deviation == pytest.approx(0.8)
     (row,) = printed("kl,0.5,,lower,[27],")
     assert (row.verdict, row.measured) == ("quoted", None)
+
+
+def test_the_source_of_every_quoted_number_of_the_papers_is_named():
+    nameless = {
+        (paper, cell.row["quoted_from"])
+        for paper in config.real_papers()
+        for cell in plan.cells(paper)
+        if plan.is_quoted(cell.row) and "] " not in _quoted(cell)
+    }
+    assert nameless == set()
+    (cell,) = [
+        cell
+        for cell in plan.cells("drf")
+        if (cell.row["method"], cell.row["metric"], cell.row["table"]) == ("AGES", "cs5", "I")
+    ]
+    assert _quoted(cell) == (
+        "the paper takes it from [58] Geng, Zhou and Smith-Miles, IEEE TPAMI 29, 2007 "
+        "(read from CS curve)"
+    )
 
 
 def test_a_number_that_only_seems_quoted_is_judged(printed):

@@ -128,7 +128,7 @@ def _spread(paper: str) -> str:
 
 
 def _spread_note(row: Mapping[str, str]) -> str:
-    return "what is printed as a deviation is a variance" if _prints_variances(row) else ""
+    return "what is printed as a standard deviation is a variance" if _prints_variances(row) else ""
 
 
 def _as_deviation(row: Mapping[str, str]) -> str:
@@ -146,8 +146,15 @@ def _of_other_settings(unit: plan.Unit, scored: UnitScores) -> bool:
 def _quoted(cell: plan.Cell) -> str:
     """Return where the paper takes a number from, stated or shown; '' for its own."""
     if plan.is_quoted(cell.row):
-        return f"the paper takes it from {cell.row['quoted_from']}"
+        return f"the paper takes it from {_source(cell.row['paper'], cell.row['quoted_from'])}"
     return cell.copied
+
+
+def _source(paper: str, quoted_from: str) -> str:
+    """Return '[18] Han et al., 2015 (read from CS curve)' for '[18] *read from CS curve'."""
+    number, _, remark = quoted_from.partition(" *")
+    named = config.load_paper(paper)["references"].get(number.strip("[]"), "")
+    return f"{number} {named}".rstrip() + (f" ({remark})" if remark else "")
 
 
 def _yardsticks(
