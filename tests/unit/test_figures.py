@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 import warnings
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure as Canvas
 
+from ldlrepro import config, experiments
 from ldlrepro.core.errors import UserError
+from ldlrepro.experiments import read_all
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VERDICTS, VerdictRow
+from ldlrepro.report.canvas import numbers
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import COLOURS, MARKERS, drawings, read_figures, write_figures
 from ldlrepro.train.records import OK, FoldRow
@@ -92,6 +97,36 @@ def test_methods_with_one_title_are_told_apart():
     same.method_titles = dict.fromkeys(("near", "near@fast"), "Neighbours")
     found = texts(drawings(same)["methods"].image)
     assert {"Neighbours (near)", "Neighbours (fast)"} <= set(found)
+
+
+def test_the_points_of_a_drawing_are_its_numbers():
+    figure = Canvas()
+    left, right = figure.subplots(1, 2)
+    left.set_title("entropy")
+    left.plot([1, 2], [0.5, 1 / 3], label="DRF")
+    left.plot([3], [4])
+    right.bar([7], [2.5], width=1.0)
+    right.scatter([0, 1], [5, 6], c=["#ff0000", "#00ff00"])
+    assert numbers(figure) == [
+        ["panel", "line", "x", "y"],
+        ["entropy", "DRF", "1", "0.5"],
+        ["entropy", "DRF", "2", "0.33333"],
+        ["entropy", "", "3", "4"],
+        ["2", "", "7", "2.5"],
+        ["2", "#ff0000", "0", "5"],
+        ["2", "#00ff00", "1", "6"],
+    ]
+
+
+def test_a_drawing_of_an_experiment_has_its_numbers_beside_it():
+    found = {
+        (paper, number)
+        for paper in config.real_papers()
+        for name, measured in read_all(paper, Path("nowhere")).items()
+        for number, drawing in experiments.drawings(paper, measured).items()
+        if len(numbers(drawing)) > 1
+    }
+    assert {("mslp", "5"), ("structrf", "6"), ("drf", "8a")} <= found
 
 
 def test_the_same_page_gives_the_same_bytes():

@@ -23,6 +23,27 @@ def nothing(figure: Any, axes: Any, text: str) -> Any:
     return figure
 
 
+def numbers(figure: Any) -> list[list[str]]:
+    """Return every point of a drawing: its panel, its line or colour, and where it lies."""
+    from matplotlib.colors import to_hex
+
+    found = [["panel", "line", "x", "y"]]
+    for place, axes in enumerate(figure.axes, start=1):
+        panel = axes.get_title() or str(place)
+        for line in axes.lines:
+            name = "" if line.get_label().startswith("_") else line.get_label()
+            found += [[panel, name, f"{x:.5g}", f"{y:.5g}"] for x, y in line.get_xydata()]
+        for bar in axes.patches:
+            x = bar.get_x() + bar.get_width() / 2
+            found.append([panel, "", f"{x:.5g}", f"{bar.get_height():.5g}"])
+        for points in axes.collections:
+            colours = points.get_facecolors()
+            for index, (x, y) in enumerate(points.get_offsets()):
+                colour = to_hex(colours[index % len(colours)])
+                found.append([panel, colour, f"{x:.5g}", f"{y:.5g}"])
+    return found
+
+
 def as_png(figure: Any) -> bytes:
     """Return a drawing as PNG on white, the same bytes for the same content."""
     out = io.BytesIO()

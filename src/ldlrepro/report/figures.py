@@ -15,7 +15,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically, write_text
 from ldlrepro.judge.answer import Curve
 from ldlrepro.judge.verdicts import VerdictRow
-from ldlrepro.report.canvas import as_png, as_svg, canvas, nothing
+from ldlrepro.report.canvas import as_png, as_svg, canvas, nothing, numbers
 from ldlrepro.report.content import (
     VERDICT_SIGNS,
     Figure,
@@ -63,7 +63,7 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
         elif image := drawn.get(spec.get("experiment", ""), {}).get(spec.get("drawing", number)):
             source = page.experiments[spec["experiment"]]["source"]
             caption = f"Experiment {spec['experiment']}, {source}; its numbers stand there."
-            found[name] = _figure(title, image, caption)
+            found[name] = _figure(title, image, caption, numbers(image))
     return found
 
 
