@@ -177,6 +177,30 @@ def test_jaffe_features_are_compared_with_a_published_file(checkout, capsys):
     assert ask(capsys, "images", "fgnet", "--compare", "sjaffe")[0] == 2
 
 
+def test_one_command_leads_from_a_folder_to_the_comparison(checkout, capsys, tmp_path):
+    album = tmp_path / "my pictures"
+    write_album(album, "jaffe", 8, 2, seed=2)
+    command = ["images", "jaffe_images", "--from", str(album), "--compare", "jaffe_images"]
+    status, out, err = ask(capsys, *command)
+    assert status == 0, err
+    assert "16 of 16 images have the labels" in out
+    assert ask(capsys, "images", "jaffe_images", "--from", "nowhere")[2] == (
+        "ldlrepro: nowhere: no such folder\n"
+    )
+
+
+def test_places_of_the_eyes_are_shown_with_the_line_to_write(checkout, capsys):
+    put("jaffe_images", "jaffe", persons=2, pictures=1)
+    for word in ("fetch", "prepare"):
+        assert ask(capsys, word, "jaffe_images")[0] == 0
+    compare = ["images", "jaffe_images", "--compare", "jaffe_images", "--place-eyes"]
+    status, out, _ = ask(capsys, *compare)
+    assert status == 0
+    assert "crop: {..., eye_x: 0.3, eye_y: 0.4}" in out
+    status, _, err = ask(capsys, "images", "jaffe_images", "--place-eyes")
+    assert (status, "--place-eyes needs --compare" in err) == (2, True)
+
+
 # ---------------------------------------------------------------------- the drawn sets
 
 

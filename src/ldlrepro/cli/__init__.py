@@ -115,9 +115,21 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         json=True,
     )
     images.add_argument("dataset", help=IDS["dataset"])
+    images.add_argument(
+        "--from",
+        dest="folder",
+        metavar="FOLDER",
+        type=Path,
+        help="first take the photographs from this folder and prepare them",
+    )
     images.add_argument("--show", metavar="PROBLEM", help="list the images with this problem")
     images.add_argument(
         "--compare", metavar="PUBLISHED", help="compare LBP features with this published data set"
+    )
+    images.add_argument(
+        "--place-eyes",
+        action="store_true",
+        help="with --compare: look for the place of the eyes in the crop that fits best",
     )
     images.add_argument(
         "--find-eyes", action="store_true", help="find the eyes in images without eye points"

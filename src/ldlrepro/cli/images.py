@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ldlrepro import config
 from ldlrepro.cli.output import answer
 from ldlrepro.core.errors import UserError, nearest
-from ldlrepro.core.progress import ProgressLine
+from ldlrepro.core.progress import ProgressLine, StatusLine
 from ldlrepro.core.workspace import DATA
 from ldlrepro.data.images.faces import KINDS, LEAVE_OUT, FaceSet
 from ldlrepro.data.images.reading import distributions, load_faces
+from ldlrepro.data.photographs import prepare
 from ldlrepro.data.registry import ready_path, warning_of
 
+if TYPE_CHECKING:
+    from ldlrepro.data.dataset import Dataset
+
+LOOKED_AT = 40
+"""Images on which places of the eyes are tried."""
 USE = {True: "no", False: "yes"}
 
 
@@ -23,8 +31,15 @@ def images(args: argparse.Namespace) -> int:
     spec = config.load_dataset(args.dataset)
     if "layout" not in spec:
         raise UserError(f"{args.dataset} is no set of photographs. Type `ldlrepro datasets`.")
+    if args.place_eyes and not args.compare:
+        raise UserError("--place-eyes needs --compare with a published data set, such as sjaffe")
+    if args.folder:
+        _bring(args.dataset, args.folder)
     if args.find_eyes:
-        return _find_eyes(args)
+        code = _find_eyes(args)
+        if not args.compare:
+            return code
+        prepare(args.dataset, DATA)
     faces = load_faces(args.dataset, DATA)
     if args.compare:
         return _compare(args, spec, faces)
@@ -47,6 +62,18 @@ def images(args: argparse.Namespace) -> int:
         return answer(args.json, [{**summary, "warning": warning}], ())
     print("\n".join([head, *faces.notes, *([warning] if warning else [])]))
     return answer(args.json, rows, ("problem", "images", "used", "meaning")) if rows else 0
+
+
+def _bring(dataset: str, folder: Path) -> None:
+    """Fetch a folder of photographs and prepare them."""
+    from ldlrepro.data.fetch import fetch
+
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder")
+    status = fetch(dataset, DATA, [], offline=True, images_from=folder)
+    if not status.available:
+        raise UserError(f"{dataset}: {status.reason}")
+    prepare(dataset, DATA)
 
 
 def _find_eyes(args: argparse.Namespace) -> int:
@@ -100,13 +127,14 @@ def _show(args: argparse.Namespace, faces: FaceSet) -> int:
 def _compare(args: argparse.Namespace, spec: dict[str, Any], faces: FaceSet) -> int:
     from ldlrepro.data import load
     from ldlrepro.data.features.align import Crop
-    from ldlrepro.data.features.extract import extract
     from ldlrepro.data.features.published import compare
 
     if spec.get("features", {}).get("extractor") != "lbp" or not faces.labels:
         raise UserError(f"{args.dataset} is not rated, or has no LBP features to compare.")
     published = load(args.compare)
-    X, recipe = extract(faces, {**spec, "features": {"extractor": "lbp", "order": "runs"}}, DATA)
+    if args.place_eyes:
+        return _place_eyes(args, spec, faces, published)
+    X, recipe = _in_runs(faces, spec)
     D, _ = distributions(faces, spec)
     found = compare(X, D, np.asarray(published.X), published.D)
     if args.json:
@@ -124,3 +152,53 @@ def _compare(args: argparse.Namespace, spec: dict[str, Any], faces: FaceSet) -> 
         for r in found.readings[:5]
     ]
     return answer(args.json, rows, ("order of bins", "distance", "nearest"))
+
+
+def _in_runs(faces: FaceSet, spec: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return LBP features in scikit-image's order of bins, and their recipe."""
+    from ldlrepro.data.features.extract import extract
+
+    return extract(faces, {**spec, "features": {"extractor": "lbp", "order": "runs"}}, DATA)
+
+
+def _place_eyes(
+    args: argparse.Namespace, spec: dict[str, Any], faces: FaceSet, published: Dataset
+) -> int:
+    """Look for the place of the eyes that the published features fit best."""
+    from ldlrepro.data.features.published import place_eyes
+
+    known = [row for row, face in enumerate(faces.faces) if face.eyes is not None]
+    if not known:
+        raise UserError(
+            f"{args.dataset}: no image has eye points, so none can be moved. Add --find-eyes, or "
+            "an eyes.csv (docs/images.md says what is in it)."
+        )
+    chosen = np.linspace(0, len(known) - 1, min(len(known), LOOKED_AT)).round().astype(int)
+    some = faces.chosen([known[place] for place in chosen], "a few, to look for the eyes' place")
+    D, _ = distributions(some, spec)
+
+    def features(eye_x: float, eye_y: float) -> np.ndarray:
+        crop = {**spec["crop"], "eye_x": eye_x, "eye_y": eye_y}
+        return _in_runs(some, {**spec, "crop": crop})[0]
+
+    line = StatusLine()
+    found = place_eyes(
+        features,
+        D,
+        np.asarray(published.X),
+        published.D,
+        lambda count: line.show(f"{args.dataset}: {count} places of the eyes tried", False),
+    )
+    line.close()
+    rows = [asdict(place) for place in found]
+    if args.json:
+        return answer(True, rows, ())
+    best = found[0]
+    print(
+        f"{args.dataset}: {len(found)} places of the eyes on {len(some)} images; the features of "
+        f"{args.compare} are nearest with\n\n    crop: {{..., eye_x: {best.eye_x:g}, eye_y: "
+        f"{best.eye_y:g}}}\n\nin config/datasets/{args.dataset}.yaml. That is fitted to the "
+        "published file, not taken from the paper.\n"
+    )
+    rows = [{**row, "distance": f"{row['distance']:.4f}"} for row in rows[:5]]
+    return answer(False, rows, ("eye_x", "eye_y", "distance", "order"))

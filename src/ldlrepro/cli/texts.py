@@ -30,6 +30,7 @@ EXAMPLES = {
         "ldlrepro images drawn_fgnet",
         "ldlrepro images drawn_fgnet --show grayscale",
         "ldlrepro images morph --find-eyes --threads 8",
+        "ldlrepro images jaffe_images --from ~/jaffe --find-eyes --compare sjaffe --place-eyes",
     ],
     "new": ["ldlrepro new paper wang_2026", "ldlrepro new method my_method --folder ../mine"],
     "check": ["ldlrepro check ../mine/my_method.yaml"],

@@ -83,12 +83,12 @@ def fetch(
     mirrors: Sequence[Path],
     offline: bool = False,
     progress: bool = True,
+    images_from: Path | None = None,
 ) -> FetchStatus:
     """Get the raw files; never raises because data cannot be had."""
     spec = load_source(dataset_id)
-    return fetch_spec(
-        dataset_id, spec, data_dir, mirrors, None if offline else Web(progress=progress)
-    )
+    web = None if offline else Web(progress=progress)
+    return fetch_spec(dataset_id, spec, data_dir, mirrors, web, images_from)
 
 
 def fetch_spec(
@@ -97,8 +97,13 @@ def fetch_spec(
     data_dir: Path,
     mirrors: Sequence[Path],
     web: Web | None,
+    images_from: Path | None = None,
 ) -> FetchStatus:
-    """Fetch a data set described by ``spec``; without ``web`` nothing is downloaded."""
+    """Fetch a data set described by ``spec``; without ``web`` nothing is downloaded.
+
+    Photographs come from the folder ``images_from``, whatever its name, or else from the first
+    known place that has the name of the data set.
+    """
     folder = data_dir / "raw" / dataset_id
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -108,8 +113,8 @@ def fetch_spec(
             elif _reader(spec).startswith("drawn_"):
                 status = _draw(dataset_id, spec, folder)
             elif _reader(spec) == "images":
-                places = _places(dataset_id, data_dir, mirrors)
-                status = _collect_images(dataset_id, spec, folder, places)
+                known = _image_place(dataset_id, _places(dataset_id, data_dir, mirrors))
+                status = _collect_images(dataset_id, spec, folder, images_from or known)
             else:
                 getter = _Getter(folder, _places(dataset_id, data_dir, mirrors), web, alone)
                 status = _fetch_files(dataset_id, spec, getter)
@@ -254,10 +259,9 @@ def _how_to_get(dataset_id: str, spec: Mapping[str, Any]) -> str:
 
 
 def _collect_images(
-    dataset_id: str, spec: Mapping[str, Any], folder: Path, places: Sequence[Path]
+    dataset_id: str, spec: Mapping[str, Any], folder: Path, place: Path | None
 ) -> FetchStatus:
     """Unpack or copy what the user put somewhere into ``folder/images``, all or nothing."""
-    place = _image_place(dataset_id, places)
     images = folder / "images"
     if place is None:
         if _items(images):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,6 +14,10 @@ from ldlrepro.data.features.lbp import BINS, POINTS, patterns
 
 SAME_LABELS = 0.005
 """Ratings are printed with two digits, so their shares agree to better than this."""
+
+
+VALLEYS, FINEST = 6, 0.003
+"""How many valleys of the grid are searched, and the finest step, as a share of the width."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,64 @@ def compare(
         any_order=_distance(np.sort(A, axis=1), np.sort(B, axis=1)),
         readings=sorted(readings, key=lambda reading: reading.distance),
     )
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One place of the eyes in the crop, and how near its features come to the published ones."""
+
+    eye_x: float
+    eye_y: float
+    distance: float
+    order: str
+    """The order of the bins that is nearest there."""
+
+
+def place_eyes(
+    features: Callable[[float, float], np.ndarray],
+    D: np.ndarray,
+    published_X: np.ndarray,
+    published_D: np.ndarray,
+    tried: Callable[[int], None] = lambda count: None,
+) -> list[Placement]:
+    """Try places of the eyes on a grid, then ever closer around its lowest valleys; nearest first.
+
+    ``features(eye_x, eye_y)`` gives the rows of ``D`` in scikit-image's order of bins. What comes
+    out fits the published file and says nothing about what its authors wrote.
+    """
+    found: dict[tuple[float, float], Placement] = {}
+
+    def look(eye_x: float, eye_y: float) -> Placement:
+        place = (round(float(eye_x), 4), round(float(eye_y), 4))
+        if place not in found:
+            best = compare(features(*place), D, published_X, published_D).readings[0]
+            found[place] = Placement(*place, best.distance, best.order)
+            tried(len(found))
+        return found[place]
+
+    grid = [[look(x, y) for y in np.linspace(0.25, 0.55, 9)] for x in np.linspace(0.2, 0.4, 9)]
+    for best in _valleys(grid)[:VALLEYS]:
+        step_x, step_y = 0.0125, 0.01875
+        while step_x >= FINEST:
+            around = itertools.product((-step_x, 0, step_x), (-step_y, 0, step_y))
+            nearer = [look(best.eye_x + x, best.eye_y + y) for x, y in around]
+            if (lowest := min(nearer, key=_distance_of)).distance < best.distance:
+                best = lowest
+            else:
+                step_x, step_y = step_x / 2, step_y / 2
+    return sorted(found.values(), key=_distance_of)
+
+
+def _distance_of(place: Placement) -> float:
+    return place.distance
+
+
+def _valleys(grid: list[list[Placement]]) -> list[Placement]:
+    """Return the points of a grid that no neighbour is nearer than, nearest first."""
+    distances = np.pad([[p.distance for p in line] for line in grid], 1, constant_values=np.inf)
+    windows = np.lib.stride_tricks.sliding_window_view(distances, (3, 3))
+    lowest = windows.min(axis=(2, 3)) == distances[1:-1, 1:-1]
+    return sorted((grid[i][j] for i, j in np.argwhere(lowest)), key=_distance_of)
 
 
 def _matched(D: np.ndarray, published: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
