@@ -45,7 +45,7 @@ def cell(verdict: str = "reproduced", metric: str = "kl", **changes) -> VerdictR
             "measured_std": 0.0141,
             "n_folds": 2,
             "expected_folds": 2,
-            "deviation": 0.0112,
+            "difference": 0.0112,
             "band": 0.0141,
             "source": "local",
             "protocol": "cv",

@@ -52,7 +52,7 @@ def printed(method: str, kl: float) -> VerdictRow:
     return VerdictRow(
         *("paper", "1", "Faces", "", method, "kl", "0.05", "0.001", "lower", verdict),
         measured=kl,
-        deviation=kl / 0.05 - 1,
+        difference=kl / 0.05 - 1,
         protocol="paper",
         method_id=method,
         unit_dataset="faces",

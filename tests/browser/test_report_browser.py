@@ -18,7 +18,7 @@ from ldlrepro.cli import main
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.answer import judge_paper
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.judge.verdicts import VerdictRow, band, deviation, judge
+from ldlrepro.judge.verdicts import VerdictRow, band, difference, judge
 from ldlrepro.report.build import paper_page, report_content
 from ldlrepro.report.content import CONTROLS, Figure, Overhead, PaperPage, ReportContent
 from ldlrepro.report.figures import write_figures
@@ -203,7 +203,7 @@ def made_up_row(paper: str, line: dict[str, str], rng: random.Random) -> Verdict
         measured_std=0.001,
         n_folds=rng.choice([10, 10, 9]),
         expected_folds=10,
-        deviation=deviation(measured, line["mean"]),
+        difference=difference(measured, line["mean"]),
         band=width,
         source=rng.choice(["local", "reference"]),
         same_bits=rng.choice(["", "yes", "no"]),
@@ -358,7 +358,7 @@ def test_a_record_shows_every_fold_of_every_measure(page, report):
     assert table.locator("thead th").count() == 7
     assert [foot.split()[0] for foot in table.locator("tfoot tr").all_inner_texts()] == [
         "mean",
-        "deviation",
+        "difference",
     ]
 
 

@@ -82,7 +82,7 @@ def test_a_measured_cell_shows_mean_deviation_band_and_folds(printed):
     assert row.measured == pytest.approx(0.55, rel=1e-12)
     assert row.measured_std == pytest.approx(np.std([0.4, 0.5, 0.6, 0.7], ddof=1), rel=1e-12)
     assert row.band == row.measured_std
-    assert row.deviation == pytest.approx(0.1, rel=1e-9)
+    assert row.difference == pytest.approx(0.1, rel=1e-9)
     assert (row.n_folds, row.expected_folds, row.source) == (4, 4, "local")
     assert (row.protocol, row.unit_dataset, row.method_id) == ("tiny", "toy", "near")
     assert (row.printed, row.printed_std) == ("0.50", "0.01")
@@ -126,7 +126,7 @@ def test_a_number_that_the_paper_quotes_is_shown_and_not_judged(printed):
     unit = scored({"kl": [0.9] * 4})
     (row,) = printed("kl,0.5,,lower,[27],", local=by_key(unit))
     assert (row.verdict, row.reason) == ("quoted", "the paper takes it from [27]")
-    assert row.deviation == pytest.approx(0.8)
+    assert row.difference == pytest.approx(0.8)
     (row,) = printed("kl,0.5,,lower,[27],")
     assert (row.verdict, row.measured) == ("quoted", None)
 
@@ -223,11 +223,11 @@ def test_a_number_that_was_missed_discriminates_nothing(printed):
 def test_a_deviation_of_other_folds_is_flagged_only_over_all_folds(printed):
     values = [0.4, 0.5, 0.6, 0.7]  # a deviation of .129
     (row,) = printed("kl,0.55,0.03,lower,,", local=by_key(scored({"kl": values})))
-    assert row.deviation_off == pytest.approx(np.std(values, ddof=1) / 0.03)
+    assert row.std_off == pytest.approx(np.std(values, ddof=1) / 0.03)
     (row,) = printed("kl,0.55,0.10,lower,,", local=by_key(scored({"kl": values})))
-    assert row.deviation_off is None
+    assert row.std_off is None
     (row,) = printed("kl,0.55,0.03,lower,,", local=by_key(scored({"kl": values[:3]})))
-    assert (row.n_folds, row.deviation_off) == (3, None)
+    assert (row.n_folds, row.std_off) == (3, None)
 
 
 def test_what_was_chosen_by_the_print_stands_beside_the_number(printed, tiny):

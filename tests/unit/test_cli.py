@@ -254,7 +254,7 @@ def test_explain_tells_what_a_measured_cell_rests_on(tiny, capsys):
     verdict, numbers, *_, more = text.splitlines()
     assert verdict == f"tiny/1/toy/Near/kl: {facts['verdict']}"
     measured = f"measured {facts['measured']:.2f} ± {facts['measured_std']:.2f}"
-    assert numbers == f"printed 0.5, {measured}, {facts['deviation']:+.1%} (4 folds, local)"
+    assert numbers == f"printed 0.5, {measured}, {facts['difference']:+.1%} (4 folds, local)"
     assert "--full" in more
     assert len(text.splitlines()) <= 6
 

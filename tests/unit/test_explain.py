@@ -73,7 +73,7 @@ def test_other_settings_on_the_same_folds_are_told_the_nearest_to_the_print_firs
     row = VerdictRow("x", "1", "faces", "", "F", "kl", "0.10", "", "lower", "worse")
     row = dataclasses.replace(row, protocol="p", unit_dataset="faces", method_id="forest")
     told = explain.what_moves(row, answer("x", units=units))
-    assert [(t["setting"], t["deviation"]) for t in told] == [
+    assert [(t["setting"], t["difference"]) for t in told] == [
         ("forest_released" + explain.LEAK, "+5.0%"),
         ("forest@wide", "+10.0%"),
         ("forest@far", "+800.0%"),

@@ -23,9 +23,9 @@ from ldlrepro.train.records import OK, FoldRow
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def cell(verdict: str, metric: str = "kl", deviation: float | None = 0.1) -> VerdictRow:
+def cell(verdict: str, metric: str = "kl", difference: float | None = 0.1) -> VerdictRow:
     return VerdictRow(
-        "p", "1", "sjaffe", "", "M", metric, "0.5", "", "lower", verdict, deviation=deviation
+        "p", "1", "sjaffe", "", "M", metric, "0.5", "", "lower", verdict, difference=difference
     )
 
 
@@ -75,7 +75,7 @@ def test_the_first_drawing_names_measures_and_counts_verdicts():
 
 
 def test_the_legend_says_how_many_cells_have_no_point():
-    rows = [cell("exact"), cell("exact", deviation=None)]
+    rows = [cell("exact"), cell("exact", difference=None)]
     found = drawings(page(rows))["agreement"]
     assert "exact (1 of 2)" in texts(found.image)
     assert found.table[1] == ["KL", "2", "2", "0", "0", "0", "0", "0", "0", "10.0"]
@@ -137,7 +137,7 @@ def test_the_same_page_gives_the_same_bytes():
 
 def test_far_deviations_are_cut_and_not_lost():
     near, far = (
-        str(drawings(page([cell("worse", deviation=d)]))["agreement"].image) for d in (1.0, 50.0)
+        str(drawings(page([cell("worse", difference=d)]))["agreement"].image) for d in (1.0, 50.0)
     )
     assert near == far
 
@@ -149,7 +149,7 @@ def test_far_deviations_are_cut_and_not_lost():
             page(),
             ("no printed number has been measured yet", "nothing to compare has been run yet"),
         ),
-        (page([cell("not run", deviation=None)]), ("no printed number has been measured yet",)),
+        (page([cell("not run", difference=None)]), ("no printed number has been measured yet",)),
         (page([cell("worse")]), ("nothing to compare has been run yet",)),
         (page(units=[unit("true_labels", kl=0.0)]), ("nothing to compare has been run yet",)),
     ],

@@ -335,9 +335,9 @@ def test_what_records_have_in_common_is_kept_once(tmp_path):
 
 def test_the_front_page_says_what_verdicts_are_worth_and_counts_own_methods_apart(tmp_path):
     rows = [
-        cell("exact", train_mean="worse", discriminates=True, deviation=0.001),
-        cell(train_mean="reproduced", discriminates=False, by_print="k (fits)", deviation=0.04),
-        cell("better", method="kNN", deviation=-0.3, deviation_off=2.5),
+        cell("exact", train_mean="worse", discriminates=True, difference=0.001),
+        cell(train_mean="reproduced", discriminates=False, by_print="k (fits)", difference=0.04),
+        cell("better", method="kNN", difference=-0.3, std_off=2.5),
     ]
     text, _ = written(content(page(rows, own=["RF"])), tmp_path)
     front = text.partition('id="/demo"')[0]
@@ -354,7 +354,7 @@ def test_the_front_page_says_what_verdicts_are_worth_and_counts_own_methods_apar
 
 
 def test_marks_stand_beside_the_verdict_and_their_reason_in_the_notes(tmp_path):
-    marked = cell(train_mean="exact", discriminates=False, by_print="k (fits)", deviation_off=3.0)
+    marked = cell(train_mean="exact", discriminates=False, by_print="k (fits)", std_off=3.0)
     text, _ = written(content(page([marked])), tmp_path)
     assert "<small>mean too, by print, std ×3</small>" in text
     assert "chosen because it fits the print: k (fits)\n" in text

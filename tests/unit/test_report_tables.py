@@ -95,9 +95,9 @@ def test_reasons_are_grouped_and_counted():
 
 
 def test_the_tally_judges_measured_numbers_only():
-    rows = [cell(deviation=-0.3), cell("worse", deviation=0.1), cell("quoted")]
+    rows = [cell(difference=-0.3), cell("worse", difference=0.1), cell("quoted")]
     counts = tally(rows)
-    assert (counts.total, counts.judged, counts.median_deviation) == (3, 2, pytest.approx(0.2))
+    assert (counts.total, counts.judged, counts.median_difference) == (3, 2, pytest.approx(0.2))
     assert [counts.within(share) for share in (0.09, 0.1, 0.3)] == [0, 1, 2]
 
 
@@ -108,16 +108,16 @@ def test_the_tally_counts_apart_what_could_not_have_failed():
         cell("exact", train_mean="exact", discriminates=False),
         cell(**beside, by_print="k (fits)"),
         cell(discriminates=None),
-        cell("better", train_mean="better", by_print="k (fits)", deviation_off=3.0),
+        cell("better", train_mean="better", by_print="k (fits)", std_off=3.0),
     ]
     counts = tally(rows)
     assert (counts.met, counts.missed) == (4, 1)
     assert (counts.from_mean, counts.discriminating, counts.untold) == (2, 1, 1)
-    assert (counts.by_print, counts.met_by_print, counts.deviation_off) == (2, 1, 1)
+    assert (counts.by_print, counts.met_by_print, counts.std_off) == (2, 1, 1)
 
 
 def test_marks_say_what_a_verdict_is_worth():
-    told = cell(train_mean="exact", forest="worse", by_print="k (fits)", deviation_off=3.04)
+    told = cell(train_mean="exact", forest="worse", by_print="k (fits)", std_off=3.04)
     assert told.marks == ["mean too", "by print", "std ×3"]
     assert told.notes == ["chosen because it fits the print: k (fits)"]
     assert cell("better", train_mean="better").marks == []
@@ -132,7 +132,7 @@ def test_csv_files_hold_every_digit(tmp_path):
             (line,) = csv.DictReader(handle)
         assert line["printed"] == "0.110"
         assert float(line["measured"]) == 0.11123456789
-        assert (line["relative_deviation"], line["verdict"]) == ("0.0112", "reproduced")
+        assert (line["relative_difference"], line["verdict"]) == ("0.0112", "reproduced")
 
 
 def test_each_printed_table_becomes_three_files(tmp_path):

@@ -74,7 +74,7 @@ def printed(metric: str, number: str, verdict: str, table: str = "6") -> Verdict
     return VerdictRow(
         *(PAPER, table, "Movie", "", "kNN", metric, number, "", "lower", verdict),
         measured=0.2,
-        deviation=0.2 / float(number) - 1,
+        difference=0.2 / float(number) - 1,
         protocol="ten_fold",
         method_id="knn",
         unit_dataset="movie",

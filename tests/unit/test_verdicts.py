@@ -14,11 +14,11 @@ from ldlrepro.judge.verdicts import (
     WORSE,
     VerdictRow,
     band,
-    deviation,
-    deviation_off,
+    difference,
     half_unit,
     is_exact,
     judge,
+    std_off,
     tells_apart,
 )
 from ldlrepro.report.content import VERDICT_SIGNS
@@ -157,7 +157,7 @@ def test_lower_and_higher_are_mirror_images(printed, gap, width):
     ],
 )
 def test_the_deviation_is_relative_signed_and_absent_for_zero(measured, printed, expected):
-    found = deviation(measured, printed)
+    found = difference(measured, printed)
     assert found == (None if expected is None else pytest.approx(expected, rel=1e-9))
 
 
@@ -206,7 +206,7 @@ def test_a_met_number_tells_apart_what_gets_a_weaker_verdict(verdict, yardsticks
     ],
 )
 def test_deviations_are_off_beyond_factor_two_and_what_rounding_explains(measured, printed, ratio):
-    found = deviation_off(measured, printed)
+    found = std_off(measured, printed)
     assert found == (None if ratio is None else pytest.approx(ratio, rel=1e-9))
 
 

@@ -194,8 +194,8 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         verbs,
         "baselines",
         f"{here}.baselines",
-        "Give numbers to cite, of every method that ran: means and deviations over folds, with the "
-        "folds, the settings and the code behind them.",
+        "Give numbers to cite, of every method that ran: means and standard deviations over folds, "
+        "with the folds, the settings and the code behind them.",
         json=True,
     )
     baselines.add_argument("--dataset", nargs="+", default=[], help="only these data sets")

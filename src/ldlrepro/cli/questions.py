@@ -133,7 +133,7 @@ def verdicts(args: argparse.Namespace) -> int:
         rows = [row for row in rows if row.verdict == args.show]
     if args.show or args.unexplained:
         shown = [_cell_line(row) for row in rows]
-        columns = ("cell", "printed", "measured", "deviation", "source", "marks", "reason")
+        columns = ("cell", "printed", "measured", "difference", "source", "marks", "reason")
         return answer(args.json, [asdict(r) for r in rows] if args.json else shown, columns)
     groups: dict[str, list[str]] = {}
     for paper in wanted:
@@ -163,7 +163,7 @@ def _counted(name: str, rows: list[Any]) -> dict[str, Any]:
         "not known": found.untold,
         "by print": found.met_by_print,
         **{verdict: count for verdict, count in found.counts.items() if verdict not in met},
-        "std off": found.deviation_off,
+        "std off": found.std_off,
         "other settings": found.other_settings,
         "local": sources["local"],
         "reference": sources["reference"],
@@ -353,7 +353,7 @@ def _cell_line(row: Any) -> dict[str, str]:
         "cell": row.cell,
         "printed": f"{row.printed} ± {row.printed_std}" if row.printed_std else row.printed,
         "measured": "" if row.measured is None else f"{row.measured:.4f}",
-        "deviation": "" if row.deviation is None else f"{row.deviation:+.1%}",
+        "difference": "" if row.difference is None else f"{row.difference:+.1%}",
         "source": row.source,
         "marks": ", ".join(row.marks),
         "reason": row.reason,

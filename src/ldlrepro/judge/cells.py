@@ -29,9 +29,9 @@ from ldlrepro.judge.verdicts import (
     QUOTED,
     VerdictRow,
     band,
-    deviation,
-    deviation_off,
+    difference,
     judge,
+    std_off,
     tells_apart,
 )
 from ldlrepro.plan.printed import TIMES, cell_key
@@ -92,7 +92,7 @@ def _verdict(
         width = band(row["mean"], std, measured["measured_std"])
         measured |= {
             "band": width,
-            "deviation": deviation(measured["measured"], row["mean"]),
+            "difference": difference(measured["measured"], row["mean"]),
         }
     if wrong and "std_reads" not in wrong:
         return VerdictRow(**base, **measured, verdict=MISPRINT, reason=wrong["proof"])
@@ -112,7 +112,7 @@ def _verdict(
         **measured,
         **_yardsticks(cell, std, verdict, local, reference),
         verdict=verdict,
-        deviation_off=deviation_off(measured["measured_std"], std) if complete else None,
+        std_off=std_off(measured["measured_std"], std) if complete else None,
         by_print=by_print(cell),
         other_settings=bool(scored and cell.unit and _of_other_settings(cell.unit, scored)),
     )
@@ -132,7 +132,7 @@ def _spread_note(row: Mapping[str, str]) -> str:
 
 
 def _as_deviation(row: Mapping[str, str]) -> str:
-    """Return the printed deviation, or the root of a printed variance, if that is not zero."""
+    """Return the printed standard deviation, or the root of a printed variance above zero."""
     if not _prints_variances(row):
         return row["std"]
     return f"{math.sqrt(float(row['std'])):.3f}" if float(row["std"]) else ""
@@ -209,7 +209,7 @@ def _measured(
 
 def _mean_and_std(scored: UnitScores, values: Sequence[float]) -> tuple[float, float | None]:
     if scored.over_rows and len(values) == len(scored.rows):
-        # The deviation over folds of very different sizes says nothing about this mean.
+        # The standard deviation over folds of very different sizes says nothing about this mean.
         return statistics.fmean(values, [row.n_test for row in scored.rows]), None
     return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
 

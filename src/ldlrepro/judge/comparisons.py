@@ -68,7 +68,7 @@ Group = dict[str, VerdictRow]
 
 
 def printed(statistic: str) -> Value:
-    """Return what reads the printed mean or deviation of a row."""
+    """Return what reads the printed mean or standard deviation of a row."""
 
     def value(row: VerdictRow) -> float | None:
         text = row.printed if statistic == "mean" else row.printed_std
@@ -78,7 +78,7 @@ def printed(statistic: str) -> Value:
 
 
 def measured(statistic: str) -> Value:
-    """Return what reads the measured mean or deviation of a row."""
+    """Return what reads the measured mean or standard deviation of a row."""
     return lambda row: row.measured if statistic == "mean" else row.measured_std
 
 
@@ -130,7 +130,7 @@ def why_none(test: Mapping[str, Any], evidence: Evidence, names: Iterable[str]) 
 
 
 def loss(row: VerdictRow, value: Value, statistic: str = "mean") -> float:
-    """Return a number for which lower is better; deviations are always better when lower."""
+    """Return a number for which lower is better; a standard deviation is always better lower."""
     found = value(row)
     assert found is not None
     return -found if row.better == "higher" and statistic == "mean" else found

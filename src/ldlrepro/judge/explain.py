@@ -14,7 +14,7 @@ from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import NO_PAPERS, VALIDATION, chosen_by
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.judge.verdicts import VerdictRow, deviation
+from ldlrepro.judge.verdicts import VerdictRow, difference
 
 PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256"}
 """Parameters that say nothing of a method, so that nobody has to say where they come from."""
@@ -64,7 +64,7 @@ def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
     if others := facts.get("what moves it"):
         nearest_one = others[0]
         told = f"{nearest_one['setting']}, {_rounded(nearest_one['measured'], facts)}"
-        lines.append(f"nearest of {len(others)} other settings: {told} {nearest_one['deviation']}")
+        lines.append(f"nearest of {len(others)} other settings: {told} {nearest_one['difference']}")
     if by_print := facts.get("by_print"):
         lines.append(f"chosen by the print: {by_print}")
     if facts.get("other_settings"):
@@ -82,7 +82,7 @@ def _numbers(facts: Mapping[str, Any]) -> str:
     measured = _rounded(facts["measured"], facts)
     if facts.get("measured_std") is not None:
         measured += f" ± {_rounded(facts['measured_std'], facts)}"
-    off = f", {facts['deviation']:+.1%}" if facts.get("deviation") is not None else ""
+    off = f", {facts['difference']:+.1%}" if facts.get("difference") is not None else ""
     folds = f"{facts['n_folds']} folds, " if facts.get("n_folds") else ""
     return f"{text}, measured {measured}{off} ({folds}{facts.get('source', '')})"
 
@@ -167,12 +167,12 @@ def what_moves(row: VerdictRow, answer: PaperAnswer) -> list[dict[str, Any]]:
         mean = scored.mean(metric)
         if mean is None or row.metric != metric:
             continue
-        off = deviation(mean, row.printed)
+        off = difference(mean, row.printed)
         found.append(
             {
                 "setting": scored.method + (LEAK if spec.get("sees_test_labels") else ""),
                 "measured": round(mean, 5),
-                "deviation": "" if off is None else f"{off:+.1%}",
+                "difference": "" if off is None else f"{off:+.1%}",
             }
         )
     return sorted(found, key=lambda entry: abs(entry["measured"] - float(row.printed)))

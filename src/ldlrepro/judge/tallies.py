@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ldlrepro.judge.verdicts import JUDGED, MET, MISSED, VERDICTS, VerdictRow, tells_apart
 
 WITHIN = (0.01, 0.02, 0.05, 0.10)
-"""Relative deviations up to which cells are counted."""
+"""Relative differences up to which cells are counted."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Tally:
     """Judged cells whose setting was chosen because it fits the print."""
     met_by_print: int
     with_std: int
-    """Judged cells with both deviations over all folds."""
-    deviation_off: int
-    """Those of them whose deviations differ by more than a factor of two."""
+    """Judged cells with both standard deviations over all folds."""
+    std_off: int
+    """Those of them whose standard deviations differ by more than a factor of two."""
     other_settings: int
     """Judged cells whose record was made with other settings than those of today."""
-    deviations: list[float]
-    """Absolute relative deviations of judged cells, sorted."""
+    differences: list[float]
+    """Absolute relative differences of judged cells, sorted."""
 
     @property
     def total(self) -> int:
@@ -52,12 +52,12 @@ class Tally:
         return sum(self.counts[name] for name in MISSED)
 
     @property
-    def median_deviation(self) -> float | None:
-        return statistics.median(self.deviations) if self.deviations else None
+    def median_difference(self) -> float | None:
+        return statistics.median(self.differences) if self.differences else None
 
     def within(self, share: float) -> int:
         """Count the cells whose measured mean is within this share of the printed one."""
-        return sum(deviation <= share for deviation in self.deviations)
+        return sum(one <= share for one in self.differences)
 
 
 def tally(rows: Iterable[VerdictRow]) -> Tally:
@@ -75,8 +75,8 @@ def tally(rows: Iterable[VerdictRow]) -> Tally:
         untold=sum(row.discriminates is None for row in met),
         by_print=sum(bool(row.by_print) for row in judged),
         met_by_print=sum(bool(row.by_print) for row in met),
-        with_std=sum(row.has_deviations for row in judged),
-        deviation_off=sum(row.deviation_off is not None for row in judged),
+        with_std=sum(row.has_stds for row in judged),
+        std_off=sum(row.std_off is not None for row in judged),
         other_settings=sum(row.other_settings for row in judged),
-        deviations=sorted(abs(row.deviation) for row in judged if row.deviation is not None),
+        differences=sorted(abs(row.difference) for row in judged if row.difference is not None),
     )

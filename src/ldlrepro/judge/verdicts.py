@@ -17,7 +17,7 @@ VERDICTS = (*JUDGED, NOT_RUN, QUOTED, MISPRINT)
 BY_PRINT = "chosen because it fits the print"
 OTHER_SETTINGS = "measured with other settings than the configuration has today; to be run again"
 CLOSE = 2.0
-"""Factor by which two deviations over the same folds may differ."""
+"""Factor by which two standard deviations over the same folds may differ."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class VerdictRow:
     measured_std: float | None = None
     n_folds: int = 0
     expected_folds: int = 0
-    deviation: float | None = None
+    difference: float | None = None
     """(measured - printed) / |printed|."""
     band: float | None = None
     """Distance from the printed mean that still counts as reproduced."""
@@ -65,8 +65,8 @@ class VerdictRow:
     """Whether a met number tells the method apart from these.
 
     None where nothing was met, or where one of them has no number."""
-    deviation_off: float | None = None
-    """(measured deviation) / printed deviation, where that tells of other folds."""
+    std_off: float | None = None
+    """Measured over printed standard deviation, where that tells of other folds."""
     by_print: str = ""
     """What of the setting was chosen because it fits the print; '' if nothing."""
     other_settings: bool = False
@@ -96,13 +96,13 @@ class VerdictRow:
             found.append("by print")
         if self.other_settings:
             found.append("other settings")
-        if self.deviation_off is not None:
-            found.append(f"std ×{self.deviation_off:.2g}")
+        if self.std_off is not None:
+            found.append(f"std ×{self.std_off:.2g}")
         return found
 
     @property
-    def has_deviations(self) -> bool:
-        """Tell whether a printed and a measured deviation can be compared."""
+    def has_stds(self) -> bool:
+        """Tell whether a printed and a measured standard deviation can be compared."""
         whole = self.n_folds == self.expected_folds
         return bool(self.printed_std) and self.measured_std is not None and whole
 
@@ -169,14 +169,14 @@ def tells_apart(verdict: str, yardsticks: Iterable[str]) -> bool | None:
     return None if "" in yardsticks else True
 
 
-def deviation(measured: float, printed: str) -> float | None:
-    """Return the signed relative deviation; None where the printed value is zero."""
+def difference(measured: float, printed: str) -> float | None:
+    """Return the signed relative difference; None where the printed value is zero."""
     value = float(printed)
     return (measured - value) / abs(value) if value else None
 
 
-def deviation_off(measured_std: float | None, printed_std: str) -> float | None:
-    """Return measured over printed deviation where no rounding brings them within factor two.
+def std_off(measured_std: float | None, printed_std: str) -> float | None:
+    """Return measured over printed standard deviation where no rounding explains a factor of two.
 
     A printed zero counts as the largest number that prints so.
     """

@@ -247,9 +247,9 @@ def in_words(counts: Tally) -> list[str]:
             f"{counts.met_by_print} rest on a setting that was chosen because it fits the "
             "print, or after a look at test rows."
         )
-    if counts.deviation_off:
+    if counts.std_off:
         found.append(
-            f"In {counts.deviation_off} of {counts.with_std} cells with two standard deviations "
+            f"In {counts.std_off} of {counts.with_std} cells with two standard deviations "
             "these differ by more than a factor of two, so the folds were different."
         )
     if counts.other_settings:

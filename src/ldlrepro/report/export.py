@@ -34,7 +34,7 @@ FILE_COLUMNS = {
     "printed_std": "printed_std",
     "measured": "measured",
     "measured_std": "measured_std",
-    "relative_deviation": "deviation",
+    "relative_difference": "difference",
     "band": "band",
     "verdict": "verdict",
     "reason": "reason",
@@ -50,7 +50,7 @@ FILE_COLUMNS = {
     "train_mean": "train_mean",
     "forest": "forest",
     "discriminates": "discriminates",
-    "deviation_off": "deviation_off",
+    "std_off": "std_off",
     "chosen_by_print": "by_print",
     "other_settings": "other_settings",
 }
@@ -98,7 +98,7 @@ def as_csv(rows: Iterable[VerdictRow]) -> str:
 
 
 def scores_csv(units: Iterable[UnitScores]) -> str:
-    """Write a line per unit: mean and deviation of every measure, own ones too, and its cost."""
+    """Write a line per unit: mean and standard deviation of every measure, and its cost."""
     units = list(units)
     names = list(dict.fromkeys(name for unit in units for name in unit.scores))
     out = io.StringIO()
@@ -135,7 +135,7 @@ def as_markdown(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
     used: set[int] = set()
     for block in grid.blocks:
         lines += [f"## {block.dataset}", ""]
-        lines += ["| method | measure | printed | measured | deviation | verdict |"]
+        lines += ["| method | measure | printed | measured | difference | verdict |"]
         lines += ["|---|---|---|---|---|---|"]
         for printed in block.printed:
             for column, cells in zip(grid.columns, printed.cells, strict=True):
@@ -168,7 +168,7 @@ def _markdown_line(line: PrintedLine, column: Column, cell: Cell) -> str:
         f"{column.title} {column.arrow}".strip(),
         plus_minus(cell.row.printed, cell.row.printed_std),
         plus_minus(cell.measured, cell.measured_std) + folds,
-        cell.deviation,
+        cell.difference,
         " ".join([verdict, *map("({})".format, cell.row.marks)]),
     )
 

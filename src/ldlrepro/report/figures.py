@@ -163,7 +163,7 @@ def _points(curve: Curve) -> list[list[str]]:
 
 def _agreement(page: PaperPage) -> Figure:
     """Draw differences from the printed value: one point per cell, a row per measure."""
-    rows = [row for row in page.rows if row.deviation is not None]
+    rows = [row for row in page.rows if row.difference is not None]
     measures = list(dict.fromkeys(row.metric for row in rows))
     title = "Measured against printed"
     figure, axes = canvas(height=1.2 + 0.45 * max(1, len(measures)))
@@ -177,7 +177,7 @@ def _agreement(page: PaperPage) -> Figure:
                 measures.index(r.metric) + ((i * 7) % 11 - 5) / 18 for i, r in enumerate(mine)
             ]
             axes.scatter(
-                [100 * max(-1.0, min(1.0, row.deviation or 0.0)) for row in mine],
+                [100 * max(-1.0, min(1.0, row.difference or 0.0)) for row in mine],
                 heights,
                 s=16,
                 alpha=0.75,
@@ -210,7 +210,7 @@ def _counts(rows: Sequence[VerdictRow]) -> list[list[str]]:
     found = [["measure", "printed", *VERDICT_SIGNS, "median difference, %"]]
     for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
-        sizes = [abs(row.deviation) for row in mine if row.deviation is not None]
+        sizes = [abs(row.difference) for row in mine if row.difference is not None]
         median = f"{100 * statistics.median(sizes):.1f}" if sizes else ""
         counts = [sum(row.verdict == verdict for row in mine) for verdict in VERDICT_SIGNS]
         found.append([measure_title(metric), str(len(mine)), *map(str, counts), median])

@@ -54,13 +54,13 @@ def fixed(value: float | None, decimals: int, significant: int = 3) -> str:
 
 
 def mean_pair(mean: float | None, std: float | None, decimals: int) -> tuple[str, str]:
-    """Return both with the decimals of the mean; a small deviation still shows its first digit."""
+    """Return both with the decimals of the mean; a small second one still shows its first digit."""
     shown = fixed(mean, decimals)
     return shown, fixed(std, decimals_of(shown), significant=1) if shown else ""
 
 
 def percent(share: float | None) -> str:
-    """Return a signed relative deviation such as +3.2 %, or '' where it is undefined."""
+    """Return a signed relative difference such as +3.2 %, or '' where it is undefined."""
     if share is None or not math.isfinite(share):
         return ""
     size = abs(100 * share)
@@ -68,9 +68,9 @@ def percent(share: float | None) -> str:
 
 
 def mean_and_std(values: Iterable[float]) -> tuple[float, float | None] | None:
-    """Return mean and sample deviation over the folds that have a value; None where none has.
+    """Return mean and standard deviation over the folds that have a value; None where none has.
 
-    One fold alone has no deviation.
+    One fold alone has no standard deviation.
     """
     present = [value for value in values if math.isfinite(value)]
     if not present:
@@ -94,7 +94,7 @@ class Cell:
     sign: VerdictSign
     measured: str
     measured_std: str
-    deviation: str
+    difference: str
     band: str
     notes: list[int]
     key: UnitKey | None
@@ -321,7 +321,7 @@ def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[Uni
         sign=VERDICT_SIGNS[row.verdict],
         measured=measured,
         measured_std=measured_std,
-        deviation=percent(row.deviation),
+        difference=percent(row.difference),
         band="" if row.band is None else f"{row.band:.3g}",
         notes=[notes[text] for text in row.notes],
         key=key if key in units else None,

@@ -106,21 +106,21 @@ def _printed_metrics(cells: Sequence[VerdictRow], end_ms: int) -> list[tuple[str
     found = {}
     for cell in reversed(cells):
         found[f"printed/{cell.metric}"] = float(cell.printed)
-        if cell.deviation is not None:
-            found[f"difference/{cell.metric}"] = round(cell.deviation, 4)
+        if cell.difference is not None:
+            found[f"difference/{cell.metric}"] = round(cell.difference, 4)
     return [(name, value, end_ms, 0) for name, value in found.items() if math.isfinite(value)]
 
 
 def _verdict_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
-    """Return the verdict of each measure, means with deviations to read, and a description."""
+    """Return verdicts, means with standard deviations to read, and a description."""
     tags = {f"verdict/{cell.metric}": cell.verdict for cell in reversed(cells)}
     for name, values in unit.scores.items():
         if len(values) and np.isfinite(values).all():
-            deviation = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
-            tags[f"shown/{name}"] = f"{np.mean(values):.4f}{deviation}"
+            spread = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
+            tags[f"shown/{name}"] = f"{np.mean(values):.4f}{spread}"
     lines = [
         f"| {cell.table} | {cell.metric} | {cell.measured:.4f} | {cell.printed} | "
-        f"{'' if cell.deviation is None else f'{100 * cell.deviation:+.1f} %'} | {cell.verdict} |"
+        f"{'' if cell.difference is None else f'{100 * cell.difference:+.1f} %'} | {cell.verdict} |"
         for cell in cells
     ]
     if lines:
@@ -247,7 +247,7 @@ def _params(rows: Sequence[FoldRow]) -> dict[str, str]:
 def _metrics(
     unit: UnitScores, ends_ms: Sequence[int], end_ms: int
 ) -> list[tuple[str, float, int, int]]:
-    """Return means, deviations, costs, and fold values as steps ``repeat * folds + fold``.
+    """Return means, standard deviations, costs, and fold values as steps ``repeat * folds + fold``.
 
     A measure that lacks a fold gets no mean: in the column of means of ten folds, a mean of nine
     would be compared with them.

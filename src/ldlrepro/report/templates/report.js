@@ -102,8 +102,8 @@
     const names = foldNames(record);
     const aligned = (column, value) => (typeof value === "number" ? value.toFixed(decimals(record.mean[column])) : "–");
     const lines = names.map((fold, index) => [fold, ...record.scores.map((values, column) => aligned(column, values[index]))]);
-    const foot = [["mean", record.mean], ["deviation", record.std]].map(([name, values]) => [name, ...values.map((value, column) => aligned(column, value))]);
-    return table("Each measure in each test fold, from the stored predictions; sample deviation", ["repeat.fold", ...record.measures.map(([, title]) => title)], lines, foot);
+    const foot = [["mean", record.mean], ["standard deviation", record.std]].map(([name, values]) => [name, ...values.map((value, column) => aligned(column, value))]);
+    return table("Each measure in each test fold, from the stored predictions; standard deviation", ["repeat.fold", ...record.measures.map(([, title]) => title)], lines, foot);
   }
 
   function selectionPart(record) {
@@ -131,7 +131,7 @@
       return [h("a", { href: address(paper, "table", id) }, `${paper}, Table ${id}`), block, column, text(".m"), text(".p"), text(".v em"), band, verdict];
     });
     if (!lines.length) return h("p", null, "No printed number stands for this unit.");
-    return table("What the papers print for this unit", ["table", "data set", "measure", "measured", "printed", "deviation", "band", "verdict"], lines);
+    return table("What the papers print for this unit", ["table", "data set", "measure", "measured", "printed", "difference", "band", "verdict"], lines);
   }
 
   function errorPart(record) {
