@@ -11,6 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ldl.soft_forests import _compiled
+from ldl.soft_forests._room import Room
+
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -71,36 +74,61 @@ class Rows:
     def __init__(self, X: Any, dtype: torch.dtype, scale: Scale | None = None) -> None:
         self.sparse = hasattr(X, "tocsr")
         self.count, self.width = X.shape
+        self.dtype = dtype
         self.offset: Tensor | None = None
+        self._room = Room()
         if self.sparse:
-            X = X.astype(np.float32 if dtype == torch.float32 else np.float64)
+            data = X.data.astype(np.float32 if dtype == torch.float32 else np.float64)
             if scale:
-                X.data *= scale.factor[X.indices]
+                data *= scale.factor[X.indices]
                 self.offset = torch.from_numpy(scale.shift * scale.factor).to(dtype)
-            self.X: Any = X
+            self.entries = X.indptr, X.indices, data
         else:
             X = (X - scale.shift) * scale.factor if scale else X
             self.X = torch.from_numpy(X).to(dtype)
 
-    def take(self, rows: np.ndarray) -> Any:
+    def take(self, rows: np.ndarray) -> Tensor | _compiled.Batch:
         """Return the features of these rows."""
-        return self.X[rows] if self.sparse else self.X.index_select(0, torch.from_numpy(rows))
-
-    def times(self, taken: Any, W: Tensor) -> Tensor:
-        """Return the products of W (features, units) with rows that were taken, (units, rows)."""
         if not self.sparse:
-            return torch.mm(W.t(), taken.t())
-        found = torch.from_numpy(np.ascontiguousarray((taken @ W.numpy()).T))
-        return found if self.offset is None else found.sub_(torch.mv(W.t(), self.offset)[:, None])
+            taken = self._room("taken", (len(rows), self.width), self.dtype)
+            return torch.index_select(self.X, 0, torch.from_numpy(rows), out=taken)
+        return _compiled.Batch(rows, *_compiled.by_features(*self.entries, self.width, rows))
 
-    def gradient(self, taken: Any, by_outputs: Tensor) -> Tensor:
-        """Return the gradient by W from the gradient by the products."""
-        if not self.sparse:
-            return torch.mm(taken.t(), by_outputs.t())
-        found = torch.from_numpy(taken.T @ np.ascontiguousarray(by_outputs.numpy().T))
+    def outputs(self, taken: Tensor | _compiled.Batch, W: Tensor, b: Tensor) -> Tensor:
+        """Return W'x + b of rows x that were taken, (units, rows), until it is called again."""
+        if isinstance(taken, Tensor):
+            found = self._room("outputs", (len(b), len(taken)), self.dtype)
+            return torch.mm(W.t(), taken.t(), out=found).add_(b[:, None])
+        shift = torch.zeros_like(b) if self.offset is None else torch.mv(W.t(), self.offset)
+        found = self._room("outputs", (len(b), len(taken.rows)), self.dtype)
+        _compiled.outputs(
+            *self.entries,
+            taken.rows,
+            W.numpy(),
+            shift.numpy(),
+            b.numpy(),
+            self.turned(found),
+            found.numpy(),
+        )
+        return found
+
+    def gradient(self, taken: Tensor | _compiled.Batch, by_outputs: Tensor) -> Tensor:
+        """Return the gradient by W from that by the outputs, until it is called again."""
+        found = self._room("gradient", (self.width, len(by_outputs)), self.dtype)
+        if isinstance(taken, Tensor):
+            return torch.mm(taken.t(), by_outputs.t(), out=found)
+        _compiled.gradient(
+            *taken[1:], by_outputs.numpy(), self.turned(by_outputs), found.numpy()
+        )
         if self.offset is None:
             return found
         return found.addr_(self.offset, by_outputs.sum(1), alpha=-1)
+
+    def turned(self, outputs: Tensor) -> np.ndarray:
+        """Return memory for some of these outputs with rows first."""
+        units, rows = outputs.shape
+        width = min(units, _compiled.WIDTH) + _compiled.APART
+        return self._room("turned", (rows, width), self.dtype).numpy()
 
 
 def batches(
@@ -139,37 +167,51 @@ class LinearMap:
 
     def __init__(
         self,
-        features: int,
+        rows: Rows,
         units: int,
         init: str,
         fit_intercept: bool,
-        dtype: torch.dtype,
         steps: OptimiserSettings,
         generator: np.random.Generator,
     ) -> None:
-        self.W = torch.from_numpy(_first_weights(features, units, init, generator)).to(dtype)
-        self.b = torch.zeros(units, dtype=dtype)
-        self.parameters = [self.W, self.b] if fit_intercept else [self.W]
+        self.rows = rows
+        self.W = torch.from_numpy(_first_weights(rows.width, units, init, generator)).to(rows.dtype)
+        self.b = torch.zeros(units, dtype=rows.dtype)
+        parameters = [self.W, self.b] if fit_intercept else [self.W]
         if steps.optimiser == "adam":
-            self.optimiser: Any = torch.optim.Adam(self.parameters, steps.learning_rate, fused=True)
+            self.optimiser: Any = torch.optim.Adam(parameters, steps.learning_rate, fused=True)
+        elif rows.sparse and rows.offset is None:
+            self.optimiser = PatientMomentum(parameters, steps.learning_rate, steps.momentum)
         else:
-            self.optimiser = Momentum(self.parameters, steps.learning_rate, steps.momentum)
+            self.optimiser = Momentum(parameters, steps.learning_rate, steps.momentum)
+        self.fit_intercept, self.patient = fit_intercept, isinstance(self.optimiser, PatientMomentum)
 
-    def __call__(self, rows: Rows, taken: Any) -> Tensor:
-        """Return the outputs for rows that were taken, (units, rows)."""
-        return rows.times(taken, self.W).add_(self.b[:, None])
+    def __call__(self, taken: Any) -> Tensor:
+        """Return the outputs for rows that were taken, (units, rows), until it is called again."""
+        if self.patient:
+            self.optimiser.catch_up(taken.features)
+        return self.rows.outputs(taken, self.W, self.b)
 
-    def move(self, rows: Rows, taken: Any, by_outputs: Tensor) -> None:
+    def move(self, taken: Any, by_outputs: Tensor) -> None:
         """Take one step against the gradient of the loss by the outputs for these rows."""
-        self.W.grad = rows.gradient(taken, by_outputs)
-        if len(self.parameters) > 1:
+        if self.fit_intercept:
             self.b.grad = by_outputs.sum(1)
+        if self.patient:
+            self.optimiser.step_with(taken, by_outputs, self.rows.turned(by_outputs))
+            return
+        self.W.grad = self.rows.gradient(taken, by_outputs)
         self.optimiser.step()
 
     def slow_down(self, factor: float) -> None:
         """Multiply the learning rate by a factor."""
+        self.settle()
         for group in self.optimiser.param_groups:
             group["lr"] *= factor
+
+    def settle(self) -> None:
+        """Take all steps that are due."""
+        if self.patient:
+            self.optimiser.catch_up(np.arange(self.rows.width))
 
 
 def _first_weights(
@@ -186,13 +228,52 @@ class Momentum:
     """Gradient descent with momentum; torch's own takes longer to be called than to compute."""
 
     def __init__(self, parameters: list[Tensor], learning_rate: float, momentum: float) -> None:
-        self.parameters, self.momentum = parameters, momentum
+        self.parameters = parameters
         self.param_groups = [{"lr": learning_rate}]
         self.velocities = [torch.zeros_like(parameter) for parameter in parameters]
+        self._momentum = momentum
+        self._precise = self.velocities[0].numpy().dtype.type
 
     def step(self) -> None:
         """Move every parameter by its velocity."""
         for parameter, velocity in zip(self.parameters, self.velocities, strict=True):
             assert parameter.grad is not None
-            velocity.mul_(self.momentum).add_(parameter.grad)
-            parameter.sub_(velocity, alpha=self.param_groups[0]["lr"])
+            lines = (each.view(-1).numpy() for each in (parameter, velocity, parameter.grad))
+            _compiled.move(*lines, *self._factors())
+
+    def _factors(self) -> tuple[np.floating, np.floating]:
+        """Return momentum and rate in the precision of the parameters."""
+        precise = self._precise
+        return precise(self._momentum), precise(self.param_groups[0]["lr"])
+
+
+class PatientMomentum(Momentum):
+    """Gradient descent with momentum that moves the weights of a feature when it is needed.
+
+    Without a row that has the feature its velocity only shrinks. So its steps wait, and are taken
+    one after the other while the weights are in the processor's cache.
+    """
+
+    def __init__(self, parameters: list[Tensor], learning_rate: float, momentum: float) -> None:
+        super().__init__(parameters, learning_rate, momentum)
+        self._now = 0
+        self._moved = np.zeros(len(parameters[0]), dtype=np.int64)
+        self._weights = parameters[0].numpy(), self.velocities[0].numpy()
+        del self.parameters[0], self.velocities[0]
+
+    def catch_up(self, features: np.ndarray) -> None:
+        """Take the steps that are due for these features."""
+        _compiled.catch_up(features, self._now, self._moved, *self._weights, *self._factors())
+
+    def step_with(self, taken: _compiled.Batch, by_outputs: Tensor, turned: np.ndarray) -> None:
+        """Take a step; the features of the batch must have caught up."""
+        _compiled.move_present(
+            *taken[1:],
+            by_outputs.numpy(),
+            turned,
+            self._moved,
+            *self._weights,
+            *self._factors(),
+        )
+        self._now += 1
+        self.step()

@@ -10,6 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ldl.soft_forests import _compiled
+from ldl.soft_forests._room import Room
+
 
 def draw_phi(
     trees: int, depth: int, units: int, replacement: bool, generator: np.random.Generator
@@ -93,6 +96,44 @@ class Routing(torch.nn.Module):
             lower = torch.add(left, right, out=sums[start : start + len(left)])
         node, left = sums.index_select(0, self.used).view(-1, 2, self.units, rows).sum(0)
         return both[0].exp().mul_(node).sub_(left)
+
+
+class CompiledRouting(Routing):
+    """The same routes on a processor, in memory that is used again.
+
+    What a method returns lasts until it is called again.
+    """
+
+    def __init__(self, phi: np.ndarray, units: int) -> None:
+        super().__init__(phi, units)
+        self._asked = np.concatenate(_levels(phi))
+        self._used = self.used.view(-1, 2, units).numpy()
+        self._room = Room()
+
+    def log_sigmoids(self, F: Tensor) -> Tensor:
+        both = self._room("both", (2, *F.shape), F.dtype)
+        spare = self._room("spare", tuple(F.shape), F.dtype)
+        torch.ops.aten.log_sigmoid_forward.output(F, output=both[0], buffer=spare)
+        torch.sub(both[0], F, out=both[1])
+        return both
+
+    def log_probabilities(self, both: Tensor) -> Tensor:
+        rows = both.shape[2]
+        reached = self._room("reached", (self.leaves * self.trees, rows), both.dtype)
+        _compiled.descend(both.numpy(), self._asked, self.trees, reached.numpy())
+        return reached.view(self.leaves, self.trees, rows).transpose(0, 1)
+
+    def gradients(self, both: Tensor, mass: Tensor, times: Tensor) -> Tensor:
+        rows = mass.shape[2]
+        lines = self.trees * (2 * self.leaves - 1)
+        sums = self._room("sums", (lines + 1, rows), both.dtype)
+        lower = sums[lines - self.trees * self.leaves : lines]
+        torch.mul(mass, times, out=lower.view(self.leaves, self.trees, rows).transpose(0, 1))
+        first = self._room("spare", (self.units, rows), both.dtype)
+        torch.exp(both[0], out=first)
+        found = self._room("found", (self.units, rows), both.dtype)
+        _compiled.climb(sums.numpy(), self.trees, self._used, first.numpy(), found.numpy())
+        return found
 
 
 def _levels(phi: np.ndarray) -> list[np.ndarray]:

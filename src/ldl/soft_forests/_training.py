@@ -27,7 +27,7 @@ from ldl.soft_forests._linear import (
     Scale,
     batches,
 )
-from ldl.soft_forests._routing import Routing, draw_phi
+from ldl.soft_forests._routing import CompiledRouting, draw_phi
 
 ENTROPY_ROWS = 512
 """Training rows whose routing is measured after each leaf step."""
@@ -137,18 +137,17 @@ class LinearForest:
         generator = np.random.default_rng(map_seed)
         self.maps = [
             LinearMap(
-                self.rows.width,
+                self.rows,
                 settings.units,
                 settings.init,
                 settings.fit_intercept,
-                dtype,
                 settings.steps,
                 generator,
             )
             for _ in range(1 if settings.share_units else settings.trees)
         ]
-        self.routing = Routing(self.phi, settings.units)
-        self.single = [Routing(self.phi[[k]], settings.units) for k in range(settings.trees)]
+        self.routing = CompiledRouting(self.phi, settings.units)
+        self.single = [CompiledRouting(self.phi[[k]], settings.units) for k in range(settings.trees)]
         self.leaves = leaves
         self._batches = batches(
             self.rows.count,
@@ -197,6 +196,8 @@ class LinearForest:
 
     def snapshot(self, iteration: int) -> Snapshot:
         """Return the present state, with W and b for features as they are given."""
+        for f in self.maps:
+            f.settle()
         W = torch.cat([m.W for m in self.maps], 1).numpy().astype(np.float64)
         b = torch.cat([m.b for m in self.maps]).numpy().astype(np.float64)
         W, b = self.scale.fold(W, b) if self.scale else (W, b)
@@ -226,14 +227,14 @@ class LinearForest:
         taken = self.rows.take(rows)
         f = self._map(turn or 0)
         routing = self.routing if turn is None else self.single[turn]
-        both = routing.log_sigmoids(f(self.rows, taken))
+        both = routing.log_sigmoids(f(taken))
         logs = routing.log_probabilities(both)
         visit = _Visit(rows)
         if stale:
-            visit.logs = logs if turn is None else self._log_probabilities(taken)
+            visit.logs = logs.clone() if turn is None else self._log_probabilities(taken)
         if not still:
             gradients = routing.gradients(both, *self._pull(logs, rows, turn))
-            f.move(self.rows, taken, gradients.div_(routing.trees * len(rows)))
+            f.move(taken, gradients.div_(routing.trees * len(rows)))
         return visit
 
     def _pull(self, logs: Tensor, rows: np.ndarray, turn: int | None) -> tuple[Tensor, Tensor]:
@@ -280,11 +281,11 @@ class LinearForest:
     def _log_probabilities(self, taken: Any) -> Tensor:
         """Return ln of all trees' leaf probabilities, whichever map they ask."""
         if self.settings.share_units:
-            both = self.routing.log_sigmoids(self.maps[0](self.rows, taken))
+            both = self.routing.log_sigmoids(self.maps[0](taken))
             return self.routing.log_probabilities(both)
         parts = []
         for f, routing in zip(self.maps, self.single, strict=True):
-            parts.append(routing.log_probabilities(routing.log_sigmoids(f(self.rows, taken))))
+            parts.append(routing.log_probabilities(routing.log_sigmoids(f(taken))))
         return torch.cat(parts)
 
 
@@ -317,13 +318,13 @@ def predict(phi: np.ndarray, state: Snapshot, table: np.ndarray, X: Any) -> np.n
     W = torch.from_numpy(state.W)
     b = torch.from_numpy(state.b)
     Q = torch.from_numpy(table.astype(np.float64))
-    routing = Routing(state.phi_of(phi), W.shape[1])
+    routing = CompiledRouting(state.phi_of(phi), W.shape[1])
     rows = Rows(X, torch.float64)
     block = max(1, PREDICTED_AT_ONCE // (routing.trees * routing.leaves))
     outputs = []
     for start in range(0, rows.count, block):
         taken = rows.take(np.arange(start, min(start + block, rows.count)))
-        both = routing.log_sigmoids(rows.times(taken, W).add_(b[:, None]))
+        both = routing.log_sigmoids(rows.outputs(taken, W, b))
         P = routing.log_probabilities(both).exp_()
         outputs.append(torch.bmm(Q.transpose(1, 2), P).mean(0))
     return torch.cat(outputs, 1).t().contiguous().numpy()
