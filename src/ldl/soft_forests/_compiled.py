@@ -42,38 +42,52 @@ def _fused(typing_context, a, b, c):
 
 
 @cached
-def descend(both, asked, trees, reached):
-    """Add the logarithms on the ways to all leaves into ``reached``, (leaves and trees, rows).
+def descend(both, asked, leaves, trees, reached, start, leaf_step, tree_step):
+    """Add up the logarithms on the ways to all leaves.
 
     ``both`` has ln of the probabilities of both sides, (2, units, rows); ``asked`` the unit of each
-    node, level by level. A node leaves its line to its left child.
+    node, level by level. ``reached`` has one axis; the line of a leaf begins ``leaf_step`` behind
+    that of the leaf before, and that of a tree ``tree_step``. A node leaves its line to its left
+    child.
     """
-    rows = reached.shape[1]
-    reached[:trees] = 0.0
-    start, nodes = 0, trees
-    while nodes < len(reached):
-        for node in range(nodes):
-            unit = asked[start + node]
-            left, right = both[0, unit], both[1, unit]
-            here, there = reached[node], reached[nodes + node]
-            for row in range(rows):
-                before = here[row]
-                there[row] = right[row] + before
-                here[row] = left[row] + before
-        start += nodes
+    rows = both.shape[2]
+    for tree in range(trees):
+        at = start + tree * tree_step
+        reached[at : at + rows] = 0.0
+    node, nodes = 0, 1
+    while nodes < leaves:
+        for place in range(nodes):
+            for tree in range(trees):
+                left, right = both[0, asked[node]], both[1, asked[node]]
+                at = start + place * leaf_step + tree * tree_step
+                here = reached[at : at + rows]
+                at += nodes * leaf_step
+                there = reached[at : at + rows]
+                for row in range(rows):
+                    before = here[row]
+                    there[row] = right[row] + before
+                    here[row] = left[row] + before
+                node += 1
         nodes *= 2
 
 
 @cached
-def climb(sums, trees, used, first, found):
+def climb(mass, times, sums, used, first, found):
     """Compute the gradient by the outputs of f, (units, rows), into ``found``.
 
-    ``sums`` has a line for each node of the levels from the root on, the last of which is that of
-    the leaves and is given; then one that stands for no node. ``used`` names the lines of each
-    unit's nodes and of their left children, (uses, 2, units), and ``first`` is the probability of
-    the left side, (units, rows).
+    The mass of a leaf is ``mass`` (leaves, trees, rows) times ``times`` (trees, leaves, rows).
+    ``sums`` is room for a line for each node of the levels from the root on, leaves included, and
+    one that stands for no node. ``used`` names the lines of each unit's nodes and of their left
+    children, (uses, 2, units), and ``first`` is the probability of the left side, (units, rows).
     """
-    nodes = (len(sums) - 1 + trees) // 2
+    leaves, trees, _ = mass.shape
+    nodes = leaves * trees
+    for leaf in range(leaves):
+        for tree in range(trees):
+            line = sums[nodes - trees + leaf * trees + tree]
+            one, other = mass[leaf, tree], times[tree, leaf]
+            for row in range(len(line)):
+                line[row] = one[row] * other[row]
     while nodes > trees:
         half = nodes // 2
         start, upper = nodes - trees, half - trees
@@ -216,6 +230,40 @@ def gradient(features, starts, places, values, by_outputs, turned, found):
 
 
 @cached
+def move_weights(
+    features, starts, places, values, by_outputs, turned, offset, total, W, velocity, momentum, rate
+):
+    """Take a step of gradient descent with momentum by W, (features, units).
+
+    With an ``offset`` it is subtracted from all rows, and ``total`` is the gradient by the outputs
+    summed over rows; so all features move. With one of length 0 only those of the batch do.
+    """
+    units = len(by_outputs)
+    slope = np.empty(WIDTH, W.dtype)
+    moving = len(offset) or len(features)
+    for start in range(0, units, WIDTH):
+        width = min(WIDTH, units - start)
+        _turn(by_outputs, start, width, turned)
+        present = 0
+        for j in range(moving):
+            feature = j if len(offset) else features[j]
+            if present < len(features) and features[present] == feature:
+                entries = slice(starts[present], starts[present + 1])
+                _gradient(places[entries], values[entries], turned, slope[:width])
+                present += 1
+            else:
+                slope[:] = 0.0
+            if len(offset):
+                for k in range(width):
+                    slope[k] = _fused(-offset[feature], total[start + k], slope[k])
+            weights = W[feature, start : start + width]
+            speed = velocity[feature, start : start + width]
+            for k in range(width):
+                speed[k] = speed[k] * momentum + slope[k]
+                weights[k] = _fused(speed[k], -rate, weights[k])
+
+
+@cached
 def catch_up(features, now, moved, W, velocity, momentum, rate):
     """Take the steps that are due for these features up to step ``now``, without gradients.
 
@@ -234,25 +282,3 @@ def catch_up(features, now, moved, W, velocity, momentum, rate):
                     speed[k] *= momentum
                     weights[k] = _fused(speed[k], -rate, weights[k])
         moved[feature] = now
-
-
-@cached
-def move_present(
-    features, starts, places, values, by_outputs, turned, moved, W, velocity, momentum, rate
-):
-    """Take a step for the features of a batch, which have come to the step before."""
-    units = len(by_outputs)
-    slope = np.empty(WIDTH, W.dtype)
-    for start in range(0, units, WIDTH):
-        width = min(WIDTH, units - start)
-        _turn(by_outputs, start, width, turned)
-        for j in range(len(features)):
-            entries, feature = slice(starts[j], starts[j + 1]), features[j]
-            _gradient(places[entries], values[entries], turned, slope[:width])
-            weights = W[feature, start : start + width]
-            speed = velocity[feature, start : start + width]
-            for k in range(width):
-                speed[k] = speed[k] * momentum + slope[k]
-                weights[k] = _fused(speed[k], -rate, weights[k])
-    for feature in features:
-        moved[feature] += 1

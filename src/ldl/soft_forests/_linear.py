@@ -180,26 +180,29 @@ class LinearMap:
         parameters = [self.W, self.b] if fit_intercept else [self.W]
         if steps.optimiser == "adam":
             self.optimiser: Any = torch.optim.Adam(parameters, steps.learning_rate, fused=True)
-        elif rows.sparse and rows.offset is None:
-            self.optimiser = PatientMomentum(parameters, steps.learning_rate, steps.momentum)
+        elif rows.sparse:
+            self.optimiser = SparseMomentum(
+                parameters, steps.learning_rate, steps.momentum, rows.offset
+            )
         else:
             self.optimiser = Momentum(parameters, steps.learning_rate, steps.momentum)
-        self.fit_intercept, self.patient = fit_intercept, isinstance(self.optimiser, PatientMomentum)
+        self.fit_intercept, self.sparse = fit_intercept, isinstance(self.optimiser, SparseMomentum)
 
     def __call__(self, taken: Any) -> Tensor:
         """Return the outputs for rows that were taken, (units, rows), until it is called again."""
-        if self.patient:
+        if self.sparse:
             self.optimiser.catch_up(taken.features)
         return self.rows.outputs(taken, self.W, self.b)
 
     def move(self, taken: Any, by_outputs: Tensor) -> None:
         """Take one step against the gradient of the loss by the outputs for these rows."""
+        total = by_outputs.sum(1)
         if self.fit_intercept:
-            self.b.grad = by_outputs.sum(1)
-        if self.patient:
-            self.optimiser.step_with(taken, by_outputs, self.rows.turned(by_outputs))
-            return
-        self.W.grad = self.rows.gradient(taken, by_outputs)
+            self.b.grad = total
+        if self.sparse:
+            self.optimiser.move_weights(taken, by_outputs, total, self.rows.turned(by_outputs))
+        else:
+            self.W.grad = self.rows.gradient(taken, by_outputs)
         self.optimiser.step()
 
     def slow_down(self, factor: float) -> None:
@@ -210,7 +213,7 @@ class LinearMap:
 
     def settle(self) -> None:
         """Take all steps that are due."""
-        if self.patient:
+        if self.sparse:
             self.optimiser.catch_up(np.arange(self.rows.width))
 
 
@@ -247,33 +250,45 @@ class Momentum:
         return precise(self._momentum), precise(self.param_groups[0]["lr"])
 
 
-class PatientMomentum(Momentum):
-    """Gradient descent with momentum that moves the weights of a feature when it is needed.
+class SparseMomentum(Momentum):
+    """Gradient descent with momentum for sparse rows, whose first parameter is moved apart.
 
-    Without a row that has the feature its velocity only shrinks. So its steps wait, and are taken
-    one after the other while the weights are in the processor's cache.
+    Where no offset is subtracted, and no row of a batch has a feature, the velocity of its weights
+    only shrinks. So its steps wait until a row comes that has it, and are taken one after the other
+    while the weights are in the processor's cache.
     """
 
-    def __init__(self, parameters: list[Tensor], learning_rate: float, momentum: float) -> None:
+    def __init__(
+        self,
+        parameters: list[Tensor],
+        learning_rate: float,
+        momentum: float,
+        offset: Tensor | None,
+    ) -> None:
         super().__init__(parameters, learning_rate, momentum)
+        self._weights = self.parameters.pop(0).numpy(), self.velocities.pop(0).numpy()
+        self._waits = offset is None
+        self._offset = np.empty(0, self._precise) if offset is None else offset.numpy()
         self._now = 0
-        self._moved = np.zeros(len(parameters[0]), dtype=np.int64)
-        self._weights = parameters[0].numpy(), self.velocities[0].numpy()
-        del self.parameters[0], self.velocities[0]
+        self._moved = np.zeros(len(self._weights[0]), dtype=np.int64)
 
     def catch_up(self, features: np.ndarray) -> None:
         """Take the steps that are due for these features."""
-        _compiled.catch_up(features, self._now, self._moved, *self._weights, *self._factors())
+        if self._waits:
+            _compiled.catch_up(features, self._now, self._moved, *self._weights, *self._factors())
 
-    def step_with(self, taken: _compiled.Batch, by_outputs: Tensor, turned: np.ndarray) -> None:
-        """Take a step; the features of the batch must have caught up."""
-        _compiled.move_present(
+    def move_weights(
+        self, taken: _compiled.Batch, by_outputs: Tensor, total: Tensor, turned: np.ndarray
+    ) -> None:
+        """Take a step with the weights; the features of the batch must have caught up."""
+        _compiled.move_weights(
             *taken[1:],
             by_outputs.numpy(),
             turned,
-            self._moved,
+            self._offset,
+            total.numpy(),
             *self._weights,
             *self._factors(),
         )
         self._now += 1
-        self.step()
+        self._moved[taken.features] = self._now

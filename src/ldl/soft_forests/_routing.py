@@ -119,20 +119,41 @@ class CompiledRouting(Routing):
 
     def log_probabilities(self, both: Tensor) -> Tensor:
         rows = both.shape[2]
-        reached = self._room("reached", (self.leaves * self.trees, rows), both.dtype)
-        _compiled.descend(both.numpy(), self._asked, self.trees, reached.numpy())
-        return reached.view(self.leaves, self.trees, rows).transpose(0, 1)
+        reached = self._room("reached", (self.leaves, self.trees, rows), both.dtype).transpose(0, 1)
+        self.write_log_probabilities(both, reached)
+        return reached
+
+    def write_log_probabilities(self, both: Tensor, reached: Tensor) -> None:
+        """Write ln of every leaf's probability, (trees, leaves, rows), rows side by side."""
+        tree_step, leaf_step, _ = reached.stride()
+        start = reached.storage_offset()
+        end = start + (self.trees - 1) * tree_step + (self.leaves - 1) * leaf_step + both.shape[2]
+        whole = reached.as_strided((end,), (1,), 0)
+        _compiled.descend(
+            both.numpy(),
+            self._asked,
+            self.leaves,
+            self.trees,
+            whole.numpy(),
+            start,
+            leaf_step,
+            tree_step,
+        )
 
     def gradients(self, both: Tensor, mass: Tensor, times: Tensor) -> Tensor:
         rows = mass.shape[2]
-        lines = self.trees * (2 * self.leaves - 1)
-        sums = self._room("sums", (lines + 1, rows), both.dtype)
-        lower = sums[lines - self.trees * self.leaves : lines]
-        torch.mul(mass, times, out=lower.view(self.leaves, self.trees, rows).transpose(0, 1))
+        lines = self.trees * (2 * self.leaves - 1) + 1
         first = self._room("spare", (self.units, rows), both.dtype)
         torch.exp(both[0], out=first)
         found = self._room("found", (self.units, rows), both.dtype)
-        _compiled.climb(sums.numpy(), self.trees, self._used, first.numpy(), found.numpy())
+        _compiled.climb(
+            mass.transpose(0, 1).contiguous().numpy(),
+            times.expand_as(mass).contiguous().numpy(),
+            self._room("sums", (lines, rows), both.dtype).numpy(),
+            self._used,
+            first.numpy(),
+            found.numpy(),
+        )
         return found
 
 

@@ -266,8 +266,9 @@ class LinearForest:
             logs = self._room[:, :, : len(drawn)]
             for start in range(0, len(drawn), ROUTED_AT_ONCE):
                 block = drawn[start : start + ROUTED_AT_ONCE]
-                found = self._log_probabilities(self.rows.take(block))
-                logs[:, :, start : start + len(block)] = found
+                self._log_probabilities(
+                    self.rows.take(block), logs[:, :, start : start + len(block)]
+                )
         targets = self.targets.index_select(1, torch.from_numpy(drawn))
         weights = torch.from_numpy(counts).to(targets.dtype)
         for tree in range(self.settings.trees):
@@ -278,15 +279,16 @@ class LinearForest:
         if self.temperature < COLD:
             self.temperature = 0.0
 
-    def _log_probabilities(self, taken: Any) -> Tensor:
-        """Return ln of all trees' leaf probabilities, whichever map they ask."""
-        if self.settings.share_units:
-            both = self.routing.log_sigmoids(self.maps[0](taken))
-            return self.routing.log_probabilities(both)
-        parts = []
-        for f, routing in zip(self.maps, self.single, strict=True):
-            parts.append(routing.log_probabilities(routing.log_sigmoids(f(taken))))
-        return torch.cat(parts)
+    def _log_probabilities(self, taken: Any, found: Tensor | None = None) -> Tensor:
+        """Return ln of all trees' leaf probabilities, whichever map they ask, in given memory."""
+        if found is None:
+            rows = len(taken) if isinstance(taken, Tensor) else len(taken.rows)
+            found = self._room.new_empty((self.settings.trees, self.routing.leaves, rows))
+        routings = [self.routing] if self.settings.share_units else self.single
+        parts = found.split([routing.trees for routing in routings])
+        for f, routing, part in zip(self.maps, routings, parts, strict=True):
+            routing.write_log_probabilities(routing.log_sigmoids(f(taken)), part)
+        return found
 
 
 class BestLeafStep:
@@ -321,10 +323,13 @@ def predict(phi: np.ndarray, state: Snapshot, table: np.ndarray, X: Any) -> np.n
     routing = CompiledRouting(state.phi_of(phi), W.shape[1])
     rows = Rows(X, torch.float64)
     block = max(1, PREDICTED_AT_ONCE // (routing.trees * routing.leaves))
-    outputs = []
+    answers = []
     for start in range(0, rows.count, block):
-        taken = rows.take(np.arange(start, min(start + block, rows.count)))
-        both = routing.log_sigmoids(rows.outputs(taken, W, b))
-        P = routing.log_probabilities(both).exp_()
-        outputs.append(torch.bmm(Q.transpose(1, 2), P).mean(0))
-    return torch.cat(outputs, 1).t().contiguous().numpy()
+        F = rows.outputs(rows.take(np.arange(start, min(start + block, rows.count))), W, b)
+        P = F.new_empty((routing.trees, routing.leaves, F.shape[1]))
+        for part, reached in zip(
+            F.split(ROUTED_AT_ONCE, 1), P.split(ROUTED_AT_ONCE, 2), strict=True
+        ):
+            routing.write_log_probabilities(routing.log_sigmoids(part), reached)
+        answers.append(torch.bmm(Q.transpose(1, 2), P.exp_()).mean(0))
+    return torch.cat(answers, 1).t().contiguous().numpy()
