@@ -11,8 +11,6 @@ because numba looks at the time stamp of a cached function's own file only.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 from numba.extending import intrinsic
@@ -42,15 +40,15 @@ def _fused(typing_context, a, b, c):
 
 
 @cached
-def descend(both, asked, leaves, trees, reached, start, leaf_step, tree_step):
+def descend(left, F, asked, leaves, trees, reached, start, leaf_step, tree_step):
     """Add up the logarithms on the ways to all leaves.
 
-    ``both`` has ln of the probabilities of both sides, (2, units, rows); ``asked`` the unit of each
-    node, level by level. ``reached`` has one axis; the line of a leaf begins ``leaf_step`` behind
-    that of the leaf before, and that of a tree ``tree_step``. A node leaves its line to its left
-    child.
+    ``left`` has ln of the probabilities of the left sides, (units, rows), for outputs ``F``;
+    ``asked`` the unit of each node, level by level. ``reached`` has one axis; the line of a leaf
+    begins ``leaf_step`` behind that of the leaf before, and that of a tree ``tree_step``. A node
+    leaves its line to its left child.
     """
-    rows = both.shape[2]
+    rows = left.shape[1]
     for tree in range(trees):
         at = start + tree * tree_step
         reached[at : at + rows] = 0.0
@@ -58,15 +56,15 @@ def descend(both, asked, leaves, trees, reached, start, leaf_step, tree_step):
     while nodes < leaves:
         for place in range(nodes):
             for tree in range(trees):
-                left, right = both[0, asked[node]], both[1, asked[node]]
+                ln, output = left[asked[node]], F[asked[node]]
                 at = start + place * leaf_step + tree * tree_step
                 here = reached[at : at + rows]
                 at += nodes * leaf_step
                 there = reached[at : at + rows]
                 for row in range(rows):
                     before = here[row]
-                    there[row] = right[row] + before
-                    here[row] = left[row] + before
+                    there[row] = (ln[row] - output[row]) + before
+                    here[row] = ln[row] + before
                 node += 1
         nodes *= 2
 
@@ -123,6 +121,16 @@ def climb(mass, times, sums, used, first, found):
 
 
 @cached
+def turn(lines, turned):
+    """Copy a matrix into its transpose, some columns at a time lest lines leave the cache."""
+    for start in range(0, lines.shape[1], APART):
+        stop = min(start + APART, lines.shape[1])
+        for line in range(len(lines)):
+            for column in range(start, stop):
+                turned[column, line] = lines[line, column]
+
+
+@cached
 def move(parameter, velocity, gradient, momentum, rate):
     """Take a step of gradient descent with momentum; all arrays have one axis."""
     for k in range(len(parameter)):
@@ -130,22 +138,13 @@ def move(parameter, velocity, gradient, momentum, rate):
         parameter[k] = _fused(velocity[k], -rate, parameter[k])
 
 
-class Batch(NamedTuple):
-    """Rows of a sparse matrix, and their entries feature by feature."""
-
-    rows: np.ndarray
-    features: np.ndarray
-    """Features that any of the rows has."""
-    starts: np.ndarray
-    """Where the entries of each of these begin, and an end."""
-    places: np.ndarray
-    """Place of each entry's row in the batch, ascending within a feature."""
-    values: np.ndarray
-
-
 @cached
 def by_features(indptr, indices, data, width, rows):
-    """Return the features of a batch, and the entries of each: starts, places, values."""
+    """Return the entries of some rows feature by feature.
+
+    Returns the features that any of the rows has, where the entries of each begin and the last ones
+    end, the place among ``rows`` of each entry's row, ascending within a feature, and its value.
+    """
     ends = np.zeros(width, np.int64)
     count = 0
     for row in rows:
@@ -185,20 +184,9 @@ def outputs(indptr, indices, data, rows, W, shift, b, turned, found):
                 value, weights = data[entry], W[indices[entry], start : start + width]
                 for k in range(width):
                     line[k] += value * weights[k]
-        for k in range(width):
-            unit = start + k
-            line = found[unit]
-            for place in range(len(rows)):
-                line[place] = turned[place, k] - shift[unit] + b[unit]
-
-
-@compiled
-def _turn(by_outputs, start, width, turned):
-    """Copy ``width`` units of (units, rows) into (rows, units)."""
-    for k in range(width):
-        line = by_outputs[start + k]
-        for place in range(len(line)):
-            turned[place, k] = line[place]
+            for k in range(width):
+                line[k] = line[k] - shift[start + k] + b[start + k]
+        turn(turned[:, :width], found[start : start + width])
 
 
 @compiled
@@ -218,7 +206,7 @@ def gradient(features, starts, places, values, by_outputs, turned, found):
     found[:] = 0.0
     for start in range(0, units, WIDTH):
         width = min(WIDTH, units - start)
-        _turn(by_outputs, start, width, turned)
+        turn(by_outputs[start : start + width], turned)
         for j in range(len(features)):
             entries = slice(starts[j], starts[j + 1])
             _gradient(
@@ -240,45 +228,58 @@ def move_weights(
     """
     units = len(by_outputs)
     slope = np.empty(WIDTH, W.dtype)
-    moving = len(offset) or len(features)
+    moving, zero = len(offset) or len(features), momentum - momentum
     for start in range(0, units, WIDTH):
         width = min(WIDTH, units - start)
-        _turn(by_outputs, start, width, turned)
+        turn(by_outputs[start : start + width], turned)
         present = 0
         for j in range(moving):
             feature = j if len(offset) else features[j]
+            weights = W[feature, start : start + width]
+            speed = velocity[feature, start : start + width]
+            shift = -offset[feature] if len(offset) else zero
             if present < len(features) and features[present] == feature:
                 entries = slice(starts[present], starts[present + 1])
                 _gradient(places[entries], values[entries], turned, slope[:width])
                 present += 1
-            else:
-                slope[:] = 0.0
-            if len(offset):
                 for k in range(width):
-                    slope[k] = _fused(-offset[feature], total[start + k], slope[k])
-            weights = W[feature, start : start + width]
-            speed = velocity[feature, start : start + width]
-            for k in range(width):
-                speed[k] = speed[k] * momentum + slope[k]
+                    by_weight = _fused(shift, total[start + k], slope[k])
+                    speed[k] = speed[k] * momentum + by_weight
+                    weights[k] = _fused(speed[k], -rate, weights[k])
+            else:
+                for k in range(width):
+                    speed[k] = speed[k] * momentum + shift * total[start + k]
+                    weights[k] = _fused(speed[k], -rate, weights[k])
+
+
+@compiled
+def _catch_up(feature, now, moved, W, velocity, momentum, rate):
+    """Take the steps that are due for one feature, while its weights are in the cache."""
+    due = now - moved[feature]
+    moved[feature] = now
+    for start in range(0, W.shape[1], WIDTH):
+        weights = W[feature, start : start + WIDTH]
+        speed = velocity[feature, start : start + WIDTH]
+        for _ in range(due):
+            for k in range(len(weights)):
+                speed[k] *= momentum
                 weights[k] = _fused(speed[k], -rate, weights[k])
 
 
 @cached
-def catch_up(features, now, moved, W, velocity, momentum, rate):
-    """Take the steps that are due for these features up to step ``now``, without gradients.
+def catch_up(indptr, indices, rows, now, moved, W, velocity, momentum, rate):
+    """Take the steps that are due for the features of these rows up to step ``now``.
 
-    ``moved`` is the step that each feature has come to.
+    They are steps without a gradient. ``moved`` is the step that each feature has come to.
     """
-    units = W.shape[1]
-    for feature in features:
-        due = now - moved[feature]
-        if not due:
-            continue
-        for start in range(0, units, WIDTH):
-            weights = W[feature, start : start + WIDTH]
-            speed = velocity[feature, start : start + WIDTH]
-            for _ in range(due):
-                for k in range(len(weights)):
-                    speed[k] *= momentum
-                    weights[k] = _fused(speed[k], -rate, weights[k])
-        moved[feature] = now
+    for row in rows:
+        for entry in range(indptr[row], indptr[row + 1]):
+            if moved[indices[entry]] < now:
+                _catch_up(indices[entry], now, moved, W, velocity, momentum, rate)
+
+
+@cached
+def catch_up_all(now, moved, W, velocity, momentum, rate):
+    """Take the steps that are due for all features up to step ``now``."""
+    for feature in range(len(moved)):
+        _catch_up(feature, now, moved, W, velocity, momentum, rate)

@@ -14,6 +14,8 @@ from torch import Tensor
 from ldl.soft_forests import _compiled
 from ldl.soft_forests._room import Room
 
+Taken = Tensor | np.ndarray
+"""Features of some rows, or the numbers of compressed rows."""
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -87,23 +89,22 @@ class Rows:
             X = (X - scale.shift) * scale.factor if scale else X
             self.X = torch.from_numpy(X).to(dtype)
 
-    def take(self, rows: np.ndarray) -> Tensor | _compiled.Batch:
-        """Return the features of these rows."""
-        if not self.sparse:
-            taken = self._room("taken", (len(rows), self.width), self.dtype)
-            return torch.index_select(self.X, 0, torch.from_numpy(rows), out=taken)
-        return _compiled.Batch(rows, *_compiled.by_features(*self.entries, self.width, rows))
+    def take(self, rows: np.ndarray) -> Taken:
+        """Return the features of these rows; of compressed ones the numbers of the rows will do."""
+        if self.sparse:
+            return rows
+        taken = self._room("taken", (len(rows), self.width), self.dtype)
+        return torch.index_select(self.X, 0, torch.from_numpy(rows), out=taken)
 
-    def outputs(self, taken: Tensor | _compiled.Batch, W: Tensor, b: Tensor) -> Tensor:
+    def outputs(self, taken: Taken, W: Tensor, b: Tensor) -> Tensor:
         """Return W'x + b of rows x that were taken, (units, rows), until it is called again."""
+        found = self._room("outputs", (len(b), len(taken)), self.dtype)
         if isinstance(taken, Tensor):
-            found = self._room("outputs", (len(b), len(taken)), self.dtype)
             return torch.mm(W.t(), taken.t(), out=found).add_(b[:, None])
         shift = torch.zeros_like(b) if self.offset is None else torch.mv(W.t(), self.offset)
-        found = self._room("outputs", (len(b), len(taken.rows)), self.dtype)
         _compiled.outputs(
             *self.entries,
-            taken.rows,
+            taken,
             W.numpy(),
             shift.numpy(),
             b.numpy(),
@@ -112,17 +113,22 @@ class Rows:
         )
         return found
 
-    def gradient(self, taken: Tensor | _compiled.Batch, by_outputs: Tensor) -> Tensor:
+    def gradient(self, taken: Taken, by_outputs: Tensor) -> Tensor:
         """Return the gradient by W from that by the outputs, until it is called again."""
         found = self._room("gradient", (self.width, len(by_outputs)), self.dtype)
         if isinstance(taken, Tensor):
             return torch.mm(taken.t(), by_outputs.t(), out=found)
         _compiled.gradient(
-            *taken[1:], by_outputs.numpy(), self.turned(by_outputs), found.numpy()
+            *self.by_features(taken), by_outputs.numpy(), self.turned(by_outputs), found.numpy()
         )
         if self.offset is None:
             return found
         return found.addr_(self.offset, by_outputs.sum(1), alpha=-1)
+
+    def by_features(self, taken: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the entries of compressed rows feature by feature."""
+        found: tuple[np.ndarray, ...] = _compiled.by_features(*self.entries, self.width, taken)
+        return found
 
     def turned(self, outputs: Tensor) -> np.ndarray:
         """Return memory for some of these outputs with rows first."""
@@ -181,26 +187,24 @@ class LinearMap:
         if steps.optimiser == "adam":
             self.optimiser: Any = torch.optim.Adam(parameters, steps.learning_rate, fused=True)
         elif rows.sparse:
-            self.optimiser = SparseMomentum(
-                parameters, steps.learning_rate, steps.momentum, rows.offset
-            )
+            self.optimiser = SparseMomentum(parameters, steps.learning_rate, steps.momentum, rows)
         else:
             self.optimiser = Momentum(parameters, steps.learning_rate, steps.momentum)
         self.fit_intercept, self.sparse = fit_intercept, isinstance(self.optimiser, SparseMomentum)
 
-    def __call__(self, taken: Any) -> Tensor:
+    def __call__(self, taken: Taken) -> Tensor:
         """Return the outputs for rows that were taken, (units, rows), until it is called again."""
         if self.sparse:
-            self.optimiser.catch_up(taken.features)
+            self.optimiser.catch_up(taken)
         return self.rows.outputs(taken, self.W, self.b)
 
-    def move(self, taken: Any, by_outputs: Tensor) -> None:
+    def move(self, taken: Taken, by_outputs: Tensor) -> None:
         """Take one step against the gradient of the loss by the outputs for these rows."""
         total = by_outputs.sum(1)
         if self.fit_intercept:
             self.b.grad = total
         if self.sparse:
-            self.optimiser.move_weights(taken, by_outputs, total, self.rows.turned(by_outputs))
+            self.optimiser.move_weights(taken, by_outputs, total)
         else:
             self.W.grad = self.rows.gradient(taken, by_outputs)
         self.optimiser.step()
@@ -214,7 +218,7 @@ class LinearMap:
     def settle(self) -> None:
         """Take all steps that are due."""
         if self.sparse:
-            self.optimiser.catch_up(np.arange(self.rows.width))
+            self.optimiser.catch_up_all()
 
 
 def _first_weights(
@@ -231,27 +235,27 @@ class Momentum:
     """Gradient descent with momentum; torch's own takes longer to be called than to compute."""
 
     def __init__(self, parameters: list[Tensor], learning_rate: float, momentum: float) -> None:
-        self.parameters = parameters
         self.param_groups = [{"lr": learning_rate}]
-        self.velocities = [torch.zeros_like(parameter) for parameter in parameters]
         self._momentum = momentum
-        self._precise = self.velocities[0].numpy().dtype.type
+        self._precise = parameters[0].numpy().dtype.type
+        self._moving = [
+            (each, each.numpy(), np.zeros(tuple(each.shape), self._precise)) for each in parameters
+        ]
 
     def step(self) -> None:
         """Move every parameter by its velocity."""
-        for parameter, velocity in zip(self.parameters, self.velocities, strict=True):
+        for parameter, weights, velocity in self._moving:
             assert parameter.grad is not None
-            lines = (each.view(-1).numpy() for each in (parameter, velocity, parameter.grad))
-            _compiled.move(*lines, *self._factors())
+            slope = parameter.grad.numpy().ravel()
+            _compiled.move(weights.ravel(), velocity.ravel(), slope, *self._factors())
 
     def _factors(self) -> tuple[np.floating, np.floating]:
         """Return momentum and rate in the precision of the parameters."""
-        precise = self._precise
-        return precise(self._momentum), precise(self.param_groups[0]["lr"])
+        return self._precise(self._momentum), self._precise(self.param_groups[0]["lr"])
 
 
 class SparseMomentum(Momentum):
-    """Gradient descent with momentum for sparse rows, whose first parameter is moved apart.
+    """Gradient descent with momentum for compressed rows, whose weights move apart from the rest.
 
     Where no offset is subtracted, and no row of a batch has a feature, the velocity of its weights
     only shrinks. So its steps wait until a row comes that has it, and are taken one after the other
@@ -259,36 +263,39 @@ class SparseMomentum(Momentum):
     """
 
     def __init__(
-        self,
-        parameters: list[Tensor],
-        learning_rate: float,
-        momentum: float,
-        offset: Tensor | None,
+        self, parameters: list[Tensor], learning_rate: float, momentum: float, rows: Rows
     ) -> None:
         super().__init__(parameters, learning_rate, momentum)
-        self._weights = self.parameters.pop(0).numpy(), self.velocities.pop(0).numpy()
-        self._waits = offset is None
-        self._offset = np.empty(0, self._precise) if offset is None else offset.numpy()
+        self._weights = self._moving.pop(0)[1:]
+        self._rows = rows
+        self._waits = rows.offset is None
+        self._offset = np.empty(0, self._precise) if rows.offset is None else rows.offset.numpy()
         self._now = 0
-        self._moved = np.zeros(len(self._weights[0]), dtype=np.int64)
+        self._moved = np.zeros(rows.width, dtype=np.int64)
 
-    def catch_up(self, features: np.ndarray) -> None:
-        """Take the steps that are due for these features."""
+    def catch_up(self, taken: np.ndarray) -> None:
+        """Take the steps that are due for the features of these rows."""
         if self._waits:
-            _compiled.catch_up(features, self._now, self._moved, *self._weights, *self._factors())
+            indptr, indices, _ = self._rows.entries
+            due = self._now, self._moved, *self._weights, *self._factors()
+            _compiled.catch_up(indptr, indices, taken, *due)
 
-    def move_weights(
-        self, taken: _compiled.Batch, by_outputs: Tensor, total: Tensor, turned: np.ndarray
-    ) -> None:
-        """Take a step with the weights; the features of the batch must have caught up."""
+    def catch_up_all(self) -> None:
+        """Take all steps that are due."""
+        if self._waits:
+            _compiled.catch_up_all(self._now, self._moved, *self._weights, *self._factors())
+
+    def move_weights(self, taken: np.ndarray, by_outputs: Tensor, total: Tensor) -> None:
+        """Take a step with the weights; the features of the rows must have caught up."""
+        entries = self._rows.by_features(taken)
         _compiled.move_weights(
-            *taken[1:],
+            *entries,
             by_outputs.numpy(),
-            turned,
+            self._rows.turned(by_outputs),
             self._offset,
             total.numpy(),
             *self._weights,
             *self._factors(),
         )
         self._now += 1
-        self._moved[taken.features] = self._now
+        self._moved[entries[0]] = self._now

@@ -98,58 +98,61 @@ class Routing(torch.nn.Module):
         return both[0].exp().mul_(node).sub_(left)
 
 
-class CompiledRouting(Routing):
-    """The same routes on a processor, in memory that is used again.
+class CompiledRouting:
+    """The same routes without torch's calls in between, on the processor alone.
 
-    What a method returns lasts until it is called again.
+    What a method returns lies in memory that the next call of the method uses again.
     """
 
     def __init__(self, phi: np.ndarray, units: int) -> None:
-        super().__init__(phi, units)
+        self.trees, nodes = phi.shape
+        self.leaves = nodes + 1
+        self.units = units
         self._asked = np.concatenate(_levels(phi))
-        self._used = self.used.view(-1, 2, units).numpy()
+        self._used = _uses(phi, units).reshape(-1, 2, units)
         self._room = Room()
 
-    def log_sigmoids(self, F: Tensor) -> Tensor:
-        both = self._room("both", (2, *F.shape), F.dtype)
+    def log_sigmoids(self, F: Tensor) -> tuple[Tensor, Tensor]:
+        """Return ln of the probabilities of the left sides, (units, rows), and outputs F of f."""
+        left = self._room("left", tuple(F.shape), F.dtype)
         spare = self._room("spare", tuple(F.shape), F.dtype)
-        torch.ops.aten.log_sigmoid_forward.output(F, output=both[0], buffer=spare)
-        torch.sub(both[0], F, out=both[1])
-        return both
+        torch.ops.aten.log_sigmoid_forward.output(F, output=left, buffer=spare)
+        return left, F
 
-    def log_probabilities(self, both: Tensor) -> Tensor:
-        rows = both.shape[2]
-        reached = self._room("reached", (self.leaves, self.trees, rows), both.dtype).transpose(0, 1)
-        self.write_log_probabilities(both, reached)
-        return reached
+    def log_probabilities(self, sides: tuple[Tensor, Tensor]) -> Tensor:
+        """Return ln of every leaf's probability, (trees, leaves, rows)."""
+        F = sides[1]
+        reached = self._room("reached", (self.leaves, self.trees, F.shape[1]), F.dtype)
+        return self.write_log_probabilities(sides, reached.transpose(0, 1))
 
-    def write_log_probabilities(self, both: Tensor, reached: Tensor) -> None:
-        """Write ln of every leaf's probability, (trees, leaves, rows), rows side by side."""
-        tree_step, leaf_step, _ = reached.stride()
-        start = reached.storage_offset()
-        end = start + (self.trees - 1) * tree_step + (self.leaves - 1) * leaf_step + both.shape[2]
-        whole = reached.as_strided((end,), (1,), 0)
+    def write_log_probabilities(self, sides: tuple[Tensor, Tensor], reached: Tensor) -> Tensor:
+        """Write them into given memory, in which rows stand side by side, and return it."""
+        left, F = sides
+        start, (tree_step, leaf_step, _) = reached.storage_offset(), reached.stride()
+        end = start + (self.trees - 1) * tree_step + (self.leaves - 1) * leaf_step + F.shape[1]
         _compiled.descend(
-            both.numpy(),
+            left.numpy(),
+            F.numpy(),
             self._asked,
             self.leaves,
             self.trees,
-            whole.numpy(),
+            reached.as_strided((end,), (1,), 0).numpy(),
             start,
             leaf_step,
             tree_step,
         )
+        return reached
 
-    def gradients(self, both: Tensor, mass: Tensor, times: Tensor) -> Tensor:
-        rows = mass.shape[2]
+    def gradients(self, sides: tuple[Tensor, Tensor], mass: Tensor, times: Tensor) -> Tensor:
+        """Return the gradient of a loss by the outputs of f, as ``Routing.gradients`` does."""
+        left, rows = sides[0], mass.shape[2]
         lines = self.trees * (2 * self.leaves - 1) + 1
-        first = self._room("spare", (self.units, rows), both.dtype)
-        torch.exp(both[0], out=first)
-        found = self._room("found", (self.units, rows), both.dtype)
+        first = torch.exp(left, out=self._room("spare", tuple(left.shape), left.dtype))
+        found = self._room("found", tuple(left.shape), left.dtype)
         _compiled.climb(
             mass.transpose(0, 1).contiguous().numpy(),
             times.expand_as(mass).contiguous().numpy(),
-            self._room("sums", (lines, rows), both.dtype).numpy(),
+            self._room("sums", (lines, rows), left.dtype).numpy(),
             self._used,
             first.numpy(),
             found.numpy(),

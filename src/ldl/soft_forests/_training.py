@@ -25,6 +25,7 @@ from ldl.soft_forests._linear import (
     OptimiserSettings,
     Rows,
     Scale,
+    Taken,
     batches,
 )
 from ldl.soft_forests._routing import CompiledRouting, draw_phi
@@ -35,6 +36,8 @@ COLD = 1e-4
 """A temperature below this counts as 0."""
 PREDICTED_AT_ONCE = 2**24
 """Leaf probabilities held at a time."""
+OUTPUTS_AT_ONCE = 2**15
+"""Outputs of f in a leaf step."""
 ROUTED_AT_ONCE = 128
 """Rows: few enough that intermediate results stay in the processor's cache."""
 
@@ -198,8 +201,8 @@ class LinearForest:
         """Return the present state, with W and b for features as they are given."""
         for f in self.maps:
             f.settle()
-        W = torch.cat([m.W for m in self.maps], 1).numpy().astype(np.float64)
-        b = torch.cat([m.b for m in self.maps]).numpy().astype(np.float64)
+        W = np.concatenate([f.W.numpy() for f in self.maps], 1, dtype=np.float64)
+        b = np.concatenate([f.b.numpy() for f in self.maps], dtype=np.float64)
         W, b = self.scale.fold(W, b) if self.scale else (W, b)
         return Snapshot(
             iteration,
@@ -227,13 +230,13 @@ class LinearForest:
         taken = self.rows.take(rows)
         f = self._map(turn or 0)
         routing = self.routing if turn is None else self.single[turn]
-        both = routing.log_sigmoids(f(taken))
-        logs = routing.log_probabilities(both)
+        sides = routing.log_sigmoids(f(taken))
+        logs = routing.log_probabilities(sides)
         visit = _Visit(rows)
         if stale:
             visit.logs = logs.clone() if turn is None else self._log_probabilities(taken)
         if not still:
-            gradients = routing.gradients(both, *self._pull(logs, rows, turn))
+            gradients = routing.gradients(sides, *self._pull(logs, rows, turn))
             f.move(taken, gradients.div_(routing.trees * len(rows)))
         return visit
 
@@ -264,8 +267,9 @@ class LinearForest:
             # Rows drawn again route as before, so they only weigh more.
             drawn, counts = np.unique(drawn, return_counts=True)
             logs = self._room[:, :, : len(drawn)]
-            for start in range(0, len(drawn), ROUTED_AT_ONCE):
-                block = drawn[start : start + ROUTED_AT_ONCE]
+            at_once = self._routed_at_once()
+            for start in range(0, len(drawn), at_once):
+                block = drawn[start : start + at_once]
                 self._log_probabilities(
                     self.rows.take(block), logs[:, :, start : start + len(block)]
                 )
@@ -279,11 +283,19 @@ class LinearForest:
         if self.temperature < COLD:
             self.temperature = 0.0
 
-    def _log_probabilities(self, taken: Any, found: Tensor | None = None) -> Tensor:
+    def _routed_at_once(self) -> int:
+        """Return how many rows to route at a time: more where units are few.
+
+        The bits of products of dense rows would depend on it.
+        """
+        most = OUTPUTS_AT_ONCE // self.settings.units if self.rows.sparse else 0
+        return max(ROUTED_AT_ONCE, most)
+
+    def _log_probabilities(self, taken: Taken, found: Tensor | None = None) -> Tensor:
         """Return ln of all trees' leaf probabilities, whichever map they ask, in given memory."""
         if found is None:
-            rows = len(taken) if isinstance(taken, Tensor) else len(taken.rows)
-            found = self._room.new_empty((self.settings.trees, self.routing.leaves, rows))
+            shape = (self.settings.trees, self.routing.leaves, len(taken))
+            found = self._room.new_empty(shape)
         routings = [self.routing] if self.settings.share_units else self.single
         parts = found.split([routing.trees for routing in routings])
         for f, routing, part in zip(self.maps, routings, parts, strict=True):
@@ -330,6 +342,6 @@ def predict(phi: np.ndarray, state: Snapshot, table: np.ndarray, X: Any) -> np.n
         for part, reached in zip(
             F.split(ROUTED_AT_ONCE, 1), P.split(ROUTED_AT_ONCE, 2), strict=True
         ):
-            routing.write_log_probabilities(routing.log_sigmoids(part), reached)
+            routing.write_log_probabilities(routing.log_sigmoids(part.contiguous()), reached)
         answers.append(torch.bmm(Q.transpose(1, 2), P.exp_()).mean(0))
     return torch.cat(answers, 1).t().contiguous().numpy()
