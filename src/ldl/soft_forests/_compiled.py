@@ -1,4 +1,4 @@
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,call-arg,var-annotated"
 """Compiled steps of soft forests on a linear map: routes through trees, products with sparse rows.
 
 They do what a dozen calls of torch would do, without writing down what lies between these. Every
@@ -120,8 +120,8 @@ def climb(mass, times, sums, used, first, found):
 # ---------------------------------------------------------------------- the linear map
 
 
-@cached
-def turn(lines, turned):
+@compiled
+def _turn(lines, turned):
     """Copy a matrix into its transpose, some columns at a time lest lines leave the cache."""
     for start in range(0, lines.shape[1], APART):
         stop = min(start + APART, lines.shape[1])
@@ -186,7 +186,7 @@ def outputs(indptr, indices, data, rows, W, shift, b, turned, found):
                     line[k] += value * weights[k]
             for k in range(width):
                 line[k] = line[k] - shift[start + k] + b[start + k]
-        turn(turned[:, :width], found[start : start + width])
+        _turn(turned[:, :width], found[start : start + width])
 
 
 @compiled
@@ -197,24 +197,6 @@ def _gradient(places, values, turned, found):
         value, line = values[entry], turned[places[entry]]
         for k in range(len(found)):
             found[k] += value * line[k]
-
-
-@cached
-def gradient(features, starts, places, values, by_outputs, turned, found):
-    """Compute the gradient by W, (features, units), from the gradient by the outputs."""
-    units = len(by_outputs)
-    found[:] = 0.0
-    for start in range(0, units, WIDTH):
-        width = min(WIDTH, units - start)
-        turn(by_outputs[start : start + width], turned)
-        for j in range(len(features)):
-            entries = slice(starts[j], starts[j + 1])
-            _gradient(
-                places[entries],
-                values[entries],
-                turned,
-                found[features[j], start : start + width],
-            )
 
 
 @cached
@@ -231,7 +213,7 @@ def move_weights(
     moving, zero = len(offset) or len(features), momentum - momentum
     for start in range(0, units, WIDTH):
         width = min(WIDTH, units - start)
-        turn(by_outputs[start : start + width], turned)
+        _turn(by_outputs[start : start + width], turned)
         present = 0
         for j in range(moving):
             feature = j if len(offset) else features[j]

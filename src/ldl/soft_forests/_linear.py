@@ -80,11 +80,12 @@ class Rows:
         self.offset: Tensor | None = None
         self._room = Room()
         if self.sparse:
-            data = X.data.astype(np.float32 if dtype == torch.float32 else np.float64)
+            X = X.astype(np.float32 if dtype == torch.float32 else np.float64)
             if scale:
-                data *= scale.factor[X.indices]
+                X.data *= scale.factor[X.indices]
                 self.offset = torch.from_numpy(scale.shift * scale.factor).to(dtype)
-            self.entries = X.indptr, X.indices, data
+            self.X: Any = X
+            self.entries = X.indptr, X.indices, X.data
         else:
             X = (X - scale.shift) * scale.factor if scale else X
             self.X = torch.from_numpy(X).to(dtype)
@@ -115,15 +116,14 @@ class Rows:
 
     def gradient(self, taken: Taken, by_outputs: Tensor) -> Tensor:
         """Return the gradient by W from that by the outputs, until it is called again."""
-        found = self._room("gradient", (self.width, len(by_outputs)), self.dtype)
         if isinstance(taken, Tensor):
+            found = self._room("gradient", (self.width, len(by_outputs)), self.dtype)
             return torch.mm(taken.t(), by_outputs.t(), out=found)
-        _compiled.gradient(
-            *self.by_features(taken), by_outputs.numpy(), self.turned(by_outputs), found.numpy()
+        turned = np.ascontiguousarray(by_outputs.numpy().T)
+        found = torch.from_numpy(self.X[taken].T @ turned)
+        return (
+            found if self.offset is None else found.addr_(self.offset, by_outputs.sum(1), alpha=-1)
         )
-        if self.offset is None:
-            return found
-        return found.addr_(self.offset, by_outputs.sum(1), alpha=-1)
 
     def by_features(self, taken: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the entries of compressed rows feature by feature."""
@@ -287,9 +287,12 @@ class SparseMomentum(Momentum):
 
     def move_weights(self, taken: np.ndarray, by_outputs: Tensor, total: Tensor) -> None:
         """Take a step with the weights; the features of the rows must have caught up."""
-        entries = self._rows.by_features(taken)
+        features, starts, places, values = self._rows.by_features(taken)
         _compiled.move_weights(
-            *entries,
+            features,
+            starts,
+            places,
+            values,
             by_outputs.numpy(),
             self._rows.turned(by_outputs),
             self._offset,
@@ -298,4 +301,4 @@ class SparseMomentum(Momentum):
             *self._factors(),
         )
         self._now += 1
-        self._moved[entries[0]] = self._now
+        self._moved[features] = self._now

@@ -150,7 +150,9 @@ class LinearForest:
             for _ in range(1 if settings.share_units else settings.trees)
         ]
         self.routing = CompiledRouting(self.phi, settings.units)
-        self.single = [CompiledRouting(self.phi[[k]], settings.units) for k in range(settings.trees)]
+        self.single = [
+            CompiledRouting(self.phi[[k]], settings.units) for k in range(settings.trees)
+        ]
         self.leaves = leaves
         self._batches = batches(
             self.rows.count,
