@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ldl.soft_forests import _compiled
-from ldl.soft_forests._room import Room
+from ldl.soft_forests._room import NUMPY, Room
 
 Taken = Tensor | np.ndarray
 """Features of some rows, or the numbers of compressed rows."""
@@ -80,7 +80,7 @@ class Rows:
         self.offset: Tensor | None = None
         self._room = Room()
         if self.sparse:
-            X = X.astype(np.float32 if dtype == torch.float32 else np.float64)
+            X = X.astype(NUMPY[dtype])
             if scale:
                 X.data *= scale.factor[X.indices]
                 self.offset = torch.from_numpy(scale.shift * scale.factor).to(dtype)
@@ -181,7 +181,8 @@ class LinearMap:
         generator: np.random.Generator,
     ) -> None:
         self.rows = rows
-        self.W = torch.from_numpy(_first_weights(rows.width, units, init, generator)).to(rows.dtype)
+        first = _first_weights(rows.width, units, init, generator)
+        self.W = torch.from_numpy(first.astype(NUMPY[rows.dtype]))
         self.b = torch.zeros(units, dtype=rows.dtype)
         parameters = [self.W, self.b] if fit_intercept else [self.W]
         if steps.optimiser == "adam":

@@ -28,6 +28,7 @@ from ldl.soft_forests._linear import (
     Taken,
     batches,
 )
+from ldl.soft_forests._room import empty
 from ldl.soft_forests._routing import CompiledRouting, draw_phi
 
 ENTROPY_ROWS = 512
@@ -164,7 +165,7 @@ class LinearForest:
         self.temperature = settings.temperature
         # Kept from step to step: fresh memory of this size costs more than filling it.
         most = min(self.rows.count, settings.leaf_batches * settings.batch_size)
-        self._room = torch.empty((settings.trees, self.routing.leaves, most), dtype=dtype)
+        self._room = empty((settings.trees, self.routing.leaves, most), dtype)
 
     # ------------------------------------------------------------------ the loop
 
@@ -340,7 +341,7 @@ def predict(phi: np.ndarray, state: Snapshot, table: np.ndarray, X: Any) -> np.n
     answers = []
     for start in range(0, rows.count, block):
         F = rows.outputs(rows.take(np.arange(start, min(start + block, rows.count))), W, b)
-        P = F.new_empty((routing.trees, routing.leaves, F.shape[1]))
+        P = empty((routing.trees, routing.leaves, F.shape[1]), F.dtype)
         for part, reached in zip(
             F.split(ROUTED_AT_ONCE, 1), P.split(ROUTED_AT_ONCE, 2), strict=True
         ):
