@@ -126,7 +126,7 @@ class CompiledRouting:
         return self.write_log_probabilities(sides, reached.transpose(0, 1))
 
     def write_log_probabilities(self, sides: tuple[Tensor, Tensor], reached: Tensor) -> Tensor:
-        """Write them into given memory, in which rows stand side by side, and return it."""
+        """Write ln of every leaf's probability into given memory, rows side by side; return it."""
         left, F = sides
         start, (tree_step, leaf_step, _) = reached.storage_offset(), reached.stride()
         end = start + (self.trees - 1) * tree_step + (self.leaves - 1) * leaf_step + F.shape[1]
