@@ -10,6 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ldl.soft_forests import _compiled
+from ldl.soft_forests._room import Room
+
 
 def draw_phi(
     trees: int, depth: int, units: int, replacement: bool, generator: np.random.Generator
@@ -93,6 +96,68 @@ class Routing(torch.nn.Module):
             lower = torch.add(left, right, out=sums[start : start + len(left)])
         node, left = sums.index_select(0, self.used).view(-1, 2, self.units, rows).sum(0)
         return both[0].exp().mul_(node).sub_(left)
+
+
+class CompiledRouting:
+    """The same routes without torch's calls in between, on the processor alone.
+
+    What a method returns lies in memory that the next call of the method uses again.
+    """
+
+    def __init__(self, phi: np.ndarray, units: int) -> None:
+        self.trees, nodes = phi.shape
+        self.leaves = nodes + 1
+        self.units = units
+        self._asked = np.concatenate(_levels(phi))
+        self._used = _uses(phi, units).reshape(-1, 2, units)
+        self._room = Room()
+
+    def log_sigmoids(self, F: Tensor) -> tuple[Tensor, Tensor]:
+        """Return ln of the probabilities of the left sides, (units, rows), and outputs F of f."""
+        left = self._room("left", tuple(F.shape), F.dtype)
+        spare = self._room("spare", tuple(F.shape), F.dtype)
+        torch.ops.aten.log_sigmoid_forward.output(F, output=left, buffer=spare)
+        return left, F
+
+    def log_probabilities(self, sides: tuple[Tensor, Tensor]) -> Tensor:
+        """Return ln of every leaf's probability, (trees, leaves, rows)."""
+        F = sides[1]
+        reached = self._room("reached", (self.leaves, self.trees, F.shape[1]), F.dtype)
+        return self.write_log_probabilities(sides, reached.transpose(0, 1))
+
+    def write_log_probabilities(self, sides: tuple[Tensor, Tensor], reached: Tensor) -> Tensor:
+        """Write ln of every leaf's probability into given memory, rows side by side; return it."""
+        left, F = sides
+        start, (tree_step, leaf_step, _) = reached.storage_offset(), reached.stride()
+        end = start + (self.trees - 1) * tree_step + (self.leaves - 1) * leaf_step + F.shape[1]
+        _compiled.descend(
+            left.numpy(),
+            F.numpy(),
+            self._asked,
+            self.leaves,
+            self.trees,
+            reached.as_strided((end,), (1,), 0).numpy(),
+            start,
+            leaf_step,
+            tree_step,
+        )
+        return reached
+
+    def gradients(self, sides: tuple[Tensor, Tensor], mass: Tensor, times: Tensor) -> Tensor:
+        """Return the gradient of a loss by the outputs of f, as ``Routing.gradients`` does."""
+        left, rows = sides[0], mass.shape[2]
+        lines = self.trees * (2 * self.leaves - 1) + 1
+        first = torch.exp(left, out=self._room("spare", tuple(left.shape), left.dtype))
+        found = self._room("found", tuple(left.shape), left.dtype)
+        _compiled.climb(
+            mass.transpose(0, 1).contiguous().numpy(),
+            times.expand_as(mass).contiguous().numpy(),
+            self._room("sums", (lines, rows), left.dtype).numpy(),
+            self._used,
+            first.numpy(),
+            found.numpy(),
+        )
+        return found
 
 
 def _levels(phi: np.ndarray) -> list[np.ndarray]:

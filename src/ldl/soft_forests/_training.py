@@ -25,9 +25,11 @@ from ldl.soft_forests._linear import (
     OptimiserSettings,
     Rows,
     Scale,
+    Taken,
     batches,
 )
-from ldl.soft_forests._routing import Routing, draw_phi
+from ldl.soft_forests._room import empty
+from ldl.soft_forests._routing import CompiledRouting, draw_phi
 
 ENTROPY_ROWS = 512
 """Training rows whose routing is measured after each leaf step."""
@@ -35,6 +37,8 @@ COLD = 1e-4
 """A temperature below this counts as 0."""
 PREDICTED_AT_ONCE = 2**24
 """Leaf probabilities held at a time."""
+OUTPUTS_AT_ONCE = 2**15
+"""Outputs of f in a leaf step."""
 ROUTED_AT_ONCE = 128
 """Rows: few enough that intermediate results stay in the processor's cache."""
 
@@ -137,18 +141,19 @@ class LinearForest:
         generator = np.random.default_rng(map_seed)
         self.maps = [
             LinearMap(
-                self.rows.width,
+                self.rows,
                 settings.units,
                 settings.init,
                 settings.fit_intercept,
-                dtype,
                 settings.steps,
                 generator,
             )
             for _ in range(1 if settings.share_units else settings.trees)
         ]
-        self.routing = Routing(self.phi, settings.units)
-        self.single = [Routing(self.phi[[k]], settings.units) for k in range(settings.trees)]
+        self.routing = CompiledRouting(self.phi, settings.units)
+        self.single = [
+            CompiledRouting(self.phi[[k]], settings.units) for k in range(settings.trees)
+        ]
         self.leaves = leaves
         self._batches = batches(
             self.rows.count,
@@ -160,7 +165,7 @@ class LinearForest:
         self.temperature = settings.temperature
         # Kept from step to step: fresh memory of this size costs more than filling it.
         most = min(self.rows.count, settings.leaf_batches * settings.batch_size)
-        self._room = torch.empty((settings.trees, self.routing.leaves, most), dtype=dtype)
+        self._room = empty((settings.trees, self.routing.leaves, most), dtype)
 
     # ------------------------------------------------------------------ the loop
 
@@ -197,8 +202,10 @@ class LinearForest:
 
     def snapshot(self, iteration: int) -> Snapshot:
         """Return the present state, with W and b for features as they are given."""
-        W = torch.cat([m.W for m in self.maps], 1).numpy().astype(np.float64)
-        b = torch.cat([m.b for m in self.maps]).numpy().astype(np.float64)
+        for f in self.maps:
+            f.settle()
+        W = np.concatenate([f.W.numpy() for f in self.maps], 1, dtype=np.float64)
+        b = np.concatenate([f.b.numpy() for f in self.maps], dtype=np.float64)
         W, b = self.scale.fold(W, b) if self.scale else (W, b)
         return Snapshot(
             iteration,
@@ -226,14 +233,14 @@ class LinearForest:
         taken = self.rows.take(rows)
         f = self._map(turn or 0)
         routing = self.routing if turn is None else self.single[turn]
-        both = routing.log_sigmoids(f(self.rows, taken))
-        logs = routing.log_probabilities(both)
+        sides = routing.log_sigmoids(f(taken))
+        logs = routing.log_probabilities(sides)
         visit = _Visit(rows)
         if stale:
-            visit.logs = logs if turn is None else self._log_probabilities(taken)
+            visit.logs = logs.clone() if turn is None else self._log_probabilities(taken)
         if not still:
-            gradients = routing.gradients(both, *self._pull(logs, rows, turn))
-            f.move(self.rows, taken, gradients.div_(routing.trees * len(rows)))
+            gradients = routing.gradients(sides, *self._pull(logs, rows, turn))
+            f.move(taken, gradients.div_(routing.trees * len(rows)))
         return visit
 
     def _pull(self, logs: Tensor, rows: np.ndarray, turn: int | None) -> tuple[Tensor, Tensor]:
@@ -263,10 +270,12 @@ class LinearForest:
             # Rows drawn again route as before, so they only weigh more.
             drawn, counts = np.unique(drawn, return_counts=True)
             logs = self._room[:, :, : len(drawn)]
-            for start in range(0, len(drawn), ROUTED_AT_ONCE):
-                block = drawn[start : start + ROUTED_AT_ONCE]
-                found = self._log_probabilities(self.rows.take(block))
-                logs[:, :, start : start + len(block)] = found
+            at_once = self._routed_at_once()
+            for start in range(0, len(drawn), at_once):
+                block = drawn[start : start + at_once]
+                self._log_probabilities(
+                    self.rows.take(block), logs[:, :, start : start + len(block)]
+                )
         targets = self.targets.index_select(1, torch.from_numpy(drawn))
         weights = torch.from_numpy(counts).to(targets.dtype)
         for tree in range(self.settings.trees):
@@ -277,15 +286,24 @@ class LinearForest:
         if self.temperature < COLD:
             self.temperature = 0.0
 
-    def _log_probabilities(self, taken: Any) -> Tensor:
-        """Return ln of all trees' leaf probabilities, whichever map they ask."""
-        if self.settings.share_units:
-            both = self.routing.log_sigmoids(self.maps[0](self.rows, taken))
-            return self.routing.log_probabilities(both)
-        parts = []
-        for f, routing in zip(self.maps, self.single, strict=True):
-            parts.append(routing.log_probabilities(routing.log_sigmoids(f(self.rows, taken))))
-        return torch.cat(parts)
+    def _routed_at_once(self) -> int:
+        """Return how many rows to route at a time: more where units are few.
+
+        The bits of products of dense rows would depend on it.
+        """
+        most = OUTPUTS_AT_ONCE // self.settings.units if self.rows.sparse else 0
+        return max(ROUTED_AT_ONCE, most)
+
+    def _log_probabilities(self, taken: Taken, found: Tensor | None = None) -> Tensor:
+        """Return ln of all trees' leaf probabilities, whichever map they ask, in given memory."""
+        if found is None:
+            shape = (self.settings.trees, self.routing.leaves, len(taken))
+            found = self._room.new_empty(shape)
+        routings = [self.routing] if self.settings.share_units else self.single
+        parts = found.split([routing.trees for routing in routings])
+        for f, routing, part in zip(self.maps, routings, parts, strict=True):
+            routing.write_log_probabilities(routing.log_sigmoids(f(taken)), part)
+        return found
 
 
 class BestLeafStep:
@@ -317,13 +335,16 @@ def predict(phi: np.ndarray, state: Snapshot, table: np.ndarray, X: Any) -> np.n
     W = torch.from_numpy(state.W)
     b = torch.from_numpy(state.b)
     Q = torch.from_numpy(table.astype(np.float64))
-    routing = Routing(state.phi_of(phi), W.shape[1])
+    routing = CompiledRouting(state.phi_of(phi), W.shape[1])
     rows = Rows(X, torch.float64)
     block = max(1, PREDICTED_AT_ONCE // (routing.trees * routing.leaves))
-    outputs = []
+    answers = []
     for start in range(0, rows.count, block):
-        taken = rows.take(np.arange(start, min(start + block, rows.count)))
-        both = routing.log_sigmoids(rows.times(taken, W).add_(b[:, None]))
-        P = routing.log_probabilities(both).exp_()
-        outputs.append(torch.bmm(Q.transpose(1, 2), P).mean(0))
-    return torch.cat(outputs, 1).t().contiguous().numpy()
+        F = rows.outputs(rows.take(np.arange(start, min(start + block, rows.count))), W, b)
+        P = empty((routing.trees, routing.leaves, F.shape[1]), F.dtype)
+        for part, reached in zip(
+            F.split(ROUTED_AT_ONCE, 1), P.split(ROUTED_AT_ONCE, 2), strict=True
+        ):
+            routing.write_log_probabilities(routing.log_sigmoids(part.contiguous()), reached)
+        answers.append(torch.bmm(Q.transpose(1, 2), P.exp_()).mean(0))
+    return torch.cat(answers, 1).t().contiguous().numpy()

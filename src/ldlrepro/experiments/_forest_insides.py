@@ -70,5 +70,5 @@ def _of_leaves(model: Any, X: Any) -> np.ndarray:
     state = model.state_
     W, b = torch.from_numpy(state.W), torch.from_numpy(state.b)
     rows = Rows(X, torch.float64)
-    F = rows.times(rows.take(np.arange(rows.count)), W).add_(b[:, None])
+    F = rows.outputs(rows.take(np.arange(rows.count)), W, b)
     return routed(Routing(state.phi_of(model.phi_), W.shape[1]), F).numpy()
