@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
-import joblib
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -17,6 +15,8 @@ def at_once(function: Callable[[Item], Result], items: Iterable[Item]) -> list[R
 
     The function is one that a new process can import. A single item, or a single core, needs none.
     """
+    import joblib  # counts the cores that this process may use; not for jobs that never come here
+
     items = list(items)
     workers = min(len(items), joblib.cpu_count())
     if workers < 2:
