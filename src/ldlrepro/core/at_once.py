@@ -15,11 +15,11 @@ def at_once(function: Callable[[Item], Result], items: Iterable[Item]) -> list[R
 
     The function is one that a new process can import. A single item, or a single core, needs none.
     """
-    import joblib  # counts the cores that this process may use; not for jobs that never come here
-
     items = list(items)
-    workers = min(len(items), joblib.cpu_count())
-    if workers < 2:
-        return [function(item) for item in items]
-    with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(function, items))
+    if len(items) > 1:
+        import joblib  # counts the cores that this process may use; jobs of one item wait for none
+
+        if (workers := min(len(items), joblib.cpu_count())) > 1:
+            with ProcessPoolExecutor(workers) as pool:
+                return list(pool.map(function, items))
+    return [function(item) for item in items]
