@@ -286,13 +286,16 @@ def current_answer(paper: str, workspace: Workspace) -> PaperAnswer:
     As with make, an answer holds now if it is newer than everything it rests on. What is judged
     outside the workflow lies in ``results/answers``, so that no file of the workflow is changed.
     """
+    return kept_answer(paper, workspace) or _judged(paper, workspace)
+
+
+def _judged(paper: str, workspace: Workspace) -> PaperAnswer:
+    """Judge a paper and keep the answer, if nothing that it rests on has changed meanwhile."""
     newest = _last_change(paper, workspace)
-    answer = kept_answer(paper, workspace)
-    if answer is None:
-        answer = judge_paper(paper, workspace)
-        if _last_change(paper, workspace) == newest:  # else a record came while this was judged
-            with suppress(OSError):  # where only the workflow may write; the answer stands even so
-                write_answer(answer, _of_hand(paper, workspace))
+    answer = judge_paper(paper, workspace)
+    if _last_change(paper, workspace) == newest:  # else a record came while this was judged
+        with suppress(OSError):  # where only the workflow may write; the answer stands even so
+            write_answer(answer, _of_hand(paper, workspace))
     return answer
 
 
@@ -314,7 +317,7 @@ def current_answers(papers: Iterable[str], workspace: Workspace) -> list[PaperAn
     """
     found = {paper: kept_answer(paper, workspace) for paper in papers}
     anew = [paper for paper, answer in found.items() if answer is None]
-    judge = partial(current_answer, workspace=workspace)
+    judge = partial(_judged, workspace=workspace)
     judged = dict(zip(anew, judged_at_once(judge, anew), strict=True))
     return [answer or judged[paper] for paper, answer in found.items()]
 
@@ -353,7 +356,10 @@ def _last_change(paper: str, workspace: Workspace) -> int:
 
 
 def _changed(path: Path) -> int:
-    return path.stat().st_mtime_ns if path.exists() else 0
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _rests_on(paper: str, workspace: Workspace) -> Iterator[Path]:
