@@ -1,4 +1,7 @@
-"""Importing the library stays quick, and it knows nothing of the workflow around it."""
+"""Importing the library stays quick, and it knows nothing of the workflow around it.
+
+The workflow's own commands load no more than they need either.
+"""
 
 from __future__ import annotations
 
@@ -89,6 +92,42 @@ def test_all_lists_what_there_is():
     for name in ldl.__all__:
         assert getattr(ldl, name).__name__ == name
     assert set(ldl.__all__) <= set(dir(ldl))
+
+
+# ---------------------------------------------------------------------- the workflow's commands
+
+FOR_OTHERS = (HEAVY | {"joblib", "jinja2", "matplotlib", "requests", "scipy"}) - {"ldlrepro"}
+"""Loaded by some verbs or methods; none of it is needed to start a job and to write its record."""
+JOB = ("run", "demo", "drawn_faces", "aa_knn", "--folds", "0-0", "--seed", "1")
+
+
+def calling(*arguments: str) -> str:
+    return f"from ldlrepro.cli import main\nassert main({list(arguments)}) == 0"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """An empty folder to work in, with the configuration of this checkout."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LDLREPRO_ROOT", str(HOME.parents[1]))
+    monkeypatch.setenv("PYTHONPATH", str(HOME.parent))
+
+
+@pytest.mark.usefixtures("place")
+def test_a_job_loads_what_its_method_computes_with_and_no_more():
+    loaded_by(calling(*JOB, "--inputs"))  # makes data and folds, which jobs find
+    loaded = loaded_by(calling(*JOB, "--fresh"))
+    assert {"numpy", "pyarrow", "yaml"} <= loaded
+    assert loaded & FOR_OTHERS == set()
+    assert list(Path("results/units").rglob("folds_0-0.parquet"))
+
+
+@pytest.mark.usefixtures("place")
+def test_help_reads_and_computes_nothing():
+    code = "import contextlib\nwith contextlib.suppress(SystemExit):\n    "
+    loaded = loaded_by(code + calling("--help").replace("\n", "; "))
+    assert "ldlrepro" in loaded
+    assert loaded & (FOR_OTHERS | {"jsonschema", "numpy", "pyarrow", "yaml"}) == set()
 
 
 # ---------------------------------------------------------------------- by reading

@@ -77,12 +77,17 @@ class Project:
         file.write_text(text.replace(old, new, 1))
 
 
+HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
+"""Bytecode and machine code that another process of the tests is just writing."""
+
+
 def copy_project(folder: Path) -> Project:
+    """Copy the project with what is compiled, which holds as long as a source has its date."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in PARTS:
         source = ROOT / part
         if source.is_dir():
-            shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, folder / part, ignore=HALF_WRITTEN)
         else:
             shutil.copyfile(source, folder / part)
     (folder / "config/papers/tiny").mkdir()

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import astuple
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from ldlrepro import config, plan
 from ldlrepro.cli.output import outcome
-from ldlrepro.core.at_once import at_once
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.progress import say
@@ -243,7 +243,7 @@ def report(args: argparse.Namespace) -> int:
         answers = [read_answer(HERE.answer(paper)) for paper in papers]
     else:
         folder = HERE.results / "answers" / "figures"
-        answers = at_once(partial(_drawn, folder=folder), papers)
+        answers = _drawn(papers, folder)
         pages = HERE.results / "notebooks"
         shown = [name for name in notebooks.names() if (pages / f"{name}.html").is_file()]
     if not args.paper:  # a comparison that has not run has nothing to show
@@ -253,16 +253,35 @@ def report(args: argparse.Namespace) -> int:
     return 0
 
 
-def _drawn(paper: str, folder: Path) -> PaperAnswer:
-    """Return a paper's answer of now, and see that its figures are as new as the answer."""
-    from ldlrepro.judge.answer import answered_at, current_answer
+def _drawn(papers: Sequence[str], folder: Path) -> list[PaperAnswer]:
+    """Return the answers of now, and see that all figures are as new as these."""
+    from ldlrepro.judge.answer import judged_at_once, kept_answer
+
+    kept = {
+        paper: kept_answer(paper, HERE) if _has_figures(paper, folder) else None for paper in papers
+    }
+    anew = [paper for paper, answer in kept.items() if answer is None]
+    drawn = dict(zip(anew, judged_at_once(partial(_draw, folder=folder), anew), strict=True))
+    return [answer or drawn[paper] for paper, answer in kept.items()]
+
+
+def _has_figures(paper: str, folder: Path) -> bool:
+    from ldlrepro.judge.answer import answered_at
+    from ldlrepro.report.figures import LIST
+
+    listed = folder / paper / LIST
+    return listed.exists() and listed.stat().st_mtime_ns > answered_at(paper, HERE)
+
+
+def _draw(paper: str, folder: Path) -> PaperAnswer:
+    """Return a paper's answer of now, with its figures drawn."""
+    from ldlrepro.judge.answer import current_answer
     from ldlrepro.report.build import paper_page
-    from ldlrepro.report.figures import LIST, write_figures
+    from ldlrepro.report.figures import write_figures
 
     judged = current_answer(paper, HERE)
-    listed = folder / paper / LIST
-    if not (listed.exists() and listed.stat().st_mtime_ns > answered_at(paper, HERE)):
-        write_figures(paper_page(judged), listed.parent)
+    if not _has_figures(paper, folder):
+        write_figures(paper_page(judged), folder / paper)
     return judged
 
 

@@ -148,8 +148,14 @@ def _suggested(stem: str) -> str:
 
 
 def _announced(kind: str) -> tuple[str, ...]:
-    named = os.environ.get(variable(kind), "").split(os.pathsep)
-    return tuple(str(absolute(path)) for path in named if path)
+    named = os.environ.get(variable(kind), "")
+    return _listed(named, os.getcwd()) if named else ()
+
+
+@cache
+def _listed(named: str, folder: str) -> tuple[str, ...]:
+    """Return the paths in a variable; ``folder`` is the one that relative paths begin with."""
+    return tuple(str(absolute(path)) for path in named.split(os.pathsep) if path)
 
 
 @cache

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
-import joblib
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -18,8 +16,10 @@ def at_once(function: Callable[[Item], Result], items: Iterable[Item]) -> list[R
     The function is one that a new process can import. A single item, or a single core, needs none.
     """
     items = list(items)
-    workers = min(len(items), joblib.cpu_count())
-    if workers < 2:
-        return [function(item) for item in items]
-    with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(function, items))
+    if len(items) > 1:
+        import joblib  # counts the cores that this process may use; jobs of one item wait for none
+
+        if (workers := min(len(items), joblib.cpu_count())) > 1:
+            with ProcessPoolExecutor(workers) as pool:
+                return list(pool.map(function, items))
+    return [function(item) for item in items]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -286,29 +286,58 @@ def current_answer(paper: str, workspace: Workspace) -> PaperAnswer:
     As with make, an answer holds now if it is newer than everything it rests on. What is judged
     outside the workflow lies in ``results/answers``, so that no file of the workflow is changed.
     """
+    return kept_answer(paper, workspace) or _judged(paper, workspace)
+
+
+def _judged(paper: str, workspace: Workspace) -> PaperAnswer:
+    """Judge a paper and keep the answer, if nothing that it rests on has changed meanwhile."""
     newest = _last_change(paper, workspace)
-    mine = workspace.results / "answers" / f"{paper}.json"
-    for path in (workspace.answer(paper), mine):
+    answer = judge_paper(paper, workspace)
+    if _last_change(paper, workspace) == newest:  # else a record came while this was judged
+        with suppress(OSError):  # where only the workflow may write; the answer stands even so
+            write_answer(answer, _of_hand(paper, workspace))
+    return answer
+
+
+def kept_answer(paper: str, workspace: Workspace) -> PaperAnswer | None:
+    """Return the workflow's answer or the one that is kept here, if it holds now."""
+    newest = _last_change(paper, workspace)
+    for path in (workspace.answer(paper), _of_hand(paper, workspace)):
         if _changed(path) > newest:
             answer = read_answer(path)
             if answer.own_files == _own_files() and _is_still_there(answer, workspace):
                 return answer
-    answer = judge_paper(paper, workspace)
-    if _last_change(paper, workspace) == newest:  # else a record came while this was judged
-        with suppress(OSError):  # where only the workflow may write; the answer stands all the same
-            write_answer(answer, mine)
-    return answer
+    return None
 
 
 def current_answers(papers: Iterable[str], workspace: Workspace) -> list[PaperAnswer]:
-    """Return the answers of several papers as of now; those that are judged anew, at once."""
-    return at_once(partial(current_answer, workspace=workspace), papers)
+    """Return the answers of several papers as of now; those that are judged anew, at once.
+
+    Another process would take longer to hand over an answer than this one takes to read it.
+    """
+    found = {paper: kept_answer(paper, workspace) for paper in papers}
+    anew = [paper for paper, answer in found.items() if answer is None]
+    judge = partial(_judged, workspace=workspace)
+    judged = dict(zip(anew, judged_at_once(judge, anew), strict=True))
+    return [answer or judged[paper] for paper, answer in found.items()]
+
+
+def judged_at_once(judge: Callable[[str], PaperAnswer], papers: Sequence[str]) -> list[PaperAnswer]:
+    """Judge several papers, in as many processes as there are cores."""
+    if papers:
+        maintainers_units()  # read once, before processes fork
+    return at_once(judge, papers)
+
+
+def _of_hand(paper: str, workspace: Workspace) -> Path:
+    """Return the place of an answer that is judged outside the workflow."""
+    return workspace.results / "answers" / f"{paper}.json"
 
 
 def answered_at(paper: str, workspace: Workspace) -> int:
     """Return since when the current answer holds: the time of the newest file behind it."""
-    mine = workspace.results / "answers" / f"{paper}.json"
-    return max(_last_change(paper, workspace), _changed(workspace.answer(paper)), _changed(mine))
+    kept = (workspace.answer(paper), _of_hand(paper, workspace))
+    return max(_last_change(paper, workspace), *map(_changed, kept))
 
 
 def _is_still_there(answer: PaperAnswer, workspace: Workspace) -> bool:
@@ -327,7 +356,10 @@ def _last_change(paper: str, workspace: Workspace) -> int:
 
 
 def _changed(path: Path) -> int:
-    return path.stat().st_mtime_ns if path.exists() else 0
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _rests_on(paper: str, workspace: Workspace) -> Iterator[Path]:

@@ -175,9 +175,15 @@ def copies(paper: str) -> dict[int, str]:
     """
     found = {}
     for entry in _paper(paper).get("copied", []):
+        theirs: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        for other in published(entry["from"]):
+            theirs.setdefault((other["method"], other["dataset"], other["metric"]), []).append(
+                other
+            )
         for number, row in enumerate(published(paper)):
             if row["table"] in entry["tables"] and row["method"] in entry["methods"]:
-                for other in published(entry["from"]):
+                method = entry.get("their_name", row["method"])
+                for other in theirs.get((method, row["dataset"], row["metric"]), []):
                     if _is_copy(row, other, entry):
                         place = f"{entry['from']}, Table {other['table']}"
                         found[number] = f"equals {place}, to the digit: {entry['proof']}"
@@ -185,11 +191,7 @@ def copies(paper: str) -> dict[int, str]:
 
 
 def _is_copy(row: Mapping[str, str], other: Mapping[str, str], entry: Mapping[str, Any]) -> bool:
-    """Tell whether two rows print the same mean and deviation of the same thing."""
-    if other["method"] != entry.get("their_name", row["method"]):
-        return False
-    if any(row[name] != other[name] for name in ("dataset", "metric")):
-        return False
+    """Tell whether two rows of the same thing print the same mean and deviation."""
     if entry.get("means_only"):
         return same_to_fewer_digits(row["mean"], other["mean"])
     return all(same_number(row[part], other[part]) for part in ("mean", "std"))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _SHOWN = 20
 
 Row = dict[str, str]
+Direction = Callable[[str], str | None]
 
 
 def read(path: Path, paper: str, tree: Mapping[str, Any]) -> list[Row]:
@@ -44,6 +46,7 @@ def read(path: Path, paper: str, tree: Mapping[str, Any]) -> list[Row]:
     if problems:
         raise UserError("\n".join(f"{where}: {problem}" for problem in problems))
     header, rows = lines[0][1], []
+    file, better = config.shown(config.paper_file(paper)), cache(direction)
     seen: dict[tuple[str, ...], int] = {}
     for number, fields in lines[1:]:
         if len(fields) != len(header):
@@ -51,8 +54,11 @@ def read(path: Path, paper: str, tree: Mapping[str, Any]) -> list[Row]:
                 f"line {number}: {len(fields)} fields, but the header has {len(header)} columns"
             )
             continue
-        row = _completed(dict(zip(header, (field.strip() for field in fields), strict=True)), paper)
-        problems += [f"line {number}: {problem}" for problem in _problems(row, paper, tree)]
+        given = dict(zip(header, (field.strip() for field in fields), strict=True))
+        row = _completed(given, paper, better)
+        problems += [
+            f"line {number}: {problem}" for problem in _problems(row, paper, tree, file, better)
+        ]
         first = seen.setdefault(cell_key(row), number)
         if first != number:
             problems.append(f"line {number}: the same cell as line {first}")
@@ -113,7 +119,7 @@ def _wrong_columns(header: list[str]) -> Iterator[str]:
             yield f"line 1: the column '{name}' stands there {header.count(name)} times"
 
 
-def _completed(row: Row, paper: str) -> Row:
+def _completed(row: Row, paper: str, direction: Direction) -> Row:
     """Return a row with all columns, with numbers that begin with a point spelled out."""
     full = {name: row.get(name, "") for name in COLUMNS}
     full["paper"] = full["paper"] or paper
@@ -123,10 +129,11 @@ def _completed(row: Row, paper: str) -> Row:
     return full | ({RANK: row[RANK]} if RANK in row else {})
 
 
-def _problems(row: Row, paper: str, tree: Mapping[str, Any]) -> Iterator[str]:
+def _problems(
+    row: Row, paper: str, tree: Mapping[str, Any], file: str, direction: Direction
+) -> Iterator[str]:
     if row["paper"] != paper:
         yield f"paper: '{row['paper']}', but this is the file of {paper}"
-    file = config.shown(config.paper_file(paper))
     table = tree["tables"].get(row["table"], {})
     datasets = [*tree["datasets"], *tree.get("use_dataset", {}), *tree["not_available"]]
     for column, known, where in (

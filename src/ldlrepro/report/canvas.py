@@ -44,8 +44,24 @@ def numbers(figure: Any) -> list[list[str]]:
     return found
 
 
+def _lay_out(figure: Any) -> None:
+    """Compute once where everything in a drawing stands, by the letters that an SVG has.
+
+    Each format would do it anew, and draw everything twice for it.
+    """
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    engine = figure.get_layout_engine()
+    if engine is not None and figure.axes:
+        FigureCanvasSVG(figure)  # measures the letters
+        figure.dpi = FigureCanvasSVG.fixed_dpi
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+
+
 def as_png(figure: Any) -> bytes:
     """Return a drawing as PNG on white, the same bytes for the same content."""
+    _lay_out(figure)
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=144, metadata={"Software": None})
     return out.getvalue()
@@ -58,6 +74,7 @@ def as_svg(figure: Any, transparent: bool = True) -> str:
     """
     import matplotlib
 
+    _lay_out(figure)
     out = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "ldlrepro", "svg.fonttype": "none"}):
         figure.savefig(out, format="svg", metadata={"Date": None}, transparent=transparent)

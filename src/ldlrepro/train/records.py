@@ -102,8 +102,25 @@ def write_record(
         for name in _JSON:
             flat[name] = json.dumps(flat[name], sort_keys=True, default=str)
         plain.append(flat)
-    table = pa.Table.from_pylist(plain)
+    columns = [_column([flat[name] for flat in plain]) for name in COLUMNS]
+    table = pa.Table.from_arrays(columns, names=COLUMNS)
     atomically(path, lambda temporary: pq.write_table(table, temporary))
+
+
+def _column(values: list[Any]) -> Any:
+    """Return texts, whole numbers or seconds as a column.
+
+    Arrow would import pandas to see whether lists are of its kinds, and every job would wait.
+    """
+    import pyarrow as pa
+
+    if isinstance(values[0], str):
+        texts = pa.lib.StringBuilder()
+        texts.append_values(values)
+        return texts.finish()
+    numbers = np.array(values)
+    kind = pa.from_numpy_dtype(numbers.dtype)
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(numbers)])
 
 
 def read_rows(path: Path) -> list[FoldRow]:
