@@ -32,10 +32,12 @@ class Bins(NamedTuple):
 
     That bin of the feature in place p is p slots further.
     """
-    upper_slot: np.ndarray
-    """Slot of the upper value of a two-valued feature; negative for others."""
     slots: int
-    """Number of these slots of all features."""
+    """Number of these slots."""
+    upper_slot: np.ndarray
+    """Place of a two-valued feature among those; negative for others."""
+    two_valued: int
+    """Number of two-valued features."""
     first_slot: np.ndarray
     """Slots of feature f where features follow each other: its bins, the upper value, or none."""
     few: int
@@ -84,7 +86,7 @@ def make_bins(X: Any, max_bins: int) -> Bins:
     having = (sizes[:, None] > np.arange(sizes.max(initial=1))).sum(axis=0)
     bin_start = np.concatenate([[0], np.cumsum(-(-having // _ABREAST) * _ABREAST)])
     two_valued = columns.line == TWO_VALUED
-    upper_slot = np.where(two_valued, bin_start[-1] + np.cumsum(two_valued) - 1, -1)
+    upper_slot = np.where(two_valued, np.cumsum(two_valued) - 1, -1)
     codes = np.array(binned, np.uint8).reshape(-1, n)[order]
     row_bins = np.empty((n, len(order)), np.min_scalar_type(bin_start[-1]))
     for at, of_feature in enumerate(codes):
@@ -101,8 +103,9 @@ def make_bins(X: Any, max_bins: int) -> Bins:
         place=place,
         bins_at=sizes[order],
         bin_start=bin_start,
+        slots=int(bin_start[-1]),
         upper_slot=upper_slot,
-        slots=int(bin_start[-1] + two_valued.sum()),
+        two_valued=int(two_valued.sum()),
         first_slot=first_slot,
         few=int(sizes.mean()) // _BINS_PER_ROW if len(sizes) and n < 2**24 else 0,
         edges=np.concatenate(edges),
