@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ldl.boosting._bins import ABREAST
 from ldl.boosting._tree import LEAF, BoostedTree
 from ldl.forests._compiled import cached, compiled
 
@@ -32,6 +33,8 @@ _BEHIND = 1.0 - 1e-9
 """Factor of a score below which another cannot win, whatever counts as equal."""
 _SINGLE = 1.0 + 1e-5
 """Factor that covers the rounding of bounds, which are computed in single precision."""
+_LOST = 2.0**-21
+"""Share of a node's curvature that single precision may lose."""
 _TINY = 1e-300
 """Sums below this are not divided by."""
 
@@ -59,15 +62,36 @@ class Packing(NamedTuple):
     """Curvature that the lowest bit of h stands for."""
 
 
+class Limits(NamedTuple):
+    """What the bounds of a node's features share, in units of the halves of packed sums."""
+
+    least: np.int32
+    """Least number of rows on the left."""
+    most: np.int32
+    """Largest number of rows on the left."""
+    count_mask: np.int32
+    """Bits of the number of rows in the lower half."""
+    h_mask: np.int32
+    """Bits of h in the upper half."""
+    g_all: np.int32
+    """Upper half of the node's sum."""
+    g_slack: np.float32
+    """Most by which g may be greater than its bits."""
+    h_all: np.float32
+    """Curvature of the node."""
+    h_slack: np.float32
+    """Most by which h may be less than its bits."""
+    floor: np.float32
+    """Least curvature of a side."""
+
+
 class Room(NamedTuple):
     """Working memory of the search."""
 
-    left: np.ndarray
-    """By place of the feature: the packed sum on the left."""
+    cuts: np.ndarray
+    """Packed sums on the left of each cut of a block: a line for each, by place."""
     bounds: np.ndarray
     """By place of the feature: bound of the scores, in units of the packed sums."""
-    cuts: np.ndarray
-    """Packed sums on the left of each cut of a small node: a line for each, by place."""
     bin_sums: np.ndarray
     """Bin by bin of one feature: the sums of g, of h, and the number of rows."""
     counts: np.ndarray
@@ -118,22 +142,18 @@ def unpacked(word, packing):
 def _fill(bins, words, rows, sums):
     """Fill the histograms of features with many values."""
     sums[:] = 0
-    for row in rows:
-        _add(bins.row_bins[row], words[row], sums)
+    _add(bins, words, rows, 1, sums)
 
 
 @compiled
-def _take_rows(bins, words, rows, sums):
-    """Take the rows of a small child out of the histograms, which leaves those of the other."""
-    for row in rows:
-        _add(bins.row_bins[row], -words[row], sums)
-
-
-@compiled
-def _add(slots, word, sums):
-    """Add a row's word to its bin of every feature."""
-    for slot in slots:
-        sums[slot] += word
+def _add(bins, words, rows, sign, sums):
+    """Add rows to the histograms, or take them away, block by block."""
+    for block in range(len(bins.row_slots)):
+        here = sums[bins.block_start[block] : bins.block_start[block + 1]]
+        for row in rows:
+            word, slots = sign * words[row], bins.row_slots[block, row]
+            for lane in range(ABREAST):
+                here[slots[lane]] += word
 
 
 @compiled
@@ -158,7 +178,7 @@ def _hand_down(bins, words, rows_of_smaller, larger, smaller, larger_needs_them,
         _fill(bins, words, rows_of_smaller, smaller)
         _take_away(larger, smaller)
     elif larger_needs_them:
-        _take_rows(bins, words, rows_of_smaller, larger)
+        _add(bins, words, rows_of_smaller, -1, larger)
 
 
 @compiled
@@ -172,72 +192,95 @@ def _take_away(sums, part):
 
 
 @compiled
-def _raise_bounds(cuts, whole, packing, rules, bounds):
-    """Raise the bound of each feature where its cut, given as the sum on the left, may score more.
+def unit_of_bounds(packing):
+    """Return the score that a bound of 1 stands for."""
+    g_bit = packing.g_unit / 2.0 ** (packing.count_bits + packing.h_bits - 32)
+    return g_bit * g_bit / (packing.h_unit / 2.0**packing.count_bits)
 
-    ``cuts`` holds the lower and the upper half of each word. All features are looked at abreast, in
-    single precision: g counts as if cutting off had taken all that it can.
+
+@compiled
+def limits_of(whole, packing, rules):
+    """Return what the bounds of a node share."""
+    g_above = 2.0 ** (packing.count_bits + packing.h_bits - 32)
+    h_bit = 2.0**packing.count_bits
+    _, h, rows = unpacked(whole, packing)
+    h_slack = h_bit + h * h_bit * _LOST
+    return Limits(
+        least=np.int32(rules.min_leaf),
+        most=np.int32(rows - rules.min_leaf),
+        count_mask=np.int32((1 << packing.count_bits) - 1),
+        h_mask=np.int32(g_above - 1.0),
+        g_all=np.int32(whole >> 32),
+        g_slack=np.float32((rows + 1) * g_above),
+        h_all=np.float32(h * h_bit),
+        h_slack=np.float32(h_slack),
+        floor=np.float32(rules.floor / packing.h_unit * h_bit),
+    )
+
+
+@compiled
+def _raise_bounds(cuts, limits, bounds):
+    """Raise the bound of each feature of a block to that of its best cut.
+
+    All features are looked at abreast, in single precision. In the sum on the left, g is the upper
+    half, and h the lower one and the bits that reach into the upper; the slack covers all that is
+    cut off.
     """
-    g_all, h_all, rows = unpacked(whole, packing)
-    g_all, h_all = np.int32(g_all), np.int32(h_all)
-    least, most = np.int32(rules.min_leaf), np.int32(rows - rules.min_leaf)
-    cut_off, floor = np.float32(rows), np.float32(rules.floor / packing.h_unit)
-    count_bits = np.uint32(packing.count_bits & 31)
-    # So many bits of h stand in the upper half.
-    above = np.uint32((packing.count_bits + packing.h_bits - 32) & 31)
-    beside = np.uint32((32 - packing.count_bits) & 31)
-    count_mask = np.int32((1 << packing.count_bits) - 1)
-    above_mask = np.uint32((1 << (packing.count_bits + packing.h_bits - 32)) - 1)
-    for place in range(len(bounds)):
-        lower, upper = cuts[2 * place], cuts[2 * place + 1]
-        count = np.int32(lower & count_mask)
-        h_top = np.uint32(np.uint32(np.uint32(upper) & above_mask) << beside)
-        h_left = np.int32(np.uint32(np.uint32(lower) >> count_bits) | h_top)
-        g_left = np.int32(upper >> above)
-        g, h = np.float32(abs(g_left)) + cut_off, max(np.float32(h_left), floor)
-        g_right = np.float32(abs(np.int32(g_all - g_left))) + cut_off
-        h_right = max(np.float32(np.int32(h_all - h_left)), floor)
-        # g^2 / h of both sides in one division.
-        both = (g * g * h_right + g_right * g_right * h) / (h * h_right)
-        fits = (count >= least) & (count <= most)
-        both = both if fits else np.float32(0.0)
-        bounds[place] = both if both > bounds[place] else bounds[place]
+    high, none, halves = np.float32(2.0**32), np.float32(0.0), cuts.view(np.int32)
+    for i in range(len(halves)):
+        for lane in range(ABREAST):
+            lower, upper = halves[i, 2 * lane], halves[i, 2 * lane + 1]
+            count = np.int32(lower & limits.count_mask)
+            h_left = np.float32(np.int32(upper & limits.h_mask)) * high + np.float32(lower)
+            h_left += high if lower < 0 else none
+            h_right = max(limits.h_all - h_left - limits.h_slack, limits.floor)
+            h_left = max(h_left - limits.h_slack, limits.floor)
+            g_left = abs(np.float32(upper)) + limits.g_slack
+            g_right = abs(np.float32(np.int32(limits.g_all - upper))) + limits.g_slack
+            # g^2 / h of both sides in one division.
+            both = (g_left * g_left * h_right + g_right * g_right * h_left) / (h_left * h_right)
+            both = both if (count >= limits.least) & (count <= limits.most) else none
+            bounds[lane] = both if both > bounds[lane] else bounds[lane]
 
 
 @compiled
-def _bound_bins(bins, sums, whole, packing, rules, room):
-    """Walk through the bins of all features abreast."""
-    left, bin_start = room.left, bins.bin_start
-    room.bounds[:] = np.float32(0.0)
-    left[:] = 0
-    halves = left.view(np.int32)
-    for b in range(len(bin_start) - 2):
-        # The last bin ends no cut; and features with fewer bins stand behind those with more.
-        first, places = bin_start[b], bin_start[b + 2] - bin_start[b + 1]
-        for place in range(places):
-            left[place] += sums[first + place]
-        _raise_bounds(halves[: 2 * places], whole, packing, rules, room.bounds[:places])
+def _bound_bins(bins, sums, limits, cuts, bounds):
+    """Bound all features by their histograms."""
+    bounds[:] = np.float32(0.0)
+    for block in range(len(bins.row_slots)):
+        first, last = bins.block_start[block], bins.block_start[block + 1]
+        # The last bin ends no cut.
+        lines = (last - first) // ABREAST - 1
+        of_bins = sums[first:last].reshape(lines + 1, ABREAST)
+        cuts[0] = of_bins[0]
+        for i in range(1, lines):
+            before, here, of_bin = cuts[i - 1], cuts[i], of_bins[i]
+            for lane in range(ABREAST):
+                here[lane] = before[lane] + of_bin[lane]
+        _raise_bounds(cuts[:lines], limits, bounds[block * ABREAST : (block + 1) * ABREAST])
 
 
 @compiled
-def _bound_rows(sorted_rows, first, size, words, whole, packing, rules, room):
-    """Walk through the sorted rows of a small node."""
-    before = rules.min_leaf - 1
-    cuts = size - before - rules.min_leaf
-    for place in range(len(sorted_rows)):
-        left = np.int64(0)
-        for i in range(first, first + before):
-            left += words[sorted_rows[place, i] & ROW_BITS]
-        here = sorted_rows[place, first + before]
-        for i in range(cuts):
-            following = sorted_rows[place, first + before + i + 1]
-            left += words[here & ROW_BITS]
-            # There is no cut within a bin, and none without rows on the left.
-            room.cuts[i, place] = left if here ^ following > ROW_BITS else 0
-            here = following
-    room.bounds[:] = np.float32(0.0)
-    for i in range(cuts):
-        _raise_bounds(room.cuts[i].view(np.int32), whole, packing, rules, room.bounds)
+def _bound_rows(sorted_rows, first, size, words, least, limits, cuts, bounds):
+    """Bound all features by the sorted rows of a small node, of which each side has ``least``."""
+    before = least - 1
+    lines = size - before - least
+    bounds[:] = np.float32(0.0)
+    for start in range(0, len(sorted_rows), ABREAST):
+        lanes = min(ABREAST, len(sorted_rows) - start)
+        cuts[:lines, lanes:] = 0
+        for lane in range(lanes):
+            of_feature, left = sorted_rows[start + lane, first : first + size], np.int64(0)
+            for i in range(before):
+                left += words[of_feature[i] & ROW_BITS]
+            here = of_feature[before]
+            for i in range(lines):
+                following = of_feature[before + i + 1]
+                left += words[here & ROW_BITS]
+                # There is no cut within a bin, and none without rows on the left.
+                cuts[i, lane] = left if here ^ following > ROW_BITS else 0
+                here = following
+        _raise_bounds(cuts[:lines], limits, bounds[start : start + ABREAST])
 
 
 # ---------------------------------------------------------------------- exact search
@@ -285,7 +328,7 @@ def _search(bins, upper_sums, stats, rows, total, packing, rules, room):
     bar = own * (1.0 + _ROUNDING) + _SMALLEST
     gain, feature, cut = 0.0, 0, 0
     bounds, worth = room.bounds, 0.0
-    unit = packing.g_unit * packing.g_unit / packing.h_unit * _SINGLE
+    unit = unit_of_bounds(packing) * _SINGLE
     if len(bounds) > 0:
         # The feature with the highest bound is likely to win, and rules most others out.
         likely = np.argmax(bounds)
@@ -360,7 +403,7 @@ def _divide(bins, f, cut, rows, right, spare):
     """Put rows that go to the left first, each side in its order; return how many those are."""
     place = bins.place[f]
     for row in rows:
-        right[row] = place >= 0 and bins.row_bins[row, place] > bins.bin_start[cut] + place
+        right[row] = place >= 0 and bins.codes[place, row] > cut
     if place < 0:
         for i in range(bins.feature_start[f], bins.feature_start[f + 1]):
             right[bins.feature_rows[i]] = 1
@@ -389,7 +432,7 @@ def _best_leaf(gains):
 @compiled
 def room_for(bins, rules):
     """Return the size of a tree's histograms: one for each leaf, or one where that is too much."""
-    size = bins.slots + 3 * bins.two_valued
+    size = bins.block_start[-1] + 3 * bins.two_valued
     return size * (rules.max_leaves if rules.max_leaves * size * 8 <= rules.histogram_bytes else 1)
 
 
@@ -402,7 +445,8 @@ def grow(bins, stats, rules, memory):
     its rows keeps them sorted, and its children divide them. The histograms lie in ``memory``,
     which trees that grow one after the other share.
     """
-    n, most, places, slots, few = len(stats), rules.max_leaves, len(bins.codes), bins.slots, bins.few
+    n, most, places, few = len(stats), rules.max_leaves, len(bins.codes), bins.few
+    slots = bins.block_start[-1]
     width = slots + 3 * bins.two_valued
     buffers = room_for(bins, rules) // max(width, 1)
     stored = buffers > 1
@@ -414,9 +458,8 @@ def grow(bins, stats, rules, memory):
     spare_words = np.empty(few, np.uint32)
     sorted_at, free_word = np.zeros(most, np.int64), 0
     room = Room(
-        np.empty(places, np.int64),
-        np.empty(places, np.float32),
-        np.empty((few, places), np.int64),
+        np.empty((max(few, 256), ABREAST), np.int64),
+        np.empty(len(bins.row_slots) * ABREAST, np.float32),
         np.empty((256, 3)),
         np.empty(257, np.int64),
     )
@@ -434,13 +477,16 @@ def grow(bins, stats, rules, memory):
     wholes[0] = _sum_rows(stats, words, rows, totals[0])
     leaves, nodes = 1, 1
     if most > 1 and n >= 2 * rules.min_leaf:
+        limits = limits_of(wholes[0], packing, rules)
         if n <= few:
             _sort_rows(bins, rows, sorted_rows, 0, room.counts)
             free_word = n
-            _bound_rows(sorted_rows, 0, n, words, wholes[0], packing, rules, room)
+            _bound_rows(
+                sorted_rows, 0, n, words, rules.min_leaf, limits, room.cuts, room.bounds
+            )
         else:
             _fill(bins, words, rows, sums[0])
-            _bound_bins(bins, sums[0], wholes[0], packing, rules, room)
+            _bound_bins(bins, sums[0], limits, room.cuts, room.bounds)
         _fill_upper(bins, stats, rows, upper_sums[0])
         gains[0], splits[0, 0], splits[0, 1] = _search(
             bins, upper_sums[0], stats, rows, totals[0], packing, rules, room
@@ -498,20 +544,27 @@ def grow(bins, stats, rules, memory):
             here = rows[begins[i] : ends[i]]
             if len(here) < 2 * rules.min_leaf:
                 continue
-            at = i if stored else 0
+            at, limits = i if stored else 0, limits_of(wholes[i], packing, rules)
             if not stored:
                 _fill_upper(bins, stats, here, upper_sums[0])
             if len(here) > few:
                 if not stored:
                     _fill(bins, words, here, sums[0])
-                _bound_bins(bins, sums[at], wholes[i], packing, rules, room)
+                _bound_bins(bins, sums[at], limits, room.cuts, room.bounds)
             else:
                 if size > few:
                     sorted_at[i] = free_word
                     free_word += len(here)
                     _sort_rows(bins, here, sorted_rows, sorted_at[i], room.counts)
                 _bound_rows(
-                    sorted_rows, sorted_at[i], len(here), words, wholes[i], packing, rules, room
+                    sorted_rows,
+                    sorted_at[i],
+                    len(here),
+                    words,
+                    rules.min_leaf,
+                    limits,
+                    room.cuts,
+                    room.bounds,
                 )
             gains[i], splits[i, 0], splits[i, 1] = _search(
                 bins, upper_sums[at], stats, here, totals[i], packing, rules, room
