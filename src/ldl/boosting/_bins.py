@@ -6,14 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldl.boosting._newton_trees import ABREAST
 from ldl.forests._columns import TWO_VALUED, between, make_columns
 
 _BINS_PER_ROW = 4
 """A node goes by its rows where features have on average so many bins for each."""
-
-
-ABREAST = 32
-"""Features in a block, which compiled code looks at abreast."""
 
 
 class Bins(NamedTuple):

@@ -19,10 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldl.boosting._bins import ABREAST
 from ldl.boosting._tree import LEAF, BoostedTree
 from ldl.forests._compiled import cached, compiled
 
+ABREAST = 32
+"""Features in a block, which are looked at abreast."""
 BIN_SHIFT, ROW_BITS = np.uint32(24), np.uint32(2**24 - 1)
 """Words of sorted rows hold the bin above this bit, and the row below it."""
 _ROUNDING = 1e-10
