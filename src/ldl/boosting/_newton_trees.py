@@ -256,7 +256,7 @@ def _bound_bins(bins, sums, limits, cuts, bounds):
         cuts[0] = of_bins[0]
         for i in range(1, lines):
             before, here, of_bin = cuts[i - 1], cuts[i], of_bins[i]
-            for lane in range(ABREAST):
+            for lane in range(len(here)):  # a constant would be unrolled, not vectorised
                 here[lane] = before[lane] + of_bin[lane]
         _raise_bounds(cuts[:lines], limits, bounds[block * ABREAST : (block + 1) * ABREAST])
 
