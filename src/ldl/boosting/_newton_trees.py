@@ -482,9 +482,7 @@ def grow(bins, stats, rules, memory):
         if n <= few:
             _sort_rows(bins, rows, sorted_rows, 0, room.counts)
             free_word = n
-            _bound_rows(
-                sorted_rows, 0, n, words, rules.min_leaf, limits, room.cuts, room.bounds
-            )
+            _bound_rows(sorted_rows, 0, n, words, rules.min_leaf, limits, room.cuts, room.bounds)
         else:
             _fill(bins, words, rows, sums[0])
             _bound_bins(bins, sums[0], limits, room.cuts, room.bounds)
