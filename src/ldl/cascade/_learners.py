@@ -66,7 +66,7 @@ class Boosted:
     It runs in one thread, because xgboost sums histograms in another order with another number of
     threads. Absent entries of compressed data are missing values to xgboost, which learns on which
     side of a split they go. Where nothing is missing and every label has trees of its own, compiled
-    code of ours cuts the same bins and grows the same trees, bit for bit, in a fraction of the time.
+    code of ours cuts the same bins and grows the same trees, bit for bit, in less time.
     """
 
     def __init__(self, settings: Settings, seed: int) -> None:
