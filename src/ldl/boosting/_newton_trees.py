@@ -22,7 +22,7 @@ import numpy as np
 from ldl.boosting._tree import LEAF, BoostedTree
 from ldl.forests._compiled import cached, compiled
 
-ABREAST = 32
+ABREAST = 16
 """Features in a block, which are looked at abreast."""
 BIN_SHIFT, ROW_BITS = np.uint32(24), np.uint32(2**24 - 1)
 """Words of sorted rows hold the bin above this bit, and the row below it."""
