@@ -32,9 +32,33 @@ def cut_like_xgboost(X: np.ndarray, max_bins: int) -> list[np.ndarray]:
 
 
 @compiled
+def ascending(values):
+    """Return values in ascending order, sorted byte by byte, which is sooner done than by pairs."""
+    sign, all_bits = np.uint32(1 << 31), np.uint32(2**32 - 1)
+    keys, spare = values.view(np.uint32).copy(), np.empty(len(values), np.uint32)
+    # As whole numbers, floats ascend with the sign turned round, negative ones with all bits.
+    for i in range(len(keys)):
+        keys[i] ^= all_bits if keys[i] & sign else sign
+    for shift in range(0, 32, 8):
+        starts = np.zeros(257, np.int64)
+        for key in keys:
+            starts[((key >> shift) & 255) + 1] += 1
+        for byte in range(256):
+            starts[byte + 1] += starts[byte]
+        for key in keys:
+            byte = (key >> shift) & 255
+            spare[starts[byte]] = key
+            starts[byte] += 1
+        keys, spare = spare, keys
+    for i in range(len(keys)):
+        keys[i] ^= sign if keys[i] & sign else all_bits
+    return keys.view(np.float32)
+
+
+@compiled
 def _summary_of(values):
     """Summarise values exactly."""
-    values = np.sort(values)
+    values = ascending(values)
     summary, size = np.empty((len(values), 4), np.float32), 0
     begin = 0
     for i in range(1, len(values) + 1):
