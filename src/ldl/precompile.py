@@ -26,7 +26,7 @@ COMPILED: dict[str, dict[str, Any]] = {
     "SLDLF": {"trees": 1, "depth": 2, "standardise": False, "leaf_batches": 1, "max_iter": 2},
 }
 """Estimators that between them call all compiled code, with the least to do."""
-NEEDS = {"LDLDF": "xgboost", "SLDLF": "torch"}
+NEEDS = {"SLDLF": "torch"}
 """Packages without which an estimator is left out."""
 
 

@@ -36,7 +36,6 @@ EVERYTHING = PUBLIC | FUNCTIONS
 everything = pytest.mark.parametrize("name", EVERYTHING)
 LACKING = {
     "torch": (not find_spec("torch"), (*IMAGES,)),
-    "xgboost": (not find_spec("xgboost"), ("LDLDF", "LDLDFOracle")),
 }
 MUST_HAVE_EXAMPLES = [name for name in EVERYTHING if not name.startswith("ldl.checks.")]
 FOR_WORDS = re.compile(r"(Of|What|As|How|Whether|That|Which)\b")

@@ -226,7 +226,11 @@ X = generator.integers(256, size={shape}, dtype=np.uint8)
 
 @pytest.mark.parametrize(
     ("name", "package", "given"),
-    [("LDLDF", "xgboost", "learners='xgb'"), ("SLDLF", "torch", ""), ("DLDL", "torch", "")],
+    [
+        ("LDLDF", "xgboost", "learners='xgb', tree_method='exact'"),
+        ("SLDLF", "torch", ""),
+        ("DLDL", "torch", ""),
+    ],
 )
 def test_a_method_that_lacks_an_extra_says_what_to_install(name, package, given):
     """In a process of its own: a module that is loaded once keeps what it has imported."""

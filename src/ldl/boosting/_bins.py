@@ -6,14 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldl.boosting._newton_trees import ABREAST
 from ldl.forests._columns import TWO_VALUED, between, make_columns
 
 _BINS_PER_ROW = 4
 """A node goes by its rows where features have on average so many bins for each."""
-
-
-_ABREAST = 32
-"""Bins are made up to a multiple of so many features, for which compiled loops leave no rest."""
 
 
 class Bins(NamedTuple):
@@ -21,21 +18,22 @@ class Bins(NamedTuple):
 
     codes: np.ndarray
     """Bin of each row, for features with more than two values: a line for each, in its place."""
-    row_bins: np.ndarray
-    """Histogram slots of these bins: a line for each row."""
     place: np.ndarray
     """Place of feature f in ``codes``; negative for those with two values or one."""
     bins_at: np.ndarray
     """Number of bins of the feature in each place, in descending order."""
-    bin_start: np.ndarray
-    """Histogram slot of each bin of the first feature, and at last the number of those slots.
+    row_slots: np.ndarray
+    """By block of places, and by row: the bin's histogram slot, counted from the block's first.
 
-    That bin of the feature in place p is p slots further.
+    In a block all features' first bins come first, then all second bins, and so on. Places that
+    fill up the last block have one bin.
     """
+    block_start: np.ndarray
+    """First histogram slot of each block, and at last the number of slots."""
     upper_slot: np.ndarray
-    """Slot of the upper value of a two-valued feature; negative for others."""
-    slots: int
-    """Number of these slots of all features."""
+    """Place of a two-valued feature among those; negative for others."""
+    two_valued: int
+    """Number of two-valued features."""
     first_slot: np.ndarray
     """Slots of feature f where features follow each other: its bins, the upper value, or none."""
     few: int
@@ -80,15 +78,15 @@ def make_bins(X: Any, max_bins: int) -> Bins:
     order = np.argsort(-sizes, kind="stable")
     place = np.full(q, -1)
     place[np.flatnonzero(columns.line >= 0)[order]] = np.arange(len(order))
-    # How many features have a bin, for each bin.
-    having = (sizes[:, None] > np.arange(sizes.max(initial=1))).sum(axis=0)
-    bin_start = np.concatenate([[0], np.cumsum(-(-having // _ABREAST) * _ABREAST)])
+    blocks = -(-len(order) // ABREAST)
+    block_start = np.concatenate([[0], np.cumsum(sizes[order[::ABREAST]] * ABREAST)])
     two_valued = columns.line == TWO_VALUED
-    upper_slot = np.where(two_valued, bin_start[-1] + np.cumsum(two_valued) - 1, -1)
+    upper_slot = np.where(two_valued, np.cumsum(two_valued) - 1, -1)
     codes = np.array(binned, np.uint8).reshape(-1, n)[order]
-    row_bins = np.empty((n, len(order)), np.min_scalar_type(bin_start[-1]))
-    for at, of_feature in enumerate(codes):
-        row_bins[:, at] = bin_start[of_feature] + at
+    bin_of = np.zeros((blocks * ABREAST, n), np.uint16)
+    bin_of[: len(codes)] = codes
+    row_slots = bin_of.reshape(blocks, ABREAST, n).transpose(0, 2, 1) * np.uint16(ABREAST)
+    row_slots = np.ascontiguousarray(row_slots + np.arange(ABREAST, dtype=np.uint16))
     first_slot, first_edge = np.zeros(q + 1, np.int64), np.zeros(q + 1, np.int64)
     np.cumsum(
         [len(part) + (here >= 0) for part, here in zip(edges, place, strict=True)],
@@ -97,12 +95,12 @@ def make_bins(X: Any, max_bins: int) -> Bins:
     np.cumsum([len(part) for part in edges], out=first_edge[1:])
     return Bins(
         codes=codes,
-        row_bins=row_bins,
         place=place,
         bins_at=sizes[order],
-        bin_start=bin_start,
+        row_slots=row_slots,
+        block_start=block_start,
         upper_slot=upper_slot,
-        slots=int(bin_start[-1] + two_valued.sum()),
+        two_valued=int(two_valued.sum()),
         first_slot=first_slot,
         few=int(sizes.mean()) // _BINS_PER_ROW if len(sizes) and n < 2**24 else 0,
         edges=np.concatenate(edges),

@@ -1,12 +1,14 @@
 # mypy: disable-error-code="no-untyped-def,assignment"
 """Trees for one label, compiled: histograms, the search for splits, best-first growth.
 
-Every row brings a gradient g and a curvature h, and a set of rows is judged by their sums.
+Every row brings a gradient g and a curvature h, and a set of rows is judged by their sums. A search
+takes two steps. First all features are looked at abreast, by whole numbers: a row's g, its h and
+the number 1 share one word, so that one addition adds all three, and sums give each feature a
+bound that its best split cannot exceed. Then the few features whose bound is high enough are
+looked at by the exact sums of the node's rows, so rounding to whole numbers decides nothing.
 
-The histograms of all features lie side by side, bin by bin, and are searched so: the first sweep
-computes the best score of each feature, all of them abreast, and only features that beat those
-before them are looked at again, cut by cut. Where features have many bins, small nodes keep their
-rows sorted by every feature, for most bins would be empty.
+Histograms lie side by side, bin by bin. Where features have many bins, small nodes keep their rows
+sorted by every feature, for most bins would be empty.
 
 All compiled code stands in this file, for numba does not notice a change in another.
 """
@@ -20,14 +22,22 @@ import numpy as np
 from ldl.boosting._tree import LEAF, BoostedTree
 from ldl.forests._compiled import cached, compiled
 
+ABREAST = 16
+"""Features in a block, which are looked at abreast."""
 BIN_SHIFT, ROW_BITS = np.uint32(24), np.uint32(2**24 - 1)
 """Words of sorted rows hold the bin above this bit, and the row below it."""
 _ROUNDING = 1e-10
 """Gains that differ by a smaller share count as equal."""
 _SMALLEST = 1e-12
 """Least gain of a split."""
-_A_LITTLE_LESS = 1.0 - 1e-12
-"""Factor that keeps what rounding alone puts below a bar."""
+_BEHIND = 1.0 - 1e-9
+"""Factor of a score below which another cannot win, whatever counts as equal."""
+_SINGLE = 1.0 + 1e-5
+"""Factor that covers the rounding of bounds, which are computed in single precision."""
+_LOST = 2.0**-21
+"""Share of a node's curvature that single precision may lose."""
+_TINY = 1e-300
+"""Sums below this are not divided by."""
 
 
 class Rules(NamedTuple):
@@ -42,13 +52,49 @@ class Rules(NamedTuple):
     """Memory that the histograms of all leaves may take."""
 
 
-class Room(NamedTuple):
-    """Working memory of the search; by place of the feature, or by row of a small node."""
+class Packing(NamedTuple):
+    """The places of g, h and the number of rows in a word, from the upper bits to the lower."""
 
-    left: np.ndarray
-    """On the left: the sum of g, the sum of h, and the number of rows, a line each."""
-    best: np.ndarray
-    """Best score of both sides; features with many values in their places."""
+    count_bits: int
+    h_bits: int
+    g_unit: float
+    """Gradient that the lowest bit of g stands for."""
+    h_unit: float
+    """Curvature that the lowest bit of h stands for."""
+
+
+class Limits(NamedTuple):
+    """What the bounds of a node's features share, in units of the halves of packed sums."""
+
+    least: np.int32
+    """Least number of rows on the left."""
+    most: np.int32
+    """Largest number of rows on the left."""
+    count_mask: np.int32
+    """Bits of the number of rows in the lower half."""
+    h_mask: np.int32
+    """Bits of h in the upper half."""
+    g_all: np.int32
+    """Upper half of the node's sum."""
+    g_slack: np.float32
+    """Most by which g may be greater than its bits."""
+    h_all: np.float32
+    """Curvature of the node."""
+    h_slack: np.float32
+    """Most by which h may be less than its bits."""
+    floor: np.float32
+    """Least curvature of a side."""
+
+
+class Room(NamedTuple):
+    """Working memory of the search."""
+
+    cuts: np.ndarray
+    """Packed sums on the left of each cut of a block: a line for each, by place."""
+    bounds: np.ndarray
+    """By place of the feature: bound of the scores, in units of the packed sums."""
+    bin_sums: np.ndarray
+    """Bin by bin of one feature: the sums of g, of h, and the number of rows."""
     counts: np.ndarray
     """Rows in each bin, and where they start."""
 
@@ -59,96 +105,213 @@ def score(g, h, rows, rules):
     return g * g / max(h, rules.floor * rows)
 
 
-# ---------------------------------------------------------------------- histograms
+# ---------------------------------------------------------------------- packed sums
 
 
 @compiled
-def _fill(bins, stats, rows, sums, by_rows):
-    """Fill histograms: the sums of g, of h, and the number of rows.
+def pack(stats, words):
+    """Pack g, h and the number 1 of every row into one whole number; return where they stand.
 
-    Those of two-valued features are always needed, the others not where a node goes by its rows.
+    Numbers are cut off, never rounded up: sums of all rows fit, and a sum of h is never too large.
     """
-    sums[:, bins.bin_start[-1] if by_rows else 0 :] = 0.0
-    for k in range(3):
-        here = sums[k]
-        for row in rows:
-            value = stats[row, k] if k < 2 else 1.0
-            if not by_rows:
-                _add(bins.row_bins[row], value, here)
-            for i in range(bins.row_start[row], bins.row_start[row + 1]):
-                here[bins.upper_slot[bins.row_features[i]]] += value
+    n, g_sum, h_sum = len(stats), 0.0, 0.0
+    for row in range(n):
+        g_sum += abs(stats[row, 0])
+        h_sum += stats[row, 1]
+    count_bits = 1
+    while n >> count_bits:
+        count_bits += 1
+    h_bits = (64 - count_bits) // 2
+    g_bits = 64 - count_bits - h_bits
+    # One bit of g is for the sign; sums stay two below the limit, for these are rounded.
+    g_units = (2.0 ** (g_bits - 1) - 2.0) / g_sum if g_sum > _TINY else 1.0
+    h_units = (2.0 ** min(h_bits, 31) - 2.0) / h_sum if h_sum > _TINY else 1.0
+    for row in range(n):
+        g, h = np.int64(stats[row, 0] * g_units), np.int64(stats[row, 1] * h_units)
+        words[row] = (((g << h_bits) + h) << count_bits) + 1
+    return Packing(count_bits, h_bits, 1.0 / g_units, 1.0 / h_units)
 
 
 @compiled
-def _add(slots, value, sums):
-    """Add a row's value to its bin of every feature."""
-    for slot in slots:
-        sums[slot] += value
+def unpacked(word, packing):
+    """Return the sums of g and h, in their units, and the number of rows."""
+    h = (word >> packing.count_bits) & ((1 << packing.h_bits) - 1)
+    return word >> (packing.count_bits + packing.h_bits), h, word & ((1 << packing.count_bits) - 1)
+
+
+@compiled
+def _fill(bins, words, rows, sums):
+    """Fill the histograms of features with many values."""
+    sums[:] = 0
+    _add(bins, words, rows, 1, sums)
+
+
+@compiled
+def _add(bins, words, rows, sign, sums):
+    """Add rows to the histograms, or take them away, block by block."""
+    for block in range(len(bins.row_slots)):
+        here = sums[bins.block_start[block] : bins.block_start[block + 1]]
+        for row in rows:
+            word, slots = sign * words[row], bins.row_slots[block, row]
+            for lane in range(ABREAST):
+                here[slots[lane]] += word
+
+
+@compiled
+def _fill_upper(bins, stats, rows, sums):
+    """Sum g, h and the number of rows with the upper value, for each two-valued feature."""
+    sums[:] = 0.0
+    for row in rows:
+        for i in range(bins.row_start[row], bins.row_start[row + 1]):
+            slot = bins.upper_slot[bins.row_features[i]]
+            sums[0, slot] += stats[row, 0]
+            sums[1, slot] += stats[row, 1]
+            sums[2, slot] += 1.0
+
+
+@compiled
+def _hand_down(bins, words, rows_of_smaller, larger, smaller, larger_needs_them, smaller_does):
+    """Turn the parent's histograms, in ``larger``, into the larger child's, and fill the other's.
+
+    Children that go by their rows need none.
+    """
+    if smaller_does:
+        _fill(bins, words, rows_of_smaller, smaller)
+        _take_away(larger, smaller)
+    elif larger_needs_them:
+        _add(bins, words, rows_of_smaller, -1, larger)
 
 
 @compiled
 def _take_away(sums, part):
-    """Subtract the histograms of one child, which leaves those of the other."""
-    for k in range(len(sums)):
-        here, there = sums[k], part[k]
-        for slot in range(len(here)):
-            here[slot] -= there[slot]
+    """Subtract the sums of one child, which leaves those of the other."""
+    for i in range(len(sums)):
+        sums[i] -= part[i]
 
 
-# ---------------------------------------------------------------------- scores of all features
+# ---------------------------------------------------------------------- bounds of all features
 
 
 @compiled
-def _score_bins(bin_start, sums, g, h, rows, rules, room):
-    """Walk through the bins of all features abreast, and keep the best score of each."""
-    least, floor = np.float64(rules.min_leaf), rules.floor
-    most = rows - least
-    room.left[:] = 0.0
-    room.best[:] = 0.0
-    left_g, left_h, left_rows, best = room.left[0], room.left[1], room.left[2], room.best
-    for b in range(len(bin_start) - 2):
-        # The last bin ends no cut; and features with fewer bins stand behind those with more.
-        first, places = bin_start[b], bin_start[b + 2] - bin_start[b + 1]
-        g_here, h_here = sums[0, first : first + places], sums[1, first : first + places]
-        rows_here = sums[2, first : first + places]
-        for place in range(places):
-            left_g[place] += g_here[place]
-            left_h[place] += h_here[place]
-            left_rows[place] += rows_here[place]
-        for place in range(places):
-            h_left, h_right = left_h[place], h - left_h[place]
-            h_left = h_left if h_left > floor else floor
-            h_right = h_right if h_right > floor else floor
-            g_left, g_right = left_g[place], g - left_g[place]
+def unit_of_bounds(packing):
+    """Return the score that a bound of 1 stands for."""
+    g_bit = packing.g_unit / 2.0 ** (packing.count_bits + packing.h_bits - 32)
+    return g_bit * g_bit / (packing.h_unit / 2.0**packing.count_bits)
+
+
+@compiled
+def limits_of(whole, packing, rules):
+    """Return what the bounds of a node share."""
+    g_above = 2.0 ** (packing.count_bits + packing.h_bits - 32)
+    h_bit = 2.0**packing.count_bits
+    _, h, rows = unpacked(whole, packing)
+    h_slack = h_bit + h * h_bit * _LOST
+    return Limits(
+        least=np.int32(rules.min_leaf),
+        most=np.int32(rows - rules.min_leaf),
+        count_mask=np.int32((1 << packing.count_bits) - 1),
+        h_mask=np.int32(g_above - 1.0),
+        g_all=np.int32(whole >> 32),
+        g_slack=np.float32((rows + 1) * g_above),
+        h_all=np.float32(h * h_bit),
+        h_slack=np.float32(h_slack),
+        floor=np.float32(rules.floor / packing.h_unit * h_bit),
+    )
+
+
+@compiled
+def _raise_bounds(cuts, limits, bounds):
+    """Raise the bound of each feature of a block to that of its best cut.
+
+    All features are looked at abreast, in single precision. In the sum on the left, g is the upper
+    half, and h the lower one and the bits that reach into the upper; the slack covers all that is
+    cut off.
+    """
+    high, none, halves = np.float32(2.0**32), np.float32(0.0), cuts.view(np.int32)
+    for i in range(len(halves)):
+        for lane in range(ABREAST):
+            lower, upper = halves[i, 2 * lane], halves[i, 2 * lane + 1]
+            count = np.int32(lower & limits.count_mask)
+            h_left = np.float32(np.int32(upper & limits.h_mask)) * high + np.float32(lower)
+            h_left += high if lower < 0 else none
+            h_right = max(limits.h_all - h_left - limits.h_slack, limits.floor)
+            h_left = max(h_left - limits.h_slack, limits.floor)
+            g_left = abs(np.float32(upper)) + limits.g_slack
+            g_right = abs(np.float32(np.int32(limits.g_all - upper))) + limits.g_slack
             # g^2 / h of both sides in one division.
             both = (g_left * g_left * h_right + g_right * g_right * h_left) / (h_left * h_right)
-            fits = (left_rows[place] >= least) & (left_rows[place] <= most)
-            both = both if fits else 0.0
-            best[place] = both if both > best[place] else best[place]
-
-
-# ---------------------------------------------------------------------- cuts of one feature
+            both = both if (count >= limits.least) & (count <= limits.most) else none
+            bounds[lane] = both if both > bounds[lane] else bounds[lane]
 
 
 @compiled
-def _best_bin(bins, sums, place, g, h, rows, bar, rules):
+def _bound_bins(bins, sums, limits, cuts, bounds):
+    """Bound all features by their histograms."""
+    bounds[:] = np.float32(0.0)
+    for block in range(len(bins.row_slots)):
+        first, last = bins.block_start[block], bins.block_start[block + 1]
+        # The last bin ends no cut.
+        lines = (last - first) // ABREAST - 1
+        of_bins = sums[first:last].reshape(lines + 1, ABREAST)
+        cuts[0] = of_bins[0]
+        for i in range(1, lines):
+            before, here, of_bin = cuts[i - 1], cuts[i], of_bins[i]
+            for lane in range(len(here)):  # a constant would be unrolled, not vectorised
+                here[lane] = before[lane] + of_bin[lane]
+        _raise_bounds(cuts[:lines], limits, bounds[block * ABREAST : (block + 1) * ABREAST])
+
+
+@compiled
+def _bound_rows(sorted_rows, first, size, words, least, limits, cuts, bounds):
+    """Bound all features by the sorted rows of a small node, of which each side has ``least``."""
+    before = least - 1
+    lines = size - before - least
+    bounds[:] = np.float32(0.0)
+    for start in range(0, len(sorted_rows), ABREAST):
+        lanes = min(ABREAST, len(sorted_rows) - start)
+        cuts[:lines, lanes:] = 0
+        for lane in range(lanes):
+            of_feature, left = sorted_rows[start + lane, first : first + size], np.int64(0)
+            for i in range(before):
+                left += words[of_feature[i] & ROW_BITS]
+            here = of_feature[before]
+            for i in range(lines):
+                following = of_feature[before + i + 1]
+                left += words[here & ROW_BITS]
+                # There is no cut within a bin, and none without rows on the left.
+                cuts[i, lane] = left if here ^ following > ROW_BITS else 0
+                here = following
+        _raise_bounds(cuts[:lines], limits, bounds[start : start + ABREAST])
+
+
+# ---------------------------------------------------------------------- exact search
+
+
+@compiled
+def _best_cut(bins, place, stats, rows, g, h, bar, rules, sums):
     """Find the best cut of a feature above ``bar``: its score, and the last bin on the left.
 
     A later cut must be better by more than rounding, so ties go to the first.
     """
+    n_bins = bins.bins_at[place]
+    sums[:n_bins] = 0.0
+    for row in rows:
+        b = bins.codes[place, row]
+        sums[b, 0] += stats[row, 0]
+        sums[b, 1] += stats[row, 1]
+        sums[b, 2] += 1.0
     left_g, left_h, best, at, seen = 0.0, 0.0, 0.0, 0, 0
-    for b in range(bins.bins_at[place] - 1):
-        slot = bins.bin_start[b] + place
-        if sums[2, slot] == 0.0:
+    for b in range(n_bins - 1):
+        if sums[b, 2] == 0.0:
             continue
-        left_g += sums[0, slot]
-        left_h += sums[1, slot]
-        seen += np.int64(sums[2, slot])
-        if rows - seen < rules.min_leaf:
+        left_g += sums[b, 0]
+        left_h += sums[b, 1]
+        seen += np.int64(sums[b, 2])
+        if len(rows) - seen < rules.min_leaf:
             break
         if seen >= rules.min_leaf:
             both = score(left_g, left_h, seen, rules)
-            both += score(g - left_g, h - left_h, rows - seen, rules)
+            both += score(g - left_g, h - left_h, len(rows) - seen, rules)
             if both > bar:
                 bar = both * (1.0 + _ROUNDING)
                 best, at = both, b
@@ -156,75 +319,34 @@ def _best_bin(bins, sums, place, g, h, rows, bar, rules):
 
 
 @compiled
-def _best_row(words, stats, g, h, bar, rules, room):
-    """Find the same by the sorted rows of a node."""
-    first, last = rules.min_leaf - 1, len(words) - rules.min_leaf
-    left_g, left_h, over = room.left[0], room.left[1], room.best
-    so_far_g, so_far_h = 0.0, 0.0
-    for i in range(last):
-        row = words[i] & ROW_BITS
-        so_far_g += stats[row, 0]
-        so_far_h += stats[row, 1]
-        left_g[i], left_h[i] = so_far_g, so_far_h
-    best, at = 0.0, 0
-    if not _any_above(left_g[first:last], left_h[first:last], over, g, h, bar, rules):
-        return best, at
-    for i in range(first, last):
-        if words[i] ^ words[i + 1] > ROW_BITS:
-            both = score(left_g[i], left_h[i], i + 1, rules)
-            both += score(g - left_g[i], h - left_h[i], len(words) - i - 1, rules)
-            if both > bar:
-                bar = both * (1.0 + _ROUNDING)
-                best, at = both, np.int64(words[i] >> BIN_SHIFT)
-    return best, at
-
-
-@compiled
-def _any_above(left_g, left_h, over, g, h, bar, rules):
-    """Tell whether a cut may score more than ``bar``; one that does is never missed.
-
-    All cuts are looked at abreast, those within a bin too, and g^2 / h of both sides are added
-    without the divisions, which are slow.
-    """
-    floor = rules.floor
-    bar *= _A_LITTLE_LESS
-    for i in range(len(left_g)):
-        h_left, g_right, h_right = left_h[i], g - left_g[i], h - left_h[i]
-        h_left = h_left if h_left > floor else floor
-        h_right = h_right if h_right > floor else floor
-        both = left_g[i] * left_g[i] * h_right + g_right * g_right * h_left
-        over[i] = both - bar * (h_left * h_right)
-    found = False
-    for i in range(len(left_g)):
-        found |= over[i] > 0.0
-    return found
-
-
-@compiled
-def _search(bins, sums, words, first_word, stats, g, h, rows, by_rows, rules, room):
+def _search(bins, upper_sums, stats, rows, total, packing, rules, room):
     """Find the best split: its gain, feature and bin; the gain is 0 where no split gains.
 
     A later split must be better by more than rounding, so ties go to the first.
     """
-    own = score(g, h, rows, rules)
+    g, h = total
+    own = score(g, h, len(rows), rules)
     bar = own * (1.0 + _ROUNDING) + _SMALLEST
     gain, feature, cut = 0.0, 0, 0
-    if not by_rows:
-        _score_bins(bins.bin_start, sums, g, h, rows, rules, room)
+    bounds, worth = room.bounds, 0.0
+    unit = unit_of_bounds(packing) * _SINGLE
+    if len(bounds) > 0:
+        # The feature with the highest bound is likely to win, and rules most others out.
+        likely = np.argmax(bounds)
+        if bounds[likely] * unit > bar:
+            both, at = _best_cut(bins, likely, stats, rows, g, h, bar, rules, room.bin_sums)
+            worth = both * _BEHIND
     for f in range(len(bins.place)):
         place, both, at = bins.place[f], 0.0, 0
-        if place >= 0 and by_rows:
-            here = words[place, first_word : first_word + rows]
-            both, at = _best_row(here, stats, g, h, bar, rules, room)
-        elif place >= 0:
-            if room.best[place] > bar * _A_LITTLE_LESS:
-                both, at = _best_bin(bins, sums, place, g, h, rows, bar, rules)
+        if place >= 0:
+            if bounds[place] * unit > max(bar, worth):
+                both, at = _best_cut(bins, place, stats, rows, g, h, bar, rules, room.bin_sums)
         elif bins.upper_slot[f] >= 0:
             slot = bins.upper_slot[f]
-            upper_g, upper_h, upper = sums[0, slot], sums[1, slot], sums[2, slot]
-            if min(upper, rows - upper) >= rules.min_leaf:
+            upper_g, upper_h, upper = upper_sums[0, slot], upper_sums[1, slot], upper_sums[2, slot]
+            if min(upper, len(rows) - upper) >= rules.min_leaf:
                 both = score(upper_g, upper_h, upper, rules)
-                both += score(g - upper_g, h - upper_h, rows - upper, rules)
+                both += score(g - upper_g, h - upper_h, len(rows) - upper, rules)
         if both > bar:
             bar = both * (1.0 + _ROUNDING)
             gain, feature, cut = both - own, f, at
@@ -235,19 +357,21 @@ def _search(bins, sums, words, first_word, stats, g, h, rows, by_rows, rules, ro
 
 
 @compiled
-def _sum_rows(stats, rows, total):
-    """Write the sums of g and h over ``rows`` into ``total``."""
-    g, h = 0.0, 0.0
+def _sum_rows(stats, words, rows, total):
+    """Write the sums of g and h over ``rows`` into ``total``; return their packed sum."""
+    g, h, whole = 0.0, 0.0, np.int64(0)
     for row in rows:
         g += stats[row, 0]
         h += stats[row, 1]
+        whole += words[row]
     total[0], total[1] = g, h
+    return whole
 
 
 @compiled
-def _sort_rows(bins, rows, words, first, counts):
+def _sort_rows(bins, rows, sorted_rows, first, counts):
     """Sort a node's rows by every feature with many values; of one bin the lower row is first."""
-    for place in range(len(words)):
+    for place in range(len(sorted_rows)):
         codes, n_bins = bins.codes[place], bins.bins_at[place]
         counts[: n_bins + 1] = 0
         for row in rows:
@@ -257,15 +381,15 @@ def _sort_rows(bins, rows, words, first, counts):
             counts[b] += counts[b - 1]
         for row in rows:
             b = codes[row]
-            words[place, counts[b]] = np.uint32(b) << BIN_SHIFT | np.uint32(row)
+            sorted_rows[place, counts[b]] = np.uint32(b) << BIN_SHIFT | np.uint32(row)
             counts[b] += 1
 
 
 @compiled
-def _divide_sorted(words, begin, end, right, spare):
-    """Put words of rows that go to the left first, each side in its order."""
-    for place in range(len(words)):
-        column = words[place, begin:end]
+def _divide_sorted(sorted_rows, begin, end, right, spare):
+    """Put rows that go to the left first, each side in its order."""
+    for place in range(len(sorted_rows)):
+        column = sorted_rows[place, begin:end]
         b = 0
         for i in range(len(column)):
             word = column[i]
@@ -280,7 +404,7 @@ def _divide(bins, f, cut, rows, right, spare):
     """Put rows that go to the left first, each side in its order; return how many those are."""
     place = bins.place[f]
     for row in rows:
-        right[row] = place >= 0 and bins.row_bins[row, place] > bins.bin_start[cut] + place
+        right[row] = place >= 0 and bins.codes[place, row] > cut
     if place < 0:
         for i in range(bins.feature_start[f], bins.feature_start[f + 1]):
             right[bins.feature_rows[i]] = 1
@@ -309,7 +433,7 @@ def _best_leaf(gains):
 @compiled
 def room_for(bins, rules):
     """Return the size of a tree's histograms: one for each leaf, or one where that is too much."""
-    size = bins.slots * 3
+    size = bins.block_start[-1] + 3 * bins.two_valued
     return size * (rules.max_leaves if rules.max_leaves * size * 8 <= rules.histogram_bytes else 1)
 
 
@@ -322,16 +446,25 @@ def grow(bins, stats, rules, memory):
     its rows keeps them sorted, and its children divide them. The histograms lie in ``memory``,
     which trees that grow one after the other share.
     """
-    n, most, slots, places = len(stats), rules.max_leaves, bins.slots, len(bins.codes)
-    many, few, buffers = bins.bin_start[-1], bins.few, room_for(bins, rules) // (slots * 3)
+    n, most, places, few = len(stats), rules.max_leaves, len(bins.codes), bins.few
+    slots = bins.block_start[-1]
+    width = slots + 3 * bins.two_valued
+    buffers = room_for(bins, rules) // max(width, 1)
     stored = buffers > 1
-    sums = memory[: buffers * 3 * slots].reshape(buffers, 3, slots)
-    words = np.empty((places, min(n, most * few)), np.uint32)
+    sums = memory[: buffers * slots].view(np.int64).reshape(buffers, slots)
+    upper_sums = memory[buffers * slots : buffers * width].reshape(buffers, 3, bins.two_valued)
+    words = np.empty(n, np.int64)
+    packing = pack(stats, words)
+    sorted_rows = np.empty((places, min(n, most * few)), np.uint32)
     spare_words = np.empty(few, np.uint32)
-    words_of, free_word = np.zeros(most, np.int64), 0
-    wide = max(bins.bin_start[1], few)
-    room = Room(np.empty((3, wide)), np.empty(wide), np.empty(257, np.int64))
-    totals = np.empty((most, 2))
+    sorted_at, free_word = np.zeros(most, np.int64), 0
+    room = Room(
+        np.empty((max(few, 256), ABREAST), np.int64),
+        np.empty(len(bins.row_slots) * ABREAST, np.float32),
+        np.empty((256, 3)),
+        np.empty(257, np.int64),
+    )
+    totals, wholes = np.empty((most, 2)), np.empty(most, np.int64)
     gains, splits = np.zeros(most), np.zeros((most, 2), np.int64)
     begins, ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
     nodes_of = np.zeros(most, np.int64)
@@ -342,15 +475,20 @@ def grow(bins, stats, rules, memory):
     child = np.zeros(2 * most - 1, np.int64)
 
     ends[0] = n
-    _sum_rows(stats, rows, totals[0])
+    wholes[0] = _sum_rows(stats, words, rows, totals[0])
     leaves, nodes = 1, 1
     if most > 1 and n >= 2 * rules.min_leaf:
+        limits = limits_of(wholes[0], packing, rules)
         if n <= few:
-            _sort_rows(bins, rows, words, 0, room.counts)
+            _sort_rows(bins, rows, sorted_rows, 0, room.counts)
             free_word = n
-        _fill(bins, stats, rows, sums[0], n <= few)
+            _bound_rows(sorted_rows, 0, n, words, rules.min_leaf, limits, room.cuts, room.bounds)
+        else:
+            _fill(bins, words, rows, sums[0])
+            _bound_bins(bins, sums[0], limits, room.cuts, room.bounds)
+        _fill_upper(bins, stats, rows, upper_sums[0])
         gains[0], splits[0, 0], splits[0, 1] = _search(
-            bins, sums[0], words, 0, stats, totals[0, 0], totals[0, 1], n, n <= few, rules, room
+            bins, upper_sums[0], stats, rows, totals[0], packing, rules, room
         )
     while leaves < most:
         a = _best_leaf(gains[:leaves])
@@ -366,57 +504,69 @@ def grow(bins, stats, rules, memory):
         child[nodes_of[a]] = nodes
         # The smaller child moves to the new place, for the larger inherits the histograms.
         left_is_smaller = on_left <= size - on_left
-        first_word = words_of[a]
+        first_word = sorted_at[a]
         if left_is_smaller:
             begins[b], ends[b], begins[a] = begins[a], middle, middle
-            words_of[a], words_of[b] = first_word + on_left, first_word
+            sorted_at[a], sorted_at[b] = first_word + on_left, first_word
         else:
             begins[b], ends[b], ends[a] = middle, ends[a], middle
-            words_of[b] = first_word + on_left
+            sorted_at[b] = first_word + on_left
         nodes_of[b] = nodes if left_is_smaller else nodes + 1
         nodes_of[a] = nodes + 1 if left_is_smaller else nodes
         nodes += 2
         leaves += 1
-        _sum_rows(stats, rows[begins[a] : ends[a]], totals[a])
-        _sum_rows(stats, rows[begins[b] : ends[b]], totals[b])
+        wholes[b] = _sum_rows(stats, words, rows[begins[b] : ends[b]], totals[b])
+        wholes[a] -= wholes[b]
+        _sum_rows(stats, words, rows[begins[a] : ends[a]], totals[a])
         gains[a], gains[b] = 0.0, 0.0
-        larger = ends[a] - begins[a]
+        larger, smaller = ends[a] - begins[a], ends[b] - begins[b]
         if leaves == most:
             break
         if larger < 2 * rules.min_leaf:
             continue
         if size <= few:
-            _divide_sorted(words, first_word, first_word + size, right, spare_words)
+            _divide_sorted(sorted_rows, first_word, first_word + size, right, spare_words)
+        if stored:
+            _hand_down(
+                bins,
+                words,
+                rows[begins[b] : ends[b]],
+                sums[a],
+                sums[b],
+                larger > few,
+                smaller > few and smaller >= 2 * rules.min_leaf,
+            )
+            _fill_upper(bins, stats, rows[begins[b] : ends[b]], upper_sums[b])
+            for k in range(3):
+                _take_away(upper_sums[a, k], upper_sums[b, k])
         for i in (b, a):
             here = rows[begins[i] : ends[i]]
-            by_rows = len(here) <= few
-            at = i if stored else 0
-            if not stored:
-                _fill(bins, stats, here, sums[0], by_rows)
-            elif i == b:
-                # The larger child's are what these leave of the parent's.
-                _fill(bins, stats, here, sums[b], larger <= few)
-            else:
-                first = many if by_rows else 0
-                _take_away(sums[a, :, first:], sums[b, :, first:])
             if len(here) < 2 * rules.min_leaf:
                 continue
-            if by_rows and size > few:
-                words_of[i] = free_word
-                free_word += len(here)
-                _sort_rows(bins, here, words, words_of[i], room.counts)
+            at, limits = i if stored else 0, limits_of(wholes[i], packing, rules)
+            if not stored:
+                _fill_upper(bins, stats, here, upper_sums[0])
+            if len(here) > few:
+                if not stored:
+                    _fill(bins, words, here, sums[0])
+                _bound_bins(bins, sums[at], limits, room.cuts, room.bounds)
+            else:
+                if size > few:
+                    sorted_at[i] = free_word
+                    free_word += len(here)
+                    _sort_rows(bins, here, sorted_rows, sorted_at[i], room.counts)
+                _bound_rows(
+                    sorted_rows,
+                    sorted_at[i],
+                    len(here),
+                    words,
+                    rules.min_leaf,
+                    limits,
+                    room.cuts,
+                    room.bounds,
+                )
             gains[i], splits[i, 0], splits[i, 1] = _search(
-                bins,
-                sums[at],
-                words,
-                words_of[i],
-                stats,
-                totals[i, 0],
-                totals[i, 1],
-                len(here),
-                by_rows,
-                rules,
-                room,
+                bins, upper_sums[at], stats, here, totals[i], packing, rules, room
             )
 
     values = np.empty((leaves, 1))

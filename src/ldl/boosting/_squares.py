@@ -333,7 +333,7 @@ def grow(slots, gradients, max_depth, learning_rate, room, outputs):
 
 
 class SquaresForest:
-    """Trees boosted by squared error on bins that xgboost has made.
+    """Trees boosted by squared error on bins that are cut as xgboost cuts them.
 
     ``edges`` holds the upper ends of each feature's bins, in single precision as in xgboost;
     boosting starts at ``start``, or at each label's mean where that is None.

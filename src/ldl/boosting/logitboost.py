@@ -434,17 +434,25 @@ class _Watched:
 
     def advance(self, mapping: Mapping) -> dict[str, float]:
         """Grow one more round, and return every measure of the rows."""
-        from ldl.forests._prediction import join
-
         trees = self.ensemble.advance(mapping)
         for tree, part in zip(trees, _parts(self.outputs, trees), strict=True):
-            _add(self.X, join([tree], [tree.leaves]), part)
+            _add(self.X, _alone(tree), part)
         return metrics.evaluate(self.D, softmax_rows(self.ensemble.model._scores(self.outputs)))
 
 
 def _parts(outputs: np.ndarray, trees: list[Any]) -> list[np.ndarray]:
     """Return the outputs of each tree of a round: a column each, or all for the only tree."""
-    return np.hsplit(outputs, len(trees))
+    if len(trees) == 1:
+        return [outputs]
+    return [outputs[:, j : j + 1] for j in range(len(trees))]
+
+
+def _alone(tree: BoostedTree) -> Forest:
+    """Return a tree as a forest: joining takes as long as growing where rows are few."""
+    from ldl.forests._prediction import Forest
+
+    nodes = np.stack([tree.feature, tree.child.astype(np.int32)], axis=1)
+    return Forest(nodes, tree.threshold, np.zeros(1, np.int64), tree.leaves)
 
 
 def _add(X: np.ndarray, forest: Forest, outputs: np.ndarray) -> None:

@@ -66,7 +66,7 @@ class Boosted:
     It runs in one thread, because xgboost sums histograms in another order with another number of
     threads. Absent entries of compressed data are missing values to xgboost, which learns on which
     side of a split they go. Where nothing is missing and every label has trees of its own, compiled
-    code of ours grows the same trees, with the same bits in a fraction of the time.
+    code of ours cuts the same bins and grows the same trees, bit for bit, in less time.
     """
 
     def __init__(self, settings: Settings, seed: int) -> None:
@@ -84,18 +84,18 @@ class Boosted:
         }
 
     def fit(self, F: Any, D: np.ndarray) -> Boosted:
+        asked = self.settings
+        if _grown_here(asked, F):
+            self._answer = _grown(asked, F, D).predict
+            return self
         import xgboost
 
-        asked = self.settings
         if asked.tree_method == "hist":
             self.parameters["max_bin"] = asked.max_bin
             data: xgboost.DMatrix = xgboost.QuantileDMatrix(F, D, max_bin=asked.max_bin, nthread=1)
         else:
             data = xgboost.DMatrix(F, D, nthread=1)
-        if _grown_here(asked, F):
-            self._answer = _grown(asked, F, D, *data.get_quantile_cut()).predict
-        else:
-            self._answer = xgboost.train(self.parameters, data, asked.trees).inplace_predict
+        self._answer = xgboost.train(self.parameters, data, asked.trees).inplace_predict
         return self
 
     def predict(self, F: Any) -> np.ndarray:
@@ -111,15 +111,12 @@ def _grown_here(asked: Settings, F: Any) -> bool:
     )
 
 
-def _grown(
-    asked: Settings, F: np.ndarray, D: np.ndarray, starts: np.ndarray, cuts: np.ndarray
-) -> SquaresForest:
-    """Grow the trees on the bins that xgboost has cut."""
+def _grown(asked: Settings, F: np.ndarray, D: np.ndarray) -> SquaresForest:
+    """Grow the trees on bins that are cut as xgboost cuts them."""
+    from ldl.boosting._quantiles import cut_like_xgboost
     from ldl.boosting._squares import SquaresForest
 
-    # The first cut of a feature is below its least value.
-    edges = [part[1:] for part in np.split(cuts, starts[1:-1].astype(np.int64))]
-    forest = SquaresForest(edges, asked.base_score)
+    forest = SquaresForest(cut_like_xgboost(F, asked.max_bin), asked.base_score)
     return forest.fit(F, D, asked.trees, asked.depth, asked.learning_rate)
 
 
