@@ -79,7 +79,7 @@ def run(comparison: Comparison, peers: str, budget_s: float, most: int) -> dict[
         return metrics.evaluate(D_test, P / P.sum(axis=1, keepdims=True))["kl"]
 
     def open_worker(library: str) -> Worker:
-        python = sys.executable if library == "ldlrepro" else str(ROOT / peers)
+        python = sys.executable if library in adapters.OF_THE_PROJECT else str(ROOT / peers)
         log = RESULTS / "logs" / f"{comparison.name.replace('/', '.')}.{library}.txt"
         command = [python, "-m", "bench.worker", library]
         return Worker(command, adapters.environment(library), log)

@@ -14,7 +14,7 @@ import yaml
 
 ENTRIES = Path(__file__).with_name("comparisons.yaml")
 MEASURES = ("fit", "predict", "predict_all", "memory")
-LIBRARIES = ("ldlrepro", "python-ldl", "scikit-learn", "torch")
+LIBRARIES = ("ldlrepro", "python-ldl", "scikit-learn", "torch", "plain")
 
 
 @dataclass(frozen=True)
