@@ -351,13 +351,14 @@ class LDLCL:
 
 def _lasso(A: np.ndarray, b: np.ndarray, share: float) -> np.ndarray:
     """Minimise ``1/2 |A s - b|^2 + penalty |s|_1``, one coordinate after the other."""
-    penalty = share * max((A.T @ b).max(), 0.0)
+    gram, products = A.T @ A, A.T @ b
+    penalty = share * max(products.max(), 0.0)
     s = np.zeros(A.shape[1])
     for _ in range(10_000):
         before = s.copy()
         for k in range(len(s)):
-            pull = A[:, k] @ (b - A @ s + A[:, k] * s[k])
-            s[k] = np.sign(pull) * max(abs(pull) - penalty, 0.0) / (A[:, k] @ A[:, k])
+            pull = products[k] - gram[k] @ s + gram[k, k] * s[k]
+            s[k] = np.sign(pull) * max(abs(pull) - penalty, 0.0) / gram[k, k]
         if np.abs(s - before).max() <= 1e-12:
             break
     return s
