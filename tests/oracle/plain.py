@@ -71,7 +71,7 @@ class AOSOLDLogitBoost:
         leaves = [(np.arange(len(X)), [], self._best_cut(X, pulls, bends))]
         while len(leaves) < self.max_leaf_nodes:
             i = int(np.argmax([cut[0] for _, _, cut in leaves]))
-            rows, way, (gain, feature, threshold) = leaves[i]
+            rows, way, (_, feature, threshold) = leaves[i]
             if feature < 0:
                 break
             below = X[rows, feature] <= threshold
