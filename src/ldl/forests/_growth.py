@@ -205,8 +205,8 @@ def _grow(columns, D, label, weight, active, rules, step, curve, table, seed, ke
     spare_words = np.empty_like(words)
     node = new_node(columns, n, q, everyone, rules.classes, active)
     state = np.array([seed], np.uint64)
-    E, T, C = np.empty((m, c)), np.empty((c, m)), np.empty((c, c + -c % 4))
-    vectors, scores = np.empty((3, C.shape[1])), np.empty(m)
+    E, T, C = np.empty((m, c)), np.empty((c, m)), np.empty((c, c))
+    vectors, scores = np.empty((3, c)), np.empty(m)
     z, kept = np.empty(m, np.uint8), np.empty(m, np.uint8)
     right, spare = np.zeros(n, np.uint8), np.empty(m, np.int64)
 

@@ -85,29 +85,27 @@ def _dominant_direction(C, size, direction, following):
     """Find the first eigenvector of the leading block of C.
 
     Power steps start from the row with the greatest diagonal element. Only the upper triangle of C
-    needs to be filled, with zeros beside the block: lines are read up to a multiple of four, so
-    that compiled loops leave no rest.
+    needs to be filled.
     """
-    whole = size + -size % 4
     widest = 0
     for j in range(size):
         if C[j, j] > C[widest, widest]:
             widest = j
         for k in range(j):
             C[j, k] = C[k, j]
-    for j in range(whole):
+    for j in range(size):
         direction[j] = C[widest, j]
     for _ in range(POWER_STEPS):
-        following[:whole] = 0.0
-        _add_multiples(following, 0, whole, direction, size, C)
-        largest = _greatest(following, whole)
+        following[:size] = 0.0
+        _add_multiples(following, 0, size, direction, size, C)
+        largest = _greatest(following, size)
         if largest == 0.0:
             break
-        for j in range(whole):
+        for j in range(size):
             value = following[j] / largest
             following[j] = value - direction[j]
             direction[j] = value
-        if _greatest(following, whole) < 1e-6:
+        if _greatest(following, size) < 1e-6:
             break
 
 
@@ -124,7 +122,7 @@ def _principal_direction(E, T, rows, weight, C, direction, following, spare):
         for j in range(c):
             for i in range(m):
                 spare[i] = weight[rows[i]] * T[j, i]
-            _add_multiples(C[j], j, c, spare, m, E)
+            _add_multiples(C[j], 0, c, spare, m, E)
         _dominant_direction(C, c, direction, following)
         return
     for i in range(m):
@@ -132,7 +130,7 @@ def _principal_direction(E, T, rows, weight, C, direction, following, spare):
         for k in range(i, m):
             C[i, k] *= np.sqrt(np.float64(weight[rows[i]] * weight[rows[k]]))
     _dominant_direction(C, m, following, direction)
-    direction[:c] = 0.0
+    direction[:] = 0.0
     for i in range(m):
         share = following[i] * np.sqrt(np.float64(weight[rows[i]]))
         for j in range(c):
