@@ -1,9 +1,9 @@
 """Speed from release to release: what got slower since the last one.
 
-    python -m bench.history         # the newest release against the one before
-    python -m bench.history --add   # first takes docs/benchmarks.csv for the present version
+    python -m bench.history     # the newest release against the one before; ends with 1 if it lost
 
-Ends with 1 if a comparison is slower. A row of docs/benchmarks-history.csv is one comparison of one release. Where a peer stands beside
+A row of docs/benchmarks-history.csv is one comparison of one release; a complete
+``make bench`` puts those of the present version there. Where a peer stands beside
 us the ratio to its time is compared, which another machine changes little, else our CPU seconds. A
 row counts as slower if it lost more than a quarter. A comparison whose entry now means something
 else should have another name.
@@ -19,7 +19,6 @@ from pathlib import Path
 
 from bench.process import ROOT
 
-TABLE = ROOT / "docs" / "benchmarks.csv"
 HISTORY = ROOT / "docs" / "benchmarks-history.csv"
 COLUMNS = ("release", "comparison", "dataset", "ours_cpu_s", "ratio_cpu", "ours_kl")
 LOST = 1.25
@@ -30,13 +29,8 @@ Line = Mapping[str, str]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench.history", description=__doc__)
-    parser.add_argument("--add", action="store_true", help="add the present benchmarks first")
     parser.add_argument("--history", type=Path, default=HISTORY, help="the table of all releases")
     given = parser.parse_args(arguments)
-    if given.add:
-        from ldlrepro import __version__
-
-        add(__version__, read(TABLE), given.history)
     lines = read(given.history)
     releases = list(dict.fromkeys(line["release"] for line in lines))
     if len(releases) < 2:
