@@ -60,7 +60,8 @@ class Scaled:
 class PythonLdl(Ldlrepro):
     """``{class: SA_BFGS, init: {...}, fit: {...}}``: arguments of the class and of its fit.
 
-    An argument ``{tree: {...}}`` is a tree of its StructRF, ``{sgd: 0.5}`` an optimiser.
+    An argument ``{tree: {...}}`` is a tree of its StructRF, ``{sgd: 0.5}`` an optimiser. With
+    ``resampled: {...}`` the class is fitted to the rows that SSG_LDL with these arguments returns.
     """
 
     @staticmethod
@@ -80,6 +81,10 @@ class PythonLdl(Ldlrepro):
 
     @staticmethod
     def fit(model: Any, X: Any, D: Any, spec: Mapping[str, Any]) -> None:
+        if "resampled" in spec:
+            from pyldl.algorithms import SSG_LDL
+
+            X, D = SSG_LDL(**spec["resampled"]).fit_transform(X, D)
         model.fit(X, D, **_objects(spec.get("fit", {})))
 
     @staticmethod
@@ -121,12 +126,33 @@ class Torch(ScikitLearn):
         return {"torch": metadata.version("torch")}
 
 
+class Plain(PythonLdl):
+    """``{class: MSLP, init: {...}}`` of tests/oracle/plain.py, where no library has the method.
+
+    Features are scaled as on our side: ``scaling: minmax01``.
+    """
+
+    @staticmethod
+    def build(spec: Mapping[str, Any], seed: int) -> Any:
+        from tests.oracle import plain
+
+        model = getattr(plain, spec["class"])(**spec.get("init", {}), random_state=seed)
+        return Scaled(model, spec["scaling"]) if "scaling" in spec else model
+
+    @staticmethod
+    def versions() -> dict[str, str]:
+        return {}
+
+
 ADAPTERS: dict[str, type[Ldlrepro]] = {
     "ldlrepro": Ldlrepro,
     "python-ldl": PythonLdl,
     "scikit-learn": ScikitLearn,
     "torch": Torch,
+    "plain": Plain,
 }
+OF_THE_PROJECT = ("ldlrepro", "plain")
+"""Libraries that run in the project's own environment."""
 
 
 def _objects(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import yaml
 
 ENTRIES = Path(__file__).with_name("comparisons.yaml")
 MEASURES = ("fit", "predict", "predict_all", "memory")
-LIBRARIES = ("ldlrepro", "python-ldl", "scikit-learn", "torch")
+LIBRARIES = ("ldlrepro", "python-ldl", "scikit-learn", "torch", "plain")
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,20 @@ def chosen(comparisons: Iterable[Comparison], pattern: str) -> list[Comparison]:
 
 
 def _spread(entry: dict[str, Any], path: Path) -> Iterable[Comparison]:
-    """An entry with ``methods`` in place of one method is an entry for each."""
+    """An entry with ``methods`` in place of one method is an entry for each.
+
+    Where these have settings, their ``ours`` and ``peer`` are added to those of the entry.
+    """
     if "methods" in entry:
-        for method in entry["methods"]:
-            one = {name: value for name, value in entry.items() if name != "methods"}
+        settings = entry["methods"]
+        for method in settings:
+            own = (settings[method] if isinstance(settings, dict) else None) or {}
+            one = {name: value for name, value in entry.items() if name not in ("methods", "peer")}
             one["id"] = f"{entry['id']}_{method}"
             one["title"] = entry["title"].format(method=method)
-            one["ours"] = {**entry["ours"], "method": method}
+            one["ours"] = {**entry["ours"], **own.get("ours", {}), "method": method}
+            if "peer" in own:
+                one["peer"] = {**entry.get("peer", {}), **own["peer"]}
             yield from _spread(one, path)
         return
     entry = dict(entry)

@@ -43,6 +43,8 @@ class Samples:
     kl: list[float] = field(default_factory=list)
     calls: int = 0
     peak_mb: float = 0.0
+    predicted: int = 0
+    """Rows of a timed prediction; 0 where fits are timed."""
     versions: dict[str, str] = field(default_factory=dict)
     error: str = ""
 
@@ -52,6 +54,7 @@ class Samples:
         self.kl.append(score(answer["predictions"]))
         self.calls += answer["calls"]
         self.peak_mb = max(self.peak_mb, answer["peak_mb"])
+        self.predicted = answer.get("predicted", 0)
 
 
 def measure(

@@ -42,9 +42,16 @@ class Row:
     peer_kl: float | None = None
     ours_peak_mb: float | None = None
     peer_peak_mb: float | None = None
+    ours_rows_s: float | None = None
+    """Rows predicted in a CPU second."""
+    peer_rows_s: float | None = None
     bar: str = ""
     verdict: str = ""
     note: str = ""
+
+    @property
+    def peer_library(self) -> str:
+        return self.peer.partition(" ")[0]
 
 
 def row_of(comparison: Comparison, result: Mapping[str, Any] | None) -> Row:
@@ -66,10 +73,12 @@ def row_of(comparison: Comparison, result: Mapping[str, Any] | None) -> Row:
         row.ours_cpu_s, row.ours_wall_s = _median(ours["cpu"]), _median(ours["wall"])
     row.ours_kl, row.ours_peak_mb = _median(ours["kl"]), ours["peak_mb"] or None
     row.measurements = len(ours["cpu"])
+    row.ours_rows_s = _rows_a_second(ours)
     errors = [f"ours: {ours['error']}"] if ours["error"] else []
     if peer:
         row.peer_cpu_s, row.peer_wall_s = _median(peer["cpu"]), _median(peer["wall"])
         row.peer_kl, row.peer_peak_mb = _median(peer["kl"]), peer["peak_mb"] or None
+        row.peer_rows_s = _rows_a_second(peer)
         errors += [f"peer: {peer['error']}"] if peer["error"] else []
         by_pair = ratios(peer["cpu"], ours["cpu"])
         if len(by_pair):
@@ -124,6 +133,11 @@ def _name(side: Mapping[str, Any]) -> str:
     return f"{side['library']} {side.get('method') or side['class']}"
 
 
+def _rows_a_second(side: Mapping[str, Any]) -> float | None:
+    rows, seconds = side.get("predicted"), _median(side["cpu"])
+    return rows / seconds if rows and seconds else None
+
+
 def _median(values: Sequence[float]) -> float | None:
     return float(np.median(values)) if values else None
 
@@ -148,13 +162,61 @@ def _cell(value: Any) -> Any:
 def to_markdown(rows: Sequence[Row], about: Mapping[str, str]) -> str:
     parts = [PREAMBLE.read_text(encoding="utf-8").rstrip()]
     parts.append("\n".join(f"- {name}: {text}" for name, text in about.items()))
+    parts.append("## All rows together\n\n" + _summary(rows))
     for group, members in itertools.groupby(rows, key=lambda row: row.group):
         parts.append(f"## {group}\n\n" + _group_table(list(members)))
     return "\n\n".join(parts) + "\n"
 
 
+def geometric_mean(rows: Iterable[Row]) -> float | None:
+    """Return the geometric mean of the CPU ratios that were measured; None without any."""
+    ratios_cpu = [row.ratio_cpu for row in rows if row.ratio_cpu is not None]
+    return float(np.exp(np.mean(np.log(ratios_cpu)))) if ratios_cpu else None
+
+
+def _summary(rows: Sequence[Row]) -> str:
+    """Count the rows against each library, with the geometric mean and the least of the ratios."""
+    by_peer: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.ratio_cpu is not None and row.peer_library != "ldlrepro":
+            by_peer.setdefault(row.peer_library, []).append(row)
+    lines = ["| peer | what | rows | geometric mean | least | below 1 | bars missed |"]
+    lines.append("| --- | --- | --- | --- | --- | --- | --- |")
+    for peer, everything in by_peer.items():
+        fits = [row for row in everything if row.ours_rows_s is None]
+        predictions = [row for row in everything if row.ours_rows_s is not None]
+        parts = {"fits": fits, "predictions": predictions}
+        if fits and predictions:
+            parts["both"] = everything
+        for what, some in parts.items():
+            if some:
+                lines.append(f"| {peer} | {what} | {_counted(some)} |")
+    return "\n".join(lines)
+
+
+def _counted(rows: Sequence[Row]) -> str:
+    known = [row.ratio_cpu for row in rows if row.ratio_cpu is not None]
+    below = sum(ratio < 1 for ratio in known)
+    missed = sum(row.verdict.startswith("missed") for row in rows)
+    return f"{len(rows)} | **{geometric_mean(rows):.3g}** | {min(known):.3g} | {below} | {missed}"
+
+
 def _group_table(rows: Sequence[Row]) -> str:
-    if all(row.peer == "" for row in rows):
+    if all(row.ours_rows_s for row in rows):
+        columns = ["method", "data", "ours, rows/s", "peer", "peer, rows/s", "ratio", "verdict"]
+        body = [
+            [
+                row.title,
+                row.dataset,
+                _number(row.ours_rows_s, ",.0f"),
+                row.peer,
+                _number(row.peer_rows_s, ",.0f"),
+                _ratio(row),
+                row.verdict,
+            ]
+            for row in rows
+        ]
+    elif all(row.peer == "" for row in rows):
         columns = ["what", "data", "CPU s", "wall s", "peak MB", "bar", "verdict"]
         body = [
             [

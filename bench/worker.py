@@ -59,13 +59,20 @@ class Side:
 
             taken = timed(fit, request["at_least"], prepare)
             model = models[0]
+            predicted = 0
         else:
             model = self._once_fitted(spec, seed)
             rows = self._rows_to_predict(request["measure"])
+            predicted = rows.shape[0]
             taken = timed(lambda: self.adapter.predict(model, rows), request["at_least"])
         predictions = self.adapter.predict(model, self.X_test)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        return {**taken, "predictions": predictions.tolist(), "peak_mb": peak}
+        return {
+            **taken,
+            "predictions": predictions.tolist(),
+            "peak_mb": peak,
+            "predicted": predicted,
+        }
 
     def _once_fitted(self, spec: Mapping[str, Any], seed: int) -> Any:
         key = json.dumps([spec, seed], sort_keys=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import os
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from bench import adapters, entries, measure, scale, tables, worker
+from bench import adapters, entries, history, measure, scale, tables, threads, worker
 from bench.__main__ import our_code
 from bench.entries import Bars, Comparison
 from bench.process import SideFailed, Worker
@@ -231,7 +233,72 @@ def test_tables_hold_every_row_and_number():
     assert "- Machine: a fast one" in page
     assert "not measured yet" in page
     assert "- a forest (other): odd" in page
-    assert page.count("## ") == 2 + tables.PREAMBLE.read_text().count("## ")
+    assert page.count("## ") == 3 + tables.PREAMBLE.read_text().count("## ")
+
+
+def test_the_page_counts_fits_and_predictions_of_each_peer_and_their_geometric_means():
+    fits = [
+        tables.row_of(comparison(id=name), result([1.0] * 3, [times] * 3))
+        for name, times in (("a", 0.5), ("b", 32.0))
+    ]
+    timed = result([0.5] * 3, [4.5] * 3)
+    for side in timed.values():
+        side["predicted"] = 100
+    prediction = tables.row_of(comparison(group="Predictions", measure="predict_all"), timed)
+    assert (prediction.ours_rows_s, prediction.peer_rows_s) == (200.0, 100 / 4.5)
+    of_ours = comparison(peer={"library": "ldlrepro", "method": "rf"})
+    rows = [*fits, prediction, tables.row_of(of_ours, result([1.0] * 3, [99.0] * 3))]
+    page = tables.to_markdown(rows, {})
+    assert "| scikit-learn | fits | 2 | **4** | 0.5 | 1 | 0 |" in page
+    assert "| scikit-learn | predictions | 1 | **9** | 9 | 0 | 0 |" in page
+    assert "| scikit-learn | both | 3 | **5.24** | 0.5 | 1 | 0 |" in page
+    assert "| a forest | toy | 200 |" in page
+
+
+# ---------------------------------------------------------------------- releases
+
+
+def test_a_release_that_lost_speed_is_named(tmp_path, capsys):
+    table = tmp_path / "history.csv"
+
+    def row(name, seconds, ratio):
+        return {
+            "comparison": name,
+            "dataset": "toy",
+            "ours_cpu_s": seconds,
+            "ratio_cpu": ratio,
+            "ours_kl": "0.1",
+            "verdict": "met",
+        }
+
+    first = [row("steady", "1", "10"), row("lost", "1", "10"), row("alone", "1", "")]
+    history.add("1.0", [*first, row("unmeasured", "", "")], table)
+    assert history.main(["--history", str(table)]) == 0
+    second = [row("steady", "2", "9"), row("lost", "1", "5"), row("alone", "3", "")]
+    history.add("2.0", [*second, row("new", "1", "1")], table)
+    history.add("2.0", [*second, row("new", "1", "1")], table)
+    assert len(history.read(table)) == 3 + 4
+    assert history.main(["--history", str(table)]) == 1
+    said = capsys.readouterr().out
+    assert "alone/toy: 3.00 times slower in 2.0 than in 1.0\nlost/toy: 2.00 times" in said
+    assert "steady" not in said
+
+
+def test_time_outside_the_tasks_of_threads_is_serial():
+    def burn(seconds):
+        start = time.thread_time()
+        while time.thread_time() - start < seconds:
+            pass
+
+    before = time.process_time()
+    with threads.counted_tasks() as tasks, ThreadPoolExecutor(2) as pool:
+        list(pool.map(burn, [0.1, 0.1]))
+        burn(0.2)
+    spent = time.process_time() - before
+    assert tasks.cpu_s == pytest.approx(0.2, abs=0.1)
+    assert spent - tasks.cpu_s == pytest.approx(0.2, abs=0.1)
+    assert threads.Threads(2.0, 1.0, serial=0.25).gain == 2.0
+    assert threads.Threads(2.0, 1.0, serial=0.25).bound(3) == pytest.approx(2.0)
 
 
 # ---------------------------------------------------------------------- entries
@@ -261,6 +328,19 @@ def test_an_entry_spreads_over_methods_and_data_sets(tmp_path):
     assert found[0].ours == {"library": "ldlrepro", "method": "rf"}
     assert len({c.identity for c in found}) == 4
     assert [c.name for c in entries.chosen(found, "rf/mo")] == ["m_rf/movie"]
+
+
+def test_methods_of_an_entry_may_have_settings_and_peers_of_their_own(tmp_path):
+    path = tmp_path / "some.yaml"
+    path.write_text(
+        "- {id: m, group: g, title: '{method}', datasets: [toy], measure: predict, ours: {},"
+        " peer: {library: python-ldl}, methods: {rf: {ours: {parameters: {trees: 2}},"
+        " peer: {class: Forest}}, mslp: null}}\n"
+    )
+    forest, alone = entries.read(path)
+    assert forest.ours == {"library": "ldlrepro", "method": "rf", "parameters": {"trees": 2}}
+    assert forest.peer == {"library": "python-ldl", "class": "Forest"}
+    assert alone.peer is None
 
 
 def test_a_mistake_in_an_entry_is_named(tmp_path):

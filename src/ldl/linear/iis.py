@@ -165,7 +165,8 @@ class Sweep:
         self.limits = (-limit, limit)
         # Rows of zeros take no part; kept inside the range so that their powers stay small.
         ratio = np.clip((s - self.centre) / (self.half_range or 1.0), -1.0, 1.0)
-        self.powers = np.vander(ratio, _terms_needed(_SERIES_RADIUS), increasing=True)
+        powers = np.vander(ratio, _terms_needed(_SERIES_RADIUS), increasing=True)
+        self.powers = np.ascontiguousarray(powers.T)
         self.plain_sums = 0
         """Root evaluations that needed the sum over rows."""
 
@@ -234,8 +235,9 @@ class Sweep:
     def _moments(self, P: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """Sum |x_ik| P_ij ratio_i^m over rows with positive and with negative x_ik; m by k by j."""
         n, c = P.shape
-        powers = self.powers[:, first:last]
-        weighted = (powers[:, :, None] * P[:, None, :]).reshape(n, -1)
+        # Rows last, so that the products run along memory instead of across short rows.
+        weighted = self.powers[first:last, None, :] * np.ascontiguousarray(P.T)
+        weighted = weighted.reshape(-1, n).T
 
         def gathered(part: Any) -> np.ndarray:
             sums = np.asarray(part.T @ weighted).reshape(-1, last - first, c)

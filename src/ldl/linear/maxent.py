@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ldl._values import check_choice
 from ldl.base import LDLEstimator
-from ldl.linear._bfgs import Objective, Optimum, minimise_bfgs, minimise_lbfgs
+from ldl.linear._bfgs import Optimum, minimise_bfgs, minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective, softmax_rows, with_ones
 
-_MEMORY = 20
+_SOLVERS = ("lbfgs", "dense_bfgs", "toolbox")
 _DENSE_BELOW = 3000
 _GRADIENT_TOLERANCE = 1e-10
 
@@ -109,9 +109,10 @@ class SABFGS(MaximumEntropy):
     max_iter : int, default=300
         Largest number of iterations. The StructRF paper has 300; fewer overfit less.
     solver : {'lbfgs', 'dense_bfgs', 'toolbox'}, default='lbfgs'
-        ``'lbfgs'`` keeps the last 20 steps. ``'dense_bfgs'`` keeps the whole inverse Hessian, whose
-        memory grows with the square of features times labels. ``'toolbox'`` takes the dense one
-        below 3000 weights and the other above, as the LDL toolbox does. Stopped early, they differ.
+        ``'lbfgs'`` keeps the last ``pairs`` steps. ``'dense_bfgs'`` keeps the whole inverse
+        Hessian, whose memory grows with the square of features times labels. ``'toolbox'`` takes
+        the dense one below 3000 weights and the other above, as the LDL toolbox does. Stopped
+        early, they differ.
     fit_intercept : bool, default=False
         Adds an intercept, which is not penalised. The toolbox has none; with features that
         have mean zero, as standardised ones do, turn it on.
@@ -123,6 +124,8 @@ class SABFGS(MaximumEntropy):
         [-0.1, 0.1]. Matters only for early stops.
     random_state : int or None, default=None
         Seed of the first weights where ``init`` is ``'uniform'``.
+    pairs : int, default=20
+        Steps that L-BFGS keeps. More get further down in as many iterations, which take longer.
 
     Attributes
     ----------
@@ -169,34 +172,31 @@ class SABFGS(MaximumEntropy):
     l2: float = 0.0
     init: str = "identity"
     random_state: int | None = None
+    pairs: int = field(default=20, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         self._check("l2")
-        check_choice("solver", self.solver, tuple(_SOLVERS))
+        if self.pairs < 1:
+            raise ValueError(f"pairs must be at least 1, got {self.pairs}")
+        check_choice("solver", self.solver, _SOLVERS)
         constants = int(self.fit_intercept)
         W = self._start(X.shape[1], D.shape[1])
         W = np.vstack([W, np.zeros((constants, D.shape[1]))])
         objective = CrossEntropy(with_ones(X) if constants else X, D, self.l2, constants)
-        self._keep(_SOLVERS[self.solver](objective, W.T.ravel(), self.max_iter))
+        start = W.T.ravel()
+        dense = self.solver == "dense_bfgs" or (
+            self.solver == "toolbox" and len(start) < _DENSE_BELOW
+        )
+        if dense:
+            found = minimise_bfgs(objective, start, self.max_iter, _GRADIENT_TOLERANCE)
+        else:
+            found = minimise_lbfgs(
+                objective, start, self.max_iter, _GRADIENT_TOLERANCE, pairs=self.pairs
+            )
+        self._keep(found)
 
     def _start(self, features: int, labels: int) -> np.ndarray:
         if self.init == "uniform":
             generator = np.random.default_rng(self.random_state)
             return generator.uniform(-0.1, 0.1, size=(features, labels))
         return super()._start(features, labels)
-
-
-def _lbfgs(objective: Objective, start: np.ndarray, max_iter: int) -> Optimum:
-    return minimise_lbfgs(objective, start, max_iter, _GRADIENT_TOLERANCE, pairs=_MEMORY)
-
-
-def _dense_bfgs(objective: Objective, start: np.ndarray, max_iter: int) -> Optimum:
-    return minimise_bfgs(objective, start, max_iter, _GRADIENT_TOLERANCE)
-
-
-def _toolbox(objective: Objective, start: np.ndarray, max_iter: int) -> Optimum:
-    solve = _dense_bfgs if len(start) < _DENSE_BELOW else _lbfgs
-    return solve(objective, start, max_iter)
-
-
-_SOLVERS = {"lbfgs": _lbfgs, "dense_bfgs": _dense_bfgs, "toolbox": _toolbox}

@@ -107,26 +107,30 @@ class AAKNN(LDLEstimator):
         return found
 
     def _nearest(self, block: Any) -> np.ndarray:
-        """Nominate rows by |a|^2 + |b|^2 - 2ab, which is fast, and settle near ties exactly."""
+        """Order rows by |b|^2 - 2ab, which is fast, and settle near ties exactly."""
         k = self.n_neighbors
         n, q = self.X_.shape
-        squares = squared_norms(block)
-        rough = _product(block, self.X_)
-        rough *= -2.0
+        rough = _product(-2.0 * block, self.X_)
         rough += self.squares_
-        rough += squares[:, None]
         # Twice the worst rounding error of `rough`, from both ends of a comparison.
-        slack = 8 * (q + 4) * np.finfo(np.float64).eps * (squares + self.squares_.max())
+        sizes = squared_norms(block) + self.squares_.max()
+        slack = 8 * (q + 4) * np.finfo(np.float64).eps * sizes
 
         count = min(k + _SPARE, n)
-        nominated = np.sort(np.argpartition(rough, count - 1, axis=1)[:, :count], axis=1)
-        nominated_rough = np.sort(np.take_along_axis(rough, nominated, axis=1), axis=1)
-        limit = nominated_rough[:, k - 1] + slack
-        chosen = self._closest(block, nominated)
-        if count < n:
-            for row in np.flatnonzero(nominated_rough[:, -1] <= limit):
-                everyone = np.flatnonzero(rough[row] <= limit[row])
-                chosen[row] = self._closest(block[row : row + 1], everyone[None, :])[0]
+        nominated = np.argpartition(rough, count - 1, axis=1)[:, :count]
+        nominated_rough = np.take_along_axis(rough, nominated, axis=1)
+        order = np.argsort(nominated_rough, axis=1)
+        nominated = np.take_along_axis(nominated, order, axis=1)
+        nominated_rough = np.take_along_axis(nominated_rough, order, axis=1)
+        # Differences round as well: their order is surely the same where gaps are twice as wide.
+        gaps = np.diff(nominated_rough[:, : k + 1], axis=1)
+        chosen = nominated[:, :k].copy()
+        for row in np.flatnonzero((gaps <= 2.0 * slack[:, None]).any(axis=1)):
+            candidates = nominated[row]
+            limit = nominated_rough[row, k - 1] + slack[row]
+            if count < n and nominated_rough[row, -1] <= limit:
+                candidates = np.flatnonzero(rough[row] <= limit)
+            chosen[row] = self._closest(block[row : row + 1], np.sort(candidates)[None, :])[0]
         return chosen
 
     def _closest(self, block: Any, nominated: np.ndarray) -> np.ndarray:

@@ -53,23 +53,23 @@ class Network:
     """
 
     def __init__(self, features: int, labels: int, hidden: int) -> None:
-        self.shapes = [(features, hidden), (hidden,), (hidden,), (hidden,)]
+        self.features = features
+        self.hidden = hidden
         self.size = (features + 3) * hidden
         self.numbers = np.arange(1.0, labels + 1.0)
 
     def parts(self, flat: np.ndarray) -> list[np.ndarray]:
         """Return views: w (features x hidden), u, b and o (hidden)."""
-        ends = np.cumsum([np.prod(shape) for shape in self.shapes])[:-1]
-        pieces = np.split(flat, ends)
-        return [piece.reshape(shape) for piece, shape in zip(pieces, self.shapes, strict=True)]
+        w = flat[: self.features * self.hidden].reshape(self.features, self.hidden)
+        return [w, *flat[self.features * self.hidden :].reshape(3, self.hidden)]
 
     def predict(self, flat: np.ndarray, X: Any) -> np.ndarray:
         """Return the softmax of f over the labels of every row."""
         w, _, _, o = self.parts(flat)
-        from_features = np.asarray(X @ w)
-        P = np.empty((len(from_features), len(self.numbers)))
+        activations = _Activations(self, flat, np.asarray(X @ w))
+        P = np.empty((X.shape[0], len(self.numbers)))
         for rows in self._blocks(len(P)):
-            P[rows] = softmax_rows(self._activations(flat, from_features[rows]) @ o)
+            P[rows] = softmax_rows(activations.of(rows) @ o)
         return P
 
     def gradient(
@@ -81,17 +81,19 @@ class Network:
         its own, as the published code does by summing over the wrong axis.
         """
         w, _, _, o = self.parts(flat)
-        from_features = np.asarray(X @ w)
+        activations = _Activations(self, flat, np.asarray(X @ w))
         P = np.empty_like(D)
         gradient = np.zeros(self.size)
         into_w, into_u, into_b, into_o = self.parts(gradient)
-        errors = np.empty_like(from_features)
+        errors = np.empty((len(D), self.hidden))
+        squares = np.empty_like(activations.room)
         for rows in self._blocks(len(D)):
-            H = self._activations(flat, from_features[rows])
+            H = activations.of(rows)
             P[rows] = softmax_rows(H @ o)
             G = P[rows] - D[rows]
             into_o += G.ravel() @ H.reshape(-1, len(o))
-            H -= H * H  # from here on the derivative of the activations
+            # From here on the derivative of the activations.
+            H -= np.multiply(H, H, out=squares[: len(H)])
             errors[rows] = np.matmul(G[:, None, :], H)[:, 0, :]
             into_u += (G * self.numbers).ravel() @ H.reshape(-1, len(o))
         into_w[:] = np.asarray(X.T @ errors)
@@ -101,20 +103,37 @@ class Network:
             part *= factor
         return P, gradient
 
-    def _activations(self, flat: np.ndarray, from_features: np.ndarray) -> np.ndarray:
-        """Return the sigmoids, rows by labels by hidden units."""
-        _, u, b, _ = self.parts(flat)
-        H = from_features[:, None, :] + (self.numbers[:, None] * u + b)
-        np.negative(H, out=H)
-        np.minimum(H, _LARGEST_EXPONENT, out=H)
+    def _blocks(self, rows: int) -> Iterator[slice]:
+        """Cut the rows so that the activations of a block stay in the cache."""
+        step = self.rows_of_a_block()
+        return (slice(start, start + step) for start in range(0, rows, step))
+
+    def rows_of_a_block(self) -> int:
+        return max(1, _BLOCK // (len(self.numbers) * self.hidden))
+
+
+class _Activations:
+    """The sigmoids of rows by labels by hidden units, block by block in the same memory."""
+
+    def __init__(self, network: Network, flat: np.ndarray, from_features: np.ndarray) -> None:
+        _, u, b, _ = network.parts(flat)
+        # Minus the inputs: sums of negatives have the bits of negatives of sums.
+        self.from_features = np.negative(from_features, out=from_features)
+        self.from_labels = -(network.numbers[:, None] * u + b)
+        largest = from_features.max(initial=-np.inf) + self.from_labels.max()
+        self.within_range = largest <= _LARGEST_EXPONENT
+        block = min(network.rows_of_a_block(), len(from_features))
+        self.room = np.empty((block, *self.from_labels.shape))
+
+    def of(self, rows: slice) -> np.ndarray:
+        """Return the sigmoids of a block; the next block overwrites them."""
+        some = self.from_features[rows]
+        H = np.add(some[:, None, :], self.from_labels, out=self.room[: len(some)])
+        if not self.within_range:
+            np.minimum(H, _LARGEST_EXPONENT, out=H)
         np.exp(H, out=H)
         H += 1.0
         return np.divide(1.0, H, out=H)
-
-    def _blocks(self, rows: int) -> Iterator[slice]:
-        """Cut the rows so that the activations of a block stay in the cache."""
-        step = max(1, _BLOCK // (len(self.numbers) * self.shapes[0][1]))
-        return (slice(start, start + step) for start in range(0, rows, step))
 
 
 @dataclass(eq=False, repr=False)
