@@ -30,6 +30,8 @@ def pin() -> dict[str, str]:
         chosen |= {
             "OPENBLAS_CORETYPE": "Haswell",
             "NPY_DISABLE_CPU_FEATURES": WIDER_THAN_AVX2,
+            # Names the schedule of instructions alone: loops compiled here keep their order of
+            # additions, so that wider registers, which numba still takes, move no bit.
             "NUMBA_CPU_NAME": "haswell",
             "ATEN_CPU_CAPABILITY": "avx2",
         }
