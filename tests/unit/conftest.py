@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ldlrepro import plan
-from ldlrepro.config import plugins
+from ldlrepro.config import files, plugins
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.folds.splits import folds_seed, make_folds, write_folds
@@ -68,7 +68,8 @@ class Checkout:
         ours = [module for name, module in sys.modules.items() if name.startswith("ldlrepro.")]
         for module in ours:
             for value in vars(module).values():
-                if hasattr(value, "cache_clear"):
+                # What is kept by a file's text holds whatever the files are.
+                if hasattr(value, "cache_clear") and value is not files._parsed:
                     value.cache_clear()
 
     def write(self, path: str, text: str) -> Path:

@@ -16,11 +16,11 @@ from pathlib import Path
 from ldlrepro.config import plugins
 from ldlrepro.config.files import Keys as Keys
 from ldlrepro.config.files import check as check
+from ldlrepro.config.files import copied, with_defaults
 from ldlrepro.config.files import project_root as project_root
 from ldlrepro.config.files import read_yaml as read_yaml
 from ldlrepro.config.files import schema as schema
 from ldlrepro.config.files import shown as shown
-from ldlrepro.config.files import with_defaults
 from ldlrepro.config.inner_parameters import gathered
 from ldlrepro.core.errors import UserError, nearest, unknown
 from ldlrepro.core.workspace import Workspace
@@ -347,14 +347,7 @@ def _our_file(kind: str, name: str) -> Path:
 
 def _fresh(kind: str, name: str) -> Keys:
     """Return a tree that the caller may change."""
-    return {key: _copied(value) for key, value in _file(kind, name).items()}
-
-
-def _copied(tree: object) -> object:
-    """Copy what a YAML file can hold; copy.deepcopy takes several times as long over it."""
-    if isinstance(tree, dict):
-        return {key: _copied(value) for key, value in tree.items()}
-    return [_copied(value) for value in tree] if isinstance(tree, list) else tree
+    return {key: copied(value) for key, value in _file(kind, name).items()}
 
 
 @cache

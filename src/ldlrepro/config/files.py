@@ -33,11 +33,11 @@ def project_root() -> Path:
 
 
 def read_yaml(path: Path) -> Keys:
+    """Return the keys and values of a file, which the caller may change."""
     import yaml
 
     try:
-        with open(path, encoding="utf-8") as handle:
-            tree = yaml.load(handle, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        tree = copied(_parsed(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -45,6 +45,20 @@ def read_yaml(path: Path) -> Keys:
     if not isinstance(tree, dict):
         raise UserError(f"{path}: expected keys and values, found {type(tree).__name__}")
     return tree
+
+
+@cache
+def _parsed(text: str) -> object:
+    import yaml
+
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+def copied(tree: object) -> object:
+    """Copy what a YAML file can hold; copy.deepcopy takes several times as long over it."""
+    if isinstance(tree, dict):
+        return {key: copied(value) for key, value in tree.items()}
+    return [copied(value) for value in tree] if isinstance(tree, list) else tree
 
 
 @cache
@@ -59,11 +73,19 @@ def _validator(kind: str) -> Any:
     return Draft202012Validator(schema(kind))
 
 
+_PASSED: set[tuple[str, str]] = set()
+"""Trees that passed, with the schema that they passed; a second look would find nothing else."""
+
+
 def check(tree: Keys, kind: str, source: Path | str) -> None:
     """Raise UserError with every violation of the schema, each on its own line."""
+    known = (repr(tree), repr(schema(kind)))
+    if known in _PASSED:
+        return
     problems = [_explain(error) for error in _validator(kind).iter_errors(tree)]
     if problems:
         raise UserError("\n".join(f"{shown(source)}: {problem}" for problem in sorted(problems)))
+    _PASSED.add(known)
 
 
 def shown(source: Path | str) -> str:

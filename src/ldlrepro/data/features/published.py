@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,7 @@ def _matched(D: np.ndarray, published: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return ours[near], theirs[near]
 
 
+@cache
 def _orders() -> dict[str, np.ndarray]:
     """Return scikit-image's order, and ascending codes for each first point and direction."""
     found = {"runs": np.arange(BINS)}
