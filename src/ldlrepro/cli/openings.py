@@ -18,8 +18,9 @@ def of_schedule(paper: str, found: Schedule) -> str:
     jobs = f"{found.jobs} jobs, the longest {duration(found.longest.seconds)}"
     said = f"{paper}: about {duration(found.wall_seconds)} on {on}; {jobs}"
     if found.missing:
-        units = f"{len(found.missing)} unit{'s' * (len(found.missing) > 1)}"
-        said += f"; {units} never timed, which come on top"
+        several = len(found.missing) > 1
+        units = f"{len(found.missing)} unit{'s' * several}"
+        said += f"; {units} never timed, which {'come' if several else 'comes'} on top"
     return f"{said}."
 
 
