@@ -79,6 +79,20 @@ def _own_counts(found: Tally) -> Iterable[int]:
     yield from (better, worse, *map(found.within, WITHIN))
 
 
+def method_table(mine: Iterable[VerdictRow]) -> str:
+    """Return a paper's counts by printed method in Markdown, of the cells that are judged."""
+    lines: list[Iterable[object]] = [("method", "cells judged", *MET, *MISSED)]
+    methods: dict[str, list[VerdictRow]] = {}
+    for row in mine:
+        methods.setdefault(row.method, []).append(row)
+    for method, cells in methods.items():
+        found = tally(cells)
+        counts = [found.counts[verdict] for verdict in (*MET, *MISSED)]
+        if any(counts):
+            lines.append((method, sum(counts), *counts))
+    return _markdown(lines)
+
+
 def looks_table() -> str:
     """Return every choice by the print in Markdown."""
     return _markdown([("whose", "what", "what was looked at"), *all_looks()])
@@ -140,11 +154,13 @@ def renewed() -> dict[str, str]:
     tables = with_part(tables, "verdicts", verdict_table(rows))
     tables = with_part(tables, "own methods", own_table(rows))
     numbers = (root / NUMBERS).read_text(encoding="utf-8")
-    return {
-        TABLES: tables,
-        NUMBERS: with_part(numbers, "looks", looks_table()),
-        PICTURE: picture(rows),
-    }
+    texts = {TABLES: tables, NUMBERS: with_part(numbers, "looks", looks_table())}
+    for paper, mine in rows.items():
+        note = f"docs/reproduction/{paper}.md"
+        text = (root / note).read_text(encoding="utf-8") if (root / note).is_file() else ""
+        if "<!-- counts -->" in text:
+            texts[note] = with_part(text, "counts", method_table(mine))
+    return {**texts, PICTURE: picture(rows)}
 
 
 def main() -> None:
