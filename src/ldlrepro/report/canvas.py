@@ -29,7 +29,7 @@ def numbers(figure: Any) -> list[list[str]]:
 
     found = [["panel", "line", "x", "y"]]
     for place, axes in enumerate(figure.axes, start=1):
-        panel = axes.get_title() or str(place)
+        panel = axes.get_title() or axes.get_ylabel() or str(place)
         for line in axes.lines:
             name = "" if line.get_label().startswith("_") else line.get_label()
             found += [[panel, name, f"{x:.5g}", f"{y:.5g}"] for x, y in line.get_xydata()]

@@ -237,20 +237,21 @@ def in_words(counts: Tally) -> list[str]:
     found = []
     if counts.met:
         found.append(
-            f"In {counts.from_mean} of the {counts.met} exact or reproduced cells the training "
-            f"mean gets a weaker verdict. In {counts.discriminating} an ordinary regression forest "
-            "does too, where the method is a forest: only these say something about the method."
-            + (f" Of {counts.untold} it is not known." if counts.untold else "")
+            f"The mean of the training labels misses {counts.from_mean} of the {counts.met} exact "
+            "or reproduced numbers. Where the method is a forest, an ordinary forest must miss as "
+            f"well: {counts.discriminating} numbers remain, and only these say something about "
+            "their method." + (f" For {counts.untold} this is not known." if counts.untold else "")
         )
     if counts.met_by_print:
         found.append(
-            f"{counts.met_by_print} rest on a setting that was chosen because it fits the "
-            "print, or after a look at test rows."
+            f"Of the {counts.met}, {counts.met_by_print} rest on a setting that was chosen because "
+            "it fits the print, or after a look at test rows."
         )
     if counts.std_off:
         found.append(
-            f"In {counts.std_off} of {counts.with_std} cells with two standard deviations "
-            "these differ by more than a factor of two, so the folds were different."
+            f"{counts.with_std} numbers have a standard deviation on both sides. In "
+            f"{counts.std_off} of them one is more than twice the other, which suggests that the "
+            "paper used other folds."
         )
     if counts.other_settings:
         found.append(
