@@ -110,7 +110,9 @@ def recorded_peak(comparison: Comparison) -> dict[str, Any] | None:
     for path in sorted((ROOT / "reference").glob(f"*/{comparison.ours['method']}.csv")):
         with path.open(newline="", encoding="utf-8") as handle:
             for line in csv.DictReader(handle):
-                if line["dataset"] == comparison.dataset and line["peak_mb"]:
+                # Variants lie in the same file; a deeper tree, say, needs memory of its own.
+                of = (line["method"], line["dataset"])
+                if of == (comparison.ours["method"], comparison.dataset) and line["peak_mb"]:
                     name = path.relative_to(ROOT).as_posix()
                     peaks.setdefault(name, []).append(float(line["peak_mb"]))
     if not peaks:
