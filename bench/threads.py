@@ -1,4 +1,4 @@
-"""What a second thread gains, and the share of a fit that more threads would not shorten.
+"""Measure what a second thread gains, and the share of a fit that more would not shorten.
 
     python -m bench.threads
     python -m bench.threads --methods structrf rf --dataset yeast_alpha

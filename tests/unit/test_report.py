@@ -342,7 +342,7 @@ def test_the_front_page_says_what_verdicts_are_worth_and_counts_own_methods_apar
     text, _ = written(content(page(rows, own=["RF"])), tmp_path)
     front = text.partition('id="/demo"')[0]
     assert "The mean of the training labels misses 1 of the 2 exact or reproduced" in front
-    assert "an ordinary forest must miss as well: 1 numbers remain" in front
+    assert "an ordinary forest must miss as well, which leaves 1." in front
     assert "Of the 2, 1 rest on a setting that was chosen because it fits the print" in front
     assert "3 numbers have a standard deviation on both sides. In 1 of them" in front
     own = front.partition("The papers' own methods")[2].partition("</tbody>")[0]

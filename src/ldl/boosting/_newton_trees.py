@@ -64,7 +64,7 @@ class Packing(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What the bounds of a node's features share, in units of the halves of packed sums."""
+    """Limits that the bounds of a node's features share, in units of the halves of packed sums."""
 
     least: np.int32
     """Least number of rows on the left."""
@@ -201,7 +201,7 @@ def unit_of_bounds(packing):
 
 @compiled
 def limits_of(whole, packing, rules):
-    """Return what the bounds of a node share."""
+    """Return the limits that the bounds of a node share."""
     g_above = 2.0 ** (packing.count_bits + packing.h_bits - 32)
     h_bit = 2.0**packing.count_bits
     _, h, rows = unpacked(whole, packing)

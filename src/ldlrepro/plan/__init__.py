@@ -191,7 +191,7 @@ def copies(paper: str) -> dict[int, str]:
 
 
 def _is_copy(row: Mapping[str, str], other: Mapping[str, str], entry: Mapping[str, Any]) -> bool:
-    """Tell whether two rows of the same thing print the same mean and deviation."""
+    """Tell whether two rows of the same thing print the same mean and standard deviation."""
     if entry.get("means_only"):
         return same_to_fewer_digits(row["mean"], other["mean"])
     return all(same_number(row[part], other[part]) for part in ("mean", "std"))

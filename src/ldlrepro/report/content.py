@@ -239,8 +239,8 @@ def in_words(counts: Tally) -> list[str]:
         found.append(
             f"The mean of the training labels misses {counts.from_mean} of the {counts.met} exact "
             "or reproduced numbers. Where the method is a forest, an ordinary forest must miss as "
-            f"well: {counts.discriminating} numbers remain, and only these say something about "
-            "their method." + (f" For {counts.untold} this is not known." if counts.untold else "")
+            f"well, which leaves {counts.discriminating}. Only these say something about their "
+            "method." + (f" For {counts.untold} this is not known." if counts.untold else "")
         )
     if counts.met_by_print:
         found.append(
