@@ -68,7 +68,7 @@ def test_the_foreseen_memory_is_no_more_than_a_fit_takes():
     """So nothing is refused that could succeed: what the columns and a tree hold, counted."""
     X, _ = sample(n=3000, q=20)
     X[:, :5] = X[:, :5] > 1  # which need no words
-    columns = make_columns(X, 2400)
+    columns = make_columns(X)
     drawn = len(np.unique(np.random.default_rng(0).integers(3000, size=2400)))
     held = columns.words.nbytes * (1 + 2 * drawn / 3000)
     assert bytes_of_columns(X, 2400, 1) == pytest.approx(held, rel=0.02)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldl.boosting._newton_trees import ABREAST
-from ldl.forests._columns import TWO_VALUED, between, make_columns
+from ldl.forests._columns import NEW_VALUE, ROW, TWO_VALUED, between, columns_of, make_columns
 
 _BINS_PER_ROW = 4
 """A node goes by its rows where features have on average so many bins for each."""
@@ -58,22 +58,27 @@ def make_bins(X: Any, max_bins: int) -> Bins:
     A feature with more values gets ``max_bins`` bins with about equally many rows.
     Two-valued features stay lists of rows, so compressed data stay compressed.
     """
-    columns = make_columns(X, X.shape[0])
+    columns = make_columns(X)
     n, q = X.shape
     binned: list[np.ndarray] = []
     edges: list[np.ndarray] = []
-    for f, line in enumerate(columns.line):
-        values = columns.values[columns.first_value[f] :]
-        last = np.zeros(int(line == TWO_VALUED), np.int64)
+    for line, column in zip(columns.line, columns_of(X), strict=True):
         if line >= 0:
             words = columns.words[line]
-            rank = words >> words.dtype.type(columns.shift)
+            rows, starts = words & ROW, words >= NEW_VALUE
+            starts[0] = True
+            values = column[rows[starts]]
+            rank = np.cumsum(starts) - 1
             bin_of = _bins_of_ranks(np.bincount(rank), max_bins)
             bin_of_row = np.empty(n, np.uint8)
-            bin_of_row[words - (rank << words.dtype.type(columns.shift))] = bin_of[rank]
+            bin_of_row[rows] = bin_of[rank]
             binned.append(bin_of_row)
             last = np.flatnonzero(np.diff(bin_of))
-        edges.append(between(values[last], values[last + 1]))
+            edges.append(between(values[last], values[last + 1]))
+        elif line == TWO_VALUED:
+            edges.append(between(column.min(keepdims=True), column.max(keepdims=True)))
+        else:
+            edges.append(np.zeros(0))
     sizes = np.array([len(part) + 1 for part in edges])[columns.line >= 0]
     order = np.argsort(-sizes, kind="stable")
     place = np.full(q, -1)

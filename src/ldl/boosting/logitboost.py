@@ -91,10 +91,7 @@ class _Boosting(LDLEstimator):
         from ldl.forests._prediction import join
 
         # The trees of the same place in all rounds make a forest.
-        self.forests_: list[Forest] = [
-            join(trees, [tree.leaves for tree in trees])
-            for trees in zip(*ensemble.rounds, strict=True)
-        ]
+        self.forests_: list[Forest] = [join(trees) for trees in zip(*ensemble.rounds, strict=True)]
         P = softmax_rows(self._scores(ensemble.outputs))
         self.diagnostics_ |= {
             "rounds": self.n_iter_,

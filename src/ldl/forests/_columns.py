@@ -7,25 +7,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 CONSTANT, TWO_VALUED = -2, -1
+NEW_VALUE = np.uint32(2**31)
+ROW = np.uint32(2**31 - 1)
+"""The highest bit of a word, and the others."""
 _BLOCK_BYTES = 8 * 2**20
 
 
 class Columns(NamedTuple):
     """Training features, column by column.
 
-    A feature with many values is a sorted column of words: the rank of the value in the upper
-    bits, the row in the lower ones. A feature with two values is a list of the rows that have the
-    upper one.
+    A feature with many values is a sorted column of words: the row in the lower bits, and in the
+    highest whether its value differs from that of the word before. The values themselves stay in
+    X. A feature with two values is a list of the rows that have the upper one.
     """
 
     words: np.ndarray
     """Sorted columns with more than two values, one per line."""
-    shift: int
-    """Number of lower bits, which hold the row."""
-    values: np.ndarray
-    """Distinct values, feature by feature, each in ascending order."""
-    first_value: np.ndarray
-    """``values[first_value[f] + rank]`` is a value of feature f."""
     line: np.ndarray
     """Line of feature f in ``words``, or CONSTANT or TWO_VALUED."""
     row_start: np.ndarray
@@ -38,19 +35,11 @@ class Columns(NamedTuple):
     """Rows with the upper value, by feature."""
 
 
-def make_columns(X: Any, rows_drawn: int) -> Columns:
-    """Sort the columns of X once for a whole forest.
-
-    ``rows_drawn`` is the number of rows that a tree draws. Words have 32 bits where they can count
-    both these and the rows of X, else 64.
-    """
+def make_columns(X: Any) -> Columns:
+    """Sort the columns of X once for a whole forest."""
     n, q = X.shape
-    narrow = max(n, rows_drawn) < 2**16
-    word, shift = (np.uint32, 16) if narrow else (np.uint64, 32)
     line = np.full(q, CONSTANT, np.int64)
-    # What stays unused of these takes no memory.
-    words, used = np.empty((q, n), word), 0
-    values, first_value = np.empty(q * n), np.zeros(q + 1, np.int64)
+    words, used = np.empty((q, n), np.uint32), 0  # what stays unused takes no memory
     upper: list[np.ndarray] = []
     nothing = np.zeros(0, np.int64)
     for f, column in enumerate(columns_of(X)):
@@ -58,29 +47,21 @@ def make_columns(X: Any, rows_drawn: int) -> Columns:
         is_upper = column == high
         upper.append(nothing)
         if low == high:
-            distinct = column[:1]
-        elif np.all(is_upper | (column == low)):
+            continue
+        if np.all(is_upper | (column == low)):
             line[f] = TWO_VALUED
-            distinct = np.array([low, high])
             upper[f] = np.flatnonzero(is_upper)
         else:
             order = np.argsort(column, kind="stable")
             ascending = column[order]
-            starts = np.concatenate([[True], ascending[1:] != ascending[:-1]])
             line[f] = used
-            distinct = ascending[starts]
-            rank = np.cumsum(starts) - 1
-            words[used] = (rank << shift) | order
+            words[used] = order
+            words[used, 1:] |= NEW_VALUE * (ascending[1:] != ascending[:-1])
             used += 1
-        first_value[f + 1] = first_value[f] + len(distinct)
-        values[first_value[f] : first_value[f + 1]] = distinct
     feature_start, feature_rows = joined(upper)
     row_start, row_features = by_row(feature_start, feature_rows, n)
     return Columns(
         words=words[:used],
-        shift=shift,
-        values=values[: first_value[-1]],
-        first_value=first_value[:-1],
         line=line,
         row_start=row_start,
         row_features=row_features,
@@ -99,9 +80,8 @@ def bytes_of_columns(X: Any, rows_drawn: int, n_jobs: int) -> float:
     first = X[:1000].toarray() if hasattr(X, "tocsr") else X[:1000]
     low, high = first.min(axis=0), first.max(axis=0)
     features = int(((first != low) & (first != high)).any(axis=0).sum())
-    size = 4 if max(n, rows_drawn) < 2**16 else 8
     different = n * (1.0 - (1.0 - 1.0 / n) ** rows_drawn)
-    return features * size * (n + 2 * n_jobs * different)
+    return features * 4 * (n + 2 * n_jobs * different)
 
 
 def columns_of(X: Any) -> Any:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ldl.forests import _columns, _compiled, _split_search, _two_means
+from ldl.forests._columns import NEW_VALUE, ROW, between
 from ldl.forests._compiled import cached, compiled, source_digest
 from ldl.forests._split_search import (
     LANES,
@@ -49,7 +50,7 @@ class Tree(NamedTuple):
     feature: np.ndarray
     """Feature by which a node is split, or -1 in a leaf."""
     threshold: np.ndarray
-    """Rows with a value up to this go to the left."""
+    """Rows with a value up to this go to the left; 0 in a leaf."""
     child: np.ndarray
     """The left child (the right one follows), or the line of the leaf."""
     gain: np.ndarray
@@ -62,6 +63,22 @@ class Tree(NamedTuple):
     """Depth of the deepest node."""
     tried: np.ndarray
     """Gains evaluated, by feature."""
+
+
+class Grown(NamedTuple):
+    """What compiled code returns: a tree whose splits lie between two rows."""
+
+    feature: np.ndarray
+    last_left: np.ndarray
+    """Row with the greatest value on the left of a split."""
+    first_right: np.ndarray
+    """Row with the least value on its right."""
+    child: np.ndarray
+    gain: np.ndarray
+    leaves: np.ndarray
+    leaf_rows: np.ndarray
+    deepest: int
+    tried: np.ndarray
     kernels: int
     """Digest of the source that the tree was grown by."""
 
@@ -69,15 +86,17 @@ class Tree(NamedTuple):
 @compiled
 def _drawn_words(columns, active, weight, m):
     """Copy the sorted columns without the rows that were not drawn; one place is to spare."""
-    words = np.empty((len(columns.words), m + 1), columns.words.dtype)
-    mask = (np.uint64(1) << np.uint64(columns.shift)) - np.uint64(1)
+    words = np.empty((len(columns.words), m + 1), np.uint32)
     for f in active:
         line = columns.line[f]
         if line >= 0:
-            k = 0
+            k, passed = 0, np.uint32(0)
             for word in columns.words[line]:
-                words[line, k] = word
-                k += weight[np.uint64(word) & mask] > 0
+                passed |= word & NEW_VALUE
+                words[line, k] = word & ROW | passed
+                if weight[word & ROW] > 0:
+                    k += 1
+                    passed = np.uint32(0)
     return words
 
 
@@ -93,13 +112,13 @@ def new_node(columns, n, q, drawn, classes, active):
         if columns.line[f] >= 0:
             sorted_columns[f >> 6] |= np.uint64(1) << np.uint64(f & 63)
     return Node(
-        np.zeros(n if clusters else 0, columns.words.dtype),
+        np.zeros(n if clusters else 0, np.uint64),
         np.empty(drawn + 1),
         np.empty(drawn + 1),
         np.empty(drawn + 1),
         np.zeros(classes, np.int64),
         np.zeros(classes, np.int64),
-        np.zeros(upper_values if clusters else 0, columns.words.dtype),
+        np.zeros(upper_values if clusters else 0, np.uint64),
         np.zeros((0 if clusters else upper_values, classes + 1), np.int64),
         Lanes(
             np.zeros(LANES, np.int64),
@@ -122,39 +141,42 @@ def new_node(columns, n, q, drawn, classes, active):
 
 @compiled
 def _divide(columns, f, at, words, begin, end, rows, right):
-    """Return the threshold of the chosen split, and mark the rows above it in ``right``."""
+    """Mark the rows above the chosen split in ``right``; return a row from either side of it."""
     line = columns.line[f]
-    first = columns.first_value[f]
     if line < 0:
         for row in rows:
             right[row] = 0
         for k in range(columns.feature_start[f], columns.feature_start[f + 1]):
             right[columns.feature_rows[k]] = 1
-        low, high = columns.values[first], columns.values[first + 1]
-    else:
-        shift = np.uint64(columns.shift)
-        mask = (np.uint64(1) << shift) - np.uint64(1)
-        for k in range(begin, end):
-            right[np.uint64(words[line, k]) & mask] = k >= at
-        low = columns.values[first + np.int64(np.uint64(words[line, at - 1]) >> shift)]
-        high = columns.values[first + np.int64(np.uint64(words[line, at]) >> shift)]
-    middle = 0.5 * low + 0.5 * high
-    # Rounding may put the middle onto the upper value, which belongs to the right.
-    return middle if low <= middle < high else low
+        low, high = 0, 0
+        for row in rows:
+            if right[row]:
+                high = row
+            else:
+                low = row
+        return low, high
+    for k in range(begin, end):
+        right[words[line, k] & ROW] = k >= at
+    return np.int64(words[line, at - 1] & ROW), np.int64(words[line, at] & ROW)
 
 
 @compiled
-def _partition_words(columns, sorted_features, source, target, begin, end, n_left, right):
+def _partition_words(sorted_features, lines, source, target, begin, end, n_left, right):
     """Divide the sorted columns of a node into those of its children."""
-    mask = (np.uint64(1) << np.uint64(columns.shift)) - np.uint64(1)
-    lines = columns.line
     for f in sorted_features:
         line = lines[f]
         a, b = begin, begin + n_left
+        # Their highest bits say whether a value began since the last row of that side.
+        since_left, since_right = np.uint32(0), np.uint32(0)
         for i in range(begin, end):
             word = source[line, i]
-            side = np.int64(right[np.uint64(word) & mask])
-            target[line, b if side else a] = word
+            since_left |= word
+            since_right |= word
+            side = np.int64(right[word & ROW])
+            since = since_right if side else since_left
+            target[line, b if side else a] = word | since & NEW_VALUE
+            since_left = since_left if side else np.uint32(0)
+            since_right = np.uint32(0) if side else since_right
             a += 1 - side
             b += side
 
@@ -212,7 +234,7 @@ def _grow(columns, D, label, weight, active, rules, step, curve, table, seed, ke
 
     # Every split leaves a row on both sides, so there are fewer than 2 m nodes.
     feature = np.full(2 * m, LEAF, np.int32)
-    threshold = np.zeros(2 * m)
+    last_left, first_right = np.zeros(2 * m, np.int32), np.zeros(2 * m, np.int32)
     child = np.zeros(2 * m, np.int32)
     gain = np.zeros(2 * m)
     leaves, leaf_rows = np.empty((m, c)), np.empty(m, np.int64)
@@ -246,7 +268,7 @@ def _grow(columns, D, label, weight, active, rules, step, curve, table, seed, ke
                 kept,
             )
             if splits:
-                prepare_clusters(node, here, z, weight, columns.shift, table)
+                prepare_clusters(node, here, z, weight, table)
         elif splits:
             splits = prepare_classes(node, here, label, weight, table)
         if splits:
@@ -277,20 +299,25 @@ def _grow(columns, D, label, weight, active, rules, step, curve, table, seed, ke
         f, at = node.place[0], node.place[1]
         feature[number] = f
         gain[number] = (node.best[0] - NO_GAIN) / total
-        threshold[number] = _divide(columns, f, at, source, begin, end, here, right)
+        last_left[number], first_right[number] = _divide(
+            columns, f, at, source, begin, end, here, right
+        )
         child[number] = nodes
         n_left = _partition_rows(here, right, spare)
         weight_left = _drawn(here[:n_left], weight)
         larger = max(weight_left, total - weight_left)
         if larger >= rules.min_split and depth < rules.max_depth:
-            _partition_words(columns, sorted_features, source, target, begin, end, n_left, right)
+            _partition_words(
+                sorted_features, columns.line, source, target, begin, end, n_left, right
+            )
         stack[height] = (nodes + 1, begin + n_left, end, depth + 1, 1 - in_spare)
         stack[height + 1] = (nodes, begin, begin + n_left, depth + 1, 1 - in_spare)
         height += 2
         nodes += 2
-    return Tree(
+    return Grown(
         feature[:nodes].copy(),
-        threshold[:nodes].copy(),
+        last_left[:nodes].copy(),
+        first_right[:nodes].copy(),
         child[:nodes].copy(),
         gain[:nodes].copy(),
         leaves[:n_leaves].copy(),
@@ -301,7 +328,7 @@ def _grow(columns, D, label, weight, active, rules, step, curve, table, seed, ke
     )
 
 
-def _keyed_by(kernels: int) -> Callable[..., Tree]:
+def _keyed_by(kernels: int) -> Callable[..., Grown]:
     """Make ``grow`` with a closure variable, for numba's key holds no more of other files."""
 
     @cached
@@ -311,5 +338,43 @@ def _keyed_by(kernels: int) -> Callable[..., Tree]:
     return grow
 
 
-grow = _keyed_by(source_digest(_columns, _compiled, _split_search, _two_means))
-"""Grow one tree on rows that were drawn ``weight`` times each. ``table[m]`` is m ln m."""
+_compiled_grow = _keyed_by(source_digest(_columns, _compiled, _split_search, _two_means))
+
+
+def grow(X: Any, columns: _columns.Columns, *details: Any) -> Tree:
+    """Grow one tree on rows of X that were drawn ``weight`` times each.
+
+    ``details`` are those of ``_grow`` up to the seed; ``table[m]`` is m ln m.
+    """
+    grown = _compiled_grow(columns, *details)
+    threshold = np.zeros(len(grown.feature))
+    splits = np.flatnonzero(grown.feature >= 0)
+    if len(splits):
+        features = grown.feature[splits]
+        low, high = X[grown.last_left[splits], features], X[grown.first_right[splits], features]
+        threshold[splits] = between(np.asarray(low).ravel(), np.asarray(high).ravel())
+    return Tree(
+        grown.feature,
+        threshold,
+        grown.child,
+        grown.gain,
+        grown.leaves,
+        grown.leaf_rows,
+        grown.deepest,
+        grown.tried,
+    )
+
+
+def share_leaves(trees: list[Tree]) -> np.ndarray:
+    """Move the leaves of all trees to one array, of which each tree keeps a part.
+
+    One tree after the other, so that they take memory once.
+    """
+    leaves = np.empty((sum(len(tree.leaves) for tree in trees), trees[0].leaves.shape[1]))
+    end = 0
+    for k, tree in enumerate(trees):
+        part = leaves[end : end + len(tree.leaves)]
+        part[:] = tree.leaves
+        trees[k] = tree._replace(leaves=part)
+        end += len(part)
+    return leaves

@@ -25,6 +25,9 @@ class Grown(Protocol):
     @property
     def child(self) -> np.ndarray: ...
 
+    @property
+    def leaves(self) -> np.ndarray: ...
+
 
 class Forest(NamedTuple):
     """Several trees, with their nodes and leaves counted through."""
@@ -39,23 +42,20 @@ class Forest(NamedTuple):
     """Values of each leaf, one per column."""
 
 
-def join(trees: Sequence[Grown], leaves: Sequence[np.ndarray]) -> Forest:
-    """Join trees in their order; ``leaves`` holds the leaves of each."""
+def join(trees: Sequence[Grown], leaves: np.ndarray | None = None) -> Forest:
+    """Join trees in their order; ``leaves`` are those of all trees, their own if not given."""
     first_node = np.cumsum([0] + [len(tree.feature) for tree in trees])
-    first_leaf = np.cumsum([0] + [len(part) for part in leaves])
-    feature = np.concatenate([tree.feature for tree in trees])
-    child = np.concatenate(
-        [
-            tree.child + np.where(tree.feature < 0, leaf, node)
-            for tree, node, leaf in zip(trees, first_node[:-1], first_leaf[:-1], strict=True)
-        ]
-    )
+    first_leaf = np.cumsum([0] + [len(tree.leaves) for tree in trees])
+    nodes = np.empty((first_node[-1], 2), np.int32)
+    for tree, node, leaf in zip(trees, first_node[:-1], first_leaf[:-1], strict=True):
+        part = nodes[node : node + len(tree.feature)]
+        part[:, 0] = tree.feature
+        part[:, 1] = tree.child + np.where(tree.feature < 0, leaf, node)
     return Forest(
-        # Side by side, for a prediction looks at both.
-        nodes=np.column_stack([feature, child]).astype(np.int32),
+        nodes=nodes,  # side by side, for a prediction looks at both
         threshold=np.concatenate([tree.threshold for tree in trees]),
         roots=first_node[:-1],
-        leaves=np.concatenate(leaves),
+        leaves=np.concatenate([tree.leaves for tree in trees]) if leaves is None else leaves,
     )
 
 

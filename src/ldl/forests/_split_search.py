@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from ldl.forests._columns import TWO_VALUED
+from ldl.forests._columns import NEW_VALUE, ROW, TWO_VALUED
 from ldl.forests._compiled import compiled, random_below
 
 NO_GAIN = 1e-9
@@ -28,6 +28,9 @@ SMALL_NODE = 48
 """With fewer rows the adaptive search looks at every gain first."""
 LANES = 4
 """Features that the adaptive search walks through side by side."""
+HIGH = np.uint64(32)
+LOW = np.uint64(2**32 - 1)
+"""Where the two counts of a packed word stand."""
 FLOOR, NEAREST, CEIL = 0, 1, 2
 """Ways to make the length of a step a whole number."""
 
@@ -110,7 +113,7 @@ class Node(NamedTuple):
 
 
 @compiled
-def prepare_clusters(node, rows, z, weight, shift, table):
+def prepare_clusters(node, rows, z, weight, table):
     """Pack the weights and clusters z (0 or 1) of ``rows``, and fill the tables of gains."""
     total = 0
     one = 0
@@ -118,7 +121,7 @@ def prepare_clusters(node, rows, z, weight, shift, table):
         w = np.uint64(weight[rows[i]])
         total += w
         one += w * z[i]
-        node.packed[rows[i]] = (w << np.uint64(shift)) + w * z[i]
+        node.packed[rows[i]] = (w << HIGH) + w * z[i]
     zero = total - one
     for m in range(one + 1):
         node.ones[m] = table[m] + table[one - m]
@@ -173,7 +176,6 @@ def _scan_clusters(
     words,
     begin,
     end,
-    shift,
     until_better,
     tried_by,
 ):
@@ -182,8 +184,6 @@ def _scan_clusters(
     With ``until_better`` the scan stops after the first feature that exceeds the bar. Returns the
     best feature, the place of its cut (or 0), the next bar, and where in the queue it stopped.
     """
-    high = np.uint64(shift)
-    mask = (np.uint64(1) << high) - np.uint64(1)
     best, at, k = -1, 0, start
     while k < stop and lines[queue[k]] >= 0 and not (until_better and at > 0):
         f = queue[k]
@@ -191,15 +191,14 @@ def _scan_clusters(
         k += 1
         seen = np.uint64(0)
         tried = 0
-        word = np.uint64(words[line, begin])
+        word = words[line, begin]
         for i in range(begin + 1, end):
-            seen += np.uint64(packed[word & mask])
-            following = np.uint64(words[line, i])
-            distinct = (word ^ following) > mask
-            word = following
+            seen += packed[word & ROW]
+            word = words[line, i]
+            distinct = word >= NEW_VALUE
             tried += distinct
-            n_left = seen >> high
-            one_left = seen & mask
+            n_left = seen >> HIGH
+            one_left = seen & LOW
             # Looked up before it is known to be needed: cheaper than a wrongly predicted branch.
             gain = ones[one_left] + zeros[n_left - one_left] - both[n_left] - parent
             if gain > bar and distinct:
@@ -263,7 +262,6 @@ def scan_stepwise(
     line,
     begin,
     end,
-    shift,
     curve,
     step,
     step_rows,
@@ -276,24 +274,22 @@ def scan_stepwise(
     best cut (or 0 if none exceeds the bar), the next bar, the greatest gain, the next position to
     try, and the number of thresholds passed.
     """
-    high = np.uint64(shift)
-    mask = (np.uint64(1) << high) - np.uint64(1)
     seen = np.uint64(0)
     tried, at, boundary = 0, 0, 0
     scale, offset = scale_and_offset(compared, step)
-    wall = np.uint64(0) if step.by_midpoint else np.uint64(target) << high
+    wall = np.uint64(0) if step.by_midpoint else np.uint64(target) << HIGH
     i = begin
     while i < end - 1:
-        seen += np.uint64(packed[np.uint64(words[line, i]) & mask])
+        seen += packed[words[line, i] & ROW]
         i += 1
         while seen < wall and i < end - 1:
-            seen += np.uint64(packed[np.uint64(words[line, i]) & mask])
+            seen += packed[words[line, i] & ROW]
             i += 1
-        distinct = (np.uint64(words[line, i - 1]) ^ np.uint64(words[line, i])) > mask
+        distinct = words[line, i] >= NEW_VALUE
         boundary += distinct
         if (seen >= wall) & distinct:
-            n_left = seen >> high
-            one_left = seen & mask
+            n_left = seen >> HIGH
+            one_left = seen & LOW
             position = np.int64(n_left)
             if step.by_midpoint:
                 position = boundary
@@ -310,7 +306,7 @@ def scan_stepwise(
             bin_ = max(gain * scale, 0.0) + offset
             target = position + step_length(curve, step, bin_, step_rows)
             if not step.by_midpoint:
-                wall = np.uint64(target) << high
+                wall = np.uint64(target) << HIGH
     return tried, at, bar, compared, target, boundary
 
 
@@ -322,17 +318,15 @@ def scan_stepwise(
 
 
 @compiled
-def _lay_out(packed, words, line, begin, end, shift, ends, one_left, k):
+def _lay_out(packed, words, line, begin, end, ends, one_left, k):
     """Mark in lane k where the values of a column end, and count cluster one up to there."""
-    high = np.uint64(shift)
-    mask = (np.uint64(1) << high) - np.uint64(1)
     seen, bits, one = np.uint64(0), np.uint64(0), np.uint64(1)
     block = np.uint64(0)
-    word = np.uint64(words[line, begin])
+    word = words[line, begin]
     for i in range(begin + 1, end):
-        seen += np.uint64(packed[word & mask])
-        following = np.uint64(words[line, i])
-        n_left = seen >> high
+        seen += packed[word & ROW]
+        word = words[line, i]
+        n_left = seen >> HIGH
         if n_left >> np.uint64(6) != block:
             ends[k, block] = bits
             bits = np.uint64(0)
@@ -340,18 +334,17 @@ def _lay_out(packed, words, line, begin, end, shift, ends, one_left, k):
             while block < n_left >> np.uint64(6):
                 ends[k, block] = bits
                 block += np.uint64(1)
-        bits |= np.uint64((word ^ following) > mask) << (n_left & np.uint64(63))
-        one_left[k, n_left] = seen & mask
-        word = following
+        bits |= np.uint64(word >= NEW_VALUE) << (n_left & np.uint64(63))
+        one_left[k, n_left] = seen & LOW
     # All rows on the left: where every walk stops, and stays with a gain of nothing.
-    seen += np.uint64(packed[word & mask])
-    last = seen >> high
+    seen += packed[word & ROW]
+    last = seen >> HIGH
     while block < last >> np.uint64(6):
         ends[k, block] = bits
         bits = np.uint64(0)
         block += np.uint64(1)
     ends[k, block] = bits | one << (last & np.uint64(63))
-    one_left[k, last] = seen & mask
+    one_left[k, last] = seen & LOW
 
 
 @compiled
@@ -377,7 +370,6 @@ def walk_features(
     words,
     begin,
     end,
-    shift,
     lanes,
     ones,
     zeros,
@@ -403,7 +395,7 @@ def walk_features(
         count = 0
         while count < LANES and done < stop and lines[queue[done]] >= 0:
             feature[count] = queue[done]
-            _lay_out(packed, words, lines[queue[done]], begin, end, shift, ends, one_left, count)
+            _lay_out(packed, words, lines[queue[done]], begin, end, ends, one_left, count)
             count += 1
             done += 1
         first = 0
@@ -452,13 +444,11 @@ def walk_features(
 
 
 @compiled
-def rows_up_to(packed, words, line, begin, n_left, shift):
+def rows_up_to(packed, words, line, begin, n_left):
     """Find the end of the rows of a column, from ``begin`` on, that were drawn ``n_left`` times."""
-    high = np.uint64(shift)
-    mask = (np.uint64(1) << high) - np.uint64(1)
     i, seen = begin, np.int64(0)
     while seen < n_left:
-        seen += np.int64(np.uint64(packed[np.uint64(words[line, i]) & mask]) >> high)
+        seen += np.int64(packed[words[line, i] & ROW] >> HIGH)
         i += 1
     return i
 
@@ -468,23 +458,21 @@ def rows_up_to(packed, words, line, begin, n_left, shift):
 
 @compiled
 def _scan_classes(
-    node, words, line, begin, end, shift, label, weight, step, curve, step_rows, rows, table
+    node, words, line, begin, end, label, weight, step, curve, step_rows, rows, table
 ):
     """Try the thresholds of one sorted column, all or by steps, for any number of fixed classes.
 
     Returns how many gains were evaluated, and the place of the best cut (or 0).
     """
-    mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
     left = node.left
     left[:] = 0
     bar, compared, target = node.best[0], node.best[1], node.place[2]
     tried, at, boundary, position, n_left = 0, 0, 0, 0, 0
     for i in range(begin + 1, end):
-        word = np.uint64(words[line, i - 1])
-        row = word & mask
+        row = words[line, i - 1] & ROW
         left[label[row]] += weight[row]
         n_left += weight[row]
-        distinct = (word ^ np.uint64(words[line, i])) > mask
+        distinct = words[line, i] >= NEW_VALUE
         boundary += distinct
         position = boundary if step.by_midpoint else n_left
         if distinct and (position >= target or not step.adaptive):
@@ -527,15 +515,14 @@ def count_upper_values(node, columns, rows, label, weight):
 
 
 @compiled
-def _unpacked(counts, shift):
+def _unpacked(counts):
     """Return the two counts of a packed word: all rows, and those of cluster one."""
-    wide = np.uint64(counts)
-    return wide >> np.uint64(shift), wide & ((np.uint64(1) << np.uint64(shift)) - np.uint64(1))
+    return counts >> HIGH, counts & LOW
 
 
 @compiled
 def scan_two_valued(
-    queue, start, stop, lines, upper, shift, ones, zeros, both, parent, bar, compared, tried_by
+    queue, start, stop, lines, upper, ones, zeros, both, parent, bar, compared, tried_by
 ):
     """Try the thresholds of the queue's two-valued columns from ``start`` to the next sorted one.
 
@@ -545,7 +532,7 @@ def scan_two_valued(
     k = start
     while k < stop and lines[queue[k]] == TWO_VALUED:
         f = queue[k]
-        above, one = _unpacked(upper[f], shift)
+        above, one = _unpacked(upper[f])
         gain = ones[one] + zeros[above - one] - both[above] - parent
         compared = max(compared, gain)
         if gain > bar:
@@ -557,11 +544,11 @@ def scan_two_valued(
 
 
 @compiled
-def try_two_valued(node, f, shift, step, curve, step_rows, rows, table):
+def try_two_valued(node, f, step, curve, step_rows, rows, table):
     """Try the one threshold of a two-valued column; return true if it is the best so far."""
     one = np.uint64(0)
     if len(node.totals) == 0:
-        above, one = _unpacked(node.upper[f], shift)
+        above, one = _unpacked(node.upper[f])
     else:
         above = np.uint64(node.above[f, 0])
         for k in range(len(node.totals)):
@@ -600,7 +587,7 @@ gain exceeds the greatest so far: no other feature can matter.
 
 
 @compiled
-def list_features(node, lines, drawn, shift):
+def list_features(node, lines, drawn):
     """Put the chosen features that vary within the node into ``node.queue``, and count them."""
     upper, above, queue, present = node.upper, node.above, node.queue, node.present
     chosen = node.chosen
@@ -613,7 +600,7 @@ def list_features(node, lines, drawn, shift):
             bits &= bits - np.uint64(1)
             varies = chosen[f]
             if lines[f] == TWO_VALUED:
-                rows = np.int64(_unpacked(upper[f], shift)[0]) if clusters else above[f, 0]
+                rows = np.int64(_unpacked(upper[f])[0]) if clusters else above[f, 0]
                 varies &= rows < drawn
             queue[count] = f
             count += varies
@@ -675,14 +662,14 @@ def search(
         count_upper_values(node, columns, rows, label, weight)
     best, place, tried_by, queue = node.best, node.place, node.tried, node.queue
     packed, ones, zeros, both = node.packed, node.ones, node.zeros, node.both
-    clusters, lines, shift, used = len(node.totals) == 0, columns.line, columns.shift, 0
+    clusters, lines, used = len(node.totals) == 0, columns.line, 0
     best[0], best[1], place[1], place[2] = NO_GAIN, 0.0, 0, 1
     way = EVERY_CUT if clusters else BY_CLASSES
     if step.adaptive:
         way = _way_of_steps(step, clusters, longest_step(curve, step, step_rows), drawn)
     while used < len(active) and best[0] <= NO_GAIN:
         used = _draw_features(node, active, per_node, used, state) if per_node else len(active)
-        count = list_features(node, lines, drawn, shift)
+        count = list_features(node, lines, drawn)
         k = 0
         while k < count:
             f = queue[k]
@@ -700,7 +687,6 @@ def search(
                     count,
                     lines,
                     node.upper,
-                    shift,
                     ones,
                     zeros,
                     both,
@@ -712,7 +698,7 @@ def search(
                 if f >= 0:
                     place[0], place[1] = f, 0
             elif line == TWO_VALUED:
-                if try_two_valued(node, f, shift, step, curve, step_rows, drawn, table):
+                if try_two_valued(node, f, step, curve, step_rows, drawn, table):
                     place[0], place[1] = f, 0
             elif way == SIDE_BY_SIDE:
                 k -= 1
@@ -725,7 +711,6 @@ def search(
                     words,
                     begin,
                     end,
-                    shift,
                     node.lanes,
                     ones,
                     zeros,
@@ -746,7 +731,6 @@ def search(
                     line,
                     begin,
                     end,
-                    shift,
                     label,
                     weight,
                     step,
@@ -774,7 +758,6 @@ def search(
                         words,
                         begin,
                         end,
-                        shift,
                         way == LOOK_FIRST,
                         tried_by,
                     )
@@ -796,7 +779,6 @@ def search(
                         line,
                         begin,
                         end,
-                        shift,
                         curve,
                         step,
                         step_rows,
@@ -812,5 +794,5 @@ def search(
     if best[0] <= NO_GAIN:
         return False
     if place[1] < 0:
-        place[1] = rows_up_to(packed, words, lines[place[0]], begin, -place[1], shift)
+        place[1] = rows_up_to(packed, words, lines[place[0]], begin, -place[1])
     return True

@@ -112,7 +112,7 @@ class RFRegression(LDLEstimator):
         seeds = child_seeds(self.random_state, self.trees)
         grown = each(grow_one, seeds, self.n_jobs)
         trees = [ranked.with_thresholds(tree) for tree in grown]
-        self.forest_ = join(trees, [tree.leaves for tree in grown])
+        self.forest_ = join(trees)
         self.diagnostics_ = {
             "leaves": float(np.mean([len(tree.leaves) for tree in grown])),
             "deepest": max(int(tree.deepest) for tree in grown),
@@ -130,6 +130,7 @@ class _Thresholds(NamedTuple):
     feature: np.ndarray
     threshold: np.ndarray
     child: np.ndarray
+    leaves: np.ndarray
 
 
 class _Ranked(NamedTuple):
@@ -148,7 +149,7 @@ class _Ranked(NamedTuple):
         # Where a leaf has no feature, the numbers mean nothing.
         first = self.first_value[tree.feature]
         low, high = self.values[first + tree.rank], self.values[first + tree.next_rank]
-        return _Thresholds(tree.feature, between(low, high), tree.child)
+        return _Thresholds(tree.feature, between(low, high), tree.child, tree.leaves)
 
 
 def _rank(X: Any) -> _Ranked:

@@ -78,7 +78,7 @@ class _SplitForest(LDLEstimator):
             bytes_of_columns(X, drawn, self.n_jobs),
             "Draw fewer rows for each tree (max_samples), or take fewer features or threads.",
         )
-        columns = make_columns(X, drawn)
+        columns = make_columns(X)
         subset = subset_size(self.max_features, q)
         rules = _growth.Rules(
             min_split=max(2, self.min_split),
@@ -103,21 +103,21 @@ class _SplitForest(LDLEstimator):
                 active = np.sort(generator.choice(q, size=subset, replace=False))
             inner = int(generator.integers(2**63))
             return _growth.grow(
-                columns, D, label, weight, active, rules, step, curve, table, np.uint64(inner)
+                X, columns, D, label, weight, active, rules, step, curve, table, np.uint64(inner)
             )
 
         seeds = child_seeds(self.random_state, self.trees)
         self.trees_ = each(grow, seeds, self.n_jobs)
-        self.forest_ = join(self.trees_, [self._leaf_values(tree) for tree in self.trees_])
+        self.forest_ = join(self.trees_, self._leaf_values(_growth.share_leaves(self.trees_)))
         self.diagnostics_ = {
             "leaves": float(np.mean([len(tree.leaves) for tree in self.trees_])),
             "deepest": max(int(tree.deepest) for tree in self.trees_),
             "gain_evaluations": sum(int(tree.tried.sum()) for tree in self.trees_),
         }
 
-    def _leaf_values(self, tree: Tree) -> np.ndarray:
-        """Return the distribution that each leaf predicts."""
-        return tree.leaves
+    def _leaf_values(self, leaves: np.ndarray) -> np.ndarray:
+        """Return the distribution that each leaf of all trees predicts."""
+        return leaves
 
     def _predict(self, X: Any) -> np.ndarray:
         from ldl.forests._prediction import mean_of_trees
@@ -385,9 +385,9 @@ class RFStar(_SplitForest):
         label = D.argmax(axis=1)
         self._grow(X, np.eye(D.shape[1])[label], label, D.shape[1])
 
-    def _leaf_values(self, tree: Tree) -> np.ndarray:
-        rows = tree.leaf_rows[:, None]
-        smoothed = tree.leaves * rows + self.leaf_smoothing / self.n_labels_
+    def _leaf_values(self, leaves: np.ndarray) -> np.ndarray:
+        rows = np.concatenate([tree.leaf_rows for tree in self.trees_])[:, None]
+        smoothed = leaves * rows + self.leaf_smoothing / self.n_labels_
         return smoothed / (rows + self.leaf_smoothing)
 
 

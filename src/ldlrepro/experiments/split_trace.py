@@ -87,7 +87,7 @@ def _traces(
 def _time(X: np.ndarray, labels: np.ndarray, model: StructRF, repeats: int) -> tuple[float, float]:
     n, q = X.shape
     start = time.perf_counter()
-    columns = make_columns(X, n)
+    columns = make_columns(X)
     sort_seconds = time.perf_counter() - start
     words = np.hstack([columns.words, np.zeros((len(columns.words), 1), columns.words.dtype)])
     active, weight = np.arange(q), np.ones(n, np.int64)
@@ -121,7 +121,7 @@ def _search_often(node, columns, words, labels, weight, active, step, curve, tab
     n = len(labels)
     rows, state = np.arange(n), np.zeros(1, np.uint64)
     for _ in range(times):
-        prepare_clusters(node, rows, labels, weight, columns.shift, table)
+        prepare_clusters(node, rows, labels, weight, table)
         search(
             node,
             columns,
