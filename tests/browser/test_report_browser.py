@@ -256,7 +256,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         machine="a machine",
         overhead=[Overhead(page.id, len(page.units), 3600.0, 0.02) for page in pages],
         logs={
-            unit.key: "logs/a%20run.log"
+            unit.key: folder / "logs" / "a run.log"
             for page in pages
             for unit in page.units
             if unit.dataset == "sjaffe"

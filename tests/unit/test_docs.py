@@ -305,7 +305,7 @@ def test_adding_a_method_works_as_told(project):
     assert planned == {"my_method"}
     project.run(*shlex.split(demo))
     assert "Nothing to be done" in project.run(*shlex.split(demo))
-    report = (project.root / "results/report/demo.html").read_text()
+    report = (project.root / "results/report/demo/index.html").read_text()
     assert ["my_method", "Ridge on products", "", True] in packed_in(report, "board-data")[
         "methods"
     ]
