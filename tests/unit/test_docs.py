@@ -421,6 +421,9 @@ def test_citation_lists_every_paper_under_a_key_of_its_own():
         (entry["title"], entry["year"], ", ".join(p["family-names"] for p in entry["authors"]))
         for entry in cited["references"]
     }
+    assert all(p["given-names"] for entry in cited["references"] for p in entry["authors"])
+    reached = [entry["title"] for entry in cited["references"] if {"doi", "url"} & set(entry)]
+    assert len(reached) == 8, "all but that of NIPS, which gives none"
     keys = [entry.partition("{")[2].partition(",")[0] for entry in citation.entries()]
     assert len(set(keys)) == 10
     assert "gonzalez2021synthetic" in keys
