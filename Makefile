@@ -69,7 +69,7 @@ demo: setup
 	@echo "Now the page of all papers, from the maintainers' records and what ran here ..."
 	@$(RUN) ldlrepro report
 	@echo
-	@echo "Report      results/report/all.html   (open it in a browser)"
+	@echo "Report      results/report/all/index.html   (open it in a browser)"
 	@echo "MLflow      . $(VENV)/bin/activate && ldlrepro ui"
 	@echo "Next        . $(VENV)/bin/activate && snakemake --cores all mslp   (real data, one paper)"
 

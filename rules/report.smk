@@ -1,7 +1,8 @@
 rule report:
     """Write the pages that a person reads, of one paper or, where `paper` is `all`, of all.
 
-    Figures, and the pages of all papers but the front page, lie in a folder beside it.
+    One folder holds them with their figures, so that its links also work in the report that
+    Snakemake itself packs.
     """
     input:
         answers=RULES.scope_answers,
@@ -9,13 +10,13 @@ rule report:
         notebooks=RULES.scope_notebooks,
         findings=local(RULES.scope_findings),
     output:
-        page=report(
-            "results/report/{paper}.html",
+        pages=report(
+            directory("results/report/{paper}"),
+            htmlindex="index.html",
             category="Report",
             labels={"papers": "{paper}"},
             caption="captions/page.rst",
         ),
-        beside=directory("results/report/{paper}"),
     log:
         "logs/report/{paper}.log",
     group:
@@ -31,14 +32,14 @@ rule report:
         notebooks=RULES.notebooks_shown,
         code=RULES.report_code,
     shell:
-        "ldlrepro report {params.papers} --of-workflow --out {output.page}"
+        "ldlrepro report {params.papers} --of-workflow --out {output.pages}/index.html"
         " {params.notebooks} 2> {log}"
 
 
 rule gate:
     """Say what was left out, and fail if a run failed."""
     input:
-        page="results/report/{paper}.html",
+        pages="results/report/{paper}",
         answers=RULES.scope_answers,
         tracked=RULES.scope_tracked,
     output:
@@ -50,5 +51,5 @@ rule gate:
     params:
         papers=RULES.scope,
     shell:
-        "ldlrepro gate {params.papers} --of-workflow --page {input.page}"
+        "ldlrepro gate {params.papers} --of-workflow --page {input.pages}/index.html"
         " --tracked {input.tracked} 2>&1 | tee {log}"

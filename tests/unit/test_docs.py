@@ -305,7 +305,7 @@ def test_adding_a_method_works_as_told(project):
     assert planned == {"my_method"}
     project.run(*shlex.split(demo))
     assert "Nothing to be done" in project.run(*shlex.split(demo))
-    report = (project.root / "results/report/demo.html").read_text()
+    report = (project.root / "results/report/demo/index.html").read_text()
     assert ["my_method", "Ridge on products", "", True] in packed_in(report, "board-data")[
         "methods"
     ]
@@ -367,7 +367,7 @@ def test_adding_a_paper_works_as_told(project):
     project.run(*shlex.split(run))
     for command in verbs[5:]:
         assert told[command.split()[1]] in project.run(*begin, *shlex.split(command))
-    report = (project.root / "results/report/smith_2026.html").read_text()
+    report = (project.root / "results/report/smith_2026/index.html").read_text()
     assert "Learning by example" in report
     assert "Our way" in report
 
@@ -421,6 +421,9 @@ def test_citation_lists_every_paper_under_a_key_of_its_own():
         (entry["title"], entry["year"], ", ".join(p["family-names"] for p in entry["authors"]))
         for entry in cited["references"]
     }
+    assert all(p["given-names"] for entry in cited["references"] for p in entry["authors"])
+    reached = [entry["title"] for entry in cited["references"] if {"doi", "url"} & set(entry)]
+    assert len(reached) == 8, "all but that of NIPS, which gives none"
     keys = [entry.partition("{")[2].partition(",")[0] for entry in citation.entries()]
     assert len(set(keys)) == 10
     assert "gonzalez2021synthetic" in keys

@@ -148,9 +148,11 @@ def test_every_paper_can_be_cited(capsys) -> None:
 def test_an_entry_has_the_fields_of_its_kind() -> None:
     entry = yaml.safe_load(
         "{type: conference-paper, title: 'T: u', year: 2018, conference: {name: C}, "
-        "authors: [{family-names: Ada}, {name: the many}]}"
+        "start: 1, end: 9, doi: 10.1/2, "
+        "authors: [{family-names: Ada}, {name: the many}, {family-names: B, given-names: C D}]}"
     )
     assert bibtex(entry) == (
-        "@inproceedings{ada2018t,\n  author = {Ada and {the many}},\n  title = {{T: u}},\n"
-        "  booktitle = {C},\n  year = {2018},\n}"
+        "@inproceedings{ada2018t,\n  author = {Ada and {the many} and B, C D},\n"
+        "  title = {{T: u}},\n  booktitle = {C},\n  pages = {1--9},\n  year = {2018},\n"
+        "  doi = {10.1/2},\n}"
     )

@@ -11,6 +11,7 @@ from ldlrepro import cli
 from ldlrepro.cli import openings
 from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED, ClaimRow
 from ldlrepro.judge.scores import UnitScores
+from ldlrepro.plan import Unit
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.leaderboard import Board, all_standings, collect
 from ldlrepro.train.records import FoldRow
@@ -28,6 +29,11 @@ def test_a_schedule_begins_with_how_long_it_takes(capsys):
 def test_of_a_paper_that_was_timed_as_a_whole_nothing_comes_on_top():
     found = simulate([Job("a", 60.0), Job("b", 30.0)], 1, [])
     assert openings.of_schedule("p", found) == "p: about 2 min on 1 core; 2 jobs, the longest 60 s."
+
+
+def test_of_a_paper_that_was_never_timed_no_time_is_told():
+    found = simulate([], 4, [Unit("cv", "d", "uniform")] * 3)
+    assert openings.of_schedule("p", found) == "p: none of its 3 units was ever timed."
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,14 @@ def test_controls_are_extra_units():
     assert Unit("mslp", "m2b_lngoo", "uniform") in with_extra
 
 
+@pytest.mark.parametrize("paper", config.real_papers())
+def test_without_extra_units_only_those_are_left_that_printed_numbers_are_judged_by(paper):
+    behind = [
+        unit for cell in plan.cells(paper) for unit in (cell.unit, cell.base) if not cell.skip
+    ]
+    assert set(plan.paper_units(paper, extra=False)) == set(filter(None, behind))
+
+
 def test_a_paper_without_printed_numbers_runs_every_method_on_every_set(tiny):
     assert plan.cells("tiny") == []
     assert plan.paper_units("tiny") == [

@@ -262,7 +262,7 @@ def test_an_experiment_shows_its_tables_and_where_they_come_from(tmp_path):
 
 
 def test_logs_are_linked_where_there_are_any(tmp_path):
-    logs = {("cv", "toy", "rf"): "logs/train/rf.log"}
+    logs = {("cv", "toy", "rf"): tmp_path / "logs" / "train" / "rf.log"}
     _, reading = written(content(page(units=[unit(), unit("uniform")]), logs=logs), tmp_path)
     assert [link for link in reading.links if link.endswith(".log")] == ["logs/train/rf.log"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,17 @@ def test_a_record_is_shown_where_one_is_if_that_page_has_it(tmp_path, two):
 def test_a_name_without_an_ending_has_its_folder_beside_it(tmp_path):
     assert beside(tmp_path / "all.html") == tmp_path / "all"
     assert beside(tmp_path / "report") == tmp_path / "report-pages"
+
+
+def test_a_report_whose_front_page_is_an_index_is_one_folder(tmp_path, two):
+    front = write_report(two, tmp_path / "all" / "index.html")
+    assert {file.parent for file in tmp_path.rglob("*.html")} == {front.parent}
+    links = {
+        link
+        for file in front.parent.glob("*.html")
+        for link in re.findall(r'href="([^"#:]+)[^":]*"', file.read_text())
+    }
+    assert links == {file.name for file in front.parent.glob("*.html")}
 
 
 def test_every_page_knows_the_numbers_of_all_papers(tmp_path, two):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ldlrepro import cli, plan
+from ldlrepro import cli, config, plan
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.train.records import OK, FoldRow
 from ldlrepro.workflow.schedule import START_S, Job, jobs_of, simulate
@@ -83,6 +83,34 @@ def test_more_cores_take_less_time_in_the_answer(capsys):
         (found[cores],) = json.loads(capsys.readouterr().out)
     assert found["1"]["core hours"] == found["32"]["core hours"]
     assert found["32"]["wall minutes"] < found["1"]["wall minutes"] / 8
+
+
+def answered(capsys, *options: str) -> dict[str, dict]:
+    assert cli.main(["schedule", *options, "--json"]) == 0
+    return {row["paper"]: row for row in json.loads(capsys.readouterr().out)}
+
+
+def test_without_a_paper_the_five_are_answered_together_and_each(capsys):
+    rows = answered(capsys)
+    together, *each = rows.values()
+    assert list(rows) == [config.FIVE, *config.real_papers(config.FIVE)]
+    # Some units belong to two papers and are computed once.
+    assert max(row["jobs"] for row in each) < together["jobs"] <= sum(row["jobs"] for row in each)
+    assert list(answered(capsys, "mslp", "structrf")) == ["together", "mslp", "structrf"]
+
+
+def test_units_that_no_printed_number_is_judged_by_can_be_left_out(capsys):
+    everything, printed = answered(capsys), answered(capsys, "--printed")
+    assert printed["mslp"]["core hours"] < everything["mslp"]["core hours"] / 2
+    assert printed["drf"]["jobs"] == 0, "its printed numbers stand on photographs"
+    assert printed["drf"]["units without times"] == len(plan.paper_units("drf", extra=False))
+
+
+def test_a_paper_without_any_times_is_an_error_only_by_itself(capsys):
+    assert cli.main(["schedule", "drf", "--printed"]) == 2
+    assert "no unit of drf has been measured" in capsys.readouterr().err
+    assert cli.main(["schedule", "drf", "mslp", "--printed"]) == 0
+    assert "\ndrf: none of its " in capsys.readouterr().out
 
 
 def test_no_cores_are_refused(capsys):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -46,10 +48,17 @@ def test_the_catalog_entry_names_what_is_there() -> None:
 def test_the_report_of_snakemake_itself_has_categories_and_captions(undisturbed, tmp_path) -> None:
     copy = replace(undisturbed, root=tmp_path / "copy")
     shutil.copytree(undisturbed.root, copy.root, symlinks=True)
-    copy.snakemake("results/compare/tiny/cells.csv", "--report", "report.html")
-    page = (copy.root / "report.html").read_text()
+    copy.snakemake("results/report/tiny")
+    copy.snakemake("results/report/tiny", "--report", "packed.zip")
+    shutil.unpack_archive(copy.root / "packed.zip", tmp_path)
+    page = (tmp_path / "packed" / "report.html").read_text()
     assert "Verdicts" in page
     assert "Every printed number of tiny" in page
+    (ours,) = (tmp_path / "packed").glob("data/raw/*/index.html")
+    links = re.findall(r'(?:href|src)="([^"#:]+)[^":]*"', ours.read_text())
+    logs = [link for link in links if link.endswith(".log")]
+    assert any(link.startswith("figures/tiny/") for link in links)
+    assert [link for link in {*links} - {*logs} if not (ours.parent / unquote(link)).exists()] == []
 
 
 @pytest.fixture(scope="module")

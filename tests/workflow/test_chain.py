@@ -28,7 +28,7 @@ def planned_units(output: str) -> set[str]:
 def test_one_paper_from_nothing_to_report_and_tracking(project):
     output = project.snakemake("tiny")
     assert re.search(r"\[4 of 4 units, \d+ of \d+ steps\]", output), output
-    assert (project.root / "results/report/tiny.html").stat().st_size > 10_000
+    assert (project.root / "results/report/tiny/index.html").stat().st_size > 10_000
     assert (project.root / "results/gate/tiny.ok").is_file()
     assert json.loads((project.root / "results/track/tiny.json").read_text())["units"] == 4
     leaks = json.loads((project.root / "results/folds/tiny/drawn_faces.leaks.json").read_text())
@@ -111,7 +111,7 @@ def test_a_failing_method_is_a_row_and_the_rest_goes_on(project):
     assert "Traceback" in read_rows(record)[0].error
     other = project.root / "results/units/tiny/drawn_faces/sa_bfgs/folds_0-4.parquet"
     assert {row.status for row in read_rows(other)} == {OK}
-    assert (project.root / "results/report/tiny.html").is_file()
+    assert (project.root / "results/report/tiny/index.html").is_file()
     # The message names the command that runs only these again; after the mend it works.
     advice = re.search(r"^\s+rm (\S+)$", output, re.MULTILINE)
     assert advice, output

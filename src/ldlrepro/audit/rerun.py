@@ -36,7 +36,7 @@ that goes through them differ, by 1e-7 in its scores. Verdicts need 1e-4.
 """
 
 SEEDS_APART = 3
-"""How many deviations over folds the scores of two seeds may lie apart."""
+"""How many standard deviations over folds the scores of two seeds may lie apart."""
 
 FACTS = ("seed", "n_train", "n_test", "data_sha256", "folds_sha256")
 """Facts of a fold that must be the same when it is computed again."""
@@ -102,7 +102,8 @@ def check_reruns(scope: Scope, draws: Sequence[Draw], say: Callable[[str], None]
     check.compared.append(
         "where the record is of another kind of processor and the bits differ, every score within "
         f"{PROCESSOR_TOLERANCE:g} of the record's; a training in single precision, which enlarges "
-        f"such bits, is not seen while its scores are within {SEEDS_APART} deviations over folds"
+        f"such bits, is not seen while its scores are within {SEEDS_APART} standard "
+        "deviations over folds"
     )
     for number, one in enumerate(draws, start=1):
         say(f"rerun {number}/{len(draws)}: {one.name}")

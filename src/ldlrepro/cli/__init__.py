@@ -252,12 +252,18 @@ def _questions(verbs: argparse._SubParsersAction) -> None:
         verbs,
         "schedule",
         f"{here}.schedule",
-        "How long a paper's units take on so many cores, longest jobs first, from the times of "
-        "the records.",
+        "How long papers take on so many cores, together and each, longest jobs first, from the "
+        "times of the records.",
         json=True,
     )
-    schedule.add_argument("paper", help="paper id")
+    schedule.add_argument("paper", nargs="*", help=f"{IDS['paper']}; default the five papers")
     schedule.add_argument("--cores", type=positive, default=32, help="default 32")
+    schedule.add_argument(
+        "--printed",
+        action="store_true",
+        help="count only the units that printed numbers are judged by, without controls and "
+        "further variants: what `snakemake --config extra=False` computes",
+    )
 
     explain = _verb(
         verbs,
@@ -458,10 +464,12 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         verbs,
         "report",
         f"{here}.report",
-        "Write the report of papers: a page, and a folder of the same name beside it.",
+        "Write the report of papers: one folder of pages and figures, index.html the front page.",
     )
     report.add_argument("paper", nargs="*", help="papers; default all")
-    report.add_argument("--out", default="results/report/all.html", help="default: %(default)s")
+    report.add_argument(
+        "--out", default="results/report/all/index.html", help="default: %(default)s"
+    )
     report.add_argument("--notebooks", nargs="*", default=[], help=argparse.SUPPRESS)
     _add_of_workflow(report)
     record = _verb(
@@ -476,7 +484,7 @@ def _stages(verbs: argparse._SubParsersAction) -> None:
         verbs, "gate", "ldlrepro.cli.stages.gate", "Say what was left out; fail if a run failed."
     )
     gate.add_argument("papers", nargs="+", help=IDS["paper"])
-    gate.add_argument("--page", default="results/report/all.html", help=argparse.SUPPRESS)
+    gate.add_argument("--page", default="results/report/all/index.html", help=argparse.SUPPRESS)
     gate.add_argument("--tracked", nargs="*", default=[], help=argparse.SUPPRESS)
     _add_of_workflow(gate)
 

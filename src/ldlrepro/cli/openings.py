@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from ldlrepro.workflow.schedule import Schedule
 
 
-def of_schedule(paper: str, found: Schedule) -> str:
-    """Say how long a paper takes."""
+def of_schedule(name: str, found: Schedule) -> str:
+    """Say how long a paper takes, or several together."""
+    if found.longest is None:
+        return f"{name}: none of its {len(found.missing)} units was ever timed."
     on = f"{found.cores} core{'s' * (found.cores > 1)}"
     jobs = f"{found.jobs} jobs, the longest {duration(found.longest.seconds)}"
-    said = f"{paper}: about {duration(found.wall_seconds)} on {on}; {jobs}"
+    said = f"{name}: about {duration(found.wall_seconds)} on {on}; {jobs}"
     if found.missing:
         several = len(found.missing) > 1
         units = f"{len(found.missing)} unit{'s' * several}"

@@ -22,6 +22,7 @@ from ldlrepro.core.workspace import Workspace
 
 if TYPE_CHECKING:
     from ldlrepro.judge.claims import ClaimRow
+    from ldlrepro.workflow.schedule import Schedule
 
 HERE = Workspace()
 
@@ -404,31 +405,51 @@ def status(args: argparse.Namespace) -> int:
 
 
 def schedule(args: argparse.Namespace) -> int:
+    """Say how long papers take, all of them together first."""
     from ldlrepro.judge.answer import maintainers_units
     from ldlrepro.judge.scores import local_units
     from ldlrepro.workflow import schedule as schedules
 
-    units = plan.paper_units(args.paper)
-    jobs, missing = schedules.jobs_of(units, local_units(HERE, units), maintainers_units())
-    if not jobs:
-        raise UserError(f"no unit of {args.paper} has been measured, here or in reference/")
-    found = schedules.simulate(jobs, args.cores, missing)
+    papers = args.paper or config.real_papers(config.FIVE)
+    wanted = {paper: plan.paper_units(paper, extra=not args.printed) for paper in papers}
+    everything = sorted({unit for units in wanted.values() for unit in units})
+    if len(papers) > 1:
+        # A unit of two papers is computed once.
+        wanted = {"together" if args.paper else config.FIVE: everything, **wanted}
+    local, reference = local_units(HERE, everything), maintainers_units()
+    found = {
+        name: schedules.simulate(jobs, args.cores, missing)
+        for name, units in wanted.items()
+        for jobs, missing in [schedules.jobs_of(units, local, reference)]
+    }
+    if not any(outcome.jobs for outcome in found.values()):
+        raise UserError(
+            f"no unit of {' or '.join(papers)} has been measured, here or in reference/"
+        )
     if not args.json:
-        print(openings.of_schedule(args.paper, found), end="\n\n")
-    row = {
-        "paper": args.paper,
+        if args.printed:
+            print("Only what printed numbers are judged by:")
+        said = [openings.of_schedule(name, outcome) for name, outcome in found.items()]
+        print("\n".join(said), end="\n\n")
+    rows = [_scheduled(name, outcome) for name, outcome in found.items()]
+    return answer(args.json, rows, tuple(rows[0]))
+
+
+def _scheduled(name: str, found: Schedule) -> dict[str, Any]:
+    longest = found.longest
+    return {
+        "paper": name,
         "cores": found.cores,
         "jobs": found.jobs,
         "core hours": round(found.core_seconds / 3600, 2),
         "wall minutes": round(found.wall_seconds / 60, 2),
         "efficiency": f"{found.efficiency:.0%}",
-        "longest job": f"{found.longest.name}, {found.longest.seconds:.0f} s",
+        "longest job": f"{longest.name}, {longest.seconds:.0f} s" if longest else "",
         "a twentieth": f"{found.twentieth:.0f} s",
         "jobs above it and a minute": len(found.too_long),
         "of these a single fold": sum(job.folds == 1 for job in found.too_long),
         "units without times": len(found.missing),
     }
-    return answer(args.json, [row], tuple(row))
 
 
 # ---------------------------------------------------------------------- one cell, one machine

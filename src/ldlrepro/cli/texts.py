@@ -4,7 +4,7 @@ EPILOG = """\
 Examples:
   ldlrepro verdicts                      which printed numbers hold, per paper
   ldlrepro verdicts mslp --show worse    the cells of one paper that miss
-  ldlrepro schedule structrf             how long the paper takes on 32 cores
+  ldlrepro schedule                      how long the five papers take on 32 cores
   ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl
   ldlrepro fetch sjaffe                  get and check one data set
   ldlrepro run structrf sjaffe sa_bfgs --inputs   compute one unit by hand
@@ -45,6 +45,7 @@ EXAMPLES = {
     "experiment": ["ldlrepro experiment structrf split_search --inputs"],
     "protocols": ["ldlrepro protocols structrf"],
     "status": ["ldlrepro status"],
+    "schedule": ["ldlrepro schedule", "ldlrepro schedule mslp drf --cores 8 --printed"],
     "explain": [
         "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
         'ldlrepro explain "ldldf/4/sjaffe/combination RF+RF/LDLDF/kl"',

@@ -175,7 +175,7 @@ def _wrong_ranks(paper: str, rows: Iterable[Row]) -> Iterator[Finding]:
 
 
 def _copies(paper: str, rows: Iterable[Row]) -> Iterator[Finding]:
-    """Find methods whose numbers another paper prints to the digit, deviations included."""
+    """Find methods whose numbers, standard deviations too, another paper prints to the digit."""
     mine = _columns(rows)
     for other in config.paper_ids():
         if other == paper:

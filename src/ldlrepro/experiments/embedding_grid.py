@@ -144,7 +144,7 @@ def _printed(protocol: str, dataset: str) -> dict[str, np.ndarray]:
 
 
 def nearest_to(printed: np.ndarray, means: np.ndarray) -> tuple[int, float]:
-    """Return the grid point with the least root mean square of relative deviations, and that."""
+    """Return the grid point with the least root mean square of relative differences, and that."""
     apart = np.sqrt(np.mean((means / printed - 1.0) ** 2, axis=1))
     index = first_best(apart, True)
     return index, float(apart[index])

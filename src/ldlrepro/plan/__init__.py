@@ -171,7 +171,7 @@ def cells(paper: str) -> list[Cell]:
 def copies(paper: str) -> dict[int, str]:
     """Return number of row -> proof, for printed numbers that are another paper's to the digit.
 
-    Those of a copied column whose mean or deviation differs are the paper's own.
+    Those of a copied column whose mean or standard deviation differs are the paper's own.
     """
     found = {}
     for entry in _paper(paper).get("copied", []):

@@ -84,18 +84,21 @@ def report_content(
         findings=source().is_file()
         and set(config.real_papers(config.FIVE)) <= {page.id for page in pages},
         further=[
-            (f"../notebooks/{name}.html", f"Notebook: {notebooks.title(name)}")
+            (Path("results/notebooks", f"{name}.html"), f"Notebook: {notebooks.title(name)}")
             for name in notebooks_shown
         ],
-        logs={unit.key: log_of(unit) for page in pages for unit in page.units},
+        logs={
+            unit.key: log_of(unit)
+            for page in pages
+            for unit in page.units
+            if unit.source == LOCAL and unit.files
+        },
     )
 
 
-def log_of(unit: UnitScores) -> str:
-    """Return the log of a unit's first job, relative to the folder of the report."""
-    if unit.source != LOCAL or not unit.files:
-        return ""
-    return f"../../logs/units/{'/'.join(unit.key)}/{min(unit.files).stem}.log"
+def log_of(unit: UnitScores) -> Path:
+    """Return the log of a unit's first job."""
+    return Path("logs", "units", *unit.key, f"{min(unit.files).stem}.log")
 
 
 def _left_out(paper: str) -> list[tuple[str, str]]:

@@ -30,9 +30,8 @@ def bibtex(entry: Mapping[str, Any]) -> str:
     year = str(entry.get("year") or entry["date-released"])[:4]
     first = entry["authors"][0]
     name = first.get("family-names", entry["title"].partition(":")[0])
-    authors = [a.get("family-names") or f"{{{a['name']}}}" for a in entry["authors"]]
     fields = {
-        "author": " and ".join(authors),
+        "author": " and ".join(map(_author, entry["authors"])),
         "title": f"{{{entry['title']}}}",
         "journal": entry.get("journal"),
         "booktitle": entry.get("conference", {}).get("name"),
@@ -41,10 +40,19 @@ def bibtex(entry: Mapping[str, Any]) -> str:
         "version": entry.get("version"),
         "note": entry.get("notes"),
         "year": year,
+        "doi": entry.get("doi"),
+        "url": entry.get("url"),
     }
     lines = [f"  {key} = {{{value}}}," for key, value in fields.items() if value]
     key = f"{_letters(name)}{year}{_letters(_first_word(entry['title']))}"
     return "\n".join([f"@{KINDS[entry['type']]}{{{key},", *lines, "}"])
+
+
+def _author(author: Mapping[str, str]) -> str:
+    """Return a person as BibTeX reads one, family name first; a group in braces."""
+    if "name" in author:
+        return f"{{{author['name']}}}"
+    return ", ".join(author[part] for part in ("family-names", "given-names") if part in author)
 
 
 def _first_word(title: str) -> str:

@@ -10,6 +10,8 @@ from ldlrepro import config
 from ldlrepro.config import plugins
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ldlrepro.judge.answer import Curve, Photographs
     from ldlrepro.judge.claims import ClaimRow
     from ldlrepro.judge.persons import PersonsApart
@@ -208,15 +210,12 @@ class ReportContent:
     git_commit: str
     machine: str
     overhead: list[Overhead] = field(default_factory=list)
-    further: list[tuple[str, str]] = field(default_factory=list)
-    """(address, title) of other pages that are there: notebooks, the last audit."""
+    further: list[tuple[Path, str]] = field(default_factory=list)
+    """(file, title) of other pages that are there: notebooks."""
     findings: bool = False
     """Whether it shows what came out of all papers together."""
-    logs: Mapping[UnitKey, str] = field(default_factory=dict)
-    """Unit -> its log file, relative to the folder of the report; '' where there is none."""
-
-    def log_of(self, key: UnitKey) -> str:
-        return self.logs.get(key, "")
+    logs: Mapping[UnitKey, Path] = field(default_factory=dict)
+    """Unit -> its log file, where there is one."""
 
     def units(self) -> dict[UnitKey, UnitScores]:
         """Return each unit once, although papers may share it."""

@@ -1,7 +1,7 @@
 """The files that a report consists of, and the links from one place to another.
 
 A place has a route such as ``#/structrf/table/16``. Of one paper everything stands in one file; of
-several papers each has a file of its own, in a folder beside the front page.
+several papers each has a file of its own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,12 @@ def relative(path: Path, folder: Path) -> str:
 
 
 def beside(front: Path) -> Path:
-    """Return the folder of a report's figures, and of all its files but the front page."""
+    """Return the folder of a report's figures, and of all its files but the front page.
+
+    An ``index.html`` shares its folder with them, so that the folder is the whole report.
+    """
+    if front.name == "index.html":
+        return front.parent
     return front.with_suffix("") if front.suffix else front.with_name(f"{front.name}-pages")
 
 

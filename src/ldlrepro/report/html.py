@@ -49,7 +49,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_report(content: ReportContent, path: Path) -> Path:
-    """Write the report: its front page to ``path``, what else it has to a folder beside that."""
+    """Write the report: its front page to ``path``, what else it has to the folder of that."""
     for page in content.pages:
         for name, figure in page.figures.items():
             write_figure(figure, beside(path) / "figures" / page.id / name)
@@ -93,11 +93,9 @@ def _rendered(
 ) -> str:
     content = context["content"]
     link = cache(lambda *parts: documents.link(doc, parts))
-    up = "" if doc.folder == documents.front.parent else "../"
 
     def log_of(key: UnitKey) -> str:
-        log = content.log_of(key)
-        return log and up + log
+        return relative(content.logs[key], doc.folder) if key in content.logs else ""
 
     def figure_link(page: PaperPage, name: str) -> str:
         return relative(documents.beside / "figures" / page.id / name, doc.folder)

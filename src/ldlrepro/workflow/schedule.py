@@ -1,4 +1,4 @@
-"""Simulates how long a paper takes on so many cores, from the times of its records."""
+"""Simulates how long papers take on so many cores, from the times of its records."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class Schedule:
     jobs: int
     core_seconds: float
     wall_seconds: float
-    longest: Job
+    longest: Job | None
+    """None where there are no jobs, as of a paper that was never timed."""
     twentieth: float
     """Seconds: that part of the wall time that the cores would need if none ever waited."""
     too_long: list[Job]
@@ -50,7 +51,7 @@ class Schedule:
     @property
     def efficiency(self) -> float:
         """The share of all cores' time in which they fit and predict."""
-        return self.core_seconds / (self.cores * self.wall_seconds)
+        return self.core_seconds / (self.cores * self.wall_seconds) if self.jobs else 0.0
 
 
 def jobs_of(
@@ -99,7 +100,7 @@ def simulate(jobs: list[Job], cores: int, missing: list[plan.Unit]) -> Schedule:
         jobs=len(jobs),
         core_seconds=core_seconds,
         wall_seconds=now,
-        longest=max(jobs, key=lambda job: job.seconds),
+        longest=max(jobs, key=lambda job: job.seconds, default=None),
         twentieth=twentieth,
         too_long=[job for job in jobs if job.seconds > limit],
         missing=missing,
