@@ -45,10 +45,7 @@ def numbers(figure: Any) -> list[list[str]]:
 
 
 def _lay_out(figure: Any) -> None:
-    """Compute once where everything in a drawing stands, by the letters that an SVG has.
-
-    Each format would do it anew, and draw everything twice for it.
-    """
+    """Compute where everything in a drawing stands; to save it so would draw everything twice."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     engine = figure.get_layout_engine()
@@ -57,14 +54,6 @@ def _lay_out(figure: Any) -> None:
         figure.dpi = FigureCanvasSVG.fixed_dpi
         engine.execute(figure)
         figure.set_layout_engine(None)
-
-
-def as_png(figure: Any) -> bytes:
-    """Return a drawing as PNG on white, the same bytes for the same content."""
-    _lay_out(figure)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=144, metadata={"Software": None})
-    return out.getvalue()
 
 
 def as_svg(figure: Any, transparent: bool = True) -> str:
