@@ -67,8 +67,13 @@ def as_svg(figure: Any, transparent: bool = True) -> str:
     out = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "ldlrepro", "svg.fonttype": "none"}):
         figure.savefig(out, format="svg", metadata={"Date": None}, transparent=transparent)
-    return re.sub(
+    text = re.sub(
         r"<(?:path|use|g|rect|circle|clipPath|text|line)\b[^>]*>",
         lambda tag: re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", tag[0]),
         out.getvalue(),
+    )
+    # Matplotlib names a frame by all its digits, of which the last are not the same on every run.
+    frames: dict[str, str] = {}
+    return re.sub(
+        r"\bp[0-9a-f]{10}\b", lambda name: frames.setdefault(name[0], f"p{len(frames)}"), text
     )

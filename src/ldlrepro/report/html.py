@@ -267,7 +267,7 @@ def duration(seconds: float) -> str:
 def packed(value: Any) -> str:
     """Return JSON packed by gzip, as text: the records of all papers are ten million characters."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
 
 
 # ---------------------------------------------------------------------- left out
