@@ -19,6 +19,7 @@ from ldlrepro.report.agreement_figure import COLOURS, MARKERS
 from ldlrepro.report.canvas import as_svg, numbers
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
+from ldlrepro.report.svg import INK
 from ldlrepro.train.records import OK, FoldRow
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -157,7 +158,7 @@ def test_a_mark_stands_in_the_row_of_its_measure_and_right_of_the_line_if_more_w
     assert right - line == pytest.approx((line - left) / 2, abs=0.02)
 
 
-@pytest.mark.parametrize(("kl", "ink"), [(0.02, "#fff"), (0.19, None), (0.9, "#fff")])
+@pytest.mark.parametrize(("kl", "ink"), [(0.02, "#fff"), (0.19, INK), (0.9, "#fff")])
 def test_numbers_on_dark_colours_are_white(kl, ink):
     units = [unit("near", kl=kl), unit("train_mean", kl=0.2)]
     root = ElementTree.fromstring(drawings(page(units=units))["methods"].image)

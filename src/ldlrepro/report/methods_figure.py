@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report.content import CONTROLS, PaperPage
-from ldlrepro.report.svg import Sheet, blank, text_width
+from ldlrepro.report.svg import INK, Sheet, blank, text_width
 
 MOST = 5.0
 """Colours go from 1 to this many times more and less."""
@@ -99,8 +99,8 @@ def _heat_map(
     start, long = max(middle - 0.35 * width, 20.0), 0.7 * width
     sheet.text(start + long / 2, 10, what, NAMES, "middle")
     for step in range(STEPS):
-        x = start + long * step / STEPS
-        sheet.rectangle(x, 34, long / STEPS + 0.5, 12, _colour((step + 0.5) / STEPS))
+        passed = long * step / STEPS  # each reaches to the end, so that no seam is seen
+        sheet.rectangle(start + passed, 34, long - passed, 12, _colour((step + 0.5) / STEPS))
     for tick in (0.2, 0.5, 0.8, 1, 1.25, 2, 5):
         if 1 / limit <= tick <= limit:
             sheet.text(start + long * shade(tick), 26, f"{tick:g}", NUMBERS, "middle")
@@ -112,10 +112,10 @@ def _heat_map(
             if value is not None:
                 place = shade(value)
                 sheet.rectangle(left + WIDE * x, top, WIDE - 0.7, HIGH - 0.7, _colour(place))
-                ink = {"fill": "#fff"} if place < 0.15 or place > 0.88 else {}
+                ink = "#fff" if place < 0.15 or place > 0.88 else INK
                 number = f"{value:.{2 if value < 9.995 else 0}f}"
                 at = left + WIDE * (x + 0.5), top + HIGH / 2
-                sheet.text(*at, number, NUMBERS, "middle", **ink)
+                sheet.text(*at, number, NUMBERS, "middle", fill=ink)
     for x, column in enumerate(columns):
         sheet.downwards(left + WIDE * (x + 0.5), bottom + 6, column, NAMES)
     edge = max(right, start + long, start + long / 2 + text_width([what], NAMES) / 2)
