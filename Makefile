@@ -76,7 +76,7 @@ demo: setup
 	@echo "Next        . $(VENV)/bin/activate && snakemake --cores all mslp   (real data, one paper)"
 
 test: setup
-	@$(RUN) python -m pytest -n logical --maxprocesses 4 --dist loadfile $(TESTS)
+	@$(RUN) python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 chaos: setup
 	@$(RUN) python -m tests.chaos --kills $(KILLS) --syncs $(SYNCS) --seed $(SEED)
