@@ -60,8 +60,10 @@ $(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml $(if $(filter $(TORCH),
 	@if [ $(TORCH) = gpu ]; then $(VENV)/bin/pip install -q --disable-pip-version-check -c envs/lock.txt -r envs/gpu.txt; fi
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r envs/lock.txt
 	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@echo "Compiling trees and solvers, which would else wait for their first fits; a minute or two ..."
+	@echo "Compiling trees and solvers, which would else wait for their first fits; a few minutes ..."
 	@$(VENV)/bin/python -m ldl.precompile
+	@echo "The same as the workflow computes, which is alike on all processors ..."
+	@$(VENV)/bin/python -m ldlrepro.train.precompile
 	@touch $@
 
 demo: setup
@@ -74,7 +76,7 @@ demo: setup
 	@echo "Next        . $(VENV)/bin/activate && snakemake --cores all mslp   (real data, one paper)"
 
 test: setup
-	@$(RUN) python -m pytest -n logical --maxprocesses 4 --dist loadfile $(TESTS)
+	@$(RUN) python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 chaos: setup
 	@$(RUN) python -m tests.chaos --kills $(KILLS) --syncs $(SYNCS) --seed $(SEED)

@@ -735,3 +735,38 @@ def test_the_readme_answers_what_one_types(capsys: pytest.CaptureFixture[str]) -
     assert "ldlrepro check ../mine/extra_trees.yaml" in mine
     script = readme.partition("## The library in six lines")[2].partition("\n## ")[0]
     assert "from ldl import StructRF" in script
+
+
+def test_a_drawing_can_be_saved_as_png(page: Any, reference: Any) -> None:
+    from PIL import Image
+
+    problems = opened(page, reference[0], "#/ldldf/figures")
+    unfold(page)
+    with page.expect_download() as download:
+        page.locator("[id='/ldldf/figure/figure_2b'] button", has_text="PNG").click()
+    assert download.value.suggested_filename == "figure_2b.png"
+    shown = page.locator("[id='/ldldf/figure/figure_2b'] img")
+    with Image.open(download.value.path()) as image:
+        assert image.size[0] == 2 * shown.evaluate("image => image.naturalWidth")
+        colours = {colour: n for n, colour in image.convert("RGB").getcolors(1 << 20)}
+    assert max(colours, key=lambda colour: colours[colour]) == (255, 255, 255)
+    assert colours[0xC0, 0x56, 0x21] > 1000  # bars
+    assert problems == []
+
+
+def test_all_words_of_a_drawing_lie_inside_it(page: Any, reference: Any) -> None:
+    drawings = sorted(reference[0].with_suffix("").rglob("*.svg"))
+    assert len(drawings) > 40
+    for drawing in drawings:
+        page.goto(drawing.as_uri())
+        outside = page.evaluate("""() => {
+            const { width, height } = document.documentElement.viewBox.baseVal;
+            const frame = document.documentElement.getScreenCTM().inverse();
+            return [...document.querySelectorAll("text")].filter((word) => {
+                const box = word.getBoundingClientRect();
+                const [start, end] = [[box.left, box.top], [box.right, box.bottom]].map(
+                    ([x, y]) => new DOMPoint(x, y).matrixTransform(frame));
+                return start.x < 0 || start.y < -1 || end.x > width || end.y > height + 1;
+            }).map((word) => word.textContent);
+        }""")
+        assert outside == [], drawing.name

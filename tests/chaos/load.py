@@ -74,10 +74,11 @@ def sync_at_once(folder: Path, syncs: int, server: bool) -> Load:
 
 
 def _all_at_once(uri: str, load: Load, folder: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    start = spawn.Barrier(load.syncs + 1)
+    forks = multiprocessing.get_context("forkserver")
+    forks.set_forkserver_preload(["mlflow", "ldlrepro.track.sync", __name__])  # dear to import
+    start = forks.Barrier(load.syncs + 1)
     processes = [
-        spawn.Process(target=_sync, args=(uri, PAPERS[i % len(PAPERS)], start, folder / f"{i}.txt"))
+        forks.Process(target=_sync, args=(uri, PAPERS[i % len(PAPERS)], start, folder / f"{i}.txt"))
         for i in range(load.syncs)
     ]
     for process in processes:

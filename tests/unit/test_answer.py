@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -288,6 +290,28 @@ def test_where_nothing_may_be_kept_the_answer_stands_all_the_same(measured, judg
     monkeypatch.setattr(judging, "write_answer", refuse)
     for _ in range(2):
         assert current_answer("tiny", HERE).unit(KEY) is not None
+    assert judged == ["tiny"] * 2
+
+
+def test_compiled_code_beside_a_source_makes_no_answer_old_and_another_source_does(
+    measured, judged, monkeypatch, tmp_path
+):
+    code = tmp_path / "src" / "ldl"
+    code.mkdir(parents=True)
+    (code / "knn.py").write_text("")
+    monkeypatch.setattr(judging, "SOURCES", code.parent)
+    current_answer("tiny", HERE)
+    (code / "__pycache__").mkdir()
+    (code / "__pycache__" / "knn.nbc").write_bytes(b"compiled")
+    later = time.time() + 100
+    for path in (code / "__pycache__" / "knn.nbc", code / "__pycache__", code):
+        os.utime(path, (later, later))
+    measured.forget()
+    current_answer("tiny", HERE)
+    assert judged == ["tiny"]
+    os.utime(code / "knn.py", (later, later))
+    measured.forget()
+    current_answer("tiny", HERE)
     assert judged == ["tiny"] * 2
 
 

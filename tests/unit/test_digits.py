@@ -127,9 +127,10 @@ def test_false_tales_are_as_rare_as_they_say():
         numbers[:] = CENTRE + SPREAD * (
             rng.normal(size=(41, 1)) + 0.2 * rng.normal(size=(41, NUMBERS))
         )
-        shuffled = Way("shuffled", "shuffled", "k=4", numbers[:40], drawn=True)
+        # Under one name, for which of the settings it is was not asked and takes longest to tell.
+        shuffled = Way("shuffled", "shuffled", "any", numbers[:40], drawn=True)
         fixed = [
-            Way("in order", "in order", f"k={k}", CENTRE[None, :] + (k - 6) * 0.2 * SPREAD, False)
+            Way("in order", "in order", "any", CENTRE[None, :] + (k - 6) * 0.2 * SPREAD, False)
             for k in range(12)
         ]
         found = digits_of(print_of(numbers[40])).conclude([shuffled, *fixed])

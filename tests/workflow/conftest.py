@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -81,8 +84,22 @@ HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
 """Bytecode and machine code that another process of the tests is just writing."""
 
 
+@cache
+def compile_for_units() -> None:
+    """Compile what units call, or every copy would for itself; a second or two where that is done.
+
+    One process at a time, for the index of what is compiled has no lock of its own.
+    """
+    with open(Path(tempfile.gettempdir()) / "ldlrepro-compiles.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = [sys.executable, "-m", "ldlrepro.train.precompile"]
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+        subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+
+
 def copy_project(folder: Path) -> Project:
     """Copy the project with what is compiled, which holds as long as a source has its date."""
+    compile_for_units()
     folder.mkdir(parents=True, exist_ok=True)
     for part in PARTS:
         source = ROOT / part

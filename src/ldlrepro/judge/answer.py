@@ -7,6 +7,7 @@ of them judges anything itself.
 from __future__ import annotations
 
 import json
+import os
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -355,21 +356,23 @@ def _last_change(paper: str, workspace: Workspace) -> int:
     return max(map(_changed, _rests_on(paper, workspace)), default=0)
 
 
-def _changed(path: Path) -> int:
+def _changed(path: str | Path) -> int:
     try:
-        return path.stat().st_mtime_ns
+        return os.stat(path).st_mtime_ns
     except FileNotFoundError:
         return 0
 
 
-def _rests_on(paper: str, workspace: Workspace) -> Iterator[Path]:
-    """Yield the files that an answer is made of, and their folders, for a file may be gone."""
+def _rests_on(paper: str, workspace: Workspace) -> Iterator[str | Path]:
+    """Yield the files that an answer is made of, and their folders, for a file may be gone.
+
+    Of code the files alone: a folder of code changes when Python first compiles into it.
+    """
     root = config.project_root()
     protocols = {unit.protocol for unit in plan.paper_units(paper)}
     folders = [
         root / "config",
         root / "reference",
-        *(SOURCES / package for package in OURS),
         workspace.data / "ready",
         workspace.results / "experiments" / paper,
         *(workspace.results / part / name for part in ("folds", "units") for name in protocols),
@@ -377,4 +380,16 @@ def _rests_on(paper: str, workspace: Workspace) -> Iterator[Path]:
     ]
     for folder in folders:
         yield folder
-        yield from (path for path in folder.rglob("*") if "__pycache__" not in path.parts)
+        for place, names in _walk(folder):
+            yield place
+            yield from names
+    for package in OURS:
+        for _, names in _walk(SOURCES / package):
+            yield from names
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield each folder with its files; Path.rglob takes three times as long over thousands."""
+    for place, below, names in os.walk(folder):
+        below[:] = [name for name in below if name != "__pycache__"]
+        yield place, [os.path.join(place, name) for name in names]

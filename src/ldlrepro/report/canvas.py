@@ -45,10 +45,7 @@ def numbers(figure: Any) -> list[list[str]]:
 
 
 def _lay_out(figure: Any) -> None:
-    """Compute once where everything in a drawing stands, by the letters that an SVG has.
-
-    Each format would do it anew, and draw everything twice for it.
-    """
+    """Compute where everything in a drawing stands; to save it so would draw everything twice."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     engine = figure.get_layout_engine()
@@ -57,14 +54,6 @@ def _lay_out(figure: Any) -> None:
         figure.dpi = FigureCanvasSVG.fixed_dpi
         engine.execute(figure)
         figure.set_layout_engine(None)
-
-
-def as_png(figure: Any) -> bytes:
-    """Return a drawing as PNG on white, the same bytes for the same content."""
-    _lay_out(figure)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=144, metadata={"Software": None})
-    return out.getvalue()
 
 
 def as_svg(figure: Any, transparent: bool = True) -> str:
@@ -78,8 +67,13 @@ def as_svg(figure: Any, transparent: bool = True) -> str:
     out = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "ldlrepro", "svg.fonttype": "none"}):
         figure.savefig(out, format="svg", metadata={"Date": None}, transparent=transparent)
-    return re.sub(
+    text = re.sub(
         r"<(?:path|use|g|rect|circle|clipPath|text|line)\b[^>]*>",
         lambda tag: re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", tag[0]),
         out.getvalue(),
+    )
+    # Matplotlib names a frame by all its digits, of which the last are not the same on every run.
+    frames: dict[str, str] = {}
+    return re.sub(
+        r"\bp[0-9a-f]{10}\b", lambda name: frames.setdefault(name[0], f"p{len(frames)}"), text
     )

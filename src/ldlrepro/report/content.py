@@ -125,8 +125,6 @@ class Figure:
     image: str
     """SVG text."""
     caption: str = ""
-    png: bytes = b""
-    """The same, for slides and for programs that read no SVG."""
     table: list[list[str]] = field(default_factory=list)
     """Its numbers as text, under a line of names."""
 

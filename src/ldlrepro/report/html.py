@@ -101,7 +101,13 @@ def _rendered(
         return relative(documents.beside / "figures" / page.id / name, doc.folder)
 
     early = "document.documentElement.classList.add('js');" + _asset("shared.js")
-    names = ["report.js", *["leaderboard.js"] * ("leaderboard" in doc.views), "jump.js"]
+    drawn = {
+        anchor(page.id, "figure", name): figure.image
+        for page in doc.papers
+        for name, figure in page.figures.items()
+    }
+    more = {"drawings.js": drawn, "leaderboard.js": "leaderboard" in doc.views}
+    names = ["report.js", *(name for name, needed in more.items() if needed), "jump.js"]
     scripts = [_asset(name) for name in names]
     units = {unit.key: unit for page in doc.papers for unit in page.units}
     records = [record_data(unit, log_of, doc.folder) for unit in units.values()]
@@ -118,6 +124,7 @@ def _rendered(
         scripts=scripts,
         script_hashes=[_content_hash(text) for text in (early, *scripts)],
         findings=findings(content.pages, link, doc.folder) if "findings" in doc.views else "",
+        drawings=packed(drawn) if drawn else "",
         records=packed(shared(records)) if records else "",
         places=packed(_places(context["pages"], link)),
     )
@@ -258,7 +265,7 @@ def duration(seconds: float) -> str:
 def packed(value: Any) -> str:
     """Return JSON packed by gzip, as text: the records of all papers are ten million characters."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
 
 
 # ---------------------------------------------------------------------- left out

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.report.canvas import canvas, nothing
 from ldlrepro.report.content import CONTROLS, PaperPage
+from ldlrepro.report.svg import INK, Sheet, blank, text_width
 
 MOST = 5.0
 """Colours go from 1 to this many times more and less."""
+COLOURS = (
+    *((49, 54, 149), (69, 117, 180), (116, 173, 209), (171, 217, 233), (224, 243, 248)),
+    (255, 255, 191),
+    *((254, 224, 144), (253, 174, 97), (244, 109, 67), (215, 48, 39), (165, 0, 38)),
+)
+"""ColorBrewer's RdYlBu, from blue to red."""
+STEPS = 100
+"""Colours that the bar above the map shows."""
+WIDE, HIGH = 36, 21
+"""Size of a cell, in pixels."""
+NAMES, NUMBERS = 11.5, 9.5
+"""Sizes of letters."""
+BOLDER = 1.1
+"""How much wider bold letters are."""
 
 
-def methods_figure(page: PaperPage) -> tuple[str, Any, str, list[list[str]]]:
+def methods_figure(page: PaperPage) -> tuple[str, str, str, list[list[str]]]:
     """Draw mean errors, over the training mean's if it has run: methods down, data sets across.
 
-    Returns title, drawing, caption and the numbers.
+    Returns title, drawing as SVG, caption and the numbers.
     """
     title = "Methods side by side"
     hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
@@ -27,8 +41,7 @@ def methods_figure(page: PaperPage) -> tuple[str, Any, str, list[list[str]]]:
     if floor:
         units = [u for u in units if floor.get(_place(u))]
     if not units:
-        figure, axes = canvas(height=1.7)
-        return title, nothing(figure, axes, "nothing to compare has been run yet"), "", []
+        return title, blank("nothing to compare has been run yet"), "", []
     places = list(dict.fromkeys(_place(unit) for unit in units))
     several = len({protocol for protocol, _ in places}) > 1
     columns = [f"{data}, {protocol}" if several else data for protocol, data in places]
@@ -68,44 +81,56 @@ def _heat_map(
     what: str,
     titles: Mapping[str, str],
     own: Collection[str],
-) -> Any:
+) -> str:
     """Draw values by colour and as numbers; the names of ``own`` lines are bold."""
-    import numpy as np
-    from matplotlib.colors import LogNorm
+    sheet, names = Sheet(), [_told_apart(name, titles) for name in lines]
+    left, head = 12 + BOLDER * text_width(names, NAMES), 64
+    bottom, right = head + HIGH * len(lines), left + WIDE * len(columns)
+    positive = [v for line in lines.values() for v in line if v]
+    limit = min(MOST, max([1.1, *positive, *(1 / v for v in positive)]))
 
-    values = np.array([[np.nan if v is None else v for v in line] for line in lines.values()])
-    width = min(12.0, 3.8 + 0.52 * len(columns))
-    figure, axes = canvas(1.2 + 0.075 * max(map(len, columns)) + 0.21 * len(lines), width=width)
-    positive = values[np.isfinite(values) & (values > 0)]
-    limit = min(MOST, max([1.1, *positive, *(1 / positive)]))
-    norm = LogNorm(1 / limit, limit)
-    image = axes.pcolormesh(values, cmap="RdYlBu_r", norm=norm, edgecolors="white", linewidth=0.5)
-    for (y, x), value in np.ndenumerate(values):
-        if np.isfinite(value):
-            shade = norm(value) if value > 0 else 0.0
-            colour = "white" if shade < 0.15 or shade > 0.88 else "#1c1d1f"
-            axes.text(
-                *(x + 0.5, y + 0.5, f"{value:.{2 if value < 9.995 else 0}f}"),
-                ha="center",
-                va="center",
-                fontsize=6,
-                color=colour,
-            )
-    axes.set_xticks([x + 0.5 for x in range(len(columns))], columns, rotation=90, fontsize=8)
-    names = [_told_apart(name, titles) for name in lines]
-    axes.set_yticks([y + 0.5 for y in range(len(lines))], names, fontsize=8)
-    for label, name in zip(axes.get_yticklabels(), lines, strict=True):
-        label.set_fontweight("bold" if name in own else "normal")
-    axes.invert_yaxis()
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    bar = figure.colorbar(image, ax=axes, location="top", aspect=40, shrink=0.7)
-    bar.set_label(what, fontsize=8)
-    bar.ax.tick_params(labelsize=7)
-    ticks = [t for t in (0.2, 0.5, 0.8, 1, 1.25, 2, 5) if 1 / limit <= t <= limit]
-    bar.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
-    bar.minorticks_off()
-    return figure
+    def shade(value: float) -> float:
+        """Return where a value lies between the ends of the colours, which are 0 and 1."""
+        place = (math.log(value) / math.log(limit) + 1) / 2 if value > 0 else 0.0
+        return max(0.0, min(1.0, place))
+
+    middle = (left + right) / 2
+    width = max(right - left, text_width([what], NAMES), 320)
+    start, long = max(middle - 0.35 * width, 20.0), 0.7 * width
+    sheet.text(start + long / 2, 10, what, NAMES, "middle")
+    for step in range(STEPS):
+        passed = long * step / STEPS  # each reaches to the end, so that no seam is seen
+        sheet.rectangle(start + passed, 34, long - passed, 12, _colour((step + 0.5) / STEPS))
+    for tick in (0.2, 0.5, 0.8, 1, 1.25, 2, 5):
+        if 1 / limit <= tick <= limit:
+            sheet.text(start + long * shade(tick), 26, f"{tick:g}", NUMBERS, "middle")
+    for y, (name, title, values) in enumerate(zip(lines, names, lines.values(), strict=True)):
+        top = head + HIGH * y
+        weight = {"font_weight": "bold"} if name in own else {}
+        sheet.text(left - 6, top + HIGH / 2, title, NAMES, "end", **weight)
+        for x, value in enumerate(values):
+            if value is not None:
+                place = shade(value)
+                sheet.rectangle(left + WIDE * x, top, WIDE - 0.7, HIGH - 0.7, _colour(place))
+                ink = "#fff" if place < 0.15 or place > 0.88 else INK
+                number = f"{value:.{2 if value < 9.995 else 0}f}"
+                at = left + WIDE * (x + 0.5), top + HIGH / 2
+                sheet.text(*at, number, NUMBERS, "middle", fill=ink)
+    for x, column in enumerate(columns):
+        sheet.downwards(left + WIDE * (x + 0.5), bottom + 6, column, NAMES)
+    edge = max(right, start + long, start + long / 2 + text_width([what], NAMES) / 2)
+    return sheet.svg(edge + 12, bottom + 14 + text_width(columns, NAMES))
+
+
+def _colour(place: float) -> str:
+    """Return the colour between 0 and 1: blue, yellow in the middle, red."""
+    at = place * (len(COLOURS) - 1)
+    first = min(int(at), len(COLOURS) - 2)
+    mixed = (
+        round(a + (at - first) * (b - a))
+        for a, b in zip(COLOURS[first], COLOURS[first + 1], strict=True)
+    )
+    return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
 def _told_apart(name: str, titles: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import textwrap
 from collections import Counter
@@ -15,6 +16,7 @@ from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import ALPHA, Ranking, ranking
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.content import measure_title
+from ldlrepro.report.svg import SOFT, Sheet, text_width
 
 CAPTION = (
     "Average ranks over the data sets that have numbers of all these methods, the best on the "
@@ -23,6 +25,10 @@ CAPTION = (
     f"tests with Holm's correction over all pairs, at {100 * ALPHA:g} %. A misprinted number takes "
     "its data set out of that measure."
 )
+WIDTH, EDGE = 880, 40
+LETTERS, BETWEEN = 10.5, 16
+"""Size of letters, and the height of a line."""
+BAR = "#c05621"
 
 
 def rank_figure(
@@ -30,8 +36,8 @@ def rank_figure(
     units: Iterable[UnitScores],
     spec: Mapping[str, Any],
     own: Mapping[str, str] | None = None,
-) -> tuple[Any, str, list[list[str]]]:
-    """Draw a table's ranks, by measure; return the drawing, its caption and the ranks.
+) -> tuple[str, str, list[list[str]]]:
+    """Draw a table's ranks, by measure; return the drawing as SVG, its caption and the ranks.
 
     On the measured side stand the user's ``own`` methods (id -> title) as well.
     """
@@ -74,24 +80,17 @@ class _Panel:
     labels: Mapping[str, str]
 
 
-def _drawn(pairs: Sequence[Sequence[_Panel]]) -> Any:
+def _drawn(pairs: Sequence[Sequence[_Panel]]) -> str:
     """Draw diagrams in pairs. One whose partner is a refusal gets the whole width."""
-    from matplotlib.figure import Figure as Canvas
-
-    lines: list[tuple[float, Sequence[_Panel]]] = []
+    sheet, y = Sheet(), 0.0
     for pair in pairs:
         tested = [panel for panel in pair if not panel.compared.refusal]
-        lines += [(0.65, [panel]) for panel in pair if panel not in tested]
-        most = max((len(panel.labels) for panel in tested), default=0)
-        lines += [(1.0 + 0.22 * ((most + 1) // 2), tested)] if tested else []
-    heights = [height for height, _ in lines]
-    figure = Canvas(figsize=(9, max(1.0, sum(heights))), layout="constrained")
-    grid = figure.add_gridspec(max(1, len(lines)), 2, height_ratios=heights or None)
-    for number, (_, panels) in enumerate(lines):
-        for place, panel in enumerate(panels):
-            part = grid[number, :] if len(panels) == 1 else grid[number, place]
-            _draw(figure.add_subplot(part), panel)
-    return figure
+        for panel in pair:
+            if panel not in tested:
+                y = _refused(sheet, panel, y)
+        width = WIDTH / max(1, len(tested))
+        y = max([y, *(_draw(sheet, p, i * width, width, y) for i, p in enumerate(tested))])
+    return sheet.svg(WIDTH, max(1.0, y))
 
 
 def _ranks(panels: Iterable[_Panel]) -> list[list[str]]:
@@ -147,42 +146,92 @@ def _labels(rows: Sequence[VerdictRow], names: Sequence[str]) -> tuple[dict[str,
     return labels, remark
 
 
-def _draw(axes: Any, panel: _Panel) -> None:
-    compared, labels = panel.compared, panel.labels
-    count = len(compared.datasets)
+def _heading(panel: _Panel) -> str:
+    compared, count = panel.compared, len(panel.compared.datasets)
     title = f"{panel.title}: {count} data set{'' if count == 1 else 's'}"
     if compared.friedman is not None:
         title += f", Friedman p {compared.friedman:.1g}"
-    axes.set_title(title, fontsize=9, loc="left")
-    if compared.refusal:
-        _refused(axes, compared, labels)
-        return
-    from scikit_posthocs import critical_difference_diagram
-
-    drawn = critical_difference_diagram(
-        {labels[name]: rank for name, rank in compared.ranks.items()},
-        compared.p.rename(index=labels, columns=labels),
-        ax=axes,
-        alpha=ALPHA,
-        label_fmt_left="{label} {rank:.1f}",
-        label_fmt_right="{rank:.1f} {label}",
-        label_props={"fontsize": 8},
-        marker_props={"s": 14},
-        elbow_props={"linewidth": 0.7},
-        crossbar_props={"linewidth": 2, "color": "#c05621", "marker": "o", "markersize": 4},
-        color_palette=dict.fromkeys(labels.values(), "#2d3748"),
-    )
-    for (bar,) in drawn["crossbars"]:
-        bar.set_xdata(sorted(bar.get_xdata()))  # from a set, whose order is not the same twice
-    axes.tick_params(labelsize=8)
+    return title
 
 
-def _refused(axes: Any, compared: Ranking, labels: Mapping[str, str]) -> None:
+def _draw(sheet: Sheet, panel: _Panel, left: float, width: float, top: float) -> float:
+    """Draw an axis of ranks, the bars below it, and the methods on both sides; return its end."""
+    ranks = sorted(panel.compared.ranks.items(), key=lambda item: item[1])
+    half = (len(ranks) + 1) // 2
+    labels = [panel.labels[name] for name, _ in ranks]
+    room = text_width(labels, LETTERS) + text_width([" 10.0"], LETTERS)
+    start, end, axis = left + room, left + width - room, top + 44
+    sheet.text(start, top + 14, _heading(panel), 12)
+    best, worst = ranks[0][1], ranks[-1][1]
+    step = (end - start) / (worst - best or 1.0)
+
+    def place(rank: float) -> float:
+        return start + step * (rank - best)
+
+    sheet.line((start - 8, axis), (end + 8, axis))
+    for tick in range(math.ceil(best), math.floor(worst) + 1):
+        sheet.line((place(tick), axis - 4), (place(tick), axis))
+        sheet.text(place(tick), axis - 11, str(tick), LETTERS, "middle")
+    bars = placed([[panel.compared.ranks[name] for name in bar] for bar in bars_of(panel.compared)])
+    first = axis + BETWEEN * (1.5 + max((row for row, _ in bars), default=0))
+    for side, methods in ((0, ranks[:half]), (1, ranks[: half - 1 : -1])):
+        for line, (name, rank) in enumerate(methods):
+            y = first + BETWEEN * line
+            sheet.line((place(rank), axis), (place(rank), y), (end if side else start, y))
+            sheet.shape("circle", cx=place(rank), cy=axis, r=2.3)
+            label = panel.labels[name]
+            if side:
+                sheet.text(end + 4, y, f"{rank:.1f} {label}", LETTERS)
+            else:
+                sheet.text(start - 4, y, f"{label} {rank:.1f}", LETTERS, "end")
+    for row, bar in bars:
+        y = axis + BETWEEN * row
+        sheet.line((place(bar[0]), y), (place(bar[-1]), y), stroke=BAR, width=2.4)
+        for rank in bar:
+            sheet.shape("circle", cx=place(rank), cy=y, r=2.8, fill=BAR)
+    return first + BETWEEN * half + 6
+
+
+def bars_of(compared: Ranking) -> list[list[str]]:
+    """Return the largest groups of methods of which no two differ, each from best to worst."""
+    names = sorted(compared.ranks, key=lambda name: compared.ranks[name])
+    alike = {a: {b for b in names if a != b and compared.p.loc[a, b] >= ALPHA} for a in names}
+    groups: list[set[str]] = []
+
+    def grow(group: set[str], joining: set[str], tried: set[str]) -> None:
+        """Bron and Kerbosch's search for cliques."""
+        if not joining and not tried and len(group) > 1:
+            groups.append(group)
+        for name in [name for name in names if name in joining]:
+            grow(group | {name}, joining & alike[name], tried & alike[name])
+            joining, tried = joining - {name}, tried | {name}
+
+    grow(set(), set(names), set())
+    return [[name for name in names if name in group] for group in groups]
+
+
+def placed(bars: Iterable[list[float]]) -> list[tuple[int, list[float]]]:
+    """Put bars into the first rows, from 1 on, where they meet no other."""
+    ends: list[float] = []
+    found = []
+    for bar in sorted(map(sorted, bars), key=lambda bar: (bar[0], -bar[-1], bar)):
+        row = next((i for i, end in enumerate(ends) if end < bar[0]), len(ends))
+        ends[row : row + 1] = [bar[-1]]
+        found.append((row + 1, bar))
+    return found
+
+
+def _refused(sheet: Sheet, panel: _Panel, top: float) -> float:
     """Write the ranks as text: marks on an axis without bars would look like a verdict."""
-    axes.set_axis_off()
+    compared = panel.compared
+    sheet.text(EDGE, top + 14, _heading(panel), 12)
     lines = [f"No test: {compared.refusal}."]
     if compared.ranks:
-        ranks = ", ".join(f"{labels[name]} {rank:.1f}" for name, rank in compared.ranks.items())
+        ranks = ", ".join(
+            f"{panel.labels[name]} {rank:.1f}" for name, rank in compared.ranks.items()
+        )
         lines.append(f"Average ranks: {ranks}.")
-    wrapped = "\n".join(textwrap.fill(line, 130, break_on_hyphens=False) for line in lines)
-    axes.text(0, 0.95, wrapped, ha="left", va="top", color="#4a5568", fontsize=8)
+    wrapped = [part for line in lines for part in textwrap.wrap(line, 115, break_on_hyphens=False)]
+    for number, line in enumerate(wrapped):
+        sheet.text(EDGE, top + 36 + 15 * number, line, LETTERS, fill=SOFT)
+    return top + 36 + 15 * len(wrapped)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +49,11 @@ def record_data(unit: UnitScores, log_of: Callable[[UnitKey], str], folder: Path
         "mean": [_short(mean) for mean, _ in summaries],
         "std": [_short(std) for _, std in summaries],
         "scores": [[_short(value) for value in unit.scores[name]] for name in measures],
-        "folds": _split([_fold_fields(row) for row in unit.rows]),
-        "machine": _split([_readable(row.machine) for row in unit.rows]),
-        "versions": _split([_readable(row.versions) for row in unit.rows]),
-        "params": _split([_readable(_own_parameters(row.params)) for row in unit.rows]),
-        "diagnostics": _split([_readable(row.diagnostics) for row in unit.rows]),
+        "folds": _split([_fold_fields(row) for row in unit.rows], lambda value: value),
+        "machine": _split([row.machine for row in unit.rows]),
+        "versions": _split([row.versions for row in unit.rows]),
+        "params": _split([_own_parameters(row.params) for row in unit.rows]),
+        "diagnostics": _split([row.diagnostics for row in unit.rows]),
         "selection": _selection([row.selection for row in unit.rows]),
         "errors": [
             [row.repeat, row.fold, row.error[-LONGEST_ERROR:]] for row in unit.rows if row.error
@@ -93,12 +93,8 @@ def _own_parameters(params: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name not in ("random_state", "n_jobs")}
 
 
-def _readable(values: dict[str, Any]) -> dict[str, Any]:
-    """Round numbers for reading and turn anything nested into text, nothing endless."""
-    return {name: _plain(value) for name, value in values.items()}
-
-
 def _plain(value: Any) -> Any:
+    """Round a number for reading, and turn anything nested into text, nothing endless."""
     if isinstance(value, float):
         return _short(value)
     if value is None or isinstance(value, bool | int):
@@ -116,17 +112,25 @@ def _short(value: float | None, digits: int = 6) -> float | str | None:
     return float(f"{value:.{digits}g}") if math.isfinite(value) else str(value)
 
 
-def _split(per_fold: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Split values into those the same in all folds, kept once, and lists over folds."""
+def _split(
+    per_fold: list[dict[str, Any]], readable: Callable[[Any], Any] = _plain
+) -> dict[str, dict[str, Any]]:
+    """Split values into those that read the same in all folds, kept once, and lists over folds."""
     same: dict[str, Any] = {}
     each: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for values in per_fold for name in values):
         column = [values.get(name) for values in per_fold]
-        if all(value == column[0] for value in column):
-            same[name] = column[0]
+        # Most are the same in all folds, and made readable once.
+        shown = [readable(value) for value in (column[:1] if _all_same(column) else column)]
+        if _all_same(shown):
+            same[name] = shown[0]
         else:
-            each[name] = column
+            each[name] = shown
     return {"same": same, "each": each}
+
+
+def _all_same(column: Sequence[Any]) -> bool:
+    return all(value == column[0] for value in column)
 
 
 def _selection(per_fold: list[dict[str, Any]]) -> dict[str, Any] | None:

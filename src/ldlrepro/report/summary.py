@@ -17,8 +17,8 @@ from ldlrepro.judge.chosen import all_looks
 from ldlrepro.judge.reference import reference_units
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.judge.verdicts import MET, MISSED, VERDICTS, VerdictRow
+from ldlrepro.report.agreement_figure import COLOURS
 from ldlrepro.report.canvas import as_svg
-from ldlrepro.report.figures import COLOURS
 
 TABLES, NUMBERS, PICTURE = "docs/verdicts.md", "docs/numbers.md", "docs/verdicts.svg"
 NOT_RUN = "#e2e8f0"

@@ -1,0 +1,90 @@
+"""Drawings written straight as SVG: shapes and words at places in pixels.
+
+For drawings of hundreds of marks and words, which Matplotlib lays out for a hundred times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+
+INK, SOFT = "#1c1d1f", "#4a5568"
+MIDDLE = 0.35
+"""How far below the middle of a letter its line is, as a share of the letter's size."""
+NARROW = frozenset(" .,:;'()|ijlft")
+
+
+def text_width(words: Iterable[str], size: float) -> float:
+    """Return the room that the longest of these needs, for fonts are the reader's own."""
+    return size * max((sum(map(_letter_width, text)) for text in words), default=0.0)
+
+
+def _letter_width(letter: str) -> float:
+    return 0.4 if letter in NARROW else 0.76 if letter.isupper() else 0.64
+
+
+class Sheet:
+    """A drawing that grows shape by shape. It is the same text for the same shapes."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+
+    def shape(self, tag: str, **settings: float | str) -> None:
+        """Add an element; ``_`` in the name of a setting stands for ``-``."""
+        self._parts.append(f"<{tag}{_told(settings)}/>")
+
+    def line(self, *places: tuple[float, float], stroke: str = INK, width: float = 0.8) -> None:
+        """Add a line through places."""
+        points = " ".join(f"{_short(x)},{_short(y)}" for x, y in places)
+        self.shape("polyline", points=points, fill="none", stroke=stroke, stroke_width=width)
+
+    def rectangle(self, x: float, y: float, width: float, height: float, fill: str) -> None:
+        self.shape("rect", x=x, y=y, width=width, height=height, fill=fill)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        size: float,
+        anchor: str = "start",
+        **settings: float | str,
+    ) -> None:
+        """Add words whose middle line is at ``y``: no two programs agree on baselines."""
+        place = {"x": x, "y": y + MIDDLE * size, "font_size": size}
+        self._words(words, {**place, "text_anchor": anchor, **settings})
+
+    def downwards(self, x: float, y: float, words: str, size: float) -> None:
+        """Add words that are read from below and end at ``y``."""
+        turn = f"translate({_short(x + MIDDLE * size)} {_short(y)}) rotate(-90)"
+        self._words(words, {"transform": turn, "font_size": size, "text_anchor": "end"})
+
+    def _words(self, words: str, settings: Mapping[str, float | str]) -> None:
+        self._parts.append(f"<text{_told(settings)}>{escape(words, quote=False)}</text>")
+
+    def svg(self, width: float, height: float) -> str:
+        """Return the drawing as the text of a file."""
+        size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+        look = f'font-family="DejaVu Sans,Verdana,sans-serif" fill="{INK}"'
+        body = "\n".join(self._parts)
+        return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {look}>\n{body}\n</svg>\n'
+
+
+def blank(words: str) -> str:
+    """Return a drawing that only says why nothing is drawn."""
+    sheet = Sheet()
+    sheet.text(384, 60, words, 13, "middle", fill=SOFT)
+    return sheet.svg(768, 120)
+
+
+def _told(settings: Mapping[str, float | str]) -> str:
+    """Return settings as attributes, without those that stand for nothing."""
+    return "".join(
+        f' {name.replace("_", "-")}="{escape(_short(value))}"'
+        for name, value in settings.items()
+        if (name, value) != ("text_anchor", "start")
+    )
+
+
+def _short(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
