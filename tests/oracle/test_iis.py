@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS, Sweep, _terms_needed
-from ldl.linear.maxent import SABFGS
+from tests.oracle.papers import sa_bfgs
 
 
 def problem(kind: str, seed: int = 0, n: int = 60, q: int = 5, c: int = 3):
@@ -100,7 +100,7 @@ def test_with_one_feature_of_ones_a_single_sweep_predicts_the_mean_label():
 def test_many_sweeps_reach_the_loss_of_sa_bfgs(kind):
     X, D = problem(kind, n=80, q=3)
     many = SAIIS(max_iter=20000, tol=0.0).fit(X, D)
-    assert many.loss_ == pytest.approx(SABFGS(max_iter=3000).fit(X, D).loss_, rel=1e-6)
+    assert many.loss_ == pytest.approx(sa_bfgs(max_iter=3000).fit(X, D).loss_, rel=1e-6)
 
 
 def test_sparse_and_dense_features_take_the_same_steps():

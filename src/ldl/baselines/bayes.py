@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,16 +28,23 @@ class PTBayes(LDLEstimator):
     each, weighted by these degrees. A label's prior is its share of all weight, its Gaussian has
     the weighted mean and covariance of the features, and a predicted degree is proportional to
     prior times density, ``P_j(x) ~ prior_j N(x; mean_j, covariance_j)``. Every row counts under
-    every label, so that the Gaussians nearly coincide where degrees are much alike.
+    every label, so that the Gaussians nearly coincide where degrees are much alike. What differs is
+    mostly noise, and densities multiply it by the number of features: ``smoothing`` damps it.
+
+    The original has ``PTBayes(transformation='resample', covariance='full', domain='density',
+    smoothing=0.0)``. On validation rows of six data sets a full covariance without smoothing is
+    worse than the mean of the labels on each. With the defaults, chosen there by
+    ``python -m bench.defaults``, the divergence is about that of this mean, and a fit takes a
+    thirtieth to three fifths of the time.
 
     Parameters
     ----------
     transformation : {'weights', 'resample'}, default='weights'
         ``'resample'`` draws as many (row, label) pairs as D has entries, as the original does.
         ``'weights'`` is the expectation of these draws and leaves nothing to chance.
-    covariance : {'full', 'diag', 'shrunk'}, default='full'
-        ``'full'`` adds 1e-14 to the spectrum, as the released toolbox does. ``'diag'`` is naive
-        Bayes. ``'shrunk'`` is Ledoit and Wolf's estimate, which stays well conditioned where there
+    covariance : {'diag', 'full', 'shrunk'}, default='diag'
+        ``'diag'`` is naive Bayes. ``'full'`` adds 1e-14 to the spectrum, as the released toolbox
+        does. ``'shrunk'`` is Ledoit and Wolf's estimate, which stays well conditioned where there
         are more features than rows.
     domain : {'log', 'density'}, default='log'
         ``'density'`` multiplies plain densities as the released code does; with many features
@@ -47,6 +54,9 @@ class PTBayes(LDLEstimator):
         Smallest degree before rows are divided by their sums; at least 0 and below 1.
     random_state : int or None, default=None
         Seed of the draws of ``transformation='resample'``; not used otherwise.
+    smoothing : float, default=10.0
+        Number of times that the largest variance of a feature is added to all variances. The
+        larger, the nearer are predictions to the mean of the labels.
 
     Attributes
     ----------
@@ -86,10 +96,11 @@ class PTBayes(LDLEstimator):
     """
 
     transformation: str = "weights"
-    covariance: str = "full"
+    covariance: str = "diag"
     domain: str = "log"
     floor: float = 1e-9
     random_state: int | None = None
+    smoothing: float = field(default=10.0, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         check_choice("transformation", self.transformation, _TRANSFORMATIONS)
@@ -97,6 +108,9 @@ class PTBayes(LDLEstimator):
         check_choice("domain", self.domain, _DOMAINS)
         if not 0 <= self.floor < 1:
             raise ValueError(f"floor must lie in [0, 1), got {self.floor}")
+        if not self.smoothing >= 0:
+            raise ValueError(f"smoothing must not be negative, got {self.smoothing}")
+        added = self.smoothing * float(X.var(axis=0).max()) if self.smoothing else 0.0
         mass = D / len(D)
         if self.transformation == "resample":
             # Drawing (row, label) pairs one by one is one draw of how often each pair comes up.
@@ -109,7 +123,7 @@ class PTBayes(LDLEstimator):
                 self.gaussians_.append(None)
                 continue
             draws = D.size * prior if self.transformation == "resample" else None
-            self.gaussians_.append(_Gaussian(X, share / prior, self.covariance, draws))
+            self.gaussians_.append(_Gaussian(X, share / prior, self.covariance, draws, added))
         self.diagnostics_ = {"labels_without_mass": int((self.prior_ == 0).sum())}
 
     def _predict(self, X: Any) -> np.ndarray:
@@ -138,10 +152,12 @@ class _Gaussian:
     """A weighted Gaussian, kept as mean, principal axes and variances along them.
 
     ``draws`` is the number of draws that the weights stand for, if any: the covariance is then the
-    unbiased one. ``axes`` is None where ``kind`` is 'diag'.
+    unbiased one. ``added`` is added to all variances. ``axes`` is None where ``kind`` is 'diag'.
     """
 
-    def __init__(self, X: np.ndarray, weights: np.ndarray, kind: str, draws: float | None) -> None:
+    def __init__(
+        self, X: np.ndarray, weights: np.ndarray, kind: str, draws: float | None, added: float
+    ) -> None:
         self.mean = weights @ X
         centred = X - self.mean
         bessel = draws / (draws - 1.0) if draws is not None and draws > 1 else 1.0
@@ -159,7 +175,7 @@ class _Gaussian:
             variances = bessel * np.maximum(variances, 0.0)
             self.variances = (1 - shrinkage) * variances + shrinkage * mean_variance + _JITTER
         # Where all features are constant any positive value will do: no mean differs from another.
-        self.variances = np.maximum(self.variances, np.finfo(np.float64).tiny)
+        self.variances = np.maximum(self.variances + added, np.finfo(np.float64).tiny)
         self.log_constant = -0.5 * (
             np.log(self.variances).sum() + len(self.mean) * np.log(2.0 * np.pi)
         )
