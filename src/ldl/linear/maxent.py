@@ -126,7 +126,7 @@ class SABFGS(MaximumEntropy):
         zero, as standardised ones do, need it.
     l2 : float, default=30.0
         Penalty on squared weights. Errors are summed over rows: where these are many, it weighs
-        less. It suits standardised features. Raw ones may need one smaller by many orders.
+        less. Few rows with hardly any noise, and raw features, ask for a much smaller one.
     init : {'zeros', 'identity', 'uniform'}, default='zeros'
         First weights: zeros, ones on the main diagonal (the toolbox), or numbers drawn from
         [-0.1, 0.1]. Matters only for early stops.
