@@ -206,11 +206,14 @@ def fold(dataset: str) -> tuple[Any, Any, Any, Any]:
 
 
 def environment(library: str) -> dict[str, str]:
-    """The environment of a worker: one thread, and for ours the numerics of a unit."""
+    """The environment of a worker: one thread, and for what is ours the numerics of a unit.
+
+    A plain implementation stands for code, so it has the same registers and libraries as ours.
+    """
     from ldlrepro.core import numerics
 
     chosen = numerics.pin()
-    if library == "ldlrepro":
+    if library in OF_THE_PROJECT:
         return {**os.environ, **chosen}
     # A peer may use whatever its processor has.
     mine = {name: value for name, value in os.environ.items() if name not in chosen}

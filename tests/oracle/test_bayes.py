@@ -57,18 +57,24 @@ def test_shrunk_covariance_with_equal_weights_is_ledoit_and_wolfs():
     np.testing.assert_allclose(rebuilt, LedoitWolf().fit(X).covariance_, atol=1e-10)
 
 
-@pytest.mark.parametrize("covariance", ["full", "diag", "shrunk"])
-def test_smoothing_adds_shares_of_the_largest_variance_to_all(covariance):
-    X, D = problem()
-    plain = PTBayes(covariance=covariance, smoothing=0.0).fit(X, D).gaussians_[1]
-    smoothed = PTBayes(covariance=covariance, smoothing=3.0).fit(X, D).gaussians_[1]
-    added = 3.0 * X.var(axis=0).max()
-    np.testing.assert_allclose(smoothed.variances, plain.variances + added, rtol=1e-12)
+def test_worth_is_that_of_so_many_features_which_all_say_the_same():
+    """A column that stands there six times counts twice where six features are worth two."""
+    X, D = problem(q=1)
+    six = PTBayes(worth=2.0).fit(np.repeat(X, 6, axis=1), D)
+    two = pt_bayes(covariance="diag").fit(np.repeat(X, 2, axis=1), D)
+    expected = two.predict(np.repeat(X, 2, axis=1))
+    np.testing.assert_allclose(six.predict(np.repeat(X, 6, axis=1)), expected, atol=1e-12)
 
 
-def test_much_smoothing_leaves_the_mean_of_the_labels():
+def test_worth_never_adds_to_what_features_say():
     X, D = problem()
-    P = PTBayes(smoothing=1e6).fit(X, D).predict(X)
+    few, each = (PTBayes(worth=worth).fit(X, D).predict(X) for worth in (99.0, None))
+    np.testing.assert_array_equal(few, each)
+
+
+def test_features_worth_hardly_anything_leave_the_mean_of_the_labels():
+    X, D = problem()
+    P = PTBayes(worth=1e-6).fit(X, D).predict(X)
     np.testing.assert_allclose(P, np.tile(D.mean(axis=0), (len(X), 1)), atol=1e-5)
 
 
@@ -158,7 +164,7 @@ def test_label_without_any_mass_gets_the_floor_only():
         ({"covariance": "lw"}, "covariance must be one of .*, got 'lw'"),
         ({"domain": "linear"}, "domain must be one of .*, got 'linear'"),
         ({"floor": -1.0}, r"floor must lie in \[0, 1\), got -1.0"),
-        ({"smoothing": -1.0}, "smoothing must not be negative, got -1.0"),
+        ({"worth": 0.0}, "worth must be positive, got 0.0"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

@@ -49,7 +49,7 @@ def test_yaml_names_every_setting_that_the_library_may_choose_otherwise(method):
         ),
         ("cpnn", {"smallest_step": 0.0024787521766663585, "hidden": 50, "max_iter": 100}),
         ("ldsvr", {"C": 1.0, "epsilon": 0.1, "width": 1.0}),
-        ("pt_bayes", {"covariance": "shrunk", "smoothing": 0.0}),
+        ("pt_bayes", {"covariance": "shrunk", "worth": None}),
         (
             "ldl_hr",
             {"ridge": 1e-4, "margin_weight": 1e4, "max_iter": 1000, "standardise": False},
