@@ -34,7 +34,7 @@ class PTBayes(LDLEstimator):
     The original has ``PTBayes(transformation='resample', covariance='full', domain='density',
     worth=None)``. On validation rows of six data sets a full covariance without ``worth`` is worse
     than the mean of the labels on each. The defaults, chosen there by ``python -m bench.defaults``,
-    are better than this mean on five and as good on the sixth.
+    are better than this mean on five and 3 % worse on the sixth.
 
     Parameters
     ----------
