@@ -132,8 +132,11 @@ def _file(comparison: Comparison) -> Path:
 
 def our_code(comparison: Comparison) -> dict[str, str]:
     """Digests of our methods in the comparison: code, and settings that the entry leaves alone."""
-    sides = (comparison.ours, comparison.peer or {})
-    specs = {s["method"]: config.load_method(s["method"]) for s in sides if "method" in s}
+    sides = [s for s in (comparison.ours, comparison.peer or {}) if s.get("library") == "ldlrepro"]
+    specs: dict[str, Mapping[str, Any]] = {
+        s["class"]: {"class": f"ldl.{s['class']}"} for s in sides if "class" in s
+    }
+    specs |= {s["method"]: config.load_method(s["method"]) for s in sides if "method" in s}
     return {
         method: digests.method_digest(spec) + digests.spec_digest(spec, "")
         for method, spec in specs.items()

@@ -15,14 +15,20 @@ class Ldlrepro:
     """Ours; computes as units do, with numerics pinned.
 
     ``{method: structrf, parameters: {trees: 10}}``: a method of config/methods, with changes.
+    ``{class: StructRF}``: a class of the library with its own defaults, and changes as well.
     Features are as given, or scaled as part of the fit: ``scaling: standard``.
     """
 
     @staticmethod
     def build(spec: Mapping[str, Any], seed: int) -> Any:
+        import ldl
         from ldlrepro import models
 
-        model = models.load(spec["method"], **spec.get("parameters", {}))
+        changes = spec.get("parameters", {})
+        if "class" in spec:
+            model = getattr(ldl, spec["class"])(**changes)
+        else:
+            model = models.load(spec["method"], **changes)
         if "random_state" in model.get_params():
             model.set_params(random_state=seed)
         return Scaled(model, spec["scaling"]) if "scaling" in spec else model
@@ -200,11 +206,14 @@ def fold(dataset: str) -> tuple[Any, Any, Any, Any]:
 
 
 def environment(library: str) -> dict[str, str]:
-    """The environment of a worker: one thread, and for ours the numerics of a unit."""
+    """The environment of a worker: one thread, and for what is ours the numerics of a unit.
+
+    A plain implementation stands for code, so it has the same registers and libraries as ours.
+    """
     from ldlrepro.core import numerics
 
     chosen = numerics.pin()
-    if library == "ldlrepro":
+    if library in OF_THE_PROJECT:
         return {**os.environ, **chosen}
     # A peer may use whatever its processor has.
     mine = {name: value for name, value in os.environ.items() if name not in chosen}

@@ -8,8 +8,9 @@ A record is migrated only if its digests are those of the code and settings in t
 ``tools/fit_digests.py`` to show before it, and for ``ldlrepro audit`` after it; name the methods of
 which it does not. The old digests and the commit that they were taken at stay beside the new ones.
 Records of other code keep their digests: compute them again. A parameter that the class has got
-since is added to a migrated record with its default, which computes what the old code did. Nothing
-else is touched, no score, prediction or time.
+since, or that the method's YAML names since, is added to a migrated record with the value that the
+method has today, which computes what the old code did. Nothing else is touched, no score,
+prediction or time.
 """
 
 from __future__ import annotations
@@ -93,19 +94,28 @@ def migrate(name: str, record: dict[str, Any], old: dict[str, str], commit: str)
 
 
 def add_new_parameters(table: Path, units: set[tuple[str, ...]]) -> None:
-    """Add parameters that classes have got since to the folds of units (dataset, method)."""
+    """Add parameters that are named since to the folds of units (dataset, method)."""
     with open(table, encoding="utf-8", newline="") as handle:
         reader = csv.DictReader(handle)
         columns, rows = list(reader.fieldnames or ()), list(reader)
     for row in rows:
         if (row["dataset"], row["method"]) in units:
-            kind = models.estimator_class(row["method"])
-            defaults = {name: getattr(kind, name) for name in kind._parameter_names()}
-            row["params"] = json.dumps({**defaults, **json.loads(row["params"])}, sort_keys=True)
+            today = models.load(row["method"]).get_params()
+            recorded = json.loads(row["params"])
+            row["params"] = json.dumps(completed(today, recorded), sort_keys=True)
     with open(table, "w", encoding="utf-8", newline="") as handle:
         writer = csv.DictWriter(handle, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def completed(today: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
+    """Add what is new to recorded parameters, and to settings of a wrapped class among them."""
+    added = {**today, **recorded}
+    for name, value in recorded.items():
+        if isinstance(value, dict) and isinstance(today.get(name), dict):
+            added[name] = completed(today[name], value)
+    return added
 
 
 def digests_before(before: Path, names: list[str]) -> dict[str, dict[str, str]]:

@@ -153,12 +153,6 @@ def test_finer_steps_come_nearer_to_a_minimum():
     assert losses[1] < 0.98 * losses[0]
 
 
-def test_the_smallest_step_without_a_word_is_the_released_one():
-    X, D = data()
-    given = CPNN(max_iter=30, smallest_step=float(np.exp(-6)), random_state=0).fit(X, D)
-    np.testing.assert_array_equal(CPNN(max_iter=30, random_state=0).fit(X, D).coef_, given.coef_)
-
-
 def test_order_of_the_labels_matters_as_they_enter_as_numbers():
     X, D = data()
     model = CPNN(max_iter=20, random_state=0)

@@ -18,12 +18,12 @@ from ldl.deep._pixels import Window
 from ldl.deep._training import Targets, Training, TrainingSettings
 from ldl.deep.estimators import DLDL
 from ldl.deep.weights import PREPROCESSING, TORCHVISION
-from ldl.linear.maxent import SABFGS
 from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
 from ldl.soft_forests._linear import OptimiserSettings
 from ldl.soft_forests._training import ForestSettings, LinearForest
 from ldl.watch import watched_by
 from tests.oracle.images import KINDS, KilledError, Recorder, built, linear_network, pictures
+from tests.oracle.papers import sa_bfgs
 
 TREES, DEPTH, UNITS, BATCH, STEPS = 3, 3, 4, 6, 17
 
@@ -149,7 +149,7 @@ def test_softmax_on_a_frozen_network_ends_where_the_maximum_entropy_model_does(m
     assert all(map(torch.equal, (p.float() for p in trunk.parameters()), frozen))
     pixels = (torch.from_numpy(X).permute(0, 3, 1, 2).double() - network.shift) * network.factor
     features = trunk(pixels).numpy()
-    best = SABFGS(max_iter=1000, fit_intercept=True, init="zeros").fit(features, D)
+    best = sa_bfgs(max_iter=1000, fit_intercept=True, init="zeros").fit(features, D)
     np.testing.assert_allclose(found.predict(X), best.predict(features), atol=1e-4)
     of_mean = np.tile(D.mean(0), (len(D), 1))
     assert np.abs(best.predict(features) - of_mean).max() > 0.1

@@ -6,8 +6,8 @@ from scipy.optimize import brentq
 from scipy.sparse import csr_matrix
 
 from ldl.linear._softmax import softmax_rows
-from ldl.linear.iis import SAIIS, Sweep, _terms_needed
-from ldl.linear.maxent import SABFGS
+from ldl.linear.iis import SAIIS, Sweep, _sums_over_labels, _terms_needed
+from tests.oracle.papers import sa_bfgs
 
 
 def problem(kind: str, seed: int = 0, n: int = 60, q: int = 5, c: int = 3):
@@ -60,7 +60,7 @@ def test_every_step_is_the_root_of_its_equation(kind, seed):
     limit = 20.0 / s[s > 0].mean()
     W = 0.3 * np.random.default_rng(9).normal(size=(5, 3))
     P = softmax_rows(X @ W / s.mean())
-    delta = Sweep(X, D).step(P)
+    delta = Sweep(X, D).step(P.T)
     expected = [[root(X[:, k], s, D[:, j], P[:, j], limit) for j in range(3)] for k in range(5)]
     np.testing.assert_allclose(delta, expected, atol=1e-8 * limit)
 
@@ -69,11 +69,11 @@ def test_rows_of_equal_sums_take_the_closed_form():
     X, D = problem("unit rows")
     P = softmax_rows(np.random.default_rng(1).normal(size=D.shape))
     closed = np.log((X.T @ D) / (X.T @ P))
-    np.testing.assert_allclose(Sweep(X, D).step(P), closed, atol=1e-12)
+    np.testing.assert_allclose(Sweep(X, D).step(P.T), closed, atol=1e-12)
     # A row that hardly counts makes the sums unequal, so that Newton's method has to find it.
     X = np.vstack([X, np.full((1, 5), 1e-13)])
     D, P = (np.vstack([A, np.full((1, 3), 1 / 3)]) for A in (D, P))
-    np.testing.assert_allclose(Sweep(X, D).step(P), closed, atol=1e-9)
+    np.testing.assert_allclose(Sweep(X, D).step(P.T), closed, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -100,7 +100,25 @@ def test_with_one_feature_of_ones_a_single_sweep_predicts_the_mean_label():
 def test_many_sweeps_reach_the_loss_of_sa_bfgs(kind):
     X, D = problem(kind, n=80, q=3)
     many = SAIIS(max_iter=20000, tol=0.0).fit(X, D)
-    assert many.loss_ == pytest.approx(SABFGS(max_iter=3000).fit(X, D).loss_, rel=1e-6)
+    assert many.loss_ == pytest.approx(sa_bfgs(max_iter=3000).fit(X, D).loss_, rel=1e-6)
+
+
+@pytest.mark.parametrize("labels", [1, 2, 5, 7, 8, 9, 15, 16, 18, 68, 127, 128, 129, 200])
+def test_sums_over_labels_have_the_bits_of_sums_of_rows(labels):
+    P = np.exp(3.0 * np.random.default_rng(labels).normal(size=(40, labels)))
+    transposed = np.ascontiguousarray(P.T)
+    np.testing.assert_array_equal(_sums_over_labels(transposed), P.sum(axis=1))
+    np.testing.assert_array_equal(transposed, P.T)
+
+
+def test_a_step_is_the_same_whatever_step_came_before():
+    """How many moments are summed at once is left over from the step before."""
+    X, D = problem("signed")
+    near, far = (softmax_rows(scale * X[:, :3]).T for scale in (0.01, 3.0))
+    used = Sweep(X, D)
+    used.step(far)
+    np.testing.assert_array_equal(used.step(near), Sweep(X, D).step(near))
+    np.testing.assert_array_equal(used.step(far), Sweep(X, D).step(far))
 
 
 def test_sparse_and_dense_features_take_the_same_steps():
@@ -120,7 +138,7 @@ def test_feature_of_zeros_keeps_its_first_weight():
 def test_root_at_infinity_stays_within_the_limit():
     X, D = problem("positive")
     D = np.column_stack([D, np.zeros(60)])
-    delta = Sweep(X, D).step(np.full((60, 4), 0.25))
+    delta = Sweep(X, D).step(np.full((4, 60), 0.25))
     limit = 20.0 / X.sum(axis=1).mean()
     np.testing.assert_allclose(delta[:, 3], -limit)
     assert (np.abs(delta[:, :3]) < limit).all()

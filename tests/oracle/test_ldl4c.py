@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl4c import LDL4C, WeightedErrors, entropies
 from tests.oracle.examples import check_gradient, softmax_problem
+from tests.oracle.papers import sa_bfgs
 
 problem = partial(softmax_problem, n=30)
 
@@ -115,13 +116,11 @@ def test_evaluations_leave_nothing_behind_for_the_next():
 
 
 def test_divergence_without_weights_and_margin_is_maximum_entropy():
-    from ldl import SABFGS
-
     X, D = problem(n=60)
     ours = LDL4C(
         margin_weight=0.0, ridge=0.5, weights="equal", error="kl", tol=0.0, random_state=0
     ).fit(X, D)
-    known = SABFGS(l2=0.5, init="zeros", max_iter=1000).fit(X, D)
+    known = sa_bfgs(l2=0.5, init="zeros", max_iter=1000).fit(X, D)
     np.testing.assert_allclose(ours.coef_, known.coef_, atol=1e-5)
     assert ours.loss_ == pytest.approx(known.loss_ - entropies(D).sum(), abs=1e-8)
 

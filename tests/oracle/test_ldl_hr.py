@@ -12,6 +12,7 @@ from ldl.linear._bfgs import Patience
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl_hr import LDLHR, HighestAndRest
 from tests.oracle.examples import check_gradient, softmax_problem
+from tests.oracle.papers import ldl_hr
 
 problem = partial(softmax_problem, n=30)
 
@@ -65,7 +66,7 @@ def test_subgradient_equals_central_differences_away_from_kinks(sparse):
 @pytest.mark.parametrize(("margin", "rest"), [(0.0, 3.0), (2.0, 0.0), (2.0, 3.0)])
 def test_the_printed_form_ends_at_the_loss_that_the_paper_prints(margin, rest):
     X, D = problem()
-    model = LDLHR(
+    model = ldl_hr(
         ridge=0.2, margin_weight=margin, rest_weight=rest, rho=0.05, form="printed", max_iter=20
     ).fit(X, D)
     squares = (model.coef_**2).sum() + (model.intercept_**2).sum()
@@ -83,8 +84,8 @@ def test_subgradient_without_the_top_label_in_the_rest():
 
 def test_without_a_rest_the_forms_differ_by_the_factor_rho_only():
     X, D = problem()
-    printed = LDLHR(rest_weight=0.0, margin_weight=2.0, rho=0.25, form="printed").fit(X, D)
-    released = LDLHR(rest_weight=0.0, margin_weight=8.0, rho=0.25).fit(X, D)
+    printed = ldl_hr(rest_weight=0.0, margin_weight=2.0, rho=0.25, form="printed").fit(X, D)
+    released = ldl_hr(rest_weight=0.0, margin_weight=8.0, rho=0.25).fit(X, D)
     np.testing.assert_array_equal(printed.coef_, released.coef_)
 
 
@@ -101,7 +102,7 @@ def test_first_term_alone_pushes_predictions_to_the_highest_label():
     generator = np.random.default_rng(3)
     X = np.eye(3)[generator.integers(3, size=40)] + 0.05 * generator.normal(size=(40, 3))
     D = softmax_rows(3.0 * X)
-    model = LDLHR(ridge=0.0, margin_weight=0.0, rest_weight=0.0).fit(X, D)
+    model = ldl_hr(ridge=0.0, margin_weight=0.0, rest_weight=0.0).fit(X, D)
     P = model.predict(X)
     np.testing.assert_array_equal(P.argmax(axis=1), D.argmax(axis=1))
     assert P.max(axis=1).min() > 0.99
@@ -135,7 +136,7 @@ def test_heavier_margin_leaves_less_of_it_lacking():
     at_top = (np.arange(60), D.argmax(axis=1))
     lacking = []
     for weight in (0.0, 1.0, 100.0):
-        P = LDLHR(margin_weight=weight, rest_weight=2.0, rho=0.05).fit(X, D).predict(X)
+        P = ldl_hr(margin_weight=weight, rest_weight=2.0, rho=0.05).fit(X, D).predict(X)
         hinges = np.maximum(0.0, 0.05 - (P[at_top][:, None] - P))
         hinges[at_top] = 0.0
         lacking.append(hinges.sum())
@@ -146,7 +147,7 @@ def test_training_never_ends_above_its_start():
     X, D = problem()
     start = HighestAndRest(np.column_stack([X, np.ones(30)]), D, D.argmax(axis=1), 1e4, 1.0, 0.01)
     for max_iter in (1, 5, 50):
-        model = LDLHR(ridge=0.0, max_iter=max_iter).fit(X, D)
+        model = ldl_hr(ridge=0.0, max_iter=max_iter).fit(X, D)
         assert model.loss_ < start(np.zeros(25))[0]
 
 
@@ -175,37 +176,48 @@ def test_patience_ends_after_rounds_that_together_gain_too_little():
 
 def test_patience_saves_iterations_and_says_so():
     X, D = problem(n=80)
-    whole = LDLHR(tol=0.0).fit(X, D)
-    short = LDLHR(tol=0.0, patience=5, min_gain=0.05).fit(X, D)
+    whole = ldl_hr(tol=0.0).fit(X, D)
+    short = ldl_hr(tol=0.0, patience=5, min_gain=0.05).fit(X, D)
     assert short.diagnostics_["stopped"] == "patience"
     assert 5 < short.n_iter_ < whole.n_iter_
-    assert whole.loss_ <= short.loss_ < LDLHR(max_iter=2).fit(X, D).loss_
-    again = LDLHR(tol=0.0, max_iter=short.n_iter_).fit(X, D)
+    assert whole.loss_ <= short.loss_ < ldl_hr(max_iter=2).fit(X, D).loss_
+    again = ldl_hr(tol=0.0, max_iter=short.n_iter_).fit(X, D)
     np.testing.assert_array_equal(again.coef_, short.coef_)
 
 
 def test_pairs_reach_the_optimiser():
     """With one pair the second direction already forgets the first step."""
     X, D = problem(n=80)
-    few, many = (LDLHR(pairs=pairs, max_iter=8).fit(X, D) for pairs in (1, 50))
+    few, many = (ldl_hr(pairs=pairs, max_iter=8).fit(X, D) for pairs in (1, 50))
     assert np.abs(few.coef_ - many.coef_).max() > 1e-6
-    same = LDLHR(pairs=1, max_iter=2).fit(X, D)
-    np.testing.assert_array_equal(same.coef_, LDLHR(pairs=50, max_iter=2).fit(X, D).coef_)
+    same = ldl_hr(pairs=1, max_iter=2).fit(X, D)
+    np.testing.assert_array_equal(same.coef_, ldl_hr(pairs=50, max_iter=2).fit(X, D).coef_)
 
 
 def test_intercept_is_penalised_like_every_other_weight():
     X, D = problem()
-    model = LDLHR(ridge=3.0, margin_weight=1.0).fit(X, D)
+    model = ldl_hr(ridge=3.0, margin_weight=1.0).fit(X, D)
     P = model.predict(X)
     squares = (model.coef_**2).sum() + (model.intercept_**2).sum()
     assert model.intercept_.any()
     assert model.loss_ == pytest.approx(loss_in_words(P, D, 1.0, 1.0, 0.01) + 1.5 * squares)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
+def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(kind):
+    X, D = problem()
+    X = X * [1.0, 10.0, 0.1, 5.0] + 3.0
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = LDLHR(max_iter=15).fit(kind(X), D)
+    by_hand = LDLHR(max_iter=15, standardise=False).fit(scaled, D)
+    assert model.loss_ == pytest.approx(by_hand.loss_, rel=1e-9)
+    np.testing.assert_allclose(model.predict(kind(X)), by_hand.predict(scaled), atol=1e-7)
+
+
 def test_large_features_do_not_overflow():
     X, D = problem()
     with np.errstate(over="raise", invalid="raise"):
-        P = LDLHR().fit(X * 1e4, D).predict(X * 1e4)
+        P = ldl_hr().fit(X * 1e4, D).predict(X * 1e4)
     assert np.isfinite(P).all()
 
 
@@ -229,7 +241,7 @@ def test_large_features_do_not_overflow():
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):
     with pytest.raises(ValueError, match=message):
-        LDLHR(**parameters).fit(*problem())
+        ldl_hr(**parameters).fit(*problem())
 
 
 @pytest.mark.realdata
@@ -242,7 +254,7 @@ def test_released_settings_reproduce_the_printed_region_on_sjaffe(real_data):
     for seed in range(4):
         order = np.random.default_rng(seed).permutation(len(data.D))
         test, train = order[:43], order[43:]
-        P = LDLHR().fit(data.X[train], data.D[train]).predict(data.X[test])
+        P = ldl_hr().fit(data.X[train], data.D[train]).predict(data.X[test])
         scores.append(evaluate(data.D[test], P))
     assert 0.055 < np.mean([s["kl"] for s in scores]) < 0.070
     assert 0.100 < np.mean([s["chebyshev"] for s in scores]) < 0.120

@@ -11,8 +11,8 @@ from ldl.linear.ldl_ldm import (
     label_manifold,
     penalty,
 )
-from ldl.linear.maxent import SABFGS
 from tests.oracle.examples import check_gradient, softmax_problem
+from tests.oracle.papers import sa_bfgs
 
 problem = softmax_problem
 
@@ -47,7 +47,7 @@ def test_loss_is_cross_entropy_plus_squared_distances_from_both_manifolds():
 
 def test_without_manifolds_it_is_sa_bfgs_with_an_intercept():
     X, D = problem()
-    plain = SABFGS(2000, fit_intercept=True, init="zeros").fit(X, D)
+    plain = sa_bfgs(2000, fit_intercept=True, init="zeros").fit(X, D)
     model = LDLLDM(0.0, 0.0, 0.0, max_iter=2000, tol=0.0).fit(X, D)
     assert model.loss_ == pytest.approx(plain.loss_, rel=1e-9)
     np.testing.assert_allclose(model.predict(X), plain.predict(X), atol=1e-5)

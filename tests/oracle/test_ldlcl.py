@@ -10,8 +10,8 @@ from ldl.linear.ldlcl import (
     project_to_simplex,
     sparse_reconstruction,
 )
-from ldl.linear.maxent import SABFGS
 from tests.oracle.examples import check_gradient, softmax_problem
+from tests.oracle.papers import sa_bfgs
 
 problem = softmax_problem
 
@@ -99,7 +99,7 @@ def test_degrees_below_the_smallest_have_no_slope():
 def test_without_collaboration_it_is_penalised_sa_bfgs():
     X, D = problem()
     ones = np.column_stack([X, np.ones(len(X))])
-    plain = SABFGS(2000, l2=0.8, init="zeros").fit(ones, D)
+    plain = sa_bfgs(2000, l2=0.8, init="zeros").fit(ones, D)
     model = LDLCL(0.0, ridge=0.8, max_iter=2000, tol=0.0).fit(X, D)
     assert model.loss_ == pytest.approx(plain.loss_, rel=1e-9)
     np.testing.assert_allclose(model.predict(X), plain.predict(ones), atol=1e-6)

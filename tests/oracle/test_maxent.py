@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from ldl.linear._bfgs import minimise_bfgs, minimise_lbfgs, wolfe_search
 from ldl.linear.maxent import SABFGS, CrossEntropy
 from tests.oracle.examples import check_gradient, softmax_problem
+from tests.oracle.papers import sa_bfgs
 
 SOLVERS = ["lbfgs", "dense_bfgs"]
 
@@ -43,9 +44,9 @@ def test_loss_is_the_summed_cross_entropy():
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_five_starts_reach_the_same_loss_and_the_same_predictions(solver):
     X, D = problem()
-    models = [SABFGS(2000, solver, init=init).fit(X, D) for init in ("identity", "zeros")]
+    models = [sa_bfgs(2000, solver, init=init).fit(X, D) for init in ("identity", "zeros")]
     models += [
-        SABFGS(2000, solver, init="uniform", random_state=seed).fit(X, D) for seed in range(3)
+        sa_bfgs(2000, solver, init="uniform", random_state=seed).fit(X, D) for seed in range(3)
     ]
     for model in models[1:]:
         assert model.loss_ == pytest.approx(models[0].loss_, rel=1e-6)
@@ -63,28 +64,28 @@ def test_two_labels_are_logistic_regression_with_soft_labels(solver):
         np.repeat([0, 1], len(X)),
         sample_weight=np.concatenate([D[:, 0], D[:, 1]]),
     )
-    P = SABFGS(2000, solver).fit(X, D).predict(X)
+    P = sa_bfgs(2000, solver).fit(X, D).predict(X)
     np.testing.assert_allclose(P, logistic.predict_proba(X), atol=1e-5)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_at_the_optimum_predicted_and_true_feature_sums_agree(solver):
     X, D = problem()
-    P = SABFGS(2000, solver).fit(X, D).predict(X)
+    P = sa_bfgs(2000, solver).fit(X, D).predict(X)
     np.testing.assert_allclose(X.T @ (P - D), 0.0, atol=1e-4)
 
 
 def test_with_an_intercept_the_mean_prediction_is_the_mean_label():
     X, D = problem()
-    with_intercept = SABFGS(2000, fit_intercept=True, l2=0.7).fit(X, D)
+    with_intercept = sa_bfgs(2000, fit_intercept=True, l2=0.7).fit(X, D)
     np.testing.assert_allclose(with_intercept.predict(X).mean(0), D.mean(0), atol=1e-6)
-    without = SABFGS(2000, l2=0.7).fit(X, D)
+    without = sa_bfgs(2000, l2=0.7).fit(X, D)
     assert np.abs(without.predict(X).mean(0) - D.mean(0)).max() > 1e-3
 
 
 def test_penalty_adds_half_the_squared_weights_without_the_intercept():
     X, D = problem()
-    model = SABFGS(2000, fit_intercept=True, l2=2.5).fit(X, D)
+    model = sa_bfgs(2000, fit_intercept=True, l2=2.5).fit(X, D)
     cross_entropy = -(D * np.log(model.predict(X))).sum()
     assert model.loss_ == pytest.approx(cross_entropy + 1.25 * (model.coef_**2).sum(), rel=1e-9)
 
@@ -93,15 +94,15 @@ def test_penalty_adds_half_the_squared_weights_without_the_intercept():
 def test_large_features_do_not_overflow(solver):
     X, D = problem()
     with np.errstate(over="raise", invalid="raise"):
-        P = SABFGS(200, solver).fit(X * 1e4, D).predict(X * 1e4)
+        P = sa_bfgs(200, solver).fit(X * 1e4, D).predict(X * 1e4)
     assert np.isfinite(P).all()
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_dense_and_compressed_features_give_the_same_model(fit_intercept):
     X, D = sparse_problem()
-    sparse = SABFGS(2000, fit_intercept=fit_intercept).fit(X, D)
-    dense = SABFGS(2000, fit_intercept=fit_intercept).fit(X.toarray(), D)
+    sparse = sa_bfgs(2000, fit_intercept=fit_intercept).fit(X, D)
+    dense = sa_bfgs(2000, fit_intercept=fit_intercept).fit(X.toarray(), D)
     np.testing.assert_allclose(sparse.predict(X), dense.predict(X.toarray()), atol=1e-8)
     objectives = CrossEntropy(X, D), CrossEntropy(X.toarray(), D)
     w = np.random.default_rng(4).normal(size=20)
@@ -110,22 +111,66 @@ def test_dense_and_compressed_features_give_the_same_model(fit_intercept):
     np.testing.assert_allclose(gradient, dense_gradient, atol=1e-10)
 
 
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(fit_intercept):
+    X, D = problem()
+    X = X * [1.0, 10.0, 0.1, 5.0, 2.0] + 3.0
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = SABFGS(fit_intercept=fit_intercept, l2=0.7).fit(X, D)
+    by_hand = SABFGS(standardise=False, fit_intercept=fit_intercept, l2=0.7).fit(scaled, D)
+    assert model.loss_ == pytest.approx(by_hand.loss_, rel=1e-9)
+    np.testing.assert_allclose(model.coef_, by_hand.coef_ / X.std(axis=0)[:, None], rtol=1e-6)
+    np.testing.assert_allclose(model.predict(X), by_hand.predict(scaled), atol=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_standardised_compressed_features_stay_so_and_give_the_model_of_dense_ones(fit_intercept):
+    X, D = sparse_problem()
+    before = X.copy()
+    sparse = SABFGS(fit_intercept=fit_intercept, tol=0.0).fit(X, D)
+    dense = SABFGS(fit_intercept=fit_intercept, tol=0.0).fit(X.toarray(), D)
+    np.testing.assert_allclose(sparse.predict(X), dense.predict(X.toarray()), atol=1e-8)
+    assert (before != X).nnz == 0
+
+
+def test_a_constant_feature_gets_no_weight_where_features_are_standardised():
+    X, D = problem()
+    model = SABFGS().fit(np.column_stack([X, np.full(len(X), 7.0)]), D)
+    np.testing.assert_array_equal(model.coef_[-1], 0.0)
+
+
+def test_defaults_do_not_change_with_the_unit_of_a_feature():
+    X, D = problem()
+    units = np.array([1e-6, 1.0, 1e3, 1e6, 7.0])
+    np.testing.assert_allclose(
+        SABFGS().fit(X * units, D).predict(X * units), SABFGS().fit(X, D).predict(X), atol=1e-9
+    )
+
+
+def test_tolerance_saves_iterations_and_says_so():
+    X, D = problem()
+    whole, short = sa_bfgs().fit(X, D), sa_bfgs(tol=1e-4).fit(X, D)
+    assert short.n_iter_ < whole.n_iter_
+    assert (short.diagnostics_["stopped"], whole.diagnostics_["stopped"]) == ("tol", "descent")
+    assert whole.loss_ < short.loss_
+
+
 def test_identity_start_has_ones_on_the_diagonal():
-    np.testing.assert_array_equal(SABFGS()._start(3, 2), [[1, 0], [0, 1], [0, 0]])
+    np.testing.assert_array_equal(sa_bfgs()._start(3, 2), [[1, 0], [0, 1], [0, 0]])
     X, D = problem()
     start = CrossEntropy(X, D)(np.eye(5, 4).T.ravel())[0]
-    after_one = SABFGS(max_iter=1).fit(X, D).loss_
+    after_one = sa_bfgs(max_iter=1).fit(X, D).loss_
     assert after_one < start
-    assert after_one != SABFGS(max_iter=1, init="zeros").fit(X, D).loss_
+    assert after_one != sa_bfgs(max_iter=1, init="zeros").fit(X, D).loss_
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_number_of_iterations_is_what_stops_it(solver):
     X, D = problem()
-    stopped = SABFGS(7, solver).fit(X, D)
+    stopped = sa_bfgs(7, solver).fit(X, D)
     assert stopped.diagnostics_["iterations"] == stopped.n_iter_ == 7
     assert stopped.diagnostics_["stopped"] == "max_iter"
-    finished = SABFGS(5000, solver).fit(X, D)
+    finished = sa_bfgs(5000, solver).fit(X, D)
     assert finished.n_iter_ < 5000
     assert finished.diagnostics_["stopped"] in ("gradient", "descent")
     assert finished.diagnostics_["largest_gradient"] < 1e-5
@@ -133,10 +178,10 @@ def test_number_of_iterations_is_what_stops_it(solver):
 
 def test_toolbox_solver_is_dense_below_3000_unknowns_and_limited_memory_above():
     X, D = problem()
-    small = {s: SABFGS(20, s).fit(X, D).loss_ for s in ("toolbox", "dense_bfgs", "lbfgs")}
+    small = {s: sa_bfgs(20, s).fit(X, D).loss_ for s in ("toolbox", "dense_bfgs", "lbfgs")}
     assert small["toolbox"] == small["dense_bfgs"] != small["lbfgs"]
     wide, labels = problem(5, n=10, q=750)
-    assert SABFGS(5, "toolbox").fit(wide, labels).loss_ == SABFGS(5).fit(wide, labels).loss_
+    assert sa_bfgs(5, "toolbox").fit(wide, labels).loss_ == sa_bfgs(5).fit(wide, labels).loss_
 
 
 def test_dense_bfgs_solves_rosenbrock():
@@ -220,11 +265,13 @@ def test_lbfgs_ends_at_its_tolerance_or_without_one_where_nothing_goes_down():
         ({"l2": -1.0}, "l2 must not be negative, got -1.0"),
         ({"solver": "bfgs"}, "solver must be one of .*, got 'bfgs'"),
         ({"init": "ones"}, "init must be one of .*, got 'ones'"),
+        ({"tol": -1.0}, "tol must not be negative, got -1.0"),
+        ({"pairs": 0}, "pairs must be at least 1, got 0"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):
     with pytest.raises(ValueError, match=message):
-        SABFGS(**parameters).fit(*problem())
+        sa_bfgs(**parameters).fit(*problem())
 
 
 @pytest.mark.realdata
@@ -239,7 +286,7 @@ def test_sjaffe_passes_through_the_region_of_the_printed_values(real_data):
         scores = []
         for test in folds:
             train = np.setdiff1d(np.arange(len(data.D)), test)
-            model = SABFGS(max_iter=max_iter).fit(data.X[train], data.D[train])
+            model = sa_bfgs(max_iter=max_iter).fit(data.X[train], data.D[train])
             scores.append(evaluate(data.D[test], model.predict(data.X[test]))["kl"])
         means[max_iter] = np.mean(scores)
     assert 0.036 < means[100] < 0.046

@@ -7,10 +7,12 @@ import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import ldl
 from bench import adapters, entries, history, measure, scale, tables, threads, worker
 from bench.__main__ import our_code
 from bench.entries import Bars, Comparison
@@ -359,7 +361,30 @@ def test_another_setting_or_other_code_of_ours_measures_again(monkeypatch):
             assert our_code(comparison()) != known
 
 
+def test_rows_of_defaults_name_no_setting_of_either_side():
+    rows = [c for c in entries.read() if "each with its own defaults" in c.title]
+    assert {c.ours["class"] for c in rows} >= {"SABFGS", "LDLHR", "CPNN", "LDSVR", "PTBayes"}
+    for row in rows:
+        assert not {"parameters", "scaling"} & set(row.ours)
+        assert not {"init", "fit"} & set(row.peer)
+
+
+def test_code_of_a_class_counts_as_that_of_a_method():
+    by_class = Comparison("m", "toy", "g", "t", "fit", {"library": "ldlrepro", "class": "AAKNN"})
+    another = replace(by_class, ours={**by_class.ours, "class": "CPNN"})
+    assert our_code(by_class) != our_code(another)
+    peer = {"library": "python-ldl", "class": "AA_KNN"}
+    assert our_code(replace(by_class, peer=peer)) == our_code(by_class)
+
+
 # ---------------------------------------------------------------------- sides
+
+
+def test_our_side_may_be_a_class_with_its_own_defaults():
+    built = adapters.Ldlrepro.build({"class": "CPNN"}, 5)
+    assert repr(built) == repr(ldl.CPNN(random_state=5))
+    changed = adapters.Ldlrepro.build({"class": "CPNN", "parameters": {"hidden": 7}}, 5)
+    assert repr(changed) == repr(ldl.CPNN(hidden=7, random_state=5))
 
 
 def test_our_side_scales_features_by_its_training_rows_where_an_entry_says_so():

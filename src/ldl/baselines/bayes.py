@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,16 +28,22 @@ class PTBayes(LDLEstimator):
     each, weighted by these degrees. A label's prior is its share of all weight, its Gaussian has
     the weighted mean and covariance of the features, and a predicted degree is proportional to
     prior times density, ``P_j(x) ~ prior_j N(x; mean_j, covariance_j)``. Every row counts under
-    every label, so that the Gaussians nearly coincide where degrees are much alike.
+    every label, so that the Gaussians nearly coincide where degrees are much alike. What differs is
+    mostly noise, and features that say the same multiply it: ``worth`` keeps it down.
+
+    The original has ``PTBayes(transformation='resample', covariance='full', domain='density',
+    worth=None)``. On validation rows of six data sets a full covariance without ``worth`` is worse
+    than the mean of the labels on each. The defaults, chosen there by ``python -m bench.defaults``,
+    are better than this mean on five and 3 % worse on the sixth.
 
     Parameters
     ----------
     transformation : {'weights', 'resample'}, default='weights'
         ``'resample'`` draws as many (row, label) pairs as D has entries, as the original does.
         ``'weights'`` is the expectation of these draws and leaves nothing to chance.
-    covariance : {'full', 'diag', 'shrunk'}, default='full'
-        ``'full'`` adds 1e-14 to the spectrum, as the released toolbox does. ``'diag'`` is naive
-        Bayes. ``'shrunk'`` is Ledoit and Wolf's estimate, which stays well conditioned where there
+    covariance : {'diag', 'full', 'shrunk'}, default='diag'
+        ``'diag'`` is naive Bayes. ``'full'`` adds 1e-14 to the spectrum, as the released toolbox
+        does. ``'shrunk'`` is Ledoit and Wolf's estimate, which stays well conditioned where there
         are more features than rows.
     domain : {'log', 'density'}, default='log'
         ``'density'`` multiplies plain densities as the released code does; with many features
@@ -47,6 +53,10 @@ class PTBayes(LDLEstimator):
         Smallest degree before rows are divided by their sums; at least 0 and below 1.
     random_state : int or None, default=None
         Seed of the draws of ``transformation='resample'``; not used otherwise.
+    worth : float or None, default=3.0
+        Number of independent features that all together are worth at most: log densities are
+        multiplied by its share of the number of features. With None each is worth itself, as
+        Bayes' rule has it. The smaller, the nearer are predictions to the mean of the labels.
 
     Attributes
     ----------
@@ -86,10 +96,11 @@ class PTBayes(LDLEstimator):
     """
 
     transformation: str = "weights"
-    covariance: str = "full"
+    covariance: str = "diag"
     domain: str = "log"
     floor: float = 1e-9
     random_state: int | None = None
+    worth: float | None = field(default=3.0, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         check_choice("transformation", self.transformation, _TRANSFORMATIONS)
@@ -97,6 +108,8 @@ class PTBayes(LDLEstimator):
         check_choice("domain", self.domain, _DOMAINS)
         if not 0 <= self.floor < 1:
             raise ValueError(f"floor must lie in [0, 1), got {self.floor}")
+        if self.worth is not None and not self.worth > 0:
+            raise ValueError(f"worth must be positive, got {self.worth}")
         mass = D / len(D)
         if self.transformation == "resample":
             # Drawing (row, label) pairs one by one is one draw of how often each pair comes up.
@@ -114,9 +127,10 @@ class PTBayes(LDLEstimator):
 
     def _predict(self, X: Any) -> np.ndarray:
         evidence = np.full((X.shape[0], self.n_labels_), -np.inf)
+        share = 1.0 if self.worth is None else min(1.0, self.worth / X.shape[1])
         for j, gaussian in enumerate(self.gaussians_):
             if gaussian is not None:
-                evidence[:, j] = np.log(self.prior_[j]) + gaussian.log_density(X)
+                evidence[:, j] = np.log(self.prior_[j]) + share * gaussian.log_density(X)
         if self.domain == "log":
             P = np.exp(evidence - evidence.max(axis=1, keepdims=True))
             P /= P.sum(axis=1, keepdims=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldl._scale import Scale
 from ldl.linear._bfgs import Patience, minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective
 from ldl.linear.maxent import MaximumEntropy
@@ -24,9 +25,16 @@ class PenalisedModel(MaximumEntropy):
     init: str = "zeros"
 
     def _minimise(
-        self, objective: SoftmaxObjective, pairs: int = 10, patience: Patience | None = None
+        self,
+        objective: SoftmaxObjective,
+        pairs: int = 10,
+        patience: Patience | None = None,
+        scale: Scale | None = None,
     ) -> None:
-        """Minimise as the releases do: gradient 1e-6, relative decrease ``tol``."""
+        """Minimise as the releases do: gradient 1e-6, relative decrease ``tol``.
+
+        ``scale`` is that of the objective's features where these are standardised.
+        """
         start = self._start(objective.X.shape[1], len(objective.D))
         found = minimise_lbfgs(
             objective,
@@ -37,4 +45,4 @@ class PenalisedModel(MaximumEntropy):
             pairs,
             patience,
         )
-        self._keep(found)
+        self._keep(found, scale)

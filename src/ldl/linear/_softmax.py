@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ldl._scale import Scale
+
 
 def softmax_rows(Z: np.ndarray) -> np.ndarray:
     """Return distributions proportional to exp(Z), one per row."""
@@ -40,6 +42,19 @@ def with_ones(X: Any) -> Any:
     return np.column_stack([X, np.ones(len(X))])
 
 
+def standardised(X: Any, scale: Scale) -> tuple[Any, np.ndarray | None]:
+    """Return standardised features, and the offset that sparse ones still have.
+
+    Sparse features are only divided, and stay sparse: their offset is the same in all rows and is
+    taken off the scores instead.
+    """
+    if not hasattr(X, "tocsr"):
+        return (X - scale.shift) * scale.factor, None
+    X = X.tocsr(copy=True)
+    X.data *= scale.factor[X.indices]
+    return X, scale.shift * scale.factor
+
+
 class SoftmaxObjective:
     """A loss of softmax(X W) plus ``l2 / 2 ||W||^2``, and the gradient, as optimisers ask for them.
 
@@ -47,6 +62,9 @@ class SoftmaxObjective:
     label by row, (c, n), in buffers used again and again: the maxima and sums of the softmax then
     run along memory instead of across short rows.
     """
+
+    offset: np.ndarray | None = None
+    """Stands for the same row less in all rows of sparse X; columns beyond it have none."""
 
     def __init__(self, X: Any, D: np.ndarray, l2: float = 0.0, unpenalised: int = 0) -> None:
         self.X = X
@@ -86,15 +104,21 @@ class SoftmaxObjective:
         """Write the scores of all rows into the buffer of products."""
         if self.sparse:
             self._products[:] = (self.X @ np.ascontiguousarray(self._weights.T)).T
+            if self.offset is not None:
+                shifts = self._weights[:, : len(self.offset)] @ self.offset
+                self._products -= shifts[:, None]
         else:
             np.matmul(self._weights, self.X.T, out=self._products)
 
     def _multiply_residuals(self) -> np.ndarray:
         """Return the gradient of the weights from the slopes in the buffer of products."""
         if self.sparse:
-            return np.ascontiguousarray(
+            gradient = np.ascontiguousarray(
                 (self.X_transposed @ np.ascontiguousarray(self._products.T)).T
             )
+            if self.offset is not None:
+                gradient[:, : len(self.offset)] -= np.outer(self._products.sum(axis=1), self.offset)
+            return gradient
         return self._products @ self.X
 
 

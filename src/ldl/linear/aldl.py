@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,19 @@ from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS
 from ldl.linear.maxent import SABFGS, MaximumEntropy
 
-_INNER = {"bfgs": SABFGS, "iis": SAIIS}
+_INNER: dict[str, Callable[..., MaximumEntropy]] = {
+    "bfgs": partial(
+        SABFGS,
+        standardise=False,
+        fit_intercept=False,
+        l2=0.0,
+        init="identity",
+        pairs=20,
+        tol=0.0,
+    ),
+    "iis": SAIIS,
+}
+"""Nothing but ``max_iter`` keeps them from learning the training rows by heart."""
 _WIDTHS = (0.5, 10.0)
 """Bounds of the search for a width, in labels."""
 _SEARCH_TOLERANCE = 1e-6
@@ -33,7 +47,8 @@ class ALDL(LDLEstimator):
     Parameters
     ----------
     inner : {'bfgs', 'iis'}, default='bfgs'
-        Inner model: ``SABFGS``, or ``SAIIS``, which gave the method its name and takes longer.
+        Inner model: ``SABFGS`` on raw features and without a penalty, or ``SAIIS``, which gave
+        the method its name and takes longer.
     max_iter : int, default=50
         Iterations or sweeps of the inner model in every round. With many of them it learns the
         training rows by heart, and the widths shrink.

@@ -102,15 +102,15 @@ class SAIIS(MaximumEntropy):
         self._check("tol", "feature_floor")
         W = self._start(X.shape[1], D.shape[1])
         X = self._floored(X)
-        sweep = Sweep(X, D)
-        P, loss = _predictions(X, W, D)
+        sweep, predictions = Sweep(X, D), Predictions(X, D)
+        P, loss = predictions.of(W)
         stopped = "max_iter"
         iterations = 0
         while iterations < self.max_iter and stopped == "max_iter":
             W += sweep.step(P)
             iterations += 1
             before = loss
-            P, loss = _predictions(X, W, D)
+            P, loss = predictions.of(W)
             if abs(before - loss) < self.tol:
                 stopped = "tol"
         self.coef_ = W
@@ -136,15 +136,54 @@ class SAIIS(MaximumEntropy):
         return np.where(X == 0, self.feature_floor, X)
 
 
-def _predictions(X: Any, W: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return softmax(X W) and its summed cross entropy."""
-    Z = np.asarray(X @ W)
-    Z -= Z.max(axis=1, keepdims=True)
-    fit = float(np.vdot(D, Z))
-    P = np.exp(Z, out=Z)
-    totals = P.sum(axis=1, keepdims=True)
-    P /= totals
-    return P, float(np.log(totals).sum()) - fit
+class Predictions:
+    """Predictions of the training rows at any weights, in the same memory each time.
+
+    They are kept label by row: maxima, sums and quotients then run along memory instead of across
+    short rows.
+    """
+
+    def __init__(self, X: Any, D: np.ndarray) -> None:
+        self.X = X
+        self.D = np.ascontiguousarray(D)
+        self._scores = np.empty(D.shape)
+        self._P = np.empty(D.shape[::-1])
+
+    def of(self, W: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return softmax(X W), label by row, and its summed cross entropy."""
+        Z, P = self._scores, self._P
+        if hasattr(self.X, "tocsr"):
+            Z[:] = self.X @ W
+        else:
+            np.matmul(self.X, W, out=Z)
+        P[:] = Z.T
+        largest = P.max(axis=0)
+        Z -= largest[:, None]
+        fit = float(np.vdot(self.D, Z))
+        P -= largest
+        np.exp(P, out=P)
+        totals = _sums_over_labels(P)
+        P /= totals
+        return P, float(np.log(totals).sum()) - fit
+
+
+def _sums_over_labels(P: np.ndarray) -> np.ndarray:
+    """Sum columns in the order in which NumPy sums rows: of up to 128 numbers by eight parts."""
+    c = len(P)
+    if c < 8:
+        return P.sum(axis=0)
+    if c > 128:
+        return np.ascontiguousarray(P.T).sum(axis=1)
+    parts = P[:8].copy()
+    rest = c - c % 8
+    for label in range(8, rest, 8):
+        parts += P[label : label + 8]
+    while len(parts) > 1:
+        parts = parts[0::2] + parts[1::2]
+    totals = parts[0]
+    for label in range(rest, c):
+        totals += P[label]
+    return totals
 
 
 class Sweep:
@@ -167,12 +206,16 @@ class Sweep:
         ratio = np.clip((s - self.centre) / (self.half_range or 1.0), -1.0, 1.0)
         powers = np.vander(ratio, _terms_needed(_SERIES_RADIUS), increasing=True)
         self.powers = np.ascontiguousarray(powers.T)
+        self._weighted = np.empty((0, *D.T.shape))
+        self.factorials = np.cumprod(np.maximum(np.arange(len(self.powers)), 1.0))
+        self.order = 2 if self.half_range else 1
+        """Terms of the series in the last step; as many moments are summed at once in the next."""
         self.plain_sums = 0
         """Root evaluations that needed the sum over rows."""
 
     def step(self, P: np.ndarray) -> np.ndarray:
-        """Return the root of every equation for predictions P, features by labels."""
-        above, below = self._moments(P, 0, 2 if self.half_range else 1)
+        """Return the root of every equation, features by labels, for P given label by row."""
+        above, below = self._moments(P, 0, self.order)
         up, down = above[0], below[0]
         if not self.half_range:
             return np.clip(_log_root(self.targets, up, down) / self.centre, *self.limits)
@@ -185,11 +228,13 @@ class Sweep:
         delta = np.where(endless, 0.0, at_limit)
         reach = min(1.3 * np.abs(delta).max() * self.half_range, _SERIES_RADIUS)
         order = _terms_needed(reach)
-        if order > 2:
-            more_above, more_below = self._moments(P, 2, order)
+        if order > self.order:
+            more_above, more_below = self._moments(P, self.order, order)
             above = np.concatenate([above, more_above])
             below = np.concatenate([below, more_below])
-        sums = _Sums(self, P, _over_factorials(above), _over_factorials(below), reach)
+        self.order = order
+        factorials = self.factorials[:order, None, None]
+        sums = _Sums(self, P, above[:order] / factorials, below[:order] / factorials, reach)
         return np.where(endless, at_limit, self._roots(sums, targets, delta))
 
     def _slope(
@@ -210,6 +255,8 @@ class Sweep:
         has the slope of the true equation, so that repeating it is Newton's method in a better
         variable.
         """
+        if self.falling is None and targets.min() > 0 and up.min() > 0:  # the quadratic is linear
+            return (np.log(2.0 * targets) - np.log(2.0 * up)) / (slope / up)
         both = up + down
         mean_s = np.divide(slope, both, out=np.full_like(slope, self.centre), where=both > 0)
         return _log_root(targets, up, down) / mean_s
@@ -223,7 +270,8 @@ class Sweep:
             excess = up - down - targets
             low = np.where(excess < 0, delta, low)
             high = np.where(excess > 0, delta, high)
-            following = np.clip(delta + self._shift(targets, up, down, slope), *self.limits)
+            following = delta + self._shift(targets, up, down, slope)
+            following = np.minimum(np.maximum(following, self.limits[0]), self.limits[1])
             inside = (following >= low) & (following <= high)
             following = np.where(inside, following, 0.5 * (low + high))
             moved = np.abs(following - delta).max()
@@ -234,9 +282,11 @@ class Sweep:
 
     def _moments(self, P: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """Sum |x_ik| P_ij ratio_i^m over rows with positive and with negative x_ik; m by k by j."""
-        n, c = P.shape
-        # Rows last, so that the products run along memory instead of across short rows.
-        weighted = self.powers[first:last, None, :] * np.ascontiguousarray(P.T)
+        c, n = P.shape
+        if len(self._weighted) < last - first:
+            self._weighted = np.empty((last - first, c, n))
+        weighted = self._weighted[: last - first]
+        np.multiply(self.powers[first:last, None, :], P, out=weighted)
         weighted = weighted.reshape(-1, n).T
 
         def gathered(part: Any) -> np.ndarray:
@@ -263,7 +313,8 @@ class _Sums:
         """Return sums over positive and over negative features, and their difference's slope."""
         sweep = self.sweep
         outside = np.abs(delta) * sweep.half_range > self.reach
-        near = np.where(outside, 0.0, delta)
+        some = outside.any()
+        near = np.where(outside, 0.0, delta) if some else delta
         factor = np.exp(near * sweep.centre)
         up, up_ratio = (factor * value for value in _series(self.above, near * sweep.half_range))
         down, down_ratio = np.zeros_like(up), np.zeros_like(up)
@@ -274,7 +325,7 @@ class _Sums:
         slope = sweep._slope(up, down, up_ratio, down_ratio)
         # Terms close to the smallest number of float64 may round to less than nothing.
         up, down, slope = (np.maximum(value, 0.0) for value in (up, down, slope))
-        if outside.any():
+        if some:
             self._sum_over_rows(delta, np.argwhere(outside), up, down, slope)
         return up, down, slope
 
@@ -300,7 +351,7 @@ class _Sums:
                 columns = columns.toarray() if hasattr(columns, "tocsr") else columns
                 exponents = np.minimum(sign * delta[k, j] * sweep.s[:, None], _LARGEST_EXPONENT)
                 shifted = np.exp(exponents)
-                terms = columns * self.P[:, j] * shifted
+                terms = columns * np.ascontiguousarray(self.P[j].T) * shifted
                 sums[k, j] = terms.sum(axis=0)
                 slope[k, j] += sweep.s @ terms
 
@@ -331,20 +382,15 @@ def _log_root(target: np.ndarray, up: np.ndarray, down: np.ndarray) -> np.ndarra
 
 def _series(coefficients: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return sum_m coefficients_m t^m and its derivative, by Horner's rule."""
-    value = coefficients[-1].copy()
-    slope = np.zeros_like(value)
-    for coefficient in coefficients[-2::-1]:
+    slope = coefficients[-1].copy()
+    value = slope * t
+    value += coefficients[-2]
+    for coefficient in coefficients[-3::-1]:
         slope *= t
         slope += value
         value *= t
         value += coefficient
     return value, slope
-
-
-def _over_factorials(moments: np.ndarray) -> np.ndarray:
-    """Divide moment m by m!, which makes it a coefficient of the series."""
-    factorials = np.cumprod(np.maximum(np.arange(len(moments)), 1.0))
-    return np.asarray(moments / factorials[:, None, None])
 
 
 def _terms_needed(reach: float) -> int:

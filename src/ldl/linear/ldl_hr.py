@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ldl._labels import highest_labels
+from ldl._scale import Scale
 from ldl._values import check_choice
 from ldl.linear._bfgs import Patience
 from ldl.linear._penalised import PenalisedModel
-from ldl.linear._softmax import SoftmaxObjective, softmax_columns, with_ones
+from ldl.linear._softmax import SoftmaxObjective, softmax_columns, standardised, with_ones
 
 
 class HighestAndRest(SoftmaxObjective):
@@ -98,16 +99,21 @@ class LDLHR(PenalisedModel):
             + margin_weight sum_i sum_{j != t} max(0, rho - (P_it - P_ij))
             + ridge / 2 (||W||^2 + ||b||^2)
 
-    where T is one at t and zero elsewhere, and R is D with zero at t. The loss and all defaults but
-    ``tie`` are those of the authors' release. The paper divides the last sum by rho and leaves t
-    out of the second (``form='printed'``), and has other weights.
+    where T is one at t and zero elsewhere, and R is D with zero at t. The loss is that of the
+    authors' release. The paper divides the last sum by rho and leaves t out of the second
+    (``form='printed'``), and has other weights. The release has raw features and other weights as
+    well: ``LDLHR(ridge=1e-4, margin_weight=1e4, max_iter=1000, standardise=False)``. The defaults
+    were chosen on validation rows of six data sets by ``python -m bench.defaults``. There the
+    divergence is smaller on all six, the highest label is missed more often on s-JAFFE and less
+    often or as often on the others, and a fit takes a twentieth to a fifth of the time.
 
     Parameters
     ----------
-    ridge : float, default=0.0001
-        Penalty on squared weights, the release's l1.
-    margin_weight : float, default=10000.0
-        Weight of the margin, the release's l2. It keeps the highest label above the others.
+    ridge : float, default=100.0
+        Penalty on squared weights, the release's l1 of 0.0001. It suits standardised features.
+    margin_weight : float, default=1.0
+        Weight of the margin, the release's l2 of 10000. It keeps the highest label above the
+        others; the larger, the further predictions move away from the other degrees.
     rest_weight : float, default=1.0
         Weight of the other labels' degrees, the release's l3.
     rho : float, default=0.01
@@ -126,18 +132,21 @@ class LDLHR(PenalisedModel):
     form : {'released', 'printed'}, default='released'
         Loss of the release, or that of the paper, whose margin term is
         ``max(0, 1 - (P_it - P_ij) / rho)`` and whose second sum runs over j other than t.
-    max_iter : int, default=1000
-        Largest number of iterations.
+    max_iter : int, default=50
+        Largest number of iterations; the release has 1000.
     tol : float, default=2.22e-9
         Relative decrease of the loss below which an iteration is the last one. Larger values may
         end the fit on a plateau.
     init : {'zeros', 'identity'}, default='zeros'
         First weights: zeros, or ones on the main diagonal.
+    standardise : bool, default=True
+        Fits to features with mean zero and deviation one, as penalty and first weights then see
+        them. Sparse features stay sparse.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features_in_, n_labels_)
-        The weights W.
+        The weights W of raw features.
     intercept_ : ndarray of shape (n_labels_,)
         The intercept b.
     n_iter_ : int
@@ -169,8 +178,8 @@ class LDLHR(PenalisedModel):
     (20, 3)
     """
 
-    ridge: float = 1e-4
-    margin_weight: float = 1e4
+    ridge: float = 100.0
+    margin_weight: float = 1.0
     rest_weight: float = 1.0
     rho: float = 0.01
     tie: str = "first"
@@ -178,7 +187,8 @@ class LDLHR(PenalisedModel):
     patience: int | None = None
     min_gain: float = 0.01
     form: str = "released"
-    max_iter: int = field(default=1000, kw_only=True)
+    max_iter: int = field(default=50, kw_only=True)
+    standardise: bool = field(default=True, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         self._check("ridge", "margin_weight", "rest_weight", "rho", "min_gain", "tol")
@@ -190,6 +200,8 @@ class LDLHR(PenalisedModel):
         printed = self.form == "printed"
         if printed and not self.rho > 0:
             raise ValueError(f"rho must be positive where form is 'printed', got {self.rho}")
+        scale = Scale(X) if self.standardise else None
+        X, offset = standardised(X, scale) if scale else (X, None)
         objective = HighestAndRest(
             with_ones(X),
             D,
@@ -200,5 +212,6 @@ class LDLHR(PenalisedModel):
             self.ridge,
             top_rests=not printed,
         )
+        objective.offset = offset
         patience = Patience(self.patience, self.min_gain) if self.patience else None
-        self._minimise(objective, self.pairs, patience)
+        self._minimise(objective, self.pairs, patience, scale)

@@ -183,19 +183,20 @@ def sparse_reconstruction(D: np.ndarray, sparsity: float, nonnegative: bool = Fa
     c = len(gram)
     penalties = sparsity * (gram - np.diag(np.diag(gram))).max(axis=0)
     S = np.zeros((c, c))
-    present = np.flatnonzero(np.diag(gram) > 0)
+    coordinates = [(k, gram[k], float(gram[k, k]), S[k]) for k in range(c) if gram[k, k] > 0]
+    # Sweeps are many and labels few: what counts is the number of calls.
     for _ in range(_MAX_SWEEPS):
-        largest = 0.0
-        for k in present:
-            before = S[k].copy()
-            pull = gram[k] - gram[k] @ S + gram[k, k] * before
-            S[k] = np.maximum(pull - penalties, 0.0)
+        before = S.copy()
+        for k, products, square, own in coordinates:
+            pull = products - products.dot(S)
+            pull += square * own
+            np.maximum(pull - penalties, 0.0, out=own)
             if not nonnegative:
-                S[k] += np.minimum(pull + penalties, 0.0)
-            S[k] /= gram[k, k]
-            S[k, k] = 0.0
-            largest = max(largest, float(np.abs(S[k] - before).max()))
-        if largest <= _SMALLEST_CHANGE:
+                pull += penalties
+                own += np.minimum(pull, 0.0, out=pull)
+            own /= square
+            own[k] = 0.0
+        if np.abs(S - before).max() <= _SMALLEST_CHANGE:
             break
     return S
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ldl._scale import Scale
 from ldl.soft_forests import _compiled
 from ldl.soft_forests._room import NUMPY, Room
 
@@ -39,31 +40,6 @@ def one_thread() -> Iterator[None]:
 
 
 # ---------------------------------------------------------------------- rows
-
-
-class Scale:
-    """Mean and inverse deviation of every feature; a feature without spread gets a factor of 0."""
-
-    def __init__(self, X: Any) -> None:
-        n = X.shape[0]
-        self.shift = np.asarray(X.mean(axis=0)).ravel()
-        if hasattr(X, "tocsr"):
-            # The stored entries, then the zeros, each of which lies a mean away.
-            squares = (X.data - self.shift[X.indices]) ** 2
-            there = np.bincount(X.indices, minlength=X.shape[1])
-            sums = np.bincount(X.indices, squares, X.shape[1]) + (n - there) * self.shift**2
-            largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
-        else:
-            sums = ((X - self.shift) ** 2).sum(axis=0)
-            largest = np.abs(X).max(axis=0)
-        spread = np.sqrt(sums / n)
-        flat = spread <= 1e-12 * largest
-        self.factor = np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, spread))
-
-    def fold(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the map that does to raw features what W and b do to standardised ones."""
-        W = W * self.factor[:, None]
-        return W, b - self.shift @ W
 
 
 class Rows:

@@ -1,0 +1,61 @@
+"""Configured methods keep their papers' settings where the library's defaults are others."""
+
+import pytest
+
+import ldl
+from ldlrepro import config, models
+
+OWN_DEFAULTS = ("SABFGS", "LDLHR", "CPNN", "LDSVR", "PTBayes")
+"""Classes whose defaults were chosen by ``bench/defaults.py``."""
+SAME_EVERYWHERE = {"random_state", "solver", "kernel", "form"}
+"""Their defaults are the papers' and the library's."""
+
+
+def named(method: str) -> tuple[str, set[str]]:
+    """Return the class whose settings decide, and the names that the YAML gives settings for."""
+    spec = config.load_method(method)
+    given = spec.get("parameters", {})
+    if "base" in given:
+        return given["base"].rpartition(".")[2], set(given["settings"])
+    return spec["class"].rpartition(".")[2], {*given, *spec.get("grid", {})}
+
+
+METHODS = [m for m in config.method_ids() if named(m)[0] in OWN_DEFAULTS]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_yaml_names_every_setting_that_the_library_may_choose_otherwise(method):
+    kind, names = named(method)
+    decisive = set(getattr(ldl, kind)._parameter_names()) - SAME_EVERYWHERE
+    assert decisive <= names
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        (
+            "sa_bfgs",
+            {
+                "max_iter": 300,
+                "solver": "lbfgs",
+                "fit_intercept": False,
+                "l2": 0.0,
+                "init": "identity",
+                "random_state": None,
+                "pairs": 20,
+                "tol": 0.0,
+                "standardise": False,
+            },
+        ),
+        ("cpnn", {"smallest_step": 0.0024787521766663585, "hidden": 50, "max_iter": 100}),
+        ("ldsvr", {"C": 1.0, "epsilon": 0.1, "width": 1.0}),
+        ("pt_bayes", {"covariance": "shrunk", "worth": None}),
+        (
+            "ldl_hr",
+            {"ridge": 1e-4, "margin_weight": 1e4, "max_iter": 1000, "standardise": False},
+        ),
+    ],
+)
+def test_resolved_settings_are_those_of_the_records(method, expected):
+    found = models.load(method).get_params()
+    assert {name: found[name] for name in expected} == expected
