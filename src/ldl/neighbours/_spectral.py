@@ -129,7 +129,7 @@ def _axes(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     n, q = rows.shape
     if n >= int(q * 11 / 6):
-        rows = np.linalg.qr(rows, mode="r")
+        rows = np.asarray(np.linalg.qr(rows, mode="r"))
     _, singular, axes = np.linalg.svd(rows, full_matrices=False)
     return singular, axes
 
