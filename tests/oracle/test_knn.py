@@ -110,8 +110,11 @@ def test_few_rows_are_looked_at_again():
     X, D = rows(16, n=2000)
     rough = AAKNN().fit(X, D).rough_
     products, margins = rough.products(X)
-    starts, places = candidates(products, rough.squares, rough.share, margins, 5)
+    starts, places, sure = candidates(products, rough.squares, rough.share, margins, 5)
     assert starts[-1] == len(places) < 6 * len(X)
+    assert 0.9 < sure.mean() < 1.0
+    first = places[starts[:-1, None] + np.arange(5)]
+    np.testing.assert_array_equal(first[sure], brute_force(X, X[sure], 5))
 
 
 @pytest.mark.parametrize("q", [1, 5, 8, 130, 1000])

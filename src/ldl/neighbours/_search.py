@@ -1,10 +1,10 @@
 # mypy: disable-error-code="no-untyped-def"
 """The compiled part of the search for the nearest rows.
 
-Products in single precision bound all distances, and leave few rows that may be near enough. The
-distances of these are sums of squared differences in double precision, so that no order depends on
-how products were rounded. All compiled code stands in this file, because numba looks at the time
-stamp of a cached function's own file only.
+Products in single precision bound all distances, and leave few rows that may be near enough. Where
+bounds do not tell their order, sums of squared differences in double precision do, so that no order
+depends on how products were rounded. All compiled code stands in this file, because numba looks at
+the time stamp of a cached function's own file only.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ _LONGEST_SUM = 128
 def candidates(products, squares, share, margins, k):
     """Return the places of all rows that may be among the k nearest, and where each point's begin.
 
-    ``products[i, j] + squares[j]``, a squared distance without the part that all rows j have in
-    common, is wrong by at most ``share * squares[j]`` and half of ``margins[i]``.
+    They stand in rough order; also returned is for which points this is surely the order of the
+    first k. ``products[i, j] + squares[j]``, a squared distance without the part that all rows j
+    have in common, is wrong by at most ``share * squares[j]`` and half of ``margins[i]``.
     """
     points, n = products.shape
     lower, upper = squares - share * squares, squares + share * squares
@@ -36,15 +37,17 @@ def candidates(products, squares, share, margins, k):
     own = np.empty(n, np.int64)
     starts = np.zeros(points + 1, np.int64)
     places = np.empty(2 * k * points, np.int64)
+    sure = np.empty(points, np.bool_)
     for i in range(points):
         _least_of_strips(products[i], upper, minima)
         limit = _kth_smallest(minima, heap) + margins[i]
         count = _up_to(limit, products[i], lower, minima, widest, own)
+        sure[i] = _sort(own[:count], products[i], lower, upper, margins[i], k)
         starts[i + 1] = starts[i] + count
         while starts[i + 1] > len(places):
             places = np.concatenate((places, np.empty_like(places)))
         places[starts[i] : starts[i + 1]] = own[:count]
-    return starts, places[: starts[points]]
+    return starts, places[: starts[points]], sure
 
 
 @compiled
@@ -106,11 +109,35 @@ def _up_to(limit, row, added, minima, widest, found):
     return count
 
 
+@compiled
+def _sort(places, row, lower, upper, margin, k):
+    """Sort places by their upper bounds; tell whether the order of the first k is beyond doubt."""
+    if len(places) > 2 * k:
+        return False
+    for c in range(1, len(places)):
+        place = places[c]
+        bound = row[place] + upper[place]
+        r = c
+        while r > 0 and bound < row[places[r - 1]] + upper[places[r - 1]]:
+            places[r] = places[r - 1]
+            r -= 1
+        places[r] = place
+    for c in range(1, len(places)):
+        before = places[min(c, k) - 1]
+        if not row[places[c]] + lower[places[c]] > row[before] + upper[before] + margin:
+            return False
+    return True
+
+
 @cached
-def closest(points, starts, places, X, k):
+def closest(points, candidates, X, k):
     """Return the places of the k candidates nearest to each point, nearest first, ties by place."""
+    starts, places, sure = candidates
     found, lengths = np.empty((len(points), k), np.int64), np.empty(k)
     for i in range(len(points)):
+        if sure[i]:
+            found[i] = places[starts[i] : starts[i] + k]
+            continue
         for c in range(starts[i], starts[i + 1]):
             length = _squared_distance(X[places[c]], points[i])
             _insert(length, places[c], c - starts[i], lengths, found[i])
@@ -118,11 +145,16 @@ def closest(points, starts, places, X, k):
 
 
 @cached
-def closest_compressed(points, starts, places, indptr, indices, values, k):
+def closest_compressed(points, candidates, X, k):
     """Do the same where X is compressed, without duplicate entries."""
+    starts, places, sure = candidates
+    indptr, indices, values = X
     found, lengths = np.empty((len(points), k), np.int64), np.empty(k)
     row = np.zeros(points.shape[1])
     for i in range(len(points)):
+        if sure[i]:
+            found[i] = places[starts[i] : starts[i] + k]
+            continue
         for c in range(starts[i], starts[i + 1]):
             entries = slice(indptr[places[c]], indptr[places[c] + 1])
             row[indices[entries]] = values[entries]

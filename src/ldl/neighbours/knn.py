@@ -110,15 +110,15 @@ class AAKNN(LDLEstimator):
         for start in range(0, X.shape[0], step):
             block = X[start : start + step]
             products, margins = rough.products(block)
-            starts, places = _search.candidates(products, rough.squares, rough.share, margins, k)
+            candidates = _search.candidates(products, rough.squares, rough.share, margins, k)
             if hasattr(block, "tocsr"):
-                entries = self.X_.indptr, self.X_.indices, self.X_.data
-                near = _search.closest_compressed(block.toarray(), starts, places, *entries, k)
+                entries = (self.X_.indptr, self.X_.indices, self.X_.data)
+                nearest = _search.closest_compressed(block.toarray(), candidates, entries, k)
             else:
                 # Code would be compiled anew for arrays that cannot be written.
                 points = np.require(block, requirements="W")
-                near = _search.closest(points, starts, places, self.X_, k)
-            found[start : start + step] = near
+                nearest = _search.closest(points, candidates, self.X_, k)
+            found[start : start + step] = nearest
         return found
 
 
