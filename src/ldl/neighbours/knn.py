@@ -135,7 +135,8 @@ class RoughRows:
         sparse = hasattr(X, "tocsr")
         self.centre = 0.0 if sparse else X.mean(axis=0)
         rows = X.copy() if sparse else X - self.centre
-        largest = np.abs(rows.data if sparse else rows).max(initial=0.0)
+        values = rows.data if sparse else rows
+        largest = max(values.max(initial=0.0), -values.min(initial=0.0))
         self.scale = np.ldexp(1.0, -np.frexp(largest)[1])
         rows *= self.scale
         self.squares = squared_norms(rows).astype(np.float32)
