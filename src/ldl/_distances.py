@@ -61,4 +61,6 @@ def rbf(A: np.ndarray, B: np.ndarray, width: float) -> np.ndarray:
     """
     if width == 0:
         return np.ones((len(A), len(B)))
-    return np.exp(squared_distances(A, B) / (-2.0 * width**2))
+    squares = squared_distances(A, B)
+    squares /= -2.0 * width**2
+    return np.exp(squares, out=squares)

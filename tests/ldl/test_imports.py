@@ -98,7 +98,7 @@ def test_all_lists_what_there_is():
 
 FOR_OTHERS = (HEAVY | {"joblib", "jinja2", "matplotlib", "requests", "scipy"}) - {"ldlrepro"}
 """Loaded by some verbs or methods; none of it is needed to start a job and to write its record."""
-JOB = ("run", "demo", "drawn_faces", "aa_knn", "--folds", "0-0", "--seed", "1")
+JOB = ("run", "demo", "drawn_faces", "pt_bayes", "--folds", "0-0", "--seed", "1")
 
 
 def calling(*arguments: str) -> str:

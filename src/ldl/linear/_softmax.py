@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 
 from ldl._scale import Scale
+from ldl.base import SHORT, sums_of_rows
 
 
 def softmax_rows(Z: np.ndarray) -> np.ndarray:
     """Return distributions proportional to exp(Z), one per row."""
-    P = np.exp(Z - Z.max(axis=1, keepdims=True))
-    P /= P.sum(axis=1, keepdims=True)
+    # NumPy takes long for the maxima of short rows.
+    largest = np.ascontiguousarray(Z.T).max(axis=0) if Z.shape[1] < SHORT else Z.max(axis=1)
+    P = Z - largest[:, None]
+    np.exp(P, out=P)
+    P /= sums_of_rows(P)[:, None]
     return P
 
 

@@ -40,7 +40,9 @@ class MaximumEntropy(LDLEstimator):
     intercept_: np.ndarray
 
     def _predict(self, X: Any) -> np.ndarray:
-        return softmax_rows(np.asarray(X @ self.coef_) + self.intercept_)
+        Z = np.asarray(X @ self.coef_)
+        Z += self.intercept_
+        return softmax_rows(Z)
 
     def _check(self, *not_negative: str) -> None:
         """Refuse by name what no fit could use."""

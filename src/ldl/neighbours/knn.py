@@ -10,9 +10,11 @@ import numpy as np
 from ldl._distances import squared_norms
 from ldl.base import LDLEstimator
 
-_BLOCK_BYTES = 32 * 2**20
-_SPARE = 8
-"""Candidates beyond k whose distance is recomputed from differences."""
+_BLOCK_BYTES = 4 * 2**20
+"""Size of a block of products, unless fewer than ``_FEWEST_ROWS`` rows would fit."""
+_FEWEST_ROWS = 64
+_UNDERFLOW = 1e-37
+"""More than a product loses, in single precision, where it is nearly zero."""
 
 
 @dataclass(eq=False, repr=False)
@@ -36,8 +38,8 @@ class AAKNN(LDLEstimator):
         Copy of the training features.
     D_ : ndarray of shape (rows, n_labels_)
         Label distributions of the training rows.
-    squares_ : ndarray of shape (rows,)
-        Squared lengths of the training rows.
+    rough_ : RoughRows
+        Training rows in single precision, from which the search takes bounds of distances.
     n_features_in_ : int
         Number of features seen by ``fit``.
     n_labels_ : int
@@ -75,8 +77,10 @@ class AAKNN(LDLEstimator):
             )
         # A copy, so that writing into the caller's array later does not move the neighbours.
         self.X_ = X.copy()
+        if hasattr(X, "tocsr"):
+            self.X_.sum_duplicates()
         self.D_ = D
-        self.squares_ = squared_norms(X)
+        self.rough_ = RoughRows(self.X_)
 
     def _predict(self, X: Any) -> np.ndarray:
         return self.D_[self._neighbours(X)].mean(axis=1)
@@ -97,55 +101,58 @@ class AAKNN(LDLEstimator):
         return self._neighbours(self._checked(X))
 
     def _neighbours(self, X: Any) -> np.ndarray:
-        """Search block by block, as many rows at a time as fit into ``_BLOCK_BYTES``."""
-        n, q = self.X_.shape
-        found = np.empty((X.shape[0], self.n_neighbors), dtype=np.intp)
-        step = max(1, _BLOCK_BYTES // (8 * max(n, q * (self.n_neighbors + _SPARE))))
+        """Find few candidates for each row by bounds, and order these by their differences."""
+        from ldl.neighbours import _search
+
+        rough, k = self.rough_, self.n_neighbors
+        found = np.empty((X.shape[0], k), dtype=np.intp)
+        step = max(_FEWEST_ROWS, _BLOCK_BYTES // (4 * self.X_.shape[0]))
         for start in range(0, X.shape[0], step):
             block = X[start : start + step]
-            found[start : start + step] = self._nearest(block)
+            products, margins = rough.products(block)
+            candidates = _search.candidates(products, rough.squares, rough.share, margins, k)
+            if hasattr(block, "tocsr"):
+                entries = (self.X_.indptr, self.X_.indices, self.X_.data)
+                nearest = _search.closest_compressed(block.toarray(), candidates, entries, k)
+            else:
+                # Code would be compiled anew for arrays that cannot be written.
+                points = np.require(block, requirements="W")
+                nearest = _search.closest(points, candidates, self.X_, k)
+            found[start : start + step] = nearest
         return found
 
-    def _nearest(self, block: Any) -> np.ndarray:
-        """Order rows by |b|^2 - 2ab, which is fast, and settle near ties exactly."""
-        k = self.n_neighbors
-        n, q = self.X_.shape
-        rough = _product(-2.0 * block, self.X_)
-        rough += self.squares_
-        # Twice the worst rounding error of `rough`, from both ends of a comparison.
-        sizes = squared_norms(block) + self.squares_.max()
-        slack = 8 * (q + 4) * np.finfo(np.float64).eps * sizes
 
-        count = min(k + _SPARE, n)
-        nominated = np.argpartition(rough, count - 1, axis=1)[:, :count]
-        nominated_rough = np.take_along_axis(rough, nominated, axis=1)
-        order = np.argsort(nominated_rough, axis=1)
-        nominated = np.take_along_axis(nominated, order, axis=1)
-        nominated_rough = np.take_along_axis(nominated_rough, order, axis=1)
-        # Differences round as well: their order is surely the same where gaps are twice as wide.
-        gaps = np.diff(nominated_rough[:, : k + 1], axis=1)
-        chosen = nominated[:, :k].copy()
-        for row in np.flatnonzero((gaps <= 2.0 * slack[:, None]).any(axis=1)):
-            candidates = nominated[row]
-            limit = nominated_rough[row, k - 1] + slack[row]
-            if count < n and nominated_rough[row, -1] <= limit:
-                candidates = np.flatnonzero(rough[row] <= limit)
-            chosen[row] = self._closest(block[row : row + 1], np.sort(candidates)[None, :])[0]
-        return chosen
+class RoughRows:
+    """Rows in single precision, which is twice as fast, and bounds of what that rounds away.
 
-    def _closest(self, block: Any, nominated: np.ndarray) -> np.ndarray:
-        """Return the nearest of the nominated rows (ascending places), by differences."""
-        rows, count = nominated.shape
-        apart = _dense(self.X_[nominated.ravel()]).reshape(rows, count, -1)
-        apart -= _dense(block)[:, None, :]
-        apart *= apart
-        order = np.argsort(apart.sum(axis=2), axis=1, kind="stable")[:, : self.n_neighbors]
-        return np.take_along_axis(nominated, order, axis=1)
+    Squared distances are ``|a|^2 - 2 ab + |b|^2``. Rows are centred first, if they are dense, and
+    scaled by a power of two, so that they keep most digits and overflow nowhere. In single
+    precision a sum of q products is then off by less than ``(q + 6) u (|a|^2 + |b|^2)`` with
+    u = 2^-24. That is less than half of ``share`` times the squared lengths.
+    """
 
+    def __init__(self, X: Any) -> None:
+        sparse = hasattr(X, "tocsr")
+        self.centre = 0.0 if sparse else X.mean(axis=0)
+        rows = X.copy() if sparse else X - self.centre
+        values = rows.data if sparse else rows
+        largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+        self.scale = np.ldexp(1.0, -np.frexp(largest)[1])
+        rows *= self.scale
+        self.squares = squared_norms(rows).astype(np.float32)
+        self.share = np.float32((X.shape[1] + 8) * np.finfo(np.float32).eps)
+        self.transposed = rows.T.tocsr() if sparse else rows.astype(np.float32).T
 
-def _dense(X: Any) -> np.ndarray:
-    return X.toarray() if hasattr(X, "tocsr") else X
-
-
-def _product(A: Any, B: Any) -> np.ndarray:
-    return _dense(A @ B.T)
+    def products(self, block: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return -2 ab for every row b of the block, and twice the error that b causes."""
+        with np.errstate(over="ignore", invalid="ignore"):  # of rows far away from all others
+            if hasattr(block, "tocsr"):
+                rows = block * (-2.0 * self.scale)
+                products = (rows @ self.transposed).toarray().astype(np.float32)
+            else:
+                rows = block - self.centre
+                rows *= -2.0 * self.scale
+                rows = rows.astype(np.float32)
+                products = rows @ self.transposed
+            margins = 0.5 * self.share * squared_norms(rows) + _UNDERFLOW * block.shape[1]
+            return products, margins.astype(np.float32)
