@@ -44,7 +44,7 @@ def files_of_the_project() -> dict[Path, float]:
 def test_every_step_is_rehearsed_on_the_processor(tmp_path):
     for package in ("torch", "xgboost", "pytest"):
         pytest.importorskip(package)
-    before, locks = files_of_the_project(), set(cards.LOCKS.glob("ldlrepro-*.lock"))
+    before, locks = files_of_the_project(), set(cards.LOCKS.glob("ldlrepro-GPU-*.lock"))
     command = [sys.executable, "-m", "bench.gpu", "--rehearse", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr
@@ -59,7 +59,7 @@ def test_every_step_is_rehearsed_on_the_processor(tmp_path):
     assert page.NOT_RUN not in text
     assert "| batch | DRF, images/s |" in text
     assert files_of_the_project() == before
-    assert set(cards.LOCKS.glob("ldlrepro-*.lock")) <= locks
+    assert set(cards.LOCKS.glob("ldlrepro-GPU-*.lock")) <= locks
 
     # A second call does again only what was not possible.
     again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
