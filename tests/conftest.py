@@ -66,7 +66,7 @@ LONGEST = (
     "workflow/test_object_store",
     "browser/test_report_browser",
 )
-"""Files that take longest, the longest first, by user and system time of ``pytest -n0 FILE``."""
+"""Files that take longest, about the longest first."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -38,7 +38,7 @@ def rows(seed: int = 0, n: int = 60, q: int = 6, c: int = 4) -> tuple[np.ndarray
 
 @pytest.mark.parametrize("n", [20, 29, 43, 54, 55, 56, 400])
 def test_principal_axes_have_the_bits_of_a_whole_decomposition(n):
-    """Of 30 features: LAPACK, and so our shortcut, triangulates from 55 rows on."""
+    """LAPACK, and so our shortcut, triangulates 30 features from 55 rows on."""
     X = np.random.default_rng(n).normal(size=(n, 30))
     _, singular, axes = np.linalg.svd(X, full_matrices=False)
     found = _axes(X)

@@ -185,3 +185,4 @@ def test_sjaffe_five_neighbours_lie_in_the_band_of_fold_seeds(real_data):
         train = np.setdiff1d(np.arange(len(data.D)), test)
         P = AAKNN(n_neighbors=5).fit(data.X[train], data.D[train]).predict(data.X[test])
         scores.append(evaluate(data.D[test], P)["kl"])
+    assert 0.0490 <= np.mean(scores) <= 0.0545

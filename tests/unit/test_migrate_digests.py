@@ -1,4 +1,4 @@
-"""What a migrated record says about settings that were defaults when it was made."""
+"""Migrated records name the settings that were defaults when they were made."""
 
 from tools.migrate_digests import completed
 

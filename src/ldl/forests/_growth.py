@@ -66,7 +66,7 @@ class Tree(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """What compiled code returns: a tree whose splits lie between two rows."""
+    """A tree as compiled code returns it, whose splits lie between two rows."""
 
     feature: np.ndarray
     last_left: np.ndarray
