@@ -110,9 +110,31 @@ def test_only_data_sets_with_all_compared_methods_count():
 
 def test_an_incomplete_unit_and_a_point_of_a_figure_are_no_contestants():
     half = unit("rf", "d0", 0.1)
-    half.rows[1].status = "failed"
+    del half.rows[1]
     units = [*grid(["sa_bfgs", "aa_knn"], ["d0"]), half, unit("structrf@trees=5", "d0", 0.1)]
     assert set(collect([page(units)]).contestants) == {"sa_bfgs", "aa_knn"}
+
+
+def with_a_failed_fold(method: str, dataset: str) -> UnitScores:
+    half = unit(method, dataset, 0.1)
+    half.rows[1].status = "failed"
+    return half
+
+
+def test_a_unit_that_failed_counts_for_nothing_and_is_told():
+    units = [
+        *grid(["sa_bfgs", "aa_knn"], ["d0", "d1"]),
+        with_a_failed_fold("aa_knn", "d2"),
+        with_a_failed_fold("rf", "d0"),
+        with_a_failed_fold("rf", "d1"),
+    ]
+    board = collect([page(units)])
+    outcome = standings(board, "first", "cv")
+    told = {line.contestant.id: (line.datasets, line.failed) for line in outcome.lines}
+    assert told == {"sa_bfgs": (2, ()), "aa_knn": (2, ("d2",)), "rf": (0, ("d0", "d1"))}
+    assert ranks(outcome) == {"sa_bfgs": 1.0, "aa_knn": 2.0}
+    chosen_from = {name for name, *_ in board_data(board, [outcome])["methods"]}
+    assert chosen_from == {"sa_bfgs", "aa_knn"}
 
 
 def test_methods_of_two_protocols_never_meet():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from ldlrepro import config, models, plan
 from ldlrepro.audit.seals import check_seals
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.reference import drop_unplanned, reference_units, same_bits, write_reference
-from ldlrepro.judge.scores import REFERENCE, UnitScores, local_units
-from ldlrepro.train.records import FAILED
+from ldlrepro.judge.scores import REFERENCE, UnitScores, is_complete, local_units
+from ldlrepro.train.records import FAILED, UNAVAILABLE
 from ldlrepro.train.unit import run_unit
 
 COMMAND = "snakemake --cores all tiny"
@@ -124,8 +125,42 @@ def test_variants_share_a_file_and_leave_each_other_alone(measured, tmp_path):
     assert set(reference_units(tmp_path)) == {KEY, ("tiny", "toy", "near@n_neighbors=3")}
 
 
-def test_a_unit_with_a_failed_fold_is_not_written(measured, tmp_path):
-    rows = [*measured.rows[:3], replace(measured.rows[3], status=FAILED)]
+def with_a_failed_fold(measured):
+    """Return the unit as it is read where its last fold failed."""
+    error = "Traceback (most recent call last):\n  ...\nPeerError: it took more than 120 s"
+    rows = [*measured.rows[:3], replace(measured.rows[3], status=FAILED, error=error)]
+    scores = {name: [*values[:3], math.nan] for name, values in measured.scores.items()}
+    return replace(measured, rows=rows, scores=scores)
+
+
+def test_a_fold_that_failed_is_a_row_with_the_last_line_of_its_error(measured, tmp_path):
+    failed = with_a_failed_fold(measured)
+    write_reference(tmp_path, [failed], COMMAND)
+    found = reference_units(tmp_path)[KEY]
+    assert [row.status for row in found.rows] == ["ok"] * 3 + [FAILED]
+    assert [row.error for row in found.rows] == [""] * 3 + ["PeerError: it took more than 120 s"]
+    assert found.mean("kl") == pytest.approx(failed.mean("kl"), rel=1e-11)
+    assert math.isnan(found.scores["kl"][3])
+    assert not is_complete(plan.Unit(*KEY), found)
+
+
+def test_tables_without_a_failed_fold_have_no_column_for_errors(measured, tmp_path):
+    write_reference(tmp_path, [with_a_failed_fold(measured)], COMMAND)
+    table = tmp_path / "tiny/near.csv"
+    assert table.read_text().partition("\n")[0].endswith(",error")
+    write_reference(tmp_path, [measured], COMMAND)
+    assert "error" not in table.read_text()
+
+
+def test_a_failed_unit_does_not_take_the_place_of_a_complete_one(measured, tmp_path):
+    write_reference(tmp_path, [measured], COMMAND)
+    before = (tmp_path / "tiny/near.csv").read_bytes()
+    assert write_reference(tmp_path, [with_a_failed_fold(measured)], COMMAND) == []
+    assert (tmp_path / "tiny/near.csv").read_bytes() == before
+
+
+def test_a_unit_whose_data_were_not_there_is_not_written(measured, tmp_path):
+    rows = [replace(row, status=UNAVAILABLE) for row in measured.rows]
     assert write_reference(tmp_path, [replace(measured, rows=rows)], COMMAND) == []
 
 

@@ -289,6 +289,7 @@ def leaderboard(args: argparse.Namespace) -> int:
                     "ranked on": len(outcome.datasets) if known else 0,
                     "needs": outcome.needs if known else None,
                     "has": line.datasets,
+                    "failed": len(line.failed) or None,
                     "mean": None if line.mean is None else round(line.mean, 6),
                     "beats": line.better_than if known else None,
                     "beaten by": line.worse_than if known else None,
@@ -367,7 +368,7 @@ def _cell_line(row: Any) -> dict[str, str]:
 def status(args: argparse.Namespace) -> int:
     from ldlrepro.judge.answer import maintainers_units
     from ldlrepro.judge.scores import is_complete, local_units
-    from ldlrepro.train.records import FAILED, UNAVAILABLE
+    from ldlrepro.train.records import FAILED, UNAVAILABLE, last_line
     from ldlrepro.workflow import schedule as schedules
 
     reference = maintainers_units()
@@ -397,7 +398,7 @@ def status(args: argparse.Namespace) -> int:
         )
         for key, scored in local.items():
             if errors := [row.error for row in scored.rows if row.status == FAILED]:
-                failures.append(f"FAILED {'/'.join(key)}: {errors[0].strip().splitlines()[-1]}")
+                failures.append(f"FAILED {'/'.join(key)}: {last_line(errors[0])}")
     answer(args.json, rows, tuple(rows[0]))
     if failures and not args.json:
         print("\n".join(["", *failures]))

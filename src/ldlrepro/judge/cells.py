@@ -35,7 +35,7 @@ from ldlrepro.judge.verdicts import (
     tells_apart,
 )
 from ldlrepro.plan.printed import TIMES, cell_key
-from ldlrepro.train.records import FAILED
+from ldlrepro.train.records import FAILED, last_line
 
 TRAIN_MEAN, FOREST = "train_mean", "rf_reg"
 """Methods whose verdict in a cell shows whether that verdict could have failed."""
@@ -235,7 +235,7 @@ def _why_not(cell: plan.Cell, scored: UnitScores | None) -> str:
             return reason
         failed = [row for row in scored.rows if row.status == FAILED]
         if failed:
-            return f"failed: {failed[0].error.strip().splitlines()[-1]}"
+            return f"failed: {last_line(failed[0].error)}"
         if cell.row["metric"] in TIMES:
             return (
                 "no time to compare it with: `compared_to` of the table, run on the same kind of "

@@ -9,8 +9,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.judge.answer import PaperAnswer, Trouble
 from ldlrepro.judge.scores import LOCAL
 from ldlrepro.train import cards
-from ldlrepro.train.records import FAILED, UNAVAILABLE
-from ldlrepro.train.unit import last_line
+from ldlrepro.train.records import FAILED, UNAVAILABLE, last_line
 
 
 def pass_gate(answers: Sequence[PaperAnswer], page: Path, say: Callable[[str], None]) -> bool:

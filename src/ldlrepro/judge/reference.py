@@ -1,21 +1,30 @@
 """Records of the maintainers' full runs, kept as text under ``reference/``.
 
 Each protocol and method, variants included, has a CSV with a row per fold and a JSON with the
-provenance of each unit. No data and no predictions: only scores, parameters, times and digests.
+provenance of each unit. No data and no predictions: only scores, parameters, times and digests. A
+fold that failed is a row as well, with the last line of its error.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ldl import metrics
 from ldlrepro import plan
-from ldlrepro.judge.scores import REFERENCE, Units, UnitScores, best_source, is_complete
-from ldlrepro.train.records import OK, FoldRow
+from ldlrepro.judge.scores import (
+    REFERENCE,
+    Units,
+    UnitScores,
+    best_source,
+    expected_folds,
+    is_complete,
+)
+from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, last_line
 
 DIGITS = 12
 """Significant digits of scores."""
@@ -34,6 +43,8 @@ COST_COLUMNS = (
     "params",
     "predictions_sha256",
 )
+ERROR = "error"
+"""A column only where a fold of the table failed."""
 # The same for all folds of a unit: kept once, in the JSON file.
 UNIT_FIELDS = (
     "data_sha256",
@@ -49,10 +60,17 @@ UNIT_FIELDS = (
 
 
 def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> list[Path]:
-    """Merge complete local units into the reference tables; other rows stay as they are."""
+    """Merge local units into the reference tables; other rows stay as they are.
+
+    A unit with folds that failed is kept where there was none without.
+    """
     groups: dict[tuple[str, str], list[UnitScores]] = {}
+    there = reference_units(folder)
     for unit in units:
-        if is_complete(plan.Unit(*unit.key), unit):
+        planned = plan.Unit(*unit.key)
+        known = there.get(unit.key)
+        worse = known is not None and is_complete(planned, known)
+        if is_complete(planned, unit) or (_was_tried(planned, unit) and not worse):
             family = unit.method.partition("@")[0]
             groups.setdefault((unit.protocol, family), []).append(unit)
     written = []
@@ -76,13 +94,22 @@ def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> 
     return written
 
 
+def _was_tried(planned: plan.Unit, unit: UnitScores) -> bool:
+    """Tell whether every fold has run to its end or failed."""
+    states = [row.status for row in unit.rows]
+    return UNAVAILABLE not in states and len(states) == expected_folds(planned, unit)
+
+
 def _write_table(
     table: Path, rows: list[dict[str, str]], provenance: dict[str, dict[str, Any]]
 ) -> None:
     """Write the rows of a table, and beside it what they were made with."""
     with open(table, "w", encoding="utf-8", newline="") as handle:
-        there = [name for name in SOME_HAVE if any(row.get(name) for row in rows)]
-        columns = (*KEY_COLUMNS, *metrics.BETTER, *there, *COST_COLUMNS)
+        some, error = (
+            [name for name in names if any(row.get(name) for row in rows)]
+            for names in (SOME_HAVE, [ERROR])
+        )
+        columns = (*KEY_COLUMNS, *metrics.BETTER, *some, *COST_COLUMNS, *error)
         writer = csv.DictWriter(handle, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: row.get(name, "") for name in columns} for row in rows)
@@ -128,9 +155,9 @@ def reference_units(folder: Path) -> Units:
                 method,
                 [_text_to_row(table, row, provenance[method][dataset]) for row in mine],
                 {
-                    name: [float(row[name]) for row in mine]
+                    name: [float(row[name] or math.nan) for row in mine]
                     for name in [*metrics.BETTER, *SOME_HAVE]
-                    if mine[0].get(name)
+                    if any(row.get(name) for row in mine)
                 },
                 REFERENCE,
                 [_as_seen_from_here(table)],
@@ -176,7 +203,10 @@ def _fold_to_text(unit: UnitScores, index: int) -> dict[str, str]:
         "dataset": unit.dataset,
         "repeat": str(row.repeat),
         "fold": str(row.fold),
-        **{name: f"{values[index]:.{DIGITS}g}" for name, values in unit.scores.items()},
+        **{
+            name: "" if math.isnan(values[index]) else f"{values[index]:.{DIGITS}g}"
+            for name, values in unit.scores.items()
+        },
         **seconds,
         "cpu_s": f"{row.fit_cpu_s + row.predict_cpu_s:.4g}",
         "peak_mb": f"{row.peak_mb:.0f}",
@@ -185,6 +215,7 @@ def _fold_to_text(unit: UnitScores, index: int) -> dict[str, str]:
         "seed": row.seed,
         "params": json.dumps(row.params, sort_keys=True, default=str),
         "predictions_sha256": row.predictions_sha256,
+        ERROR: last_line(row.error),
     }
 
 
@@ -195,7 +226,8 @@ def _text_to_row(table: Path, text: dict[str, str], provenance: dict[str, Any]) 
         method=text["method"],
         repeat=int(text["repeat"]),
         fold=int(text["fold"]),
-        status=OK,
+        status=FAILED if text.get(ERROR) else OK,
+        error=text.get(ERROR) or "",
         params=json.loads(text["params"]),
         seed=text["seed"],
         n_train=int(text["n_train"]),

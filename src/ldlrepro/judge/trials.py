@@ -32,7 +32,8 @@ from ldlrepro.folds.splits import Fold, folds_digest, make_folds, read_folds
 from ldlrepro.judge import measures
 from ldlrepro.judge.significance import corrected_t
 from ldlrepro.train import cards, provenance, selection
-from ldlrepro.train.unit import MACHINE_ERRORS, features, last_line
+from ldlrepro.train.records import last_line
+from ldlrepro.train.unit import MACHINE_ERRORS, features
 
 HELD_BACK = 0.2
 """Share of the training rows, or of their persons, that judges."""

@@ -18,7 +18,7 @@ from ldlrepro.judge import measures
 from ldlrepro.judge.chosen import is_by_print
 from ldlrepro.judge.significance import Ranking, fewest_datasets, ranking
 from ldlrepro.report.content import CONTROLS, SEES_LABELS, measure_title
-from ldlrepro.train.records import OK
+from ldlrepro.train.records import FAILED, OK
 
 if TYPE_CHECKING:
     from ldlrepro.judge.scores import UnitScores
@@ -77,6 +77,8 @@ class Line:
     fit_s: float | None
     peak_mb: float | None
     sources: str
+    failed: tuple[str, ...]
+    """Data sets on which a fold failed, so that they do not count."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,8 @@ class Board:
     contestants: dict[str, Contestant]
     papers: dict[str, list[str]]
     """Paper -> protocols under which its units ran."""
+    failed: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    """(protocol, method) -> data sets on which a fold failed."""
     directions: dict[str, str] = field(default_factory=measures.directions)
 
     def protocols(self) -> list[tuple[str, str]]:
@@ -135,8 +139,12 @@ def collect(pages: Sequence[PaperPage]) -> Board:
         for key, unit in units.items()
         if sum(row.status == OK for row in unit.rows) == folds[key[0], key[1]]
     ]
+    failed: dict[tuple[str, str], list[str]] = {}
+    for (protocol, dataset, method), unit in units.items():
+        if any(row.status == FAILED for row in unit.rows):
+            failed.setdefault((protocol, method), []).append(dataset)
     titles = {name: title for page in pages for name, title in page.method_titles.items()}
-    names = dict.fromkeys(entry.method for entry in entries)
+    names = dict.fromkeys([*(entry.method for entry in entries), *(name for _, name in failed)])
     present = {entry.protocol for entry in entries}
     papers = {
         page.id: list(dict.fromkeys(u.protocol for u in page.units if u.protocol in present))
@@ -146,6 +154,7 @@ def collect(pages: Sequence[PaperPage]) -> Board:
         entries,
         {name: _contestant(name, titles.get(name, name)) for name in names},
         {paper: protocols for paper, protocols in papers.items() if protocols},
+        failed,
     )
 
 
@@ -225,8 +234,11 @@ def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -
             _mean(entry.fit_s for entry in own),
             max((entry.peak_mb for entry in own), default=None),
             ", ".join(sorted({entry.source for entry in own})),
+            tuple(board.failed.get((protocol, name), ())),
         )
 
+    for failing in (name for where, name in board.failed if where == protocol):
+        sets.setdefault(failing, set())
     beside = sorted((n for n in sets if n not in outcome.ranks), key=lambda n: (-len(sets[n]), n))
     lines = [line(name) for name in [*outcome.ranks, *beside]]
     return Standings(paper, protocol, measure, on, len(datasets), lines, outcome)
@@ -252,7 +264,11 @@ def board_data(board: Board, boards: Sequence[Standings]) -> dict[str, Any]:
     return {
         "measures": [[name, measure_title(name), board.directions[name]] for name in names],
         "papers": list(board.papers.items()),
-        "methods": [[c.id, c.title, c.note, c.own] for c in board.contestants.values()],
+        "methods": [
+            [c.id, c.title, c.note, c.own]
+            for c in board.contestants.values()
+            if any(entry.method == c.id for entry in board.entries)
+        ],
         "entries": [
             [
                 *(entry.protocol, entry.dataset, entry.method),

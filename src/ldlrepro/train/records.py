@@ -156,3 +156,8 @@ def _array_name(repeat: int, fold: int) -> str:
 def _array_key(name: str) -> tuple[int, int]:
     repeat, fold = name.split("_")
     return int(repeat[1:]), int(fold[1:])
+
+
+def last_line(error: str) -> str:
+    """Return the last line of a traceback."""
+    return error.strip().rpartition("\n")[2]

@@ -37,7 +37,7 @@ from ldlrepro.data import Dataset, DataUnavailable, load_ready
 from ldlrepro.data.pixels import load_pixels
 from ldlrepro.folds.splits import Fold, folds_digest, read_folds
 from ldlrepro.train import cards, provenance, records, selection
-from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
+from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, last_line
 from ldlrepro.train.watch import CURVES, FoldName, FoldWatch
 
 Say = Callable[[str], None]
@@ -301,11 +301,6 @@ def _recorded_elsewhere(
             if array_sha256(P) == row.predictions_sha256:
                 found[row.repeat, row.fold] = row, P
     return found
-
-
-def last_line(error: str) -> str:
-    """Return the last line of a traceback."""
-    return error.strip().rpartition("\n")[2]
 
 
 def _names(unit: plan.Unit) -> tuple[str, str, str]:
