@@ -323,6 +323,7 @@ def test_a_row_that_is_left_out_by_decision_says_so(printed, tiny):
 def test_a_complete_local_record_beats_the_reference_which_beats_half_a_record():
     whole, half = scored({"kl": [1.0] * 4}), scored({"kl": [1.0] * 3})
     theirs = scored({"kl": [2.0] * 4}, source=REFERENCE)
+    theirs_half = scored({"kl": [2.0] * 3}, source=REFERENCE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "protocol", lambda name: {"scheme": "kfold", "folds": 4})
         assert is_complete(UNIT, whole)
@@ -331,6 +332,9 @@ def test_a_complete_local_record_beats_the_reference_which_beats_half_a_record()
         assert best_source(UNIT, by_key(half), by_key(theirs)) is theirs
         assert best_source(UNIT, by_key(half), {}) is half
         assert best_source(UNIT, {}, by_key(theirs)) is theirs
+        assert best_source(UNIT, by_key(half), by_key(theirs_half)) is half
+        assert best_source(UNIT, {}, by_key(theirs_half)) is theirs_half
+        assert best_source(UNIT, by_key(whole), by_key(theirs_half)) is whole
         assert best_source(UNIT, {}, {}) is None
 
 

@@ -231,14 +231,11 @@ def _tests(folds: Path) -> tuple[dict[tuple[int, int], np.ndarray], str]:
 
 
 def best_source(unit: plan.Unit, local: Units, reference: Units) -> UnitScores | None:
-    """Return a complete local record, else the reference, else whatever local folds there are."""
+    """Return a complete local record, else a complete reference, else whatever folds there are."""
     key = (unit.protocol, unit.dataset, unit.method)
     mine, theirs = local.get(key), reference.get(key)
-    if mine is not None and mine.rows and is_complete(unit, mine):
-        return mine
-    if theirs is not None:
-        return theirs
-    return mine
+    whole = (one for one in (mine, theirs) if one and one.rows and is_complete(unit, one))
+    return next(whole, mine or theirs)
 
 
 def is_complete(unit: plan.Unit, scored: UnitScores) -> bool:
