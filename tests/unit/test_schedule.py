@@ -6,7 +6,7 @@ import pytest
 
 from ldlrepro import cli, config, plan
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.train.records import OK, FoldRow
+from ldlrepro.train.records import FAILED, OK, FoldRow
 from ldlrepro.workflow.schedule import START_S, Job, jobs_of, simulate
 
 
@@ -63,6 +63,17 @@ def test_jobs_are_the_chunks_of_a_unit_with_the_times_of_its_folds():
     assert sum(job.wall for job in jobs) == sum(range(10)) + START_S * len(jobs)
     assert sum(job.folds for job in jobs) == 10
     assert len(jobs) == len(plan.chunks(unit))
+
+
+def test_a_fold_that_failed_takes_the_mean_of_the_others_and_alone_tells_nothing():
+    unit = plan.Unit("ldldf", "sjaffe", "train_mean")
+    names = (unit.protocol, unit.dataset, unit.method)
+    rows = [FoldRow(*names, repeat=n, fold=0, status=OK, fit_s=2.0) for n in range(9)]
+    rows.append(FoldRow(*names, repeat=9, fold=0, status=FAILED))
+    jobs, missing = jobs_of([unit], {}, {names: UnitScores(*names, rows, {}, "reference")})
+    assert (sum(job.seconds for job in jobs), missing) == (20.0, [])
+    only = UnitScores(*names, rows[9:], {}, "reference")
+    assert jobs_of([unit], {}, {names: only}) == ([], [unit])
 
 
 @pytest.mark.parametrize(("threads", "seconds"), [(1, 3.0), (2, 9.0)])

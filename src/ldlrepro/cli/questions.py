@@ -390,7 +390,10 @@ def status(args: argparse.Namespace) -> int:
                 "done here": len(done),
                 "failed": sum(FAILED in state for state in states),
                 "no data": sum(UNAVAILABLE in state for state in states),
-                "in reference": sum(key in reference for key in keys.values()),
+                "in reference": sum(
+                    key in reference and is_complete(unit, reference[key])
+                    for unit, key in keys.items()
+                ),
                 "compute min": round(seconds / 60, 1),
                 "to do, core min": round(sum(job.wall * job.cores for job in jobs) / 60, 2),
                 "of unknown length": len(unknown),

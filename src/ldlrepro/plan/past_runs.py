@@ -53,6 +53,8 @@ def _table(table: Path) -> dict[tuple[str, str], Measured]:
     rows: dict[tuple[str, str], list[Fold]] = {}
     with open(table, encoding="utf-8", newline="") as handle:
         for row in csv.DictReader(handle):
+            if row.get("error"):
+                continue  # it has no times
             seconds = float(row["fit_s"]) + float(row["predict_s"])
             fold = (int(row["repeat"]), int(row["fold"]), seconds, float(row["peak_mb"]))
             rows.setdefault((row["method"], row["dataset"]), []).append(fold)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import heapq
+import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ldlrepro import plan
 from ldlrepro.judge.scores import Units, best_source
+from ldlrepro.train.records import OK
 
 START_S = 1.0
 """Seconds that a job takes beside its folds. Nine of ten reference records say less."""
@@ -61,12 +63,14 @@ def jobs_of(
     jobs, missing = [], []
     for unit in units:
         found = best_source(unit, local, reference)
-        if found is None or not found.rows:
+        finished = [row for row in found.rows if row.status == OK] if found else []
+        if found is None or not finished:
             missing.append(unit)
             continue
         # Threads are as measured: a record made on one thread says nothing of the time on two.
-        threads = max(row.threads for row in found.rows)
-        seconds = [sum(row.seconds) for row in found.rows]
+        threads = max(row.threads for row in finished)
+        mean = statistics.fmean(sum(row.seconds) for row in finished)
+        seconds = [sum(row.seconds) if row.status == OK else mean for row in found.rows]
         for chunk in plan.chunks(unit):
             last = len(seconds) - 1 if chunk.last is None else chunk.last
             mine = seconds[chunk.first : last + 1]
