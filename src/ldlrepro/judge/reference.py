@@ -68,9 +68,8 @@ def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> 
     there = reference_units(folder)
     for unit in units:
         planned = plan.Unit(*unit.key)
-        known = there.get(unit.key)
-        worse = known is not None and is_complete(planned, known)
-        if is_complete(planned, unit) or (_was_tried(planned, unit) and not worse):
+        known = unit.key in there and is_complete(planned, there[unit.key])
+        if is_complete(planned, unit) or (_was_tried(planned, unit) and not known):
             family = unit.method.partition("@")[0]
             groups.setdefault((unit.protocol, family), []).append(unit)
     written = []
