@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ldl.kernels.ldsvr import LDSVR
     from ldl.kernels.ptsvm import PTSVM
     from ldl.linear.aldl import ALDL
+    from ldl.linear.edl_lrl import EDLLRL
     from ldl.linear.iis import SAIIS
     from ldl.linear.ldl4c import LDL4C
     from ldl.linear.ldl_hr import LDLHR
@@ -82,6 +83,7 @@ _FAMILIES = {
     "ldl.kernels.ldsvr": ("LDSVR",),
     "ldl.kernels.ptsvm": ("PTSVM",),
     "ldl.linear.aldl": ("ALDL",),
+    "ldl.linear.edl_lrl": ("EDLLRL",),
     "ldl.linear.iis": ("SAIIS",),
     "ldl.linear.ldl4c": ("LDL4C",),
     "ldl.linear.ldl_hr": ("LDLHR",),
@@ -120,6 +122,7 @@ __all__ = [
     "DFLDL",
     "DLDL",
     "DRF",
+    "EDLLRL",
     "LDL4C",
     "LDLCL",
     "LDLDF",

@@ -23,6 +23,7 @@ CHEAP: dict[str, dict[str, Any]] = {
     "AOSOLDLogitBoost": {"max_iter": 3},
     "CPNN": {"hidden": 4, "max_iter": 3},
     "DRF": {"trees": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
+    "EDLLRL": {"max_iter": 5, "n_clusters": 2},
     "LDL4C": {"max_iter": 5},
     "LDLCL": {"max_iter": 5},
     "LDLDF": {

@@ -86,6 +86,8 @@ NOT_EQUIVARIANT = {
     "rf_star@smoothed": "as rf",
     "rf_reg": "rounding decides between equally good splits, and sums run over labels in order",
     "sa_bfgs@uniform600": "draws the first weights in the order of the labels",
+    "edl_lrl": "as sa_bfgs@uniform600",
+    "edl_lrl@exact": "as sa_bfgs@uniform600",
     "cpnn": "labels enter as the numbers 1, 2, ...",
     "cpnn@as_released": "as cpnn",
     "cpnn@fine_steps": "as cpnn",
