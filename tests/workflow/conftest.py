@@ -38,6 +38,8 @@ class Project:
     def environment(self) -> dict[str, str]:
         here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         kept = {k: v for k, v in os.environ.items() if not k.startswith("LDLREPRO_")}
+        # Bytecode may be unwanted in the checkout; without it in a copy, every job compiles anew.
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)
         return kept | {
             "PATH": here,
             "PYTHONPATH": str(self.root / "src"),
@@ -80,7 +82,7 @@ class Project:
         file.write_text(text.replace(old, new, 1))
 
 
-HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
+HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*", "*.tmp.*", "*.part")
 """Bytecode and machine code that another process of the tests is just writing."""
 
 

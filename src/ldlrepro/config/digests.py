@@ -11,6 +11,7 @@ from typing import Any
 
 from ldlrepro.config import plugins
 from ldlrepro.core import code_digest
+from ldlrepro.core.kept_digests import kept_digest
 from ldlrepro.core.workspace import id_of_weights
 
 SPEC_KEYS = ("parameters", "grid", "scaling", "sees_test_labels")
@@ -74,6 +75,8 @@ def stage_digest(*starts: str, without: tuple[str, ...] = ()) -> str:
     tops = {start.partition(":")[0].partition(".")[0] for start in starts}
     theirs = frozenset(tops - {*code_digest.OURS})
     without = (*NOT_DECISIVE, *without)
+    if not theirs:
+        return kept_digest(starts, without)
     return code_digest.code_digest(*starts, without=without, follow=_Theirs(theirs))
 
 

@@ -1,0 +1,68 @@
+"""Digests of our own code, kept between processes for as long as no source of ours changes.
+
+To follow every name takes a quarter of a second for a method and a second for the report, and
+each job and each start of Snakemake asks for some. What is kept lies beside the bytecode, under the
+digest of the text of all sources, so that it holds in a copy of a checkout as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from ldlrepro.core import code_digest
+from ldlrepro.core.files import write_text
+
+
+def kept_digest(starts: tuple[str, ...], without: tuple[str, ...]) -> str:
+    """Return the ``code_digest`` of code of ours, computed where none is kept."""
+    key = json.dumps([starts, without])
+    kept = _kept()
+    if key not in kept:
+        kept[key] = code_digest.code_digest(*starts, without=without)
+        _keep(kept)
+    return kept[key]
+
+
+@cache
+def _kept() -> dict[str, str]:
+    """Return what is kept of these sources; all of this process share it."""
+    return _read()
+
+
+def _read() -> dict[str, str]:
+    try:
+        found = json.loads(_file().read_text(encoding="utf-8"))
+        if found["sources"] == _sources():
+            return dict(found["digests"])
+    except (OSError, ValueError, LookupError, TypeError):
+        pass
+    return {}
+
+
+def _keep(kept: dict[str, str]) -> None:
+    """Write what is kept, with what other processes have kept meanwhile."""
+    content = {"sources": _sources(), "digests": _read() | kept}
+    with suppress(OSError):  # a package in a folder that may not be written to keeps nothing
+        write_text(_file(), json.dumps(content, indent=0, sort_keys=True))
+
+
+def _file() -> Path:
+    # Another Python has another syntax tree.
+    name = f"code_digests.{sys.implementation.cache_tag}.json"
+    return code_digest.SOURCES / "ldlrepro" / "__pycache__" / name
+
+
+@cache
+def _sources() -> str:
+    """Return the digest of the text of all sources."""
+    whole = hashlib.sha256()
+    for package in code_digest.OURS:
+        for path in sorted((code_digest.SOURCES / package).rglob("*.py")):
+            text = path.read_bytes()
+            whole.update(f"{path.relative_to(code_digest.SOURCES)} {len(text)}\n".encode() + text)
+    return whole.hexdigest()
