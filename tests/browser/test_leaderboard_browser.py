@@ -45,6 +45,9 @@ def pages() -> list[PaperPage]:
         for dataset in ("d00", "other")
         for method in ("sa_bfgs", "rf", "ldsvr")
     ]
+    for dataset in ("d00", "d01"):
+        units.append(unit("cv", dataset, "aa_bp", 0.5))
+        units[-1].rows[1].status = "failed"
     return [
         PaperPage(name, "A title", "A", "V", 2026, [], [], {}, part)
         for name, part in (("first", units), ("second", few))
@@ -141,6 +144,19 @@ def test_controls_have_no_tick_and_no_rank(board):
     assert not set(CONTROLS) & set(shown_ranks(board))
 
 
+def test_failures_are_counted_and_named_where_they_are_in_view(board):
+    choose(board, protocol="cv")
+    failed = board.locator(".board tr[data-method=aa_bp] td").last
+    assert (failed.inner_text(), failed.get_attribute("title")) == ("2", "d00, d01")
+    assert board.locator(".board tr[data-method=rf] td").last.inner_text() == ""
+    board.locator("#board-form summary").click()
+    board.locator("#board-datasets input[value=d00]").uncheck()
+    assert board.locator(".board tr[data-method=aa_bp] td").last.inner_text() == "1"
+    assert "aa_bp" not in shown_ranks(board)
+    choose(board, protocol="few")
+    assert board.locator(".board tr[data-method=aa_bp]").count() == 0
+
+
 def test_a_paper_offers_its_protocols_and_all_of_them_count_a_data_set_once(board):
     choose(board, paper="second")
     options = board.locator("#board-form select[name=protocol] option").all_inner_texts()
@@ -169,7 +185,7 @@ def test_columns_are_sorted_by_mouse_and_keyboard_with_blanks_last(board):
     assert (down := board.evaluate(seconds)) == sorted(down, reverse=True)
     assert board.locator("[aria-sort=descending]").count() == 1
     board.locator(".board thead button", has_text="mean rank").click()
-    assert [rank[:1].isdigit() for _, rank, _ in table(board)] == [True] * 4 + [False] * 3
+    assert [rank[:1].isdigit() for _, rank, _ in table(board)] == [True] * 4 + [False] * 4
 
 
 def test_the_keyboard_alone_reaches_every_choice(board):

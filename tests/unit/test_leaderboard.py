@@ -133,8 +133,18 @@ def test_a_unit_that_failed_counts_for_nothing_and_is_told():
     told = {line.contestant.id: (line.datasets, line.failed) for line in outcome.lines}
     assert told == {"sa_bfgs": (2, ()), "aa_knn": (2, ("d2",)), "rf": (0, ("d0", "d1"))}
     assert ranks(outcome) == {"sa_bfgs": 1.0, "aa_knn": 2.0}
-    chosen_from = {name for name, *_ in board_data(board, [outcome])["methods"]}
-    assert chosen_from == {"sa_bfgs", "aa_knn"}
+    data = board_data(board, [outcome])
+    assert {name for name, *_ in data["methods"]} == {"sa_bfgs", "aa_knn", "rf"}
+    assert {(method, *sets) for _, method, sets in data["failed"]} == {
+        ("aa_knn", "d2"),
+        ("rf", "d0", "d1"),
+    }
+
+
+def test_the_page_tells_failures_without_its_script(tmp_path):
+    units = [*grid(["sa_bfgs", "aa_knn"], ["d0"]), with_a_failed_fold("rf", "d1")]
+    html = rendered([page(units)], tmp_path)
+    assert '<td class="n" title="d1">1</td>' in html.partition('<div id="board">')[2]
 
 
 def test_methods_of_two_protocols_never_meet():

@@ -261,13 +261,12 @@ def _mean(values: Iterable[float]) -> float | None:
 def board_data(board: Board, boards: Sequence[Standings]) -> dict[str, Any]:
     """Return the board as small JSON: names once, entries as lists."""
     names = [name for name in board.directions if any(name in e.means for e in board.entries)]
+    shown = {*(entry.method for entry in board.entries), *(name for _, name in board.failed)}
     return {
         "measures": [[name, measure_title(name), board.directions[name]] for name in names],
         "papers": list(board.papers.items()),
         "methods": [
-            [c.id, c.title, c.note, c.own]
-            for c in board.contestants.values()
-            if any(entry.method == c.id for entry in board.entries)
+            [c.id, c.title, c.note, c.own] for c in board.contestants.values() if c.id in shown
         ],
         "entries": [
             [
@@ -277,6 +276,7 @@ def board_data(board: Board, boards: Sequence[Standings]) -> dict[str, Any]:
             ]
             for entry in board.entries
         ],
+        "failed": [[*unit, datasets] for unit, datasets in board.failed.items()],
         "start": {"measure": MEASURE, "protocol": _first_protocol(board, boards)},
     }
 

@@ -11,6 +11,7 @@
   const measures = data.measures.map(([id, title, better]) => ({ id, title, better }));
   const methods = new Map(data.methods.map(([id, title, note, own]) => [id, { id, title, note, own }]));
   const entries = data.entries.map(([protocol, dataset, method, fit, memory, source, values]) => ({ protocol, dataset, method, fit, memory, source, values }));
+  const failures = data.failed.map(([protocol, method, datasets]) => ({ protocol, method, datasets }));
   const distinct = (values) => [...new Set(values)];
   /** Methods that the reader has ticked or unticked; the others are chosen anew for every view. */
   const wishes = new Map();
@@ -194,6 +195,12 @@
     const values = common.map((spot) => chosen.map((name) => sign * cell.get(`${spot}/${name}`).values[measure]));
     const found = common.length ? compare(values) : { ranks: [], p: null, friedman: null, refusal: chosen.length ? "no data set has all compared methods" : "no method is compared" };
     const column = (index) => values.map((row) => row[index]);
+    const failed = new Map();
+    for (const { protocol, method, datasets } of failures) {
+      const seen = protocolsChosen().includes(protocol) ? datasets.filter((dataset) => !datasetsOff.has(dataset)) : [];
+      if (seen.length) failed.set(method, distinct([...(failed.get(method) || []), ...seen]));
+    }
+    for (const name of failed.keys()) if (!places.has(name)) places.set(name, new Set());
     const won = (i, j) => column(i).filter((value, row) => value < values[row][j]).length;
     const lines = [...places.keys()].map((name) => {
       const index = common.length ? chosen.indexOf(name) : -1;
@@ -210,6 +217,7 @@
         fit: mine.length ? mean(mine.map((entry) => entry.fit)) : null,
         memory: mine.length ? Math.max(...mine.map((entry) => entry.memory)) : null,
         source: distinct(mine.map((entry) => entry.source)).sort().join(", "),
+        failed: failed.get(name) || [],
       };
     });
     return { measure: measures[measure], lines, common, all: distinct(own.map((entry) => entry.dataset)), found, chosen, won };
@@ -236,6 +244,7 @@
     { title: "fit, s", value: (line) => line.fit, text: (line) => digits(line.fit, 3), number: true },
     { title: "peak, MB", value: (line) => line.memory, text: (line) => digits(line.memory, 3), number: true },
     { title: "source", value: (line) => line.source, text: (line) => line.source },
+    { title: "failed", value: (line) => line.failed.length, text: (line) => (line.failed.length ? String(line.failed.length) : ""), number: true, hint: (line) => line.failed.join(", ") },
   ];
 
   /** Lines without a value stay behind all others, whichever way it is sorted. */
@@ -263,7 +272,7 @@
         const box = line.note ? null : h("input", { type: "checkbox", name: "compare", value: line.id, checked: line.ticked, "aria-label": `compare ${line.id}` });
         return h("th", { scope: "row" }, box, " ", line.title, " ", h("small", null, line.id + (line.own ? ", your own" : "")));
       }
-      return h("td", { class: column.number ? "n" : null }, column.text(line));
+      return h("td", { class: column.number ? "n" : null, title: (column.hint && column.hint(line)) || null }, column.text(line));
     }));
     const head = columns.map((column, index) => headCell(column, index, column.title === "mean" ? title : null));
     const caption = `${result.found.ranks.length} methods on ${result.common.length} of ${result.all.length} data sets.`;
