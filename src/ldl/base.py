@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -69,6 +69,8 @@ class LDLEstimator:
     """Whether ``_fit`` and ``_predict`` take CSR matrices; else they are made dense."""
     accepts_images = False
     """Whether X holds images instead of a table of features."""
+    spreads_nan = False
+    """Whether NaN or infinity in X makes predictions NaN, so that a look at these is enough."""
     sees_test_labels = False
     """Whether ``predict`` asks for the true labels: a diagnostic, no competitor."""
 
@@ -123,7 +125,14 @@ class LDLEstimator:
         ndarray of shape (rows, labels)
             A distribution for each row: not negative, with sum 1.
         """
-        return to_simplex(self._predict(self._checked(X)))
+        X = self._checked(X, finite=not self.spreads_nan)
+        with np.errstate(invalid="ignore") if self.spreads_nan else nullcontext():
+            P = self._predict(X)
+        try:
+            return to_simplex(P)
+        except FloatingPointError:
+            demand_finite(X)
+            raise
 
     def score(self, X: Any, D: Any) -> float:
         """Return minus the mean Kullback-Leibler divergence from D; higher is better.
@@ -144,11 +153,11 @@ class LDLEstimator:
 
         return scorer("kl")(self, X, D)
 
-    def _checked(self, X: Any) -> Any:
-        """Check features against those that ``fit`` saw."""
+    def _checked(self, X: Any, finite: bool = True) -> Any:
+        """Check features against those that ``fit`` saw; whether they are finite where asked to."""
         self._demand_fitted()
         _check_names(_feature_names(X), getattr(self, "feature_names_in_", None))
-        X = check_features(X, self.accepts_sparse)
+        X = check_features(X, self.accepts_sparse, finite)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
@@ -334,13 +343,13 @@ def check_distributions(D: Any, rows: int) -> tuple[np.ndarray, int]:
     return D, mended
 
 
-def check_features(X: Any, accepts_sparse: bool) -> Any:
+def check_features(X: Any, accepts_sparse: bool, finite: bool = True) -> Any:
     """Return features as a C-ordered float64 array, or as CSR where that is kept.
 
     Raises
     ------
     ValueError
-        If X is no table of finite numbers.
+        If X is no table of numbers or, where ``finite``, holds NaN or infinity.
     """
     if X is None:
         raise ValueError("X is None, but a table of features is needed")
@@ -359,14 +368,16 @@ def check_features(X: Any, accepts_sparse: bool) -> Any:
             f"X must have shape (rows, features >= 1): 0 feature(s) (shape={X.shape}) while a "
             "minimum of 1 is required."
         )
-    if not _all_finite(X.data if hasattr(X, "tocsr") else X):
-        raise ValueError("X contains NaN or infinity")
+    if finite:
+        demand_finite(X)
     return X
 
 
-def _all_finite(values: np.ndarray) -> bool:
-    """Look at the numbers one by one only if the sum of their squares is not finite."""
-    return bool(np.isfinite(np.vdot(values, values))) or bool(np.isfinite(values).all())
+def demand_finite(X: Any) -> None:
+    """Refuse NaN and infinity; look at numbers one by one only if their squares' sum is neither."""
+    values = X.data if hasattr(X, "tocsr") else X
+    if not np.isfinite(np.vdot(values, values)) and not np.isfinite(values).all():
+        raise ValueError("X contains NaN or infinity")
 
 
 def _numbers(values: Any, name: str, what: str, copy: bool = True) -> np.ndarray:

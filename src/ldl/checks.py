@@ -282,6 +282,17 @@ def _bad_features(trial: Trial) -> None:
         _demand_refusal(partial(trial.build().fit, *spoilt), ValueError, message)
 
 
+@_rule("bad_rows", "refuses new rows with NaN or infinity")
+def _bad_rows(trial: Trial) -> None:
+    X, D = trial.sample()
+    model = trial.build().fit(X, D)
+    for value in (np.nan, np.inf, -np.inf):
+        for column in (0, -1):
+            rows = X[:6].copy()
+            rows[3, column] = value
+            _demand_refusal(partial(model.predict, rows), ValueError, "X contains NaN or infinity")
+
+
 def _demand_refusal(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
     try:
         call()

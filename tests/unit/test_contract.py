@@ -129,6 +129,7 @@ EXEMPT: dict[str, Mapping[str, str]] = {
     "label_order": NOT_EQUIVARIANT,
     "sparse": SPARSE_DIFFERS,
     "bad_features": BAD_FEATURES,
+    "bad_rows": BAD_FEATURES,
 }
 
 

@@ -32,6 +32,7 @@ class MaximumEntropy(LDLEstimator):
     """
 
     accepts_sparse = True
+    spreads_nan = True
     _starts: tuple[str, ...] = ("identity", "zeros")
 
     max_iter: int
