@@ -15,7 +15,7 @@ from ldlrepro.folds.splits import read_folds
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.claims import FAILS, HOLDS, UNTESTED, claim_rows
 from ldlrepro.judge.comparisons import Evidence
-from ldlrepro.judge.reference import reference_units, write_reference
+from ldlrepro.judge.reference import ReferenceUnits, write_reference
 from ldlrepro.judge.scores import LOCAL, UnitScores, local_units
 from ldlrepro.train.records import OK, FoldRow, read_predictions
 
@@ -84,7 +84,7 @@ def test_reference_tables_keep_errors_in_years_where_there_are_any(faces, ready,
     header = (tmp_path / "drf_fgnet" / "train_mean.csv").read_text().splitlines()[0]
     assert ",fidelity,mae,cs5,fit_s," in header
     assert "mae" not in (tmp_path / "tiny" / "train_mean.csv").read_text().splitlines()[0]
-    found = reference_units(tmp_path)
+    found = ReferenceUnits(tmp_path)
     for unit in units:
         again = found[unit.key].scores
         assert again.keys() == unit.scores.keys()

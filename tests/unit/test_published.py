@@ -212,9 +212,9 @@ def test_sound_rows_pass_the_relations():
 
 def test_the_demos_printed_numbers_are_the_maintainers_records():
     from ldlrepro.judge.cells import verdict_rows
-    from ldlrepro.judge.reference import reference_units
+    from ldlrepro.judge.reference import ReferenceUnits
 
-    rows = verdict_rows("demo", {}, reference_units(config.project_root() / "reference"))
+    rows = verdict_rows("demo", {}, ReferenceUnits(config.project_root() / "reference"))
     assert len(rows) == 48
     for row in rows:
         assert row.measured is not None

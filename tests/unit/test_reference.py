@@ -15,7 +15,7 @@ from ldl import metrics
 from ldlrepro import config, models, plan
 from ldlrepro.audit.seals import check_seals
 from ldlrepro.core.workspace import Workspace
-from ldlrepro.judge.reference import drop_unplanned, reference_units, same_bits, write_reference
+from ldlrepro.judge.reference import ReferenceUnits, drop_unplanned, same_bits, write_reference
 from ldlrepro.judge.scores import REFERENCE, UnitScores, is_complete, local_units
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE
 from ldlrepro.train.unit import run_unit
@@ -45,7 +45,7 @@ def test_a_unit_reads_back_with_scores_parameters_and_digests(measured, tmp_path
     written = write_reference(tmp_path, [measured], COMMAND)
     names = sorted(path.relative_to(tmp_path).as_posix() for path in written)
     assert names == ["tiny/near.csv", "tiny/near.json"]
-    found = reference_units(tmp_path)
+    found = ReferenceUnits(tmp_path)
     assert list(found) == [KEY]
     unit = found[KEY]
     assert unit.source == REFERENCE
@@ -109,7 +109,7 @@ def test_other_data_sets_stay_when_one_is_renewed(measured, tmp_path):
     lines = table.read_text().splitlines()
     assert [line for line in lines if ",other," in line] == others
     assert len(lines) == 1 + 4 + 4
-    found = reference_units(tmp_path)
+    found = ReferenceUnits(tmp_path)
     np.testing.assert_allclose(found[KEY].scores["kl"], scores["kl"], rtol=1e-11)
     facts = json.loads(table.with_suffix(".json").read_text())
     commands = {name: unit["command"] for name, unit in facts["near@grid"].items()}
@@ -122,7 +122,7 @@ def test_variants_share_a_file_and_leave_each_other_alone(measured, tmp_path):
     write_reference(tmp_path, [replace(measured, method="near@n_neighbors=3")], COMMAND)
     after = (tmp_path / "tiny/near.csv").read_text().splitlines()
     assert [line for line in after if not line.startswith("near@n_neigh")] == before
-    assert set(reference_units(tmp_path)) == {KEY, ("tiny", "toy", "near@n_neighbors=3")}
+    assert set(ReferenceUnits(tmp_path)) == {KEY, ("tiny", "toy", "near@n_neighbors=3")}
 
 
 def with_a_failed_fold(measured):
@@ -136,7 +136,7 @@ def with_a_failed_fold(measured):
 def test_a_fold_that_failed_is_a_row_with_the_last_line_of_its_error(measured, tmp_path):
     failed = with_a_failed_fold(measured)
     write_reference(tmp_path, [failed], COMMAND)
-    found = reference_units(tmp_path)[KEY]
+    found = ReferenceUnits(tmp_path)[KEY]
     assert [row.status for row in found.rows] == ["ok"] * 3 + [FAILED]
     assert [row.error for row in found.rows] == [""] * 3 + ["PeerError: it took more than 120 s"]
     assert found.mean("kl") == pytest.approx(failed.mean("kl"), rel=1e-11)
@@ -174,12 +174,12 @@ def test_a_unit_without_all_its_chunks_is_not_written(ready, tmp_path):
 
 
 def test_without_reference_there_are_no_units(tmp_path):
-    assert reference_units(tmp_path / "nowhere") == {}
+    assert ReferenceUnits(tmp_path / "nowhere") == {}
 
 
 def test_bits_are_the_same_where_every_fold_has_the_references_digest(measured, tmp_path):
     write_reference(tmp_path, [measured], COMMAND)
-    theirs = reference_units(tmp_path)[KEY]
+    theirs = ReferenceUnits(tmp_path)[KEY]
     assert same_bits(measured, theirs) == "yes"
     assert same_bits(measured, None) == ""
     changed = [*measured.rows[:3], replace(measured.rows[3], predictions_sha256="0" * 64)]
@@ -195,7 +195,7 @@ def test_our_reference_has_the_bytes_that_its_checksums_name():
 
 def test_our_reference_names_the_parameters_that_the_methods_have_now():
     """Else an audit that draws such a fold fails: `ldlrepro run PROTOCOL DATA METHOD --fresh`."""
-    units = reference_units(Path(__file__).resolve().parents[2] / "reference")
+    units = ReferenceUnits(Path(__file__).resolve().parents[2] / "reference")
     stale = {
         "/".join(unit.key)
         for unit in units.values()

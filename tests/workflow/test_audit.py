@@ -25,7 +25,7 @@ from ldlrepro.audit.rerun import same_digits
 from ldlrepro.audit.seals import NAME, REFERENCE_SUMS, check_seals
 from ldlrepro.cli import stages
 from ldlrepro.core.checksums import array_sha256, sha256_of
-from ldlrepro.judge.reference import reference_units
+from ldlrepro.judge.reference import ReferenceUnits
 from ldlrepro.report.html import audit_page
 from ldlrepro.track import sync as track
 from ldlrepro.train import records
@@ -128,7 +128,7 @@ def test_each_of_a_hundred_changed_bytes_is_found(finished, monkeypatch) -> None
     kinds = {path.parts[:2] for path in here}
     assert {("data", "ready"), ("results", "folds"), ("results", "units")} < kinds
     assert {path.suffix for path in reference} == {".csv", ".json"}
-    units = list(reference_units(Path("reference")).values())
+    units = list(ReferenceUnits(Path("reference")).values())
     uri = f"sqlite:///{finished.root}/mlflow.db"
     track.sync("tiny", "A tiny paper", units, uri)
     lot = np.random.default_rng(7)

@@ -21,9 +21,10 @@ from ldlrepro.data.photographs import fingerprint_of, raw_file, rows_to_compare
 from ldlrepro.folds import leaks, splits
 from ldlrepro.folds.making import protocol_folds
 from ldlrepro.judge.bands import bands_of, has_band, too_good
-from ldlrepro.judge.reference import chosen_units, reference_units
+from ldlrepro.judge.reference import ReferenceUnits, chosen_units
 from ldlrepro.judge.scores import (
     REFERENCE,
+    Key,
     Units,
     UnitScores,
     is_complete,
@@ -64,7 +65,7 @@ class Scope:
     @cached_property
     def local(self) -> Units:
         """Local units that can be used; why the others cannot is in ``unusable``."""
-        found: Units = {}
+        found: dict[Key, UnitScores] = {}
         for unit in self.present:
             try:
                 found |= local_units(self.workspace, [unit])
@@ -85,7 +86,7 @@ class Scope:
 
     @cached_property
     def reference(self) -> Units:
-        return reference_units(config.project_root() / "reference")
+        return ReferenceUnits(config.project_root() / "reference")
 
     @cached_property
     def chosen(self) -> list[UnitScores]:

@@ -278,7 +278,8 @@ def without_garbage_collection() -> Iterator[None]:
 
 def _drawn(papers: Sequence[str], folder: Path) -> list[PaperAnswer]:
     """Return the answers of now, and see that all figures are as new as these."""
-    from ldlrepro.judge.answer import judged_at_once, kept_answer
+    from ldlrepro.core.at_once import at_once
+    from ldlrepro.judge.answer import kept_answer
 
     kept = {
         paper: kept_answer(paper, HERE) if _has_figures(paper, folder) else None for paper in papers
@@ -287,7 +288,7 @@ def _drawn(papers: Sequence[str], folder: Path) -> list[PaperAnswer]:
     if anew:
         for package in NEEDED_TO_DRAW:
             import_module(package)
-    drawn = dict(zip(anew, judged_at_once(partial(_draw, folder=folder), anew), strict=True))
+    drawn = dict(zip(anew, at_once(partial(_draw, folder=folder), anew), strict=True))
     return [answer or drawn[paper] for paper, answer in kept.items()]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -29,7 +29,7 @@ from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.claims import ClaimRow, claim_rows
 from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.persons import PersonsApart, persons_apart
-from ldlrepro.judge.reference import chosen_units, reference_units
+from ldlrepro.judge.reference import ReferenceUnits, chosen_units
 from ldlrepro.judge.scores import (
     LOCAL,
     Units,
@@ -169,7 +169,7 @@ def judge_paper(paper: str, workspace: Workspace) -> PaperAnswer:
 @cache
 def maintainers_units() -> Units:
     """Return every unit of ``reference/``."""
-    return reference_units(config.project_root() / "reference")
+    return ReferenceUnits(config.project_root() / "reference")
 
 
 def figure_curves(paper: str, local: Units, reference: Units) -> list[Curve]:
@@ -319,15 +319,8 @@ def current_answers(papers: Iterable[str], workspace: Workspace) -> list[PaperAn
     found = {paper: kept_answer(paper, workspace) for paper in papers}
     anew = [paper for paper, answer in found.items() if answer is None]
     judge = partial(_judged, workspace=workspace)
-    judged = dict(zip(anew, judged_at_once(judge, anew), strict=True))
+    judged = dict(zip(anew, at_once(judge, anew), strict=True))
     return [answer or judged[paper] for paper, answer in found.items()]
-
-
-def judged_at_once(judge: Callable[[str], PaperAnswer], papers: Sequence[str]) -> list[PaperAnswer]:
-    """Judge several papers, in as many processes as there are cores."""
-    if papers:
-        maintainers_units()  # read once, before processes fork
-    return at_once(judge, papers)
 
 
 def _of_hand(paper: str, workspace: Workspace) -> Path:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from ldl import metrics
 from ldlrepro import plan
 from ldlrepro.judge.scores import (
     REFERENCE,
+    Key,
     Units,
     UnitScores,
     best_source,
@@ -65,7 +66,7 @@ def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> 
     A unit with folds that failed is kept where there was none without.
     """
     groups: dict[tuple[str, str], list[UnitScores]] = {}
-    there = reference_units(folder)
+    there = ReferenceUnits(folder)
     for unit in units:
         planned = plan.Unit(*unit.key)
         known = unit.key in there and is_complete(planned, there[unit.key])
@@ -139,30 +140,53 @@ def drop_unplanned(folder: Path, planned: set[tuple[str, str, str]]) -> list[str
     return dropped
 
 
-def reference_units(folder: Path) -> Units:
-    """Read every unit of the reference, by (protocol, dataset, method)."""
-    found = {}
-    for table in sorted(folder.glob("*/*.csv")):
-        rows, provenance = _read_table(table)
-        groups: dict[tuple[str, str], list[dict[str, str]]] = {}
-        for row in rows:
-            groups.setdefault((row["method"], row["dataset"]), []).append(row)
-        for (method, dataset), mine in groups.items():
-            unit = UnitScores(
-                table.parent.name,
-                dataset,
-                method,
-                [_text_to_row(table, row, provenance[method][dataset]) for row in mine],
-                {
-                    name: [float(row[name] or math.nan) for row in mine]
-                    for name in [*metrics.BETTER, *SOME_HAVE]
-                    if any(row.get(name) for row in mine)
-                },
-                REFERENCE,
-                [_as_seen_from_here(table)],
-            )
-            found[unit.key] = unit
-    return found
+class ReferenceUnits(Mapping[Key, UnitScores]):
+    """Units of a folder such as ``reference/``.
+
+    A protocol is read when one of its units is asked for, since few questions are about all.
+    """
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._protocols: dict[str, dict[Key, UnitScores]] = {}
+
+    def __getitem__(self, key: Key) -> UnitScores:
+        return self._protocol(key[0])[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        for protocol in sorted({table.parent.name for table in self._folder.glob("*/*.csv")}):
+            yield from self._protocol(protocol)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _protocol(self, name: str) -> dict[Key, UnitScores]:
+        if name not in self._protocols:
+            tables = sorted((self._folder / name).glob("*.csv"))
+            units = (unit for table in tables for unit in _units_of(table))
+            self._protocols[name] = {unit.key: unit for unit in units}
+        return self._protocols[name]
+
+
+def _units_of(table: Path) -> Iterator[UnitScores]:
+    rows, provenance = _read_table(table)
+    groups: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for row in rows:
+        groups.setdefault((row["method"], row["dataset"]), []).append(row)
+    for (method, dataset), mine in groups.items():
+        yield UnitScores(
+            table.parent.name,
+            dataset,
+            method,
+            [_text_to_row(table, row, provenance[method][dataset]) for row in mine],
+            {
+                name: [float(row[name] or math.nan) for row in mine]
+                for name in [*metrics.BETTER, *SOME_HAVE]
+                if any(row.get(name) for row in mine)
+            },
+            REFERENCE,
+            [_as_seen_from_here(table)],
+        )
 
 
 def _as_seen_from_here(path: Path) -> Path:

@@ -30,6 +30,9 @@ from ldlrepro.train.records import (
 
 LOCAL, REFERENCE = "local", "reference"
 
+Key = tuple[str, str, str]
+"""Protocol, data set and method of a unit."""
+
 
 @dataclass(frozen=True)
 class UnitScores:
@@ -49,7 +52,7 @@ class UnitScores:
     """The record files, for links and artifacts."""
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> Key:
         return (self.protocol, self.dataset, self.method)
 
     def values(self, measure: str) -> list[float]:
@@ -77,8 +80,7 @@ class UnitScores:
         return bool(definition.get("average") == "rows")
 
 
-Units = dict[tuple[str, str, str], UnitScores]
-"""Scores by (protocol, dataset, method)."""
+Units = Mapping[Key, UnitScores]
 
 
 def local_units(places: Workspace, units: Iterable[plan.Unit]) -> Units:

@@ -14,7 +14,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.chosen import all_looks
-from ldlrepro.judge.reference import reference_units
+from ldlrepro.judge.reference import ReferenceUnits
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.judge.verdicts import MET, MISSED, VERDICTS, VerdictRow
 from ldlrepro.report.agreement_figure import COLOURS
@@ -29,7 +29,7 @@ Rows = dict[str, list[VerdictRow]]
 
 def all_rows() -> Rows:
     """Return the verdicts of every paper, as a fresh clone shows them."""
-    reference = reference_units(config.project_root() / "reference")
+    reference = ReferenceUnits(config.project_root() / "reference")
     nothing = Path("no results")
     return {
         paper: verdict_rows(paper, {}, reference, experiments.read_all(paper, nothing))
