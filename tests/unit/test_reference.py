@@ -177,6 +177,18 @@ def test_without_reference_there_are_no_units(tmp_path):
     assert ReferenceUnits(tmp_path / "nowhere") == {}
 
 
+def test_a_unit_is_read_without_the_other_protocols(measured, tmp_path):
+    write_reference(tmp_path, [measured], COMMAND)
+    (tmp_path / "another").mkdir()
+    (tmp_path / "another/near.csv").write_text("no table of ours\n")
+    units = ReferenceUnits(tmp_path)
+    assert units[KEY].key == KEY
+    assert ("tiny", "toy", "never_run") not in units
+    assert ("nobody", "toy", "near") not in units
+    with pytest.raises(FileNotFoundError):
+        len(units)
+
+
 def test_bits_are_the_same_where_every_fold_has_the_references_digest(measured, tmp_path):
     write_reference(tmp_path, [measured], COMMAND)
     theirs = ReferenceUnits(tmp_path)[KEY]
