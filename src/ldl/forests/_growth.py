@@ -14,6 +14,7 @@ from ldl.forests._compiled import cached, compiled, source_digest
 from ldl.forests._split_search import (
     LANES,
     NO_GAIN,
+    ONE,
     Lanes,
     Node,
     prepare_classes,
@@ -62,7 +63,7 @@ class Tree(NamedTuple):
     deepest: int
     """Depth of the deepest node."""
     tried: np.ndarray
-    """Gains evaluated, by feature."""
+    """Thresholds tried, by feature; those that a bound rules out count as well."""
 
 
 class Grown(NamedTuple):
@@ -164,20 +165,20 @@ def _divide(columns, f, at, words, begin, end, rows, right):
 def _partition_words(sorted_features, lines, source, target, begin, end, n_left, right):
     """Divide the sorted columns of a node into those of its children."""
     for f in sorted_features:
-        line = lines[f]
-        a, b = begin, begin + n_left
+        here, there = source[lines[f], begin:end], target[lines[f], begin:end]
+        a, b = np.uint64(0), np.uint64(n_left)
         # Their highest bits say whether a value began since the last row of that side.
         since_left, since_right = np.uint32(0), np.uint32(0)
-        for i in range(begin, end):
-            word = source[line, i]
+        for i in range(np.uint64(len(here))):
+            word = here[i]
             since_left |= word
             since_right |= word
-            side = np.int64(right[word & ROW])
+            side = np.uint64(right[word & ROW])
             since = since_right if side else since_left
-            target[line, b if side else a] = word | since & NEW_VALUE
+            there[b if side else a] = word | since & NEW_VALUE
             since_left = since_left if side else np.uint32(0)
             since_right = np.uint32(0) if side else since_right
-            a += 1 - side
+            a += ONE - side
             b += side
 
 

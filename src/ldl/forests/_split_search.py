@@ -22,6 +22,12 @@ from ldl.forests._compiled import compiled, random_below
 
 NO_GAIN = 1e-9
 """Gains, or differences of gains, below this are rounding."""
+ONE = np.uint64(1)
+"""Places in a column are unsigned, for a signed index would be looked at for its sign."""
+BLOCKS, SHORTEST, LONGEST = np.uint64(8), np.uint64(4), np.uint64(16)
+"""Blocks of a column whose gains have a common bound, and the fewest and most rows of one."""
+ROUNDING = 1e-14
+"""A gain is exact but for this share of the node's m ln m."""
 STEP_BINS = 1024
 """Resolution of the curve of steps."""
 SMALL_NODE = 48
@@ -92,7 +98,7 @@ class Node(NamedTuple):
     """With classes: rows at the upper value of a two-valued feature, all and by class."""
     lanes: Lanes
     tried: np.ndarray
-    """Gains evaluated, by feature."""
+    """Thresholds tried, by feature; those that a bound rules out count as well."""
     best: np.ndarray
     """Gain that a better split must exceed; g_max of the steps; the node's own sum of m ln m."""
     place: np.ndarray
@@ -162,6 +168,37 @@ def class_gain(node, n_left, rows, table):
 
 
 @compiled
+def _thresholds(column):
+    """Count the thresholds of a node's part of a sorted column."""
+    count = np.uint32(0)
+    for i in range(ONE, np.uint64(len(column))):
+        count += np.uint32(column[i] >= NEW_VALUE)
+    return np.int64(count)
+
+
+@compiled
+def _may_exceed(bar, before, after, ones, zeros, both, parent):
+    """Tell whether a gain between two positions may exceed the bar.
+
+    A gain is a convex function of the rows on the left of either cluster. So none between the two
+    positions is greater than that at the corners, where the rows of one cluster come first.
+    """
+    one, zero = before & LOW, (before >> HIGH) - (before & LOW)
+    more_one, more_zero = after & LOW, (after >> HIGH) - (after & LOW)
+    greatest = max(
+        max(
+            ones[one] + zeros[zero] - both[one + zero],
+            ones[more_one] + zeros[more_zero] - both[more_one + more_zero],
+        ),
+        max(
+            ones[more_one] + zeros[zero] - both[more_one + zero],
+            ones[one] + zeros[more_zero] - both[one + more_zero],
+        ),
+    )
+    return greatest - parent + NO_GAIN + ROUNDING * both[0] > bar
+
+
+@compiled
 def _scan_clusters(
     queue,
     start,
@@ -181,30 +218,41 @@ def _scan_clusters(
 ):
     """Try every threshold of the queue's sorted columns from ``start`` to the next two-valued one.
 
+    Blocks of rows whose bound says that no cut in them is better are passed over.
     With ``until_better`` the scan stops after the first feature that exceeds the bar. Returns the
     best feature, the place of its cut (or 0), the next bar, and where in the queue it stopped.
     """
     best, at, k = -1, 0, start
     while k < stop and lines[queue[k]] >= 0 and not (until_better and at > 0):
         f = queue[k]
-        line = lines[f]
         k += 1
-        seen = np.uint64(0)
-        tried = 0
-        word = words[line, begin]
-        for i in range(begin + 1, end):
-            seen += packed[word & ROW]
-            word = words[line, i]
-            distinct = word >= NEW_VALUE
-            tried += distinct
-            n_left = seen >> HIGH
-            one_left = seen & LOW
-            # Looked up before it is known to be needed: cheaper than a wrongly predicted branch.
-            gain = ones[one_left] + zeros[n_left - one_left] - both[n_left] - parent
-            if gain > bar and distinct:
-                bar = gain + NO_GAIN
-                best, at = f, i
-        tried_by[f] += tried
+        column = words[lines[f], begin:end]
+        tried_by[f] += _thresholds(column)
+        rows = np.uint64(len(column))
+        block = min(max(rows // BLOCKS, SHORTEST), LONGEST)
+        seen, first = np.uint64(0), ONE
+        while first < rows:
+            last = first + block
+            if last <= rows:
+                after = seen
+                for i in range(first, last):
+                    after += packed[column[i - ONE] & ROW]
+                if not _may_exceed(bar, seen, after, ones, zeros, both, parent):
+                    seen, first = after, last
+                    continue
+            last = min(last, rows)
+            word = column[first - ONE]
+            for i in range(first, last):
+                seen += packed[word & ROW]
+                word = column[i]
+                n_left = seen >> HIGH
+                one_left = seen & LOW
+                # Looked up before it is known to be needed: a wrongly predicted branch costs more.
+                gain = ones[one_left] + zeros[n_left - one_left] - both[n_left] - parent
+                if (gain > bar) & (word >= NEW_VALUE):
+                    bar = gain + NO_GAIN
+                    best, at = f, begin + np.int64(i)
+            first = last
     return best, at, bar, k
 
 

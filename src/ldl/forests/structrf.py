@@ -242,12 +242,12 @@ class StructRF(_SplitForest):
     trees_ : list of Tree
         Trees in their order, as flat arrays: ``feature`` (-1 in a leaf), ``threshold``, ``child``
         (left child, or leaf), ``gain`` in nats, ``leaves`` (mean distributions), ``leaf_rows``,
-        ``deepest``, and ``tried``, the number of gains evaluated for each feature.
+        ``deepest``, and ``tried``, the number of thresholds tried for each feature.
     forest_ : Forest
         The same trees, joined for the prediction.
     diagnostics_ : dict
         ``leaves``, the mean number of leaves of a tree; ``deepest``, the depth of the deepest node;
-        ``gain_evaluations``, the number of gains evaluated.
+        ``gain_evaluations``, the number of thresholds tried, those that a bound rules out included.
     n_features_in_ : int
         Number of features seen by ``fit``.
     n_labels_ : int
