@@ -14,6 +14,7 @@ import pytest
 from ldlrepro.judge.answer import Photographs
 from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.judge.verdicts import VERDICTS
+from ldlrepro.report.build import paper_page
 from ldlrepro.report.content import (
     VERDICT_SIGNS,
     Figure,
@@ -23,7 +24,7 @@ from ldlrepro.report.content import (
 )
 from ldlrepro.report.html import render_report, write_report
 from ldlrepro.report.record_views import record_data, shared
-from tests.report_pages import cell, content, fold, packed_in, page, unit
+from tests.report_pages import answer, cell, content, fold, packed_in, page, unit
 
 MEASURED = {
     "source": "reference",
@@ -354,3 +355,9 @@ def test_marks_stand_beside_the_verdict_and_their_reason_in_the_notes(tmp_path):
     text, _ = written(content(page([marked])), tmp_path)
     assert "<small>mean too, by print, std ×3</small>" in text
     assert "chosen because it fits the print: k (fits)\n" in text
+
+
+def test_a_page_says_how_to_ask_a_comparison_which_has_no_verdicts():
+    of_paper, of_comparison = paper_page(answer("demo", rows=[cell()])), paper_page(answer("peers"))
+    assert of_paper.commands == ["snakemake --cores all demo", "ldlrepro verdicts demo"]
+    assert of_comparison.commands == ["snakemake --cores all peers", "ldlrepro leaderboard peers"]

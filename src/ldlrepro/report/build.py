@@ -24,6 +24,9 @@ def paper_page(answer: PaperAnswer) -> PaperPage:
     paper = answer.paper
     tree = config.load_paper(paper)
     methods = {unit.method for unit in plan.paper_units(paper)}
+    questions = [f"ldlrepro verdicts {paper}"]
+    if not answer.rows:  # a comparison prints no number to judge
+        questions = [f"ldlrepro leaderboard {protocol}" for protocol in tree["protocols"]]
     return PaperPage(
         id=paper,
         title=tree["title"],
@@ -46,7 +49,7 @@ def paper_page(answer: PaperAnswer) -> PaperPage:
         },
         persons=answer.persons,
         claims=answer.claims,
-        commands=[f"snakemake --cores all {paper}", f"ldlrepro verdicts {paper}"],
+        commands=[f"snakemake --cores all {paper}", *questions],
         method_titles={method: _title(method) for method in methods},
         own_methods={name: _title(name) for name in config.own_ids("method")},
         sees_labels={method for method in methods if _sees_labels(method)},
