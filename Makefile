@@ -60,10 +60,8 @@ $(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml $(if $(filter $(TORCH),
 	@if [ $(TORCH) = gpu ]; then $(VENV)/bin/pip install -q --disable-pip-version-check -c envs/lock.txt -r envs/gpu.txt; fi
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r envs/lock.txt
 	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@echo "Compiling trees and solvers, which would else wait for their first fits; a few minutes ..."
+	@echo "Compiling trees and solvers, which would else wait for their first fits; a minute or two ..."
 	@$(VENV)/bin/python -m ldl.precompile
-	@echo "The same as the workflow computes, which is alike on all processors ..."
-	@$(VENV)/bin/python -m ldlrepro.train.precompile
 	@touch $@
 
 demo: setup

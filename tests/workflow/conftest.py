@@ -87,21 +87,21 @@ HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*", "*.tmp.*", "*.part")
 
 
 @cache
-def compile_for_units() -> None:
+def compile_once() -> None:
     """Compile what units call, or every copy would for itself; a second or two where that is done.
 
     One process at a time, for the index of what is compiled has no lock of its own.
     """
     with open(Path(tempfile.gettempdir()) / "ldlrepro-compiles.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        command = [sys.executable, "-m", "ldlrepro.train.precompile"]
+        command = [sys.executable, "-m", "ldl.precompile"]
         environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
         subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
 
 
 def copy_project(folder: Path) -> Project:
     """Copy the project with what is compiled, which holds as long as a source has its date."""
-    compile_for_units()
+    compile_once()
     folder.mkdir(parents=True, exist_ok=True)
     for part in PARTS:
         source = ROOT / part
