@@ -33,6 +33,7 @@ TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 
 READY := $(VENV)/.ready-$(TORCH)
 RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
+PIP := $(VENV)/bin/pip install -q --disable-pip-version-check --no-compile
 
 # Peers to measure against never meet the project's own packages.
 BENCH_VENV ?= .bench-venv
@@ -54,14 +55,15 @@ $(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml $(if $(filter $(TORCH),
 	$(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV), torch for $(TORCH) ..."
 	@if [ $(TORCH) = cpu ]; then \
-	  $(VENV)/bin/pip install -q --disable-pip-version-check --no-deps --retries 1 \
-	    --extra-index-url $(TORCH_CPU_INDEX) -r envs/cpu.txt; \
+	  $(PIP) --no-deps --retries 1 --extra-index-url $(TORCH_CPU_INDEX) -r envs/cpu.txt; \
 	fi
-	@if [ $(TORCH) = gpu ]; then $(VENV)/bin/pip install -q --disable-pip-version-check -c envs/lock.txt -r envs/gpu.txt; fi
-	$(VENV)/bin/pip install -q --disable-pip-version-check -r envs/lock.txt
-	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@if [ $(TORCH) = gpu ]; then $(PIP) -c envs/lock.txt -r envs/gpu.txt; fi
+	$(PIP) -r envs/lock.txt
+	$(PIP) --no-deps --no-build-isolation -e .
 	@echo "Compiling trees and solvers, which would else wait for their first fits; a minute or two ..."
-	@$(VENV)/bin/python -m ldl.precompile
+# Beside it the packages' bytecode, which pip would write before that, one after the other.
+	@$(VENV)/bin/python -m compileall -q $(VENV)/lib >/dev/null 2>&1 & \
+	  $(VENV)/bin/python -m ldl.precompile && wait
 	@touch $@
 
 demo: setup
@@ -94,7 +96,7 @@ peers: $(BENCH_READY)
 
 # Pins of its own: boto3 and moto are large, and every Snakemake would load the plug-in as it starts.
 stores: setup
-	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps -r envs/stores.txt
+	$(PIP) --no-deps -r envs/stores.txt
 
 $(BENCH_READY): envs/bench.txt bench/compile_peer.py
 	$(PYTHON) -m venv $(BENCH_VENV)

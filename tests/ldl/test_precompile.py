@@ -47,4 +47,4 @@ print(len(grow.stats.cache_hits), len(grow.stats.cache_misses))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "1 0"
     recipe = Path(__file__).parents[2].joinpath("Makefile").read_text()
-    assert "/python -m ldl.precompile\n" in recipe
+    assert "/python -m ldl.precompile " in recipe

@@ -68,18 +68,15 @@ def test_nothing_is_asked_of_the_network(site):
             assert word not in page.read_text(), (page, word)
 
 
-@pytest.mark.parametrize(
-    ("broken", "said"),
-    [("[there](nowhere.md)", "nowhere.md"), ("[there](numbers.md#no-such-part)", "no-such-part")],
-)
-def test_a_link_that_leads_nowhere_stops_the_build(tmp_path, broken, said):
+def test_links_that_lead_nowhere_stop_the_build(tmp_path):
     project = tmp_path / "project"
     for name in ("docs", "config", "src", "tools"):
         shutil.copytree(ROOT / name, project / name)
     for name in ("mkdocs.yml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         shutil.copy(ROOT / name, project / name)
     with open(project / "docs/faq.md", "a") as page:
-        page.write(f"\n{broken}\n")
+        page.write("\n[there](nowhere.md)\n\n[there](numbers.md#no-such-part)\n")
     built = build(project, tmp_path / "site")
     assert built.returncode != 0
-    assert said in built.stdout + built.stderr
+    for said in ("nowhere.md", "no-such-part"):
+        assert said in built.stdout + built.stderr

@@ -30,8 +30,9 @@ def uri(empty_store, tmp_path) -> str:
 
 def in_processes(target, arguments: list[tuple]) -> list[int | None]:
     """Exit codes of fresh processes that all start at once."""
-    spawn = multiprocessing.get_context("spawn")
-    processes = [spawn.Process(target=target, args=args) for args in arguments]
+    forks = multiprocessing.get_context("forkserver")
+    forks.set_forkserver_preload(["mlflow", "ldlrepro.track.sync", __name__])  # dear to import
+    processes = [forks.Process(target=target, args=args) for args in arguments]
     for process in processes:
         process.start()
     for process in processes:
