@@ -150,12 +150,12 @@ def load_method(method: str) -> Keys:
     if not method_exists(method):
         raise unknown("method", method, method_ids(), "`ldlrepro methods` lists them.")
     base, _, variant = method.partition("@")
-    merged = _fresh("method", base)
-    variants = merged.pop("variants", {})
+    variants = _file("method", base).get("variants", {})
+    merged = _fresh("method", base, without="variants")
     if _SETTINGS.fullmatch(variant):
         variants = {variant: {"parameters": _settings(variant)}}
     if variant:
-        changes = dict(variants[variant])
+        changes = copied(variants[variant])
         merged["title"] = changes.pop("title", f"{merged['title']} ({variant})")
         merged["origins"] = _origins(merged.get("origins", {}), changes)
         changes.pop("origins", None)
@@ -345,9 +345,10 @@ def _our_file(kind: str, name: str) -> Path:
     return folder / name / plugins.PAPER if kind == "paper" else folder / f"{name}.yaml"
 
 
-def _fresh(kind: str, name: str) -> Keys:
-    """Return a tree that the caller may change."""
-    return {key: copied(value) for key, value in _file(kind, name).items()}
+def _fresh(kind: str, name: str, without: str = "") -> Keys:
+    """Return a tree that the caller may change, without one of its keys."""
+    tree = _file(kind, name)
+    return {key: copied(value) for key, value in tree.items() if key != without}
 
 
 @cache

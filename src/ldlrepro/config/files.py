@@ -54,7 +54,7 @@ def _parsed(text: str) -> object:
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
-def copied(tree: object) -> object:
+def copied(tree: Any) -> Any:
     """Copy what a YAML file can hold; copy.deepcopy takes several times as long over it."""
     if isinstance(tree, dict):
         return {key: copied(value) for key, value in tree.items()}
