@@ -29,7 +29,7 @@ def uri(empty_store, tmp_path) -> str:
 
 
 def in_processes(target, arguments: list[tuple]) -> list[int | None]:
-    """Exit codes of fresh processes that all start at once."""
+    """Exit codes of processes that all start at once, and share no more than what is imported."""
     forks = multiprocessing.get_context("forkserver")
     forks.set_forkserver_preload(["mlflow", "ldlrepro.track.sync", __name__])  # dear to import
     processes = [forks.Process(target=target, args=args) for args in arguments]

@@ -346,7 +346,7 @@ def _our_file(kind: str, name: str) -> Path:
 
 
 def _fresh(kind: str, name: str, without: str = "") -> Keys:
-    """Return a tree that the caller may change, without one of its keys."""
+    """Return a tree that the caller may change; ``without`` is a key to leave out."""
     tree = _file(kind, name)
     return {key: copied(value) for key, value in tree.items() if key != without}
 
