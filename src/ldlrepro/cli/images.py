@@ -30,7 +30,7 @@ USE = {True: "no", False: "yes"}
 def images(args: argparse.Namespace) -> int:
     spec = config.load_dataset(args.dataset)
     if "layout" not in spec:
-        raise UserError(f"{args.dataset} is no set of photographs. Type `ldlrepro datasets`.")
+        raise UserError(f"{args.dataset} is no set of photographs. Type `ldlrepro list datasets`.")
     if args.place_eyes and not args.compare:
         raise UserError("--place-eyes needs --compare with a published data set, such as sjaffe")
     if args.folder:

@@ -17,7 +17,7 @@ from typing import Any
 from ldlrepro import config, plan, report
 from ldlrepro.config import digests, plugins
 from ldlrepro.config.digests import tree_digest
-from ldlrepro.core.errors import ROWS_NOT_ERRORS, UserError
+from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
 from ldlrepro.judge import measures
@@ -123,8 +123,7 @@ class Rules:
         return [str(path) for file in files for path in (file, file.with_suffix(".json"))]
 
     def environment(self) -> dict[str, str]:
-        """Return the environment that tells jobs where raw files may come from, and that what fails
-        or lacks is a row of the results.
+        """Return the environment that tells jobs where raw files may come from.
 
         These are no parameters or options of the rules: another mirror must not plan again what is
         here, and Snakemake plans all units again whose command has another word.
@@ -135,7 +134,7 @@ class Rules:
                 f"a mirror's path must not hold '{os.pathsep}', for {MIRRORS} lists them so"
             )
         offline = "1" if self.run["offline"] else ""
-        return {MIRRORS: mirrors, OFFLINE: offline, ROWS_NOT_ERRORS: "1"}
+        return {MIRRORS: mirrors, OFFLINE: offline}
 
     def drawing_code(self, wildcards: Any) -> str:
         """Return the digest of what draws the raw files; for others their checksums say enough."""
