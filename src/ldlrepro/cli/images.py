@@ -16,8 +16,7 @@ from ldlrepro.core.progress import ProgressLine, StatusLine
 from ldlrepro.core.workspace import DATA
 from ldlrepro.data.images.faces import KINDS, LEAVE_OUT, FaceSet
 from ldlrepro.data.images.reading import distributions, load_faces
-from ldlrepro.data.photographs import prepare
-from ldlrepro.data.registry import ready_path, warning_of
+from ldlrepro.data.registry import prepare, ready_path, warning_of
 
 if TYPE_CHECKING:
     from ldlrepro.data.dataset import Dataset

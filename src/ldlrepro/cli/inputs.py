@@ -39,8 +39,7 @@ def prepare(args: argparse.Namespace) -> int:
 
         say(f"{args.dataset}: {prepare_weights(args.dataset, HERE.data)}")
         return 0
-    from ldlrepro.data.photographs import prepare
-    from ldlrepro.data.registry import warning_of
+    from ldlrepro.data.registry import prepare, warning_of
     from ldlrepro.train.inputs import holds_rows
 
     path = prepare(args.dataset, HERE.data)
