@@ -225,7 +225,10 @@ def test_large_features_do_not_overflow():
         ({"tol": -0.1}, "tol must be at least 0"),
         ({"min_gain": -0.1}, "min_gain must be at least 0"),
         ({"pairs": 0}, "pairs must be a whole number, at least 1, got 0"),
-        ({"n_iter_no_change": 0}, "n_iter_no_change must be a whole number, at least 1 or None, got 0"),
+        (
+            {"n_iter_no_change": 0},
+            "n_iter_no_change must be a whole number, at least 1 or None, got 0",
+        ),
         ({"form": "other"}, "form must be one of released, printed, got 'other'"),
         ({"form": "printed", "rho": 0.0}, "rho must be above 0 where form is 'printed', got 0.0"),
     ],
