@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from ldlrepro.data.features.align import Crop, aligned, similarity
+from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images.faces import Face
+from ldlrepro.data.images.points import similarity
 
 numbers = st.floats(-50, 50)
 

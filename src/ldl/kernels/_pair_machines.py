@@ -12,8 +12,7 @@ kept as ``f``. Raising b_i costs its ``rise``, f_i + 1 from the corner on and f_
 lowering it gains its ``fall``, f_i + 1 above the corner and f_i - 1 from the corner down. At the
 optimum no row's fall exceeds any row's rise.
 
-The kernel must be 1 on its diagonal. All compiled code stands in this file, because numba looks at
-the time stamp of a cached function's own file only.
+The kernel must be 1 on its diagonal.
 """
 
 from __future__ import annotations
@@ -21,9 +20,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-compiled = njit(nogil=True, error_model="numpy")
+from ldl._compiled import cached, compiled
 
 TOLERANCE = 1e-3
 """Most by which a fall may exceed a rise in the end, as in libsvm."""
@@ -100,7 +98,7 @@ def carry(beta: np.ndarray, old: Limits, new: Limits) -> np.ndarray:
     return np.clip(moved, new.lower, new.upper)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached
 def _solve_each(gram, f, beta, lower, corner, upper, tolerance):
     """Solve machine after machine in place; return the intercepts and the steps taken."""
     intercepts, steps = np.empty(len(f)), np.empty(len(f), dtype=np.int64)
@@ -339,7 +337,7 @@ def _move(together, i, j, rise, fall, beta, lower, corner, upper):
 # ---------------------------------------------------------------------- sigmoids
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached
 def platt(values, ups, downs):
     """Return slope and offset of the likeliest sigmoid, by Platt's targets a little inside (0, 1).
 
