@@ -176,7 +176,8 @@ def _sizes(
         for schedule in schedules:
 
             def mae(value: int, method: str = methods[name], schedule: str = schedule) -> float:
-                settings: dict[str, Any] = {varied: value, "schedule": schedule}
+                parameter = "n_estimators" if varied == "trees" else varied
+                settings: dict[str, Any] = {parameter: value, "schedule": schedule}
                 fits = ((_fit(method, data, f, data.D, 0, **settings), f) for f in folds)
                 return statistics.fmean(_mae(model, method, data, f) for model, f in fits)
 
