@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from ldl import AAKNN, DFLDL, SABFGS, LDLEstimator, RFRegression, StructRF, TrainMean, Uniform
@@ -51,12 +50,6 @@ def test_equals_the_algorithms_written_out(base):
     X, D = sample(n=90)
     P = DFLDL(base).fit(X[:70], D[:70]).predict(X[70:])
     np.testing.assert_allclose(P, direct(X[:70], D[:70], X[70:], base), atol=1e-10)
-
-
-def test_the_default_base_is_a_single_tree_on_all_rows():
-    X, D = sample(n=90)
-    tree = StructRF(trees=1, max_samples=1.0, replace=False)
-    np.testing.assert_array_equal(DFLDL().fit(X, D).predict(X), DFLDL(tree).fit(X, D).predict(X))
 
 
 def test_worked_example_of_the_paper():
@@ -126,15 +119,6 @@ def test_parts_are_fitted_from_seeds_of_their_own_on_any_number_of_threads():
     assert {learner.random_state for pair in kept.learners_ for learner in pair} == {5}
 
 
-def test_sparse_rows_stay_sparse_for_the_base():
-    X, D = sample(n=60)
-    X = np.where(X > 1.0, X, 0.0)
-    model = DFLDL(AAKNN(3)).fit(csr_matrix(X), D)
-    assert hasattr(model.learners_[0][0].X_, "tocsr")
-    expected = DFLDL(AAKNN(3)).fit(X, D).predict(X)
-    np.testing.assert_allclose(model.predict(csr_matrix(X)), expected, atol=1e-12)
-
-
 # ---------------------------------------------------------------------- bases
 
 
@@ -152,23 +136,6 @@ def test_parameters_of_the_base_are_parameters_of_the_wrapper():
     assert model.set_params(base__n_neighbors=7, n_neighbors=2).base.n_neighbors == 7
     assert model.n_neighbors == 2
     assert repr(model) == "DFLDL(base=AAKNN(n_neighbors=7), n_neighbors=2)"
-
-
-def test_a_clone_has_a_base_of_its_own_and_a_fit_leaves_the_base_unfitted():
-    X, D = sample(n=60)
-    model = DFLDL(AAKNN(3)).fit(X, D)
-    copied = clone(model)
-    assert copied.base is not model.base
-    assert copied.base.n_neighbors == 3
-    assert not hasattr(model.base, "n_features_in_")
-
-
-def test_a_grid_search_reaches_the_base():
-    from sklearn.model_selection import GridSearchCV
-
-    X, D = sample(n=60)
-    search = GridSearchCV(DFLDL(AAKNN()), {"base__n_neighbors": [1, 5]}, cv=2).fit(X, D)
-    assert search.best_estimator_.base.n_neighbors in (1, 5)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
 
-from ldl import AAKNN, SABFGS, SSGLDL, RFRegression, StructRF
+from ldl import AAKNN, SABFGS, SSGLDL, RFRegression
 from ldl.wrappers import ssg_ldl
 from tests.oracle.examples import softmax_problem as sample
 
@@ -130,20 +130,6 @@ def test_new_rows_lie_in_the_box_of_a_row_and_one_of_its_neighbours():
         assert fits
 
 
-def test_every_feature_has_a_share_of_its_own():
-    X = np.array([[0.0, 0.0], [1.0, 1.0]])
-    made = new_rows(SSGLDL(amount=500.0, random_state=0), X, np.eye(2))[0]
-    assert abs(np.corrcoef(made.T)[0, 1]) < 0.15
-    assert 0 <= made.min() < 0.01
-    assert 0.99 < made.max() <= 1
-
-
-def test_number_of_new_rows_is_rounded_down():
-    X, D = sample(n=33)
-    for amount, count in ((3.0, 99), (0.5, 16), (0.0, 0)):
-        assert len(new_rows(SSGLDL(amount=amount, random_state=0), X, D)[0]) == count
-
-
 def test_without_new_rows_it_is_the_base():
     X, D = sample(n=40)
     for base in (AAKNN(4), SABFGS(max_iter=5)):
@@ -173,21 +159,6 @@ def test_seeds_decide_new_rows_and_the_base():
         == SSGLDL(RFRegression(), random_state=1).fit(X, D).base_.random_state
     )
     assert SSGLDL(RFRegression(random_state=9)).fit(X, D).base_.random_state == 9
-
-
-def test_jobs_are_those_of_the_base():
-    X, D = sample(n=40)
-    assert SSGLDL(StructRF(trees=1), n_jobs=2).fit(X, D).base_.n_jobs == 2
-    assert SSGLDL(StructRF(trees=1, n_jobs=3)).fit(X, D).base_.n_jobs == 3
-
-
-def test_equal_rows_and_two_rows_are_enough():
-    X, D = np.ones((6, 2)), np.tile([0.2, 0.8], (6, 1))
-    made, labels = new_rows(SSGLDL(random_state=0), X, D)
-    np.testing.assert_allclose(made, 1.0)
-    np.testing.assert_allclose(labels, np.tile([0.2, 0.8], (18, 1)))
-    made, labels = new_rows(SSGLDL(random_state=0), np.array([[0.0], [1.0]]), np.eye(2))
-    assert set(map(tuple, labels)) == {(1.0, 0.0), (0.0, 1.0)}
 
 
 def test_memory_grows_with_rows_and_not_with_their_square(monkeypatch):

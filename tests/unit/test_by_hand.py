@@ -11,7 +11,6 @@ import pytest
 
 from ldlrepro import cli, config
 from ldlrepro.core.errors import ROWS_NOT_ERRORS
-from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.folds.splits import write_folds
 from ldlrepro.train import by_hand, cards
 from ldlrepro.train import unit as unit_module
@@ -85,23 +84,6 @@ def test_without_being_asked_a_run_leaves_the_data_as_they_are(stale, capsys, fo
     assert (DATA / "ready" / "toy.npz").read_bytes() == before
 
 
-def test_data_that_still_cannot_be_had_are_said_to_be_why(tiny, capsys):
-    for _ in range(2):
-        status, told = say(capsys, "run", "tiny", "fgnet", "near", "--inputs")
-        assert status == 1
-        assert "not run: fgnet is not available" in told
-        assert "data/manual/fgnet/" in told
-
-
-def test_pixels_are_made_once_there_are_photographs(tiny, capsys):
-    tiny.edit("config/datasets/cacd.yaml", "width: 224, height: 224", "width: 20, height: 24")
-    tiny.write("config/methods/deep.yaml", DEEP + "  random_weights: true\n  max_iter: 1\n")
-    run = ("run", "tiny", "cacd", "deep", "--inputs")
-    assert "not run: cacd is not available" in say(capsys, *run)[1]
-    write_album(DATA / "manual" / "cacd" / "album", "cacd", 4, 2, seed=1)
-    assert "4 folds, 0 failed" in say(capsys, *run)[1]
-
-
 def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(tiny, capsys):
     missing = [DATA / "ready" / "toy.npz", RESULTS / "folds" / "tiny" / "toy.npz"]
     for path in missing:
@@ -115,13 +97,6 @@ def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(
         tiny.make_data()
     assert not (RESULTS / "units").exists()
     assert say(capsys, "run", "tiny", "toy", "near", "--inputs")[0] == 0
-
-
-def test_a_method_of_images_asks_for_its_pixels(ready, capsys):
-    ready.write("config/methods/deep.yaml", DEEP)
-    status, told = say(capsys, "run", "tiny", "toy", "deep")
-    assert status == 2
-    assert f"{DATA}/ready/toy.pixels.npy: no such file. Add --inputs" in told
 
 
 # ---------------------------------------------------------------------- exit codes
@@ -161,13 +136,6 @@ def test_one_failed_chunk_of_several_is_enough(ready, capsys):
 
 
 # ---------------------------------------------------------------------- chunks
-
-
-def test_failed_folds_are_counted_for_each_record(ready, capsys):
-    add_broken(ready, "ValueError('always')")
-    status, told = say(capsys, "run", "tiny", "toy", "broken")
-    assert status == 1
-    assert told.count("2 folds, 2 failed") == 2
 
 
 def test_only_the_first_chunk_bears_the_start_of_the_process(ready, monkeypatch):

@@ -89,34 +89,6 @@ def test_a_measured_cell_shows_mean_deviation_band_and_folds(printed):
     assert row.verdict == "reproduced"
 
 
-@pytest.mark.parametrize(
-    ("line", "verdict"),
-    [
-        ("kl,0.40,0.1,lower,,", "reproduced"),
-        ("kl,0.40,0.01,lower,,", "worse"),
-        ("kl,0.60,0.01,lower,,", "better"),
-        ("cosine,0.60,0.01,higher,,", "worse"),
-        ("cosine,0.40,0.01,higher,,", "better"),
-    ],
-)
-def test_the_verdict_follows_band_and_direction(printed, line, verdict):
-    unit = scored({"kl": [0.5] * 4, "cosine": [0.5] * 4})
-    (row,) = printed(line, local=by_key(unit))
-    assert row.verdict == verdict
-
-
-def test_one_fold_has_no_deviation_of_its_own(printed):
-    unit = scored({"kl": [0.5]}, folds=1)
-    (row,) = printed("kl,0.40,0.2,lower,,", local=by_key(unit))
-    assert (row.measured_std, row.band, row.verdict) == (None, 0.2, "reproduced")
-
-
-def test_a_cell_with_failed_folds_tells_how_many_it_rests_on(printed):
-    unit = scored({"kl": [0.5, 0.5, 0.5]})
-    (row,) = printed("kl,0.5,,lower,,", local=by_key(unit))
-    assert (row.n_folds, row.expected_folds) == (3, 4)
-
-
 def test_a_cell_whose_folds_all_failed_shows_the_error(printed):
     (row,) = printed("kl,0.5,,lower,,", local=by_key(scored({})))
     assert (row.verdict, row.reason) == ("not run", "failed: ValueError: bad")
@@ -212,12 +184,6 @@ def test_a_forest_has_to_be_told_apart_from_an_ordinary_one_as_well(printed, tin
     assert (row.train_mean, row.forest, row.discriminates) == ("worse", "reproduced", False)
     (row,) = printed(line, local=by_key(*units))
     assert (row.forest, row.discriminates) == ("", None)
-
-
-def test_a_number_that_was_missed_discriminates_nothing(printed):
-    units = [scored({"kl": [0.9] * 4}), scored({"kl": [0.95] * 4}, method="train_mean")]
-    (row,) = printed("kl,0.500,,lower,,", local=by_key(*units))
-    assert (row.verdict, row.train_mean, row.discriminates) == ("worse", "worse", None)
 
 
 def test_a_deviation_of_other_folds_is_flagged_only_over_all_folds(printed):

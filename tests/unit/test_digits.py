@@ -7,7 +7,6 @@ import pytest
 
 from ldlrepro.experiments._digits import (
     CANNOT,
-    NOISE,
     NONE_FITS,
     Digits,
     Evidence,
@@ -38,16 +37,6 @@ def print_of(numbers) -> Printed:
 
 def digits_of(printed: Printed) -> Digits:
     return Digits(printed, SPREAD)
-
-
-def test_print_is_read_with_the_room_of_its_last_digit():
-    printed = as_printed(["0.12", ""], ["0.0340", "1"])
-    assert printed.half.tolist() == [0.005, 0.5, 0.00005, 0.5]
-    assert printed.count == 3
-    assert printed.agree(np.array([0.135, 0.0, 0.0341, 2.0])).tolist() == [True, False, True, True]
-    assert printed.rounded(np.array([0.1249, 0.0, 0.03396, 1.4]))[[0, 2, 3]] == pytest.approx(
-        [0.12, 0.034, 1.0]
-    )
 
 
 def test_probabilities_of_all_values_that_can_be_printed_sum_to_one():
@@ -157,20 +146,3 @@ def test_data_sets_together_tell_what_none_tells_alone():
     joint = together(rows)
     assert joint["splits"].chance <= 0.02
     assert joint["shuffled"].chance == 1.0
-
-
-def test_kinds_that_not_all_data_sets_have_are_left_out_together():
-    way = Way("persons", "persons", "k=4", CENTRE[None, :], drawn=False)
-
-    rows = [{kind: Evidence(way, 1.0, np.zeros(5)) for kind in kinds} for kinds in ("ab", "b")]
-    assert list(together(rows)) == ["b"]
-    assert together([]) == {}
-
-
-def test_noise_keeps_a_copy_near_its_folds():
-    fixed = Way("in order", "in order", "k=4", CENTRE[None, :], drawn=False)
-    printed = print_of(CENTRE)
-    made = digits_of(printed).prints_of(fixed)
-    off = np.abs(made - CENTRE) / SPREAD
-    assert np.median(off) < 1.5 * NOISE
-    assert off.max() > NOISE

@@ -12,7 +12,7 @@ import pytest
 
 from ldlrepro.core.errors import UserError
 from ldlrepro.data import fetch as fetching
-from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
+from ldlrepro.data.fetch import default_mirrors, fetch
 from tests.fetch_server import (
     CONTENT,
     OTHER,
@@ -142,21 +142,6 @@ def test_mirrors_come_from_config_then_environment(
     found = default_mirrors([tmp_path / "a", tmp_path / "b"])
     assert found[:3] == [tmp_path / "a", tmp_path / "b", tmp_path / "c"]
     assert found.count(tmp_path / "b") == 1
-
-
-def test_local_sources_lists_what_exists_and_nothing_else(tmp_path: Path) -> None:
-    mirror = tmp_path / "mirror"
-    mirror.mkdir()
-    assert local_sources("sjaffe", tmp_path, [mirror]) == []
-    (mirror / "SJAFFE.mat").touch()
-    assert local_sources("sjaffe", tmp_path, [mirror]) == [mirror / "SJAFFE.mat"]
-    assert local_sources("fgnet", tmp_path, [mirror]) == []
-    assert local_sources("toy", tmp_path, [mirror]) == []
-
-
-def test_an_unknown_data_set_names_the_nearest_one(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="Did you mean 'sjaffe'"):
-        fetch("sjafe", tmp_path, [])
 
 
 def test_status_files_that_are_not_ours_are_refused(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from ldlrepro.report.agreement_figure import COLOURS, MARKERS
 from ldlrepro.report.canvas import as_svg, numbers
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
-from ldlrepro.report.svg import INK
 from ldlrepro.train.records import OK, FoldRow
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -94,13 +93,6 @@ def test_the_second_drawing_names_data_sets_and_methods_by_their_titles():
     ]
 
 
-def test_methods_with_one_title_are_told_apart():
-    same = page(units=[unit("near"), unit("near@fast", kl=0.3)])
-    same.method_titles = dict.fromkeys(("near", "near@fast"), "Neighbours")
-    found = texts(drawings(same)["methods"].image)
-    assert {"Neighbours (near)", "Neighbours (fast)"} <= set(found)
-
-
 def test_the_points_of_a_drawing_are_its_numbers():
     figure = Canvas()
     left, right = figure.subplots(1, 2)
@@ -148,31 +140,6 @@ def test_digits_that_nobody_sees_change_no_byte():
     assert 'id="p0"' in images[0]
 
 
-def test_a_mark_stands_in_the_row_of_its_measure_and_right_of_the_line_if_more_was_measured():
-    rows = [cell("better", "kl", -0.5), cell("better", "clark", 0.25)]
-    root = ElementTree.fromstring(drawings(page(rows))["agreement"].image)
-    marks = [node.get("d") for node in root.iter(f"{SVG}path")][:2]  # the third is the legend's
-    (left, high), (right, low) = (map(float, mark[1:].partition("l")[0].split()) for mark in marks)
-    line = float(next(root.iter(f"{SVG}polyline")).get("points").partition(",")[0])
-    assert high < low
-    assert right - line == pytest.approx((line - left) / 2, abs=0.02)
-
-
-@pytest.mark.parametrize(("kl", "ink"), [(0.02, "#fff"), (0.19, INK), (0.9, "#fff")])
-def test_numbers_on_dark_colours_are_white(kl, ink):
-    units = [unit("near", kl=kl), unit("train_mean", kl=0.2)]
-    root = ElementTree.fromstring(drawings(page(units=units))["methods"].image)
-    (number,) = (node for node in root.iter(f"{SVG}text") if node.text == f"{kl / 0.2:.2f}")
-    assert number.get("fill") == ink
-
-
-def test_far_deviations_are_cut_and_not_lost():
-    near, far = (
-        str(drawings(page([cell("worse", difference=d)]))["agreement"].image) for d in (1.0, 50.0)
-    )
-    assert near == far
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -204,22 +171,6 @@ def test_a_paper_with_half_its_units_is_drawn_without_a_warning(units, shown):
         warnings.simplefilter("error")
         methods = drawings(page(units=units))["methods"]
     assert shown in texts(methods.image)
-
-
-def test_ages_are_compared_by_their_error_in_years():
-    ages = [unit("near"), unit("train_mean", kl=0.2)]
-    for scored in ages:
-        scored.scores["mae"] = [4.0, 6.0]
-    methods = drawings(page(units=ages))["methods"]
-    assert "mean absolute error over that of the training mean" in texts(methods.image)
-
-
-def test_files_have_the_names_that_the_rules_expect(tmp_path):
-    paths = write_figures(MEASURED, tmp_path / "figures")
-    assert [path.name for path in paths] == ["agreement.svg", "methods.svg"]
-    assert [path.read_text(encoding="utf-8") for path in paths] == [
-        figure.image for figure in drawings(MEASURED).values()
-    ]
 
 
 def test_drawings_are_read_back_in_their_order_with_their_texts(tmp_path):

@@ -180,41 +180,6 @@ def test_a_second_line_for_an_image_is_left_out_and_reported(copy: Callable[[str
     assert faces.ages.max() < 99
 
 
-@pytest.mark.parametrize("age", ["", "old", "-3", "1e9", "nan"])
-def test_a_line_without_a_usable_age_is_unlabelled(copy: Callable[[str], Path], age: str) -> None:
-    images = copy("morph")
-    table = images / "morph_2008_nonCommercial.csv"
-    lines = [line.split(",") for line in table.read_text().splitlines()]
-    lines[3][7] = age
-    table.write_text("\n".join(",".join(line) for line in lines) + "\n")
-    faces = faces_in("morph", images)
-    assert found(faces, "unlabelled") == [lines[3][10]]
-    assert len(faces) == 15
-
-
-def test_colour_without_colour_is_reported_as_grey(copy: Callable[[str], Path]) -> None:
-    images = copy("morph")
-    path = images_below(images)[0]
-    grey = Image.open(path).convert("L").convert("RGB")
-    grey.save(path, "JPEG")
-    assert found(faces_in("morph", images), "grayscale") == [path.relative_to(images).as_posix()]
-
-
-def test_ratings_without_an_image_are_reported(copy: Callable[[str], Path]) -> None:
-    images = copy("jaffe")
-    with open(images / "README_DRAWN.txt", "a") as handle:
-        handle.write("99 1.00 1.00 1.00 1.00 1.00 1.00 ZA-NE1\n")
-    assert found(faces_in("jaffe", images), "missing") == ["ZA, number 99"]
-
-
-def test_a_jaffe_image_whose_line_is_of_another_person_is_unlabelled(
-    copy: Callable[[str], Path],
-) -> None:
-    images = copy("jaffe")
-    (images / "ZA.HA1.1.tiff").rename(images / "ZC.HA1.1.tiff")
-    assert found(faces_in("jaffe", images), "unlabelled") == ["ZC.HA1.1.tiff"]
-
-
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -327,20 +292,3 @@ def test_the_list_of_a_paper_goes_before_the_rule(copy: Callable[[str], Path]) -
     faces = faces_in("morph", images, setup=setup("one", "white", 5))
     assert [Path(face.file).name for face in faces.faces] == wanted
     assert "3 of the 4 names in one.txt" in faces.notes[0]
-
-
-def test_a_list_of_a_setup_that_is_no_text_in_utf_8_says_so(copy: Callable[[str], Path]) -> None:
-    images = copy("morph")
-    (images / "one.txt").write_bytes("Müller.jpg\n".encode("latin-1"))
-    with pytest.raises(UserError, match=r"one\.txt: save it as text in UTF-8"):
-        faces_in("morph", images, setup=setup("one", "white", 5))
-
-
-def test_a_setup_that_the_images_cannot_fill_says_what_is_missing(
-    copy: Callable[[str], Path],
-) -> None:
-    images = copy("morph")
-    table = images / "morph_2008_nonCommercial.csv"
-    table.write_text(table.read_text().replace(",W,", ",B,"))
-    with pytest.raises(UserError, match="White"):
-        faces_in("morph", images, setup=setup("one", "white", 5))

@@ -69,14 +69,6 @@ def test_a_reason_for_an_unknown_method_is_refused(tiny):
         config.load_paper("tiny")
 
 
-def test_the_listing_names_idle_reasons_beside_the_cells(tiny, capsys):
-    tiny.write("config/papers/tiny/misses.yaml", MISSES)
-    judged(tiny, 0.9, 0.5, 0.5)
-    assert cli.main(["verdicts", "tiny", "--unexplained"]) == 0
-    told = capsys.readouterr()
-    assert "config/papers/tiny/misses.yaml: no miss for: never" in told.err
-
-
 @pytest.mark.parametrize(("paper", "entry"), ENTRIES)
 def test_the_evidence_exists(paper: str, entry: dict[str, str]) -> None:
     evidence = entry["evidence"]
