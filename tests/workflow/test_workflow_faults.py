@@ -1,7 +1,6 @@
-"""The workflow on a full disk, with a clock that jumps, and twice in one folder."""
+"""The workflow on a full disk, after a kill, and twice in one folder."""
 
 import os
-import shutil
 import signal
 import time
 
@@ -43,15 +42,6 @@ def test_after_a_kill_the_lock_is_opened_as_the_message_says(undisturbed, projec
     done = project.predictions()
     assert done
     assert done.items() <= undisturbed.predictions().items()
-
-
-def test_a_clock_that_jumped_reruns_nothing(undisturbed, project):
-    for part in ("results", "data", ".snakemake"):
-        shutil.copytree(undisturbed.root / part, project.root / part)
-    for part, seconds in {"results": 315532800, "data": 4e9, "config": 4e9, "src": 4e9}.items():
-        for path in (project.root / part).rglob("*"):
-            os.utime(path, (seconds, seconds))
-    assert "Nothing to be done" in project.snakemake("-n", CELLS)
 
 
 def test_a_full_disk_fails_the_workflow_with_the_reason_and_the_next_run_ends_it(
