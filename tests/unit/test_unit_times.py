@@ -56,11 +56,9 @@ def record(
 
 @pytest.fixture
 def timed(tiny):
-    text = (tiny.root / "config/papers/tiny/paper.yaml").read_text()
-    tiny.write(
-        "config/papers/tiny/paper.yaml", text.replace('tables: {"1": {title: one}}\n', TABLES)
-    )
-    tiny.write("config/papers/tiny/cells.csv", PRINTED)
+    text = (tiny.root / "papers/tiny/paper.yaml").read_text()
+    tiny.write("papers/tiny/paper.yaml", text.replace('tables: {"1": {title: one}}\n', TABLES))
+    tiny.write("papers/tiny/cells.csv", PRINTED)
     return tiny
 
 
@@ -106,6 +104,6 @@ def test_without_records_the_cell_says_what_to_type(timed):
 
 
 def test_a_yardstick_that_is_no_setting_is_a_mistake(timed):
-    timed.edit("config/papers/tiny/paper.yaml", "compared_to: plain\n", "compared_to: plane\n")
+    timed.edit("papers/tiny/paper.yaml", "compared_to: plain\n", "compared_to: plane\n")
     with pytest.raises(UserError, match=r"tables\.1\.compared_to: 'plane' .* Did you mean 'plain'"):
         plan.cells("tiny")

@@ -101,7 +101,7 @@ class Steps(LDLEstimator):
 @pytest.fixture
 def photos(checkout):
     checkout.edit("config/datasets/drawn_fgnet.yaml", "persons: 12", "persons: 4")
-    checkout.write("config/papers/photos/paper.yaml", PAPER)
+    checkout.write("papers/photos/paper.yaml", PAPER)
     checkout.write("config/methods/steps.yaml", METHOD)
     checkout.module("own_steps", ESTIMATOR)
     assert cli.main(["fetch", "drawn_fgnet"]) == 0

@@ -21,6 +21,7 @@ PARTS = (
     "rules",
     "workflow",
     "config",
+    "papers",
     "profiles",
     "src",
     "envs",
@@ -114,10 +115,10 @@ def copy_project(folder: Path) -> Project:
             shutil.copytree(source, folder / part, ignore=HALF_WRITTEN)
         else:
             shutil.copyfile(source, folder / part)
-    tiny = folder / "config/papers/tiny"
+    tiny = folder / "papers/tiny"
     tiny.mkdir()
     (tiny / "paper.yaml").write_text(TINY)
-    head, *printed = (ROOT / "config/papers/demo/cells.csv").read_text().splitlines()
+    head, *printed = (ROOT / "papers/demo/cells.csv").read_text().splitlines()
     faces = [line for line in printed if "drawn_faces" in line and "SA-BFGS" in line]
     mine = [line.replace("demo,2,", "tiny,1,") for line in faces]
     (tiny / "cells.csv").write_text("\n".join([head, *mine]) + "\n")

@@ -34,9 +34,11 @@ def test_one_paper_from_nothing_to_report_and_tracking(undisturbed, whole):
 
 def test_an_edit_reruns_what_depends_on_it_and_nothing_else(undisturbed, tmp_path):
     project = undisturbed.copy(tmp_path / "project")
-    for part, seconds in {"results": 315532800, "data": 4e9, "config": 4e9, "src": 4e9}.items():
+    # Touched, or by a clock that jumped.
+    later = dict.fromkeys(("data", "config", "papers", "src"), 4e9)
+    for part, seconds in {"results": 315532800, **later}.items():
         for path in (project.root / part).rglob("*"):
-            os.utime(path, (seconds, seconds))  # touched, or by a clock that jumped
+            os.utime(path, (seconds, seconds))
     # A comment, a docstring, the text of an error, a function that no method uses.
     source = project.root / "src/ldl/neighbours/knn.py"
     source.write_text('"""Another docstring."""\n# and a comment\n' + source.read_text())
@@ -73,8 +75,8 @@ def test_what_fails_or_cannot_be_had_is_a_row_and_the_rest_goes_on(undisturbed, 
     (project.root / "config/methods/broken.yaml").write_text(
         "title: Broken\nclass: ldlrepro.models.broken.Broken\n"
     )
-    project.edit("config/papers/tiny/paper.yaml", "  RF: rf\n", "  Broken: broken\n")
-    project.edit("config/papers/tiny/paper.yaml", "[drawn_faces]", "[drawn_faces, fgnet]")
+    project.edit("papers/tiny/paper.yaml", "  RF: rf\n", "  Broken: broken\n")
+    project.edit("papers/tiny/paper.yaml", "[drawn_faces]", "[drawn_faces, fgnet]")
     project.edit("config/config.yaml", "offline: false", "offline: true")
     output = project.snakemake(GATE, "--retries", "0", status=1)
     assert "the method itself is broken" in output
@@ -103,7 +105,7 @@ def test_what_fails_or_cannot_be_had_is_a_row_and_the_rest_goes_on(undisturbed, 
 
 def test_full_plan_counts_methods_to_come(project):
     """No method of the papers is still to come, so one is named here."""
-    project.edit("config/papers/drf/paper.yaml", "  OHRank: *quoted", "  OHRank: ohrank")
+    project.edit("papers/drf/paper.yaml", "  OHRank: *quoted", "  OHRank: ohrank")
     asked = ("-n", "-q", "rules", "results/compare/drf/cells.csv")
     runnable = project.snakemake(*asked)
     full = project.snakemake(*asked, "--config", "plan=full")

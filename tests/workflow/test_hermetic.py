@@ -98,7 +98,8 @@ def one_of_each_kind(inputs: tuple[str, ...]) -> list[str]:
 
 def is_of_the_run(name: str) -> bool:
     """Tell what a run made from configuration and the maintainers' records, which stay."""
-    return not os.path.isabs(name) and Path(name).parts[0] not in ("config", "reference")
+    settings = ("config", "papers", "reference")
+    return not os.path.isabs(name) and Path(name).parts[0] not in settings
 
 
 def run(job: Job, whole: Project, place: Path, left_out: str = "") -> int:
