@@ -231,24 +231,6 @@ def test_a_reference_that_goes_is_judged_again(measured, judged, gone):
     assert judged == ["tiny"] * 2
 
 
-def test_own_measures_that_come_or_go_are_judged_again(measured, judged, monkeypatch, tmp_path):
-    from ldlrepro.config import plugins
-
-    current_answer("tiny", HERE)
-    own = tmp_path / "largest.yaml"
-    own.write_text("title: Largest\nfunction: largest_error.largest\nbetter: lower\n")
-    code = "import numpy as np\n\ndef largest(D, P):\n    return np.abs(D - P).max(axis=1)\n"
-    (tmp_path / "largest_error.py").write_text(code)
-    monkeypatch.setenv(plugins.variable("metric"), str(own))
-    measured.forget()
-    assert "largest" in current_answer("tiny", HERE).unit(KEY).scores
-    monkeypatch.setenv(plugins.variable("metric"), "")
-    measured.forget()
-    assert "largest" not in current_answer("tiny", HERE).unit(KEY).scores
-    # The first answer serves again if the measure's folder changed while the second was made.
-    assert judged in (["tiny"] * 2, ["tiny"] * 3)
-
-
 def test_a_record_that_comes_while_others_are_judged_is_seen_the_next_time(measured, monkeypatch):
     original = judging.judge_paper
 
@@ -262,16 +244,6 @@ def test_a_record_that_comes_while_others_are_judged_is_seen_the_next_time(measu
         assert current_answer("tiny", HERE).unit(KEY) is not None
     measured.forget()
     assert current_answer("tiny", HERE).unit(KEY) is None
-
-
-def test_where_nothing_may_be_kept_the_answer_stands_all_the_same(measured, judged, monkeypatch):
-    def refuse(answer: PaperAnswer, path: Path) -> None:
-        raise PermissionError(path)
-
-    monkeypatch.setattr(judging, "write_answer", refuse)
-    for _ in range(2):
-        assert current_answer("tiny", HERE).unit(KEY) is not None
-    assert judged == ["tiny"] * 2
 
 
 def test_compiled_code_beside_a_source_makes_no_answer_old_and_another_source_does(

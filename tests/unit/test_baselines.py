@@ -75,15 +75,6 @@ def test_the_folds_are_those_of_the_records(ran):
     assert [part[2].tolist() for part in parts] == [fold.test.tolist() for fold in folds]
 
 
-def test_folds_of_another_seed_are_not_written(ran, capsys):
-    path = ran.root / "config/config.yaml"
-    ran.write("config/config.yaml", path.read_text().replace("seed: 2026", "seed: 7"))
-    files = written(ran.root / "out")
-    assert "folds/tiny/toy.csv" not in files
-    said = capsys.readouterr().err
-    assert "toy.csv: not written: the records were made on other folds" in said
-
-
 def test_the_script_of_the_page_runs_on_what_was_written(ran):
     written(ran.root / "out")
     page = (ROOT / "docs/baselines.md").read_text(encoding="utf-8")
@@ -152,11 +143,3 @@ def test_a_badge_says_what_held_and_better_is_no_praise(verdicts, colour, text, 
     assert len(methods) == any(name in JUDGED for name in verdicts)
     assert fills(paper)[1] == colour
     assert ET.parse(paper).getroot().get("aria-label") == f"tiny: {text}"
-
-
-def test_names_with_stars_and_signs_get_files_of_their_own(tmp_path):
-    rows = [replace(ROW, method=name) for name in ("StructRF", "StructRF*", "A & <B>")]
-    names = {path.name for path in write_badges(tmp_path, rows)}
-    assert names == {"tiny.svg", "tiny-structrf.svg", "tiny-structrf-star.svg", "tiny-a-b.svg"}
-    label = ET.parse(tmp_path / "tiny-a-b.svg").getroot().get("aria-label")
-    assert label == "tiny: A & <B>: 1 exact"

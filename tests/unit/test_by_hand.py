@@ -26,15 +26,6 @@ class Broken(LDLEstimator):
     def _fit(self, X, D):
         raise {error}
 """
-ONCE = """
-    def _fit(self, X, D):
-        if not globals().get("failed"):
-            globals()["failed"] = True
-            raise ValueError("the first time")
-    def _predict(self, X):
-        import numpy as np
-        return np.ones((len(X), self.n_labels_))
-"""
 IN_TWO = "title: b\nclass: broken_method.Broken\nresources: {folds_per_job: 2}\n"
 
 
@@ -71,17 +62,6 @@ def test_data_that_can_be_had_by_now_are_taken_up_with_their_folds(stale, capsys
     assert status == 0
     assert "4 folds, 0 failed" in told
     assert {row.status for row in read_rows(stale.job().record)} == {OK}
-
-
-@pytest.mark.parametrize("folds", [[], ["--folds", "0-3"]], ids=["all folds", "of a workflow"])
-def test_without_being_asked_a_run_leaves_the_data_as_they_are(stale, capsys, folds):
-    before = (DATA / "ready" / "toy.npz").read_bytes()
-    status, told = say(capsys, "run", "tiny", "toy", "near", *folds)
-    assert status == 1
-    assert "not run: toy is not available: ask the authors" in told
-    assert "type `ldlrepro run tiny toy near --inputs`" in told
-    assert " failed" not in told
-    assert (DATA / "ready" / "toy.npz").read_bytes() == before
 
 
 def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(tiny, capsys):
@@ -123,16 +103,6 @@ def test_what_failed_or_lacks_is_1_for_a_person_and_a_row_for_the_workflow(
     environment = Rules(config.load_run_config()).environment()
     monkeypatch.setenv(ROWS_NOT_ERRORS, environment[ROWS_NOT_ERRORS])
     assert say(capsys, *words)[0] == 0
-
-
-def test_one_failed_chunk_of_several_is_enough(ready, capsys):
-    add_broken(ready, "ValueError('always')")
-    once = IN_TWO.replace("broken_method", "broken_once")
-    ready.module("broken_once", BROKEN.format(error="ValueError") + ONCE)
-    ready.write("config/methods/broken.yaml", once)
-    status, told = say(capsys, "run", "tiny", "toy", "broken")
-    assert status == 1
-    assert ("2 folds, 1 failed" in told, told.count("2 folds, 0 failed")) == (True, 1)
 
 
 # ---------------------------------------------------------------------- chunks
@@ -198,19 +168,3 @@ def test_the_gate_names_every_unit_left_out_and_the_records_that_wait_for_a_card
     assert "of tiny/toy/deep" in told
     assert told.count("  rm ") == 1
     assert f"  rm {ready.job().record}\n" in told
-
-
-def test_the_gate_drops_no_option_of_the_command_that_ran_what_failed(ready, capsys):
-    add_broken(ready, "ValueError('always')")
-    ready.edit("papers/tiny/paper.yaml", "Mean: train_mean", "Mean: broken")
-    for folds in ("0-1", "2-3"):
-        run_unit(ready.job("broken", folds=folds))
-    run_unit(ready.job())
-    status, told = say(capsys, "gate", "tiny")
-    assert status == 1
-    assert "FAILED tiny/toy/broken: 4 of 4 folds: ValueError: always" in told
-    records = [str(ready.job("broken", folds=folds).record) for folds in ("0-1", "2-3")]
-    advice = told.partition("1 unit(s) failed")[2]
-    assert f"  rm {' '.join(records)}\n" in advice
-    assert "your snakemake command again" in advice
-    assert "--cores" not in advice

@@ -70,12 +70,6 @@ def test_a_wrong_mirror_is_named_and_the_next_source_is_used(
     assert f"{mirror / 'data.bin'}: expected SHA-256" in caplog.text
 
 
-def test_a_wrong_mirror_alone_is_a_reason(tmp_path: Path) -> None:
-    mirror = mirror_with(tmp_path, OTHER)
-    status = get(tmp_path, entry("", urls=[]), mirrors=[mirror])
-    assert_absent(status, tmp_path, str(mirror / "data.bin"), "expected SHA-256")
-
-
 def test_a_second_fetch_keeps_the_file_and_writes_the_same_status(
     tmp_path: Path, server: Server
 ) -> None:
@@ -95,15 +89,6 @@ def test_a_corrupt_file_is_reported_and_fetched_again(
     target.write_bytes(OTHER)
     assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
     assert f"{target}: expected SHA-256" in caplog.text
-
-
-def test_one_missing_file_of_two_makes_the_data_set_unavailable(
-    tmp_path: Path, server: Server
-) -> None:
-    missing = entry("", urls=[], name="other.bin")
-    status = get(tmp_path, entry(server.url), missing)
-    assert not status.available
-    assert "other.bin is in no local folder" in status.reason
 
 
 def test_eight_fetches_at_once_give_one_whole_file(tmp_path: Path, server: Server) -> None:

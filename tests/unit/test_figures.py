@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -75,24 +74,6 @@ def test_the_first_drawing_names_measures_and_counts_verdicts():
         assert f"{verdict} (2)" in found
 
 
-def test_the_legend_says_how_many_cells_have_no_point():
-    rows = [cell("exact"), cell("exact", difference=None)]
-    found = drawings(page(rows))["agreement"]
-    assert "exact (1 of 2)" in texts(found.image)
-    assert found.table[1] == ["KL", "2", "2", "0", "0", "0", "0", "0", "0", "10.0"]
-
-
-def test_the_second_drawing_names_data_sets_and_methods_by_their_titles():
-    methods = drawings(MEASURED)["methods"]
-    found = texts(methods.image)
-    assert {"sjaffe", "movie", "Neighbours & friends"} <= set(found)
-    assert "train_mean" not in found
-    assert methods.table == [
-        ["method", "id", "sjaffe", "movie"],
-        ["Neighbours & friends", "near", "0.5", "1"],
-    ]
-
-
 def test_the_points_of_a_drawing_are_its_numbers():
     figure = Canvas()
     left, right = figure.subplots(1, 2)
@@ -155,22 +136,6 @@ def test_digits_that_nobody_sees_change_no_byte():
 def test_a_paper_without_results_gets_drawings_that_say_so(given, words):
     found = [text for figure in drawings(given).values() for text in texts(figure.image)]
     assert set(words) <= set(found)
-
-
-@pytest.mark.parametrize(
-    ("units", "shown"),
-    [
-        ([unit("train_mean"), unit("uniform")], "nothing to compare has been run yet"),
-        ([unit("near")], "mean KL"),
-        ([unit("near"), unit("train_mean", kl=0.0)], "nothing to compare has been run yet"),
-        ([unit("near"), unit("train_mean", kl=0.2)], "sjaffe"),
-    ],
-)
-def test_a_paper_with_half_its_units_is_drawn_without_a_warning(units, shown):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        methods = drawings(page(units=units))["methods"]
-    assert shown in texts(methods.image)
 
 
 def test_drawings_are_read_back_in_their_order_with_their_texts(tmp_path):

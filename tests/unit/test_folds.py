@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ldlrepro.core.errors import UserError
 from ldlrepro.folds.splits import (
-    Fold,
     count_folds,
     folds_digest,
     folds_seed,
@@ -22,10 +21,6 @@ from ldlrepro.folds.splits import (
 
 SEED = folds_seed(2026, "mslp", "sjaffe")
 KFOLD = {"scheme": "kfold", "folds": 10}
-
-
-def rows_tested(folds: list[Fold]) -> list[list[int]]:
-    return [fold.test.tolist() for fold in folds]
 
 
 @given(n=st.integers(2, 200), folds=st.integers(2, 12), repeats=st.integers(1, 3))
@@ -174,12 +169,6 @@ def test_folds_are_the_ones_of_the_published_records():
     )
 
 
-def test_a_first_repeat_stays_when_more_are_asked_for():
-    one = make_folds({**KFOLD, "repeats": 1}, 50, SEED)
-    three = make_folds({**KFOLD, "repeats": 3}, 50, SEED)
-    assert rows_tested(three)[:10] == rows_tested(one)
-
-
 # ---------------------------------------------------------------------- files
 
 
@@ -202,12 +191,6 @@ def test_more_than_999_folds_read_back_in_their_order(tmp_path):
     write_folds(tmp_path / "many.npz", made[998:1003], {"data_sha256": "d"})
     read, _ = read_folds(tmp_path / "many.npz")
     assert [(f.fold, f.test.tolist()) for f in read] == [(i, [i]) for i in range(998, 1003)]
-
-
-def test_the_same_folds_make_the_same_file(tmp_path):
-    for name in ("a.npz", "b.npz"):
-        write_folds(tmp_path / name, make_folds(KFOLD, 60, SEED), {"data_sha256": "d"})
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
 @pytest.mark.parametrize("part", ["train", "validation", "test"])

@@ -166,20 +166,6 @@ def test_the_table_gives_the_same_set_back(albums: Path, tmp_path: Path, layout:
         np.testing.assert_allclose(one.eyes or 0, two.eyes or 0, atol=1e-6)
 
 
-def test_a_second_line_for_an_image_is_left_out_and_reported(copy: Callable[[str], Path]) -> None:
-    images = copy("morph")
-    table = images / "morph_2008_nonCommercial.csv"
-    lines = table.read_text().splitlines()
-    older = lines[1].split(",")
-    older[7] = "99"
-    table.write_text("\n".join([*lines, ",".join(older)]) + "\n")
-    faces = faces_in("morph", images)
-    assert len(faces) == 16
-    (problem,) = (p for p in faces.problems if p.kind == "listed twice")
-    assert "other words" in problem.detail
-    assert faces.ages.max() < 99
-
-
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -216,18 +202,6 @@ def test_eye_points_of_a_table_replace_those_that_cannot_be_read(
     assert found(faces, "points") == []
     assert faces.faces[0].eyes == (40.0, 101.0, 90.0, 100.0)
     assert faces.faces[0].points_from == "eyes.csv"
-
-
-def test_a_table_of_eyes_that_is_no_text_in_utf_8_is_a_problem_in_the_table(
-    copy: Callable[[str], Path],
-) -> None:
-    images = copy("fgnet")
-    table = "file,left_x,left_y,right_x,right_y\nMüller.jpg,1,2,3,4\n"
-    (images / "eyes.csv").write_bytes(table.encode("latin-1"))
-    faces = faces_in("fgnet", images)
-    problems = [problem for problem in faces.problems if problem.file == "eyes.csv"]
-    assert len(problems) == 1
-    assert faces.faces[0].points_from != "eyes.csv"
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -84,26 +82,6 @@ def test_another_number_of_persons_than_stated_is_refused_before_jobs_are_planne
     assert not (DATA / "ready" / "fgnet.npz").exists()
 
 
-def test_problems_of_licensed_images_never_stop_the_chain(checkout, capsys):
-    state(checkout, 8)
-    put("fgnet", "fgnet")
-    images = sorted((DATA / "manual" / "fgnet").rglob("*.JPG"))
-    images[0].write_bytes(b"no image")
-    shutil.copyfile(images[1], images[2])
-    images[3].rename(images[3].with_name("holiday.JPG"))
-    assert ask(capsys, "fetch", "fgnet")[0] == 0
-    assert ask(capsys, "prepare", "fgnet")[0] == 0
-    _, out, _ = ask(capsys, "images", "fgnet")
-    lines = {line.split("  ")[0]: line.split()[1:3] for line in out.splitlines()[2:]}
-    assert lines["broken"] == ["1", "no"]
-    assert lines["duplicate"] == ["1", "yes"]
-    assert lines["unlabelled"] == ["1", "no"]
-    _, out, _ = ask(capsys, "images", "fgnet", "--show", "broken", "--json")
-    (row,) = json.loads(out)
-    assert row["file"].endswith(images[0].name)
-    assert row["detail"]
-
-
 def test_setups_of_morph_share_its_images(checkout, capsys):
     put("morph", "morph")
     setups = ("morph_setup_1", "morph_setup_3", "morph_sub")
@@ -144,8 +122,3 @@ def test_places_of_the_eyes_are_shown_with_the_line_to_write(checkout, capsys):
 
 
 # ---------------------------------------------------------------------- the drawn sets
-
-
-def test_drawn_sets_are_configured_for_every_layout():
-    assert [load_dataset(name)["layout"]["name"] for name in DRAWN] == list(LICENSED.values())
-    assert {load_dataset(name)["layout"]["name"] for name in LICENSED} == set(LICENSED.values())

@@ -16,7 +16,6 @@ from ldlrepro.report.leaderboard import (
     SEES_LABELS,
     board_data,
     collect,
-    compared,
     standings,
 )
 from ldlrepro.train.records import FoldRow
@@ -139,26 +138,6 @@ def test_methods_of_two_protocols_never_meet():
         {"sa_bfgs": 1.0},
         {"aa_knn": 1.0},
     ]
-
-
-def test_too_few_data_sets_give_ranks_and_no_test():
-    outcome = standings(collect([page(grid(["sa_bfgs", "aa_knn"], NINE[:3]))]), "first", "cv")
-    assert "needs at least 6 data sets; 3 are there" in outcome.compared.refusal
-    assert [line.better_than for line in outcome.lines] == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("places", "always", "chosen"),
-    [
-        ({"a": "123", "b": "123", "c": "1"}, "", "ab"),
-        ({"a": "12", "b": "1", "c": "1", "d": "1"}, "", "abcd"),
-        ({"a": "123", "b": "123", "c": "1"}, "c", "abc"),
-        ({"a": "1"}, "z", "a"),
-    ],
-)
-def test_the_first_comparison_is_the_largest_and_has_own_methods(places, always, chosen):
-    sets = {name: set(found) for name, found in places.items()}
-    assert sorted(compared(sets, always)) == sorted(chosen)
 
 
 @pytest.fixture

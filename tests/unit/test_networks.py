@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ldl.deep import backbones, weights  # noqa: E402
-from ldl.deep.backbones import BUILDERS, Sizes, vgg_face_names  # noqa: E402
+from ldl.deep.backbones import BUILDERS, Sizes  # noqa: E402
 from ldl.deep.weights import load_network, random_network  # noqa: E402
 from ldl.errors import UserError  # noqa: E402
 from ldlrepro.core.checksums import sha256_of  # noqa: E402
@@ -42,15 +42,6 @@ def saved(path: Path, stored: Any) -> tuple[Path, str]:
 
 def small_state(name: str, seed: int = 0) -> dict[str, Any]:
     return dict(random_network(name, seed, SMALL[name]).network.state_dict())
-
-
-def vgg_face_state(state: dict[str, Any]) -> dict[str, Any]:
-    theirs = {ours: face for face, ours in vgg_face_names().items()}
-    renamed = {}
-    for key, tensor in state.items():
-        layer, _, part = key.rpartition(".")
-        renamed[f"{theirs[layer]}.{part}"] = tensor
-    return renamed
 
 
 # ---------------------------------------------------------------------- modules
@@ -105,16 +96,6 @@ def test_a_file_gives_the_network_it_was_saved_from(
     assert not loaded.network.training
 
 
-def test_vgg_faces_names_give_the_same_network_and_other_preprocessing(tmp_path: Path) -> None:
-    state = small_state("vgg16")
-    one = load_network("vgg16", *saved(tmp_path / "a.pth", state), any_size=True)
-    two = load_network("vgg16", *saved(tmp_path / "b.pth", vgg_face_state(state)), any_size=True)
-    x = torch.ones(1, 3, 64, 64)
-    torch.testing.assert_close(one.network(x), two.network(x))
-    assert two.record["layout"] == "vgg_face"
-    assert one.preprocessing != two.preprocessing
-
-
 class Trap:
     """Writes a file when it is unpickled."""
 
@@ -134,41 +115,6 @@ def test_a_file_that_could_run_code_is_refused_and_runs_none(tmp_path: Path, ins
     assert not (tmp_path / "it_ran").exists()
     torch.load(path, weights_only=False)
     assert (tmp_path / "it_ran").exists(), "the trap works"
-
-
-def spoilt(state: dict[str, Any], change: str) -> Any:
-    if change == "widths":
-        return state
-    if change == "shape":
-        return {**state, "classifier.0.weight": torch.zeros(6, 5)}
-    if change == "absent":
-        return {k: v for k, v in state.items() if k != "classifier.6.bias"}
-    if change == "more":
-        return {**state, "extra.weight": torch.zeros(3)}
-    if change == "names":
-        return {f"body.{k}": v for k, v in state.items()}
-    if change == "convolutions":
-        return {k: v for k, v in state.items() if not k.startswith("features.28")}
-    return {"list": "no tensor"} if change == "words" else [torch.zeros(2)]
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ("widths", "its layers have other widths"),
-        ("shape", r"1 tensors do not fit, first classifier.0.weight"),
-        ("absent", r"first classifier.6.bias: absent instead of \(4,\)"),
-        ("more", "first extra.weight"),
-        ("names", "names like 'body.features.0.weight' are not torchvision's or VGG-Face's"),
-        ("convolutions", "12 convolutions, but vgg16 has 13"),
-        ("words", "holds something that is no tensor"),
-        ("list", "holds no table of named tensors"),
-    ],
-)
-def test_weights_that_do_not_fit_are_refused(tmp_path: Path, change: str, problem: str) -> None:
-    path, digest = saved(tmp_path / "weights.pth", spoilt(small_state("vgg16"), change))
-    with pytest.raises(UserError, match=problem):
-        load_network("vgg16", path, digest, any_size=change != "widths")
 
 
 def test_the_first_digits_of_a_checksum_will_do_if_they_are_enough(tmp_path: Path) -> None:

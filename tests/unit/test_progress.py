@@ -114,14 +114,6 @@ def test_messages_start_on_a_line_of_their_own(terminal):
     assert terminal.text.endswith("train sjaffe/0-9\nsomething broke\nand then this\n")
 
 
-def test_greetings_are_swallowed_and_news_is_not(file):
-    for text in ("Building DAG of jobs...", "Provided cores: 2", "Select jobs to execute..."):
-        file.send(None, text)
-    assert file.text == ""
-    file.send(None, "Nothing to be done.")
-    assert file.text == "Nothing to be done.\n"
-
-
 def test_a_dry_run_looks_as_usual(monkeypatch):
     run = Run(monkeypatch, io.StringIO(), dryrun=True)
     run.send(None, "Building DAG of jobs...")

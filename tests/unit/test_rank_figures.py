@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pandas as pd
 
@@ -114,33 +110,6 @@ def test_what_ran_on_other_splits_is_marked():
     assert caption.endswith("† under the protocol q, on other splits.")
 
 
-ALL_ALIKE = """
-from tests.unit.test_rank_figures import SPEC, rank_figure, row
-names = "ABCDEFGH"
-rows = [row(f"d{i}", m, (5 * i + 3 * n) % 8) for i in range(12) for n, m in enumerate(names)]
-print(rank_figure(rows, [], SPEC)[0])
-"""
-
-
-def test_bars_run_from_left_to_right_on_every_run():
-    """Groups of methods are sets, whose order changes from run to run."""
-    images = {
-        subprocess.run(
-            [sys.executable, "-c", ALL_ALIKE],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            cwd=Path(__file__).parents[2],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in "12"
-    }
-    (image,) = images
-    (bar,) = bars(image)
-    assert len(bar) == 8
-    assert bar == sorted(bar)
-
-
 def test_bars_are_the_largest_groups_in_which_no_two_differ():
     """Neighbours do not differ, nor do the first and the last: groups need not be stretches."""
     p = pd.DataFrame(0.01, index=list("ABCD"), columns=list("ABCD"))
@@ -171,10 +140,3 @@ def test_an_own_method_stands_on_the_measured_side_only():
     assert "KL, printed: 9 data sets" in found
     assert "KL, measured: 9 data sets" in found
     assert "Left out" not in caption
-
-
-def test_an_own_method_that_lacks_data_sets_costs_the_others_none():
-    found, caption = with_own(3, 9)
-    assert "Mine" not in found
-    assert "KL, measured: 9 data sets" in found
-    assert "Left out, for want of some of the data sets: Mine." in caption

@@ -86,18 +86,6 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
     assert os.listdir(tmp_path) == ["facts.json"]
 
 
-def test_a_half_written_record_is_not_seen(tmp_path, monkeypatch):
-    path = tmp_path / "folds_0-1.parquet"
-    write_record(path, [make_row()], make_predictions(1))
-    before = path.read_bytes()
-    monkeypatch.setattr("pyarrow.parquet.write_table", _dies_half_way)
-    with pytest.raises(MemoryError):
-        write_record(path, [make_row(1)], make_predictions(1))
-    assert path.read_bytes() == before
-    assert read_rows(path) == [make_row()]
-    assert sorted(os.listdir(tmp_path)) == ["folds_0-1.npz", "folds_0-1.parquet"]
-
-
 def _dies_half_way(table, where):
     Path(where).write_bytes(b"PAR1")
     raise MemoryError

@@ -128,37 +128,9 @@ def test_a_fold_that_failed_is_a_row_with_the_last_line_of_its_error(measured, t
     assert not is_complete(plan.Unit(*KEY), found)
 
 
-def test_a_failed_unit_does_not_take_the_place_of_a_complete_one(measured, tmp_path):
-    write_reference(tmp_path, [measured], COMMAND)
-    before = (tmp_path / "tiny/near.csv").read_bytes()
-    assert write_reference(tmp_path, [with_a_failed_fold(measured)], COMMAND) == []
-    assert (tmp_path / "tiny/near.csv").read_bytes() == before
-
-
 def test_a_unit_whose_data_were_not_there_is_not_written(measured, tmp_path):
     rows = [replace(row, status=UNAVAILABLE) for row in measured.rows]
     assert write_reference(tmp_path, [replace(measured, rows=rows)], COMMAND) == []
-
-
-def test_a_unit_without_all_its_chunks_is_not_written(ready, tmp_path):
-    """Every fold that is there is fine; the others were never run."""
-    ready.edit("config/methods/near.yaml", "threads: 1", "threads: 1, folds_per_job: 2")
-    run_unit(ready.job("near@grid", folds="0-1"))
-    assert write_reference(tmp_path, [score(ready)], COMMAND) == []
-    run_unit(ready.job("near@grid", folds="2-3"))
-    assert len(write_reference(tmp_path, [score(ready)], COMMAND)) == 2
-
-
-def test_a_unit_is_read_without_the_other_protocols(measured, tmp_path):
-    write_reference(tmp_path, [measured], COMMAND)
-    (tmp_path / "another").mkdir()
-    (tmp_path / "another/near.csv").write_text("no table of ours\n")
-    units = ReferenceUnits(tmp_path)
-    assert units[KEY].key == KEY
-    assert ("tiny", "toy", "never_run") not in units
-    assert ("nobody", "toy", "near") not in units
-    with pytest.raises(FileNotFoundError):
-        len(units)
 
 
 def test_bits_are_the_same_where_every_fold_has_the_references_digest(measured, tmp_path):

@@ -7,9 +7,6 @@ import pytest
 
 from ldlrepro.judge.tallies import tally
 from ldlrepro.report.export import write_tables
-from ldlrepro.report.html import (
-    grouped_reasons,
-)
 from ldlrepro.report.tables import fixed, page_tables, percent
 from tests.report_pages import cell, page, unit
 
@@ -59,16 +56,6 @@ def test_a_variant_stands_in_the_tables_that_print_its_method():
     assert shown == [{"rf@deep", "mine@fast", "uniform"}, {"nn@slow", "mine@fast", "uniform"}]
 
 
-def test_reasons_are_grouped_and_counted():
-    rows = [cell("not run", metric, reason="no data") for metric in ("kl", "clark")]
-    rows += [cell("quoted", reason="from [3]"), cell()]
-    reasons = grouped_reasons([page(rows)])
-    assert [(r.verdict, r.text, r.cells) for r in reasons] == [
-        ("not run", "no data", 2),
-        ("quoted", "from [3]", 1),
-    ]
-
-
 def test_the_tally_judges_measured_numbers_only():
     rows = [cell(difference=-0.3), cell("worse", difference=0.1), cell("quoted")]
     counts = tally(rows)
@@ -108,14 +95,6 @@ def test_csv_files_hold_every_digit(tmp_path):
         assert line["printed"] == "0.110"
         assert float(line["measured"]) == 0.11123456789
         assert (line["relative_difference"], line["verdict"]) == ("0.0112", "reproduced")
-
-
-def test_each_printed_table_becomes_three_files(tmp_path):
-    rows = [cell(), cell(table="2")]
-    files = write_tables(page(rows, tables={"1": "one", "2": "two"}), tmp_path)
-    expected = {f"table_{n}.{kind}" for n in (1, 2) for kind in ("csv", "md", "html")}
-    assert {path.name for path in files} == expected | {"cells.csv", "claims.csv", "scores.csv"}
-    assert all(path.is_file() for path in files)
 
 
 def test_markdown_shows_printed_measured_deviation_and_verdict(tmp_path):

@@ -71,15 +71,6 @@ def test_on_one_thread_the_processor_tells_how_long_a_fold_takes(threads, second
     assert job.seconds == seconds
 
 
-def test_more_cores_take_less_time_in_the_answer(capsys):
-    found = {}
-    for cores in ("1", "32"):
-        assert cli.main(["schedule", "structrf", "--cores", cores, "--json"]) == 0
-        (found[cores],) = json.loads(capsys.readouterr().out)
-    assert found["1"]["core hours"] == found["32"]["core hours"]
-    assert found["32"]["wall minutes"] < found["1"]["wall minutes"] / 8
-
-
 def answered(capsys, *options: str) -> dict[str, dict]:
     assert cli.main(["schedule", *options, "--json"]) == 0
     return {row["paper"]: row for row in json.loads(capsys.readouterr().out)}
@@ -92,10 +83,3 @@ def test_without_a_paper_the_five_are_answered_together_and_each(capsys):
     # Some units belong to two papers and are computed once.
     assert max(row["jobs"] for row in each) < together["jobs"] <= sum(row["jobs"] for row in each)
     assert list(answered(capsys, "mslp", "structrf")) == ["together", "mslp", "structrf"]
-
-
-def test_a_paper_without_any_times_is_an_error_only_by_itself(capsys):
-    assert cli.main(["schedule", "drf", "--printed"]) == 2
-    assert "no unit of drf has been measured" in capsys.readouterr().err
-    assert cli.main(["schedule", "drf", "mslp", "--printed"]) == 0
-    assert "\ndrf: none of its " in capsys.readouterr().out

@@ -6,8 +6,6 @@ from random import random
 
 import pytest
 
-from ldlrepro import plan
-from ldlrepro.core.errors import UserError
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.scores import LOCAL, REFERENCE, UnitScores
 from ldlrepro.train.records import FAILED, OK, FoldRow
@@ -101,9 +99,3 @@ def test_without_records_the_cell_says_what_to_type(timed):
     assert {row.reason for row in verdict_rows("tiny", {}, {})} == {
         "not run yet: snakemake --cores all tiny"
     }
-
-
-def test_a_yardstick_that_is_no_setting_is_a_mistake(timed):
-    timed.edit("papers/tiny/paper.yaml", "compared_to: plain\n", "compared_to: plane\n")
-    with pytest.raises(UserError, match=r"tables\.1\.compared_to: 'plane' .* Did you mean 'plain'"):
-        plan.cells("tiny")

@@ -91,18 +91,6 @@ def prepared(folder: Path, stored: Any, name: str = "w.pth", **changes: Any) -> 
 # ---------------------------------------------------------------------- what is described
 
 
-@pytest.mark.parametrize("name", ["vgg16", "alexnet", "vgg_face", "vgg16_conv"])
-def test_described_weights_have_what_a_download_and_a_network_ask_for(name: str) -> None:
-    spec = config.load_weights(name)
-    (entry,) = spec["files"]
-    assert spec["network"] == ("alexnet" if name == "alexnet" else "vgg16")
-    for url in entry.get("urls", []):
-        assert url.endswith("/" + entry["name"])
-        assert entry["sha256"].startswith(entry["name"].rpartition("-")[2].removesuffix(".pth"))
-    assert entry.get("urls") or spec["how_to_get"]
-    assert name not in config.dataset_ids()
-
-
 # ---------------------------------------------------------------------- fetching
 
 
@@ -383,11 +371,6 @@ def test_a_method_names_weights_by_their_id_alone(checkout) -> None:
     assert spec["weights"] == {
         "vgg16_conv": {"file": entry["sha256"], "layout": "keras_onnx", "preprocessing": KERAS}
     }
-
-
-def test_an_unknown_name_is_told_with_the_nearest_one(checkout) -> None:
-    with pytest.raises(UserError, match=r"drf\.yaml: weights: .*'vgg61'\. Did you mean 'vgg16'\?"):
-        config.load_method("drf@weights=vgg61")
 
 
 def test_features_of_unknown_weights_are_told_before_anything_runs(checkout) -> None:
