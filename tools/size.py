@@ -100,7 +100,7 @@ def verbs() -> int:
     told = subprocess.run(
         [sys.executable, "-m", "ldlrepro.cli", "--help"], capture_output=True, text=True, check=True
     ).stdout
-    return len(re.findall(r"^    ?([a-z]+)(?:  |$)", told, flags=re.MULTILINE))
+    return len(re.findall(r"^ {2,4}([a-z]+)(?:  |$)", told, flags=re.MULTILINE))
 
 
 def variables() -> list[str]:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ldlrepro.data.features.align import Crop, aligned, similarity
+from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images.faces import Face
+from ldlrepro.data.images.points import similarity
 
 
 def test_similarity_never_mirrors() -> None:

@@ -154,16 +154,17 @@ def test_drawing_that_is_cut_short_leaves_no_status_of_an_earlier_one(tmp_path, 
         read_status(tmp_path / "raw" / "toy")
 
 
-def test_preparing_waits_for_a_fetch_under_way(tmp_path):
+@pytest.mark.parametrize("dataset", ["toy", "drawn_cacd"], ids=["table", "photographs"])
+def test_preparing_waits_for_a_fetch_under_way(tmp_path, dataset):
     from concurrent.futures import TimeoutError as Waiting
 
     from ldlrepro.data.fetch import locked
     from ldlrepro.data.registry import prepare
 
-    fetch("toy", tmp_path, [], offline=True, progress=False)
+    fetch(dataset, tmp_path, [], offline=True, progress=False)
     with ThreadPoolExecutor(1) as pool:
-        with locked("toy", tmp_path):
-            preparing = pool.submit(prepare, "toy", tmp_path)
+        with locked(dataset, tmp_path):
+            preparing = pool.submit(prepare, dataset, tmp_path)
             with pytest.raises(Waiting):
                 preparing.result(timeout=1)
         assert preparing.result(timeout=60).is_file()

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ldlrepro import cli, config, plan
+from ldlrepro import config, plan
+from ldlrepro.cli import parser
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.misses import idle, unexplained
@@ -66,7 +67,7 @@ def test_a_reason_for_an_unknown_method_is_refused(tiny):
 def test_the_evidence_exists(paper: str, entry: dict[str, str]) -> None:
     evidence = entry["evidence"]
     if evidence.startswith("ldlrepro "):
-        args = cli._parser().parse_args(shlex.split(evidence)[1:])
+        args = parser.parse(shlex.split(evidence)[1:])
         if "cell" in args:
             assert args.cell in {row.cell for row in verdict_rows(paper, {}, {})}
     elif evidence.startswith(("docs/", "papers/")):

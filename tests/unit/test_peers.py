@@ -13,7 +13,7 @@ import pytest
 from ldlrepro import cli
 from ldlrepro.core.errors import UserError
 from ldlrepro.peers import python_ldl
-from ldlrepro.peers.python_ldl import INTERPRETER, Process, PythonLDL
+from ldlrepro.peers.python_ldl import Process, PythonLDL
 from ldlrepro.train.records import FAILED, OK, read_rows
 
 ALGORITHMS = '''
@@ -103,7 +103,7 @@ def peers(tmp_path, monkeypatch) -> Path:
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: python-ldl\nVersion: 9.9\n")
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
-    monkeypatch.setenv(INTERPRETER, sys.executable)
+    monkeypatch.setattr(python_ldl, "ENVIRONMENT", sys.prefix)
     monkeypatch.setattr(python_ldl, "_too_slow", set())
     return package
 
@@ -173,9 +173,9 @@ def test_nothing_is_left_of_a_model_that_is_gone():
 
 def test_a_killed_run_leaves_no_process_behind(tmp_path):
     script = (
-        "import numpy as np, tempfile; from ldlrepro.peers.python_ldl import Process, PythonLDL;"
-        f"tempfile.tempdir = {str(tmp_path)!r};"
-        "model = PythonLDL(algorithm='Slow');"
+        "import numpy as np, sys, tempfile; from ldlrepro.peers import python_ldl;"
+        f"tempfile.tempdir = {str(tmp_path)!r}; python_ldl.ENVIRONMENT = sys.prefix;"
+        "model = python_ldl.PythonLDL(algorithm='Slow');"
         "print('begins', flush=True);"
         "model.fit(np.ones((4, 2)), np.full((4, 2), 0.5))"
     )

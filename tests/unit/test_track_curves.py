@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from ldlrepro.judge.scores import LOCAL, UnitScores
-from ldlrepro.track import sync as track
-from ldlrepro.track.sync import LIVE_TAG, UNIT_TAG, SyncCounts, stream_curve, sync
+from ldlrepro.track import live
+from ldlrepro.track.live import stream_curve
+from ldlrepro.track.sync import LIVE_TAG, UNIT_TAG, SyncCounts, sync
 from ldlrepro.train.records import OK, FoldRow
 from ldlrepro.train.watch import FoldName, FoldWatch
 
@@ -100,9 +101,9 @@ class Flaky:
 
 def test_what_a_server_missed_is_sent_again_once(tmp_path, monkeypatch):
     client = Flaky([False, True, True, False, False])
-    monkeypatch.setattr(track, "connect", lambda uri: client)
-    monkeypatch.setattr(track, "_experiment", lambda *args: "1")
-    monkeypatch.setattr(track, "_live_run", lambda *args: "run")
+    monkeypatch.setattr(live, "connect", lambda uri: client)
+    monkeypatch.setattr(live, "experiment_of", lambda *args: "1")
+    monkeypatch.setattr(live, "_live_run", lambda *args: "run")
     pauses: list[float] = []
 
     def grows(seconds: float) -> bool:

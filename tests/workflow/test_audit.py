@@ -22,7 +22,7 @@ from ldlrepro.audit import Check
 from ldlrepro.audit.certificate import Question, certificate
 from ldlrepro.audit.rerun import same_digits
 from ldlrepro.audit.seals import NAME, REFERENCE_SUMS, check_seals
-from ldlrepro.cli import stages
+from ldlrepro.cli import parser, results
 from ldlrepro.core.checksums import array_sha256, sha256_of
 from ldlrepro.judge.reference import ReferenceUnits
 from ldlrepro.report.html import audit_page
@@ -367,7 +367,7 @@ def test_the_command_repeats_every_argument() -> None:
         "audit drf mslp --units 3 --unit a/b/c --unit 'a/b/d@x y' --longest 2.5 --lot 4 --seed 5 "
         "--tracking-uri 'sqlite:///a b.db' --out there --json"
     )
-    args = cli._parser().parse_args(shlex.split(given))
+    args = parser.parse(shlex.split(given))
     unchanged = [key for key, value in vars(bare()).items() if vars(args)[key] == value]
     assert unchanged == []
     again = parsed(question(args).command(args.lot))
@@ -388,12 +388,12 @@ def question(args: argparse.Namespace) -> Question:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ldlrepro.audit.certificate.audit", audit)
-        stages.audit(args)
+        results.audit(args)
     return asked[0]
 
 
 def parsed(command: str) -> argparse.Namespace:
-    return cli._parser().parse_args(shlex.split(command)[1:])
+    return parser.parse(shlex.split(command)[1:])
 
 
 def bare() -> argparse.Namespace:

@@ -68,6 +68,8 @@ def test_every_notebook_runs_on_small_results(name, tracked) -> None:
     page = (tracked.root / "results" / "notebooks" / f"{name}.html").read_text()
     assert "Traceback" not in page
     assert "data:image/png" in page or "<table" in page
+    if '"parameters"' in (ROOT / "notebooks" / f"{name}.ipynb").read_text():
+        assert "&quot;tiny&quot;" in page
 
 
 def test_a_notebook_that_fails_says_where_and_leaves_no_page(tracked, tmp_path) -> None:

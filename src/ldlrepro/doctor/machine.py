@@ -168,7 +168,7 @@ def _weights(workspace: Workspace) -> Iterator[Finding]:
     if here:
         yield Finding("weights", GOOD, ", ".join(here), "networks on photographs can begin")
     else:
-        do = "only networks on photographs want them; `ldlrepro weights` lists them"
+        do = "only networks on photographs want them; `ldlrepro list weights` lists them"
         yield Finding("weights", NOTE, "none", do)
 
 
