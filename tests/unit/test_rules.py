@@ -147,13 +147,6 @@ def test_a_job_that_comes_back_asks_for_twice_and_then_four_times_as_much():
     assert [asked(None, attempt) for attempt in (1, 2, 3)] == [2000, 4000, 8000]
 
 
-def test_experiments_grow_likewise(checkout):
-    rules = Rules(config.load_run_config())
-    job = SimpleNamespace(paper="mslp", experiment="embeddings")
-    for ask in (rules.experiment_mem_mb, rules.experiment_runtime):
-        assert ask(job, 3) == 2 * ask(job, 2) == 4 * ask(job, 1)
-
-
 def test_no_rule_asks_for_fixed_memory_or_time():
     root = Path(__file__).resolve().parents[2]
     fixed = re.compile(r"(mem_mb|runtime)=\d+")
