@@ -12,8 +12,8 @@ from ldlrepro import config, plan
 from ldlrepro.core.errors import UserError
 from ldlrepro.data import Dataset
 from ldlrepro.experiments import Inputs, protocols
-from ldlrepro.experiments._digits import CANNOT, NONE_FITS, Printed, as_printed, together
-from ldlrepro.experiments._protocol_runs import (
+from ldlrepro.experiments.printed_digits import CANNOT, NONE_FITS, Printed, as_printed, together
+from ldlrepro.experiments.protocol_runs import (
     FOLDS,
     IN_ORDER,
     MEASURES,
