@@ -28,7 +28,7 @@ from ldlrepro.train.records import FoldRow
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = pytest.mark.browser
 
-PAPERS = Path(__file__).parents[2] / "config" / "papers"
+PAPERS = Path(__file__).parents[2] / "papers"
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 800}
 RECORDS_LOOKED_AT = 25
 

@@ -164,7 +164,7 @@ def test_label_without_any_mass_gets_the_floor_only():
         ({"covariance": "lw"}, "covariance must be one of .*, got 'lw'"),
         ({"domain": "linear"}, "domain must be one of .*, got 'linear'"),
         ({"floor": -1.0}, r"floor must lie in \[0, 1\), got -1.0"),
-        ({"worth": 0.0}, "worth must be positive, got 0.0"),
+        ({"worth": 0.0}, "worth must be above 0, got 0.0"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

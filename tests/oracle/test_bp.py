@@ -161,8 +161,8 @@ def test_trained_network_beats_the_mean_label():
         ({"output": "linear"}, "output must be one of softmax, abs_norm, got 'linear'"),
         ({"inputs": "raw"}, "inputs must be one of as_given, .*, got 'raw'"),
         ({"init": "zeros"}, "init must be one of glorot, nguyen_widrow, got 'zeros'"),
-        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
-        ({"learning_rate": 0.0}, "learning_rate must be positive, got 0.0"),
+        ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

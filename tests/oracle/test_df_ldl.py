@@ -181,7 +181,7 @@ def test_a_grid_search_reaches_the_base():
         ({"base": "ldl.TrueLabels"}, "base: TrueLabels needs more than a table of features"),
         ({"settings": {"k": 3}}, "settings belong to a base that is given by its path"),
         ({"ties": "none"}, "ties must be one of first, both, got 'none'"),
-        ({"n_neighbors": 0}, "n_neighbors must be at least 1, got 0"),
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number, at least 1, got 0"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

@@ -286,7 +286,7 @@ def test_grid_on_two_or_three_rows_still_predicts(n):
         ({"k_plus": 0}, "k_plus must be a whole number from 1, got 0"),
         ({"alpha": [5, 2.5]}, "alpha must be a whole number from 1, got 2.5"),
         ({"beta": 1.5}, r"beta must lie in \[0, 1\], got 1.5"),
-        ({"lam": [0.0, -1.0]}, "lam must not be negative, got -1.0"),
+        ({"lam": [0.0, -1.0]}, "lam must be at least 0, got -1.0"),
         ({"u": 0.0}, r"u must lie in \(0, 1\], got 0.0"),
         ({"u": []}, "u is an empty list"),
         ({"u": "all"}, "u must be a number or a list of numbers, got 'all'"),
@@ -294,7 +294,7 @@ def test_grid_on_two_or_three_rows_still_predicts(n):
         ({"singular": "drop"}, "singular must be one of project, ridge, got 'drop'"),
         ({"normalisation": "l1"}, "normalisation must be one of metric, unit, got 'l1'"),
         ({"validation_share": 1.0}, "validation_share must lie between 0 and 1, got 1.0"),
-        ({"validation_rows": 0}, "validation_rows must be at least 1, got 0"),
+        ({"validation_rows": 0}, "validation_rows must be a whole number, at least 1, got 0"),
         ({"select_by": "kld"}, "select_by must be one of .*, got 'kld'"),
     ],
 )

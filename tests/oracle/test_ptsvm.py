@@ -224,8 +224,8 @@ def test_width_of_the_toolbox_is_gamma_one_over_features():
         ({"platt_split": "labels"}, "platt_split must be one of rows, pairs, got 'labels'"),
         ({"column_order": "any"}, "column_order must be one of sorted, .*, got 'any'"),
         ({"column_order": "first_appearance"}, "needs transformation='resample'"),
-        ({"C": 0.0}, "C must be positive, got 0.0"),
-        ({"max_rows": 1}, "max_rows must be at least 2, got 1"),
+        ({"C": 0.0}, "C must be above 0, got 0.0"),
+        ({"max_rows": 1}, "max_rows must be a whole number, at least 2, got 1"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

@@ -117,8 +117,8 @@ def test_iterations_reach_the_classifier_without_a_warning(recwarn):
     [
         ({"classifier": "tree"}, "classifier must be one of lr, svm, bayes, rbf_svm, got 'tree'"),
         ({"target": "mean"}, "target must be one of highest, drawn, got 'mean'"),
-        ({"C": 0.0}, "C must be positive, got 0.0"),
-        ({"max_iter": 0}, "max_iter must be at least 1 or None, got 0"),
+        ({"C": 0.0}, "C must be above 0, got 0.0"),
+        ({"max_iter": 0}, "max_iter must be a whole number, at least 1 or None, got 0"),
         ({"tie": "both"}, "tie must be one of first, last, got 'both'"),
     ],
 )

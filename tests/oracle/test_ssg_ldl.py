@@ -203,10 +203,10 @@ def test_memory_grows_with_rows_and_not_with_their_square(monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"amount": -1.0}, "amount must not be negative, got -1.0"),
-        ({"n_neighbors": 0}, "n_neighbors must be at least 1, got 0"),
-        ({"feature_weight": -1.0}, "feature_weight must not be negative"),
-        ({"label_weight": -1.0}, "label_weight must not be negative"),
+        ({"amount": -1.0}, "amount must be at least 0, got -1.0"),
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number, at least 1, got 0"),
+        ({"feature_weight": -1.0}, "feature_weight must be at least 0"),
+        ({"label_weight": -1.0}, "label_weight must be at least 0"),
         ({"neighbours": "all"}, "neighbours must be one of mixed, features, joined, got 'all'"),
     ],
 )

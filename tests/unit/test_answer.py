@@ -78,7 +78,7 @@ def whole_answer() -> PaperAnswer:
 @pytest.fixture
 def measured(ready):
     """The tiny paper with printed numbers and both units computed."""
-    ready.write("config/papers/tiny/cells.csv", PUBLISHED)
+    ready.write("papers/tiny/cells.csv", PUBLISHED)
     for method in ("near", "train_mean"):
         run_unit(ready.job(method))
     return ready
@@ -144,7 +144,7 @@ def test_what_failed_and_what_lacked_something_is_in_it_with_its_records(ready):
     ready.write(
         "config/methods/deep.yaml", "title: d\nclass: ldl.DeepLDLF\nneeds: {images: true}\n"
     )
-    ready.edit("config/papers/tiny/paper.yaml", "Mean: train_mean", "B: broken\n  D: deep")
+    ready.edit("papers/tiny/paper.yaml", "Mean: train_mean", "B: broken\n  D: deep")
     for method in ("near", "broken", "deep"):
         run_unit(ready.job(method))
     judged = judge_paper("tiny", HERE)
@@ -199,7 +199,7 @@ def remove_folds(checkout) -> None:
 
 
 def print_another_number(checkout) -> None:
-    checkout.edit("config/papers/tiny/cells.csv", "0.5,,lower", "0.6,,lower")
+    checkout.edit("papers/tiny/cells.csv", "0.5,,lower", "0.6,,lower")
 
 
 def add_a_reference(checkout) -> None:

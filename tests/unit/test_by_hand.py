@@ -213,7 +213,7 @@ def test_the_gate_names_every_unit_left_out_and_the_records_that_wait_for_a_card
     monkeypatch.delenv(cards.VISIBLE, raising=False)
     ready.edit("config/methods/near.yaml", "threads: 1", "gpu: 1")
     ready.write("config/methods/deep.yaml", DEEP)
-    ready.edit("config/papers/tiny/paper.yaml", "Mean: train_mean", "Deep: deep")
+    ready.edit("papers/tiny/paper.yaml", "Mean: train_mean", "Deep: deep")
     for method in ("near", "deep"):
         run_unit(ready.job(method))
     status, told = say(capsys, "gate", "tiny")
@@ -228,7 +228,7 @@ def test_the_gate_names_every_unit_left_out_and_the_records_that_wait_for_a_card
 
 def test_the_gate_drops_no_option_of_the_command_that_ran_what_failed(ready, capsys):
     add_broken(ready, "ValueError('always')")
-    ready.edit("config/papers/tiny/paper.yaml", "Mean: train_mean", "Mean: broken")
+    ready.edit("papers/tiny/paper.yaml", "Mean: train_mean", "Mean: broken")
     for folds in ("0-1", "2-3"):
         run_unit(ready.job("broken", folds=folds))
     run_unit(ready.job())

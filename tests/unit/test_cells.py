@@ -64,10 +64,10 @@ def printed(tiny):
 
     def verdicts(*lines: str, local=None, reference=None, extra: str = ""):
         text = "".join(f"tiny,1,toy,,Near,{line}\n" for line in lines)
-        tiny.write("config/papers/tiny/cells.csv", HEADER + text)
+        tiny.write("papers/tiny/cells.csv", HEADER + text)
         if extra:
-            paper = (tiny.root / "config/papers/tiny/paper.yaml").read_text()
-            tiny.write("config/papers/tiny/paper.yaml", paper + extra)
+            paper = (tiny.root / "papers/tiny/paper.yaml").read_text()
+            tiny.write("papers/tiny/paper.yaml", paper + extra)
         return verdict_rows("tiny", local or {}, reference or {})
 
     return verdicts
@@ -266,10 +266,10 @@ copied:
 
 
 def test_a_number_of_another_paper_is_quoted_if_mean_and_deviation_are_its_own(printed, tiny):
-    other = (tiny.root / "config/papers/tiny/paper.yaml").read_text().replace("tiny:", "other:")
-    tiny.write("config/papers/other/paper.yaml", other)
+    other = (tiny.root / "papers/tiny/paper.yaml").read_text().replace("tiny:", "other:")
+    tiny.write("papers/other/paper.yaml", other)
     theirs = "".join(f"other,1,toy,,Near,{m},0.50,0.01,lower,,\n" for m in ("kl", "canberra"))
-    tiny.write("config/papers/other/cells.csv", HEADER + theirs)
+    tiny.write("papers/other/cells.csv", HEADER + theirs)
     lines = ("kl,0.5000,0.0100,lower,,", "canberra,0.50,0.0101,lower,,", "clark,0.50,0.01,lower,,")
     ours = {name: [0.9] * 4 for name in ("kl", "canberra", "clark")}
     rows = printed(*lines, local=by_key(scored(ours)), extra=COPIED)
@@ -290,9 +290,7 @@ def test_a_number_of_another_paper_is_quoted_if_mean_and_deviation_are_its_own(p
     ],
 )
 def test_what_was_never_run_says_what_to_type_or_whom_to_ask(printed, tiny, dataset, words):
-    tiny.edit(
-        "config/papers/tiny/paper.yaml", "tables:", f"use_dataset: {{toy: {dataset}}}\ntables:"
-    )
+    tiny.edit("papers/tiny/paper.yaml", "tables:", f"use_dataset: {{toy: {dataset}}}\ntables:")
     (row,) = printed("kl,0.5,,lower,,")
     assert row.verdict == "not run"
     assert row.reason.startswith(words)
@@ -312,7 +310,7 @@ def test_a_measure_that_we_do_not_compute_is_told(printed):
 
 
 def test_a_row_that_is_left_out_by_decision_says_so(printed, tiny):
-    tiny.edit("config/papers/tiny/paper.yaml", "Near: near", "Near: {skip: too old}")
+    tiny.edit("papers/tiny/paper.yaml", "Near: near", "Near: {skip: too old}")
     (row,) = printed("kl,0.5,,lower,,")
     assert (row.verdict, row.reason, row.protocol) == ("not run", "too old", "")
 

@@ -276,7 +276,7 @@ def test_status_names_what_failed_and_how_long_the_rest_takes(tiny, capsys):
 
 def test_explain_tells_what_a_measured_cell_rests_on(tiny, capsys):
     header = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
-    tiny.write("config/papers/tiny/cells.csv", header + "tiny,1,toy,,Near,kl,0.5,,lower,,\n")
+    tiny.write("papers/tiny/cells.csv", header + "tiny,1,toy,,Near,kl,0.5,,lower,,\n")
     ask(capsys, "run", "tiny", "toy", "near", "--inputs")
     status, out, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl", "--json")
     facts = json.loads(out)

@@ -224,10 +224,10 @@ def test_a_far_off_name_gets_no_silly_suggestion():
 
 
 def test_a_protocol_may_not_be_defined_in_two_papers(checkout):
-    checkout.edit("config/papers/drf/paper.yaml", "  drf_fgnet:", "  mslp:")
+    checkout.edit("papers/drf/paper.yaml", "  drf_fgnet:", "  mslp:")
     with pytest.raises(UserError) as caught:
         plan.protocols()
-    for word in ("config/papers/mslp/paper.yaml", "config/papers/drf/paper.yaml", "protocols.mslp"):
+    for word in ("papers/mslp/paper.yaml", "papers/drf/paper.yaml", "protocols.mslp"):
         assert word in str(caught.value)
 
 

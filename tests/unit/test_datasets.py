@@ -24,7 +24,7 @@ MIRRORED = {
 def published_datasets() -> set[str]:
     """Every data set that the tables of printed numbers name."""
     names: set[str] = set()
-    for path in (project_root() / "config" / "papers").glob("*/cells.csv"):
+    for path in (project_root() / "papers").glob("*/cells.csv"):
         with open(path, encoding="utf-8", newline="") as handle:
             names |= {row["dataset"] for row in csv.DictReader(handle) if row["dataset"]}
     return names

@@ -63,15 +63,13 @@ def draw(series):
 def paper(ready):
     """The tiny paper with a figure of units, an experiment, and a table of seconds."""
     ready.module("dots", MODULE)
-    text = (ready.root / "config/papers/tiny/paper.yaml").read_text()
+    text = (ready.root / "papers/tiny/paper.yaml").read_text()
     text = text.replace(
         "{title: one}", "{title: times, kind: experiment, experiment: dots, compared_to: Near}"
     )
-    ready.write("config/papers/tiny/paper.yaml", text + FIGURE + EXPERIMENT)
+    ready.write("papers/tiny/paper.yaml", text + FIGURE + EXPERIMENT)
     lines = ["Near,train_time_s,10,,lower,,", "Mean,train_time_s,4.0,,lower,,"]
-    ready.write(
-        "config/papers/tiny/cells.csv", HEADER + "".join(f"tiny,1,toy,,{x}\n" for x in lines)
-    )
+    ready.write("papers/tiny/cells.csv", HEADER + "".join(f"tiny,1,toy,,{x}\n" for x in lines))
     return ready
 
 
@@ -91,8 +89,8 @@ def test_an_experiment_on_images_gets_pixels_which_are_made_where_they_lack(tiny
     text = text.replace("datasets: [toy]", "datasets: [drawn_fgnet]\n    images: true")
     text = text.replace("protocol: tiny\n    parameters: {size: 3}\n", "protocol: drf_fgnet\n")
     tiny.write(
-        "config/papers/tiny/paper.yaml",
-        (tiny.root / "config/papers/tiny/paper.yaml").read_text() + text,
+        "papers/tiny/paper.yaml",
+        (tiny.root / "papers/tiny/paper.yaml").read_text() + text,
     )
     tiny.forget()
     assert main(["experiment", "tiny", "looks", "--inputs"]) == 0
@@ -272,10 +270,10 @@ def test_a_misspelt_experiment_is_named(paper):
 
 
 def test_a_difference_is_taken_fold_by_fold(ready):
-    text = (ready.root / "config/papers/tiny/paper.yaml").read_text()
+    text = (ready.root / "papers/tiny/paper.yaml").read_text()
     text = text.replace("{title: one}", "{title: d, kind: deltas, compared_to: Mean}")
-    ready.write("config/papers/tiny/paper.yaml", text)
-    ready.write("config/papers/tiny/cells.csv", HEADER + "tiny,1,toy,,Near,delta_kl,0,,none,,\n")
+    ready.write("papers/tiny/paper.yaml", text)
+    ready.write("papers/tiny/cells.csv", HEADER + "tiny,1,toy,,Near,delta_kl,0,,none,,\n")
     units = {}
     for method in ("near", "train_mean"):
         run_unit(ready.job(method))

@@ -123,7 +123,7 @@ def test_a_method_that_is_confined_to_other_data_sets_is_left_out(inputs):
 
 
 def test_printed_rows_get_their_nearest_grid_point_and_others_none(ready, inputs):
-    ready.write("config/papers/tiny/cells.csv", PUBLISHED)
+    ready.write("papers/tiny/cells.csv", PUBLISHED)
     outcome = embedding_grid.measure(inputs, {"Near": "small", "LPP": "small_lpp"})
     kinds = {(row[0], row[1]) for row in outcome.tables[2]["rows"]}
     assert ("Near", embedding_grid.NEAREST) in kinds

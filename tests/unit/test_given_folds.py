@@ -68,10 +68,8 @@ def test_the_folds_of_a_protocol_are_those_of_its_table(ready):
     """From the paper's file to the folds that training reads, and the rule that makes them."""
     rows = np.random.default_rng(0).permutation(60)
     lines = [f"{row},{place % 4}" for place, row in enumerate(rows)]
-    ready.write("config/papers/tiny/toy_folds.csv", "\n".join(["row,fold", *lines]) + "\n")
-    ready.edit(
-        "config/papers/tiny/paper.yaml", "folds: 4,", "folds: 4, given: {toy: toy_folds.csv},"
-    )
+    ready.write("papers/tiny/toy_folds.csv", "\n".join(["row,fold", *lines]) + "\n")
+    ready.edit("papers/tiny/paper.yaml", "folds: 4,", "folds: 4, given: {toy: toy_folds.csv},")
     assert cli.main(["folds", "tiny", "toy"]) == 0
     folds, _ = read_folds(Workspace().folds("tiny", "toy"))
     assert [fold.test.tolist() for fold in folds] == [sorted(rows[start::4]) for start in range(4)]
@@ -79,7 +77,7 @@ def test_the_folds_of_a_protocol_are_those_of_its_table(ready):
         assert fold.validation.tolist() == following.test.tolist()
     declared = Rules(config.load_run_config()).published_folds
     assert declared(SimpleNamespace(protocol="tiny", dataset="toy")) == [
-        "config/papers/tiny/toy_folds.csv"
+        "papers/tiny/toy_folds.csv"
     ]
     assert declared(SimpleNamespace(protocol="tiny", dataset="movie")) == []
 

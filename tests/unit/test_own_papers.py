@@ -132,7 +132,7 @@ def test_a_broken_paper_that_was_named_is_an_error(folder, tiny):
     ("name", "message"),
     [
         ("Mine-2", r"the folder's name is the id.*mine_2/"),
-        ("structrf", r"'structrf' is the id of config/papers/structrf/paper\.yaml"),
+        ("structrf", r"'structrf' is the id of papers/structrf/paper\.yaml"),
     ],
 )
 def test_a_name_that_will_not_do_is_refused(folder, tiny, name, message):

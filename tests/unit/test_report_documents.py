@@ -92,7 +92,7 @@ def test_commands_and_notes_of_the_findings_are_links(tmp_path, monkeypatch):
     (docs / "findings.md").write_text(
         "# Title\n\n**It holds.** `ldlrepro explain demo/1/toy/RF/kl`, `ldlrepro claims demo`, "
         "`ldlrepro verdicts demo --show worse`, `ldlrepro explain gone/1/toy/RF/kl`, "
-        "[a note](notes/demo.md#part)\n"
+        "[a note](../papers/demo/note.md#part)\n"
     )
     monkeypatch.setattr("ldlrepro.report.findings.source", lambda: docs / "findings.md")
     monkeypatch.chdir(tmp_path)
@@ -109,7 +109,7 @@ def test_commands_and_notes_of_the_findings_are_links(tmp_path, monkeypatch):
         assert f'<a href="#/{place}"><code>' in text
     assert "<code>ldlrepro explain gone/1/toy/RF/kl</code>" in text
     assert 'gone/1/toy/RF/kl"' not in text
-    assert '<a href="../../docs/notes/demo.md#part">a note</a>' in text
-    (reports.parent / "notes").mkdir(parents=True)
-    (reports.parent / "notes" / "demo.html").touch()
-    assert '<a href="../notes/demo.html#part">a note</a>' in shown()
+    assert '<a href="../../papers/demo/note.md#part">a note</a>' in text
+    (reports.parent / "papers").mkdir(parents=True)
+    (reports.parent / "papers" / "demo.html").touch()
+    assert '<a href="../papers/demo.html#part">a note</a>' in shown()

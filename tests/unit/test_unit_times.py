@@ -57,11 +57,9 @@ def record(
 
 @pytest.fixture
 def timed(tiny):
-    text = (tiny.root / "config/papers/tiny/paper.yaml").read_text()
-    tiny.write(
-        "config/papers/tiny/paper.yaml", text.replace('tables: {"1": {title: one}}\n', TABLES)
-    )
-    tiny.write("config/papers/tiny/cells.csv", PRINTED)
+    text = (tiny.root / "papers/tiny/paper.yaml").read_text()
+    tiny.write("papers/tiny/paper.yaml", text.replace('tables: {"1": {title: one}}\n', TABLES))
+    tiny.write("papers/tiny/cells.csv", PRINTED)
     return tiny
 
 
@@ -114,7 +112,7 @@ def test_explain_answers_for_seconds_too(timed, capsys, monkeypatch):
 
 
 def test_a_yardstick_that_is_no_setting_is_a_mistake(timed):
-    timed.edit("config/papers/tiny/paper.yaml", "compared_to: plain\n", "compared_to: plane\n")
+    timed.edit("papers/tiny/paper.yaml", "compared_to: plain\n", "compared_to: plane\n")
     with pytest.raises(UserError, match=r"tables\.1\.compared_to: 'plane' .* Did you mean 'plain'"):
         plan.cells("tiny")
 
@@ -127,7 +125,7 @@ def test_a_yardstick_that_is_no_setting_is_a_mistake(timed):
     ],
 )
 def test_ranks_of_what_there_is_not_are_a_mistake(timed, figure, message):
-    text = (timed.root / "config/papers/tiny/paper.yaml").read_text()
-    timed.write("config/papers/tiny/paper.yaml", f"{text}figures:\n  '2': {figure}\n")
+    text = (timed.root / "papers/tiny/paper.yaml").read_text()
+    timed.write("papers/tiny/paper.yaml", f"{text}figures:\n  '2': {figure}\n")
     with pytest.raises(UserError, match=message):
         plan.cells("tiny")

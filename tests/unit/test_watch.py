@@ -103,7 +103,7 @@ class Steps(LDLEstimator):
 @pytest.fixture
 def photos(checkout):
     checkout.edit("config/datasets/drawn_fgnet.yaml", "persons: 12", "persons: 4")
-    checkout.write("config/papers/photos/paper.yaml", PAPER)
+    checkout.write("papers/photos/paper.yaml", PAPER)
     checkout.write("config/methods/steps.yaml", METHOD)
     checkout.module("own_steps", ESTIMATOR)
     assert cli.main(["fetch", "drawn_fgnet"]) == 0
@@ -325,7 +325,7 @@ def test_a_full_disk_stops_no_report(tmp_path, monkeypatch):
 
 
 def test_a_method_on_images_is_not_run_where_there_are_none(photos):
-    photos.write("config/papers/photos/paper.yaml", PAPER.replace("drawn_fgnet", "toy"))
+    photos.write("papers/photos/paper.yaml", PAPER.replace("drawn_fgnet", "toy"))
     unit = plan.Unit("photos", "toy", "steps")
     assert cli.main(["run", "photos", "toy", "steps", "--inputs"]) == 1
     found = local_units(Workspace(), [unit])

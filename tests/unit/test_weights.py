@@ -563,7 +563,7 @@ def album(tiny, own: Path) -> Path:
     torch.save(state_of("alexnet", convolutions=True), own / "w.pth")
     tiny.write("config/datasets/toy.yaml", SMALL_ALBUM)
     tiny.write("config/methods/begins.yaml", BEGINS)
-    tiny.edit("config/papers/tiny/paper.yaml", "Mean: train_mean", "Begins: begins")
+    tiny.edit("papers/tiny/paper.yaml", "Mean: train_mean", "Begins: begins")
     return own
 
 

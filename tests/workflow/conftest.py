@@ -20,6 +20,7 @@ PARTS = (
     "rules",
     "workflow",
     "config",
+    "papers",
     "profiles",
     "src",
     "envs",
@@ -109,8 +110,8 @@ def copy_project(folder: Path) -> Project:
             shutil.copytree(source, folder / part, ignore=HALF_WRITTEN)
         else:
             shutil.copyfile(source, folder / part)
-    (folder / "config/papers/tiny").mkdir()
-    (folder / "config/papers/tiny/paper.yaml").write_text(TINY)
+    (folder / "papers/tiny").mkdir()
+    (folder / "papers/tiny/paper.yaml").write_text(TINY)
     return Project(folder)
 
 

@@ -42,7 +42,7 @@ def test_one_paper_from_nothing_to_report_and_tracking(project):
 def test_touching_files_reruns_nothing(undisturbed, project):
     copy_results(undisturbed, project)
     later = time.time() + 100
-    for part in ("config", "src", "data", "results/folds"):
+    for part in ("config", "papers", "src", "data", "results/folds"):
         for path in (project.root / part).rglob("*"):
             if path.is_file():
                 os.utime(path, (later, later))
@@ -102,7 +102,7 @@ def test_a_failing_method_is_a_row_and_the_rest_goes_on(project):
     (project.root / "config/methods/broken.yaml").write_text(
         "title: Broken\nclass: ldlrepro.models.broken.Broken\n"
     )
-    project.edit("config/papers/tiny/paper.yaml", "  RF: rf\n", "  Broken: broken\n")
+    project.edit("papers/tiny/paper.yaml", "  RF: rf\n", "  Broken: broken\n")
     output = project.snakemake("tiny", "--retries", "0", status=1)
     assert "the method itself is broken" in output
     assert "FAILED tiny/drawn_faces/broken: 5 of 5 folds" in output
@@ -127,7 +127,7 @@ def test_a_failing_method_is_a_row_and_the_rest_goes_on(project):
 
 
 def test_data_that_cannot_be_had_are_listed_and_fail_nothing(project):
-    project.edit("config/papers/tiny/paper.yaml", "[drawn_faces]", "[drawn_faces, fgnet]")
+    project.edit("papers/tiny/paper.yaml", "[drawn_faces]", "[drawn_faces, fgnet]")
     project.edit("config/config.yaml", "offline: false", "offline: true")
     output = project.snakemake("tiny")
     assert "left out: fgnet is not available" in output
@@ -140,7 +140,7 @@ def test_data_that_cannot_be_had_are_listed_and_fail_nothing(project):
 
 def test_full_plan_counts_methods_to_come(project):
     """No method of the papers is still to come, so one is named here."""
-    project.edit("config/papers/drf/paper.yaml", "  OHRank: *quoted", "  OHRank: ohrank")
+    project.edit("papers/drf/paper.yaml", "  OHRank: *quoted", "  OHRank: ohrank")
     runnable = project.snakemake("-n", "-q", "rules")
     full = project.snakemake("-n", "-q", "rules", "--config", "plan=full")
 

@@ -50,8 +50,8 @@ class Job:
 def done(tmp_path_factory) -> Project:
     """The tiny paper, run to its end."""
     project = copy_project(tmp_path_factory.mktemp("hermetic") / "project")
-    papers = project.root / "config/papers"
-    project.edit("config/papers/tiny/paper.yaml", "tables: {}", 'tables: {"1": {title: faces}}')
+    papers = project.root / "papers"
+    project.edit("papers/tiny/paper.yaml", "tables: {}", 'tables: {"1": {title: faces}}')
     printed = (papers / "demo/cells.csv").read_text(encoding="utf-8").splitlines()
     faces = [line for line in printed if "drawn_faces" in line and "SA-BFGS" in line]
     mine = [line.replace("demo,2,", "tiny,1,") for line in faces]
@@ -113,7 +113,8 @@ def one_of_each_kind(inputs: tuple[str, ...]) -> list[str]:
 
 def is_of_the_run(name: str) -> bool:
     """Tell what a run made from configuration and the maintainers' records, which stay."""
-    return not os.path.isabs(name) and Path(name).parts[0] not in ("config", "reference")
+    settings = ("config", "papers", "reference")
+    return not os.path.isabs(name) and Path(name).parts[0] not in settings
 
 
 def run(job: Job, done: Project, place: Path, left_out: str = "") -> int:

@@ -42,8 +42,8 @@ def with_morph(project):
         path = f"config/datasets/{dataset}.yaml"
         project.edit(path, "width: 224, height: 224", "width: 32, height: 32")
     project.edit("config/datasets/morph_sub.yaml", "count: 20160", "count: 32")
-    project.edit("config/papers/ldlf/paper.yaml", "folds: 10", "folds: 2")
-    project.edit("config/papers/ldlf/paper.yaml", "repeats: 5", "repeats: 2")
+    project.edit("papers/ldlf/paper.yaml", "folds: 10", "folds: 2")
+    project.edit("papers/ldlf/paper.yaml", "repeats: 5", "repeats: 2")
     for method in ("dldlf", "dldl"):
         shrink(project, method, folds_per_job=2)  # a job begins with seconds of importing torch
     return project

@@ -1,4 +1,4 @@
-"""Reads and checks the YAML files under ``config/``.
+"""Reads and checks the YAML files under ``config/`` and ``papers/``.
 
 Every file is validated against its schema in ``config/schemas`` before anything runs, and every
 complaint names the file, the key, what is allowed, and the nearest name that exists.
@@ -301,10 +301,10 @@ def _ids(kind: str) -> list[str]:
 
 @cache
 def _our_ids(kind: str) -> frozenset[str]:
-    folder = project_root() / "config" / f"{kind}s"
     if kind == "paper":
-        return frozenset(path.parent.name for path in folder.glob(f"*/{plugins.PAPER}"))
-    return frozenset(path.stem for path in folder.glob("*.yaml"))
+        found = (project_root() / "papers").glob(f"*/{plugins.PAPER}")
+        return frozenset(path.parent.name for path in found)
+    return frozenset(path.stem for path in (project_root() / "config" / f"{kind}s").glob("*.yaml"))
 
 
 def _theirs(kind: str) -> dict[str, Path]:
@@ -343,8 +343,9 @@ def paper_file(paper: str, name: str = plugins.PAPER) -> Path:
 
 
 def _our_file(kind: str, name: str) -> Path:
-    folder = project_root() / "config" / f"{kind}s"
-    return folder / name / plugins.PAPER if kind == "paper" else folder / f"{name}.yaml"
+    if kind == "paper":
+        return project_root() / "papers" / name / plugins.PAPER
+    return project_root() / "config" / f"{kind}s" / f"{name}.yaml"
 
 
 def _fresh(kind: str, name: str, without: str = "") -> Keys:
