@@ -12,8 +12,8 @@ from typing import Any
 from ldlrepro import config, plan
 from ldlrepro.judge import measures
 from ldlrepro.judge.chosen import by_print
+from ldlrepro.judge.experiment_cells import YARDSTICK, Experiments, MeasuredBy
 from ldlrepro.judge.misses import with_reasons
-from ldlrepro.judge.other_numbers import YARDSTICK, Experiments, MeasuredBy
 from ldlrepro.judge.reference import same_bits
 from ldlrepro.judge.scores import (
     LOCAL,

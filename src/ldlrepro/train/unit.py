@@ -37,8 +37,8 @@ from ldlrepro.data import Dataset, DataUnavailable, load_ready
 from ldlrepro.data.pixels import load_pixels
 from ldlrepro.folds.splits import Fold, folds_digest, read_folds
 from ldlrepro.train import cards, provenance, records, selection
+from ldlrepro.train.long_training import CURVES, FoldName, FoldWatch
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, last_line
-from ldlrepro.train.watch import CURVES, FoldName, FoldWatch
 
 Say = Callable[[str], None]
 # Errors of the machine, not of the method: the job fails and is tried again with more.

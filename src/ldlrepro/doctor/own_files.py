@@ -18,7 +18,7 @@ from ldl import checks as contract
 from ldlrepro import config
 from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError, nearest
-from ldlrepro.core.findings import BAD, GOOD, NOTE, Finding
+from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.doctor.papers import check_paper
 
 SEED = 7
