@@ -57,7 +57,7 @@ def test_a_clock_that_jumped_reruns_nothing(undisturbed, project):
 
 DAMAGED = (
     ("reference/tiny/rf.csv", "method,dataset,repeat,fold,fit_s\nrf,drawn_faces,0,0,soon\n"),
-    ("config/papers/tiny/cells.csv", "garbage\n"),
+    ("papers/tiny/cells.csv", "garbage\n"),
 )
 
 
