@@ -176,7 +176,7 @@ def test_jobs_are_told_where_raw_files_may_come_from(monkeypatch):
 # ---------------------------------------------------------------------- damaged files
 
 PLANNED_BY = (
-    "config/papers/demo/cells.csv",
+    "papers/demo/cells.csv",
     "reference/demo/aa_knn.csv",
     "reference/demo/aa_knn.json",
 )
