@@ -5,7 +5,7 @@ import pytest
 
 from ldl.baselines.bayes import PTBayes
 from ldl.metrics import evaluate
-from tests.oracle.papers import pt_bayes
+from tests.oracle.formulas import pt_bayes
 
 
 def problem(seed: int = 0, n: int = 90, q: int = 3, c: int = 3) -> tuple[np.ndarray, np.ndarray]:

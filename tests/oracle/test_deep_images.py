@@ -14,7 +14,7 @@ from ldl.deep.backbones import Sizes
 from ldl.deep.weights import random_network
 from ldl.errors import UserError
 from ldlrepro.data.drawn.portraits import person, portrait
-from ldlrepro.data.images.ages import age_distributions, age_grid
+from ldlrepro.data.images.age_distributions import age_distributions, age_grid
 from tests.oracle.images import KINDS, built, linear_network, pictures
 
 SMALL = {"alexnet": Sizes((4, 4, 4, 4, 4), 8, 3), "vgg16": Sizes((2,) * 13, 8, 3)}

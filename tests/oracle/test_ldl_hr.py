@@ -11,7 +11,7 @@ from ldl.linear._bfgs import Patience
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl_hr import LDLHR, HighestAndRest
 from tests.oracle.examples import check_gradient, softmax_problem
-from tests.oracle.papers import ldl_hr
+from tests.oracle.formulas import ldl_hr
 
 problem = partial(softmax_problem, n=30)
 

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from ldlrepro.config import plugins
+from ldlrepro.config.files import project_root
 from ldlrepro.core import code_digest
 from ldlrepro.core.kept_digests import kept_digest
 from ldlrepro.core.workspace import id_of_weights
@@ -78,7 +79,17 @@ def stage_digest(*starts: str, without: tuple[str, ...] = ()) -> str:
     without = (*NOT_DECISIVE, *without)
     if not theirs:
         return kept_digest(starts, without)
+    if theirs <= _of_papers_here():
+        papers = project_root() / "papers"
+        return kept_digest(starts, without, _Theirs(theirs), sorted(papers.glob("*/*.py")))
     return code_digest.code_digest(*starts, without=without, follow=_Theirs(theirs))
+
+
+def _of_papers_here() -> set[str]:
+    """Return the packages and modules that lie in the folders of the checkout's papers."""
+    folders = [path for path in (project_root() / "papers").iterdir() if path.is_dir()]
+    packages = {plugins.package_of(folder) for folder in folders}
+    return packages | {path.stem for folder in folders for path in folder.glob("*.py")}
 
 
 @dataclass(frozen=True)
