@@ -105,12 +105,6 @@ class PTSVM(LDLEstimator):
     diagnostics_ : dict
         Numbers of rows, of machines that ended before their optimum, of instances, of labels
         without any weight, and of sigmoids that fall.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
