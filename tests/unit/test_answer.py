@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge import answer as judging
@@ -251,17 +252,16 @@ def test_a_reference_that_goes_is_judged_again(measured, judged, gone):
 
 
 def test_own_measures_that_come_or_go_are_judged_again(measured, judged, monkeypatch, tmp_path):
-    from ldlrepro.config import plugins
 
     current_answer("tiny", HERE)
     own = tmp_path / "largest.yaml"
     own.write_text("title: Largest\nfunction: largest_error.largest\nbetter: lower\n")
     code = "import numpy as np\n\ndef largest(D, P):\n    return np.abs(D - P).max(axis=1)\n"
     (tmp_path / "largest_error.py").write_text(code)
-    monkeypatch.setenv(plugins.variable("metric"), str(own))
+    monkeypatch.setenv(OWN_FILES, str(own))
     measured.forget()
     assert "largest" in current_answer("tiny", HERE).unit(KEY).scores
-    monkeypatch.setenv(plugins.variable("metric"), "")
+    monkeypatch.setenv(OWN_FILES, "")
     measured.forget()
     assert "largest" not in current_answer("tiny", HERE).unit(KEY).scores
     # The first answer serves again if the measure's folder changed while the second was made.

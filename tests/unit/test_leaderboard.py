@@ -184,7 +184,7 @@ def test_the_first_comparison_is_the_largest_and_has_own_methods(places, always,
 def own_method(checkout, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("title: Mine\nclass: ldl.AAKNN\n")
-    plugins.announce({"extra_methods": str(path)})
+    plugins.announce({"own_files": str(path)})
     checkout.forget()
 
 

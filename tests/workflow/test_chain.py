@@ -138,18 +138,6 @@ def test_data_that_cannot_be_had_are_listed_and_fail_nothing(project):
     assert len(rows) == 5
 
 
-def test_full_plan_counts_methods_to_come(project):
-    """No method of the papers is still to come, so one is named here."""
-    project.edit("config/papers/drf/paper.yaml", "  OHRank: *quoted", "  OHRank: ohrank")
-    runnable = project.snakemake("-n", "-q", "rules")
-    full = project.snakemake("-n", "-q", "rules", "--config", "plan=full")
-
-    def trains(output: str) -> int:
-        return int(re.search(r"^train\s+(\d+)$", output, re.MULTILINE)[1])
-
-    assert trains(full) > trains(runnable) > 100
-
-
 @pytest.mark.parametrize("arguments", [["--lint"], ["-n", "structrf"]])
 def test_snakemake_reads_the_workflow_without_complaint(project, arguments):
     output = project.run("snakemake", *arguments)

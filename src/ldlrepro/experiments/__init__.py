@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro import config, plan
-from ldlrepro.config import digests
+from ldlrepro.catalogue import digests
 from ldlrepro.core.files import write_text
 from ldlrepro.train import provenance
 
@@ -103,7 +103,7 @@ def run(paper: str, name: str, inputs: Inputs) -> dict[str, Any]:
             "started_at": started.isoformat(timespec="seconds"),
             "seconds": round(time.perf_counter() - clock, 1),
             "git_commit": provenance.git_commit(),
-            "code_sha256": digests.stage_digest(spec["code"]),
+            "code_sha256": digests.stage_digest(spec["code"], modules=config.current().modules),
             "lock_sha256": provenance.lock_digest(),
             "data_sha256": data,
             "versions": provenance.versions(),

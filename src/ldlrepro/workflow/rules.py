@@ -15,8 +15,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from ldlrepro import config, plan, report
-from ldlrepro.config import digests, plugins
-from ldlrepro.config.digests import tree_digest
+from ldlrepro.catalogue import digests
+from ldlrepro.catalogue.digests import tree_digest
+from ldlrepro.config import plugins
 from ldlrepro.core.errors import ROWS_NOT_ERRORS, UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
@@ -195,7 +196,7 @@ class Rules:
         return plan.spec_digest(_unit(wildcards))
 
     def method_code(self, wildcards: Any) -> str:
-        return digests.method_digest(_method(wildcards.method))
+        return digests.method_digest(config.current().method(wildcards.method))
 
     def unit_threads(self, wildcards: Any) -> int:
         return plan.resources(_unit(wildcards))["threads"]
@@ -296,7 +297,9 @@ class Rules:
         return tree_digest({k: spec[k] for k in ("datasets", "protocol", "parameters")})
 
     def experiment_code(self, wildcards: Any) -> str:
-        return digests.stage_digest(_experiment(wildcards)["code"])
+        return digests.stage_digest(
+            _experiment(wildcards)["code"], modules=config.current().modules
+        )
 
     def figure_code(self, wildcards: Any) -> str:
         return _drawing_code(
@@ -354,7 +357,7 @@ def _drawing_code(*modules: str, papers: Sequence[str]) -> str:
     """Return the digest of modules and of papers' experiments, which are imported by name."""
     experiments = [config.load_paper(paper).get("experiments", {}) for paper in papers]
     named = {spec["code"] for of_paper in experiments for spec in of_paper.values()}
-    return digests.stage_digest(*modules, *sorted(named))
+    return digests.stage_digest(*modules, *sorted(named), modules=config.current().modules)
 
 
 def _templates(pattern: str) -> dict[str, str]:
