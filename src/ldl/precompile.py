@@ -25,7 +25,13 @@ COMPILED: dict[str, dict[str, Any]] = {
     "MSLP": {},
     "AAKNN": {},
     "PTSVM": {},
-    "SLDLF": {"trees": 1, "depth": 2, "standardise": False, "leaf_batches": 1, "max_iter": 2},
+    "SLDLF": {
+        "n_estimators": 1,
+        "depth": 2,
+        "standardise": False,
+        "leaf_batches": 1,
+        "max_iter": 2,
+    },
 }
 """Estimators that between them call all compiled code, with the least to do."""
 COMPRESSED = ("AAKNN", "SLDLF")
