@@ -32,9 +32,8 @@ class PTBayes(LDLEstimator):
     mostly noise, and features that say the same multiply it: ``worth`` keeps it down.
 
     The original has ``PTBayes(transformation='resample', covariance='full', domain='density',
-    worth=None)``. On validation rows of six data sets a full covariance without ``worth`` is worse
-    than the mean of the labels on each. The defaults, chosen there by ``python -m bench.defaults``,
-    are better than this mean on five and 3 % worse on the sixth.
+    worth=None)``. The defaults were chosen on validation rows of six data sets, where these
+    settings predicted worse than the mean of the labels.
 
     Parameters
     ----------

