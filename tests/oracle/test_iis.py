@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS, Sweep, _sums_over_labels, _terms_needed
-from tests.oracle.papers import sa_bfgs
+from tests.oracle.formulas import sa_bfgs
 
 
 def problem(kind: str, seed: int = 0, n: int = 60, q: int = 5, c: int = 3):

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl4c import LDL4C, WeightedErrors, entropies
 from tests.oracle.examples import check_gradient, softmax_problem
-from tests.oracle.papers import sa_bfgs
+from tests.oracle.formulas import sa_bfgs
 
 problem = partial(softmax_problem, n=30)
 

@@ -12,7 +12,7 @@ from ldl.linear.ldl_ldm import (
     penalty,
 )
 from tests.oracle.examples import check_gradient, softmax_problem
-from tests.oracle.papers import sa_bfgs
+from tests.oracle.formulas import sa_bfgs
 
 problem = softmax_problem
 

@@ -11,7 +11,7 @@ from ldl.linear.ldlcl import (
     sparse_reconstruction,
 )
 from tests.oracle.examples import check_gradient, softmax_problem
-from tests.oracle.papers import sa_bfgs
+from tests.oracle.formulas import sa_bfgs
 
 problem = softmax_problem
 

@@ -9,7 +9,7 @@ from scipy.special import expit
 from ldl._distances import squared_distances
 from ldl.kernels.ldsvr import LDSVR, _mean_distance, _Problem, _State, logits
 from ldl.linear.maxent import softmax_rows
-from tests.oracle.papers import ldsvr
+from tests.oracle.formulas import ldsvr
 
 
 def data(seed: int = 0, n: int = 50, q: int = 4, c: int = 3) -> tuple[np.ndarray, np.ndarray]:

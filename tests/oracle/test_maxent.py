@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from ldl.linear._bfgs import minimise_bfgs, minimise_lbfgs, wolfe_search
 from ldl.linear.maxent import SABFGS, CrossEntropy
 from tests.oracle.examples import check_gradient, softmax_problem
-from tests.oracle.papers import sa_bfgs
+from tests.oracle.formulas import sa_bfgs
 
 SOLVERS = ["lbfgs", "dense_bfgs"]
 
