@@ -8,7 +8,7 @@ from ldl import SABFGS
 from ldl.linear import aldl
 from ldl.linear.aldl import ALDL, densities, nearest_widths
 from ldl.linear.iis import SAIIS
-from tests.oracle.papers import sa_bfgs
+from tests.oracle.formulas import sa_bfgs
 
 
 def ages(n: int = 80, c: int = 20) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from ldl.linear._softmax import softmax_rows
 from ldl.networks.bp import AABP, Layers, _nguyen_widrow
 
 OUTPUTS = ["softmax", "abs_norm"]
@@ -88,6 +89,13 @@ def test_linear_outputs_become_distributions_by_absolute_value():
     np.testing.assert_allclose(model.predict(X), expected)
 
 
+def test_outputs_of_zero_become_uniform():
+    X, D = data()
+    model = AABP(output="abs_norm", max_iter=1, random_state=0).fit(X, D)
+    model.parameters_ = [np.zeros_like(part) for part in model.parameters_]
+    np.testing.assert_allclose(model.predict(X), 0.25)
+
+
 def test_stretched_inputs_do_not_care_for_units_and_constant_features():
     X, D = data()
     settings = {"inputs": "minus_one_to_one", "max_iter": 50, "random_state": 0}
@@ -127,11 +135,29 @@ def test_glorot_weights_stay_within_their_bound():
     assert not b.any()
 
 
+def test_other_layers_and_seeds_give_other_models():
+    X, D = data()
+    results = [
+        AABP(hidden_layer_sizes=hidden, max_iter=5, random_state=seed).fit(X, D).predict(X)
+        for hidden, seed in (([50], 0), ([50], 1), ([24, 60], 0))
+    ]
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        assert np.abs(results[a] - results[b]).max() > 1e-3
+
+
+def test_trained_network_beats_the_mean_label():
+    generator = np.random.default_rng(4)
+    X = generator.normal(size=(100, 5))
+    D = softmax_rows(2.0 * X[:, :3])
+    P = AABP(learning_rate=1.0, max_iter=500, random_state=0).fit(X, D).predict(X)
+    assert ((P - D) ** 2).mean() < 0.2 * D.var(axis=0).mean()
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hidden": []}, r"hidden must list sizes of at least 1, got \[\]"),
-        ({"hidden": [4, 0]}, r"hidden must list sizes of at least 1, got \[4, 0\]"),
+        ({"hidden_layer_sizes": []}, r"at least 1, or a list of such numbers, got \[\]"),
+        ({"hidden_layer_sizes": [4, 0]}, r"a list of such numbers, got \[4, 0\]"),
         ({"output": "linear"}, "output must be one of softmax, abs_norm, got 'linear'"),
         ({"inputs": "raw"}, "inputs must be one of as_given, .*, got 'raw'"),
         ({"init": "zeros"}, "init must be one of glorot, nguyen_widrow, got 'zeros'"),

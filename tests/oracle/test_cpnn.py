@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from ldl.linear._softmax import softmax_rows
 from ldl.networks import cpnn
@@ -80,6 +81,25 @@ def test_blocks_of_rows_change_nothing_but_rounding(monkeypatch):
         np.testing.assert_allclose(blocked, once, rtol=1e-10, atol=1e-12)
 
 
+def test_without_output_weights_the_prediction_is_uniform_and_features_get_no_gradient():
+    X, D = data()
+    net, weights = network()
+    net.parts(weights)[3][:] = 0.0
+    P, gradient = net.gradient(weights, X, D)
+    np.testing.assert_allclose(P, 1 / 3)
+    into_w, into_u, into_b, into_o = net.parts(gradient)
+    assert not np.concatenate([into_w.ravel(), into_u, into_b]).any()
+    assert into_o.any()
+
+
+def test_sparse_and_dense_features_have_the_same_gradient():
+    X, D = data()
+    X[np.abs(X) < 0.7] = 0.0
+    net, weights = network()
+    dense = net.gradient(weights, X, D)[1]
+    np.testing.assert_allclose(net.gradient(weights, csr_matrix(X), D)[1], dense, atol=1e-12)
+
+
 def test_huge_activations_do_not_overflow():
     X, D = data()
     net, weights = network()
@@ -116,6 +136,12 @@ def test_rprop_grows_shrinks_and_rests_as_described():
     assert steps[0] == steps[1] == 50.0
 
 
+def test_training_lowers_the_loss_below_that_of_the_mean_label():
+    X, D = data(n=80)
+    P = CPNN(max_iter=300, random_state=0).fit(X, D).predict(X)
+    assert -(D * np.log(P)).sum() < 0.9 * -(D * np.log(D.mean(axis=0))).sum()
+
+
 def test_finer_steps_come_nearer_to_a_minimum():
     X, D = data(n=300)
     losses = [
@@ -127,10 +153,18 @@ def test_finer_steps_come_nearer_to_a_minimum():
     assert losses[1] < 0.98 * losses[0]
 
 
+def test_order_of_the_labels_matters_as_they_enter_as_numbers():
+    X, D = data()
+    model = CPNN(max_iter=20, random_state=0)
+    straight = model.fit(X, D).predict(X)
+    permuted = model.fit(X, D[:, [2, 0, 1]]).predict(X)
+    assert np.abs(permuted - straight[:, [2, 0, 1]]).max() > 1e-3
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hidden": 0}, "hidden must be a whole number, at least 1, got 0"),
+        ({"hidden_layer_sizes": 0}, "hidden_layer_sizes must be a whole number, at least 1, got 0"),
         ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
         ({"smallest_step": 0.0}, "smallest_step must be above 0 and at most 0.1, got 0.0"),
         ({"smallest_step": 0.2}, "smallest_step must be above 0 and at most 0.1, got 0.2"),

@@ -14,7 +14,7 @@ from ldl.deep.backbones import Sizes
 from ldl.deep.weights import random_network
 from ldl.errors import UserError
 from ldlrepro.data.drawn.portraits import person, portrait
-from ldlrepro.data.images.ages import age_distributions, age_grid
+from ldlrepro.data.images.age_distributions import age_distributions, age_grid
 from tests.oracle.images import KINDS, built, linear_network, pictures
 
 SMALL = {"alexnet": Sizes((4, 4, 4, 4, 4), 8, 3), "vgg16": Sizes((2,) * 13, 8, 3)}
@@ -35,6 +35,10 @@ def test_any_step_can_be_asked_for_at_once():
     batches = [straight.batch(step) for step in range(1, 12)]
     np.testing.assert_array_equal(jumping.batch(9), batches[8])
     assert not np.array_equal(Order(10, 4, seed=2).batch(9), batches[8])
+
+
+def test_batch_is_never_larger_than_the_data():
+    assert sorted(Order(3, 8, seed=0).batch(2)) == [0, 1, 2]
 
 
 def test_squares_are_parts_of_the_image_and_may_lie_anywhere():
@@ -61,6 +65,21 @@ def test_about_half_of_the_images_are_mirrored_and_nothing_else():
     kept = [torch.equal(image, pixels[0]) for image in found]
     assert sum(mirrored) + sum(kept) == 200
     assert 70 < sum(mirrored) < 130
+
+
+def test_the_same_step_changes_images_the_same_way():
+    pixels = torch.from_numpy(pictures(n=8)[0])
+    window = Window(10, 10, 7)
+    first, again, other = (
+        window.draw(8, True, np.random.default_rng([5, step])).apply(pixels) for step in (3, 3, 4)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_without_crop_and_mirror_images_stay_as_they_are():
+    pixels = torch.from_numpy(pictures(n=8)[0])
+    assert Window(10, 10).draw(8, False, np.random.default_rng(0)).apply(pixels) is pixels
 
 
 # ---------------------------------------------------------------------- networks
@@ -138,6 +157,15 @@ def test_impossible_settings_are_refused_by_name(parameters, side, message):
     X, D = pictures(side=side)
     with pytest.raises(ValueError, match=message):
         built("drf", **parameters).fit(X, D)
+
+
+def test_regression_answers_with_a_distribution_whose_mean_is_the_number():
+    X, D = pictures()
+    model = built("deep_regression").fit(X, D)
+    numbers = model.predict_number(X)
+    inside = (numbers >= 0) & (numbers <= 4)
+    assert inside.sum() > 10
+    np.testing.assert_allclose((model.predict(X) @ np.arange(5))[inside], numbers[inside])
 
 
 # ---------------------------------------------------------------------- memory

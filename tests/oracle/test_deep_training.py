@@ -22,8 +22,8 @@ from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
 from ldl.soft_forests._linear import OptimiserSettings
 from ldl.soft_forests._training import ForestSettings, LinearForest
 from ldl.watch import watched_by
+from tests.oracle.formulas import sa_bfgs
 from tests.oracle.images import KINDS, KilledError, Recorder, built, linear_network, pictures
-from tests.oracle.papers import sa_bfgs
 
 TREES, DEPTH, UNITS, BATCH, STEPS = 3, 3, 4, 6, 17
 
@@ -302,6 +302,17 @@ def test_watch_hears_loss_error_and_speed(every_step):
     assert values[-1]["loss"] < values[0]["loss"]
 
 
+def test_watch_hears_how_evenly_a_forest_routes(every_step):
+    heard = {}
+    for temperature in (0.0, 3.0):
+        watch = Recorder()
+        with watched_by(watch):
+            built("drf", temperature=temperature, max_iter=30, learning_rate=0.1).fit(*pictures())
+        heard[temperature] = [values["entropy"] for _, values in watch.told]
+    assert all(0 < entropy <= np.log(4) + 1e-12 for entropy in heard[0.0] + heard[3.0])
+    assert heard[3.0][-1] > heard[0.0][-1]
+
+
 def test_loss_that_is_no_number_ends_the_training_with_advice():
     with pytest.raises(FloatingPointError, match="lower learning_rate"):
         built("deep_regression", learning_rate=1e6).fit(*pictures())
@@ -355,3 +366,13 @@ def test_error_of_a_reader_reaches_the_caller():
     X, D = pictures()
     with pytest.raises(OSError, match="the disk is gone"):
         built("dldl").fit(Broken(X), D)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_images_one_by_one_are_answered_as_together(kind):
+    X, D = pictures()
+    model = built(kind).fit(X, D)
+    single = np.concatenate([model.predict(X[[row]]) for row in range(len(X))])
+    np.testing.assert_allclose(single, model.predict(X), atol=1e-6)
+    numbers = np.concatenate([model.predict_number(X[[row]]) for row in range(len(X))])
+    np.testing.assert_allclose(numbers, model.predict_number(X), atol=1e-5)

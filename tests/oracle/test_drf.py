@@ -6,6 +6,7 @@ import torch
 
 from ldl.base import child_seeds
 from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves, clustered
+from ldl.soft_forests._linear import one_thread
 from ldl.soft_forests._routing import Routing, draw_phi
 from ldl.soft_forests._training import LinearForest
 from ldl.soft_forests.drf import DRF
@@ -134,6 +135,31 @@ def test_leaf_that_no_row_reaches_keeps_what_it_has():
     np.testing.assert_array_equal(leaves.table()[0, 1], before)
 
 
+def test_tau_grows_to_one_in_seven_leaf_steps_and_stays():
+    leaves = gaussians(tau=0.5, tau_factor=0.9)
+    seen = []
+    for _ in range(9):
+        seen.append(leaves.tau)
+        leaves.anneal()
+    assert seen[6] < 1.0
+    assert seen[7:] == [1.0, 1.0]
+
+
+def test_leaf_step_of_a_classification_forest_is_that_of_one_hot_labels():
+    logs, _, counts = case(leaves=3)
+    classes = np.arange(12) % 4
+    D = torch.from_numpy(np.eye(4)[classes].T.copy())
+    leaves = DistributionLeaves(1, 3, 4)
+    leaves.Q = torch.from_numpy(np.random.default_rng(2).dirichlet(np.ones(4), (1, 3)))
+    Q, P = leaves.Q[0].numpy(), logs.exp().numpy()
+    expected = np.zeros((3, 4))
+    for i, y in enumerate(classes):
+        expected[:, y] += P[:, i] * Q[:, y] / (P[:, i] @ Q[:, y])
+    leaves.update(0, logs, D, counts, 1)
+    expected /= expected.sum(1, keepdims=True)
+    np.testing.assert_allclose(leaves.Q[0].numpy(), expected, rtol=1e-9)
+
+
 # ---------------------------------------------------------------------- gradients
 
 
@@ -246,6 +272,39 @@ def test_predicted_distribution_has_the_predicted_mean():
     np.testing.assert_allclose(of_labels, model.predict_number(X), atol=0.5)
 
 
+def test_numbers_are_predicted_from_checked_features():
+    X, D = ages()
+    model = DRF(**QUICK, random_state=0).fit(X, D)
+    np.testing.assert_array_equal(model.predict_number(X.tolist()), model.predict_number(X))
+    with pytest.raises(ValueError, match="X has 3 features, but DRF is expecting 4"):
+        model.predict_number(X[:, :3])
+
+
+def test_training_beats_the_mean_number():
+    X, D = ages(n=200)
+    y = D.argmax(1)
+    model = DRF(**QUICK, random_state=0).fit(X, D)
+    assert np.abs(model.predict_number(X) - y).mean() < 0.5 * np.abs(y - y.mean()).mean()
+
+
+def test_routing_stays_more_even_with_annealing():
+    X, D = ages(n=200)
+    hot = DRF(**QUICK, temperature=1.0, random_state=0).fit(X, D).entropies_
+    cold = DRF(**QUICK, temperature=0.0, random_state=0).fit(X, D).entropies_
+    assert (hot[1:] > cold[1:]).all()
+
+
+def test_cold_forest_forgets_its_temperature():
+    _, D = ages()
+    leaves = gaussians(trees=2, leaves=4)
+    forest = annealed(leaves, D.argmax(1)[:, None].astype(float), 1.0)
+    with one_thread():
+        assert 0 < forest.routing_entropy() <= np.log(4)
+        for _ in range(100):
+            forest._update_leaves([forest._step(np.arange(10), None)])
+    assert forest.temperature == 0.0
+
+
 @pytest.mark.parametrize(
     "variant",
     [
@@ -295,6 +354,13 @@ def test_no_cluster_stays_empty_where_numbers_suffice(seed):
     centres, _ = clustered(y, 32)
     assert len(np.unique(y)) >= 32
     assert len(np.unique(np.abs(y[:, None] - centres).argmin(1))) == 32
+
+
+def test_more_clusters_than_numbers_are_still_finite():
+    centres, variances = clustered(np.array([1.0, 1.0, 4.0]), 8)
+    assert np.isfinite(centres).all()
+    assert np.isfinite(variances).all()
+    assert (np.diff(centres) >= 0).all()
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,47 @@ def test_without_the_low_rank_the_fit_ends_at_the_least_squared_error():
     np.testing.assert_allclose(model.coef_.ravel(), found, atol=2e-3)
 
 
+def test_heavier_weight_lowers_the_sum_of_singular_values_and_the_ranks():
+    X, D = problem(n=80)
+    groups = cluster_rows(X, 3, 0)
+    sums, ranks = [], []
+    for weight in (0.0, 0.5, 5.0):
+        model = EDLLRL(low_rank=weight, n_clusters=3, random_state=0).fit(X, D)
+        P = model.predict(X)
+        sums.append(sum(np.linalg.norm(P[groups == g], "nuc") for g in range(3)))
+        ranks.append(model.diagnostics_["ranks"])
+    assert sums[0] > sums[1] > sums[2]
+    assert ranks[0] == 15 > ranks[1] > ranks[2]
+
+
+@pytest.mark.parametrize("form", ["exact", "released"])
+def test_sparse_features_have_the_loss_and_the_first_steps_of_dense_ones(form):
+    """Products round in another order, which later line searches may make much of."""
+    X, D = problem(n=60)
+    X = np.where(X > 0, X, 0.0)
+    one, other = (
+        EDLLRL(form=form, max_iter=1, random_state=0).fit(x, D) for x in (X, csr_matrix(X))
+    )
+    np.testing.assert_allclose(one.predict(X), other.predict(csr_matrix(X)), atol=1e-9)
+    one, other = (EDLLRL(form=form, random_state=0).fit(x, D) for x in (X, csr_matrix(X)))
+    assert one.loss_ == pytest.approx(other.loss_, rel=1e-4)
+
+
+def test_fewer_different_rows_than_clusters():
+    X, D = problem(n=20)
+    X[:] = X[:2].repeat(10, axis=0)
+    assert EDLLRL(random_state=0).fit(X, D).diagnostics_["clusters"] == 2
+
+
+def test_seed_decides_clusters_and_first_weights():
+    X, D = problem()
+    one, same, other = (
+        EDLLRL(max_iter=1, steps=1, random_state=seed).fit(X, D).coef_ for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one, same)
+    assert np.abs(one - other).max() > 1e-3
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.sparse import csr_matrix
 
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS, Sweep, _sums_over_labels, _terms_needed
-from tests.oracle.papers import sa_bfgs
+from tests.oracle.formulas import sa_bfgs
 
 
 def problem(kind: str, seed: int = 0, n: int = 60, q: int = 5, c: int = 3):
@@ -89,6 +90,12 @@ def test_loss_is_the_summed_cross_entropy_of_the_prediction():
     assert model.loss_ == pytest.approx(-(D * np.log(model.predict(X))).sum(), rel=1e-12)
 
 
+def test_with_one_feature_of_ones_a_single_sweep_predicts_the_mean_label():
+    D = problem("positive")[1]
+    P = SAIIS(max_iter=1).fit(np.ones((60, 1)), D).predict(np.ones((60, 1)))
+    np.testing.assert_allclose(P, np.broadcast_to(D.mean(axis=0), P.shape), atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["positive", "signed", "unit rows"])
 def test_many_sweeps_reach_the_loss_of_sa_bfgs(kind):
     X, D = problem(kind, n=80, q=3)
@@ -114,6 +121,20 @@ def test_a_step_is_the_same_whatever_step_came_before():
     np.testing.assert_array_equal(used.step(far), Sweep(X, D).step(far))
 
 
+def test_sparse_and_dense_features_take_the_same_steps():
+    X, D = problem("sparse")
+    for signed in (X, X - 2.0 * (X > 3.0)):
+        dense = SAIIS(max_iter=10).fit(signed, D).coef_
+        sparse = SAIIS(max_iter=10).fit(csr_matrix(signed), D).coef_
+        np.testing.assert_allclose(sparse, dense, atol=1e-10)
+
+
+def test_feature_of_zeros_keeps_its_first_weight():
+    X, D = problem("positive")
+    X[:, 4] = 0.0
+    np.testing.assert_array_equal(SAIIS(max_iter=5).fit(X, D).coef_[4], 0.0)
+
+
 def test_root_at_infinity_stays_within_the_limit():
     X, D = problem("positive")
     D = np.column_stack([D, np.zeros(60)])
@@ -121,6 +142,13 @@ def test_root_at_infinity_stays_within_the_limit():
     limit = 20.0 / X.sum(axis=1).mean()
     np.testing.assert_allclose(delta[:, 3], -limit)
     assert (np.abs(delta[:, :3]) < limit).all()
+
+
+def test_rows_of_zeros_change_nothing():
+    X, D = problem("positive")
+    padded = np.vstack([X, np.zeros((4, 5))]), np.vstack([D, D[:4]])
+    plain, more = (SAIIS(max_iter=5, tol=0.0).fit(*data).coef_ for data in ((X, D), padded))
+    np.testing.assert_allclose(more, plain, atol=1e-10)
 
 
 @pytest.mark.parametrize("reach", [1e-6, 0.03, 0.5, 2.0, 4.0])
@@ -160,3 +188,18 @@ def test_small_gain_of_the_likelihood_stops_it():
 def test_impossible_settings_are_refused_by_name(parameters, message):
     with pytest.raises(ValueError, match=message):
         SAIIS(**parameters).fit(*problem("positive"))
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(("sweeps", "low", "high"), [(10, 0.070, 0.075), (200, 0.057, 0.065)])
+def test_sjaffe_raw_features_pass_through_the_printed_region(real_data, sweeps, low, high):
+    from ldl.metrics import evaluate
+
+    data = real_data("sjaffe")
+    folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)
+    scores = []
+    for test in folds:
+        train = np.setdiff1d(np.arange(len(data.D)), test)
+        model = SAIIS(max_iter=sweeps).fit(data.X[train], data.D[train])
+        scores.append(evaluate(data.D[test], model.predict(data.X[test]))["kl"])
+    assert low < np.mean(scores) < high

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl4c import LDL4C, WeightedErrors, entropies
 from tests.oracle.examples import check_gradient, softmax_problem
-from tests.oracle.papers import sa_bfgs
+from tests.oracle.formulas import sa_bfgs
 
 problem = partial(softmax_problem, n=30)
 
@@ -59,6 +59,18 @@ def test_subgradient_equals_central_differences_away_from_kinks(weighted, kl, sp
     X = csr_matrix(X) if sparse else X
     at = np.random.default_rng(2).normal(size=20)
     check_gradient(objective(X, D, 5.0, 0.4, weighted, kl, l2=0.3), at, step=1e-6)
+
+
+def test_entropy_is_the_logarithm_of_so_many_equal_degrees():
+    D = np.array([[0.25] * 4, [0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    np.testing.assert_allclose(entropies(D), [np.log(4), np.log(2), 0.0])
+
+
+def test_loss_at_zero_weights_by_hand():
+    """P is uniform: no label is ahead, so that every row pays the whole hinge."""
+    X, D = problem(n=8, c=4)
+    value = objective(X, D, 10.0, 0.05, True, False)(np.zeros(16))[0]
+    assert value == pytest.approx(entropies(D) @ np.abs(0.25 - D).sum(axis=1) + 80.0, rel=1e-12)
 
 
 def test_runners_up_that_are_equally_high_share_the_slope():
@@ -113,6 +125,39 @@ def test_divergence_without_weights_and_margin_is_maximum_entropy():
     assert ours.loss_ == pytest.approx(known.loss_ - entropies(D).sum(), abs=1e-8)
 
 
+def test_rows_that_are_certain_have_no_weight():
+    X, D = problem()
+    changed = np.vstack([D, np.eye(5)[:4]])
+    more = np.vstack([X, 100.0 * np.eye(4)])
+    w = np.random.default_rng(5).normal(size=20)
+    alone, together = (
+        objective(X, D, 0, 0.1, True, False),
+        objective(more, changed, 0, 0.1, True, False),
+    )
+    assert together(w)[0] == pytest.approx(alone(w)[0], rel=1e-12)
+    np.testing.assert_allclose(together(w)[1], alone(w)[1], atol=1e-12)
+
+
+def test_heavier_margin_leaves_less_of_it_lacking():
+    X, D = problem(n=60)
+    rows, top = np.arange(60), D.argmax(axis=1)
+    lacking = []
+    for weight in (0.0, 1.0, 100.0):
+        P = LDL4C(weight, rho=0.05, random_state=0).fit(X, D).predict(X)
+        ahead = P[rows, top].copy()
+        P[rows, top] = -1.0
+        lacking.append(np.maximum(0.0, 0.05 - (ahead - P.max(axis=1))).sum())
+    assert lacking[0] > lacking[1] >= lacking[2]
+
+
+def test_separable_classes_are_learned():
+    generator = np.random.default_rng(3)
+    X = np.eye(3)[generator.integers(3, size=40)] + 0.05 * generator.normal(size=(40, 3))
+    D = softmax_rows(3.0 * X)
+    P = LDL4C(random_state=1).fit(X, D).predict(X)
+    np.testing.assert_array_equal(P.argmax(axis=1), D.argmax(axis=1))
+
+
 def test_weights_are_penalised_and_there_is_no_intercept():
     X, D = problem()
     model = LDL4C(1.0, alpha=3.0, random_state=0).fit(X, D)
@@ -120,6 +165,21 @@ def test_weights_are_penalised_and_there_is_no_intercept():
     squares = (model.coef_**2).sum()
     expected = loss_in_words(model.predict(X), D, 1.0, 0.1, True, False) + 1.5 * squares
     assert model.loss_ == pytest.approx(expected)
+
+
+def test_start_is_drawn_from_the_seed():
+    X, D = problem()
+    one, same, other = (LDL4C(max_iter=1, random_state=seed).fit(X, D).coef_ for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert np.abs(one - other).max() > 1e-3
+
+
+def test_large_features_do_not_overflow():
+    X, D = problem()
+    for error in ("absolute", "kl"):
+        with np.errstate(over="raise", invalid="raise"):
+            P = LDL4C(error=error, random_state=0).fit(X * 1e4, D).predict(X * 1e4)
+        assert np.isfinite(P).all()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from ldl.linear._bfgs import Patience
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl_hr import LDLHR, HighestAndRest
 from tests.oracle.examples import check_gradient, softmax_problem
-from tests.oracle.papers import ldl_hr
+from tests.oracle.formulas import ldl_hr
 
 problem = partial(softmax_problem, n=30)
 
@@ -88,6 +88,25 @@ def test_without_a_rest_the_forms_differ_by_the_factor_rho_only():
     np.testing.assert_array_equal(printed.coef_, released.coef_)
 
 
+def test_loss_at_zero_weights_by_hand():
+    """P is uniform, so every label below the highest lacks the whole margin."""
+    X, D = problem(n=8, c=4)
+    value = HighestAndRest(X, D, D.argmax(axis=1), margin=10.0, rest=1.0, rho=0.05)(np.zeros(16))[0]
+    others = np.sort(D, axis=1)[:, :-1]
+    expected = 8 * 2 * 0.75 + np.abs(0.25 - others).sum() + 8 * 0.25 + 10.0 * 8 * 3 * 0.05
+    assert value == pytest.approx(expected, rel=1e-12)
+
+
+def test_first_term_alone_pushes_predictions_to_the_highest_label():
+    generator = np.random.default_rng(3)
+    X = np.eye(3)[generator.integers(3, size=40)] + 0.05 * generator.normal(size=(40, 3))
+    D = softmax_rows(3.0 * X)
+    model = ldl_hr(alpha=0.0, margin_weight=0.0, rest_weight=0.0).fit(X, D)
+    P = model.predict(X)
+    np.testing.assert_array_equal(P.argmax(axis=1), D.argmax(axis=1))
+    assert P.max(axis=1).min() > 0.99
+
+
 def test_no_hinge_is_paid_where_all_margins_exceed_rho():
     D = problem()[1]
     X, labels = np.ones((30, 4)), np.full(30, 2)
@@ -97,6 +116,32 @@ def test_no_hinge_is_paid_where_all_margins_exceed_rho():
     free, gradient_without = HighestAndRest(X, D, labels, margin=0.0, rho=0.5)(ahead.ravel())
     assert paid == free
     np.testing.assert_array_equal(gradient, gradient_without)
+
+
+def test_one_hot_labels_leave_no_rest():
+    X, D = problem()
+    hot = np.eye(5)[D.argmax(axis=1)]
+    assert not HighestAndRest(X, hot, hot.argmax(axis=1)).others.any()
+
+
+def test_heavier_margin_leaves_less_of_it_lacking():
+    X, D = problem(n=60)
+    at_top = (np.arange(60), D.argmax(axis=1))
+    lacking = []
+    for weight in (0.0, 1.0, 100.0):
+        P = ldl_hr(margin_weight=weight, rest_weight=2.0, rho=0.05).fit(X, D).predict(X)
+        hinges = np.maximum(0.0, 0.05 - (P[at_top][:, None] - P))
+        hinges[at_top] = 0.0
+        lacking.append(hinges.sum())
+    assert lacking[0] > lacking[1] > lacking[2]
+
+
+def test_training_never_ends_above_its_start():
+    X, D = problem()
+    start = HighestAndRest(np.column_stack([X, np.ones(30)]), D, D.argmax(axis=1), 1e4, 1.0, 0.01)
+    for max_iter in (1, 5, 50):
+        model = ldl_hr(alpha=0.0, max_iter=max_iter).fit(X, D)
+        assert model.loss_ < start(np.zeros(25))[0]
 
 
 def test_evaluations_leave_nothing_behind_for_the_next():
@@ -162,6 +207,13 @@ def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(kind
     np.testing.assert_allclose(model.predict(kind(X)), by_hand.predict(scaled), atol=1e-7)
 
 
+def test_large_features_do_not_overflow():
+    X, D = problem()
+    with np.errstate(over="raise", invalid="raise"):
+        P = ldl_hr().fit(X * 1e4, D).predict(X * 1e4)
+    assert np.isfinite(P).all()
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -175,7 +227,7 @@ def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(kind
         ({"pairs": 0}, "pairs must be a whole number, at least 1, got 0"),
         (
             {"n_iter_no_change": 0},
-            "n_iter_no_change must be a whole number, at least 1 or None, got 0",
+            "n_iter_no_change must be .*, at least 1 or None, got 0",
         ),
         ({"form": "other"}, "form must be one of released, printed, got 'other'"),
         ({"form": "printed", "rho": 0.0}, "rho must be above 0 where form is 'printed', got 0.0"),
@@ -184,3 +236,19 @@ def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(kind
 def test_impossible_settings_are_refused_by_name(parameters, message):
     with pytest.raises(ValueError, match=message):
         ldl_hr(**parameters).fit(*problem())
+
+
+@pytest.mark.realdata
+def test_released_settings_reproduce_the_printed_region_on_sjaffe(real_data):
+    """Printed: kl .0648, chebyshev .1095."""
+    from ldl.metrics import evaluate
+
+    data = real_data("sjaffe")
+    scores = []
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(len(data.D))
+        test, train = order[:43], order[43:]
+        P = ldl_hr().fit(data.X[train], data.D[train]).predict(data.X[test])
+        scores.append(evaluate(data.D[test], P))
+    assert 0.055 < np.mean([s["kl"] for s in scores]) < 0.070
+    assert 0.100 < np.mean([s["chebyshev"] for s in scores]) < 0.120

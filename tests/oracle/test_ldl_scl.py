@@ -75,6 +75,12 @@ def test_released_slopes_of_codes_move_the_distance_to_their_own_cluster_only():
             assert slopes[i, k] == pytest.approx((own(step) - own(-step)) / (2 * step), rel=1e-5)
 
 
+def test_one_cluster_has_the_same_slopes_either_way():
+    objective, at = problem(m=1)
+    exact = objective(at, 0.1)[1].codes
+    np.testing.assert_allclose(replace(objective, released=True)(at, 0.1)[1].codes, exact)
+
+
 def test_first_step_of_adam_has_the_learning_rate_as_its_length():
     X, D = softmax_problem(n=40)
     model = LDLSCL(max_iter=1, learning_rate=0.01, random_state=0).fit(X, D)
@@ -125,12 +131,29 @@ def test_codes_stay_above_their_limit_unless_there_is_none():
     assert LDLSCL(**settings, smallest_code=None).fit(X, D).codes_.min() < 0
 
 
+def test_more_and_longer_steps_come_nearer_to_the_training_labels():
+    from ldl.metrics import kl
+
+    X, D = softmax_problem(n=60)
+    short = LDLSCL(random_state=0).fit(X, D)
+    long = LDLSCL(max_iter=2000, learning_rate=0.01, tol=0.0, random_state=0).fit(X, D)
+    assert kl(D, long.predict(X)) < 0.5 * kl(D, short.predict(X))
+
+
 def test_it_says_why_it_stopped():
     X, D = softmax_problem(n=40)
     assert LDLSCL(random_state=0).fit(X, D).diagnostics_["stopped"] == "max_iter"
     assert LDLSCL(tol=1e12, random_state=0).fit(X, D).diagnostics_["stopped"] == "tol"
     far = LDLSCL(learning_rate=30.0, tol=0.0, barrier=0.0, random_state=0).fit(X, D)
     assert far.diagnostics_["stopped"] == "rise"
+
+
+def test_degrees_of_zero_and_fewer_different_rows_than_clusters_are_no_trouble():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    D = np.eye(4)[np.arange(12) % 3]
+    model = LDLSCL(random_state=0).fit(X, D)
+    assert model.diagnostics_["clusters"] == 3
+    assert np.isfinite(model.loss_)
 
 
 @pytest.mark.parametrize(

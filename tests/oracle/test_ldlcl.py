@@ -11,7 +11,7 @@ from ldl.linear.ldlcl import (
     sparse_reconstruction,
 )
 from tests.oracle.examples import check_gradient, softmax_problem
-from tests.oracle.papers import sa_bfgs
+from tests.oracle.formulas import sa_bfgs
 
 problem = softmax_problem
 
@@ -66,6 +66,13 @@ def test_penalty_of_one_leaves_no_weight_and_a_little_less_leaves_some():
     assert (sparse_reconstruction(D, 0.99) != 0).sum(axis=0).tolist() == [1, 1, 1, 1, 1]
 
 
+def test_more_penalty_means_fewer_weights():
+    D = problem(c=8)[1]
+    counts = [np.count_nonzero(sparse_reconstruction(D, s)) for s in (0.0, 0.05, 0.3, 1.0)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[1] > counts[3]
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_gradient_equals_central_differences(sparse):
     X, D = problem()
@@ -97,6 +104,15 @@ def test_loss_is_the_cross_entropy_of_the_mixed_prediction():
     weights = (model.coef_**2).sum() + (model.intercept_**2).sum()
     expected = -(D * np.log(model.predict(X))).sum() + 0.1 * weights
     assert model.loss_ == pytest.approx(expected, rel=1e-9)
+
+
+def test_mixing_helps_labels_that_are_mixtures():
+    """Label 0 is what labels 1 and 2 are together, so its weights come from these two."""
+    generator = np.random.default_rng(5)
+    D = generator.dirichlet(np.ones(3), size=300)
+    D = np.column_stack([D[:, 0] + D[:, 1], D]) / (1.0 + D[:, :2].sum(axis=1, keepdims=True))
+    S = sparse_reconstruction(D, 1e-4)
+    np.testing.assert_allclose(S[:, 0], [0, 1, 1, 0], atol=0.02)
 
 
 def test_regression_ends_where_both_closed_forms_hold():

@@ -102,6 +102,22 @@ def test_prediction_is_the_mean_of_the_trees():
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12)
 
 
+def test_training_finds_what_the_training_mean_does_not():
+    X, D = data(n=200)
+    model = SLDLF(max_iter=600, leaf_batches=20, learning_rate=0.5, random_state=0).fit(X, D)
+    of_mean = evaluate(D, np.tile(D.mean(0), (200, 1)))["kl"]
+    assert evaluate(D, model.predict(X))["kl"] < 0.1 * of_mean
+
+
+def test_adam_trains_too():
+    X, D = data(n=200)
+    model = SLDLF(
+        max_iter=300, leaf_batches=20, optimiser="adam", learning_rate=0.02, random_state=0
+    ).fit(X, D)
+    of_mean = evaluate(D, np.tile(D.mean(0), (200, 1)))["kl"]
+    assert evaluate(D, model.predict(X))["kl"] < 0.2 * of_mean
+
+
 # ---------------------------------------------------------------------- batches and the queue
 
 
@@ -109,6 +125,15 @@ def test_batches_run_through_whole_epochs():
     stream = batches(10, 4, False, np.random.default_rng(0))
     drawn = np.concatenate([next(stream) for _ in range(5)])
     assert sorted(drawn[:10]) == sorted(drawn[10:]) == list(range(10))
+
+
+def test_drawn_batches_repeat_rows_and_leave_some_out():
+    stream = batches(10, 10, True, np.random.default_rng(0))
+    assert len(set(next(stream).tolist())) < 10
+
+
+def test_batch_is_never_larger_than_the_data():
+    assert len(next(batches(7, 100, False, np.random.default_rng(0)))) == 7
 
 
 def test_kept_and_recomputed_routing_agree_while_the_map_stands_still():
@@ -222,6 +247,15 @@ def test_number_of_threads_changes_no_bit_and_is_put_back():
     np.testing.assert_array_equal(found[0], found[1])
 
 
+def test_single_precision_is_near_double_precision():
+    X, D = data(n=100)
+    settings = {"max_iter": 60, "leaf_batches": 20, "random_state": 0}
+    single = SLDLF(dtype="float32", **settings).fit(X, D).predict(X)
+    double = SLDLF(dtype="float64", **settings).fit(X, D).predict(X)
+    assert not np.array_equal(single, double)
+    np.testing.assert_allclose(single, double, atol=1e-4)
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_standardising_inside_equals_standardised_features(sparse):
     from scipy.sparse import csr_matrix
@@ -234,6 +268,11 @@ def test_standardising_inside_equals_standardised_features(sparse):
     given = csr_matrix(X) if sparse else X
     inside = SLDLF(**{**settings, "standardise": True}).fit(given, D).predict(given)
     np.testing.assert_allclose(inside, outside, rtol=1e-9)
+
+
+def test_gradients_are_switched_on_again_after_a_fit():
+    SLDLF(max_iter=2, leaf_batches=1).fit(*data())
+    assert torch.is_grad_enabled()
 
 
 # ---------------------------------------------------------------------- what is kept
@@ -341,3 +380,8 @@ def test_the_script_keeps_the_parameters_it_was_given():
 def test_impossible_settings_are_refused_by_name(parameters, message):
     with pytest.raises(ValueError, match=message):
         SLDLF(**parameters).fit(*data())
+
+
+def test_units_may_follow_the_depth():
+    model = SLDLF(trees=1, depth=4, units=None, max_iter=2, leaf_batches=1).fit(*data())
+    assert model.state_.W.shape == (4, 8)

@@ -9,6 +9,7 @@ from scipy.special import expit
 from ldl._distances import squared_distances
 from ldl.kernels.ldsvr import LDSVR, _mean_distance, _Problem, _State, logits
 from ldl.linear.maxent import softmax_rows
+from tests.oracle.formulas import ldsvr
 
 
 def data(seed: int = 0, n: int = 50, q: int = 4, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -131,6 +132,13 @@ def test_linear_kernel_of_sparse_rows_is_that_of_dense_ones():
     np.testing.assert_allclose(sparse, dense, atol=1e-10)
 
 
+def test_wide_zone_leaves_only_the_intercept_of_the_linear_kernel_too():
+    X, D = data()
+    model = LDSVR(epsilon=1e3, kernel="linear").fit(X, D)
+    expected = expit(model.intercept_) / expit(model.intercept_).sum()
+    np.testing.assert_allclose(model.predict(X), np.broadcast_to(expected, D.shape))
+
+
 def test_targets_are_logits_and_zeros_get_a_tenth_of_an_equal_share():
     D = np.array([[0.5, 0.25, 0.25], [0.7, 0.3, 0.0], [1.0, 0.0, 0.0]])
     Z = logits(D)
@@ -174,6 +182,21 @@ def test_bandwidth_is_the_mean_distance_of_pairs_times_width():
     assert LDSVR(width=0.5).fit(X, D).bandwidth_ == pytest.approx(pdist(X).mean() / 2, rel=1e-12)
 
 
+def test_sparse_rows_are_as_far_apart_as_dense_ones():
+    X = data()[0] * (np.random.default_rng(2).random((50, 4)) < 0.5)
+    expected = cdist(X[:7], X, "sqeuclidean")
+    np.testing.assert_allclose(squared_distances(X[:7], X), expected, atol=1e-12)
+    sparse = squared_distances(csr_matrix(X[:7]), csr_matrix(X))
+    np.testing.assert_allclose(sparse, expected, atol=1e-12)
+
+
+def test_labels_permute_exactly_as_far_as_rounding_goes():
+    X, D = data()
+    order = [2, 0, 1]
+    straight, permuted = LDSVR().fit(X, D).predict(X), LDSVR().fit(X, D[:, order]).predict(X)
+    np.testing.assert_allclose(permuted, straight[:, order], atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -187,3 +210,17 @@ def test_bandwidth_is_the_mean_distance_of_pairs_times_width():
 def test_impossible_settings_are_refused_by_name(parameters, message):
     with pytest.raises(ValueError, match=message):
         LDSVR(**parameters).fit(*data())
+
+
+@pytest.mark.realdata
+def test_sjaffe_raw_features_give_the_printed_row(real_data):
+    from ldl.metrics import evaluate
+
+    sjaffe = real_data("sjaffe")
+    folds = np.array_split(np.random.default_rng(0).permutation(len(sjaffe.D)), 10)
+    scores = []
+    for test in folds:
+        train = np.setdiff1d(np.arange(len(sjaffe.D)), test)
+        model = ldsvr().fit(sjaffe.X[train], sjaffe.D[train])
+        scores.append(evaluate(sjaffe.D[test], model.predict(sjaffe.X[test]))["kl"])
+    assert 0.064 < np.mean(scores) < 0.071

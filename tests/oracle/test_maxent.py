@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from ldl.linear._bfgs import minimise_bfgs, minimise_lbfgs, wolfe_search
 from ldl.linear.maxent import SABFGS, CrossEntropy
 from tests.oracle.examples import check_gradient, softmax_problem
-from tests.oracle.papers import sa_bfgs
+from tests.oracle.formulas import sa_bfgs
 
 SOLVERS = ["lbfgs", "dense_bfgs"]
 
@@ -30,6 +30,15 @@ def test_gradient_equals_central_differences(data, l2):
     X, D = data
     objective = CrossEntropy(X, D, l2=l2, unpenalised=1)
     check_gradient(objective, np.random.default_rng(2).normal(size=20))
+
+
+def test_loss_is_the_summed_cross_entropy():
+    X, D = problem()
+    W = np.random.default_rng(3).normal(size=(5, 4))
+    Z = X @ W
+    P = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
+    loss = CrossEntropy(X, D)(W.T.ravel())[0]
+    assert loss == pytest.approx(-(D * np.log(P)).sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -81,6 +90,14 @@ def test_penalty_adds_half_the_squared_weights_without_the_intercept():
     assert model.loss_ == pytest.approx(cross_entropy + 1.25 * (model.coef_**2).sum(), rel=1e-9)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_large_features_do_not_overflow(solver):
+    X, D = problem()
+    with np.errstate(over="raise", invalid="raise"):
+        P = sa_bfgs(200, solver).fit(X * 1e4, D).predict(X * 1e4)
+    assert np.isfinite(P).all()
+
+
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_dense_and_compressed_features_give_the_same_model(fit_intercept):
     X, D = sparse_problem()
@@ -116,6 +133,28 @@ def test_standardised_compressed_features_stay_so_and_give_the_model_of_dense_on
     assert (before != X).nnz == 0
 
 
+def test_a_constant_feature_gets_no_weight_where_features_are_standardised():
+    X, D = problem()
+    model = SABFGS().fit(np.column_stack([X, np.full(len(X), 7.0)]), D)
+    np.testing.assert_array_equal(model.coef_[-1], 0.0)
+
+
+def test_defaults_do_not_change_with_the_unit_of_a_feature():
+    X, D = problem()
+    units = np.array([1e-6, 1.0, 1e3, 1e6, 7.0])
+    np.testing.assert_allclose(
+        SABFGS().fit(X * units, D).predict(X * units), SABFGS().fit(X, D).predict(X), atol=1e-9
+    )
+
+
+def test_tolerance_saves_iterations_and_says_so():
+    X, D = problem()
+    whole, short = sa_bfgs().fit(X, D), sa_bfgs(tol=1e-4).fit(X, D)
+    assert short.n_iter_ < whole.n_iter_
+    assert (short.diagnostics_["stopped"], whole.diagnostics_["stopped"]) == ("tol", "descent")
+    assert whole.loss_ < short.loss_
+
+
 def test_identity_start_has_ones_on_the_diagonal():
     np.testing.assert_array_equal(sa_bfgs()._start(3, 2), [[1, 0], [0, 1], [0, 0]])
     X, D = problem()
@@ -149,6 +188,16 @@ def test_dense_bfgs_solves_rosenbrock():
     found = minimise_bfgs(lambda x: (rosen(x), rosen_der(x)), np.full(6, -1.2), 500, 1e-8)
     np.testing.assert_allclose(found.x, 1.0, atol=1e-6)
     assert found.stopped == "gradient"
+
+
+def test_dense_bfgs_ends_on_a_quadratic_in_as_many_steps_as_unknowns_or_little_more():
+    generator = np.random.default_rng(6)
+    A = generator.normal(size=(8, 8))
+    A = A @ A.T + np.eye(8)
+    found = minimise_bfgs(lambda x: (0.5 * x @ A @ x, A @ x), np.ones(8), 60, 1e-8)
+    assert found.stopped == "gradient"
+    assert found.iterations <= 24
+    np.testing.assert_allclose(found.x, 0.0, atol=1e-8)
 
 
 def test_dense_bfgs_follows_the_textbook_update():
@@ -223,3 +272,23 @@ def test_lbfgs_ends_at_its_tolerance_or_without_one_where_nothing_goes_down():
 def test_impossible_settings_are_refused_by_name(parameters, message):
     with pytest.raises(ValueError, match=message):
         sa_bfgs(**parameters).fit(*problem())
+
+
+@pytest.mark.realdata
+def test_sjaffe_passes_through_the_region_of_the_printed_values(real_data):
+    """One fit stopped late overfits: kl near .040 at 100 iterations and past .06 at 1000."""
+    from ldl.metrics import evaluate
+
+    data = real_data("sjaffe")
+    folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)
+    means = {}
+    for max_iter in (100, 300, 1000):
+        scores = []
+        for test in folds:
+            train = np.setdiff1d(np.arange(len(data.D)), test)
+            model = sa_bfgs(max_iter=max_iter).fit(data.X[train], data.D[train])
+            scores.append(evaluate(data.D[test], model.predict(data.X[test]))["kl"])
+        means[max_iter] = np.mean(scores)
+    assert 0.036 < means[100] < 0.046
+    assert 0.038 < means[300] < 0.050
+    assert 0.058 < means[1000] < 0.075

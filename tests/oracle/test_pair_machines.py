@@ -107,6 +107,41 @@ def test_margins_are_of_the_multipliers_after_many_steps():
     np.testing.assert_allclose(margins, gram @ beta + intercept, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_start_does_not_matter(kind):
+    gram, ups, downs = problem(kind, 3)
+    limits, _, margins, _ = solved(gram, ups, downs)
+    starts = np.random.default_rng(4).uniform(limits.lower, limits.upper)[None]
+    value = dual(gram, *solved(gram, ups, downs, start=starts)[:2])
+    assert value == pytest.approx(dual(gram, *solved(gram, ups, downs)[:2]), rel=1e-9)
+    np.testing.assert_allclose(solved(gram, ups, downs, start=starts)[2], margins, atol=1e-6)
+
+
+def test_sides_exchanged_turn_the_sign():
+    gram, ups, downs = problem("degrees", 5)
+    _, beta, margins, _ = solved(gram, ups, downs)
+    _, turned, other, _ = solved(gram, downs, ups)
+    np.testing.assert_allclose(other, -margins, atol=1e-7)
+    np.testing.assert_allclose(turned, -beta, atol=1e-4)
+
+
+def test_rows_without_weight_change_nothing():
+    gram, ups, downs = problem("degrees", 6)
+    counted = np.arange(len(ups)) % 5 > 0
+    _, beta, margins, _ = solved(gram, ups * counted, downs * counted)
+    _, _, alone, _ = solved(gram[np.ix_(counted, counted)], ups[counted], downs[counted])
+    np.testing.assert_array_equal(beta[~counted], 0.0)
+    np.testing.assert_allclose(margins[counted], alone, atol=1e-6)
+
+
+def test_row_that_stands_twice_is_one_of_twice_the_weight():
+    gram, ups, downs = problem("degrees", 7)
+    twice = np.concatenate([np.arange(len(ups))] * 2)
+    margins = solved(gram[np.ix_(twice, twice)], ups[twice], downs[twice])[2]
+    expected = solved(gram, 2 * ups, 2 * downs)[2]
+    np.testing.assert_allclose(margins[: len(ups)], expected, atol=1e-6)
+
+
 def test_more_equal_rows_than_are_looked_at_together_come_to_an_end():
     """Equal rows all disagree alike: none of them stands out."""
     gram = np.ones((400, 400))

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
 
-from ldl import AAKNN, SABFGS, SSGLDL, RFRegression
+from ldl import AAKNN, SABFGS, SSGLDL, RFRegression, StructRF
 from ldl.wrappers import ssg_ldl
 from tests.oracle.examples import softmax_problem as sample
 
@@ -83,7 +83,7 @@ def test_neighbours_by_features_or_by_one_vector():
     X, D = sample(n=50)
     apart = {"features": cdist(X, X), "joined": cdist(np.hstack([X, D]), np.hstack([X, D]))}
     for name, values in apart.items():
-        means, near = SSGLDL(neighbours=name)._distances(X, D)
+        means, near = SSGLDL(metric=name)._distances(X, D)
         np.testing.assert_allclose(means, distances(X, D).mean(axis=1), rtol=1e-10)
         np.testing.assert_array_equal(near, np.argsort(values + np.diag([np.inf] * 50))[:, :5])
 
@@ -91,9 +91,9 @@ def test_neighbours_by_features_or_by_one_vector():
 def test_a_row_can_be_the_first_of_its_own_neighbours():
     X, D = sample(n=50)
     for name in ("mixed", "features", "joined"):
-        near = SSGLDL(neighbours=name, own_neighbour=True)._distances(X, D)[1]
+        near = SSGLDL(metric=name, own_neighbour=True)._distances(X, D)[1]
         np.testing.assert_array_equal(near[:, 0], np.arange(50))
-        others = SSGLDL(neighbours=name)._distances(X, D)[1]
+        others = SSGLDL(metric=name)._distances(X, D)[1]
         np.testing.assert_array_equal(near[:, 1:], others[:, :4])
 
 
@@ -130,6 +130,20 @@ def test_new_rows_lie_in_the_box_of_a_row_and_one_of_its_neighbours():
         assert fits
 
 
+def test_every_feature_has_a_share_of_its_own():
+    X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    made = new_rows(SSGLDL(amount=500.0, random_state=0), X, np.eye(2))[0]
+    assert abs(np.corrcoef(made.T)[0, 1]) < 0.15
+    assert 0 <= made.min() < 0.01
+    assert 0.99 < made.max() <= 1
+
+
+def test_number_of_new_rows_is_rounded_down():
+    X, D = sample(n=33)
+    for amount, count in ((3.0, 99), (0.5, 16), (0.0, 0)):
+        assert len(new_rows(SSGLDL(amount=amount, random_state=0), X, D)[0]) == count
+
+
 def test_without_new_rows_it_is_the_base():
     X, D = sample(n=40)
     for base in (AAKNN(4), SABFGS(max_iter=5)):
@@ -141,8 +155,8 @@ def test_the_base_is_fitted_to_what_oversample_returns():
     X, D = sample(n=40)
     model = SSGLDL(random_state=3).fit(X, D)
     more, labels = model.oversample(X, D)
-    np.testing.assert_array_equal(model.base_.X_, more)
-    np.testing.assert_allclose(model.base_.D_, labels, rtol=1e-14)
+    np.testing.assert_array_equal(model.estimator_.X_, more)
+    np.testing.assert_allclose(model.estimator_.D_, labels, rtol=1e-14)
     assert model.diagnostics_ == {"rows": 160, "synthetic": 120}
     np.testing.assert_allclose(model.predict(X), AAKNN(4).fit(more, labels).predict(X), rtol=1e-12)
 
@@ -153,12 +167,27 @@ def test_seeds_decide_new_rows_and_the_base():
     np.testing.assert_array_equal(first, same)
     assert (first[40:] != other[40:]).any()
     model = SSGLDL(RFRegression(trees=2), random_state=1).fit(X, D)
-    assert model.base_.random_state is not None
+    assert model.estimator_.random_state is not None
     assert (
-        model.base_.random_state
-        == SSGLDL(RFRegression(), random_state=1).fit(X, D).base_.random_state
+        model.estimator_.random_state
+        == SSGLDL(RFRegression(), random_state=1).fit(X, D).estimator_.random_state
     )
-    assert SSGLDL(RFRegression(random_state=9)).fit(X, D).base_.random_state == 9
+    assert SSGLDL(RFRegression(random_state=9)).fit(X, D).estimator_.random_state == 9
+
+
+def test_jobs_are_those_of_the_base():
+    X, D = sample(n=40)
+    assert SSGLDL(StructRF(trees=1), n_jobs=2).fit(X, D).estimator_.n_jobs == 2
+    assert SSGLDL(StructRF(trees=1, n_jobs=3)).fit(X, D).estimator_.n_jobs == 3
+
+
+def test_equal_rows_and_two_rows_are_enough():
+    X, D = np.ones((6, 2)), np.tile([0.2, 0.8], (6, 1))
+    made, labels = new_rows(SSGLDL(random_state=0), X, D)
+    np.testing.assert_allclose(made, 1.0)
+    np.testing.assert_allclose(labels, np.tile([0.2, 0.8], (18, 1)))
+    made, labels = new_rows(SSGLDL(random_state=0), np.array([[0.0], [1.0]]), np.eye(2))
+    assert set(map(tuple, labels)) == {(1.0, 0.0), (0.0, 1.0)}
 
 
 def test_memory_grows_with_rows_and_not_with_their_square(monkeypatch):
@@ -178,7 +207,7 @@ def test_memory_grows_with_rows_and_not_with_their_square(monkeypatch):
         ({"n_neighbors": 0}, "n_neighbors must be a whole number, at least 1, got 0"),
         ({"feature_weight": -1.0}, "feature_weight must be at least 0"),
         ({"label_weight": -1.0}, "label_weight must be at least 0"),
-        ({"neighbours": "all"}, "neighbours must be one of mixed, features, joined, got 'all'"),
+        ({"metric": "all"}, "metric must be one of mixed, features, joined, got 'all'"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

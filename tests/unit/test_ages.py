@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldlrepro.data.images.ages import age_distributions, age_grid
+from ldlrepro.data.images.age_distributions import age_distributions, age_grid
 
 GRID = age_grid(0, 69)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldlrepro.experiments._digits import (
+from ldlrepro.experiments.printed_digits import (
     NONE_FITS,
     Digits,
     Evidence,

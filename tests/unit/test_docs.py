@@ -371,6 +371,7 @@ def test_adding_a_paper_works_as_told(project):
         assert told[command.split()[1]] in project.run(*begin, *shlex.split(command))
     report = (project.root / "results/report/smith_2026/index.html").read_text()
     assert "Learning by example" in report
+    assert "How near the labels are" in report
     assert "Our way" in report
 
 

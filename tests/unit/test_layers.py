@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).resolve().parents[2] / "src"
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src"
 
 LAYERS = {
     "ldl": """
@@ -137,6 +138,22 @@ def test_a_circle_of_folders_without_a_circle_of_modules_would_be_found():
     assert packages(edges) == {"p", "p.data", "p.data.a", "p.data.b"}
     assert circles(between_children("p.data", edges)) == [["a", "b"]]
     assert circles(between_children("p", edges)) == []
+
+
+def test_a_paper_is_imported_by_nobody_else():
+    """Not by the packages, not by other papers: its modules name each other by ``from .``."""
+    wrong = [
+        f"{path}: {ast.unparse(node)}"
+        for path in [*MODULES.values(), *(ROOT / "papers").rglob("*.py")]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.ImportFrom) and (node.level > 1 or _top(node.module) == "papers"))
+        or (isinstance(node, ast.Import) and "papers" in {_top(each.name) for each in node.names})
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _top(module: str | None) -> str:
+    return (module or "").partition(".")[0]
 
 
 def circles(edges: dict[str, set[str]]) -> list[list[str]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
-from ldlrepro import cli, config, plan
+from ldlrepro import cli, config, experiments, plan
 from ldlrepro.config import plugins
+from ldlrepro.config.digests import stage_digest
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor.papers import broken_relations
 
@@ -99,6 +101,41 @@ def test_what_lies_beside_it_runs_in_it_alone(folder, tiny):
     assert config.own_ids("method") == ["beside"]
     assert plan.cells("mine")[0].unit == plan.Unit("mine", "toy", "beside")
     assert set(plan.paper_units("structrf")) == before
+
+
+MEASUREMENT = """
+from ldlrepro.experiments import Outcome
+
+from .beside import TWICE
+
+def measure(inputs, size):
+    return Outcome(facts={"rows": TWICE * len(inputs.load("toy").D), "size": size})
+"""
+
+
+def test_its_measurements_lie_beside_it(folder, ready, capsys):
+    """Also where another paper has a module of the same name."""
+    text = f"{PAPER}experiments:\n  mine: {{title: t, code: times, datasets: [toy]}}\n"
+    (folder / "paper.yaml").write_text(text.replace("[toy]}", "[toy], parameters: {size: 3}}"))
+    (folder / "times.py").write_text(MEASUREMENT)
+    (folder / "beside.py").write_text("TWICE = 2\n")
+    ready.forget()
+    assert ask(capsys, "experiment", "mine", "mine")[0] == 0
+    found = experiments.read("mine", "mine", Path("results"))
+    assert found["facts"] == {"rows": 120, "size": 3}
+    assert experiments.drawings("mine", found) == {}
+    code = experiments.module_name("mine", "times")
+    assert found["provenance"]["code_sha256"] == stage_digest(code)
+    assert stage_digest(code) != stage_digest(experiments.module_name("structrf", "times"))
+
+
+def test_a_measurement_that_nobody_has_is_found_by_check(folder, capsys):
+    (folder / "paper.yaml").write_text(
+        f"{PAPER}experiments:\n  mine: {{title: t, code: protocol}}\n"
+    )
+    status, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    assert status == 1
+    assert "mine: experiments: there is no protocol.py. Did you mean 'protocols'?" in out
 
 
 def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny, capsys):

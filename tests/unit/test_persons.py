@@ -9,12 +9,12 @@ from ldl import metrics
 from ldlrepro import plan
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import Dataset
-from ldlrepro.experiments.age_order import ascending, whitened
-from ldlrepro.experiments.row_order import best_cut, nearest
 from ldlrepro.folds.making import bundled, protocol_folds
 from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.train.records import FoldRow
+from papers.drf.age_order import ascending, whitened
+from papers.structrf.row_order import best_cut, nearest
 
 BY_PERSON = {"scheme": "leave_one_group_out", "folds": 5}
 

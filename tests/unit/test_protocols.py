@@ -11,8 +11,8 @@ from ldl import AAKNN
 from ldlrepro import config, plan
 from ldlrepro.data import Dataset
 from ldlrepro.experiments import Inputs, protocols
-from ldlrepro.experiments._digits import Printed, as_printed, together
-from ldlrepro.experiments._protocol_runs import (
+from ldlrepro.experiments.printed_digits import Printed, as_printed, together
+from ldlrepro.experiments.protocol_runs import (
     FOLDS,
     IN_ORDER,
     MEASURES,

@@ -14,8 +14,8 @@ from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.track import live
 from ldlrepro.track.live import stream_curve
 from ldlrepro.track.sync import LIVE_TAG, UNIT_TAG, SyncCounts, sync
+from ldlrepro.train.long_training import FoldName, FoldWatch
 from ldlrepro.train.records import OK, FoldRow
-from ldlrepro.train.watch import FoldName, FoldWatch
 
 PAPER = "drf"
 KEY = ("drf_morph", "morph", "drf")
@@ -161,7 +161,7 @@ def test_a_server_that_dies_neither_stops_nor_spoils_a_training(
 
 def test_without_a_server_no_process_is_started_and_mlflow_is_not_imported(tmp_path):
     script = (
-        "import sys; from pathlib import Path; from ldlrepro.train.watch import *;"
+        "import sys; from pathlib import Path; from ldlrepro.train.long_training import *;"
         f"w = FoldWatch(FoldName({KEY!r}, 0, 0), Path('.'), Path('curves'), False, print);"
         "w.report(1, {'steps': 1, 'loss': 1.0}); assert w._sender is None;"
         "assert 'mlflow' not in sys.modules"

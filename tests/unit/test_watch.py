@@ -13,10 +13,10 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.pixels import make_pixels
 from ldlrepro.judge.scores import local_units
 from ldlrepro.train import cards
+from ldlrepro.train.long_training import Curve, FoldName, FoldWatch, parse_rows, read_rows
 from ldlrepro.train.records import OK, UNAVAILABLE, read_predictions
 from ldlrepro.train.records import read_rows as read_rows_of_record
 from ldlrepro.train.unit import UnitJob, run_unit
-from ldlrepro.train.watch import Curve, FoldName, FoldWatch, parse_rows, read_rows
 
 DATA, RESULTS = Path("data"), Path("results")
 UNIT = plan.Unit("photos", "drawn_fgnet", "steps")

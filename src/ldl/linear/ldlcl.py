@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldl._parameters import NOT_NEGATIVE, Constraints, Interval, Options
+from ldl.base import warn_unfinished
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import (
     SoftmaxObjective,
@@ -158,6 +159,8 @@ class LDLCL(PenalisedModel):
             before, Z = Z, cho_solve(labels, (D @ A.T + X @ W).T).T
             change = float(np.abs(Z - before).max())
             iterations += 1
+        if change > _ALTERNATION_TOLERANCE:
+            warn_unfinished("LDLCL: weights and pseudo labels", "Raise alpha.")
         self.coef_, self.intercept_ = W[:-1].copy(), W[-1].copy()
         self.n_iter_ = iterations
         self.diagnostics_ = {"iterations": iterations, "largest_change": change}
@@ -185,7 +188,8 @@ def sparse_reconstruction(D: np.ndarray, sparsity: float) -> np.ndarray:
             own /= square
             own[k] = 0.0
         if np.abs(S - before).max() <= _SMALLEST_CHANGE:
-            break
+            return S
+    warn_unfinished("LDLCL: weights between labels", "Raise sparsity.")
     return S
 
 

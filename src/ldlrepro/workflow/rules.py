@@ -22,6 +22,7 @@ from ldlrepro.config.digests import tree_digest
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
+from ldlrepro.experiments import module_name
 from ldlrepro.judge import measures
 from ldlrepro.plan import jobs, past_runs
 from ldlrepro.report import findings, notebooks
@@ -320,7 +321,8 @@ class Rules:
         return tree_digest({k: spec[k] for k in ("datasets", "protocol", "parameters")})
 
     def experiment_code(self, wildcards: Any) -> str:
-        return digests.stage_digest(_experiment(wildcards)["code"])
+        code = _experiment(wildcards)["code"]
+        return digests.stage_digest(module_name(wildcards.paper, code))
 
     def figure_code(self, wildcards: Any) -> str:
         return _drawing_code(
@@ -376,9 +378,13 @@ class Rules:
 
 def _drawing_code(*modules: str, papers: Sequence[str]) -> str:
     """Return the digest of modules and of papers' experiments, which are imported by name."""
-    experiments = [config.load_paper(paper).get("experiments", {}) for paper in papers]
-    named = {spec["code"] for of_paper in experiments for spec in of_paper.values()}
-    return digests.stage_digest(*modules, *sorted(named))
+    named = {
+        module_name(paper, spec["code"])
+        for paper in papers
+        for spec in config.load_paper(paper).get("experiments", {}).values()
+    }
+    own = [digests.stage_digest(module) for module in sorted(named)]
+    return tree_digest([digests.stage_digest(*modules), sorted(own)])
 
 
 def _templates(pattern: str) -> dict[str, str]:

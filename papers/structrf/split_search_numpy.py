@@ -106,28 +106,3 @@ def two_means(D: np.ndarray, steps: int = 50) -> np.ndarray | None:
             break
         z = moved
     return z.astype(int)
-
-
-def grow(
-    X: np.ndarray,
-    D: np.ndarray,
-    min_split: int,
-    max_depth: int,
-    step: AdaptiveStep | None = None,
-    depth: int = 1,
-) -> dict:
-    """Grow a StructRF tree as nested dictionaries."""
-    z = two_means(D) if len(D) >= min_split and depth <= max_depth else None
-    split = best_split(X, z, step) if z is not None else None
-    if split is None or split.feature < 0:
-        return {"leaf": D.mean(axis=0), "rows": len(D)}
-    left = X[:, split.feature] <= split.threshold
-    below = [
-        grow(X[side], D[side], min_split, max_depth, step, depth + 1) for side in (left, ~left)
-    ]
-    return {
-        "feature": split.feature,
-        "threshold": split.threshold,
-        "gain": split.gain,
-        "below": below,
-    }

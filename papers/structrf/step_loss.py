@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from typing import Any
 
 import numpy as np
@@ -30,21 +28,12 @@ def measure(inputs: Inputs, seed: int) -> Outcome:
             rows.append([dataset, change, *change_of.tolist()])
             relative[change] += (100 * change_of / base).tolist()
         inputs.say(f"{dataset}: done")
-    step, noise = (_size(relative[change]) for change in CHANGES)
-    return Outcome(
-        facts={"step_percent": step, "seed_percent": noise, "step_over_seed": step / noise},
-        tables=[
-            {
-                "title": "Mean difference to StructRF with every threshold",
-                "columns": ["data set", "change", *MEASURES],
-                "rows": rows,
-            }
-        ],
-    )
-
-
-def _size(changes: list[float]) -> float:
-    return math.sqrt(statistics.fmean(change**2 for change in changes))
+    step, noise = (np.sqrt(np.mean(np.square(relative[change]))) for change in CHANGES)
+    facts = {"step_percent": step, "seed_percent": noise, "step_over_seed": step / noise}
+    outcome = Outcome(facts={name: float(value) for name, value in facts.items()})
+    title = "Mean difference to StructRF with every threshold"
+    outcome.add_table(title, ["data set", "change", *MEASURES], rows)
+    return outcome
 
 
 def _scores(inputs: Inputs, dataset: str, fold: Fold, seed: int) -> list[np.ndarray]:
@@ -58,7 +47,3 @@ def _scores(inputs: Inputs, dataset: str, fold: Fold, seed: int) -> list[np.ndar
         scores = metrics.evaluate(data.D[fold.test], model.predict(data.X[fold.test]))
         found.append(np.array([scores[name] for name in MEASURES]))
     return found
-
-
-def draw(series: dict[str, Any]) -> dict[str, Any]:
-    return {}

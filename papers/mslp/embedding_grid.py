@@ -8,7 +8,7 @@ features, and which grid point comes nearest to the printed row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,6 @@ KL = MEASURES.index("kl")
 PRINTED = "printed"
 NESTED = "chosen on training rows"
 TESTED = "diagnostic: chosen on the test folds by KL"
-EACH = "diagnostic: each measure at its own best grid point"
 NEAREST = "diagnostic: grid point nearest to the printed row"
 
 
@@ -73,19 +72,26 @@ def measure(
 
     ``methods`` is printed name -> method id; ``only`` gives the data sets of expensive ones.
     """
-    outcome = Outcome()
+    outcome, choices = Outcome(), {}
     best_shares, gains = [], []
     for dataset in inputs.available():
         printed = _printed(inputs.protocol, dataset)
         here = [name for name in methods if dataset in (only or {}).get(name, [dataset])]
         scans = {name: _scan(inputs, dataset, name, methods[name]) for name in here}
-        outcome.tables.append(_choices(dataset, scans, printed))
-        outcome.series[dataset] = _curves(scans, printed)
-        outcome.facts |= _facts(dataset, scans, outcome.series[dataset])
-        best_shares += _share_rows(dataset, scans, outcome.series[dataset])
-        gains += _gain_rows(dataset, scans, printed)
-    outcome.tables.insert(0, _GAINS | {"rows": gains})
-    outcome.tables.insert(1, _SHARES | {"rows": best_shares})
+        curves = outcome.series[dataset] = _curves(scans, printed)
+        choices[dataset] = [
+            [name, *row] for name, scan in scans.items() for row in _rows(scan, printed.get(name))
+        ]
+        outcome.facts |= _facts(dataset, scans, curves)
+        best_shares += [_share_row(dataset, name, scans[name], curves[name]) for name in curves]
+        gains += [_gain_row(dataset, name, scans[name], printed.get(name)) for name in scans]
+    title = "What a choice on the test folds gains (KL). The last columns are a diagnostic"
+    outcome.add_table(title, GAINS, gains)
+    title = "The u with the lowest KL, and how often folds choose u = 0.1 on training rows"
+    outcome.add_table(title, SHARES, best_shares)
+    for dataset, rows in choices.items():
+        title = f"{dataset}: values chosen on training rows and, as a diagnostic, on test folds"
+        outcome.add_table(title, ["method", "row", *MEASURES, "grid point"], rows)
     return outcome
 
 
@@ -152,83 +158,50 @@ def nearest_to(printed: np.ndarray, means: np.ndarray) -> tuple[int, float]:
 
 # ---------------------------------------------------------------------- tables
 
-_GAINS = {
-    "title": "What a choice on the test folds gains (KL). The last columns are a diagnostic",
-    "columns": [
-        "data set", "method", "printed", NESTED, "chosen on the test folds", "gain in %",
-        "nearest grid point is off by (%)", "nearest grid point",
-    ],
-}  # fmt: skip
-_SHARES = {
-    "title": "The u with the lowest KL, and how often folds choose u = 0.1 on training rows",
-    "columns": [
-        "data set", "method", "all else chosen on the test folds (diagnostic)",
-        "all else chosen on training rows", "folds that choose 0.1", "folds",
-    ],
-}  # fmt: skip
+GAINS = [
+    "data set", "method", PRINTED, NESTED, "chosen on the test folds", "gain in %",
+    "nearest grid point is off by (%)", "nearest grid point",
+]  # fmt: skip
+SHARES = [
+    "data set", "method", "all else chosen on the test folds (diagnostic)",
+    "all else chosen on training rows", "folds that choose 0.1", "folds",
+]  # fmt: skip
 
 
-def _choices(
-    dataset: str, scans: Mapping[str, Scan], printed: Mapping[str, np.ndarray]
-) -> dict[str, Any]:
-    rows = []
-    for name, scan in scans.items():
-        for how, scores, point in _rows(scan, printed.get(name)):
-            rows.append([name, how, *(round(float(score), 4) for score in scores), point])
-    return {
-        "title": f"{dataset}: values chosen on training rows and, as a diagnostic, on test folds",
-        "columns": ["method", "row", *MEASURES, "grid point"],
-        "rows": rows,
-    }
-
-
-def _rows(
-    scan: Scan, printed: np.ndarray | None
-) -> Iterator[tuple[str, Sequence[float] | np.ndarray, str]]:
+def _rows(scan: Scan, printed: np.ndarray | None) -> Iterator[list[Any]]:
+    """Yield how values were chosen, what that gives in every measure, and the grid point."""
     means, best = scan.means, scan.best_tested(scan.all)
-    if printed is not None:
-        yield PRINTED, printed, ""
-    yield NESTED, scan.nested(scan.all)[0], "one per fold"
-    yield TESTED, means[best], in_words(scan.grid[best])
-    higher = [metrics.BETTER[measure] == "higher" for measure in MEASURES]
-    yield EACH, np.where(higher, means.max(axis=0), means.min(axis=0)), "one per measure"
+    rows = [(NESTED, scan.nested(scan.all)[0], "one per fold")]
+    rows += [(TESTED, means[best], in_words(scan.grid[best]))]
     if printed is not None:
         index, _ = nearest_to(printed, means)
-        yield NEAREST, means[index], in_words(scan.grid[index])
+        nearest = (NEAREST, means[index], in_words(scan.grid[index]))
+        rows = [(PRINTED, printed, ""), *rows, nearest]
+    for how, scores, point in rows:
+        yield [how, *(round(float(score), 4) for score in scores), point]
 
 
 def in_words(candidate: Candidate) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in candidate.items())
 
 
-def _gain_rows(
-    dataset: str, scans: Mapping[str, Scan], printed: Mapping[str, np.ndarray]
-) -> list[list[Any]]:
-    rows = []
-    for name, scan in scans.items():
-        honest = float(scan.nested(scan.all)[0][KL])
-        peeked = float(scan.means[scan.best_tested(scan.all), KL])
-        row = [dataset, name, "", round(honest, 4), round(peeked, 4)]
-        row += [round(100 * (1 - peeked / honest), 1), "", ""]
-        if name in printed:
-            index, apart = nearest_to(printed[name], scan.means)
-            row[2] = round(float(printed[name][KL]), 4)
-            row[6:] = [round(100 * apart, 1), in_words(scan.grid[index])]
-        rows.append(row)
-    return rows
+def _gain_row(dataset: str, name: str, scan: Scan, printed: np.ndarray | None) -> list[Any]:
+    honest = float(scan.nested(scan.all)[0][KL])
+    peeked = float(scan.means[scan.best_tested(scan.all), KL])
+    row = [dataset, name, "", round(honest, 4), round(peeked, 4)]
+    row += [round(100 * (1 - peeked / honest), 1), "", ""]
+    if printed is not None:
+        index, apart = nearest_to(printed, scan.means)
+        row[2] = round(float(printed[KL]), 4)
+        row[6:] = [round(100 * apart, 1), in_words(scan.grid[index])]
+    return row
 
 
-def _share_rows(
-    dataset: str, scans: Mapping[str, Scan], curves: Mapping[str, Any]
-) -> list[list[Any]]:
-    rows = []
-    for name, curve in curves.items():
-        scan = scans[name]
-        chosen = scan.nested(scan.all)[1]
-        least = sum(scan.grid[index]["u"] == curve["u"][0] for index in chosen)
-        best = [lowest_share(curve, line) for line in ("tested", "nested")]
-        rows.append([dataset, name, *best, least, len(chosen)])
-    return rows
+def _share_row(dataset: str, name: str, scan: Scan, curve: Mapping[str, Any]) -> list[Any]:
+    chosen = scan.nested(scan.all)[1]
+    least = sum(scan.grid[index]["u"] == curve["u"][0] for index in chosen)
+    best = [lowest_share(curve, line) for line in ("tested", "nested")]
+    return [dataset, name, *best, least, len(chosen)]
 
 
 # ---------------------------------------------------------------------- u

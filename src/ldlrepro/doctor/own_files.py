@@ -18,7 +18,7 @@ from ldl import checks as contract
 from ldlrepro import config
 from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError, nearest
-from ldlrepro.core.findings import BAD, GOOD, NOTE, Finding
+from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.doctor.papers import check_paper
 
 SEED = 7
@@ -94,12 +94,9 @@ def _check_settings(method: str, path: Path) -> Iterator[Finding]:
     from ldlrepro import models
 
     spec = config.load_method(method)
-    try:
-        models.load(method)
-    except UserError as error:
-        # The loader takes every file for one of the checkout.
-        assumed = f"config/methods/{method.partition('@')[0]}.yaml"
-        raise UserError(str(error).replace(assumed, str(path))) from None
+    for key in ("parameters", "grid"):  # before the loader, which knows no file but the checkout's
+        models._check_names(models.estimator_class(method), spec.get(key, {}), f"{path}: {key}")
+    models.load(method)
     yield Finding(method, GOOD, "its file, its class and the names of its parameters")
 
     def build(**parameters: Any) -> Any:

@@ -10,7 +10,7 @@ is 0 where neighbours have the same labels and 1 where the place says nothing.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,8 +25,9 @@ from ldlrepro import config, models
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.experiments.two_dimensions_drawn import draw, picture
 from ldlrepro.folds.splits import Fold
+
+from .two_dimensions_drawn import draw, picture
 
 __all__ = ["draw", "measure"]
 
@@ -96,13 +97,13 @@ def measure(
     """
     outcome, found = Outcome(), {}
     available = inputs.available()
-    for number, dataset in figures.items():
-        if dataset not in available:
-            continue
+    here = {number: dataset for number, dataset in figures.items() if dataset in available}
+    for number, dataset in here.items():
         task = Task(inputs.load(dataset), inputs.folds(dataset), neighbours)
         found[dataset] = _all_planes(inputs, task, methods)
         raw = _mixing_of_features(task)
-        outcome.tables.append(_table(dataset, found[dataset], raw))
+        title = f"{dataset}: how mixed the colours are (0 sorted, 1 at random)"
+        outcome.add_table(title, MIXED, _rows(found[dataset], raw))
         outcome.facts |= _facts(dataset, found[dataset], raw)
         outcome.series[number] = _picture(task.data, found[dataset], neutral.get(dataset))
     rows = []
@@ -115,7 +116,8 @@ def measure(
                 pair = f"noise cost of {name} on {with_noise}"
                 outcome.facts[f"median {pair}"] = _short(statistics.median(ratios))
                 outcome.facts[f"highest {pair}"] = _short(max(ratios))
-    outcome.tables.append(_NOISE | {"rows": rows})
+    title = "What noise does to directions: colours mixed among clean rows, noisy over clean"
+    outcome.add_table(title, NOISE, rows)
     return outcome
 
 
@@ -226,11 +228,8 @@ def _noise_costs(task: Task, noisy: Dataset, found: Found) -> dict[str, list[flo
 
 # ---------------------------------------------------------------------- what is told
 
-_NOISE = {
-    "title": "What noise does to directions: colours mixed among clean rows, noisy over clean",
-    "columns": ["noisy set", "method", "lowest over the grid", "median", "highest"],
-}
-_MIXED = [
+NOISE = ["noisy set", "method", "lowest over the grid", "median", "highest"]
+MIXED = [
     "method",
     "fitted rows",
     "held-out rows",
@@ -244,16 +243,13 @@ _MIXED = [
 ]
 
 
-def _table(dataset: str, found: Found, raw: tuple[float, float]) -> dict[str, Any]:
-    rows: list[list[Any]] = []
+def _rows(found: Found, raw: tuple[float, float]) -> Iterator[list[Any]]:
     for name, planes in found.items():
         row: list[Any] = [name]
         for plane in (planes.chosen, planes.clearest):
             row += [round(plane.fitted, 3), round(plane.held_out, 3), _values(plane.model)]
-        rows.append([*row, *_spread(planes.over_grid)])
-    rows.append(["all features", round(raw[0], 3), round(raw[1], 3), *[""] * (len(_MIXED) - 3)])
-    title = f"{dataset}: how mixed the colours are (0 sorted, 1 at random)"
-    return {"title": title, "columns": _MIXED, "rows": rows}
+        yield [*row, *_spread(planes.over_grid)]
+    yield ["all features", round(raw[0], 3), round(raw[1], 3), *[""] * (len(MIXED) - 3)]
 
 
 def _values(model: Any) -> str:
@@ -265,19 +261,13 @@ def _spread(values: list[float]) -> list[float]:
 
 
 def _facts(dataset: str, found: Found, raw: tuple[float, float]) -> dict[str, float]:
-    facts = {f"mixing of all features on {dataset}": _short(raw[0])}
-    for name, planes in found.items():
-        facts[f"mixing of {name} on {dataset}"] = _short(planes.chosen.fitted)
-        facts[f"least mixing of {name} on {dataset}"] = _short(planes.clearest.fitted)
-    first, *rivals = found.items()
+    (first, mine), *rivals = found.items()
+    over = mine.chosen.fitted / raw[0]
+    facts = {f"mixing of {first} over all features on {dataset}": _short(over)}
     for name, rival in rivals:
-        pair, mine = f"mixing of {first[0]} over {name} on {dataset}", first[1]
+        pair = f"mixing of {first} over {name} on {dataset}"
         facts[pair] = _short(mine.chosen.fitted / rival.chosen.fitted)
-        facts[f"{pair}, held out"] = _short(mine.chosen.held_out / rival.chosen.held_out)
         facts[f"least {pair}"] = _short(mine.clearest.fitted / rival.clearest.fitted)
-        facts[f"least {pair}, held out"] = _short(mine.clearest.held_out / rival.clearest.held_out)
-    over = first[1].chosen.fitted / raw[0]
-    facts[f"mixing of {first[0]} over all features on {dataset}"] = _short(over)
     return facts
 
 

@@ -13,7 +13,8 @@ from ldl.forests._columns import make_columns
 from ldl.forests._growth import new_node
 from ldl.forests._split_search import prepare_clusters, search
 from ldl.forests.structrf import StructRF
-from ldlrepro.experiments import split_search_numpy as twin
+
+from . import split_search_numpy as twin
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,6 @@ class FeatureTrace:
     thresholds: np.ndarray
     gains: np.ndarray
     """In nats."""
-
-    @property
-    def best(self) -> int:
-        """Index of the first greatest gain."""
-        return int(np.argmax(self.gains))
 
 
 @dataclass(frozen=True)
@@ -51,37 +47,25 @@ class SplitSearch:
 
 
 def one_split_search(
-    X: np.ndarray, y: np.ndarray, step: str = "exhaustive", repeats: int = 9
+    X: np.ndarray, D: np.ndarray, step: str = "exhaustive", repeats: int = 9
 ) -> SplitSearch:
-    """Search as StructRF does at a node of the rows of X, with the paper's alpha and beta.
-
-    ``y`` holds distributions, which are clustered in two, or the cluster (0 or 1) of each row.
-    """
+    """Search as StructRF does at a node of these rows, with the paper's alpha and beta."""
     X = np.asarray(X, dtype=np.float64)
-    labels = twin.two_means(np.asarray(y)) if np.ndim(y) == 2 else np.asarray(y)
-    if labels is None or len(np.unique(labels)) < 2:
-        raise ValueError("y has only one cluster, so there is nothing to search for")
-    labels = labels.astype(np.int64)
+    labels = twin.two_means(D)
+    if labels is None:
+        raise ValueError("D has only one cluster, so there is nothing to search for")
     model = StructRF(step=step)
     sort_seconds, seconds = _time(X, labels, model, repeats)
     adaptive = twin.AdaptiveStep(model.alpha, model.beta) if step == "adaptive" else None
-    best = twin.best_split(X, labels, adaptive)
-    return SplitSearch(
-        best.feature, best.threshold, best.gain, _traces(X, labels, adaptive), sort_seconds, seconds
-    )
-
-
-def _traces(
-    X: np.ndarray, labels: np.ndarray, step: twin.AdaptiveStep | None
-) -> list[FeatureTrace]:
     traces, greatest = [], 0.0
     for x in X.T:
         rows, thresholds, gains = twin.gain_curve(x, labels)
-        if step is not None:
-            chosen, greatest = twin.visited(gains, rows, len(X), step, greatest)
+        if adaptive is not None:
+            chosen, greatest = twin.visited(gains, rows, len(X), adaptive, greatest)
             rows, thresholds, gains = rows[chosen], thresholds[chosen], gains[chosen]
         traces.append(FeatureTrace(rows, thresholds, gains))
-    return traces
+    best = twin.best_split(X, labels, adaptive)
+    return SplitSearch(best.feature, best.threshold, best.gain, traces, sort_seconds, seconds)
 
 
 def _time(X: np.ndarray, labels: np.ndarray, model: StructRF, repeats: int) -> tuple[float, float]:

@@ -50,20 +50,15 @@ def measure(
         found = _means(inputs, dataset, "ldldf@xgb_xgb", alone, count, seed)
         singles.append([dataset, count, *found])
         inputs.say(f"{dataset}, one boosted model: done")
-    return Outcome(
+    outcome = Outcome(
         facts={
             "raw_miss": _median_miss(rows, "KL of outputs"),
             "normalised_miss": _median_miss(rows, "KL"),
-        },
-        tables=[
-            {"title": "KL before and after normalising", "columns": COLUMNS, "rows": rows},
-            {
-                "title": "One boosted model alone",
-                "columns": ["data set", "runs", *MEASURED],
-                "rows": singles,
-            },
-        ],
+        }
     )
+    outcome.add_table("KL before and after normalising", COLUMNS, rows)
+    outcome.add_table("One boosted model alone", ["data set", "runs", *MEASURED], singles)
+    return outcome
 
 
 def _median_miss(rows: list[list[Any]], name: str) -> float:
@@ -102,7 +97,3 @@ def _one(
     raw = metrics.zero_convention("clip64").kl(D, P).mean()
     scores = metrics.evaluate(D, to_simplex(P))
     return [P.sum(axis=1).mean(), raw, scores["kl"], scores["cosine"]]
-
-
-def draw(series: dict[str, Any]) -> dict[str, Any]:
-    return {}

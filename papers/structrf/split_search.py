@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.experiments.split_trace import SplitSearch, one_split_search
+
+from .split_trace import SplitSearch, one_split_search
 
 SEARCHES = {"exhaustive": "StructRF", "adaptive": "StructRF*"}
 DRAWN = "drawn"
 BINS = 80
 """Number of parts of a feature's cuts in the drawing; each shows its greatest gain."""
+COLUMNS = ["sample", "rows x features", "search", "gains", "best feature", "threshold"]
+COLUMNS += ["gain (nats)", "search (ms)", "sorting (ms)"]
 
 
 def measure(inputs: Inputs, rows: int, settings: dict[str, str], seed: int) -> Outcome:
@@ -21,14 +24,16 @@ def measure(inputs: Inputs, rows: int, settings: dict[str, str], seed: int) -> O
 
     ``settings`` is search -> the paper's label of its row.
     """
-    outcome = Outcome(tables=[_empty_table()])
+    outcome, rows_of_table = Outcome(), []
     samples = {DRAWN: drawn_sample(rows, seed)}
     samples |= {name: _sample(inputs, name, rows, seed) for name in inputs.available()}
     for name, (X, D) in samples.items():
         found = {step: one_split_search(X, D, step) for step in SEARCHES}
         inputs.say(f"{name}: {found['adaptive'].evaluations} gains instead of many")
-        outcome.tables[0]["rows"] += [_row(name, X, step, found[step]) for step in SEARCHES]
-        outcome.facts |= _facts(name, found["exhaustive"], found["adaptive"])
+        rows_of_table += [_row(name, X, step, found[step]) for step in SEARCHES]
+        whole, some = found.values()
+        outcome.facts[f"speedup_{name}"] = whole.seconds / some.seconds
+        outcome.facts[f"gain_kept_{name}"] = some.gain / whole.gain
         if name != DRAWN:
             outcome.cells += [
                 cell
@@ -37,6 +42,7 @@ def measure(inputs: Inputs, rows: int, settings: dict[str, str], seed: int) -> O
             ]
         if name in (DRAWN, "human_gene"):  # the paper's data where they are here
             outcome.series = {"sample": name, **{s: _curves(found[s], s) for s in SEARCHES}}
+    outcome.add_table("One split search", COLUMNS, rows_of_table)
     return outcome
 
 
@@ -63,16 +69,6 @@ def _sample(inputs: Inputs, name: str, rows: int, seed: int) -> tuple[np.ndarray
     return (X.toarray() if hasattr(X, "toarray") else X), data.D[chosen]
 
 
-def _facts(name: str, whole: SplitSearch, adaptive: SplitSearch) -> dict[str, float]:
-    return {
-        f"speedup_{name}": whole.seconds / adaptive.seconds,
-        f"evaluations_saved_{name}": whole.evaluations / adaptive.evaluations,
-        f"gain_kept_{name}": adaptive.gain / whole.gain,
-        f"speedup_with_sorting_{name}": (whole.sort_seconds + whole.seconds)
-        / (adaptive.sort_seconds + adaptive.seconds),
-    }
-
-
 def _cells(dataset: str, setting: str, method: str, found: SplitSearch) -> list[dict[str, Any]]:
     values = {
         "feature_index": found.feature + 1,
@@ -85,12 +81,6 @@ def _cells(dataset: str, setting: str, method: str, found: SplitSearch) -> list[
         {**where, "metric": metric, "mean": float(value), "std": None, "n": 1}
         for metric, value in values.items()
     ]
-
-
-def _empty_table() -> dict[str, Any]:
-    columns = ["sample", "rows x features", "search", "gains", "best feature", "threshold"]
-    columns += ["gain (nats)", "search (ms)", "sorting (ms)"]
-    return {"title": "One split search", "columns": columns, "rows": []}
 
 
 def _row(name: str, X: np.ndarray, step: str, found: SplitSearch) -> list[Any]:
@@ -124,42 +114,41 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
     return {"5": _draw_gains(series), "6": _draw_counts(series)}
 
 
-def _draw_gains(series: dict[str, Any]) -> Any:
+def _panels(rows: int, height: float) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 4.4), layout="constrained")
-    panels = figure.subplots(2, 1, sharex=True, sharey=True)
-    for axes, step, title in zip(
-        panels,
-        ("adaptive", "exhaustive"),
-        ("(a) adaptive step", "(b) step 1 (greatest gain of each stretch)"),
-        strict=True,
-    ):
+    figure = Figure(figsize=(8, height), layout="constrained")
+    panels = figure.subplots(rows, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for axes in panels:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, panels
+
+
+def _draw_gains(series: dict[str, Any]) -> Any:
+    figure, panels = _panels(2, 4.4)
+    titles = {
+        "adaptive": "(a) adaptive step",
+        "exhaustive": "(b) step 1 (greatest gain of each stretch)",
+    }
+    for axes, (step, title) in zip(panels, titles.items(), strict=True):
         for number, curve in enumerate(series[step]):
             width = max(series["exhaustive"][number]["rows_left"][-1], 1)
             places = [number + place / width for place in curve["rows_left"]]
             axes.plot(places, curve["gains"], ".", markersize=2.5, color=f"C{number % 2}")
         axes.set_title(title, fontsize=9, loc="left")
         axes.set_ylabel("gain (nats)")
-        axes.spines[["top", "right"]].set_visible(False)
     panels[1].set_xlabel(f"feature, and the place of the cut within it ({series['sample']} sample)")
     return figure
 
 
 def _draw_counts(series: dict[str, Any]) -> Any:
-    from matplotlib.figure import Figure
-
-    counts = [curve["evaluations"] for curve in series["adaptive"]]
-    whole = sum(curve["evaluations"] for curve in series["exhaustive"])
-    figure = Figure(figsize=(8, 2.8), layout="constrained")
-    axes = figure.add_subplot()
-    axes.bar(range(1, len(counts) + 1), counts, color="#2b6cb0")
-    axes.set_title(
-        f"{sum(counts)} gains in all instead of {whole} ({series['sample']} sample)",
-        fontsize=9,
-        loc="left",
+    counts, every = (
+        [curve["evaluations"] for curve in series[step]] for step in ("adaptive", "exhaustive")
     )
+    figure, (axes,) = _panels(1, 2.8)
+    axes.bar(range(1, len(counts) + 1), counts, color="#2b6cb0")
+    told = f"{sum(counts)} gains in all instead of {sum(every)} ({series['sample']} sample)"
+    axes.set_title(told, fontsize=9, loc="left")
     axes.set_xlabel("feature")
     axes.set_ylabel("gains looked at")
-    axes.spines[["top", "right"]].set_visible(False)
     return figure
