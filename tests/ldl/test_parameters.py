@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
-from ldl._parameters import Interval, OneOrMore, Options
+from ldl._parameters import Interval, OneOrMore
 from ldl.checks import sample
 from tests.ldl.estimators import IMAGES, NAMES, cheap, images
 
@@ -33,16 +32,15 @@ def constraints(model: Any) -> dict[str, tuple[Any, ...]]:
     return {name: one if isinstance(one, tuple) else (one,) for name, one in table.items()}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if constraints(cheap(name))])
 def test_what_no_fit_could_use_is_refused_by_name(name):
     if name in IMAGES and not find_spec("torch"):
         pytest.skip("torch is not installed")
     data = images(6) if name in IMAGES else sample(n=24)
-    words = {k: v for k, v in cheap(name).get_params(deep=False).items() if isinstance(v, str)}
-    for parameter, allowed in (dict.fromkeys(words, (Options(),)) | constraints(cheap(name))).items():
+    for parameter, allowed in constraints(cheap(name)).items():
         limits = [one for one in allowed if one is not None]
         for value in (value for one in limits for value in outside(one)):
             if not any(one.allows(value) for one in limits):
-                with pytest.raises(ValueError, match=f"^{re.escape(parameter)}\\b.*") as caught:
+                with pytest.raises(ValueError, match=rf"^{parameter} must be ") as caught:
                     cheap(name, **{parameter: value}).fit(*data)
-                assert "\n" not in str(caught.value)
+                assert str(caught.value).endswith(f", got {value!r}")
