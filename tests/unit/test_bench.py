@@ -17,7 +17,7 @@ from bench import adapters, entries, history, measure, scale, tables, threads, w
 from bench.__main__ import our_code
 from bench.entries import Bars, Comparison
 from bench.process import SideFailed, Worker
-from ldlrepro.config import digests
+from ldlrepro.catalogue import digests
 
 # Speaks the protocol: prints where it should not, and answers what it was asked.
 FAKE = """

@@ -24,8 +24,8 @@ LAYERS = {
         precompile
     """,
     "ldlrepro": """
-        core config models peers data folds plan train experiments judge report track audit doctor
-        workflow cli entry
+        core catalogue config models peers data folds plan train experiments
+        judge report track audit doctor workflow cli entry
     """,
 }
 """Folders and modules at the top of each package, from the ground up."""

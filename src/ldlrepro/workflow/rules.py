@@ -17,8 +17,9 @@ from typing import Any
 
 from ldlrepro import config, plan, report
 from ldlrepro.audit.seals import unsealed_reference
-from ldlrepro.config import digests, plugins
-from ldlrepro.config.digests import tree_digest
+from ldlrepro.catalogue import digests
+from ldlrepro.catalogue.digests import tree_digest
+from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
@@ -220,7 +221,7 @@ class Rules:
         return plan.spec_digest(_unit(wildcards))
 
     def method_code(self, wildcards: Any) -> str:
-        return digests.method_digest(_method(wildcards.method))
+        return digests.method_digest(config.current().method(wildcards.method))
 
     def unit_threads(self, wildcards: Any) -> int:
         return plan.resources(_unit(wildcards))["threads"]
@@ -321,8 +322,8 @@ class Rules:
         return tree_digest({k: spec[k] for k in ("datasets", "protocol", "parameters")})
 
     def experiment_code(self, wildcards: Any) -> str:
-        code = _experiment(wildcards)["code"]
-        return digests.stage_digest(module_name(wildcards.paper, code))
+        code = module_name(wildcards.paper, _experiment(wildcards)["code"])
+        return digests.stage_digest(code, modules=config.current().modules)
 
     def figure_code(self, wildcards: Any) -> str:
         return _drawing_code(
@@ -376,15 +377,16 @@ class Rules:
         return tree_digest([_drawing_code(*modules, papers=config.paper_ids()), _templates("*")])
 
 
-def _drawing_code(*modules: str, papers: Sequence[str]) -> str:
+def _drawing_code(*drawing: str, papers: Sequence[str]) -> str:
     """Return the digest of modules and of papers' experiments, which are imported by name."""
     named = {
         module_name(paper, spec["code"])
         for paper in papers
         for spec in config.load_paper(paper).get("experiments", {}).values()
     }
-    own = [digests.stage_digest(module) for module in sorted(named)]
-    return tree_digest([digests.stage_digest(*modules), sorted(own)])
+    modules = config.current().modules
+    own = [digests.stage_digest(module, modules=modules) for module in sorted(named)]
+    return tree_digest([digests.stage_digest(*drawing), sorted(own)])
 
 
 def _templates(pattern: str) -> dict[str, str]:

@@ -24,9 +24,9 @@ def gathered(parameters: Keys, grid: Keys) -> tuple[Keys, Keys]:
     for outer, inner in _by_outer(grid):
         fixed = _held(whole, outer)
         combinations = itertools.product(*inner.values())
-        wholes[outer] = [
+        wholes[outer] = tuple(
             {**fixed, **dict(zip(inner, values, strict=True))} for values in combinations
-        ]
+        )
     return whole, wholes
 
 
