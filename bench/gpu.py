@@ -20,10 +20,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from ldlrepro.core.findings import BAD
 
 from ldl.watch import Silent, watched_by
 from ldlrepro.core import numerics
-from ldlrepro.core.findings import BAD
 from ldlrepro.doctor import pairing
 from ldlrepro.models import load
 from ldlrepro.train import cards
