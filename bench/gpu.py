@@ -20,11 +20,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from ldlrepro.core.findings import BAD
 
 from ldl.watch import Silent, watched_by
 from ldlrepro.core import numerics
 from ldlrepro.doctor import pairing
+from ldlrepro.doctor.lines import BAD
 from ldlrepro.models import load
 from ldlrepro.train import cards
 

@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ldlrepro.core.findings import BAD, Finding
 
 from bench import gpu
 from ldl.watch import current_watch
+from ldlrepro.doctor.lines import BAD, Finding
 from ldlrepro.doctor.pairing import LEAST_DRIVER
 from ldlrepro.train import cards
 
