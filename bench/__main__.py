@@ -16,7 +16,7 @@ import numpy as np
 
 from ldl import metrics
 from ldlrepro import config
-from ldlrepro.config import digests
+from ldlrepro.catalogue import digests
 from ldlrepro.core.files import write_text
 from ldlrepro.data import DataUnavailable
 from ldlrepro.train import provenance
@@ -133,14 +133,9 @@ def _file(comparison: Comparison) -> Path:
 def our_code(comparison: Comparison) -> dict[str, str]:
     """Digests of our methods in the comparison: code, and settings that the entry leaves alone."""
     sides = [s for s in (comparison.ours, comparison.peer or {}) if s.get("library") == "ldlrepro"]
-    specs: dict[str, Mapping[str, Any]] = {
-        s["class"]: {"class": f"ldl.{s['class']}"} for s in sides if "class" in s
-    }
-    specs |= {s["method"]: config.load_method(s["method"]) for s in sides if "method" in s}
-    return {
-        method: digests.method_digest(spec) + digests.spec_digest(spec, "")
-        for method, spec in specs.items()
-    }
+    classes = {s["class"]: digests.class_digest(f"ldl.{s['class']}") for s in sides if "class" in s}
+    methods = [config.current().method(s["method"]) for s in sides if "method" in s]
+    return classes | {m.id: digests.method_digest(m) + digests.spec_digest(m, "") for m in methods}
 
 
 def stored(comparison: Comparison, failures: bool = False) -> dict[str, Any] | None:

@@ -23,8 +23,8 @@ import numpy as np
 
 from ldl.watch import Silent, watched_by
 from ldlrepro.core import numerics
-from ldlrepro.core.findings import BAD
 from ldlrepro.doctor import pairing
+from ldlrepro.doctor.lines import BAD
 from ldlrepro.models import load
 from ldlrepro.train import cards
 

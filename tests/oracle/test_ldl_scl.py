@@ -154,23 +154,3 @@ def test_degrees_of_zero_and_fewer_different_rows_than_clusters_are_no_trouble()
     model = LDLSCL(random_state=0).fit(X, D)
     assert model.diagnostics_["clusters"] == 3
     assert np.isfinite(model.loss_)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"ridge": -1.0}, "ridge must not be negative, got -1.0"),
-        ({"code_ridge": -1.0}, "code_ridge must not be negative"),
-        ({"cluster_weight": -1.0}, "cluster_weight must not be negative"),
-        ({"barrier": -1.0}, "barrier must not be negative"),
-        ({"tol": -1.0}, "tol must not be negative"),
-        ({"n_clusters": 0}, "n_clusters must be at least 1, got 0"),
-        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
-        ({"learning_rate": 0.0}, "learning_rate must be positive, got 0.0"),
-        ({"smallest_code": 0.0}, "smallest_code must be positive or None, got 0.0"),
-        ({"code_slopes": "mine"}, "code_slopes must be one of exact, as_released, got 'mine'"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        LDLSCL(**parameters).fit(*softmax_problem())

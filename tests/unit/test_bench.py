@@ -16,7 +16,7 @@ from bench import adapters, entries, measure, tables, worker
 from bench.__main__ import our_code
 from bench.entries import Bars, Comparison
 from bench.process import SideFailed, Worker
-from ldlrepro.config import digests
+from ldlrepro.catalogue import digests
 
 # Speaks the protocol: prints where it should not, and answers what it was asked.
 FAKE = """

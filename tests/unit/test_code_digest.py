@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldlrepro import config
-from ldlrepro.config.digests import method_digest, spec_digest
+from ldlrepro.catalogue.digests import method_digest, spec_digest
 from ldlrepro.core.code_digest import code_digest
 from tests.unit.sources import copied, forget
 
@@ -22,7 +22,7 @@ def sources(tmp_path, monkeypatch, checkout):
 
 
 def digests_of(methods) -> dict[str, str]:
-    return {name: method_digest(config.load_method(name)) for name in methods}
+    return {name: method_digest(config.current().method(name)) for name in methods}
 
 
 def changed_by(edit, methods=SOME) -> set[str]:
@@ -177,16 +177,6 @@ def test_a_users_own_module_and_its_package_count(checkout):
         assert (seen[-1] != seen[-2]) == counts, path
 
 
-def test_old_names_of_our_modules_lead_to_the_new_ones(checkout):
-    text = "from {} import LDLEstimator\n\nclass Mine(LDLEstimator):\n    pass\n"
-    found = []
-    for number, module in enumerate(("ldl.base", "ldlrepro.models.base")):
-        checkout.write(f"own/own{number}.py", text.format(module))
-        forget()
-        found.append(method_digest({"class": f"own{number}.Mine"}))
-    assert found[0] == found[1]
-
-
 def test_a_module_that_does_not_exist_has_a_digest_all_the_same():
     """Planning goes on; running the method says what is wrong."""
     names = ("no.such.module:Method", "ldl:NoSuchMethod", "ldl.no_such_module")
@@ -259,5 +249,5 @@ def test_the_measure_that_selects_counts_where_there_is_something_to_select():
 
 
 def test_no_two_methods_share_their_settings():
-    specs = {name: spec_digest(config.load_method(name), "kl") for name in config.method_ids()}
+    specs = {name: spec_digest(config.current().method(name), "kl") for name in config.method_ids()}
     assert len(set(specs.values())) == len(specs)

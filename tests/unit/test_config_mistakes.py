@@ -8,9 +8,9 @@ from ldlrepro import config, plan
 from ldlrepro.core.errors import UserError
 
 METHOD = "config/methods/mine.yaml"
-PAPER = "config/papers/mine/paper.yaml"
+PAPER = "papers/mine/paper.yaml"
 DATASET = "config/datasets/mine.yaml"
-PRINTED = "config/papers/mine/cells.csv"
+PRINTED = "papers/mine/cells.csv"
 RUN = "config/config.yaml"
 
 
@@ -62,7 +62,6 @@ papers: [mine]
 only: {datasets: [], methods: []}
 seed: 1
 offline: no
-plan: runnable
 """,
 }
 
@@ -80,7 +79,6 @@ def load_everything() -> None:
     for paper in config.paper_ids():
         plan.cells(paper)
         plan.paper_units(paper)
-    plan.protocols()
 
 
 def test_the_files_that_the_mistakes_are_made_in_are_right(mine):
@@ -144,7 +142,6 @@ MISTAKES = [
     (RUN, "methods: []", "methods: [sa_bfg]", ["only.methods", "Did you mean 'sa_bfgs'?"]),
     (RUN, "seed: 1", "seed: -1", ["seed", "minimum"]),
     (RUN, "offline: no", "offline: never", ["offline", "boolean"]),
-    (RUN, "plan: runnable", "plan: ful", ["plan", "Did you mean 'full'?", "runnable"]),
 ]
 
 
@@ -187,6 +184,6 @@ def test_a_file_that_is_no_mapping_is_named(checkout, content, words):
 
 
 def test_a_mistake_in_a_file_of_claims_is_named_with_that_file(mine):
-    mine.write("config/papers/mslp/claims.yaml", "claims:\n  - {id: a, text: b, untestd: c}\n")
-    with pytest.raises(UserError, match=r"config/papers/mslp/claims\.yaml: .*untestd"):
+    mine.write("papers/mslp/claims.yaml", "claims:\n  - {id: a, text: b, untestd: c}\n")
+    with pytest.raises(UserError, match=r"papers/mslp/claims\.yaml: .*untestd"):
         load_everything()

@@ -10,7 +10,7 @@ import pytest
 
 from bench import gpu
 from ldl.watch import current_watch
-from ldlrepro.core.findings import BAD, Finding
+from ldlrepro.doctor.lines import BAD, Finding
 from ldlrepro.doctor.pairing import LEAST_DRIVER
 from ldlrepro.train import cards
 
