@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ldl._compiled import cached, compiled
 from ldl.boosting._tree import LEAF, BoostedTree
-from ldl.forests._compiled import cached, compiled
 
 ABREAST = 16
 """Features in a block, which are looked at abreast."""

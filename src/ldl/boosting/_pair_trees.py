@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ldl._compiled import cached, compiled
 from ldl.boosting._tree import LEAF, BoostedTree
-from ldl.forests._compiled import cached, compiled
 
 EXACT_PAIR, SMO_PAIR = 0, 1
 """Pairs that a node tries: all of them, or those with the label of the largest gradient."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldl.forests._compiled import cached, compiled
+from ldl._compiled import cached, compiled
 
 _FINER = 8
 """Summaries are so many times as fine as the bins."""

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldl.forests._compiled import cached, compiled
+from ldl._compiled import cached, compiled
 from ldl.forests._prediction import Forest, add_predictions
 
 LEAF = -1

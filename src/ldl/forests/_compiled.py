@@ -1,20 +1,10 @@
-"""Decorators and functions that the compiled code of all trees shares.
-
-Parts are called from compiled code alone: they have no wrapper for Python, which takes time to
-compile. numba keeps the machine code of a ``cached`` function on disk.
-
-Where many processes start at once on a shared disk, point NUMBA_CACHE_DIR at a local folder.
-"""
+"""Compiled functions that several kinds of trees share."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-compiled = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-"""Compile a part. Fast math is off, so sums keep their order and results depend on no thread."""
-cached = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
-"""Compile an entry point, and keep its machine code on disk."""
+from ldl._compiled import compiled
 
 
 @compiled

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldl._compiled import cached, compiled
 from ldl.forests._columns import NEW_VALUE, ROW, between
-from ldl.forests._compiled import cached, compiled, partition
+from ldl.forests._compiled import partition
 from ldl.forests._split_search import (
     BAR,
     NO_GAIN,

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldl.forests._compiled import cached, compiled, partition, random_below
+from ldl._compiled import cached, compiled
+from ldl.forests._compiled import partition, random_below
 
 LEAF = -1
 FEW_ROWS = 40

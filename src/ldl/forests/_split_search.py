@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ldl._compiled import compiled
 from ldl.forests._columns import NEW_VALUE, ROW, TWO_VALUED, Columns
-from ldl.forests._compiled import compiled, random_below
+from ldl.forests._compiled import random_below
 
 NO_GAIN = 1e-9
 """Gains, or differences of gains, below this are rounding."""

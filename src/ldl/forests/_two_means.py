@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldl.forests._compiled import compiled, random_below
+from ldl._compiled import compiled
+from ldl.forests._compiled import random_below
 
 LLOYD_STEPS = 50
 POWER_STEPS = 100

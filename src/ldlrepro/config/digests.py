@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from ldlrepro.config import plugins
+from ldlrepro.config.files import project_root
 from ldlrepro.core import code_digest
 from ldlrepro.core.kept_digests import kept_digest
 from ldlrepro.core.workspace import id_of_weights
@@ -18,6 +19,7 @@ SPEC_KEYS = ("parameters", "grid", "scaling", "sees_test_labels")
 RUNNER = ("ldlrepro.train.selection:run_fold", "ldlrepro.folds.splits:Fold")
 """The code that fits one fold, whatever the method."""
 NOT_DECISIVE = (
+    "ldl._machine_code",
     "ldl.errors",
     "ldl.watch",
     "ldlrepro.config",
@@ -77,7 +79,17 @@ def stage_digest(*starts: str, without: tuple[str, ...] = ()) -> str:
     without = (*NOT_DECISIVE, *without)
     if not theirs:
         return kept_digest(starts, without)
+    if theirs <= _of_papers_here():
+        papers = project_root() / "papers"
+        return kept_digest(starts, without, _Theirs(theirs), sorted(papers.glob("*/*.py")))
     return code_digest.code_digest(*starts, without=without, follow=_Theirs(theirs))
+
+
+def _of_papers_here() -> set[str]:
+    """Return the packages and modules that lie in the folders of the checkout's papers."""
+    folders = [path for path in (project_root() / "papers").iterdir() if path.is_dir()]
+    packages = {plugins.package_of(folder) for folder in folders}
+    return packages | {path.stem for folder in folders for path in folder.glob("*.py")}
 
 
 @dataclass(frozen=True)

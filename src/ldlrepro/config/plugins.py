@@ -12,12 +12,14 @@ whose files lie in it are found with it.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import re
 import sys
 from collections.abc import Mapping
 from functools import cache
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +211,20 @@ def _in_folder(kind: str, folder: Path) -> list[Path]:
 def folders() -> set[Path]:
     """Return the folders that hold own files."""
     return {path.parent for kind in DECISIVE_KEY for path in files(kind).values()}
+
+
+def package_of(folder: Path) -> str:
+    """Return the name of a package whose modules are those of a paper's folder.
+
+    It says where the folder lies, because two papers may name their modules alike.
+    """
+    name = f"{folder.name}_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
+    if name not in sys.modules:
+        spec = ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = [str(folder)]
+        importlib.invalidate_caches()  # its files may be newer than what Python knows of it
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+    return name
 
 
 def module_file(name: str) -> Path | None:
