@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bench.adapters import fold
-from ldl.cascade._learners import Boosted, Settings
+from ldl.cascade._learners import BINS, Boosted, Settings
 from ldlrepro.core import numerics
 from ldlrepro.models import load
 
@@ -44,8 +44,8 @@ def compared(asked: Settings, X: Any, D: np.ndarray, repeats: int) -> str:
     ratio = statistics.median(b[0] / a[0] for a, b in pairs)
     same = all(np.array_equal(a[1], b[1]) for a, b in pairs)
     return (
-        f"{asked.trees} trees of depth {asked.depth}: {mine:.2f} s, xgboost {yours:.2f} s, "
-        f"{ratio:.1f} times, {'same bits' if same else 'OTHER BITS'}"
+        f"{asked.n_estimators} trees of depth {asked.max_depth}: {mine:.2f} s, "
+        f"xgboost {yours:.2f} s, {ratio:.1f} times, {'same bits' if same else 'OTHER BITS'}"
     )
 
 
@@ -58,10 +58,10 @@ def ours(asked: Settings, X: Any, D: np.ndarray) -> tuple[float, np.ndarray]:
 def theirs(asked: Settings, X: Any, D: np.ndarray) -> tuple[float, np.ndarray]:
     import xgboost
 
-    parameters = {**Boosted(asked, 0).parameters, "max_bin": asked.max_bin}
+    parameters = Boosted(asked, 0).parameters
     start = time.process_time()
-    data = xgboost.QuantileDMatrix(X, D, max_bin=asked.max_bin, nthread=1)
-    P = xgboost.train(parameters, data, asked.trees).inplace_predict(X)
+    data = xgboost.QuantileDMatrix(X, D, max_bin=BINS, nthread=1)
+    P = xgboost.train(parameters, data, asked.n_estimators).inplace_predict(X)
     return time.process_time() - start, P
 
 

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from typing import Any
 
 METHODS: dict[str, dict[str, Any]] = {
-    "structrf": {"trees": 50},
-    "rf": {"trees": 50},
-    "rf_reg": {"trees": 50},
+    "structrf": {"n_estimators": 50},
+    "rf": {"n_estimators": 50},
+    "rf_reg": {"n_estimators": 50},
     "ldlogitboost": {"max_iter": 20, "n_iter_no_change": None},
     "ldldf": {"max_layers": 1, "judge_on": "out_of_fold", "output_layer": "last"},
     "df_ldl": {},

@@ -157,7 +157,7 @@ def boosting(place: Place) -> Outcome:
     import xgboost
 
     from ldl import LDLDF
-    from ldl.cascade._learners import Boosted
+    from ldl.cascade._learners import BINS, Boosted
 
     if place.device == "cuda" and not xgboost.build_info().get("USE_CUDA"):
         return Outcome(IMPOSSIBLE, "xgboost is built without CUDA: make TORCH=gpu setup")
@@ -172,9 +172,9 @@ def boosting(place: Place) -> Outcome:
 
     def grown(device: str) -> Callable[[], Any]:
         def train() -> Any:
-            data = xgboost.QuantileDMatrix(X[:known], D[:known], max_bin=model.max_bin)
-            asked = {**ours.parameters, "max_bin": model.max_bin, "device": device}
-            booster = xgboost.train(asked, data, ours.settings.trees)
+            data = xgboost.QuantileDMatrix(X[:known], D[:known], max_bin=BINS)
+            asked = {**ours.parameters, "device": device}
+            booster = xgboost.train(asked, data, ours.settings.n_estimators)
             return booster.predict(xgboost.DMatrix(X[known:]))
 
         return train

@@ -19,7 +19,8 @@ from ldlrepro import config, models
 CHEAPER = {
     "max_iter": 40,
     "trees": 5,
-    "max_trees": 5,
+    "n_estimators": 5,
+    "max_estimators": 5,
     "max_layers": 2,
     "folds": 2,
     "validation_rows": 1,

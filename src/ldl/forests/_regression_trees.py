@@ -343,15 +343,17 @@ def _grow(features, D, weight, rules, room, splits, leaves):
 
 
 def grow(
-    features: Features, D: np.ndarray, weight: np.ndarray, rules: Rules, seed: int
+    features: Features, D: np.ndarray, weight: np.ndarray, rules: Rules, seed: int, key: type
 ) -> RegressionTree:
-    """Grow a tree on rows that were drawn ``weight`` times."""
+    """Grow a tree on rows that were drawn ``weight`` times.
+
+    A ``key`` holds the rank of a value and the place of a row, each in half of its bits.
+    """
     q, (n, c) = len(features.ranks), D.shape
     rows = np.flatnonzero(weight)
     m = len(rows)
     uppers = q if len(features.row_features) else 0
-    # A key holds the rank of a value and the place of a row, each in half of its bits.
-    keys = np.empty((2, m), np.uint32 if n < 2**16 else np.uint64)
+    keys = np.empty((2, m), key)
     room = Room(
         rows=rows,
         right=np.zeros(n, np.uint8),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ldl._parameters import COUNT, POSITIVE, Constraints, Interval
 from ldl._threads import each
 from ldl.base import LDLEstimator, child_seeds
-from ldl.forests.structrf import subset_size
+from ldl.forests.structrf import MAX_FEATURES, subset_size
 
 if TYPE_CHECKING:
     from ldl.forests._regression_trees import Features, RegressionTree
@@ -72,6 +73,14 @@ class RFRegression(LDLEstimator):
     """
 
     accepts_sparse = True
+    _constraints: ClassVar[Constraints] = {
+        "n_estimators": COUNT,
+        "max_depth": (Interval(0, whole=True), None),
+        "max_samples": POSITIVE,
+        "min_samples_split": COUNT,
+        "max_features": MAX_FEATURES,
+        "n_jobs": COUNT,
+    }
 
     n_estimators: int = 50
     max_depth: int | None = 20
@@ -87,24 +96,20 @@ class RFRegression(LDLEstimator):
         from ldl.forests._regression_trees import Rules, grow
 
         n, q = X.shape
-        drawn = round(self.max_samples * n)
-        if self.n_estimators < 1 or drawn < 1:
-            raise ValueError(
-                f"n_estimators and the rows that each of them draws must be at least 1, "
-                f"got {self.n_estimators} and max_samples={self.max_samples}"
-            )
+        drawn = max(1, round(self.max_samples * n))
         ranked = _rank(X)
         rules = Rules(
             per_node=subset_size(self.max_features, q),
             min_split=max(2, self.min_samples_split),
             max_depth=_UNLIMITED if self.max_depth is None else self.max_depth,
         )
+        key = np.uint32 if n < 2**16 else np.uint64
         D = np.ascontiguousarray(D)
 
         def grow_one(seed: int) -> RegressionTree:
             generator = np.random.default_rng(seed)
             weight = np.bincount(generator.integers(n, size=drawn), minlength=n)
-            return grow(ranked.features, D, weight, rules, int(generator.integers(2**63)))
+            return grow(ranked.features, D, weight, rules, int(generator.integers(2**63)), key)
 
         seeds = child_seeds(self.random_state, self.n_estimators)
         grown = each(grow_one, seeds, self.n_jobs)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ldl._memory import demand_memory
+from ldl._parameters import (
+    COUNT,
+    FACTOR,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Constraint,
+    Constraints,
+    Interval,
+    Options,
+)
 from ldl._threads import each
-from ldl._values import check_choice
 from ldl.base import LDLEstimator, child_seeds
 
 if TYPE_CHECKING:
@@ -19,6 +29,8 @@ if TYPE_CHECKING:
 
 _STARTS = ("pca_sign", "random", "farthest_pair")
 _UNLIMITED = 2**31
+MAX_FEATURES: tuple[Constraint, ...] = (COUNT, FACTOR, Options("sqrt"), None)
+"""Features that a split looks at: a number, a share, the square root of all, or all."""
 
 
 @dataclass(eq=False, repr=False)
@@ -29,6 +41,19 @@ class _SplitForest(LDLEstimator):
     """
 
     accepts_sparse = True
+    _constraints: ClassVar[Constraints] = {
+        "n_estimators": COUNT,
+        "max_depth": (Interval(0, whole=True), None),
+        "max_samples": POSITIVE,
+        "min_samples_split": COUNT,
+        "max_features": MAX_FEATURES,
+        "root_depth": Interval(0, 1, whole=True),
+        "step": Options("exhaustive", "adaptive"),
+        "alpha": NOT_NEGATIVE,
+        "beta": NOT_NEGATIVE,
+        "gmax_scope": Options("node", "feature"),
+        "n_jobs": COUNT,
+    }
 
     n_estimators: int = 50
     max_depth: int | None = 20
@@ -56,7 +81,10 @@ class _SplitForest(LDLEstimator):
         from ldl.forests._prediction import join
 
         n, drawn = X.shape[0], max(1, round(self.max_samples * X.shape[0]))
-        self._check(n, drawn)
+        if not self.bootstrap and drawn > n:
+            raise ValueError(
+                f"max_samples must be at most 1 without replacement, got {self.max_samples}"
+            )
         demand_memory(
             type(self).__name__,
             bytes_of_columns(X, drawn, self.n_jobs),
@@ -107,21 +135,6 @@ class _SplitForest(LDLEstimator):
             beta=float(self.beta),
             per_feature=self.gmax_scope == "feature",
         )
-
-    def _check(self, n: int, drawn: int) -> None:
-        check_choice("step", self.step, ("exhaustive", "adaptive"))
-        check_choice("gmax_scope", self.gmax_scope, ("node", "feature"))
-        if self.n_estimators < 1:
-            raise ValueError(f"n_estimators must be at least 1, got {self.n_estimators}")
-        if not self.max_samples > 0 or (not self.bootstrap and drawn > n):
-            raise ValueError(
-                f"max_samples must be above 0, and at most 1 without replacement, "
-                f"got {self.max_samples}"
-            )
-        if self.alpha < 0 or self.beta < 0:
-            raise ValueError(
-                f"alpha and beta must not be negative, got {self.alpha} and {self.beta}"
-            )
 
 
 @dataclass(eq=False, repr=False)
@@ -208,10 +221,11 @@ class StructRF(_SplitForest):
     10
     """
 
+    _constraints: ClassVar[Constraints] = {"kmeans_init": Options(*_STARTS)}
+
     kmeans_init: str = "pca_sign"
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        check_choice("kmeans_init", self.kmeans_init, _STARTS)
         self._grow(X, D, np.zeros(0, np.int64), 0, _STARTS.index(self.kmeans_init))
 
 
@@ -293,12 +307,12 @@ class RFStar(_SplitForest):
     ((20, 3), True)
     """
 
+    _constraints: ClassVar[Constraints] = {"leaf_smoothing": NOT_NEGATIVE}
+
     step: str = "adaptive"
     leaf_smoothing: float = 0.0
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        if not self.leaf_smoothing >= 0:
-            raise ValueError(f"leaf_smoothing must not be negative, got {self.leaf_smoothing}")
         label = D.argmax(axis=1)
         self._grow(X, np.eye(D.shape[1])[label], label, D.shape[1])
 
@@ -312,13 +326,8 @@ def subset_size(max_features: str | int | float | None, q: int) -> int:
     """Return how many of ``q`` features a split looks at."""
     if max_features is None:
         return q
-    if max_features == "sqrt":
+    if isinstance(max_features, str):
         return max(1, math.isqrt(q))
-    if isinstance(max_features, float) and 0 < max_features <= 1:
-        return max(1, int(max_features * q))
-    if isinstance(max_features, int) and max_features >= 1:
-        return min(q, max_features)
-    raise ValueError(
-        f"max_features must be None, 'sqrt', a number from 1 or a share up to 1.0, "
-        f"got {max_features!r}"
-    )
+    if isinstance(max_features, Integral):
+        return min(q, int(max_features))
+    return max(1, int(max_features * q))

@@ -147,7 +147,8 @@ def method_exists(method: str) -> bool:
 def load_method(method: str) -> Keys:
     """Return a method with its variant merged in: parameters one by one, the rest as a whole.
 
-    A variant is one that the method's file names, or settings: ``structrf@trees=20,max_depth=5``.
+    A variant is one that the method's file names, or settings, such as
+    ``structrf@n_estimators=20,max_depth=5``.
     """
     if not method_exists(method):
         raise unknown("method", method, method_ids(), "`ldlrepro list methods` lists them.")
@@ -222,7 +223,7 @@ def _origins(base: Keys, changes: Keys) -> Keys:
 
 
 def with_settings(method: str, settings: Keys) -> str:
-    """Return the id of a method with parameters set: structrf@trees=20,max_depth=5."""
+    """Return the id of a method with parameters set: structrf@n_estimators=20,max_depth=5."""
     named = ",".join(
         f"{name}={value if isinstance(value, str) else json.dumps(value)}"
         for name, value in settings.items()
