@@ -144,7 +144,7 @@ def test_methods_of_two_protocols_never_meet():
 def own_method(checkout, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("title: Mine\nclass: ldl.AAKNN\n")
-    plugins.announce({"extra_methods": str(path)})
+    plugins.announce({"own_files": str(path)})
     checkout.forget()
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from ldlrepro import cli, config, experiments, plan
+from ldlrepro.catalogue.digests import stage_digest
+from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.config import plugins
-from ldlrepro.config.digests import stage_digest
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor.papers import broken_relations
 
@@ -49,7 +50,7 @@ def folder(tiny, tmp_path):
     place.mkdir(parents=True)
     (place / "paper.yaml").write_text(PAPER)
     (place / "cells.csv").write_text(CELLS)
-    plugins.announce({"extra_papers": str(place.parent)})
+    plugins.announce({"own_files": str(place.parent)})
     tiny.forget()
     return place
 
@@ -65,12 +66,12 @@ def ask(capsys, *arguments: str) -> tuple[int, str, str]:
 
 def test_a_paper_is_found_by_its_folder_its_parent_or_its_file(folder, tiny, monkeypatch):
     for named in (folder, folder.parent, folder / "paper.yaml"):
-        monkeypatch.setenv(plugins.variable("paper"), "")
-        plugins.announce({"extra_papers": str(named)})
+        monkeypatch.setenv(OWN_FILES, "")
+        plugins.announce({"own_files": str(named)})
         tiny.forget()
         assert config.own_ids("paper") == ["mine"]
         assert len(plan.cells("mine")) == 6
-    assert os.environ[plugins.variable("paper")].endswith("paper.yaml")  # for jobs
+    assert os.environ[OWN_FILES].endswith("paper.yaml")  # for jobs
 
 
 def test_rows_are_completed_and_settings_choose_the_method(folder):
@@ -166,7 +167,7 @@ def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny
 )
 def test_a_name_that_will_not_do_is_refused(folder, tiny, name, message):
     folder.rename(folder.parent / name)
-    plugins.announce({"extra_papers": str(folder.parent / name)})
+    plugins.announce({"own_files": str(folder.parent / name)})
     tiny.forget()
     with pytest.raises(UserError, match=message):
         config.paper_ids()

@@ -18,7 +18,8 @@ from ldl.deep._networks import image_network  # noqa: E402
 from ldl.deep.backbones import Sizes, vgg_face_names  # noqa: E402
 from ldl.deep.weights import load_network, random_network  # noqa: E402
 from ldlrepro import cli, config  # noqa: E402
-from ldlrepro.config import digests, plugins  # noqa: E402
+from ldlrepro.catalogue import digests  # noqa: E402
+from ldlrepro.config import plugins  # noqa: E402
 from ldlrepro.core.checksums import sha256_of  # noqa: E402
 from ldlrepro.core.errors import UserError  # noqa: E402
 from ldlrepro.core.workspace import Workspace  # noqa: E402
@@ -385,7 +386,7 @@ def test_settings_have_another_digest_with_other_weights_and_not_elsewhere(
 ) -> None:
     def digest(weights: str) -> str:
         checkout.forget()
-        return digests.spec_digest(config.load_method(f"drf@weights={weights}"), "kl")
+        return digests.spec_digest(config.current().method(f"drf@weights={weights}"), "kl")
 
     first = digest("vgg16")
     assert digest("vgg16_conv") != first
@@ -416,7 +417,7 @@ def own(checkout, tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "mine.yaml").write_text(MINE)
     torch.save(state_of(), folder / "w.pth")
-    plugins.announce({"extra_weights": str(folder)})
+    plugins.announce({"own_files": str(folder)})
     checkout.forget()
     return folder
 
@@ -448,7 +449,7 @@ def test_own_weights_are_checked_and_their_probe_is_printed(own: Path, checkout,
     assert status == 0
     assert "mine  good  vgg16, all layers, SHA-256 " in told
     assert "mine  note  probe: [" in told
-    assert "--config extra_weights=" in told.replace("'", "")
+    assert "--config own_files=" in told.replace("'", "")
     probe = told.partition("probe: ")[2].partition("\n")[0]
     (own / "mine.yaml").write_text(f"{MINE}probe: {probe}\n")
     checkout.forget()
