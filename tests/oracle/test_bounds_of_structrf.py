@@ -4,15 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numba import njit
 
 from ldl.forests._columns import NEW_VALUE, ROW
 from ldl.forests._split_search import NO_GAIN, PARENT, _may_exceed, _scan, make_node
+from tests.oracle.parts import open_to_python
 
 LOWER = np.uint64(2**32 - 1)
 FEATURES = 7
-scan_columns, may_exceed = njit(_scan.py_func), njit(_may_exceed.py_func)
-"""The same code with a way in from Python."""
+scan_columns, may_exceed = open_to_python(_scan), open_to_python(_may_exceed)
 
 
 class Searched(NamedTuple):

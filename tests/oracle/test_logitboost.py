@@ -8,6 +8,7 @@ from ldl.boosting._bins import Bins, make_bins
 from ldl.boosting._pair_trees import EXACT_PAIR, SMO_PAIR, Rules
 from ldl.boosting._tree import BoostedTree
 from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
+from tests.oracle.parts import open_to_python
 
 BOTH = pytest.mark.parametrize("kind", [LDLogitBoost, AOSOLDLogitBoost])
 FIXED = {"n_iter_no_change": None}
@@ -24,6 +25,10 @@ def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.nda
     X[:, q // 2 + 1 : q - 1] = X[:, q // 2 + 1 : q - 1] > 0.8
     X[:, q - 1] = 3.0
     return X, D / D.sum(axis=1, keepdims=True)
+
+
+best_pair = open_to_python(_pair_trees.best_pair)
+score = open_to_python(_newton_trees.score)
 
 
 def make_rules(kind: int, **changes: float) -> Rules:
@@ -171,8 +176,8 @@ def test_gain_of_the_root_is_the_brute_force_gain(kind):
 
 def test_floor_of_the_curvature_grows_with_the_rows():
     rules = newton_rules(make_rules(DIAGONAL, floor=0.5))
-    assert _newton_trees.score(3.0, 1.0, 4, rules) == pytest.approx(9 / 2)
-    assert _newton_trees.score(3.0, 2.5, 4, rules) == pytest.approx(9 / 2.5)
+    assert score(3.0, 1.0, 4, rules) == pytest.approx(9 / 2)
+    assert score(3.0, 2.5, 4, rules) == pytest.approx(9 / 2.5)
 
 
 # ---------------------------------------------------------------------- bins
@@ -257,7 +262,7 @@ def test_best_of_all_pairs_gains_at_least_what_the_smo_pair_does(seed):
     gains = {}
     for kind in (EXACT_PAIR, SMO_PAIR):
         rules = make_rules(kind, labels=5)
-        gains[kind], r, s, step = _pair_trees.best_pair(stats.sum(axis=0), 9, rules)
+        gains[kind], r, s, step = best_pair(stats.sum(axis=0), 9, rules)
         assert gains[kind] == pytest.approx(pair_gains(stats, rules).max(), rel=1e-12)
         total = stats.sum(axis=0)
         assert gains[kind] == pytest.approx((total[r] - total[s]) * step, rel=1e-12)
@@ -270,8 +275,7 @@ def test_the_smo_pair_is_not_always_the_best_one():
     for seed in range(20):
         total = drawn_statistics(EXACT_PAIR, seed, n=9, c=5).sum(axis=0)
         found = [
-            _pair_trees.best_pair(total, 9, make_rules(kind, labels=5))[0]
-            for kind in (EXACT_PAIR, SMO_PAIR)
+            best_pair(total, 9, make_rules(kind, labels=5))[0] for kind in (EXACT_PAIR, SMO_PAIR)
         ]
         differs += found[0] > found[1] * (1 + 1e-9)
     assert 0 < differs < 20

@@ -248,7 +248,7 @@ class LDLogitBoost(_Boosting):
         from ldl.boosting._newton_trees import Rules, grow, room_for
 
         rules = Rules(self.max_leaf_nodes, self.min_samples_leaf, _FLOOR, _HISTOGRAM_BYTES)
-        return grow(bins, statistics, rules, memory.of(room_for.py_func(bins, rules)))
+        return grow(bins, statistics, rules, memory.of(room_for(bins, rules)))
 
     def _statistics(self, D: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
         gradient, weight = D - P, P * (1 - P)
@@ -395,7 +395,7 @@ class _Memory(local):
     def of(self, size: int) -> np.ndarray:
         if len(self.room) < size:
             self.room = np.empty(size)
-        return self.room
+        return self.room[:size]
 
 
 class _Watched:

@@ -6,6 +6,9 @@ import numpy as np
 
 from ldl._compiled import compiled
 
+START = np.int64(0)
+"""Zero as a variable begins: numba compiles a function once more for a number written out."""
+
 
 @compiled
 def random_below(state: np.ndarray, bound: int) -> np.int64:

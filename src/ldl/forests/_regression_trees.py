@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ldl._compiled import cached, compiled
-from ldl.forests._compiled import partition, random_below
+from ldl.forests._compiled import START, partition, random_below
 
 LEAF = -1
 FEW_ROWS = 40
@@ -162,10 +162,10 @@ def _in_order(ranks, rows, half, all_keys, all_spare, counts):
     while (high - low) >> bits:
         bits += 1
     if bits <= ONE_PASS_BITS or 1 << bits <= n:
-        _deal(keys, spare, counts, half, low, 0, bits)
+        _deal(keys, spare, counts, half, low, START, bits)
         return spare
     lower = (bits + 1) // 2
-    _deal(keys, spare, counts, half, low, 0, lower)
+    _deal(keys, spare, counts, half, low, START, lower)
     _deal(spare, keys, counts, half, low, lower, bits - lower)
     return keys
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ldl._compiled import compiled, inlined
 from ldl.forests._columns import NEW_VALUE, ROW, TWO_VALUED, Columns
-from ldl.forests._compiled import random_below
+from ldl.forests._compiled import START, random_below
 
 NO_GAIN = 1e-9
 """Gains, or differences of gains, below this are rounding."""
@@ -389,7 +389,7 @@ def _way_through(rules, drawn):
 def _search_queue(sample, node, rules, words, begin, end, count, drawn):
     """Find the best split among the first features of the queue, if it exceeds the bar."""
     lines, best, place, queue = sample.columns.line, node.best, node.place, node.queue
-    way, k = _way_through(rules, drawn), 0
+    way, k = _way_through(rules, drawn), START
     while k < count:
         f = queue[k]
         if rules.per_feature:
