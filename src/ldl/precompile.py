@@ -17,11 +17,17 @@ from scipy.sparse import csr_matrix
 import ldl
 
 COMPILED: dict[str, dict[str, Any]] = {
-    "StructRF": {"trees": 1},
-    "RFRegression": {"trees": 1},
+    "StructRF": {"n_estimators": 1},
+    "RFRegression": {"n_estimators": 1},
     "LDLogitBoost": {"max_iter": 1},
     "AOSOLDLogitBoost": {"max_iter": 1},
-    "LDLDF": {"learners": "xgb", "learners_per_layer": 1, "max_layers": 1, "trees": 1, "folds": 2},
+    "LDLDF": {
+        "learners": "xgb",
+        "learners_per_layer": 1,
+        "max_layers": 1,
+        "n_estimators": 1,
+        "cv": 2,
+    },
     "MSLP": {},
     "AAKNN": {},
     "PTSVM": {},

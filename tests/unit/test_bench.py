@@ -289,11 +289,11 @@ def test_methods_of_an_entry_may_have_settings_and_peers_of_their_own(tmp_path):
     path = tmp_path / "some.yaml"
     path.write_text(
         "- {id: m, group: g, title: '{method}', datasets: [toy], measure: predict, ours: {},"
-        " peer: {library: python-ldl}, methods: {rf: {ours: {parameters: {trees: 2}},"
+        " peer: {library: python-ldl}, methods: {rf: {ours: {parameters: {n_estimators: 2}},"
         " peer: {class: Forest}}, mslp: null}}\n"
     )
     forest, alone = entries.read(path)
-    assert forest.ours == {"library": "ldlrepro", "method": "rf", "parameters": {"trees": 2}}
+    assert forest.ours == {"library": "ldlrepro", "method": "rf", "parameters": {"n_estimators": 2}}
     assert forest.peer == {"library": "python-ldl", "class": "Forest"}
     assert alone.peer is None
 
