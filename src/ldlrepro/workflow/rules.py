@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,8 +44,10 @@ TEMPLATES = Path(report.__file__).with_name("templates")
 
 def run_configuration(given: Mapping[str, Any], files: Sequence[str | Path]) -> dict[str, Any]:
     """Check Snakemake's merged configuration by our schema; ``files`` are its sources."""
-    with _told():
+    try:
         return config.check_run_config(dict(given), " + ".join(map(str, files)))
+    except UserError as error:
+        raise _for_people(error) from None
 
 
 def check_files() -> None:
@@ -55,23 +56,21 @@ def check_files() -> None:
     An error in a function of a rule is too late: Snakemake takes the rule's output as it is, and
     says that there is nothing to be done. What still has the checksum that was kept of it is whole.
     """
-    with _told():
+    try:
         for paper in config.paper_ids():
             plan.published(paper)
         changed = unsealed_reference(config.project_root())
         for table in sorted({path.with_suffix(".csv") for path in changed}):
             past_runs.of_table(table)
+    except UserError as error:
+        raise _for_people(error) from None
 
 
-@contextmanager
-def _told() -> Iterator[None]:
-    """Let Snakemake show errors meant for people, without a traceback."""
+def _for_people(error: UserError) -> Exception:
+    """Return an error that Snakemake shows without a traceback."""
     from snakemake.exceptions import WorkflowError
 
-    try:
-        yield
-    except UserError as error:
-        raise WorkflowError(str(error)) from None
+    return WorkflowError(str(error))
 
 
 class Rules:
