@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -16,9 +16,6 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import CoreSchema, PydanticCustomError
-
-if TYPE_CHECKING:
-    from ldlrepro.catalogue.project import Project
 
 T = TypeVar("T")
 List = Annotated[tuple[T, ...], Strict(False)]
@@ -94,19 +91,38 @@ class Entry(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
+class Home(Protocol):
+    """What a value asks of the project that it belongs to."""
+
+    @property
+    def root(self) -> Path: ...
+    @property
+    def modules(self) -> Any: ...
+    @property
+    def data_set_ids(self) -> list[str]: ...
+    @property
+    def weights_ids(self) -> list[str]: ...
+    @property
+    def all_paper_ids(self) -> set[str]: ...
+    def weights(self, name: str) -> Any: ...
+    def read(self, model: type[Any], path: Path) -> Any: ...
+    def shown(self, path: Path) -> str: ...
+    def is_own(self, file: Path) -> bool: ...
+
+
 class Value(Entry):
     """What a file describes, with its id. Equal ids of one project are one value."""
 
     _id: str = PrivateAttr("")
     _file: Path = PrivateAttr(Path())
-    _project: Project = PrivateAttr()
+    _project: Home = PrivateAttr()
 
     @property
     def id(self) -> str:
         return self._id
 
     @property
-    def project(self) -> Project:
+    def project(self) -> Home:
         """Return the project that it was asked of."""
         return self._project
 
@@ -125,7 +141,7 @@ class Value(Entry):
         """Tell whether it is the user's own, and not the checkout's."""
         return self.project.is_own(self._file)
 
-    def placed(self, name: str, file: Path, project: Project) -> Any:
+    def placed(self, name: str, file: Path, project: Home) -> Any:
         """Return the value itself, once it knows its id and its place."""
         self._id, self._file, self._project = name, file, project
         return self

@@ -45,7 +45,7 @@ class Modules:
     def take_turn(self) -> None:
         """Become the last of Python's finders, in place of one of another project."""
         others = [finder for finder in sys.meta_path if not isinstance(finder, Modules)]
-        sys.meta_path[:] = [*others, self]  # type: ignore[list-item]
+        sys.meta_path[:] = [*others, self]
 
     def file_of(self, name: str) -> Path | None:
         """Return the file of a module that lies beside an own file; None for any other module."""
