@@ -1,4 +1,4 @@
-"""Adds to the documentation site what stands elsewhere: README, configuration, verbs, the library.
+"""Adds to the documentation site what stands elsewhere: README, notes on papers, verbs, library.
 
 A hook of MkDocs (mkdocs.yml). Links between these files are written for readers of the repository;
 here they are turned to the pages of the site. A link to a file that is no page keeps its text.
@@ -23,6 +23,9 @@ ELSEWHERE = {
     "configuration.md": "config/README.md",
     "contributing.md": "CONTRIBUTING.md",
     "changes.md": "CHANGELOG.md",
+} | {
+    f"papers/{note.parent.name}.md": note.relative_to(ROOT).as_posix()
+    for note in sorted((ROOT / "papers").glob("*/note.md"))
 }
 """Pages of the site by the files of the repository that they show."""
 PAGE_OF = {source: page for page, source in ELSEWHERE.items()}

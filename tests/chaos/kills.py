@@ -74,8 +74,8 @@ tables: {{}}
 
     def project(self, folder: Path) -> Project:
         project = copy_project(folder)
-        (folder / "config/papers/chaos").mkdir()
-        (folder / "config/papers/chaos/paper.yaml").write_text(self.text())
+        (folder / "papers/chaos").mkdir()
+        (folder / "papers/chaos/paper.yaml").write_text(self.text())
         (folder / "config/datasets/few.yaml").write_text(FEW)
         return project
 

@@ -72,8 +72,8 @@ def main() -> None:
 def make_project(folder: Path, cluster: Cluster, units: int) -> ClusterProject:
     project = ClusterProject(copy_project(folder).root, cluster)
     methods = "".join(f"  {name}: {name}\n" for name in names(units))
-    (folder / "config/papers/many").mkdir()
-    (folder / "config/papers/many/paper.yaml").write_text(f"{PAPER}{methods}tables: {{}}\n")
+    (folder / "papers/many").mkdir()
+    (folder / "papers/many/paper.yaml").write_text(f"{PAPER}{methods}tables: {{}}\n")
     return project
 
 

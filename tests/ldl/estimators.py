@@ -18,10 +18,10 @@ TOLD = [name for name in NAMES if getattr(ldl, name).sees_test_labels]
 """Diagnostics whose ``predict`` asks for the true labels as well."""
 
 CHEAP: dict[str, dict[str, Any]] = {
-    "AABP": {"hidden": (4,), "max_iter": 5},
+    "AABP": {"hidden_layer_sizes": (4,), "max_iter": 5},
     "ALDL": {"max_iter": 5, "rounds": 2},
     "AOSOLDLogitBoost": {"max_iter": 3},
-    "CPNN": {"hidden": 4, "max_iter": 3},
+    "CPNN": {"hidden_layer_sizes": 4, "max_iter": 3},
     "DRF": {"trees": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
     "EDLLRL": {"max_iter": 5, "n_clusters": 2},
     "LDL4C": {"max_iter": 5},

@@ -22,8 +22,8 @@ from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
 from ldl.soft_forests._linear import OptimiserSettings
 from ldl.soft_forests._training import ForestSettings, LinearForest
 from ldl.watch import watched_by
+from tests.oracle.formulas import sa_bfgs
 from tests.oracle.images import KINDS, KilledError, Recorder, built, linear_network, pictures
-from tests.oracle.papers import sa_bfgs
 
 TREES, DEPTH, UNITS, BATCH, STEPS = 3, 3, 4, 6, 17
 

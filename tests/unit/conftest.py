@@ -123,7 +123,8 @@ class Checkout:
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checkout]:
     """The project's configuration in a folder that is the working directory as well."""
     root = tmp_path / "checkout"
-    shutil.copytree(ROOT / "config", root / "config")
+    for part in ("config", "papers"):
+        shutil.copytree(ROOT / part, root / part)
     monkeypatch.setenv("LDLREPRO_ROOT", str(root))
     monkeypatch.setenv("LDLREPRO_DATA_MIRROR", "")
     monkeypatch.setenv(OWN_FILES, "")
@@ -138,7 +139,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checko
 def tiny(checkout: Checkout) -> Checkout:
     """A checkout with a paper of four folds on sixty rows of toy data."""
     checkout.write("config/datasets/toy.yaml", TINY_DATA)
-    checkout.write("config/papers/tiny/paper.yaml", TINY_PAPER)
+    checkout.write("papers/tiny/paper.yaml", TINY_PAPER)
     checkout.write("config/methods/near.yaml", TINY_METHOD)
     return checkout
 

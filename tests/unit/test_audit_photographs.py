@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ldlrepro import cli
-from ldlrepro.audit.records import Scope, check_data, check_folds
+from ldlrepro.audit.consistency import Scope, check_data, check_folds
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.drawn.albums import write_album
 
@@ -27,11 +27,11 @@ def photographed(tiny):
 
     def make(scheme: str, dataset: str = "drawn_cacd") -> Scope:
         protocol = f"{{scheme: {scheme}, {PROTOCOLS[scheme]}, text: t}}"
-        text = (tiny.root / "config/papers/tiny/paper.yaml").read_text()
+        text = (tiny.root / "papers/tiny/paper.yaml").read_text()
         text = text.replace(
             "{scheme: kfold, folds: 4, validation: next_fold, text: four folds}", protocol
         )
-        tiny.write("config/papers/tiny/paper.yaml", text.replace("[toy]", f"[{dataset}]"))
+        tiny.write("papers/tiny/paper.yaml", text.replace("[toy]", f"[{dataset}]"))
         if dataset == "drawn_cacd":
             tiny.edit(f"config/datasets/{dataset}.yaml", "features: {extractor: lbp}\n", "")
         # Without a table of features this method has nothing to fit: a row that says so.

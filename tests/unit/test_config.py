@@ -185,12 +185,12 @@ def test_a_project_is_sent_to_another_process_by_its_paths(checkout):
 @pytest.mark.parametrize(
     ("load", "word", "wanted"),
     [
-        (Project.data_set, "sjafe", "Did you mean 'sjaffe'? `ldlrepro datasets`"),
-        (Project.method, "sa_bfg", "Did you mean 'sa_bfgs'? `ldlrepro methods`"),
+        (Project.data_set, "sjafe", "Did you mean 'sjaffe'? `ldlrepro list datasets`"),
+        (Project.method, "sa_bfg", "Did you mean 'sa_bfgs'? `ldlrepro list methods`"),
         (Project.method, "aa_knn@grit", "Did you mean 'aa_knn@grid'?"),
         (Project.method, "aa_knn@", "unknown method 'aa_knn@'"),
         (Project.method, "../papers/mslp", "unknown method"),
-        (Project.paper, "structr", "Did you mean 'structrf'? `ldlrepro papers`"),
+        (Project.paper, "structr", "Did you mean 'structrf'? `ldlrepro list papers`"),
         (Project.protocol, "ldlf_ratio_11", "Did you mean 'ldlf_ratio_10'?"),
     ],
 )
@@ -205,10 +205,10 @@ def test_a_far_off_name_gets_no_silly_suggestion():
 
 
 def test_a_protocol_may_not_be_defined_in_two_papers(checkout):
-    checkout.edit("config/papers/drf/paper.yaml", "  drf_fgnet:", "  mslp:")
+    checkout.edit("papers/drf/paper.yaml", "  drf_fgnet:", "  mslp:")
     with pytest.raises(UserError) as caught:
         _ = checkout.project.protocols
-    for word in ("config/papers/mslp/paper.yaml", "config/papers/drf/paper.yaml", "protocols.mslp"):
+    for word in ("papers/mslp/paper.yaml", "papers/drf/paper.yaml", "protocols.mslp"):
         assert word in str(caught.value)
 
 

@@ -121,12 +121,13 @@ def test_the_apptainer_image_gets_all_that_setup_and_the_workflow_read():
     assert all((ROOT / name).exists() for name in copied)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = {"Makefile", "pyproject.toml", "envs", "src", project["readme"]}
-    needed |= {*project["license-files"], "Snakefile", "rules", "profiles", "config", "reference"}
+    needed |= {*project["license-files"], "Snakefile", "rules", "profiles", "config"}
+    needed |= {"papers", "reference"}
     assert needed <= set(copied)
 
 
 def test_the_docker_image_gets_no_environment_results_or_data_of_this_checkout():
     left_out = set((ROOT / ".dockerignore").read_text().split())
     assert {".venv", "results", "data", ".git"} <= left_out
-    for name in ("Makefile", "envs", "src", "config", "Snakefile"):
+    for name in ("Makefile", "envs", "src", "config", "papers", "Snakefile"):
         assert name not in left_out

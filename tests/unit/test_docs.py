@@ -18,6 +18,7 @@ from pydantic import Field
 from ldlrepro import __version__, cli, config, plan
 from ldlrepro.catalogue.schemas import FILES
 from ldlrepro.catalogue.yaml_files import checked
+from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor import config_docs
 from ldlrepro.report import citation
@@ -26,7 +27,8 @@ from tests.report_pages import packed_in
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG_PAGE = ROOT / "config" / "README.md"
 TOP = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-PAGES = [*TOP, CONFIG_PAGE, *sorted((ROOT / "docs").rglob("*.md"))]
+NOTES = sorted((ROOT / "papers").glob("*/note.md"))
+PAGES = [*TOP, CONFIG_PAGE, *NOTES, *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXTRA = re.compile(r"# (\S+), under extra:\n(.*)", re.DOTALL)
 
@@ -179,7 +181,7 @@ def anchors(page: Path) -> set[str]:
 @every_page
 def test_every_path_exists(page):
     """Files of the project that a page names; results, data and placeholders aside."""
-    pattern = r"\b((?:src|rules|config|docs|tests|envs|profiles)/[\w./-]+\w)"
+    pattern = r"\b((?:src|rules|config|docs|papers|tests|envs|profiles)/[\w./-]+\w)"
     made_up = {"my_method", "my_data", "mine"}
     for name in re.findall(pattern, code(page)):
         if Path(name).stem not in made_up:
@@ -338,6 +340,7 @@ def test_adding_a_paper_works_as_told(project):
         assert told[command.split()[1]] in project.run(*begin, *shlex.split(command))
     report = (project.root / "results/report/smith_2026/index.html").read_text()
     assert "Learning by example" in report
+    assert "How near the labels are" in report
     assert "Our way" in report
 
 
@@ -454,15 +457,14 @@ def test_tables_picture_and_looks_are_those_of_now(monkeypatch):
 def test_the_looks_are_those_of_the_yaml_files():
     page = (ROOT / "docs" / "numbers.md").read_text()
     listed = page.partition("<!-- looks -->")[2].partition("<!-- end of looks -->")[0]
-    for name in ("methods", "papers"):
-        for path in sorted((ROOT / "config" / name).glob("*.yaml")):
-            tree = yaml.safe_load(path.read_text())
-            trees = [tree, *tree.get("variants", {}).values()] if name == "methods" else []
-            looks = [look for t in trees for look in t.get("origins", {}).get("print", {}).items()]
-            looks += [(e["what"], e["evidence"]) for e in tree.get("chosen_by_print", [])]
-            for what, look in looks:
-                told = [line for line in listed.splitlines() if f" | {look.strip()} |" in line]
-                assert any(what in line for line in told), (path.name, what)
+    for path in (*ROOT.glob("config/methods/*.yaml"), *ROOT.glob("papers/*/paper.yaml")):
+        tree = yaml.safe_load(path.read_text())
+        trees = [] if path.name == plugins.PAPER else [tree, *tree.get("variants", {}).values()]
+        looks = [look for t in trees for look in t.get("origins", {}).get("print", {}).items()]
+        looks += [(e["what"], e["evidence"]) for e in tree.get("chosen_by_print", [])]
+        for what, look in looks:
+            told = [line for line in listed.splitlines() if f" | {look.strip()} |" in line]
+            assert any(what in line for line in told), (path.name, what)
 
 
 @every_page

@@ -148,7 +148,7 @@ def test_a_fold_of_another_seed_is_not_taken_up(ready, monkeypatch):
 
 def test_another_measure_to_select_by_makes_another_grid_search(ready, monkeypatch):
     job = interrupted(ready, monkeypatch, method="near@grid")
-    ready.edit("config/papers/tiny/paper.yaml", "folds: 4,", "folds: 4, select_by: clark,")
+    ready.edit("papers/tiny/paper.yaml", "folds: 4,", "folds: 4, select_by: clark,")
     assert origins(job) == ["computed"] * 4
     assert {row.selection["by"] for row in read_rows(job.record)} == {"clark"}
 

@@ -42,9 +42,9 @@ def test_a_printed_data_set_may_be_another_one_here():
 
 def test_a_row_may_have_its_own_protocol_and_a_note(tiny):
     own = "{method: near, protocol: mslp, note: as another paper has it}"
-    tiny.edit("config/papers/tiny/paper.yaml", "Near: near", f"Near: {own}")
+    tiny.edit("papers/tiny/paper.yaml", "Near: near", f"Near: {own}")
     head = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note"
-    tiny.write("config/papers/tiny/cells.csv", f"{head}\ntiny,1,toy,,Near,kl,0.5,,lower,,\n")
+    tiny.write("papers/tiny/cells.csv", f"{head}\ntiny,1,toy,,Near,kl,0.5,,lower,,\n")
     (found,) = plan.cells("tiny")
     assert found.unit == Unit("mslp", "toy", "near")
     assert found.note == "as another paper has it"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro.report.documents import Documents, beside
+from ldlrepro.report.documents import Documents
 from ldlrepro.report.findings import findings
 from ldlrepro.report.html import write_report
 from tests.report_pages import cell, content, packed_in, page, unit
@@ -52,11 +52,6 @@ def test_a_record_is_shown_where_one_is_if_that_page_has_it(tmp_path, two):
     assert documents.link(one, own) == "#/record/cv/toy/mine"
 
 
-def test_a_name_without_an_ending_has_its_folder_beside_it(tmp_path):
-    assert beside(tmp_path / "all.html") == tmp_path / "all"
-    assert beside(tmp_path / "report") == tmp_path / "report-pages"
-
-
 def test_a_report_whose_front_page_is_an_index_is_one_folder(tmp_path, two):
     front = write_report(two, tmp_path / "all" / "index.html")
     assert {file.parent for file in tmp_path.rglob("*.html")} == {front.parent}
@@ -78,21 +73,13 @@ def test_every_page_knows_the_numbers_of_all_papers(tmp_path, two):
         assert places[0][4:] == [[["kl", "KL"]], [["toy", "RF", "", [1]]]]
 
 
-def test_records_stand_on_the_page_of_their_paper(tmp_path, two):
-    write_report(two, tmp_path / "all.html")
-    for name, units in (("one", ["rf", "mine"]), ("two", ["rf"])):
-        text = (tmp_path / "all" / f"{name}.html").read_text()
-        assert [r["key"][2] for r in packed_in(text, "record-data")["records"]] == units
-        assert all(f'id="/record/cv/toy/{unit}"' in text for unit in units)
-
-
 def test_commands_and_notes_of_the_findings_are_links(tmp_path, monkeypatch):
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "findings.md").write_text(
         "# Title\n\n**It holds.** `ldlrepro explain demo/1/toy/RF/kl`, `ldlrepro claims demo`, "
         "`ldlrepro verdicts demo --show worse`, `ldlrepro explain gone/1/toy/RF/kl`, "
-        "[a note](notes/demo.md#part)\n"
+        "[a note](../papers/demo/note.md#part)\n"
     )
     monkeypatch.setattr("ldlrepro.report.findings.source", lambda: docs / "findings.md")
     monkeypatch.chdir(tmp_path)
@@ -109,7 +96,7 @@ def test_commands_and_notes_of_the_findings_are_links(tmp_path, monkeypatch):
         assert f'<a href="#/{place}"><code>' in text
     assert "<code>ldlrepro explain gone/1/toy/RF/kl</code>" in text
     assert 'gone/1/toy/RF/kl"' not in text
-    assert '<a href="../../docs/notes/demo.md#part">a note</a>' in text
-    (reports.parent / "notes").mkdir(parents=True)
-    (reports.parent / "notes" / "demo.html").touch()
-    assert '<a href="../notes/demo.html#part">a note</a>' in shown()
+    assert '<a href="../../papers/demo/note.md#part">a note</a>' in text
+    (reports.parent / "papers").mkdir(parents=True)
+    (reports.parent / "papers" / "demo.html").touch()
+    assert '<a href="../papers/demo.html#part">a note</a>' in shown()

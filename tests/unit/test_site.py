@@ -70,7 +70,7 @@ def test_nothing_is_asked_of_the_network(site):
 
 def test_links_that_lead_nowhere_stop_the_build(tmp_path):
     project = tmp_path / "project"
-    for name in ("docs", "config", "src", "tools"):
+    for name in ("docs", "config", "papers", "src", "tools"):
         shutil.copytree(ROOT / name, project / name)
     for name in ("mkdocs.yml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         shutil.copy(ROOT / name, project / name)

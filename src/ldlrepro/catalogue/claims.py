@@ -49,7 +49,7 @@ class Miss(Selection):
     evidence: str = Field(
         description=(
             "where to see it - a command, a unit (`protocol/dataset/method`), an experiment "
-            "(`experiment paper/name`) or a heading of a page under docs, with its path"
+            "(`experiment paper/name`) or a heading of a note or a page, with its path"
         ),
         min_length=1,
     )

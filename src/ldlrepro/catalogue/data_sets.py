@@ -186,7 +186,7 @@ class Features(Entry):
         ),
     )
     weights: str = Field(
-        default="", description="networks: id of the weights; `ldlrepro weights` lists them"
+        default="", description="networks: id of the weights; `ldlrepro list weights` lists them"
     )
     random_weights: int | None = Field(
         default=None,

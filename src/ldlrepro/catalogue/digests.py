@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 RUNNER = ("ldlrepro.train.selection:run_fold", "ldlrepro.folds.splits:Fold")
 """The code that fits one fold, whatever the method."""
 NOT_DECISIVE = (
+    "ldl._machine_code",
     "ldl.errors",
     "ldl.watch",
     "ldlrepro.catalogue",
@@ -96,6 +97,10 @@ def stage_digest(
         return kept_digest(starts, without)
     if modules is not None:
         modules.take_turn()
+        beside = modules.of_papers()
+        if theirs <= beside.keys():
+            files = sorted({path for files in beside.values() for path in files})
+            return kept_digest(starts, without, _Theirs(theirs, modules), files)
     return code_digest.code_digest(*starts, without=without, follow=_Theirs(theirs, modules))
 
 

@@ -267,7 +267,8 @@ class Method(Value):
             if name is not None:
                 if name not in self.project.weights_ids:
                     hint = (
-                        "`ldlrepro weights` lists them; for a file of your own see docs/images.md."
+                        "`ldlrepro list weights` lists them; for a file of your own see "
+                        "docs/images.md."
                     )
                     problem = unknown("weights", str(name), self.project.weights_ids, hint)
                     raise UserError(f"{self.shown_file}: weights: {problem}")

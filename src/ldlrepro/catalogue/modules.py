@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import re
@@ -24,8 +25,10 @@ class Modules:
     only what nobody else does, so it shadows nothing, and pickles find their classes.
     """
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    def __init__(self, folders: Sequence[Path], papers: Path) -> None:
         self.folders = tuple(folders)
+        self.papers = papers
+        """The folder of the checkout's papers, whose measurements lie beside them."""
 
     def load(self, name: str) -> ModuleType:
         """Import a module by its dotted name."""
@@ -46,6 +49,14 @@ class Modules:
         """Become the last of Python's finders, in place of one of another project."""
         others = [finder for finder in sys.meta_path if not isinstance(finder, Modules)]
         sys.meta_path[:] = [*others, self]
+
+    def of_papers(self) -> dict[str, list[Path]]:
+        """Return package or module -> its files, for those beside the checkout's papers."""
+        found: dict[str, list[Path]] = {}
+        for path in sorted(self.papers.glob("*/*.py")):
+            found[path.stem] = [path]
+            found.setdefault(package_of(path.parent), []).append(path)
+        return found
 
     def file_of(self, name: str) -> Path | None:
         """Return the file of a module that lies beside an own file; None for any other module."""
@@ -82,6 +93,20 @@ class Modules:
         if isinstance(values, str) and _MODULE.fullmatch(values):
             return [values] if values.startswith("ldl.") or self.file_of(values) else []
         return []
+
+
+def package_of(folder: Path) -> str:
+    """Return the name of a package whose modules are those of a paper's folder.
+
+    It says where the folder lies, because two papers may name their modules alike.
+    """
+    name = f"{folder.name}_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
+    if name not in sys.modules:
+        spec = ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = [str(folder)]
+        importlib.invalidate_caches()  # its files may be newer than what Python knows of it
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+    return name
 
 
 def _found_elsewhere(top: str) -> Path | None:

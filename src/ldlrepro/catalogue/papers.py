@@ -264,8 +264,11 @@ class Experiment(Entry):
     title: str = Field(description="what is measured")
     text: str = Field(default="", description="how, and what it can and cannot show")
     code: str = Field(
-        description="module with `measure` and `draw`, see ldlrepro.experiments",
-        pattern=r"^[a-zA-Z_][\w.]*$",
+        description=(
+            "module with `measure` and maybe `draw`, beside this file or shared by papers "
+            "(`protocols`)"
+        ),
+        pattern=r"^[a-zA-Z_]\w*$",
     )
     datasets: List[str] = Field(default=(), description="data set ids that it reads")
     protocol: str = Field(

@@ -28,7 +28,7 @@ ROOT = "LDLREPRO_ROOT"
 FIVE = "the five papers"
 """The group of papers that the project began with, whose totals stand in the README."""
 FOLDERS = {
-    "paper": "config/papers",
+    "paper": "papers",
     "method": "config/methods",
     "dataset": "config/datasets",
     "weight": "config/weights",
@@ -66,7 +66,9 @@ class Project:
         if name not in self.paper_ids:
             owners = [p.id for p in self.papers if name in p.protocols]
             hint = (
-                f"It is a protocol of {owners[0]}." if owners else "`ldlrepro papers` lists them."
+                f"It is a protocol of {owners[0]}."
+                if owners
+                else "`ldlrepro list papers` lists them."
             )
             raise unknown("paper", name, self.paper_ids, hint)
         return cast(Paper, self._value("paper", name))
@@ -79,7 +81,9 @@ class Project:
         """
         if ("resolved", name) not in self._values:
             if not self.has_method(name):
-                raise unknown("method", name, self.method_ids, "`ldlrepro methods` lists them.")
+                raise unknown(
+                    "method", name, self.method_ids, "`ldlrepro list methods` lists them."
+                )
             base, at, variant = name.partition("@")
             method = cast(Method, self._value("method", base))
             merged = method.with_variant(variant) if at else method
@@ -96,13 +100,15 @@ class Project:
     def data_set(self, name: str) -> DataSet:
         """Return a data set by its id."""
         if name not in self.data_set_ids:
-            raise unknown("data set", name, self.data_set_ids, "`ldlrepro datasets` lists them.")
+            raise unknown(
+                "data set", name, self.data_set_ids, "`ldlrepro list datasets` lists them."
+            )
         return cast(DataSet, self._value("dataset", name))
 
     def weights(self, name: str) -> Weights:
         """Return the weights of a network by their id."""
         if name not in self.weights_ids:
-            raise unknown("weights", name, self.weights_ids, "`ldlrepro weights` lists them.")
+            raise unknown("weights", name, self.weights_ids, "`ldlrepro list weights` lists them.")
         return cast(Weights, self._value("weight", name))
 
     def source(self, name: str) -> Source:
@@ -121,7 +127,7 @@ class Project:
         if name not in self.protocols:
             raise UserError(
                 f"unknown protocol '{name}'.{nearest(name, self.protocols)} "
-                "`ldlrepro papers` lists them."
+                "`ldlrepro list papers` lists them."
             )
         return self.protocols[name]
 
@@ -229,7 +235,7 @@ class Project:
     @cached_property
     def modules(self) -> Modules:
         """Return what loads the Python modules beside own files."""
-        return Modules(self.own.folders)
+        return Modules(self.own.folders, self.root / FOLDERS["paper"])
 
     def is_own(self, file: Path) -> bool:
         """Tell whether a file is the user's own, and not the checkout's."""

@@ -30,7 +30,7 @@ Paths = Annotated[
 class RunConfig(Entry):
     """The run configuration, config/config.yaml and presets."""
 
-    papers: List[str] = Field(description="papers to run, by id; `ldlrepro papers` lists them")
+    papers: List[str] = Field(description="papers to run, by id; `ldlrepro list papers` lists them")
     only: Slice = Field(
         default_factory=Slice,
         description="run a slice only; where both lists are given, both must match",

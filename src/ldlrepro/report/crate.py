@@ -30,7 +30,7 @@ PROFILES = {
 }
 BIOSCHEMAS = "https://bioschemas.org/profiles"
 LICENCE = "https://spdx.org/licenses/MIT"
-CODE = ("rules", "envs", "src", "config/schemas", "config/papers", "profiles")
+CODE = ("rules", "envs", "src", "config/schemas", "papers", "profiles")
 SINGLE = ("README.md", "LICENSE", "CITATION.cff", "pyproject.toml", "config/config.yaml")
 
 

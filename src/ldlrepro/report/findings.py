@@ -74,7 +74,10 @@ def _page(docs: Path, url: str, folder: Path) -> str:
     target, mark, anchor = url.partition("#")
     if not target.endswith(".md"):  # a folder has no page
         return ""
-    inside = folder.parent / Path(target).with_suffix(".html")
+    page = Path(target)
+    if page.name == "note.md":  # the site has it under the id of its paper
+        page = Path("papers", f"{page.parent.name}.md")
+    inside = folder.parent / page.with_suffix(".html")
     if inside.is_file():
         return relative(inside, folder) + mark + anchor
     address = file_link(docs / target, folder)[1]

@@ -156,7 +156,7 @@ def renewed() -> dict[str, str]:
     numbers = (root / NUMBERS).read_text(encoding="utf-8")
     texts = {TABLES: tables, NUMBERS: with_part(numbers, "looks", looks_table())}
     for paper, mine in rows.items():
-        note = f"docs/reproduction/{paper}.md"
+        note = f"papers/{paper}/note.md"
         text = (root / note).read_text(encoding="utf-8") if (root / note).is_file() else ""
         if "<!-- counts -->" in text:
             texts[note] = with_part(text, "counts", method_table(mine))
