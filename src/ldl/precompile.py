@@ -19,9 +19,21 @@ COMPILED: dict[str, dict[str, Any]] = {
     "StructRF": {"n_estimators": 1},
     "AOSOLDLogitBoost": {"max_iter": 1},
     "PTSVM": {},
-    "LDLDF": {"learners": "xgb", "learners_per_layer": 1, "max_layers": 1, "n_estimators": 1, "cv": 2},
+    "LDLDF": {
+        "learners": "xgb",
+        "learners_per_layer": 1,
+        "max_layers": 1,
+        "n_estimators": 1,
+        "cv": 2,
+    },
     "LDLogitBoost": {"max_iter": 1},
-    "SLDLF": {"n_estimators": 1, "depth": 2, "standardise": False, "leaf_batches": 1, "max_iter": 2},
+    "SLDLF": {
+        "n_estimators": 1,
+        "depth": 2,
+        "standardise": False,
+        "leaf_batches": 1,
+        "max_iter": 2,
+    },
     "RFRegression": {"n_estimators": 1},
 }
 """Estimators that between them call all compiled code, with the least to do, the longest first."""
