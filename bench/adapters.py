@@ -133,14 +133,14 @@ class Torch(ScikitLearn):
 
 
 class Plain(PythonLdl):
-    """``{class: MSLP, init: {...}}`` of tests/oracle/plain.py, where no library has the method.
+    """``{class: MSLP, init: {...}}`` of plain.py, where no library has the method.
 
     Features are scaled as on our side: ``scaling: minmax01``.
     """
 
     @staticmethod
     def build(spec: Mapping[str, Any], seed: int) -> Any:
-        from tests.oracle import plain
+        from . import plain
 
         model = getattr(plain, spec["class"])(**spec.get("init", {}), random_state=seed)
         return Scaled(model, spec["scaling"]) if "scaling" in spec else model

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from ldl._distances import squared_distances
+from ldl._holdouts import first_best
 from ldl._parameters import as_list
-from ldl.neighbours._embedded import combinations, first_best
+from ldl.neighbours._embedded import combinations
 from ldl.neighbours._spectral import Coordinates, RawFeatures
 from ldl.neighbours.embeddings import LPPKNN
 from ldl.neighbours.knn import AAKNN

@@ -198,18 +198,3 @@ def test_memory_grows_with_rows_and_not_with_their_square(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6e6  # all distances would take 72 MB
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"amount": -1.0}, "amount must be at least 0, got -1.0"),
-        ({"n_neighbors": 0}, "n_neighbors must be a whole number, at least 1, got 0"),
-        ({"feature_weight": -1.0}, "feature_weight must be at least 0"),
-        ({"label_weight": -1.0}, "label_weight must be at least 0"),
-        ({"metric": "all"}, "metric must be one of mixed, features, joined, got 'all'"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        SSGLDL(**parameters).fit(*sample())

@@ -102,7 +102,8 @@ PAPERS_SAY = {
         ("sa_bfgs", {"max_iter": 300}),
     ],
     "ldlf": [
-        ("sldlf", {"trees": 5, "depth": 7, "units": 64, "leaf_repeats": 20, "leaf_batches": 100}),
+        ("sldlf", {"n_estimators": 5, "depth": 7, "units": 64}),
+        ("sldlf", {"leaf_repeats": 20, "leaf_batches": 100}),
         ("sldlf", {"max_iter": 25000}),
     ],
     "ldldf": [
@@ -113,12 +114,13 @@ PAPERS_SAY = {
     "mslp": [
         ("mslp", {"k_plus": [5, 10], "alpha": [5, 10], "beta": [0.0, 0.1, 0.5]}),
         ("mslp", {"lam": [0.0, 0.01, 0.1], "n_neighbors": [5, 10, 15]}),
-        ("cpnn", {"hidden": 50}),
-        ("aa_bp", {"hidden": [50]}),
+        ("cpnn", {"hidden_layer_sizes": 50}),
+        ("aa_bp", {"hidden_layer_sizes": [50]}),
         ("lpp_knn", {"graph_neighbors": [5, 10, 15]}),
     ],
     "drf": [
-        ("drf", {"trees": 5, "depth": 6, "units": 128, "leaf_repeats": 20, "leaf_batches": 50}),
+        ("drf", {"n_estimators": 5, "depth": 6, "units": 128}),
+        ("drf", {"leaf_repeats": 20, "leaf_batches": 50}),
         ("drf", {"learning_rate": 0.05, "drop_every": 10000, "drop_factor": 0.5, "batch_size": 16}),
         ("drf", {"max_iter": 30000, "temperature": 1.0, "temperature_factor": 0.9, "tau": 0.5}),
     ],

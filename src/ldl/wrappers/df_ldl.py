@@ -55,12 +55,6 @@ class DFLDL(Wrapper):
         Nearest neighbours of the first guess.
     diagnostics_ : dict
         ``learners``, how many were fitted, and ``smallest_part``, the rows of the smallest one.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
