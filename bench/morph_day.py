@@ -143,7 +143,7 @@ def step(folder: Path, lines: int, words: list[str]) -> None:
     before, start = _bytes_below(folder), time.monotonic()
     environment = {
         **os.environ,
-        "LDLREPRO_EXTRA_PAPERS": str(folder / "mine"),
+        "LDLREPRO_OWN_FILES": str(folder / "mine"),
         "LDLREPRO_ROOT": str(project_root()),
     }
     entry = [sys.executable, "-c", "import sys, ldlrepro.entry; sys.exit(ldlrepro.entry.main())"]

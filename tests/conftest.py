@@ -60,7 +60,6 @@ LONGEST = (
     "workflow/test_same_bits",
     "workflow/test_hermetic",
     "unit/test_track_faults",
-    "unit/test_gpu_check",
     "workflow/test_workflow_faults",
     "workflow/test_catalog",
     "workflow/test_object_store",

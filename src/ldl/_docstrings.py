@@ -24,7 +24,7 @@ def complete(cls: type) -> None:
     for name in parameters.keys() & vars(cls).keys():
         default = vars(cls)[name]
         value = getattr(default, "default", default)  # of a field
-        parameters[name] = _DEFAULT.sub(lambda _, value=value: repr(value), parameters[name], 1)
+        parameters[name] = _DEFAULT.sub(repr(value).replace("\\", r"\\"), parameters[name], 1)
     parameters |= _entries(sections.pop("Parameters", ""))
     own = _entries(sections.pop("Attributes", ""))
     attributes = own | {k: v for k, v in _merged(bases, "Attributes").items() if k not in own}

@@ -322,6 +322,16 @@ def child_seeds(random_state: int | None, count: int) -> list[int]:
     return [int(child.generate_state(1, np.uint32)[0]) for child in children]
 
 
+def warn_unfinished(what: str, advice: str) -> None:
+    """Warn that a solver came to its bound before its end, which no parameter had set."""
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    text = f"{what} ended before their optimum: the steps are used up. {advice}"
+    warnings.warn(text, ConvergenceWarning, stacklevel=2)
+
+
 # ---------------------------------------------------------------------- checks of arguments
 
 

@@ -16,13 +16,19 @@ from importlib.util import find_spec
 from typing import Any
 
 COMPILED: dict[str, dict[str, Any]] = {
-    "StructRF": {"trees": 1},
+    "StructRF": {"n_estimators": 1},
     "AOSOLDLogitBoost": {"max_iter": 1},
     "PTSVM": {},
-    "LDLDF": {"learners": "xgb", "learners_per_layer": 1, "max_layers": 1, "trees": 1, "folds": 2},
+    "LDLDF": {
+        "learners": "xgb",
+        "learners_per_layer": 1,
+        "max_layers": 1,
+        "n_estimators": 1,
+        "cv": 2,
+    },
     "LDLogitBoost": {"max_iter": 1},
     "SLDLF": {"trees": 1, "depth": 2, "standardise": False, "leaf_batches": 1, "max_iter": 2},
-    "RFRegression": {"trees": 1},
+    "RFRegression": {"n_estimators": 1},
 }
 """Estimators that between them call all compiled code, with the least to do, the longest first."""
 COMPRESSED = ("SLDLF",)

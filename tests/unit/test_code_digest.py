@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldlrepro import config
-from ldlrepro.config.digests import method_digest, spec_digest
+from ldlrepro.catalogue.digests import method_digest, spec_digest
 from ldlrepro.core.code_digest import code_digest
 from tests.unit.sources import copied, forget
 
@@ -22,7 +22,7 @@ def sources(tmp_path, monkeypatch, checkout):
 
 
 def digests_of(methods) -> dict[str, str]:
-    return {name: method_digest(config.load_method(name)) for name in methods}
+    return {name: method_digest(config.current().method(name)) for name in methods}
 
 
 def changed_by(edit, methods=SOME) -> set[str]:
@@ -249,5 +249,5 @@ def test_the_measure_that_selects_counts_where_there_is_something_to_select():
 
 
 def test_no_two_methods_share_their_settings():
-    specs = {name: spec_digest(config.load_method(name), "kl") for name in config.method_ids()}
+    specs = {name: spec_digest(config.current().method(name), "kl") for name in config.method_ids()}
     assert len(set(specs.values())) == len(specs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,12 +12,14 @@ from ldlrepro import config, experiments, plan
 from ldlrepro.cli import main
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
+from ldlrepro.experiments import Inputs
 from ldlrepro.judge.answer import judge_paper
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.plan import sweeps
 from ldlrepro.report.build import paper_page
 from ldlrepro.report.figures import drawings
 from ldlrepro.train.unit import run_unit
+from papers.structrf import split_search, step_loss, times
 
 DATA, RESULTS = Path("data"), Path("results")
 HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
@@ -62,7 +65,7 @@ def draw(series):
 @pytest.fixture
 def paper(ready):
     """The tiny paper with a figure of units, an experiment, and a table of seconds."""
-    ready.module("dots", MODULE)
+    ready.write("papers/tiny/dots.py", MODULE)
     text = (ready.root / "papers/tiny/paper.yaml").read_text()
     text = text.replace(
         "{title: one}", "{title: times, kind: experiment, experiment: dots, compared_to: Near}"
@@ -84,7 +87,7 @@ def measure(inputs):
 
 def test_an_experiment_on_images_gets_pixels_which_are_made_where_they_lack(tiny):
     tiny.edit("config/datasets/drawn_fgnet.yaml", "persons: 12", "persons: 2")
-    tiny.module("pixels", PIXELS)
+    tiny.write("papers/tiny/pixels.py", PIXELS)
     text = EXPERIMENT.replace("dots:", "looks:").replace("code: dots", "code: pixels")
     text = text.replace("datasets: [toy]", "datasets: [drawn_fgnet]\n    images: true")
     text = text.replace("protocol: tiny\n    parameters: {size: 3}\n", "protocol: drf_fgnet\n")
@@ -148,13 +151,13 @@ def test_a_misspelt_setting_is_named_by_ldlrepro_run(ready, capsys):
 def test_every_line_has_every_x():
     figure = {
         "method": "structrf",
-        "fixed": {"trees": 20},
+        "fixed": {"n_estimators": 20},
         "x": {"max_depth": [2, 5]},
         "lines": {"max_samples": [0.2, 0.8]},
     }
     found = [(point.line, point.x, point.method) for point in sweeps.points(figure)]
     assert found == [
-        (line, x, f"structrf@trees=20,max_samples={line},max_depth={x}")
+        (line, x, f"structrf@n_estimators=20,max_samples={line},max_depth={x}")
         for line in (0.2, 0.8)
         for x in (2, 5)
     ]
@@ -163,14 +166,14 @@ def test_every_line_has_every_x():
 def test_a_line_may_have_settings_of_its_own():
     figure = {
         "method": "structrf",
-        "fixed": {"trees": 20},
-        "fixed_by_line": {"0.8": {"trees": 30}},
+        "fixed": {"n_estimators": 20},
+        "fixed_by_line": {"0.8": {"n_estimators": 30}},
         "x": {"max_depth": [2]},
         "lines": {"max_samples": [0.2, 0.8]},
     }
     assert [point.method for point in sweeps.points(figure)] == [
-        "structrf@trees=20,max_samples=0.2,max_depth=2",
-        "structrf@trees=30,max_samples=0.8,max_depth=2",
+        "structrf@n_estimators=20,max_samples=0.2,max_depth=2",
+        "structrf@n_estimators=30,max_samples=0.8,max_depth=2",
     ]
 
 
@@ -292,8 +295,6 @@ def test_a_difference_is_taken_fold_by_fold(ready):
 
 @pytest.fixture
 def drawn_node():
-    from ldlrepro.experiments import split_search
-
     return split_search.drawn_sample(400, seed=5)
 
 
@@ -305,8 +306,6 @@ def test_the_drawn_sample_is_distributions_with_something_to_find(drawn_node):
 
 
 def test_one_split_search_is_measured_and_drawn(tmp_path):
-    from ldlrepro.experiments import Inputs, split_search
-
     inputs = Inputs(tmp_path, tmp_path, [], say=lambda line: None)
     found = split_search.measure(inputs, 300, {"exhaustive": "a", "adaptive": "b"}, seed=1)
     assert found.cells == []  # a stand-in enters no table of the paper
@@ -321,9 +320,6 @@ def test_one_split_search_is_measured_and_drawn(tmp_path):
 
 def test_the_papers_own_sample_answers_its_cells(tmp_path, monkeypatch):
     """As if the toy data were the paper's: index from 1, the setting's label, milliseconds."""
-    from types import SimpleNamespace
-
-    from ldlrepro.experiments import Inputs, split_search
 
     X, D = split_search.drawn_sample(120, seed=2)
     monkeypatch.setattr(Inputs, "available", lambda self: ["human_gene"])
@@ -338,13 +334,11 @@ def test_the_papers_own_sample_answers_its_cells(tmp_path, monkeypatch):
 
 
 def test_times_are_taken_of_every_method_in_turns(ready):
-    from ldlrepro.experiments import Inputs, times
-
     said = []
     inputs = Inputs(RESULTS, DATA, ["toy"], "tiny", said.append)
     found = times.measure(inputs, {"Near": "near", "Mean": "train_mean"}, turns=2)
     assert [(c["method"], c["metric"], c["n"]) for c in found.cells] == [
-        (method, metric, 2) for method in ("Near", "Mean") for metric in times.METRICS
+        (method, metric, 2) for metric in times.PARTS for method in ("Near", "Mean")
     ]
     assert all(cell["mean"] > 0 for cell in found.cells)
     assert [line.split(":")[1].split()[0] for line in said] == ["Near", "Mean"] * 2
@@ -353,8 +347,6 @@ def test_times_are_taken_of_every_method_in_turns(ready):
 
 def test_the_adaptive_step_is_set_against_another_seed(ready, monkeypatch):
     """With the same method on both sides only another seed changes anything."""
-    from ldlrepro.experiments import Inputs, step_loss
-
     changes = {"same": ("structrf", 0), "another": ("structrf", 1)}
     monkeypatch.setattr(step_loss, "CHANGES", changes)
     found = step_loss.measure(Inputs(RESULTS, DATA, ["toy"], "tiny", lambda line: None), seed=1)

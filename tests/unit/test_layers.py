@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).resolve().parents[2] / "src"
+from ldlrepro import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src"
 
 LAYERS = {
     "ldl": """
@@ -23,8 +26,8 @@ LAYERS = {
         precompile
     """,
     "ldlrepro": """
-        core config models peers data folds plan train experiments judge report track audit doctor
-        workflow cli entry
+        core catalogue config models peers data folds plan train experiments
+        judge report track audit doctor workflow cli entry
     """,
 }
 """Folders and modules at the top of each package, from the ground up."""
@@ -139,6 +142,22 @@ def test_a_circle_of_folders_without_a_circle_of_modules_would_be_found():
     assert circles(between_children("p", edges)) == []
 
 
+def test_a_paper_is_imported_by_nobody_else():
+    """Not by the packages, not by other papers: its modules name each other by ``from .``."""
+    wrong = [
+        f"{path}: {ast.unparse(node)}"
+        for path in [*MODULES.values(), *(ROOT / "papers").rglob("*.py")]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.ImportFrom) and (node.level > 1 or _top(node.module) == "papers"))
+        or (isinstance(node, ast.Import) and "papers" in {_top(each.name) for each in node.names})
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _top(module: str | None) -> str:
+    return (module or "").partition(".")[0]
+
+
 def circles(edges: dict[str, set[str]]) -> list[list[str]]:
     """Strip modules that import nothing left until only circles, and what imports them, remain."""
     left = {module: set(others) for module, others in edges.items()}
@@ -160,3 +179,24 @@ def test_a_circle_would_be_found():
 def test_only_the_command_line_parses_arguments():
     users = {m for m, p in MODULES.items() if "import argparse" in p.read_text(encoding="utf-8")}
     assert {m for m in users if not m.startswith("ldlrepro.cli")} <= set(), users
+
+
+def test_verbs_call_stages_and_never_each_other():
+    names = {module.removeprefix("ldlrepro.cli.") for module in EDGES if ".cli." in module}
+    shared = {"arguments", "openings", "output", "parser", "texts", "__main__"}
+    handlers = {f"ldlrepro.cli.{name}" for name in names - shared}
+    assert len(handlers) > 5
+    for module in handlers:
+        assert not EDGES[module] & handlers, module
+        tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        verbs = {function.name for function in functions} & set(cli.verbs())
+        for function in functions:
+            called = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+            local = {
+                alias.asname or alias.name
+                for node in ast.walk(function)
+                if isinstance(node, ast.ImportFrom)
+                for alias in node.names
+            }
+            assert not called & (verbs - local), f"{module}.{function.name}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ldlrepro import cli, config, plan
+from ldlrepro import config, plan
 from ldlrepro.cli import parser
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.cells import verdict_rows
@@ -51,11 +51,6 @@ def test_a_missed_cell_gets_the_first_reason_that_speaks_of_it(tiny):
     assert unexplained(rows) == []
 
 
-def test_without_a_reason_a_miss_is_unexplained(tiny):
-    rows = judged(tiny, 0.9, 0.1, 0.5)
-    assert [row.metric for row in unexplained(rows)] == ["kl", "clark"]
-
-
 def test_a_reason_for_what_was_met_is_idle(tiny):
     tiny.write("papers/tiny/misses.yaml", MISSES)
     rows = judged(tiny, 0.9, 0.5, 0.5)
@@ -66,14 +61,6 @@ def test_a_reason_for_an_unknown_method_is_refused(tiny):
     tiny.write("papers/tiny/misses.yaml", MISSES.replace("{metrics: [kl],", "{methods: [Nera],", 1))
     with pytest.raises(UserError, match=r"tiny/misses\.yaml: misses\.0\.methods: 'Nera'.*Near"):
         config.load_paper("tiny")
-
-
-def test_the_listing_names_idle_reasons_beside_the_cells(tiny, capsys):
-    tiny.write("papers/tiny/misses.yaml", MISSES)
-    judged(tiny, 0.9, 0.5, 0.5)
-    assert cli.main(["verdicts", "tiny", "--unexplained"]) == 0
-    told = capsys.readouterr()
-    assert "papers/tiny/misses.yaml: no miss for: never" in told.err
 
 
 @pytest.mark.parametrize(("paper", "entry"), ENTRIES)

@@ -16,7 +16,7 @@ def rehearsal(checkout, monkeypatch) -> Path:
     folder = checkout.root
     morph_day.describe(folder, rows=23, pictures=10)
     morph_day.draw(folder, rows=23, pictures=10)
-    monkeypatch.setenv("LDLREPRO_EXTRA_PAPERS", str(folder / "mine"))
+    monkeypatch.setenv("LDLREPRO_OWN_FILES", str(folder / "mine"))
     checkout.forget()
     return folder
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
-from ldlrepro import cli, config, plan
+from ldlrepro import cli, config, experiments, plan
+from ldlrepro.catalogue.digests import stage_digest
+from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor.papers import broken_relations
@@ -47,7 +50,7 @@ def folder(tiny, tmp_path):
     place.mkdir(parents=True)
     (place / "paper.yaml").write_text(PAPER)
     (place / "cells.csv").write_text(CELLS)
-    plugins.announce({"extra_papers": str(place.parent)})
+    plugins.announce({"own_files": str(place.parent)})
     tiny.forget()
     return place
 
@@ -63,12 +66,12 @@ def ask(capsys, *arguments: str) -> tuple[int, str, str]:
 
 def test_a_paper_is_found_by_its_folder_its_parent_or_its_file(folder, tiny, monkeypatch):
     for named in (folder, folder.parent, folder / "paper.yaml"):
-        monkeypatch.setenv(plugins.variable("paper"), "")
-        plugins.announce({"extra_papers": str(named)})
+        monkeypatch.setenv(OWN_FILES, "")
+        plugins.announce({"own_files": str(named)})
         tiny.forget()
         assert config.own_ids("paper") == ["mine"]
         assert len(plan.cells("mine")) == 6
-    assert os.environ[plugins.variable("paper")].endswith("paper.yaml")  # for jobs
+    assert os.environ[OWN_FILES].endswith("paper.yaml")  # for jobs
 
 
 def test_rows_are_completed_and_settings_choose_the_method(folder):
@@ -101,6 +104,41 @@ def test_what_lies_beside_it_runs_in_it_alone(folder, tiny):
     assert set(plan.paper_units("structrf")) == before
 
 
+MEASUREMENT = """
+from ldlrepro.experiments import Outcome
+
+from .beside import TWICE
+
+def measure(inputs, size):
+    return Outcome(facts={"rows": TWICE * len(inputs.load("toy").D), "size": size})
+"""
+
+
+def test_its_measurements_lie_beside_it(folder, ready, capsys):
+    """Also where another paper has a module of the same name."""
+    text = f"{PAPER}experiments:\n  mine: {{title: t, code: times, datasets: [toy]}}\n"
+    (folder / "paper.yaml").write_text(text.replace("[toy]}", "[toy], parameters: {size: 3}}"))
+    (folder / "times.py").write_text(MEASUREMENT)
+    (folder / "beside.py").write_text("TWICE = 2\n")
+    ready.forget()
+    assert ask(capsys, "experiment", "mine", "mine")[0] == 0
+    found = experiments.read("mine", "mine", Path("results"))
+    assert found["facts"] == {"rows": 120, "size": 3}
+    assert experiments.drawings("mine", found) == {}
+    code = experiments.module_name("mine", "times")
+    assert found["provenance"]["code_sha256"] == stage_digest(code)
+    assert stage_digest(code) != stage_digest(experiments.module_name("structrf", "times"))
+
+
+def test_a_measurement_that_nobody_has_is_found_by_check(folder, capsys):
+    (folder / "paper.yaml").write_text(
+        f"{PAPER}experiments:\n  mine: {{title: t, code: protocol}}\n"
+    )
+    status, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    assert status == 1
+    assert "mine: experiments: there is no protocol.py. Did you mean 'protocols'?" in out
+
+
 def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny, capsys):
     other = folder.parent / "broken"
     other.mkdir()
@@ -120,14 +158,6 @@ def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny
     assert "Did you mean 'title'?" in warned
 
 
-def test_a_broken_paper_that_was_named_is_an_error(folder, tiny):
-    (folder / "paper.yaml").write_text(PAPER.replace("title: Mine", "titel: Mine"))
-    plugins.announce({"extra_papers": str(folder)})
-    tiny.forget()
-    with pytest.raises(UserError, match="Did you mean 'title'"):
-        config.real_papers()
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -137,7 +167,7 @@ def test_a_broken_paper_that_was_named_is_an_error(folder, tiny):
 )
 def test_a_name_that_will_not_do_is_refused(folder, tiny, name, message):
     folder.rename(folder.parent / name)
-    plugins.announce({"extra_papers": str(folder.parent / name)})
+    plugins.announce({"own_files": str(folder.parent / name)})
     tiny.forget()
     with pytest.raises(UserError, match=message):
         config.paper_ids()
@@ -253,13 +283,6 @@ def test_a_listed_misprint_is_no_finding(folder, capsys):
     assert status == 0
 
 
-def test_a_rank_that_does_not_follow_from_the_means_is_noted(folder, capsys):
-    (folder / "cells.csv").write_text(CELLS.replace(".1210,0.0100,2", ".1210,0.0100,1"))
-    status, out, _ = ask(capsys, "check", folder / "paper.yaml")
-    assert status == 0
-    assert "Table 1, toy, kl: Two is printed as 1, but its 0.1210 is number 2" in out
-
-
 def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, capsys):
     """StructRF's KL on five data sets, as the StructRF paper prints it."""
     theirs = [
@@ -327,10 +350,3 @@ def test_a_template_overwrites_nothing(tiny, tmp_path, capsys):
     status, _, err = ask(capsys, "new", "metric", "mine", "--folder", tmp_path)
     assert status == 2
     assert "mine.yaml is there already" in err
-
-
-def test_a_template_needs_a_name_that_can_be_an_id(tiny, tmp_path, capsys):
-    status, _, err = ask(capsys, "new", "paper", "Smith-2026", "--folder", tmp_path)
-    assert status == 2
-    assert "smith_2026/" in err
-    assert not (tmp_path / "Smith-2026").exists()

@@ -127,16 +127,6 @@ def test_the_seed_decides_its_numbers():
     assert scale(1) != scale(2)
 
 
-def test_degrees_below_zero_are_zero():
-    P = PythonLDL(algorithm="Mean", arguments={"shift": 2.0}).fit(X, D).predict(X[:2])
-    assert P[:, 0].tolist() == [0.0, 0.0]
-    assert P.sum(axis=1) == pytest.approx([1.0, 1.0])
-
-
-def test_of_classifiers_the_distribution_counts():
-    assert PythonLDL(algorithm="Labels").fit(X, D).predict(X[:2]).shape == (2, 4)
-
-
 @pytest.mark.parametrize(
     ("algorithm", "said"),
     [
@@ -170,12 +160,6 @@ def test_a_fit_that_took_too_long_is_not_tried_on_the_next_fold():
 
 def test_a_busy_machine_spoils_no_fit():
     assert PythonLDL(algorithm="Waits", time_limit=1).fit(X, D).predict(X).shape == (40, 4)
-
-
-def test_without_the_environment_it_says_what_to_type(monkeypatch):
-    monkeypatch.setattr(python_ldl, "ENVIRONMENT", "/nowhere")
-    with pytest.raises(UserError, match="type `make peers`, or make /nowhere a link"):
-        PythonLDL().fit(X, D)
 
 
 def test_nothing_is_left_of_a_model_that_is_gone():
@@ -235,15 +219,3 @@ def test_its_failures_are_rows(others):
     broken = read_rows(folder / "other@broken/folds_0-3.parquet")
     assert {row.status for row in broken} == {FAILED}
     assert broken[0].error == "Broken failed in its fit: ZeroDivisionError: no rows left"
-
-
-def test_time_and_memory_of_the_other_process_count(others):
-    cli.main(["run", "tiny", "toy", "other"])
-    cli.main(["run", "tiny", "toy", "other@busy"])
-    units = others.root / "results/units/tiny/toy"
-    quick = read_rows(units / "other/folds_0-3.parquet")[0]
-    busy = read_rows(units / "other@busy/folds_0-3.parquet")[0]
-    assert "elsewhere" not in busy.diagnostics
-    assert 0.5 <= busy.fit_cpu_s < 0.5 + 2.0
-    assert 0.25 <= busy.predict_cpu_s < busy.fit_cpu_s
-    assert busy.peak_mb > quick.peak_mb + 50

@@ -37,8 +37,8 @@ _NEW_ROWS = 100
 """Most rows that join those between corner and limits at a time, or half as many as these."""
 _SHARE = 0.1
 """Share of the disagreement that is left before other rows are looked at."""
-_MOST_STEPS = 1000
-"""Most steps per row before the slopes are computed afresh: rounding alone would go on for ever."""
+_MOST_STEPS = 200
+"""Most steps per row; a machine that needs more ends there. One or two are usual."""
 _NEWTON_STEPS = 100
 _NEWTON_TOLERANCE = 1e-9
 _SMALLEST_STEP = 1e-10
@@ -59,11 +59,17 @@ class Limits(NamedTuple):
 
 
 class Machines(NamedTuple):
-    """Machines, one a line: multipliers, K times these, and the intercept."""
+    """Machines, one a line: multipliers, K times these, the intercept, and the steps taken."""
 
     beta: np.ndarray
     f: np.ndarray
     intercept: np.ndarray
+    steps: np.ndarray
+
+    @property
+    def unfinished(self) -> int:
+        """Number of machines that ended because of their steps."""
+        return int((self.steps >= _MOST_STEPS * self.f.shape[1]).sum())
 
     @property
     def margins(self) -> np.ndarray:
@@ -80,7 +86,7 @@ def solve(
     """
     beta = start.copy()
     f = beta @ gram
-    return Machines(beta, f, _solve_each(gram, f, beta, *limits, tolerance))
+    return Machines(beta, f, *_solve_each(gram, f, beta, *limits, tolerance))
 
 
 def carry(beta: np.ndarray, old: Limits, new: Limits) -> np.ndarray:
@@ -94,16 +100,22 @@ def carry(beta: np.ndarray, old: Limits, new: Limits) -> np.ndarray:
 
 @cached
 def _solve_each(gram, f, beta, lower, corner, upper, tolerance):
-    """Solve machine after machine in place; return the intercepts."""
-    intercepts = np.empty(len(f))
+    """Solve machine after machine in place; return the intercepts and the steps taken."""
+    intercepts, steps = np.empty(len(f)), np.empty(len(f), dtype=np.int64)
     for p in range(len(f)):
-        intercepts[p] = _solve(gram, f[p], beta[p], lower[p], corner[p], upper[p], tolerance)
-    return intercepts
+        intercepts[p], steps[p] = _solve(
+            gram, f[p], beta[p], lower[p], corner[p], upper[p], tolerance
+        )
+    return intercepts, steps
 
 
 @compiled
 def _solve(gram, f, beta, lower, corner, upper, tolerance):
-    """Find the optimum of more and more rows until no other disagrees; return the intercept."""
+    """Find the optimum of more and more rows until no other disagrees.
+
+    Return the intercept and how many steps it took.
+    """
+    steps, most_steps = 0, _MOST_STEPS * len(f)
     _balance(gram, f, beta, lower, corner, upper)
     rise, fall = np.empty(len(f)), np.empty(len(f))
     store = np.empty(0)
@@ -113,8 +125,8 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
             rise[i], fall[i] = f[i] + up, f[i] + down
         least, most = rise.min(), fall.max()
         enough = max(tolerance * min(1.0, (f.max() - f.min()) / _NARROW), _TIGHTEST)
-        if not most - least > enough:
-            return _intercept(least, most)
+        if not most - least > enough or steps >= most_steps:
+            return _intercept(least, most), steps
         rows = _rows_to_move(rise, fall, beta, lower, corner, upper)
         m = len(rows)
         if len(store) < m * m:
@@ -125,12 +137,22 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
                 Q[a, b] = gram[rows[a], rows[b]]
         moved = beta[rows]
         enough = max(enough, _SHARE * (most - least))
-        _descend(Q, rise[rows], fall[rows], moved, lower[rows], corner[rows], upper[rows], enough)
+        steps += _descend(
+            Q,
+            rise[rows],
+            fall[rows],
+            moved,
+            lower[rows],
+            corner[rows],
+            upper[rows],
+            enough,
+            most_steps - steps,
+        )
         changes = moved - beta[rows]
         beta[rows] = moved
         changed = np.flatnonzero(changes)
         if len(changed) == 0:  # nothing but rounding is left
-            return _intercept(least, most)
+            return _intercept(least, most), steps
         _add_lines(f, gram, rows[changed], changes[changed])
 
 
@@ -251,19 +273,23 @@ def _add_lines(f, gram, rows, changes):
 
 
 @compiled
-def _descend(Q, rise, fall, beta, lower, corner, upper, enough):
-    """Move weight between two rows at a time: that of least rise, and the one that gains most."""
+def _descend(Q, rise, fall, beta, lower, corner, upper, enough, most):
+    """Move weight between two rows at a time: that of least rise, and the one that gains most.
+
+    Return the number of steps.
+    """
     losses, spare = np.empty(len(beta)), np.empty(len(beta))
-    for _ in range(_MOST_STEPS * len(beta)):
+    for step_number in range(most):
         i = _place_of_least(rise, spare)
         _losses(Q[i], fall, rise[i], losses)
         j = _place_of_least(losses, spare)
         if not fall[j] - rise[i] > enough and not fall.max() - rise[i] > enough:
-            return
+            return step_number
         step = _move(Q[i, j], i, j, rise, fall, beta, lower, corner, upper)
         if step == 0.0:  # nothing but rounding is left
-            return
+            return step_number
         _shift(rise, fall, step, Q[i], Q[j])
+    return most
 
 
 @compiled

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldl._parameters import NOT_NEGATIVE, Constraints, Interval, Options
+from ldl.base import warn_unfinished
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import (
     SoftmaxObjective,
@@ -80,18 +81,10 @@ class LDLCL(PenalisedModel):
         The weights W.
     intercept_ : ndarray of shape (n_labels_,)
         The intercept b.
-    n_iter_ : int
-        Iterations done.
     loss_ : float
         Loss at the end, with its penalty; ``'softmax'`` only.
     diagnostics_ : dict
         Iterations, how the search ended, and the number of weights between labels.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
@@ -158,6 +151,8 @@ class LDLCL(PenalisedModel):
             before, Z = Z, cho_solve(labels, (D @ A.T + X @ W).T).T
             change = float(np.abs(Z - before).max())
             iterations += 1
+        if change > _ALTERNATION_TOLERANCE:
+            warn_unfinished("LDLCL: weights and pseudo labels", "Raise alpha.")
         self.coef_, self.intercept_ = W[:-1].copy(), W[-1].copy()
         self.n_iter_ = iterations
         self.diagnostics_ = {"iterations": iterations, "largest_change": change}
@@ -185,7 +180,8 @@ def sparse_reconstruction(D: np.ndarray, sparsity: float) -> np.ndarray:
             own /= square
             own[k] = 0.0
         if np.abs(S - before).max() <= _SMALLEST_CHANGE:
-            break
+            return S
+    warn_unfinished("LDLCL: weights between labels", "Raise sparsity.")
     return S
 
 

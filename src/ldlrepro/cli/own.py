@@ -25,8 +25,8 @@ def new(args: argparse.Namespace) -> int:
 
 def check(args: argparse.Namespace) -> int:
     """Print a line per finding; return 1 if something is wrong."""
-    from ldlrepro.core.findings import BAD
-    from ldlrepro.doctor.plugins import examine, next_command
+    from ldlrepro.doctor.lines import BAD
+    from ldlrepro.doctor.own_files import examine, next_command
 
     kind, name, path, findings = examine(args.file)
     seen = []

@@ -159,6 +159,22 @@ def _what_holds() -> Group:
     _add_papers(leaderboard)
     leaderboard.add_argument("--measure", default="kl", help="default: %(default)s")
 
+    _add_baselines(group)
+
+    text = "Write the report of papers: one folder of pages and figures, index.html the front page."
+    report = group.verb("report", "pages", text)
+    _add_papers(report)
+    report.add_argument(
+        "--out", default="results/report/all/index.html", help="default: %(default)s"
+    )
+    report.add_argument("--notebooks", nargs="*", default=[], help=argparse.SUPPRESS)
+    _add_of_workflow(report)
+
+    group.verb("cite", "pages", "BibTeX of the project and of the papers.")
+    return group
+
+
+def _add_baselines(group: Group) -> None:
     baselines = group.verb(
         "baselines",
         "standings",
@@ -181,18 +197,6 @@ def _what_holds() -> Group:
         help="write baselines.json, by_fold.csv, cite.bib, and the tested rows of every fold",
     )
 
-    text = "Write the report of papers: one folder of pages and figures, index.html the front page."
-    report = group.verb("report", "pages", text)
-    _add_papers(report)
-    report.add_argument(
-        "--out", default="results/report/all/index.html", help="default: %(default)s"
-    )
-    report.add_argument("--notebooks", nargs="*", default=[], help=argparse.SUPPRESS)
-    _add_of_workflow(report)
-
-    group.verb("cite", "pages", "BibTeX of the project and of the papers.")
-    return group
-
 
 def _what_there_is() -> Group:
     group = Group("What there is, and how far it is")
@@ -201,36 +205,7 @@ def _what_there_is() -> Group:
     kinds = ["methods", "datasets", "weights", "papers"]
     listing.add_argument("kind", choices=kinds, help="which list")
 
-    images = group.verb(
-        "images",
-        "images",
-        "Tell what is in a prepared set of photographs: how many can be used, and which are "
-        "missing, broken, unlabelled, grey or there twice.",
-        json=True,
-    )
-    images.add_argument("dataset", help=IDS["dataset"])
-    images.add_argument(
-        "--from",
-        dest="folder",
-        metavar="FOLDER",
-        type=Path,
-        help="first take the photographs from this folder and prepare them",
-    )
-    images.add_argument("--show", metavar="PROBLEM", help="list the images with this problem")
-    images.add_argument(
-        "--compare", metavar="PUBLISHED", help="compare LBP features with this published data set"
-    )
-    images.add_argument(
-        "--place-eyes",
-        action="store_true",
-        help="with --compare: look for the place of the eyes in the crop that fits best",
-    )
-    images.add_argument(
-        "--find-eyes", action="store_true", help="find the eyes in images without eye points"
-    )
-    images.add_argument(
-        "--threads", type=positive, default=1, help="processes that find eyes; default 1"
-    )
+    _add_images(group)
 
     status = group.verb(
         "status",
@@ -262,6 +237,39 @@ def _what_there_is() -> Group:
     return group
 
 
+def _add_images(group: Group) -> None:
+    images = group.verb(
+        "images",
+        "images",
+        "Tell what is in a prepared set of photographs: how many can be used, and which are "
+        "missing, broken, unlabelled, grey or there twice.",
+        json=True,
+    )
+    images.add_argument("dataset", help=IDS["dataset"])
+    images.add_argument(
+        "--from",
+        dest="folder",
+        metavar="FOLDER",
+        type=Path,
+        help="first take the photographs from this folder and prepare them",
+    )
+    images.add_argument("--show", metavar="PROBLEM", help="list the images with this problem")
+    images.add_argument(
+        "--compare", metavar="PUBLISHED", help="compare LBP features with this published data set"
+    )
+    images.add_argument(
+        "--place-eyes",
+        action="store_true",
+        help="with --compare: look for the place of the eyes in the crop that fits best",
+    )
+    images.add_argument(
+        "--find-eyes", action="store_true", help="find the eyes in images without eye points"
+    )
+    images.add_argument(
+        "--threads", type=positive, default=1, help="processes that find eyes; default 1"
+    )
+
+
 def _to_compute() -> Group:
     group = Group("Compute and check")
     fetch = group.verb(
@@ -276,37 +284,9 @@ def _to_compute() -> Group:
     fetch.add_argument("--offline", action="store_true", help="never download")
     _add_of_workflow(fetch)
 
-    run = group.verb(
-        "run",
-        "runs",
-        "Compute one unit: a method on a data set under a protocol. Finished folds are kept if it "
-        "is interrupted.",
-    )
-    run.add_argument("protocol", help=IDS["protocol"])
-    run.add_argument("dataset", help=IDS["dataset"])
-    run.add_argument("method", help=IDS["method"])
-    run.add_argument("--folds", metavar="A-B", help="only these fold positions, as one record")
-    run.add_argument("--threads", type=positive, default=1, help="threads; they change no bit")
-    run.add_argument("--fresh", action="store_true", help="compute finished folds again")
-    run.add_argument("--inputs", action="store_true", help=INPUTS)
-    _add_seed(run)
-    _add_of_workflow(run)
+    _add_run(group)
 
-    trial = group.verb(
-        "try",
-        "runs",
-        "Compare methods or settings without looking at a test row: the training rows of one fold "
-        "are cut again, and a fifth of them judges. Whatever is done is kept for the next trial.",
-        json=True,
-    )
-    trial.add_argument("protocol", help=IDS["protocol"])
-    trial.add_argument("dataset", help=IDS["dataset"])
-    trial.add_argument("method", nargs="+", help="the first is what the others are compared with")
-    trial.add_argument("--cuts", type=positive, default=5, help="how many; default %(default)s")
-    trial.add_argument("--fold", type=int, default=0, help="its position; default %(default)s")
-    trial.add_argument("--measure", help="to compare by; default what the protocol selects by")
-    trial.add_argument("--threads", type=positive, default=1, help="threads; they change no bit")
-    _add_seed(trial)
+    _add_try(group)
 
     ui = group.verb(
         "ui",
@@ -330,6 +310,42 @@ def _to_compute() -> Group:
 
     _add_audit(group)
     return group
+
+
+def _add_run(group: Group) -> None:
+    run = group.verb(
+        "run",
+        "runs",
+        "Compute one unit: a method on a data set under a protocol. Finished folds are kept if it "
+        "is interrupted.",
+    )
+    run.add_argument("protocol", help=IDS["protocol"])
+    run.add_argument("dataset", help=IDS["dataset"])
+    run.add_argument("method", help=IDS["method"])
+    run.add_argument("--folds", metavar="A-B", help="only these fold positions, as one record")
+    run.add_argument("--threads", type=positive, default=1, help="threads; they change no bit")
+    run.add_argument("--fresh", action="store_true", help="compute finished folds again")
+    run.add_argument("--inputs", action="store_true", help=INPUTS)
+    _add_seed(run)
+    _add_of_workflow(run)
+
+
+def _add_try(group: Group) -> None:
+    trial = group.verb(
+        "try",
+        "runs",
+        "Compare methods or settings without looking at a test row: the training rows of one fold "
+        "are cut again, and a fifth of them judges. Whatever is done is kept for the next trial.",
+        json=True,
+    )
+    trial.add_argument("protocol", help=IDS["protocol"])
+    trial.add_argument("dataset", help=IDS["dataset"])
+    trial.add_argument("method", nargs="+", help="the first is what the others are compared with")
+    trial.add_argument("--cuts", type=positive, default=5, help="how many; default %(default)s")
+    trial.add_argument("--fold", type=int, default=0, help="its position; default %(default)s")
+    trial.add_argument("--measure", help="to compare by; default what the protocol selects by")
+    trial.add_argument("--threads", type=positive, default=1, help="threads; they change no bit")
+    _add_seed(trial)
 
 
 def _add_audit(group: Group) -> None:
@@ -409,6 +425,11 @@ def _of_rules() -> Group:
     _add_seed(experiment)
     _add_of_workflow(experiment)
 
+    _add_judging(group)
+    return group
+
+
+def _add_judging(group: Group) -> None:
     text = (
         "Judge a paper: score its records, give every printed number a verdict, write the tables."
     )
@@ -440,7 +461,6 @@ def _of_rules() -> Group:
     gate.add_argument("--page", default="results/report/all/index.html", help=argparse.SUPPRESS)
     gate.add_argument("--tracked", nargs="*", default=[], help=argparse.SUPPRESS)
     _add_of_workflow(gate)
-    return group
 
 
 def _of_maintainers() -> Group:

@@ -193,7 +193,7 @@ def _scheduled(name: str, found: Schedule) -> dict[str, Any]:
 
 
 def doctor(args: argparse.Namespace) -> int:
-    from ldlrepro.core.findings import BAD
+    from ldlrepro.doctor.lines import BAD
     from ldlrepro.doctor.machine import examine
 
     lines = list(examine(HERE))

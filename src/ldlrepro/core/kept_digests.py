@@ -9,21 +9,32 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from ldlrepro.core import code_digest
+from ldlrepro.core.code_digest import Follow
 from ldlrepro.core.files import write_text
 
 
-def kept_digest(starts: tuple[str, ...], without: tuple[str, ...]) -> str:
-    """Return the ``code_digest`` of code of ours, computed where none is kept."""
-    key = json.dumps([starts, without])
+def kept_digest(
+    starts: tuple[str, ...],
+    without: tuple[str, ...],
+    follow: Follow = lambda name: False,
+    files: Sequence[Path] = (),
+) -> str:
+    """Return the ``code_digest`` of code of ours, computed where none is kept.
+
+    ``files`` are sources beside ours that it may ``follow``.
+    """
+    key = json.dumps([starts, without, _digest(files)])
     kept = _kept()
     if key not in kept:
-        kept[key] = code_digest.code_digest(*starts, without=without)
+        kept[key] = code_digest.code_digest(*starts, without=without, follow=follow)
         _keep(kept)
     return kept[key]
 
@@ -60,9 +71,13 @@ def _file() -> Path:
 @cache
 def _sources() -> str:
     """Return the digest of the text of all sources."""
+    packages = [code_digest.SOURCES / package for package in code_digest.OURS]
+    return _digest(path for package in packages for path in sorted(package.rglob("*.py")))
+
+
+def _digest(files: Iterable[Path]) -> str:
     whole = hashlib.sha256()
-    for package in code_digest.OURS:
-        for path in sorted((code_digest.SOURCES / package).rglob("*.py")):
-            text = path.read_bytes()
-            whole.update(f"{path.relative_to(code_digest.SOURCES)} {len(text)}\n".encode() + text)
+    for path in files:
+        text = path.read_bytes()
+        whole.update(f"{os.path.relpath(path, code_digest.SOURCES)} {len(text)}\n".encode() + text)
     return whole.hexdigest()

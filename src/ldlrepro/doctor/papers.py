@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ldl import metrics
 from ldlrepro import config, plan
-from ldlrepro.core.errors import nearest
-from ldlrepro.core.findings import BAD, GOOD, NOTE, Finding
+from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
+from ldlrepro.experiments import module_name
 from ldlrepro.plan.printed import RANK, Row
 
 ONE_AT_MOST = (
@@ -25,6 +26,7 @@ def check_paper(name: str, path: Path) -> Iterator[Finding]:
     tree = config.load_paper(name)
     yield Finding(name, GOOD, f"{path.name}, its keys and the names in it")
     yield from _missing_methods(name)
+    yield from _missing_measurements(name)
     plan.protocols()
     rows = [row for row in plan.published(name) if row["mean"]]
     if not rows:
@@ -58,6 +60,14 @@ def _missing_methods(paper: str) -> Iterator[Finding]:
             if not config.method_exists(method):
                 hint = nearest(method, config.method_ids())
                 yield Finding(paper, BAD, f"{where}: there is no method '{method}'.{hint}")
+
+
+def _missing_measurements(paper: str) -> Iterator[Finding]:
+    for spec in config.load_paper(paper).get("experiments", {}).values():
+        try:
+            module_name(paper, spec["code"])
+        except UserError as error:
+            yield Finding(paper, BAD, str(error))
 
 
 def _out_of_reach(paper: str) -> Iterator[Finding]:

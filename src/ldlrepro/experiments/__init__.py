@@ -1,16 +1,17 @@
 """Measurements of a paper that are no units: timings, traces, embeddings, diagnostics.
 
-A paper's YAML names a module of this package. The module has ``measure(inputs, **parameters)``,
-which returns an ``Outcome``, and ``draw(series)``, which returns drawings by the figure's number.
-Measurements are kept as JSON: ``results/experiments/<paper>/<name>.json``, or the maintainers'
-under ``reference/experiments/``.
+A paper's YAML names a module in the paper's own folder, or one of this package, which several
+papers share. The module has ``measure(inputs, **parameters)``, which returns an ``Outcome``. It may
+have ``draw(series)``, which returns drawings by the figure's number. Measurements are kept as JSON:
+``results/experiments/<paper>/<name>.json``, or the maintainers' under ``reference/experiments/``.
 """
 
 from __future__ import annotations
 
 import json
+import pkgutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -19,7 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro import config, plan
-from ldlrepro.config import digests
+from ldlrepro.catalogue import digests
+from ldlrepro.catalogue.modules import package_of
+from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.files import write_text
 from ldlrepro.train import provenance
 
@@ -88,12 +91,19 @@ class Outcome:
     series: dict[str, Any] = field(default_factory=dict)
     """Content of the drawings, for ``draw``."""
 
+    def add_table(
+        self, title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]
+    ) -> None:
+        table = {"title": title, "columns": list(columns), "rows": [list(row) for row in rows]}
+        self.tables.append(table)
+
 
 def run(paper: str, name: str, inputs: Inputs) -> dict[str, Any]:
     """Run an experiment; return what it measured and with what."""
     spec = plan.experiment(paper, name)
     started, clock = datetime.now(UTC), time.perf_counter()
-    outcome: Outcome = import_module(spec["code"]).measure(inputs, **spec["parameters"])
+    code = module_name(paper, spec["code"])
+    outcome: Outcome = import_module(code).measure(inputs, **spec["parameters"])
     data = {d: inputs.load(d).fingerprint["data_sha256"] for d in inputs.available()}
     return {
         "paper": paper,
@@ -103,13 +113,25 @@ def run(paper: str, name: str, inputs: Inputs) -> dict[str, Any]:
             "started_at": started.isoformat(timespec="seconds"),
             "seconds": round(time.perf_counter() - clock, 1),
             "git_commit": provenance.git_commit(),
-            "code_sha256": digests.stage_digest(spec["code"]),
+            "code_sha256": digests.stage_digest(code, modules=config.current().modules),
             "lock_sha256": provenance.lock_digest(),
             "data_sha256": data,
             "versions": provenance.versions(),
             "machine": provenance.machine(),
         },
     }
+
+
+def module_name(paper: str, code: str) -> str:
+    """Return the full name of a measurement's module, which can be imported after that."""
+    folder = config.paper_file(paper).parent
+    if (folder / f"{code}.py").is_file():
+        return f"{package_of(folder)}.{code}"
+    shared = [name for _, name, _ in pkgutil.iter_modules(__path__)]
+    if code in shared:
+        return f"{__name__}.{code}"
+    where = f"{config.shown(folder)}: experiments"
+    raise UserError(f"{where}: there is no {code}.py.{nearest(code, shared)}")
 
 
 def place(folder: Path, paper: str, name: str) -> Path:
@@ -143,6 +165,6 @@ def read_all(paper: str, results: Path) -> dict[str, dict[str, Any]]:
 
 def drawings(paper: str, found: dict[str, Any]) -> dict[str, Any]:
     """Draw an experiment: Matplotlib figures by the number of the printed figure."""
-    spec = plan.experiment(paper, found["experiment"])
-    drawn: dict[str, Any] = import_module(spec["code"]).draw(found["series"])
-    return drawn
+    code = plan.experiment(paper, found["experiment"])["code"]
+    draw = getattr(import_module(module_name(paper, code)), "draw", None)
+    return draw(found["series"]) if draw else {}

@@ -3,7 +3,7 @@
 A method that draws nothing gives the same numbers on the same folds. So its printed means, and even
 more its printed deviations, say how the folds were made, and which of a few open counts was used:
 neighbours, sweeps, iterations. Every way to make folds is run with every setting, where folds are
-drawn with several seeds, and compared with the print (``ldlrepro.experiments._digits``).
+drawn with several seeds, and compared with the print (``ldlrepro.experiments.printed_digits``).
 
 This looks at test rows: a diagnosis of the print. A setting that follows from it is marked as
 chosen by the print.
@@ -22,7 +22,7 @@ import numpy as np
 from ldlrepro import config, experiments, plan
 from ldlrepro.core.errors import UserError
 from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.experiments._digits import (
+from ldlrepro.experiments.printed_digits import (
     CANNOT,
     NONE_FITS,
     Conclusion,
@@ -35,7 +35,7 @@ from ldlrepro.experiments._digits import (
     in_words,
     together,
 )
-from ldlrepro.experiments._protocol_runs import (
+from ldlrepro.experiments.protocol_runs import (
     IN_ORDER,
     MEASURES,
     SHUFFLED,
@@ -405,10 +405,6 @@ def _as_printed(numbers: Mapping[str, tuple[str, str]], only: str) -> Printed:
 
 def _run_on(paper: str, dataset: str) -> str:
     return str(config.load_paper(paper).get("use_dataset", {}).get(dataset, dataset))
-
-
-def draw(series: dict[str, Any]) -> dict[str, Any]:
-    return {}
 
 
 def findings(paper: str, results: Path) -> dict[str, list[dict[str, Any]]]:

@@ -27,7 +27,7 @@ from ldlrepro.track.store import (
     told_to_the_user,
 )
 from ldlrepro.track.sync import LIVE_TAG, experiment_of, tracked_runs
-from ldlrepro.train.watch import FoldName
+from ldlrepro.train.long_training import FoldName
 
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,11 +16,13 @@ from typing import Any
 
 from ldlrepro import config, plan, report
 from ldlrepro.audit.seals import unsealed_reference
-from ldlrepro.config import digests, plugins
-from ldlrepro.config.digests import tree_digest
+from ldlrepro.catalogue import digests
+from ldlrepro.catalogue.digests import tree_digest
+from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
+from ldlrepro.experiments import module_name
 from ldlrepro.judge import measures
 from ldlrepro.plan import jobs, past_runs
 from ldlrepro.report import findings, notebooks
@@ -43,8 +44,10 @@ TEMPLATES = Path(report.__file__).with_name("templates")
 
 def run_configuration(given: Mapping[str, Any], files: Sequence[str | Path]) -> dict[str, Any]:
     """Check Snakemake's merged configuration by our schema; ``files`` are its sources."""
-    with _told():
+    try:
         return config.check_run_config(dict(given), " + ".join(map(str, files)))
+    except UserError as error:
+        raise _for_people(error) from None
 
 
 def check_files() -> None:
@@ -53,23 +56,21 @@ def check_files() -> None:
     An error in a function of a rule is too late: Snakemake takes the rule's output as it is, and
     says that there is nothing to be done. What still has the checksum that was kept of it is whole.
     """
-    with _told():
+    try:
         for paper in config.paper_ids():
             plan.published(paper)
         changed = unsealed_reference(config.project_root())
         for table in sorted({path.with_suffix(".csv") for path in changed}):
             past_runs.of_table(table)
+    except UserError as error:
+        raise _for_people(error) from None
 
 
-@contextmanager
-def _told() -> Iterator[None]:
-    """Let Snakemake show errors meant for people, without a traceback."""
+def _for_people(error: UserError) -> Exception:
+    """Return an error that Snakemake shows without a traceback."""
     from snakemake.exceptions import WorkflowError
 
-    try:
-        yield
-    except UserError as error:
-        raise WorkflowError(str(error)) from None
+    return WorkflowError(str(error))
 
 
 class Rules:
@@ -219,7 +220,7 @@ class Rules:
         return plan.spec_digest(_unit(wildcards))
 
     def method_code(self, wildcards: Any) -> str:
-        return digests.method_digest(_method(wildcards.method))
+        return digests.method_digest(config.current().method(wildcards.method))
 
     def unit_threads(self, wildcards: Any) -> int:
         return plan.resources(_unit(wildcards))["threads"]
@@ -320,7 +321,8 @@ class Rules:
         return tree_digest({k: spec[k] for k in ("datasets", "protocol", "parameters")})
 
     def experiment_code(self, wildcards: Any) -> str:
-        return digests.stage_digest(_experiment(wildcards)["code"])
+        code = module_name(wildcards.paper, _experiment(wildcards)["code"])
+        return digests.stage_digest(code, modules=config.current().modules)
 
     def figure_code(self, wildcards: Any) -> str:
         return _drawing_code(
@@ -374,11 +376,16 @@ class Rules:
         return tree_digest([_drawing_code(*modules, papers=config.paper_ids()), _templates("*")])
 
 
-def _drawing_code(*modules: str, papers: Sequence[str]) -> str:
+def _drawing_code(*drawing: str, papers: Sequence[str]) -> str:
     """Return the digest of modules and of papers' experiments, which are imported by name."""
-    experiments = [config.load_paper(paper).get("experiments", {}) for paper in papers]
-    named = {spec["code"] for of_paper in experiments for spec in of_paper.values()}
-    return digests.stage_digest(*modules, *sorted(named))
+    named = {
+        module_name(paper, spec["code"])
+        for paper in papers
+        for spec in config.load_paper(paper).get("experiments", {}).values()
+    }
+    modules = config.current().modules
+    own = [digests.stage_digest(module, modules=modules) for module in sorted(named)]
+    return tree_digest([digests.stage_digest(*drawing), sorted(own)])
 
 
 def _templates(pattern: str) -> dict[str, str]:

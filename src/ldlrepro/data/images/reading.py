@@ -12,7 +12,7 @@ import numpy as np
 from ldlrepro.config import load_dataset, project_root
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.dataset import DataUnavailable
-from ldlrepro.data.images.ages import age_distributions, age_grid
+from ldlrepro.data.images.age_distributions import age_distributions, age_grid
 from ldlrepro.data.images.checks import checked
 from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.images.found import BY_FINDING

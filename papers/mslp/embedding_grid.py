@@ -1,0 +1,302 @@
+"""Every grid point of methods that end in nearest neighbours, on every fold, in one pass.
+
+A paper that prints the best of a grid may have looked for it on the test folds. What that gives is
+shown here beside the honest choice. It sees test labels, so it is a diagnostic and no result. The
+same pass tells how each method depends on ``u``, the dimension of the embedding as a share of the
+features, and which grid point comes nearest to the printed row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ldl import metrics
+from ldl._holdouts import first_best
+from ldl.base import to_simplex
+from ldl.neighbours._embedded import Candidate
+from ldlrepro import config, models, plan
+from ldlrepro.core.seeds import seed_for
+from ldlrepro.experiments import Inputs, Outcome
+from ldlrepro.folds.splits import Fold
+from ldlrepro.train.scaling import Scaler
+
+MEASURES = ("chebyshev", "clark", "canberra", "kl", "cosine", "intersection")
+KL = MEASURES.index("kl")
+PRINTED = "printed"
+NESTED = "chosen on training rows"
+TESTED = "diagnostic: chosen on the test folds by KL"
+NEAREST = "diagnostic: grid point nearest to the printed row"
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Scores of every grid point: on the test rows, and on the estimator's own hold-outs."""
+
+    grid: list[Candidate]
+    tested: np.ndarray
+    """Folds x grid points x ``MEASURES``."""
+    validated: np.ndarray
+    """Folds x grid points: KL, from training rows only."""
+
+    @property
+    def means(self) -> np.ndarray:
+        return np.asarray(self.tested.mean(axis=0))
+
+    @property
+    def all(self) -> np.ndarray:
+        return np.arange(len(self.grid))
+
+    def shares(self) -> list[float]:
+        return sorted({candidate["u"] for candidate in self.grid})
+
+    def with_share(self, u: float) -> np.ndarray:
+        return np.flatnonzero([candidate["u"] == u for candidate in self.grid])
+
+    def nested(self, among: np.ndarray) -> tuple[np.ndarray, list[int]]:
+        """Return mean test scores of what each fold chooses on training rows, and the choices."""
+        chosen = [int(among[first_best(row[among], True)]) for row in self.validated]
+        return self.tested[np.arange(len(chosen)), chosen].mean(axis=0), chosen
+
+    def best_tested(self, among: np.ndarray) -> int:
+        """Return the one grid point with the lowest mean KL over the test folds."""
+        return int(among[first_best(self.means[among, KL], True)])
+
+
+def measure(
+    inputs: Inputs, methods: dict[str, str], only: dict[str, list[str]] | None = None
+) -> Outcome:
+    """Score every grid point of the methods.
+
+    ``methods`` is printed name -> method id; ``only`` gives the data sets of expensive ones.
+    """
+    outcome, choices = Outcome(), {}
+    best_shares, gains = [], []
+    for dataset in inputs.available():
+        printed = _printed(inputs.protocol, dataset)
+        here = [name for name in methods if dataset in (only or {}).get(name, [dataset])]
+        scans = {name: _scan(inputs, dataset, name, methods[name]) for name in here}
+        curves = outcome.series[dataset] = _curves(scans, printed)
+        choices[dataset] = [
+            [name, *row] for name, scan in scans.items() for row in _rows(scan, printed.get(name))
+        ]
+        outcome.facts |= _facts(dataset, scans, curves)
+        best_shares += [_share_row(dataset, name, scans[name], curves[name]) for name in curves]
+        gains += [_gain_row(dataset, name, scans[name], printed.get(name)) for name in scans]
+    title = "What a choice on the test folds gains (KL). The last columns are a diagnostic"
+    outcome.add_table(title, GAINS, gains)
+    title = "The u with the lowest KL, and how often folds choose u = 0.1 on training rows"
+    outcome.add_table(title, SHARES, best_shares)
+    for dataset, rows in choices.items():
+        title = f"{dataset}: values chosen on training rows and, as a diagnostic, on test folds"
+        outcome.add_table(title, ["method", "row", *MEASURES, "grid point"], rows)
+    return outcome
+
+
+# ---------------------------------------------------------------------- scores
+
+
+def _scan(inputs: Inputs, dataset: str, name: str, method: str) -> Scan:
+    data = inputs.load(dataset)
+    tested: list[list[list[float]]] = []
+    validated: list[list[float]] = []
+    grid: list[Candidate] = []
+    folds = inputs.folds(dataset)
+    for fold in folds:
+        model, scaler = _fitted(inputs, dataset, method, data, fold)
+        predictions = model.grid_predictions(
+            scaler.transform(data.X[fold.train]),
+            data.D[fold.train],
+            scaler.transform(data.X[fold.test]),
+        )
+        grid, scores = [], []
+        for candidate, P in predictions:
+            found = metrics.evaluate(data.D[fold.test], to_simplex(P))
+            grid.append(candidate)
+            scores.append([found[measure] for measure in MEASURES])
+        tested.append(scores)
+        validated.append([score for _, score in model.tried_] or [0.0])
+        inputs.say(
+            f"{dataset}: {name}, fold {len(tested)} of {len(folds)}, {len(grid)} grid points"
+        )
+    return Scan(grid, np.array(tested), np.array(validated))
+
+
+def _fitted(inputs: Inputs, dataset: str, method: str, data: Any, fold: Fold) -> tuple[Any, Scaler]:
+    """Fit the estimator as the unit does, with the same seed: it holds its hold-outs' scores."""
+    seed = config.load_run_config()["seed"]
+    names = (inputs.protocol, dataset, method, fold.repeat, fold.fold)
+    model = models.load(method, random_state=seed_for(seed, *names))
+    scaler = Scaler(config.load_method(method)["scaling"]).fit(data.X[fold.train])
+    return model.fit(scaler.transform(data.X[fold.train]), data.D[fold.train]), scaler
+
+
+def _printed(protocol: str, dataset: str) -> dict[str, np.ndarray]:
+    """Return printed rows of the paper on this data set, by method."""
+    paper = plan.protocols()[protocol][0]
+    runs_as = config.load_paper(paper).get("use_dataset", {})
+    names = {dataset} | {name for name, run in runs_as.items() if run == dataset}
+    found: dict[str, dict[str, float]] = {}
+    for row in plan.published(paper):
+        if row["dataset"] in names and row["mean"]:
+            found.setdefault(row["method"], {})[row["metric"]] = float(row["mean"])
+    return {
+        method: np.array([values[measure] for measure in MEASURES])
+        for method, values in found.items()
+        if set(MEASURES) <= set(values)
+    }
+
+
+def nearest_to(printed: np.ndarray, means: np.ndarray) -> tuple[int, float]:
+    """Return the grid point with the least root mean square of relative differences, and that."""
+    apart = np.sqrt(np.mean((means / printed - 1.0) ** 2, axis=1))
+    index = first_best(apart, True)
+    return index, float(apart[index])
+
+
+# ---------------------------------------------------------------------- tables
+
+GAINS = [
+    "data set", "method", PRINTED, NESTED, "chosen on the test folds", "gain in %",
+    "nearest grid point is off by (%)", "nearest grid point",
+]  # fmt: skip
+SHARES = [
+    "data set", "method", "all else chosen on the test folds (diagnostic)",
+    "all else chosen on training rows", "folds that choose 0.1", "folds",
+]  # fmt: skip
+
+
+def _rows(scan: Scan, printed: np.ndarray | None) -> Iterator[list[Any]]:
+    """Yield how values were chosen, what that gives in every measure, and the grid point."""
+    means, best = scan.means, scan.best_tested(scan.all)
+    rows = [(NESTED, scan.nested(scan.all)[0], "one per fold")]
+    rows += [(TESTED, means[best], in_words(scan.grid[best]))]
+    if printed is not None:
+        index, _ = nearest_to(printed, means)
+        nearest = (NEAREST, means[index], in_words(scan.grid[index]))
+        rows = [(PRINTED, printed, ""), *rows, nearest]
+    for how, scores, point in rows:
+        yield [how, *(round(float(score), 4) for score in scores), point]
+
+
+def in_words(candidate: Candidate) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in candidate.items())
+
+
+def _gain_row(dataset: str, name: str, scan: Scan, printed: np.ndarray | None) -> list[Any]:
+    honest = float(scan.nested(scan.all)[0][KL])
+    peeked = float(scan.means[scan.best_tested(scan.all), KL])
+    row = [dataset, name, "", round(honest, 4), round(peeked, 4)]
+    row += [round(100 * (1 - peeked / honest), 1), "", ""]
+    if printed is not None:
+        index, apart = nearest_to(printed, scan.means)
+        row[2] = round(float(printed[KL]), 4)
+        row[6:] = [round(100 * apart, 1), in_words(scan.grid[index])]
+    return row
+
+
+def _share_row(dataset: str, name: str, scan: Scan, curve: Mapping[str, Any]) -> list[Any]:
+    chosen = scan.nested(scan.all)[1]
+    least = sum(scan.grid[index]["u"] == curve["u"][0] for index in chosen)
+    best = [lowest_share(curve, line) for line in ("tested", "nested")]
+    return [dataset, name, *best, least, len(chosen)]
+
+
+# ---------------------------------------------------------------------- u
+
+
+def _curves(scans: Mapping[str, Scan], printed: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Return, per method and u, the KL with all else chosen on the test folds, or nested."""
+    curves = {}
+    for name, scan in scans.items():
+        shares = scan.shares()
+        if len(shares) == 1:
+            continue
+        among = [scan.with_share(u) for u in shares]
+        curves[name] = {
+            "u": shares,
+            "tested": [_short(scan.means[scan.best_tested(points), KL]) for points in among],
+            "nested": [_short(scan.nested(points)[0][KL]) for points in among],
+            "printed": _short(printed[name][KL]) if name in printed else None,
+        }
+    return curves
+
+
+def lowest_share(curve: Mapping[str, Any], line: str) -> float:
+    """Return the smallest u with the lowest KL.
+
+    Where directions run out, larger ones change nothing.
+    """
+    return float(curve["u"][first_best(np.array(curve[line]), True)])
+
+
+def _facts(dataset: str, scans: Mapping[str, Scan], curves: Mapping[str, Any]) -> dict[str, float]:
+    facts = {}
+    for name, curve in curves.items():
+        facts[f"best u of {name} on {dataset}"] = lowest_share(curve, "tested")
+        facts[f"best u of {name} on {dataset}, nested"] = lowest_share(curve, "nested")
+    honest = {name: scan.nested(scan.all)[0][KL] for name, scan in scans.items()}
+    peeked = {name: scan.means[scan.best_tested(scan.all), KL] for name, scan in scans.items()}
+    first, *rivals = scans
+    for rival in rivals:
+        pair = f"KL of {first} over {rival} on {dataset}"
+        facts[pair] = _short(honest[first] / honest[rival])
+        facts[f"{pair}, chosen on test folds"] = _short(peeked[first] / peeked[rival])
+    return facts
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+# ---------------------------------------------------------------------- drawing
+
+COLOURS = ("#c05621", "#2b6cb0", "#2a7f62", "#97266d", "#718096", "#b7791f", "#4a5568", "#805ad5")
+
+
+def draw(series: dict[str, Any]) -> dict[str, Any]:
+    """Draw KL against u, one panel per data set."""
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    columns = min(3, len(series))
+    rows = -(-len(series) // columns) if columns else 0
+    if not rows:
+        return {}
+    figure = Figure(figsize=(9, 0.7 + 2.6 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False)
+    names = list(dict.fromkeys(name for curves in series.values() for name in curves))
+    colours = dict(zip(names, COLOURS, strict=False))
+    for axes in panels.flat[len(series) :]:
+        axes.set_axis_off()
+    for axes, (dataset, curves) in zip(panels.flat, series.items(), strict=False):
+        _draw_panel(axes, dataset, curves, colours)
+    handles = [Line2D([], [], color=colours[name], label=name) for name in names]
+    handles += [
+        Line2D([], [], color="#4a5568", label="rest chosen on test folds"),
+        Line2D([], [], color="#4a5568", linestyle="--", label="rest chosen on training rows"),
+        Line2D([], [], color="#4a5568", linestyle="", marker="*", label="printed, u = 0.1"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False, fontsize=8)
+    return {"u": figure}
+
+
+def _draw_panel(
+    axes: Any, dataset: str, curves: Mapping[str, Any], colours: Mapping[str, str]
+) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    for name, curve in curves.items():
+        look = {"color": colours[name], "linewidth": 1.1}
+        axes.plot(curve["u"], curve["tested"], marker="o", markersize=2.5, **look)
+        axes.plot(curve["u"], curve["nested"], linestyle="--", **look)
+    # The paper says only for MSLP at which u its printed row stands.
+    first = next(iter(curves), None)
+    if first and curves[first]["printed"] is not None:
+        axes.plot([0.1], [curves[first]["printed"]], "*", color=colours[first], markersize=9)
+    axes.set_title(dataset, fontsize=9)
+    axes.set_xlabel("u", fontsize=8)
+    axes.set_ylabel("KL", fontsize=8)
+    axes.tick_params(labelsize=7)

@@ -1,0 +1,299 @@
+"""Checks that records, data, folds, tables and MLflow say the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ldlrepro import config, plan
+from ldlrepro.audit import Check
+from ldlrepro.catalogue import digests
+from ldlrepro.core.checksums import mismatch
+from ldlrepro.core.seeds import seed_for
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.data import DataUnavailable, load_ready
+from ldlrepro.data.fetch import read_status
+from ldlrepro.data.photographs import fingerprint_of, raw_file, rows_to_compare
+from ldlrepro.folds import leaks, splits
+from ldlrepro.folds.making import protocol_folds
+from ldlrepro.judge.bands import bands_of, has_band, too_good
+from ldlrepro.judge.reference import ReferenceUnits, chosen_units
+from ldlrepro.judge.scores import (
+    REFERENCE,
+    Key,
+    Units,
+    UnitScores,
+    is_complete,
+    local_units,
+)
+from ldlrepro.train import provenance, records
+from ldlrepro.train.records import OK, UNAVAILABLE, FoldRow
+
+ROUNDING = 1e-9
+"""How far rows of predictions may sum from one."""
+
+
+@dataclass
+class Scope:
+    """The papers and folders that an audit looks at."""
+
+    papers: Sequence[str]
+    workspace: Workspace
+    seed: int
+    """The workflow's seed."""
+    tracking_uri: str
+    unusable: dict[plan.Unit, str] = field(default_factory=dict)
+
+    @cached_property
+    def planned(self) -> list[plan.Unit]:
+        return sorted({unit for paper in self.papers for unit in plan.paper_units(paper)})
+
+    @cached_property
+    def present(self) -> list[plan.Unit]:
+        """Units with a record here, whatever it is worth."""
+        results = self.workspace.results
+        return [
+            unit
+            for unit in self.planned
+            if any(plan.record_path(results, chunk).is_file() for chunk in plan.chunks(unit))
+        ]
+
+    @cached_property
+    def local(self) -> Units:
+        """Local units that can be used; why the others cannot is in ``unusable``."""
+        found: dict[Key, UnitScores] = {}
+        for unit in self.present:
+            try:
+                found |= local_units(self.workspace, [unit])
+            except Exception as error:  # damage shows as errors of all kinds
+                self.unusable[unit] = str(error).strip().partition("\n")[0]
+            else:
+                if _names(unit) not in found:
+                    self.unusable[unit] = self._why_unusable(unit)
+        return found
+
+    def _why_unusable(self, unit: plan.Unit) -> str:
+        """Return why a record that reads well cannot be scored."""
+        places = self.workspace
+        for path in (places.ready(unit.dataset), places.folds(unit.protocol, unit.dataset)):
+            if not path.is_file():
+                return f"{path} is missing, which it was made with"
+        return "made with other rows or folds than those here"
+
+    @cached_property
+    def reference(self) -> Units:
+        return ReferenceUnits(config.project_root() / "reference")
+
+    @cached_property
+    def chosen(self) -> list[UnitScores]:
+        """Scores that the tables show: complete local records, else the reference."""
+        return chosen_units(self.planned, self.local, self.reference)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """(protocol, data set) pairs of all records here."""
+        return sorted({(unit.protocol, unit.dataset) for unit in self.present})
+
+
+def check_data(scope: Scope) -> Check:
+    """Check raw files, features and labels against their digests."""
+    check = Check("data", "Are raw files those that were fetched, and the features and labels?")
+    for dataset in sorted({dataset for _, dataset in scope.pairs}):
+        again = f"ldlrepro fetch {dataset}; ldlrepro prepare {dataset}"
+        with check.of(dataset, again):
+            where = scope.workspace.data
+            files = config.load_dataset(dataset).get("files", [])
+            expected = {entry["name"]: entry for entry in files}
+            try:
+                data = load_ready(scope.workspace.ready(dataset))
+            except DataUnavailable as error:
+                check.skip(dataset, str(error))
+                continue
+            for file in read_status(where / "raw" / dataset).files:
+                path, entry = raw_file(dataset, file["name"], where), expected.get(file["name"], {})
+                if path is None:
+                    check.skip(file["name"], "unpacked: its images count in the digest of the rows")
+                else:
+                    check.judge(str(path), mismatch(path, {**file, **entry}), again)
+            found = fingerprint_of(data, scope.workspace.data)
+            same = all(data.fingerprint[key] == value for key, value in found.items())
+            check.judge(dataset, "" if same else "the rows have not the digest they had", again)
+    return check
+
+
+def check_folds(scope: Scope) -> Check:
+    """Check that folds are those of the protocol and seed, and free of leaks."""
+    check = Check("folds", "Are folds those of the protocol and seed, and free of leaks?")
+    for protocol, dataset in scope.pairs:
+        path = scope.workspace.folds(protocol, dataset)
+        again = f"rm {path}; ldlrepro folds {protocol} {dataset}"
+        with check.of(str(path), again):
+            try:
+                data = load_ready(scope.workspace.ready(dataset))
+            except DataUnavailable as error:
+                check.skip(str(path), str(error))
+                continue
+            made = protocol_folds(
+                protocol,
+                plan.protocol(protocol),
+                data,
+                scope.seed,
+                scope.workspace,
+                plan.published_folds(protocol, dataset),
+            )
+            stored, _ = splits.read_folds(path)
+            same = splits.folds_digest(stored) == splits.folds_digest(made)
+            check.judge(str(path), "" if same else "not the folds of the protocol", again)
+            rows = rows_to_compare(data, scope.workspace.data)
+            told = json.loads(path.with_suffix(".leaks.json").read_text(encoding="utf-8"))
+            found = leaks.check_leaks(rows, data.D, stored, data.groups)
+            problem = "" if found.text() == told["text"] else "another answer than the file gives"
+            if found.broken:
+                problem = found.text()
+            check.judge(f"leaks of {path}", problem, again)
+    return check
+
+
+def check_records(scope: Scope) -> Check:
+    """Check that records belong to the data, folds, settings, code and lock file of today."""
+    check = Check(
+        "records", "Do records belong to the data, folds, settings, code and lock file of today?"
+    )
+    usable = scope.local
+    for unit, reason in scope.unusable.items():
+        check.judge("/".join(_names(unit)), reason or "cannot be read", _again(unit))
+    for key, scored in usable.items():
+        unit = plan.Unit(*key)
+        if all(row.status == UNAVAILABLE for row in scored.rows):
+            check.skip("/".join(key), scored.rows[0].error)
+            continue
+        with check.of("/".join(key), _again(unit)):
+            problems = _problems(scope, unit, scored)
+            check.judge("/".join(key), "; ".join(sorted(set(problems))), _again(unit))
+    for scored in scope.chosen:
+        if scored.source == REFERENCE:
+            _judge_reference(scope, check, scored)
+    return check
+
+
+def _judge_reference(scope: Scope, check: Check, scored: UnitScores) -> None:
+    """Skip reference records older than the code: only a rerun tells whether that matters."""
+    unit = plan.Unit(*scored.key)
+    subject = f"{'/'.join(scored.key)} (reference)"
+    older = {name for row in scored.rows for name in differing(row, current_digests(unit))}
+    if older - {"lock file"}:
+        command = f"ldlrepro audit --unit {'/'.join(scored.key)}"
+        check.skip(subject, f"made with another {' and '.join(sorted(older))}", command)
+    else:
+        check.judge(subject, "; ".join(_wrong_seeds(scope, unit, scored)), _again(unit))
+
+
+def _wrong_seeds(scope: Scope, unit: plan.Unit, scored: UnitScores) -> set[str]:
+    return {
+        "another seed than that of the workflow"
+        for row in scored.rows
+        if row.seed != f"{seed_for(scope.seed, *_names(unit), row.repeat, row.fold):032x}"
+    }
+
+
+def _problems(scope: Scope, unit: plan.Unit, scored: UnitScores) -> list[str]:
+    problems = [] if is_complete(unit, scored) else ["folds are missing or failed"]
+    problems += _wrong_seeds(scope, unit, scored)
+    today = current_digests(unit)
+    predictions = {
+        key: P for path in scored.files for key, P in records.read_predictions(path).items()
+    }
+    for row in scored.rows:
+        if row.status != OK:
+            continue
+        problems += [f"made with another {name}" for name in differing(row, today)]
+        P = predictions[row.repeat, row.fold]
+        if not (np.isfinite(P).all() and P.min() >= 0 and abs(P.sum(1) - 1).max() < ROUNDING):
+            problems.append("predictions are no distributions")
+    return problems
+
+
+def current_digests(unit: plan.Unit) -> dict[str, str]:
+    """Return the digests that a record of this unit would have if it were made now."""
+    return {
+        "spec_sha256": plan.spec_digest(unit),
+        "code_sha256": digests.method_digest(config.current().method(unit.method)),
+        "lock_sha256": provenance.lock_digest(),
+    }
+
+
+def differing(row: FoldRow, today: dict[str, str]) -> list[str]:
+    """Return the names of what has changed since a record was made."""
+    words = {"spec_sha256": "setting", "code_sha256": "code", "lock_sha256": "lock file"}
+    return [words[name] for name, value in today.items() if getattr(row, name) != value]
+
+
+def check_too_good(scope: Scope) -> Check:
+    """Look for means far better than other fold seeds give: test rows may be in training."""
+    check = Check("too good", "Is no number better than its band over many fold seeds?")
+    bands = bands_of(scope.chosen)
+    for scored in scope.chosen:
+        subject = "/".join(scored.key)
+        if has_band(scored, bands):
+            measures = too_good(scored, bands)
+            problem = f"better than any seed should be: {measures}" if measures else ""
+            check.judge(subject, problem, f"ldlrepro audit --unit {subject}")
+    return check
+
+
+def check_tables(scope: Scope) -> Check:
+    """Check that the tables are those that the records give."""
+    from ldlrepro.judge.answer import answer_text, judge_paper
+    from ldlrepro.report.build import paper_page
+    from ldlrepro.report.export import table_texts
+
+    check = Check("tables", "Do the tables say what the records give?")
+    for paper in scope.papers:
+        folder = scope.workspace.results / "compare" / paper
+        command = f"snakemake --cores all {paper}"
+        if not folder.is_dir():
+            check.skip(paper, "its tables have not been made here", command)
+            continue
+        with check.of(paper, command):
+            answer = judge_paper(paper, scope.workspace)
+            expected = {scope.workspace.answer(paper): answer_text(answer)}
+            for name, text in table_texts(paper_page(answer)).items():
+                expected[folder / name] = text.encode()
+            for path, content in expected.items():
+                same = path.is_file() and path.read_bytes() == content
+                check.judge(str(path), "" if same else "not what the records give now", command)
+    return check
+
+
+def check_tracking(scope: Scope) -> Check:
+    """Check that MLflow says what the records say."""
+    from ldlrepro.judge.answer import current_answer
+    from ldlrepro.track import sync as track
+
+    check = Check("tracking", "Does MLflow hold every run once, with the numbers of the records?")
+    check.compared.append("every value of every metric, by fold and step; parameters; tags")
+    for paper in scope.papers:
+        command = f"ldlrepro sync {paper}"
+        planned = set(plan.paper_units(paper))
+        units = [unit for unit in scope.chosen if plan.Unit(*unit.key) in planned]
+        with check.of(paper, command):
+            rows = current_answer(paper, scope.workspace).rows
+            told = track.differences(paper, units, scope.tracking_uri, rows)
+            if told is None:
+                check.skip(paper, "never tracked here", command)
+                continue
+            for subject, problem in told.items():
+                check.judge(f"{paper}: {subject}", problem, command)
+    return check
+
+
+def _names(unit: plan.Unit) -> tuple[str, str, str]:
+    return unit.protocol, unit.dataset, unit.method
+
+
+def _again(unit: plan.Unit) -> str:
+    return f"ldlrepro run {' '.join(_names(unit))} --inputs --fresh"
