@@ -27,7 +27,13 @@ COMPILED: dict[str, dict[str, Any]] = {
         "cv": 2,
     },
     "LDLogitBoost": {"max_iter": 1},
-    "SLDLF": {"trees": 1, "depth": 2, "standardise": False, "leaf_batches": 1, "max_iter": 2},
+    "SLDLF": {
+        "n_estimators": 1,
+        "depth": 2,
+        "standardise": False,
+        "leaf_batches": 1,
+        "max_iter": 2,
+    },
     "RFRegression": {"n_estimators": 1},
 }
 """Estimators that between them call all compiled code, with the least to do, the longest first."""

@@ -336,8 +336,8 @@ def test_code_of_a_class_counts_as_that_of_a_method():
 def test_our_side_may_be_a_class_with_its_own_defaults():
     built = adapters.Ldlrepro.build({"class": "CPNN"}, 5)
     assert repr(built) == repr(ldl.CPNN(random_state=5))
-    changed = adapters.Ldlrepro.build({"class": "CPNN", "parameters": {"hidden": 7}}, 5)
-    assert repr(changed) == repr(ldl.CPNN(hidden=7, random_state=5))
+    changed = adapters.Ldlrepro.build({"class": "CPNN", "parameters": {"max_iter": 7}}, 5)
+    assert repr(changed) == repr(ldl.CPNN(max_iter=7, random_state=5))
 
 
 def test_our_side_scales_features_by_its_training_rows_where_an_entry_says_so():
