@@ -12,7 +12,17 @@ import pytest
 from ldl import _machine_code
 
 SOURCE = Path(_machine_code.__file__).parent
-PARTS = "from ldl._compiled import compiled\n\nSTEP = {step}\n\n\n@compiled\ndef inner(x):\n    {comment}\n    return x + STEP\n"
+PARTS = """
+from ldl._compiled import compiled
+
+STEP = {step}
+
+
+@compiled
+def inner(x):
+    {comment}
+    return x + STEP
+"""
 WHOLE = """
 from ldl._compiled import cached
 from {package} import parts

@@ -148,12 +148,16 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
             enough,
             most_steps - steps,
         )
-        changes = moved - beta[rows]
-        beta[rows] = moved
-        changed = np.flatnonzero(changes)
-        if len(changed) == 0:  # nothing but rounding is left
-            return _intercept(least, most), steps
-        _add_lines(f, gram, rows[changed], changes[changed])
+        changes, changed = np.empty(m), 0
+        for a in range(m):
+            row, change = rows[a], moved[a] - beta[rows[a]]
+            beta[row] = moved[a]
+            if change != 0.0:
+                rows[changed], changes[changed] = row, change
+                changed += 1
+        if changed == 0:  # nothing but rounding is left
+            return _intercept(least, most)
+        _add_lines(f, gram, rows[:changed], changes[:changed])
 
 
 @compiled
