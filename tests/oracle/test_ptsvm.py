@@ -212,22 +212,6 @@ def test_subsample_keeps_so_many_rows_and_those_are_what_counts():
     np.testing.assert_array_equal(full, PTSVM(random_state=0).fit(X, D).predict(X))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"transformation": "draw"}, "transformation must be one of weights, resample, got 'draw'"),
-        ({"platt_split": "labels"}, "platt_split must be one of rows, pairs, got 'labels'"),
-        ({"column_order": "any"}, "column_order must be one of sorted, .*, got 'any'"),
-        ({"column_order": "first_appearance"}, "needs transformation='resample'"),
-        ({"C": 0.0}, "C must be above 0, got 0.0"),
-        ({"max_rows": 1}, "max_rows must be a whole number, at least 2 or None, got 1"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        PTSVM(**parameters).fit(*problem(14))
-
-
 @pytest.mark.realdata
 def test_order_of_appearance_costs_as_much_on_sjaffe_as_the_paper_prints(real_data):
     """The paper prints kl 0.0787, above the 0.0738 of the uniform distribution."""
@@ -241,6 +225,11 @@ def test_order_of_appearance_costs_as_much_on_sjaffe_as_the_paper_prints(real_da
             P = model.fit(data.X[train], data.D[train]).predict(data.X[test])
             found.append(evaluate(data.D[test], P)["kl"])
     assert np.mean(scores["sorted"]) < 0.0738 < np.mean(scores["first_appearance"])
+
+
+def test_first_appearance_is_that_of_drawn_labels():
+    with pytest.raises(ValueError, match="needs transformation='resample'"):
+        PTSVM(column_order="first_appearance").fit(*problem(14))
 
 
 def test_a_machine_that_needs_too_many_steps_ends_with_one_warning():

@@ -322,8 +322,9 @@ class Rules:
         return tree_digest({k: spec[k] for k in ("datasets", "protocol", "parameters")})
 
     def experiment_code(self, wildcards: Any) -> str:
-        code = module_name(wildcards.paper, _experiment(wildcards)["code"])
-        return digests.stage_digest(code, modules=config.current().modules)
+        code = _experiment(wildcards)["code"]
+        name = module_name(wildcards.paper, code)
+        return digests.stage_digest(name, modules=config.current().modules)
 
     def figure_code(self, wildcards: Any) -> str:
         return _drawing_code(
@@ -377,16 +378,16 @@ class Rules:
         return tree_digest([_drawing_code(*modules, papers=config.paper_ids()), _templates("*")])
 
 
-def _drawing_code(*drawing: str, papers: Sequence[str]) -> str:
+def _drawing_code(*modules: str, papers: Sequence[str]) -> str:
     """Return the digest of modules and of papers' experiments, which are imported by name."""
     named = {
         module_name(paper, spec["code"])
         for paper in papers
         for spec in config.load_paper(paper).get("experiments", {}).values()
     }
-    modules = config.current().modules
-    own = [digests.stage_digest(module, modules=modules) for module in sorted(named)]
-    return tree_digest([digests.stage_digest(*drawing), sorted(own)])
+    beside = config.current().modules
+    own = [digests.stage_digest(module, modules=beside) for module in sorted(named)]
+    return tree_digest([digests.stage_digest(*modules), sorted(own)])
 
 
 def _templates(pattern: str) -> dict[str, str]:
