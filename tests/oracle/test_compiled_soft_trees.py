@@ -79,7 +79,7 @@ def test_steps_that_waited_end_where_those_taken_at_once_do(dtype, standardise):
     X, units = sparse_rows(60, 40), 32
     rows = Rows(X, dtype, Scale(X) if standardise else None)
     steps = OptimiserSettings("sgd", 0.3, 0.9)
-    moving = LinearMap(rows, units, "glorot", True, steps, np.random.default_rng(3))
+    moving = LinearMap(rows, units, "glorot", steps, np.random.default_rng(3))
     W, b = moving.W.clone(), moving.b.clone()
     speed_W, speed_b = torch.zeros_like(W), torch.zeros_like(b)
     generator, rate = np.random.default_rng(4), 0.3

@@ -149,7 +149,7 @@ def test_wrong_demands_for_weights_are_refused(parameters, message, tmp_path, mo
         ({"depth": 1}, 10, "depth must be a whole number, at least 2"),
         ({"tau": 0.0}, 10, "tau must be above 0"),
         ({"readers": 0}, 10, "readers must be a whole number, at least 1"),
-        ({"momentum": 1.0}, 10, "momentum must lie between"),
+        ({"momentum": 1.0}, 10, "momentum must be at least 0 and below 1"),
         ({"units": 2}, 10, "units must be at least 3"),
     ],
 )

@@ -165,7 +165,7 @@ def test_leaf_step_of_a_classification_forest_is_that_of_one_hot_labels():
 
 def annealed(leaves: object, targets: np.ndarray, temperature: float) -> LinearForest:
     settings = SLDLF(
-        trees=2, depth=3, units=5, temperature=temperature, dtype="float64", max_iter=1
+        n_estimators=2, depth=3, units=5, temperature=temperature, dtype="float64", max_iter=1
     )._checked_settings()
     X = np.zeros((len(targets), 2))
     return LinearForest(settings, X, targets, leaves, 0)
