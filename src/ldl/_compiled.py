@@ -12,7 +12,7 @@ from numba import njit
 
 from ldl._machine_code import keep
 
-_WAYS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_WAYS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 compiled = njit(**_WAYS, no_cpython_wrapper=True)
 """Compile a part, into whatever calls it; Python cannot, for a way in takes time to compile."""
 
