@@ -37,7 +37,7 @@ _NEW_ROWS = 100
 """Most rows that join those between corner and limits at a time, or half as many as these."""
 _SHARE = 0.1
 """Share of the disagreement that is left before other rows are looked at."""
-_MOST_STEPS = 200
+_MOST_STEPS = 500
 """Most steps per row; a machine that needs more ends there. One or two are usual."""
 _NEWTON_STEPS = 100
 _NEWTON_TOLERANCE = 1e-9
