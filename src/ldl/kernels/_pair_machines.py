@@ -156,7 +156,7 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
                 rows[changed], changes[changed] = row, change
                 changed += 1
         if changed == 0:  # nothing but rounding is left
-            return _intercept(least, most)
+            return _intercept(least, most), steps
         _add_lines(f, gram, rows[:changed], changes[:changed])
 
 
