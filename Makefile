@@ -53,14 +53,15 @@ $(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml $(if $(filter $(TORCH),
 	fi
 	@rm -f $(VENV)/.ready-*
 	$(PYTHON) -m venv $(VENV)
-	@echo "Installing into $(VENV), torch for $(TORCH) ..."
+	@echo "Step 1 of 3: torch for $(TORCH), into $(VENV) ..."
 	@if [ $(TORCH) = cpu ]; then \
 	  $(PIP) --no-deps --retries 1 --extra-index-url $(TORCH_CPU_INDEX) -r envs/cpu.txt; \
 	fi
 	@if [ $(TORCH) = gpu ]; then $(PIP) -c envs/lock.txt -r envs/gpu.txt; fi
+	@echo "Step 2 of 3: $$(grep -c '==' envs/lock.txt) packages of envs/lock.txt; a minute or two where they are downloaded ..."
 	$(PIP) -r envs/lock.txt
 	$(PIP) --no-deps --no-build-isolation -e .
-	@echo "Compiling trees and solvers, which would else wait for their first fits; a minute or two ..."
+	@echo "Step 3 of 3: compiling trees and solvers, which would else wait for their first fits ..."
 # Beside it the packages' bytecode, which pip would write before that, one after the other.
 	@$(VENV)/bin/python -m compileall -q $(VENV)/lib >/dev/null 2>&1 & \
 	  $(VENV)/bin/python -m ldl.precompile && wait

@@ -14,7 +14,7 @@ SEED = 2026
 class Ldlrepro:
     """Ours; computes as units do, with numerics pinned.
 
-    ``{method: structrf, parameters: {trees: 10}}``: a method of config/methods, with changes.
+    ``{method: structrf, parameters: {n_estimators: 10}}``: a method of config/methods, changed.
     ``{class: StructRF}``: a class of the library with its own defaults, and changes as well.
     Features are as given, or scaled as part of the fit: ``scaling: standard``.
     """

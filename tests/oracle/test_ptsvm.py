@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from ldl._distances import rbf
 from ldl.base import child_seeds
@@ -229,3 +230,14 @@ def test_order_of_appearance_costs_as_much_on_sjaffe_as_the_paper_prints(real_da
 def test_first_appearance_is_that_of_drawn_labels():
     with pytest.raises(ValueError, match="needs transformation='resample'"):
         PTSVM(column_order="first_appearance").fit(*problem(14))
+
+
+def test_a_machine_that_needs_too_many_steps_ends_with_one_warning():
+    generator = np.random.default_rng(0)
+    X = 1e3 * np.linspace(0, 1, 60)[:, None] + 5 * generator.normal(size=(60, 1))
+    D = generator.dirichlet(np.ones(3), size=60)
+    with pytest.warns(ConvergenceWarning, match="PTSVM: .* ended before their optimum") as told:
+        model = PTSVM(C=1e5, random_state=0).fit(X, D)
+    assert len(told) == 1
+    assert 0 < model.diagnostics_["unfinished"] <= 18
+    assert PTSVM(random_state=0).fit(X / X.std(), D).diagnostics_["unfinished"] == 0

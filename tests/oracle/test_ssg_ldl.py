@@ -166,7 +166,7 @@ def test_seeds_decide_new_rows_and_the_base():
     first, same, other = (SSGLDL(random_state=seed).oversample(X, D)[0] for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, same)
     assert (first[40:] != other[40:]).any()
-    model = SSGLDL(RFRegression(trees=2), random_state=1).fit(X, D)
+    model = SSGLDL(RFRegression(n_estimators=2), random_state=1).fit(X, D)
     assert model.estimator_.random_state is not None
     assert (
         model.estimator_.random_state
@@ -177,8 +177,8 @@ def test_seeds_decide_new_rows_and_the_base():
 
 def test_jobs_are_those_of_the_base():
     X, D = sample(n=40)
-    assert SSGLDL(StructRF(trees=1), n_jobs=2).fit(X, D).estimator_.n_jobs == 2
-    assert SSGLDL(StructRF(trees=1, n_jobs=3)).fit(X, D).estimator_.n_jobs == 3
+    assert SSGLDL(StructRF(n_estimators=1), n_jobs=2).fit(X, D).estimator_.n_jobs == 2
+    assert SSGLDL(StructRF(n_estimators=1, n_jobs=3)).fit(X, D).estimator_.n_jobs == 3
 
 
 def test_equal_rows_and_two_rows_are_enough():

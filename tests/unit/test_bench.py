@@ -289,11 +289,11 @@ def test_methods_of_an_entry_may_have_settings_and_peers_of_their_own(tmp_path):
     path = tmp_path / "some.yaml"
     path.write_text(
         "- {id: m, group: g, title: '{method}', datasets: [toy], measure: predict, ours: {},"
-        " peer: {library: python-ldl}, methods: {rf: {ours: {parameters: {trees: 2}},"
+        " peer: {library: python-ldl}, methods: {rf: {ours: {parameters: {n_estimators: 2}},"
         " peer: {class: Forest}}, mslp: null}}\n"
     )
     forest, alone = entries.read(path)
-    assert forest.ours == {"library": "ldlrepro", "method": "rf", "parameters": {"trees": 2}}
+    assert forest.ours == {"library": "ldlrepro", "method": "rf", "parameters": {"n_estimators": 2}}
     assert forest.peer == {"library": "python-ldl", "class": "Forest"}
     assert alone.peer is None
 
@@ -336,8 +336,8 @@ def test_code_of_a_class_counts_as_that_of_a_method():
 def test_our_side_may_be_a_class_with_its_own_defaults():
     built = adapters.Ldlrepro.build({"class": "CPNN"}, 5)
     assert repr(built) == repr(ldl.CPNN(random_state=5))
-    changed = adapters.Ldlrepro.build({"class": "CPNN", "parameters": {"hidden": 7}}, 5)
-    assert repr(changed) == repr(ldl.CPNN(hidden=7, random_state=5))
+    changed = adapters.Ldlrepro.build({"class": "CPNN", "parameters": {"max_iter": 7}}, 5)
+    assert repr(changed) == repr(ldl.CPNN(max_iter=7, random_state=5))
 
 
 def test_our_side_scales_features_by_its_training_rows_where_an_entry_says_so():

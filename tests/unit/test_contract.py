@@ -19,10 +19,9 @@ from ldlrepro import config, models
 CHEAPER = {
     "max_iter": 40,
     "n_estimators": 5,
-    "trees": 5,
-    "max_trees": 5,
+    "max_estimators": 5,
     "max_layers": 2,
-    "folds": 2,
+    "cv": 2,
     "validation_rows": 1,
     "leaf_batches": 10,
 }

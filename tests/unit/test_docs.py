@@ -16,9 +16,9 @@ import yaml
 from pydantic import Field
 
 from ldlrepro import __version__, cli, config, plan
-from ldlrepro.catalogue.own_files import PAPER
 from ldlrepro.catalogue.schemas import FILES
 from ldlrepro.catalogue.yaml_files import checked
+from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor import config_docs
 from ldlrepro.report import citation
@@ -459,7 +459,7 @@ def test_the_looks_are_those_of_the_yaml_files():
     listed = page.partition("<!-- looks -->")[2].partition("<!-- end of looks -->")[0]
     for path in (*ROOT.glob("config/methods/*.yaml"), *ROOT.glob("papers/*/paper.yaml")):
         tree = yaml.safe_load(path.read_text())
-        trees = [] if path.name == PAPER else [tree, *tree.get("variants", {}).values()]
+        trees = [] if path.name == plugins.PAPER else [tree, *tree.get("variants", {}).values()]
         looks = [look for t in trees for look in t.get("origins", {}).get("print", {}).items()]
         looks += [(e["what"], e["evidence"]) for e in tree.get("chosen_by_print", [])]
         for what, look in looks:

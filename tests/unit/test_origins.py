@@ -55,13 +55,13 @@ def test_origins_are_papers_code_or_ours_and_ours_excludes_the_others(method: st
         ("sa_bfgs", "solver", "structrf", OPEN),
         ("sa_bfgs@toolbox", "solver", "mslp", CODE),
         ("sa_bfgs@iter1000", "max_iter", "structrf", OPEN),
-        ("structrf", "trees", "ldldf", "another paper, structrf"),
-        ("structrf@trees=20", "trees", "structrf", OURS),
+        ("structrf", "n_estimators", "ldldf", "another paper, structrf"),
+        ("structrf@n_estimators=20", "n_estimators", "structrf", OURS),
         ("aa_knn", "n_neighbors", "ldldf", CODE),
         ("aa_knn@grid", "n_neighbors", "mslp", "the paper, mslp"),
         ("dldlf", "depth", "ldlf", "the paper, ldlf"),
         ("dldlf@annealed", "depth", "drf", "the paper, drf"),
-        ("ldldf", "skip_hopeless", "ldldf", OURS),
+        ("ldldf", "validation_fraction", "ldldf", OURS),
     ],
 )
 def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
@@ -78,13 +78,13 @@ def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
         ("sa_bfgs", "solver", "structrf", "ours"),
         ("sa_bfgs@toolbox", "solver", "mslp", "print"),  # though it is the released code's
         ("sa_bfgs@scaled", "l2", "mslp", "validation"),
-        ("structrf", "trees", "ldldf", "stated"),  # in another paper
+        ("structrf", "n_estimators", "ldldf", "stated"),  # in another paper
         ("structrf", "root_depth", "structrf", "ours"),
         ("mslp", "u", "mslp", "validation"),  # among the paper's candidates
         ("mslp", "normalisation", "mslp", "print"),
         ("ldl_ldm", "ridge", "ldldf", "print"),  # validation rows choose among what was seen
         ("ldl_ldm@as_released", "ridge", "ldldf", "released code"),
-        ("ldldf", "skip_hopeless", "ldldf", "ours"),
+        ("ldldf", "validation_fraction", "ldldf", "ours"),
     ],
 )
 def test_the_print_comes_before_every_other_reason(
@@ -95,9 +95,9 @@ def test_the_print_comes_before_every_other_reason(
 
 PAPERS_SAY = {
     "structrf": [
-        ("structrf", {"trees": 50, "max_depth": 20, "max_samples": 0.8}),
+        ("structrf", {"n_estimators": 50, "max_depth": 20, "max_samples": 0.8}),
         ("structrf_star", {"alpha": 0.25, "beta": 8.0}),
-        ("rf", {"trees": 50}),
+        ("rf", {"n_estimators": 50}),
         ("sa_iis", {"max_iter": 200}),
         ("sa_bfgs", {"max_iter": 300}),
     ],
@@ -107,9 +107,10 @@ PAPERS_SAY = {
         ("sldlf", {"max_iter": 25000}),
     ],
     "ldldf": [
-        ("ldldf", {"max_layers": 10, "learners_per_layer": 6, "trees": 40, "trees_step": 20}),
-        ("ldldf", {"max_trees": 100, "depth": 3, "depth_step": 3, "n_neighbors": 3}),
-        ("ldldf", {"theta": 0.005, "folds": 5, "patience": 3}),
+        ("ldldf", {"max_layers": 10, "learners_per_layer": 6}),
+        ("ldldf", {"n_estimators": 40, "n_estimators_step": 20}),
+        ("ldldf", {"max_estimators": 100, "max_depth": 3, "max_depth_step": 3, "n_neighbors": 3}),
+        ("ldldf", {"tol": 0.005, "cv": 5}),
     ],
     "mslp": [
         ("mslp", {"k_plus": [5, 10], "alpha": [5, 10], "beta": [0.0, 0.1, 0.5]}),

@@ -69,7 +69,7 @@ class PTSVM(LDLEstimator):
     ``sum_a sum_{b != a} (r_ba p_a - r_ab p_b)^2``.
 
     Features on large scales decide the kernel; scale them if they should not. A machine that has
-    not found its optimum after 200 steps a row stays as it is, with a warning.
+    not found its optimum after 500 steps a row stays as it is, with a warning.
 
     Parameters
     ----------

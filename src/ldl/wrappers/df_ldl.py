@@ -85,7 +85,7 @@ class DFLDL(Wrapper):
     n_jobs: int = 1
 
     def _default_estimator(self) -> LDLEstimator:
-        return StructRF(trees=1, max_samples=1.0, replace=False)
+        return StructRF(n_estimators=1, max_samples=1.0, bootstrap=False)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         parts = [part for pair in parts_of_pairs(D, self.ties) for part in pair]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -14,7 +14,7 @@ Collection = Literal["jaffe", "bu_3dfe", "morph", "fgnet", "cacd"]
 class RawFile(Entry):
     """A raw file, with at least one way to check it."""
 
-    SOME_OF = ("sha256", "git_blob")
+    SOME_OF: ClassVar[tuple[str, ...]] = ("sha256", "git_blob")
 
     name: str = Field(
         description="file name in `data/raw/<id>/` and in local folders, without a folder",
@@ -304,7 +304,7 @@ class DataSet(Source):
 class WeightsFile(RawFile):
     """The one file of weights."""
 
-    SOME_OF = ()
+    SOME_OF: ClassVar[tuple[str, ...]] = ()
 
     sha256: str = Field(
         default="",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.core import code_digest
@@ -96,13 +95,13 @@ def stage_digest(
     without = (*NOT_DECISIVE, *without)
     if not theirs:
         return kept_digest(starts, without)
-    follow = _Theirs(theirs, modules)
     if modules is not None:
         modules.take_turn()
-        here = modules.papers_here()
-        if theirs <= here.keys():
-            return kept_digest(starts, without, follow, [*chain(*here.values())])
-    return code_digest.code_digest(*starts, without=without, follow=follow)
+        beside = modules.of_papers()
+        if theirs <= beside.keys():
+            files = sorted({path for files in beside.values() for path in files})
+            return kept_digest(starts, without, _Theirs(theirs, modules), files)
+    return code_digest.code_digest(*starts, without=without, follow=_Theirs(theirs, modules))
 
 
 @dataclass(frozen=True)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
     PrivateAttr,
     Strict,
+    ValidationError,
     WrapValidator,
     model_validator,
 )
-from pydantic_core import CoreSchema, PydanticCustomError
-
-if TYPE_CHECKING:
-    from ldlrepro.catalogue.project import Project
+from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 
 T = TypeVar("T")
 List = Annotated[tuple[T, ...], Strict(False)]
@@ -42,33 +41,39 @@ class Entry(BaseModel):
     ASKED_BY: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = {}
     """Key -> its value -> the keys that this value asks for."""
 
-    @model_validator(mode="after")
-    def _has_what_belongs_together(self) -> Entry:
-        given = {field.alias or name for name, field in self._fields() if self._has(name)}
-        if problem := self._lacking(given):
-            raise PydanticCustomError("keys", "{problem}", {"problem": problem})
-        return self
-
-    def _lacking(self, given: set[str]) -> str:
-        """Say which keys are missing, or exclude each other; '' for none."""
-        for key, by_value in self.ASKED_BY.items():
-            missing = [k for k in by_value.get(getattr(self, key), ()) if k not in given]
-            if missing:
-                return f"missing key {', '.join(missing)}"
-        if self.SOME_OF and not given & set(self.SOME_OF):
-            return f"missing key {' or '.join(self.SOME_OF)}"
-        ways = [", ".join(keys) for keys in self.ONE_OF]
-        whole = [", ".join(keys) for keys in self.ONE_OF if set(keys) <= given]
-        if ways and not whole:
-            return f"missing key {'; or '.join(ways)}"
-        return f"give one of {'; or '.join(whole)}" if len(whole) > 1 else ""
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_keys_that_belong_together(
+        cls, tree: Any, check: ModelWrapValidatorHandler[Entry]
+    ) -> Entry:
+        """Check the keys, and which are missing or exclude each other; tell all at once."""
+        found: list[InitErrorDetails] = []
+        try:
+            value = check(tree)
+        except ValidationError as error:
+            found += [_again(each) for each in error.errors(include_url=False)]
+        if isinstance(tree, dict) and (problem := cls._lacking(tree)):
+            kind = PydanticCustomError("keys", "{problem}", {"problem": problem})
+            found.append(InitErrorDetails(type=kind, loc=(), input=tree))
+        if found:
+            raise ValidationError.from_exception_data(cls.__name__, found)
+        return value
 
     @classmethod
-    def _fields(cls) -> Any:
-        return cls.model_fields.items()
-
-    def _has(self, name: str) -> bool:
-        return name in self.model_fields_set and getattr(self, name) is not None
+    def _lacking(cls, tree: dict[str, Any]) -> str:
+        """Say which keys are missing, or exclude each other; '' for none."""
+        given = {key for key, value in tree.items() if value is not None}
+        for key, by_value in cls.ASKED_BY.items():
+            asked = by_value.get(str(tree.get(key)), ())
+            if missing := [name for name in asked if name not in given]:
+                return f"missing key {', '.join(missing)}"
+        if cls.SOME_OF and not given & set(cls.SOME_OF):
+            return f"missing key {' or '.join(cls.SOME_OF)}"
+        ways = [", ".join(keys) for keys in cls.ONE_OF]
+        whole = [", ".join(keys) for keys in cls.ONE_OF if set(keys) <= given]
+        if ways and not whole:
+            return f"missing key {_or(ways)}"
+        return f"give only one of {_or(whole)}" if len(whole) > 1 else ""
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -94,19 +99,51 @@ class Entry(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
+def _or(ways: list[str]) -> str:
+    return ("; or " if any("," in way for way in ways) else " or ").join(ways)
+
+
+def _again(error: ErrorDetails) -> InitErrorDetails:
+    """Return an error as it was before it was told."""
+    kind: Any = error["type"]
+    context = error.get("ctx", {})
+    if kind == "keys":
+        kind = PydanticCustomError("keys", "{problem}", context)
+    return InitErrorDetails(type=kind, loc=error["loc"], input=error["input"], ctx=context)
+
+
+class Home(Protocol):
+    """What a value asks of the project that it belongs to."""
+
+    @property
+    def root(self) -> Path: ...
+    @property
+    def modules(self) -> Any: ...
+    @property
+    def data_set_ids(self) -> list[str]: ...
+    @property
+    def weights_ids(self) -> list[str]: ...
+    @property
+    def all_paper_ids(self) -> set[str]: ...
+    def weights(self, name: str) -> Any: ...
+    def read(self, model: type[Any], path: Path) -> Any: ...
+    def shown(self, path: Path) -> str: ...
+    def is_own(self, file: Path) -> bool: ...
+
+
 class Value(Entry):
     """What a file describes, with its id. Equal ids of one project are one value."""
 
     _id: str = PrivateAttr("")
     _file: Path = PrivateAttr(Path())
-    _project: Project = PrivateAttr()
+    _project: Home = PrivateAttr()
 
     @property
     def id(self) -> str:
         return self._id
 
     @property
-    def project(self) -> Project:
+    def project(self) -> Home:
         """Return the project that it was asked of."""
         return self._project
 
@@ -125,7 +162,7 @@ class Value(Entry):
         """Tell whether it is the user's own, and not the checkout's."""
         return self.project.is_own(self._file)
 
-    def placed(self, name: str, file: Path, project: Project) -> Any:
+    def placed(self, name: str, file: Path, project: Home) -> Any:
         """Return the value itself, once it knows its id and its place."""
         self._id, self._file, self._project = name, file, project
         return self

@@ -75,7 +75,7 @@ class Origins(Entry):
         gone = set(names)
         kept = {k: tuple(n for n in v if n not in gone) for k, v in self.named.items()}
         looks = {name: look for name, look in self.print.items() if name not in gone}
-        return Origins(print=looks, **{k: v for k, v in kept.items() if v})
+        return Origins.model_validate({"print": looks, **{k: v for k, v in kept.items() if v}})
 
     def joined(self, other: Origins) -> Origins:
         """Return the origins of both."""
@@ -83,9 +83,10 @@ class Origins(Entry):
             source: (*self.named.get(source, ()), *other.named.get(source, ()))
             for source in {**self.named, **other.named}
         }
-        return Origins(print={**self.print, **other.print}, **sources)
+        return Origins.model_validate({"print": {**self.print, **other.print}, **sources})
 
 
+NO_ORIGINS = Origins.model_validate({})
 ORIGINS = (
     "where the values come from: a paper's id, `code` (the original code), `validation` (chosen by "
     "the estimator itself, on rows of the training part) or `ours`, each with the parameters that "
@@ -122,7 +123,7 @@ class Variant(Entry):
     description: str = Field(default="", description="what differs and why")
     parameters: Values = Field(default_factory=dict, description="replaces these parameters only")
     grid: Grid = Field(default_factory=dict, description="replaces the grid")
-    origins: Origins = Field(default_factory=Origins, description=ORIGINS)
+    origins: Origins = Field(default_factory=lambda: NO_ORIGINS, description=ORIGINS)
     scaling: Scaling | None = Field(default=None, description="replaces the scaling")
     resources: Resources = Field(
         default_factory=Resources, description="replaces these resources only"
@@ -177,7 +178,7 @@ class Method(Value):
             "is the setting `alpha` inside the argument `settings`"
         ),
     )
-    origins: Origins = Field(default_factory=Origins, description=ORIGINS)
+    origins: Origins = Field(default_factory=lambda: NO_ORIGINS, description=ORIGINS)
     scaling: Scaling = Field(
         default="none", description="how features are scaled, fitted on training rows only"
     )
@@ -266,8 +267,8 @@ class Method(Value):
             if name is not None:
                 if name not in self.project.weights_ids:
                     hint = (
-                        "`ldlrepro list weights` lists them; "
-                        "for a file of your own see docs/images.md."
+                        "`ldlrepro list weights` lists them; for a file of your own see "
+                        "docs/images.md."
                     )
                     problem = unknown("weights", str(name), self.project.weights_ids, hint)
                     raise UserError(f"{self.shown_file}: weights: {problem}")

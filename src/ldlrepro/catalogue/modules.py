@@ -28,14 +28,7 @@ class Modules:
     def __init__(self, folders: Sequence[Path], papers: Path) -> None:
         self.folders = tuple(folders)
         self.papers = papers
-        """The folder of the checkout's papers."""
-
-    def papers_here(self) -> dict[str, list[Path]]:
-        """Return package -> modules, of the checkout's papers that have any."""
-        found: dict[str, list[Path]] = {}
-        for path in sorted(self.papers.glob("*/*.py")):
-            found.setdefault(package_of(path.parent), []).append(path)
-        return found
+        """The folder of the checkout's papers, whose measurements lie beside them."""
 
     def load(self, name: str) -> ModuleType:
         """Import a module by its dotted name."""
@@ -55,7 +48,15 @@ class Modules:
     def take_turn(self) -> None:
         """Become the last of Python's finders, in place of one of another project."""
         others = [finder for finder in sys.meta_path if not isinstance(finder, Modules)]
-        sys.meta_path[:] = [*others, self]  # type: ignore[list-item]
+        sys.meta_path[:] = [*others, self]
+
+    def of_papers(self) -> dict[str, list[Path]]:
+        """Return package or module -> its files, for those beside the checkout's papers."""
+        found: dict[str, list[Path]] = {}
+        for path in sorted(self.papers.glob("*/*.py")):
+            found[path.stem] = [path]
+            found.setdefault(package_of(path.parent), []).append(path)
+        return found
 
     def file_of(self, name: str) -> Path | None:
         """Return the file of a module that lies beside an own file; None for any other module."""

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PrivateAttr
 
 from ldlrepro.catalogue.claims import Claim, Claims, Miss, Misses, Selection
-from ldlrepro.catalogue.entries import Entry, List, Map, Value, Values
+from ldlrepro.catalogue.entries import Entry, Home, List, Map, Value, Values
 from ldlrepro.core.errors import UserError, nearest, unknown
 
 if TYPE_CHECKING:
     from ldlrepro.catalogue.data_sets import DataSet
-    from ldlrepro.catalogue.project import Project
 
 
 class Protocol(Value):
@@ -265,8 +264,10 @@ class Experiment(Entry):
     title: str = Field(description="what is measured")
     text: str = Field(default="", description="how, and what it can and cannot show")
     code: str = Field(
-        description="module with `measure` and maybe `draw`, beside this file or shared by papers "
-        "(`protocols`)",
+        description=(
+            "module with `measure` and maybe `draw`, beside this file or shared by papers "
+            "(`protocols`)"
+        ),
         pattern=r"^[a-zA-Z_]\w*$",
     )
     datasets: List[str] = Field(default=(), description="data set ids that it reads")
@@ -401,7 +402,7 @@ class Paper(Value):
         description="printed values that are impossible, each with the proof",
     )
 
-    def placed(self, name: str, file: Path, project: Project) -> Paper:
+    def placed(self, name: str, file: Path, project: Home) -> Paper:
         super().placed(name, file, project)
         for each, protocol in self.protocols.items():
             protocol.placed(each, file, project)
@@ -451,10 +452,10 @@ class Paper(Value):
         for name, protocol in self.protocols.items():
             yield f"protocols.{name}.noise_of", protocol.noise_of
             yield f"protocols.{name}.persons_of", protocol.persons_of
-        for number, table in self.tables.items():
-            yield f"tables.{number}.protocol", table.protocol
+        for key, table in self.tables.items():
+            yield f"tables.{key}.protocol", table.protocol
             for name, setting in table.settings.items():
-                yield f"tables.{number}.settings.{name}.protocol", setting.protocol
+                yield f"tables.{key}.settings.{name}.protocol", setting.protocol
 
     def check_names(self) -> None:
         """Check the data sets, experiments, tables and printed names that other keys refer to."""
@@ -484,15 +485,15 @@ class Paper(Value):
         for name, experiment in self.experiments.items():
             yield f"experiments.{name}.datasets", experiment.datasets, data_sets
         settings = {name for table in self.tables.values() for name in table.settings}
-        for number, table in self.tables.items():
+        for key, table in self.tables.items():
             for name, setting in table.settings.items():
-                place = f"tables.{number}.settings.{name}.dataset"
+                place = f"tables.{key}.settings.{name}.dataset"
                 yield place, _given(setting.dataset), data_sets
-            yield f"tables.{number}.experiment", _given(table.experiment), self.experiments
+            yield f"tables.{key}.experiment", _given(table.experiment), self.experiments
             yardsticks = {*self.methods, *(() if table.kind == "deltas" else settings)}
-            yield f"tables.{number}.compared_to", _given(table.compared_to), yardsticks
-        for number, figure in self.figures.items():
-            place = f"figures.{number}"
+            yield f"tables.{key}.compared_to", _given(table.compared_to), yardsticks
+        for key, figure in self.figures.items():
+            place = f"figures.{key}"
             yield f"{place}.experiment", _given(figure.experiment), self.experiments
             yield f"{place}.dataset", _given(figure.dataset), data_sets
             yield f"{place}.methods", figure.methods, self.methods

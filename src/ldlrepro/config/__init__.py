@@ -7,32 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ldlrepro.catalogue.methods import with_settings as with_settings
 from ldlrepro.catalogue.project import FIVE as FIVE
-from ldlrepro.catalogue.project import OWN_FILES, ROOT, Project, from_environment
 from ldlrepro.catalogue.yaml_files import read_yaml as read_yaml
 from ldlrepro.config import plugins as plugins
+from ldlrepro.config.here import current as current
 from ldlrepro.core.workspace import Workspace
 
 Keys = dict[str, Any]
 """Keys and values of a YAML file."""
-
-
-def current() -> Project:
-    """Return the project of the current folder and environment."""
-    project = _open(os.getcwd(), os.environ.get(ROOT), os.environ.get(OWN_FILES))
-    if project.own.folders:
-        project.modules.take_turn()
-    return project
-
-
-@cache
-def _open(folder: str, root: str | None, own_files: str | None) -> Project:
-    return from_environment()
 
 
 def project_root() -> Path:

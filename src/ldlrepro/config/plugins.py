@@ -13,6 +13,7 @@ from ldlrepro.catalogue.own_files import absolute as absolute
 from ldlrepro.catalogue.own_files import id_of as id_of
 from ldlrepro.catalogue.own_files import kind_of as kind_of
 from ldlrepro.catalogue.project import OWN_FILES
+from ldlrepro.config.here import current
 
 
 def announce(run: Mapping[str, Any]) -> None:
@@ -27,20 +28,14 @@ def announce(run: Mapping[str, Any]) -> None:
 
 def files(kind: str) -> dict[str, Path]:
     """Return id -> YAML file of everything of this kind that is the user's own."""
-    from ldlrepro.config import current
-
     return {name: file.path for name, file in current().own.found[kind].items()}
 
 
 def beside_papers(kind: str) -> set[str]:
     """Return the ids that are known only because their files lie in the folder of a paper."""
-    from ldlrepro.config import current
-
     return {name for name, file in current().own.found[kind].items() if file.of_paper}
 
 
 def folders() -> set[Path]:
     """Return the folders that hold own files."""
-    from ldlrepro.config import current
-
     return set(current().own.folders)

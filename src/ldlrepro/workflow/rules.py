@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,10 +45,8 @@ TEMPLATES = Path(report.__file__).with_name("templates")
 
 def run_configuration(given: Mapping[str, Any], files: Sequence[str | Path]) -> dict[str, Any]:
     """Check Snakemake's merged configuration by our schema; ``files`` are its sources."""
-    try:
+    with _told():
         return config.check_run_config(dict(given), " + ".join(map(str, files)))
-    except UserError as error:
-        raise _for_people(error) from None
 
 
 def check_files() -> None:
@@ -56,21 +55,23 @@ def check_files() -> None:
     An error in a function of a rule is too late: Snakemake takes the rule's output as it is, and
     says that there is nothing to be done. What still has the checksum that was kept of it is whole.
     """
-    try:
+    with _told():
         for paper in config.paper_ids():
             plan.published(paper)
         changed = unsealed_reference(config.project_root())
         for table in sorted({path.with_suffix(".csv") for path in changed}):
             past_runs.of_table(table)
-    except UserError as error:
-        raise _for_people(error) from None
 
 
-def _for_people(error: UserError) -> Exception:
-    """Return an error that Snakemake shows without a traceback."""
+@contextmanager
+def _told() -> Iterator[None]:
+    """Let Snakemake show errors meant for people, without a traceback."""
     from snakemake.exceptions import WorkflowError
 
-    return WorkflowError(str(error))
+    try:
+        yield
+    except UserError as error:
+        raise WorkflowError(str(error)) from None
 
 
 class Rules:
@@ -321,8 +322,9 @@ class Rules:
         return tree_digest({k: spec[k] for k in ("datasets", "protocol", "parameters")})
 
     def experiment_code(self, wildcards: Any) -> str:
-        code = module_name(wildcards.paper, _experiment(wildcards)["code"])
-        return digests.stage_digest(code, modules=config.current().modules)
+        code = _experiment(wildcards)["code"]
+        name = module_name(wildcards.paper, code)
+        return digests.stage_digest(name, modules=config.current().modules)
 
     def figure_code(self, wildcards: Any) -> str:
         return _drawing_code(
@@ -376,16 +378,16 @@ class Rules:
         return tree_digest([_drawing_code(*modules, papers=config.paper_ids()), _templates("*")])
 
 
-def _drawing_code(*drawing: str, papers: Sequence[str]) -> str:
+def _drawing_code(*modules: str, papers: Sequence[str]) -> str:
     """Return the digest of modules and of papers' experiments, which are imported by name."""
     named = {
         module_name(paper, spec["code"])
         for paper in papers
         for spec in config.load_paper(paper).get("experiments", {}).values()
     }
-    modules = config.current().modules
-    own = [digests.stage_digest(module, modules=modules) for module in sorted(named)]
-    return tree_digest([digests.stage_digest(*drawing), sorted(own)])
+    beside = config.current().modules
+    own = [digests.stage_digest(module, modules=beside) for module in sorted(named)]
+    return tree_digest([digests.stage_digest(*modules), sorted(own)])
 
 
 def _templates(pattern: str) -> dict[str, str]:
