@@ -12,11 +12,12 @@ from numba import njit
 
 from ldl._machine_code import keep
 
-_WAYS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-compiled = njit(**_WAYS, no_cpython_wrapper=True)
+_WAYS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_INSIDE: dict[str, Any] = _WAYS | {"no_cpython_wrapper": True}
+compiled = njit(**_INSIDE)
 """Compile a part, into whatever calls it; Python cannot, for a way in takes time to compile."""
 
-inlined = njit(**_WAYS, no_cpython_wrapper=True, inline="always")
+inlined = njit(**_INSIDE, inline="always")
 """Compile a part that one function alone calls, as a piece of it: that takes less time."""
 
 

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="attr-defined"
 """Machine code that is kept on disk under what it was made of.
 
 numba keeps machine code beside the source, so every copy of the library compiles anew; and it sees

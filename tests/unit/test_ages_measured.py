@@ -13,7 +13,7 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import ages, load_ready
 from ldlrepro.folds.splits import read_folds
 from ldlrepro.judge.cells import verdict_rows
-from ldlrepro.judge.claims import FAILS, HOLDS, UNTESTED, claim_rows
+from ldlrepro.judge.claims import FAILS, HOLDS, claim_rows
 from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.reference import ReferenceUnits, write_reference
 from ldlrepro.judge.scores import LOCAL, UnitScores, local_units
@@ -143,13 +143,6 @@ def test_a_network_from_random_weights_is_measured_and_not_judged(deep):
     assert drf_cell(unit("drf_fgnet", "fgnet", "drf", [3.0], [1]), "IV").verdict == "not run"
 
 
-def test_set_ups_of_morph_are_data_sets_of_their_own(deep):
-    row = drf_cell(unit("drf_morph", "morph_setup_1", "drf", [2.7, 2.9], [5, 5]), "I")
-    assert (row.setting, row.printed, row.measured) == ("Setup I", "2.80", pytest.approx(2.8))
-    row = drf_cell(unit("drf_morph", "morph_setup_3", "drf", [2.9, 2.9], [5, 5]), "III")
-    assert row.printed == "2.90"
-
-
 CHECK = {"protocol": "p", "dataset": "d", "metric": "mae", "method": "new", "than": "old"}
 
 
@@ -177,21 +170,6 @@ def test_a_claim_about_one_method_takes_the_mean_that_its_table_takes(checkout, 
     row = judged({**check, "at_most": limit}, [alone])
     assert row.verdict == verdict
     assert ("mae of drf on fgnet is 4.4" in row.evidence) == (verdict == FAILS)
-
-
-@pytest.mark.parametrize(("limit", "verdict"), [(30, HOLDS), (20, FAILS)])
-def test_a_claim_compares_a_method_under_two_protocols(limit, verdict):
-    both = [unit("p", "d", "new", [5.0], [1]), unit("q", "d", "new", [4.0], [1])]
-    check = {"protocol": "p", "from_protocol": "q", "dataset": "d", "metric": "mae"}
-    row = judged({**check, "method": "new", "at_most": limit}, both)
-    assert row.verdict == verdict
-    assert ("change in % of mae from q to p, new is 25" in row.evidence) == (verdict == FAILS)
-
-
-@pytest.mark.parametrize("there", [[], ["old"]])
-def test_a_claim_about_units_that_were_not_run_is_not_tested(there):
-    units = [unit("p", "d", name, [9.0], [1]) for name in there]
-    assert judged({**CHECK, "at_most": 0}, units).verdict == UNTESTED
 
 
 def test_no_stand_in_stands_in_a_table(checkout):

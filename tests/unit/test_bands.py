@@ -52,14 +52,6 @@ def test_a_band_is_made_of_the_means_over_the_folds_of_each_seed() -> None:
     assert len(band.means) == len(SPREAD)
 
 
-def test_units_of_ordinary_protocols_make_no_band() -> None:
-    assert bands_of([unit("paper", "knn", SPREAD)]) == {}
-
-
-def test_too_few_seeds_make_no_band() -> None:
-    assert bands_of([unit("paper_seeds", "knn", SPREAD[:4])]) == {("paper", "faces"): []}
-
-
 @pytest.mark.parametrize(
     ("value", "outside"), [("0.041", False), ("0.0444", True), ("0.0395", True), ("0.04", False)]
 )
@@ -80,11 +72,6 @@ def test_a_number_outside_of_all_tells_every_band() -> None:
     assert row.fold_seeds == (
         "outside every band of 10 fold seeds: knn 0.04 to 0.044, knn@wide 0.05 to 0.054"
     )
-
-
-def test_bands_of_other_methods_and_measures_that_are_no_scores_say_nothing() -> None:
-    rows = [printed("0.041", method="svm"), printed("3.2", metric="train_seconds")]
-    assert [row.fold_seeds for row in with_bands(rows, bands_of(seeds("knn")))] == ["", ""]
 
 
 @pytest.mark.parametrize(("measure", "sign"), [("kl", -1), ("cosine", 1)])

@@ -131,15 +131,6 @@ def test_a_mistake_that_the_user_can_mend_is_one_line_and_no_traceback(ready, ca
     assert "tiny/toy/broken fold 1/2 failed, first this. then that" in told
 
 
-def test_without_weights_no_pixels_are_made_and_the_unit_is_named(tiny, capsys):
-    tiny.write("config/methods/deep.yaml", DEEP)
-    status, told = say(capsys, "run", "tiny", "drawn_cacd", "deep", "--inputs")
-    assert status == 2
-    assert "tiny/drawn_cacd/deep: tiny: no weights" in told
-    assert "Traceback" not in told
-    assert not (DATA / "ready" / "drawn_cacd.pixels.npy").exists()
-
-
 # ---------------------------------------------------------------------- the gate
 
 

@@ -501,14 +501,11 @@ def test_features_and_a_fine_tuned_network_begin_with_the_same_weights(album, ca
     assert asked(capsys, "run", "tiny", "toy", "near", "--inputs")[0] == 0
 
 
-@pytest.mark.parametrize("features", ["alexnet, layer: pool5_mean, weights: mine", "lbp"])
 def test_without_its_weights_a_unit_is_not_run_and_says_how_to_get_them(
-    album, tiny, capsys, features: str
+    album, tiny, capsys
 ) -> None:
     given = MINE.replace("vgg16", "alexnet").replace("w.pth}", "'u.pth', sha256: 'abcdef01'}")
     (album / "mine.yaml").write_text(given)
-    album_of_this = SMALL_ALBUM.replace("alexnet, layer: pool5_mean, weights: mine", features)
-    tiny.write("config/datasets/toy.yaml", album_of_this)
     for _ in range(2):
         status, told = asked(capsys, "run", "tiny", "toy", "begins", "--inputs")
         assert status == 1

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ldl._compiled import cached, compiled
-from ldl.boosting._tree import LEAF, ROUNDING, SMALLEST, BoostedTree, best_leaf, divide
+from ldl.boosting._tree import (
+    ROUNDING,
+    SMALLEST,
+    BoostedTree,
+    best_leaf,
+    growing,
+    name_leaves,
+    split_leaf,
+)
+from ldl.forests._compiled import START
 
 if TYPE_CHECKING:
     from ldl.boosting._bins import Bins
@@ -94,6 +103,21 @@ class Room(NamedTuple):
     """Bin by bin of one feature: the sums of g, of h, and the number of rows."""
     counts: np.ndarray
     """Rows in each bin, and where they start."""
+    words: np.ndarray
+    """Packed g, h and 1 of every row."""
+    sums: np.ndarray
+    """Histograms of features with many values: a line for each leaf, or one for all."""
+    upper_sums: np.ndarray
+    """By the same: sums of the rows that have the upper value of a two-valued feature."""
+    totals: np.ndarray
+    """By leaf: sums of g and h."""
+    wholes: np.ndarray
+    """By leaf: packed sum."""
+    sorted_rows: np.ndarray
+    """By place of the feature: rows of small leaves with their bins, in the order of these."""
+    sorted_at: np.ndarray
+    """By leaf: where its sorted rows begin."""
+    spare_words: np.ndarray
 
 
 @compiled
@@ -401,14 +425,107 @@ def _divide_sorted(sorted_rows, begin, end, right, spare):
             column[len(column) - b + i] = spare[i]
 
 
+@compiled
+def _search_leaf(bins, stats, rules, packing, tree, room, i, at, is_sorted):
+    """Find the best split of leaf i, whose histograms are those at ``at``."""
+    here, bounds = tree.rows[tree.begins[i] : tree.ends[i]], room.bounds
+    limits = limits_of(room.wholes[i], packing, rules)
+    if is_sorted:
+        first, least, words = room.sorted_at[i], rules.min_leaf, room.words
+        _bound_rows(room.sorted_rows, first, len(here), words, least, limits, room.cuts, bounds)
+    else:
+        _bound_bins(bins, room.sums[at], limits, room.cuts, bounds)
+    tree.gains[i], tree.splits[i, 0], tree.splits[i, 1] = _search(
+        bins, room.upper_sums[at], stats, here, room.totals[i], packing, rules, room
+    )
+
+
+@compiled
+def _hand_down_sums(bins, stats, rules, tree, room, a, b):
+    """Turn the histograms of the split leaf a into those of both children."""
+    smaller, larger = tree.ends[b] - tree.begins[b], tree.ends[a] - tree.begins[a]
+    rows, few = tree.rows[tree.begins[b] : tree.ends[b]], bins.few
+    smaller_does = smaller > few and smaller >= 2 * rules.min_leaf
+    _hand_down(bins, room.words, rows, room.sums[a], room.sums[b], larger > few, smaller_does)
+    _fill_upper(bins, stats, rows, room.upper_sums[b])
+    for k in range(3):
+        _take_away(room.upper_sums[a, k], room.upper_sums[b, k])
+
+
+@compiled
+def _search_children(bins, stats, rules, packing, tree, room, a, b, free_word):
+    """Find the best splits of the children of a leaf; return where sorted rows may go."""
+    stored, few, rows, size = len(room.sums) > 1, bins.few, tree.rows, 0
+    for i in (b, a):
+        size += tree.ends[i] - tree.begins[i]
+    for i in (b, a):
+        here, at = rows[tree.begins[i] : tree.ends[i]], i if stored else START
+        if len(here) < 2 * rules.min_leaf:
+            continue
+        if not stored:
+            _fill_upper(bins, stats, here, room.upper_sums[0])
+            if len(here) > few:
+                _fill(bins, room.words, here, room.sums[0])
+        if len(here) <= few < size:
+            room.sorted_at[i] = free_word
+            free_word += len(here)
+            _sort_rows(bins, here, room.sorted_rows, room.sorted_at[i], room.counts)
+        _search_leaf(bins, stats, rules, packing, tree, room, i, at, len(here) <= few)
+    return free_word
+
+
+@cached
+def _grow(bins, stats, rules, tree, room, values):
+    """Grow a tree; return the number of its nodes and of its leaves, whose ``values`` it writes."""
+    n, most, few, words = len(stats), rules.max_leaves, bins.few, room.words
+    totals, wholes, sorted_at = room.totals, room.wholes, room.sorted_at
+    packing = pack(stats, words)
+    wholes[0] = _sum_rows(stats, words, tree.rows, totals[0])
+    leaves, nodes, free_word = START + 1, START + 1, START
+    if most > 1 and n >= 2 * rules.min_leaf:
+        if n <= few:
+            _sort_rows(bins, tree.rows, room.sorted_rows, sorted_at[0], room.counts)
+            free_word += n
+        else:
+            _fill(bins, words, tree.rows, room.sums[0])
+        _fill_upper(bins, stats, tree.rows, room.upper_sums[0])
+        _search_leaf(bins, stats, rules, packing, tree, room, START, START, n <= few)
+    while leaves < most:
+        a, b = best_leaf(tree.gains[:leaves]), leaves
+        if tree.gains[a] <= 0.0:
+            break
+        size, first = tree.ends[a] - tree.begins[a], sorted_at[a]
+        on_left, left_is_smaller = split_leaf(bins, tree, a, b, nodes)
+        sorted_at[b] = first if left_is_smaller else first + on_left
+        sorted_at[a] = first + on_left if left_is_smaller else first
+        nodes += 2
+        leaves += 1
+        wholes[b] = _sum_rows(stats, words, tree.rows[tree.begins[b] : tree.ends[b]], totals[b])
+        wholes[a] -= wholes[b]
+        _sum_rows(stats, words, tree.rows[tree.begins[a] : tree.ends[a]], totals[a])
+        if leaves == most:
+            break
+        if tree.ends[a] - tree.begins[a] < 2 * rules.min_leaf:
+            continue
+        if size <= few:
+            _divide_sorted(room.sorted_rows, first, first + size, tree.right, room.spare_words)
+        if len(room.sums) > 1:
+            _hand_down_sums(bins, stats, rules, tree, room, a, b)
+        free_word = _search_children(bins, stats, rules, packing, tree, room, a, b, free_word)
+    for i in range(leaves):
+        rows = tree.ends[i] - tree.begins[i]
+        values[i, 0] = totals[i, 0] / max(totals[i, 1], rules.floor * rows)
+    name_leaves(tree, leaves)
+    return nodes, leaves
+
+
 def room_for(bins: Bins, rules: Rules) -> int:
     """Return the size of a tree's histograms: one for each leaf, or one where that is too much."""
     size = int(bins.block_start[-1]) + 3 * bins.two_valued
     return size * (rules.max_leaves if rules.max_leaves * size * 8 <= rules.histogram_bytes else 1)
 
 
-@cached
-def grow(bins, stats, rules, memory):
+def grow(bins: Bins, stats: np.ndarray, rules: Rules, memory: np.ndarray) -> BoostedTree:
     """Grow one tree: split the leaf with the greatest gain until there are ``max_leaves``.
 
     A leaf keeps its histograms until it is split: those of the larger child are then the parent's
@@ -416,138 +533,23 @@ def grow(bins, stats, rules, memory):
     its rows keeps them sorted, and its children divide them. The histograms lie in ``memory``,
     which trees that grow one after the other share.
     """
-    n, most, places, few = len(stats), rules.max_leaves, len(bins.codes), bins.few
-    slots = bins.block_start[-1]
+    n, most, few, slots = len(stats), rules.max_leaves, bins.few, int(bins.block_start[-1])
     width = slots + 3 * bins.two_valued
-    buffers = len(memory) // max(width, 1)
-    stored = buffers > 1
-    sums = memory[: buffers * slots].view(np.int64).reshape(buffers, slots)
-    upper_sums = memory[buffers * slots : buffers * width].reshape(buffers, 3, bins.two_valued)
-    words = np.empty(n, np.int64)
-    packing = pack(stats, words)
-    sorted_rows = np.empty((places, min(n, most * few)), np.uint32)
-    spare_words = np.empty(few, np.uint32)
-    sorted_at, free_word = np.zeros(most, np.int64), 0
+    lines = len(memory) // max(width, 1)
     room = Room(
-        np.empty((max(few, 256), ABREAST), np.int64),
-        np.empty(len(bins.row_slots) * ABREAST, np.float32),
-        np.empty((256, 3)),
-        np.empty(257, np.int64),
+        cuts=np.empty((max(few, 256), ABREAST), np.int64),
+        bounds=np.empty(len(bins.row_slots) * ABREAST, np.float32),
+        bin_sums=np.empty((256, 3)),
+        counts=np.empty(257, np.int64),
+        words=np.empty(n, np.int64),
+        sums=memory[: lines * slots].view(np.int64).reshape(lines, slots),
+        upper_sums=memory[lines * slots : lines * width].reshape(lines, 3, bins.two_valued),
+        totals=np.empty((most, 2)),
+        wholes=np.empty(most, np.int64),
+        sorted_rows=np.empty((len(bins.codes), min(n, most * few)), np.uint32),
+        sorted_at=np.zeros(most, np.int64),
+        spare_words=np.empty(few, np.uint32),
     )
-    totals, wholes = np.empty((most, 2)), np.empty(most, np.int64)
-    gains, splits = np.zeros(most), np.zeros((most, 2), np.int64)
-    begins, ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
-    nodes_of = np.zeros(most, np.int64)
-    rows, spare, right = np.arange(n), np.empty(n, np.int64), np.zeros(n, np.uint8)
-
-    feature = np.full(2 * most - 1, LEAF, np.int32)
-    threshold = np.zeros(2 * most - 1)
-    child = np.zeros(2 * most - 1, np.int64)
-
-    ends[0] = n
-    wholes[0] = _sum_rows(stats, words, rows, totals[0])
-    leaves, nodes = 1, 1
-    if most > 1 and n >= 2 * rules.min_leaf:
-        limits = limits_of(wholes[0], packing, rules)
-        if n <= few:
-            _sort_rows(bins, rows, sorted_rows, sorted_at[0], room.counts)
-            free_word = n
-            _bound_rows(
-                sorted_rows, sorted_at[0], n, words, rules.min_leaf, limits, room.cuts, room.bounds
-            )
-        else:
-            _fill(bins, words, rows, sums[0])
-            _bound_bins(bins, sums[0], limits, room.cuts, room.bounds)
-        _fill_upper(bins, stats, rows, upper_sums[0])
-        gains[0], splits[0, 0], splits[0, 1] = _search(
-            bins, upper_sums[0], stats, rows, totals[0], packing, rules, room
-        )
-    while leaves < most:
-        a = best_leaf(gains[:leaves])
-        if gains[a] <= 0.0:
-            break
-        b = leaves
-        f, cut = splits[a]
-        here = rows[begins[a] : ends[a]]
-        size, on_left = len(here), divide(bins, f, cut, here, right, spare)
-        middle = begins[a] + on_left
-        feature[nodes_of[a]] = f
-        threshold[nodes_of[a]] = bins.edges[bins.first_edge[f] + cut]
-        child[nodes_of[a]] = nodes
-        # The smaller child moves to the new place, for the larger inherits the histograms.
-        left_is_smaller = on_left <= size - on_left
-        first_word = sorted_at[a]
-        if left_is_smaller:
-            begins[b], ends[b], begins[a] = begins[a], middle, middle
-            sorted_at[a], sorted_at[b] = first_word + on_left, first_word
-        else:
-            begins[b], ends[b], ends[a] = middle, ends[a], middle
-            sorted_at[b] = first_word + on_left
-        nodes_of[b] = nodes if left_is_smaller else nodes + 1
-        nodes_of[a] = nodes + 1 if left_is_smaller else nodes
-        nodes += 2
-        leaves += 1
-        wholes[b] = _sum_rows(stats, words, rows[begins[b] : ends[b]], totals[b])
-        wholes[a] -= wholes[b]
-        _sum_rows(stats, words, rows[begins[a] : ends[a]], totals[a])
-        gains[a], gains[b] = 0.0, 0.0
-        larger, smaller = ends[a] - begins[a], ends[b] - begins[b]
-        if leaves == most:
-            break
-        if larger < 2 * rules.min_leaf:
-            continue
-        if size <= few:
-            _divide_sorted(sorted_rows, first_word, first_word + size, right, spare_words)
-        if stored:
-            _hand_down(
-                bins,
-                words,
-                rows[begins[b] : ends[b]],
-                sums[a],
-                sums[b],
-                larger > few,
-                smaller > few and smaller >= 2 * rules.min_leaf,
-            )
-            _fill_upper(bins, stats, rows[begins[b] : ends[b]], upper_sums[b])
-            for k in range(3):
-                _take_away(upper_sums[a, k], upper_sums[b, k])
-        for i in (b, a):
-            here = rows[begins[i] : ends[i]]
-            if len(here) < 2 * rules.min_leaf:
-                continue
-            at, limits = i if stored else 0, limits_of(wholes[i], packing, rules)
-            if not stored:
-                _fill_upper(bins, stats, here, upper_sums[0])
-            if len(here) > few:
-                if not stored:
-                    _fill(bins, words, here, sums[0])
-                _bound_bins(bins, sums[at], limits, room.cuts, room.bounds)
-            else:
-                if size > few:
-                    sorted_at[i] = free_word
-                    free_word += len(here)
-                    _sort_rows(bins, here, sorted_rows, sorted_at[i], room.counts)
-                _bound_rows(
-                    sorted_rows,
-                    sorted_at[i],
-                    len(here),
-                    words,
-                    rules.min_leaf,
-                    limits,
-                    room.cuts,
-                    room.bounds,
-                )
-            gains[i], splits[i, 0], splits[i, 1] = _search(
-                bins, upper_sums[at], stats, here, totals[i], packing, rules, room
-            )
-
-    values = np.empty((leaves, 1))
-    leaf_of = np.empty(n, np.int64)
-    for i in range(leaves):
-        child[nodes_of[i]] = i
-        values[i, 0] = totals[i, 0] / max(totals[i, 1], rules.floor * (ends[i] - begins[i]))
-        for row in rows[begins[i] : ends[i]]:
-            leaf_of[row] = i
-    return BoostedTree(
-        feature[:nodes].copy(), threshold[:nodes].copy(), child[:nodes].copy(), values, leaf_of
-    )
+    tree, values = growing(n, most), np.empty((most, 1))
+    nodes, leaves = _grow(bins, stats, rules, tree, room, values)
+    return tree.cut_off(nodes, values[:leaves].copy())

@@ -8,12 +8,24 @@ stay in one piece, and bins without rows are passed over.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ldl._compiled import cached, compiled
-from ldl.boosting._tree import LEAF, ROUNDING, SMALLEST, BoostedTree, best_leaf, divide
+from ldl.boosting._tree import (
+    ROUNDING,
+    SMALLEST,
+    BoostedTree,
+    best_leaf,
+    growing,
+    name_leaves,
+    split_leaf,
+)
+from ldl.forests._compiled import START
+
+if TYPE_CHECKING:
+    from ldl.boosting._bins import Bins
 
 EXACT_PAIR, SMO_PAIR = 0, 1
 """Pairs that a node tries: all of them, or those with the label of the largest gradient."""
@@ -158,83 +170,77 @@ def _leaf_value(total, rows, rules, value):
     value[s] = -step
 
 
+class Room(NamedTuple):
+    """Working memory of the search."""
+
+    sums: np.ndarray
+    """Histograms: a line for each leaf, or one for all."""
+    counts: np.ndarray
+    """Rows in each slot of these."""
+    totals: np.ndarray
+    """By leaf: the sum of its statistics."""
+
+
+@compiled
+def _search_leaf(bins, tree, room, i, at, rules):
+    """Find the best split of leaf i, whose histograms are those at ``at``."""
+    rows = tree.ends[i] - tree.begins[i]
+    tree.gains[i], tree.splits[i, 0], tree.splits[i, 1] = search(
+        bins, room.sums[at], room.counts[at], room.totals[i], rows, rules
+    )
+
+
 @cached
-def grow(bins, stats, rules):
+def _grow(bins, stats, rules, tree, room, values):
+    """Grow a tree; return the number of its nodes and of its leaves, whose ``values`` it writes."""
+    n, most, rows, sums, counts = len(stats), rules.max_leaves, tree.rows, room.sums, room.counts
+    begins, ends, stored = tree.begins, tree.ends, len(sums) > 1
+    _sum_rows(stats, rows, room.totals[0])
+    leaves, nodes = START + 1, START + 1
+    if most > 1 and n >= 2 * rules.min_leaf:
+        _fill(bins, stats, rows, sums[0], counts[0])
+        _search_leaf(bins, tree, room, START, START, rules)
+    while leaves < most:
+        a, b = best_leaf(tree.gains[:leaves]), leaves
+        if tree.gains[a] <= 0.0:
+            break
+        split_leaf(bins, tree, a, b, nodes)
+        nodes += 2
+        leaves += 1
+        _sum_rows(stats, rows[begins[a] : ends[a]], room.totals[a])
+        _sum_rows(stats, rows[begins[b] : ends[b]], room.totals[b])
+        if leaves == most:
+            break
+        if ends[a] - begins[a] < 2 * rules.min_leaf:
+            continue
+        for i in (b, a):
+            at = i if stored else START
+            # The histograms of the larger child come from those of the smaller one.
+            if stored and i == a:
+                _take_away(sums[a], counts[a], sums[b], counts[b])
+            else:
+                _fill(bins, stats, rows[begins[i] : ends[i]], sums[at], counts[at])
+            if ends[i] - begins[i] >= 2 * rules.min_leaf:
+                _search_leaf(bins, tree, room, i, at, rules)
+    for i in range(leaves):
+        _leaf_value(room.totals[i], ends[i] - begins[i], rules, values[i])
+    name_leaves(tree, leaves)
+    return nodes, leaves
+
+
+def grow(bins: Bins, stats: np.ndarray, rules: Rules) -> BoostedTree:
     """Grow one tree: split the leaf with the greatest gain until there are ``max_leaves``.
 
     A leaf keeps its histograms until it is split: those of the larger child are then the parent's
     less the smaller child's. Where that takes too much memory both are counted.
     """
-    n, width = stats.shape
-    most, slots = rules.max_leaves, bins.first_slot[-1]
-    stored = most * slots * (width + 1) * 8 <= rules.histogram_bytes
-    buffers = most if stored else 1
-    sums = np.empty((buffers, slots, width))
-    counts = np.empty((buffers, slots), np.int64)
-    totals = np.empty((most, width))
-    gains, splits = np.zeros(most), np.zeros((most, 2), np.int64)
-    begins, ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
-    nodes_of = np.zeros(most, np.int64)
-    rows, spare, right = np.arange(n), np.empty(n, np.int64), np.zeros(n, np.uint8)
-
-    feature = np.full(2 * most - 1, LEAF, np.int32)
-    threshold = np.zeros(2 * most - 1)
-    child = np.zeros(2 * most - 1, np.int64)
-
-    ends[0] = n
-    _sum_rows(stats, rows, totals[0])
-    leaves, nodes = 1, 1
-    if most > 1 and n >= 2 * rules.min_leaf:
-        _fill(bins, stats, rows, sums[0], counts[0])
-        gains[0], splits[0, 0], splits[0, 1] = search(bins, sums[0], counts[0], totals[0], n, rules)
-    while leaves < most:
-        a = best_leaf(gains[:leaves])
-        if gains[a] <= 0.0:
-            break
-        b = leaves
-        f, cut = splits[a]
-        here = rows[begins[a] : ends[a]]
-        middle = begins[a] + divide(bins, f, cut, here, right, spare)
-        feature[nodes_of[a]] = f
-        threshold[nodes_of[a]] = bins.edges[bins.first_edge[f] + cut]
-        child[nodes_of[a]] = nodes
-        # The smaller child moves to the new place, for the larger inherits the histograms.
-        left_is_smaller = middle - begins[a] <= ends[a] - middle
-        if left_is_smaller:
-            begins[b], ends[b], begins[a] = begins[a], middle, middle
-        else:
-            begins[b], ends[b], ends[a] = middle, ends[a], middle
-        nodes_of[b] = nodes if left_is_smaller else nodes + 1
-        nodes_of[a] = nodes + 1 if left_is_smaller else nodes
-        nodes += 2
-        leaves += 1
-        _sum_rows(stats, rows[begins[a] : ends[a]], totals[a])
-        _sum_rows(stats, rows[begins[b] : ends[b]], totals[b])
-        gains[a], gains[b] = 0.0, 0.0
-        if leaves == most:
-            break
-        for i in (b, a):
-            size = ends[i] - begins[i]
-            # The histograms of the larger child come from those of the smaller one.
-            if ends[a] - begins[a] < 2 * rules.min_leaf:
-                break
-            at = i if stored else 0
-            if stored and i == a:
-                _take_away(sums[a], counts[a], sums[b], counts[b])
-            else:
-                _fill(bins, stats, rows[begins[i] : ends[i]], sums[at], counts[at])
-            if size >= 2 * rules.min_leaf:
-                gains[i], splits[i, 0], splits[i, 1] = search(
-                    bins, sums[at], counts[at], totals[i], size, rules
-                )
-
-    values = np.empty((leaves, rules.labels))
-    leaf_of = np.empty(n, np.int64)
-    for i in range(leaves):
-        child[nodes_of[i]] = i
-        _leaf_value(totals[i], ends[i] - begins[i], rules, values[i])
-        for row in rows[begins[i] : ends[i]]:
-            leaf_of[row] = i
-    return BoostedTree(
-        feature[:nodes].copy(), threshold[:nodes].copy(), child[:nodes].copy(), values, leaf_of
+    (n, width), most, slots = stats.shape, rules.max_leaves, int(bins.first_slot[-1])
+    lines = most if most * slots * (width + 1) * 8 <= rules.histogram_bytes else 1
+    room = Room(
+        sums=np.empty((lines, slots, width)),
+        counts=np.empty((lines, slots), np.int64),
+        totals=np.empty((most, width)),
     )
+    tree, values = growing(n, most), np.empty((most, rules.labels))
+    nodes, leaves = _grow(bins, stats, rules, tree, room, values)
+    return tree.cut_off(nodes, values[:leaves].copy())
