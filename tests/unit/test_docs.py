@@ -77,6 +77,8 @@ def test_every_key_has_a_meaning(kind):
 
 def test_a_new_key_would_be_missed(monkeypatch):
     class Grown(FILES["dataset"]):
+        """A data set with one key more."""
+
         brand_new: bool = Field(default=True, description="whether it is so")
 
     monkeypatch.setattr(config_docs, "FILES", {**FILES, "dataset": Grown})
