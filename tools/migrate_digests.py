@@ -33,7 +33,7 @@ import json, sys
 from ldlrepro import config, plan
 
 try:
-    from ldlrepro.config.digests import method_digest
+    from ldlrepro.catalogue.digests import method_digest
 except ImportError:  # before the stages had folders of their own
     from ldlrepro.runs.provenance import method_digest
 

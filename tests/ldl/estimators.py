@@ -22,7 +22,7 @@ CHEAP: dict[str, dict[str, Any]] = {
     "ALDL": {"max_iter": 5, "rounds": 2},
     "AOSOLDLogitBoost": {"max_iter": 3},
     "CPNN": {"hidden_layer_sizes": 4, "max_iter": 3},
-    "DRF": {"trees": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
+    "DRF": {"n_estimators": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
     "EDLLRL": {"max_iter": 5, "n_clusters": 2},
     "LDL4C": {"max_iter": 5},
     "LDLCL": {"max_iter": 5},
@@ -30,21 +30,21 @@ CHEAP: dict[str, dict[str, Any]] = {
         "learners": "knn+rf",
         "learners_per_layer": 2,
         "max_layers": 1,
-        "folds": 2,
-        "trees": 2,
-        "max_trees": 2,
+        "cv": 2,
+        "n_estimators": 2,
+        "max_estimators": 2,
     },
     "LDLHR": {"max_iter": 5},
     "LDLLDM": {"max_iter": 5, "n_clusters": 2},
     "LDLSCL": {"max_iter": 5, "n_clusters": 2},
     "LDLogitBoost": {"max_iter": 3},
-    "RFRegression": {"trees": 2},
-    "RFStar": {"trees": 2},
+    "RFRegression": {"n_estimators": 2},
+    "RFStar": {"n_estimators": 2},
     "SABFGS": {"max_iter": 10},
     "SAIIS": {"max_iter": 5},
-    "SLDLF": {"trees": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
-    "SLDLFReleased": {"trees": 2, "depth": 3, "units": 6, "max_iter": 8, "batch_size": 10},
-    "StructRF": {"trees": 2, "kmeans_restarts": 1},
+    "SLDLF": {"n_estimators": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
+    "SLDLFReleased": {"n_estimators": 2, "depth": 3, "units": 6, "max_iter": 8, "batch_size": 10},
+    "StructRF": {"n_estimators": 2},
 }
 CHEAP["DRFReading"] = CHEAP["DRF"]
 CHEAP["LDLDFOracle"] = CHEAP["LDLDF"]
@@ -55,7 +55,7 @@ IMAGE = {
     "batch_size": 4,
     "device": "cpu",
 }
-FOREST = {"trees": 2, "depth": 3, "units": 6, "leaf_batches": 1}
+FOREST = {"n_estimators": 2, "depth": 3, "units": 6, "leaf_batches": 1}
 CHEAP |= dict.fromkeys(IMAGES, IMAGE)
 CHEAP |= dict.fromkeys(("DeepDRF", "DeepLDLF"), IMAGE | FOREST)
 

@@ -17,7 +17,6 @@ from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.folds.splits import folds_seed, make_folds, write_folds
 from ldlrepro.plan import Plan
-from ldlrepro.track.sync import sync
 from ldlrepro.train.unit import UnitJob
 from ldlrepro.workflow.rules import Rules
 from tests.mlflow_server import MlflowServer
@@ -163,14 +162,6 @@ def ready(tiny: Checkout) -> Checkout:
     tiny.make_data()
     tiny.make_folds()
     return tiny
-
-
-@pytest.fixture(scope="session")
-def empty_store(tmp_path_factory) -> Path:
-    """A store with its tables made, to be copied: making them takes MLflow seconds."""
-    database = tmp_path_factory.mktemp("store") / "mlflow.db"
-    sync("other", "Another paper", [], f"sqlite:///{database}")
-    return database
 
 
 @pytest.fixture

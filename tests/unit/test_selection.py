@@ -174,9 +174,11 @@ def test_every_model_gets_the_runs_seed_and_threads(spy, data):
 
 def test_a_seed_fixed_in_the_methods_file_is_kept(monkeypatch, data):
     X, D, fold = data
-    monkeypatch.setattr(
-        Method, "estimator", lambda method, **chosen: Spy(random_state=77, **chosen)
-    )
+
+    def seeded(method: Method, **chosen: Any) -> Spy:
+        return Spy(random_state=77, **chosen)
+
+    monkeypatch.setattr(Method, "estimator", seeded)
     assert run(X, D, fold).params["random_state"] == 77
 
 

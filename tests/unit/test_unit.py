@@ -68,7 +68,7 @@ def test_a_unit_leaves_rows_and_predictions_that_belong_together(ready):
 def test_chunks_compute_what_the_whole_unit_computes(ready):
     ready.write(
         "config/methods/small.yaml",
-        "title: small\nclass: ldl.RFRegression\nparameters: {trees: 2}\n",
+        "title: small\nclass: ldl.RFRegression\nparameters: {n_estimators: 2}\n",
     )
     jobs = [ready.job("small", folds) for folds in ("0-3", "2-3", "0-1")]
     rows = [row for job in jobs for row in run_unit(job)]

@@ -454,7 +454,7 @@ class SoftForest:
         leaf_seed, seed = child_seeds(self.random_state, 2)
         phi_seed, map_seed, batch_seed, _ = child_seeds(seed, 4)
         phi_draws = np.random.default_rng(phi_seed)
-        self.phi_ = draw_phi(self.trees, self.depth, self.units, False, phi_draws)
+        self.phi_ = draw_phi(self.trees, self.depth, self.units, phi_draws)
         self.mean_, spread = X.mean(axis=0), X.std(axis=0)
         self.factor_ = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1), 0)
         rows = torch.from_numpy((X - self.mean_) * self.factor_)
@@ -514,7 +514,7 @@ class SoftForest:
             leaves = 2 ** (self.depth - 1)
             self.Q_ = torch.full((self.trees, leaves, self.labels_), 1 / self.labels_).double()
             return
-        twin = DRF(trees=self.trees, depth=self.depth)
+        twin = DRF(n_estimators=self.trees, depth=self.depth)
         numbers = twin._standardise(D)
         self.y_ = torch.from_numpy(numbers)
         self.shift_, self.scale_ = twin.shift_, twin.scale_
