@@ -211,7 +211,7 @@ def test_the_faq_names_the_unit_of_its_cell():
         if {name: printed.row[name] for name in names} == wanted
     )
     assert unit is not None
-    assert f"`ldlrepro run {unit.protocol} {unit.dataset} {unit.method} --inputs --fresh`" in text
+    assert f"`ldlrepro run {' '.join(unit.ids)} --inputs --fresh`" in text
 
 
 # ---------------------------------------------------------------------- examples
