@@ -7,8 +7,7 @@ import os
 
 from snakemake.utils import min_version
 
-from ldlrepro.config import paper_ids, tracking_uri
-from ldlrepro.workflow.rules import Rules, check_files, run_configuration
+from ldlrepro.workflow.rules import open_rules
 from ldlrepro.workflow.storage import keep_copies_here
 
 min_version("9.0")
@@ -17,10 +16,9 @@ min_version("9.0")
 configfile: "config/config.yaml"
 
 
-RUN = run_configuration(config, workflow.configfiles)
-RULES = Rules(RUN)
+RULES = open_rules(config, workflow.configfiles)
 if workflow.is_main_process:
-    check_files()
+    RULES.check_files()
 os.environ.update(RULES.environment())
 keep_copies_here(workflow)
 
@@ -67,11 +65,11 @@ rule all:
     default_target: True
     input:
         "results/gate/all.ok",
-        expand("results/tidy/{paper}.ok", paper=RUN["papers"]),
+        expand("results/tidy/{paper}.ok", paper=RULES.run.papers),
 
 
 # One target per paper: snakemake --cores 32 structrf
-for paper in paper_ids():
+for paper in RULES.project.paper_ids:
 
     rule:
         name:

@@ -196,12 +196,13 @@ def rows(library: str, request: Mapping[str, Any]) -> tuple[Any, Any, Any]:
 
 def fold(dataset: str) -> tuple[Any, Any, Any, Any]:
     """The first fold of the StructRF protocol: features and distributions, training and test."""
-    from ldlrepro import plan
+    from ldlrepro.catalogue import Project
     from ldlrepro.data import load
     from ldlrepro.folds.splits import folds_seed, make_folds
 
     data = load(dataset)
-    first = make_folds(plan.protocol(PROTOCOL), len(data.D), folds_seed(SEED, PROTOCOL, dataset))[0]
+    protocol = Project.open().protocol(PROTOCOL)
+    first = make_folds(protocol, len(data.D), folds_seed(SEED, PROTOCOL, dataset))[0]
     return data.X[first.train], data.D[first.train], data.X[first.test], data.D[first.test]
 
 

@@ -20,7 +20,7 @@ rule folds:
     params:
         protocol=RULES.protocol_definition,
         code=RULES.fold_code,
-        seed=RUN["seed"],
+        seed=RULES.run.seed,
     shell:
         "ldlrepro folds {wildcards.protocol} {wildcards.dataset} --seed {params.seed}"
         " --of-workflow 2> {log}"

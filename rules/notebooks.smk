@@ -22,7 +22,7 @@ rule notebook:
         runtime=RULES.grow(30),
         turns=1,
     params:
-        paper=RUN["papers"][0],
+        paper=RULES.run.papers[0],
     shell:
         "ldlrepro notebook {wildcards.notebook} --paper {params.paper} 2> {log}"
 

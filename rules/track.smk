@@ -23,7 +23,7 @@ rule track:
         runtime=RULES.grow(60),
         turns=1,
     params:
-        uri=tracking_uri(RUN),
+        uri=RULES.tracking_uri(),
     shell:
         "ldlrepro sync {wildcards.paper} --of-workflow --tracking-uri {params.uri:q}"
         " --out {output.counts} 2> {log}"

@@ -30,7 +30,7 @@ rule train:
     params:
         spec=RULES.method_spec,
         code=RULES.method_code,
-        seed=RUN["seed"],
+        seed=RULES.run.seed,
     shell:
         "ldlrepro run {wildcards.protocol} {wildcards.dataset} {wildcards.method}"
         " --folds {wildcards.chunk} --threads {threads} --seed {params.seed} --of-workflow 2> {log}"

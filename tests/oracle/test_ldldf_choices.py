@@ -176,8 +176,7 @@ def predictions(method: str, D_test_order: np.ndarray) -> np.ndarray:
     D = D.copy()
     D[45:] = D[45:][D_test_order]
     fold = Fold(0, 0, np.arange(45), np.arange(0), np.arange(45, 60))
-    spec = config.load_method(method)
-    return run_fold(method, spec, X, D, fold, select_by="kl", seed=3).predictions
+    return run_fold(config.current().method(method), X, D, fold, select_by="kl", seed=3).predictions
 
 
 def test_test_labels_reach_the_oracle_and_nothing_else():

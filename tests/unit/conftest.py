@@ -16,7 +16,9 @@ from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.folds.splits import folds_seed, make_folds, write_folds
+from ldlrepro.plan import Plan
 from ldlrepro.train.unit import UnitJob
+from ldlrepro.workflow.rules import Rules
 from tests.mlflow_server import MlflowServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,6 +69,15 @@ class Checkout:
         """The checkout as its files are now."""
         return Project.open(self.root)
 
+    @property
+    def plan(self) -> Plan:
+        """What runs of the checkout, as its files are now."""
+        return Plan(self.project)
+
+    def rules(self, **changes) -> Rules:
+        """What the Snakefile asks, with changes of the run configuration."""
+        return Rules(self.plan, self.project.run.model_copy(update=changes))
+
     @staticmethod
     def forget() -> None:
         """Drop what modules remember of files, for a test changes them."""
@@ -100,18 +111,20 @@ class Checkout:
 
     def make_folds(self, seed: int = 2026) -> None:
         data = load_ready(DATA / "ready" / "toy.npz")
-        folds = make_folds(plan.protocol("tiny"), len(data.D), folds_seed(seed, "tiny", "toy"))
+        folds = make_folds(
+            self.project.protocol("tiny"), len(data.D), folds_seed(seed, "tiny", "toy")
+        )
         meta = {"data_sha256": data.fingerprint["data_sha256"]}
         write_folds(RESULTS / "folds" / "tiny" / "toy.npz", folds, meta)
         self.forget()
 
     def job(self, method: str = "near", folds: str = "0-3", **changes) -> UnitJob:
-        chunk = plan.Chunk.parse(plan.Unit("tiny", "toy", method), folds)
+        chunk = plan.Chunk.parse(plan.unit("tiny", "toy", method), folds)
         job = UnitJob(
             chunk=chunk,
             ready=DATA / "ready" / "toy.npz",
             folds=RESULTS / "folds" / "tiny" / "toy.npz",
-            record=plan.record_path(RESULTS, chunk),
+            record=chunk.record(RESULTS),
             journal=RESULTS / "journal" / "tiny" / "toy" / method,
             seed=2026,
         )

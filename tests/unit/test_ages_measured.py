@@ -53,7 +53,7 @@ def faces(checkout):
     checkout.edit("config/datasets/drawn_fgnet.yaml", "persons: 12", "persons: 4")
     assert cli.main(["run", "drf_fgnet", "drawn_fgnet", "train_mean", "--inputs"]) == 0
     checkout.forget()
-    return plan.Unit("drf_fgnet", "drawn_fgnet", "train_mean")
+    return plan.unit("drf_fgnet", "drawn_fgnet", "train_mean")
 
 
 def scored(unit: plan.Unit) -> UnitScores:
@@ -74,12 +74,12 @@ def test_a_record_on_ages_is_scored_in_years_and_one_on_other_labels_is_not(face
         assert found.scores["mae"][place] == pytest.approx(off.mean())
         assert found.scores["cs5"][place] == pytest.approx(100 * (off <= 5).mean())
     assert cli.main(["run", "tiny", "toy", "train_mean"]) == 0
-    assert set(scored(plan.Unit("tiny", "toy", "train_mean")).scores) == set(metrics.BETTER)
+    assert set(scored(plan.unit("tiny", "toy", "train_mean")).scores) == set(metrics.BETTER)
 
 
 def test_reference_tables_keep_errors_in_years_where_there_are_any(faces, ready, tmp_path):
     assert cli.main(["run", "tiny", "toy", "train_mean"]) == 0
-    units = [scored(faces), scored(plan.Unit("tiny", "toy", "train_mean"))]
+    units = [scored(faces), scored(plan.unit("tiny", "toy", "train_mean"))]
     write_reference(tmp_path, units, "by hand")
     header = (tmp_path / "drf_fgnet" / "train_mean.csv").read_text().splitlines()[0]
     assert ",fidelity,mae,cs5,fit_s," in header
@@ -176,6 +176,6 @@ def test_no_stand_in_stands_in_a_table(checkout):
     """Tables hold what runs on the data that the paper names."""
     for paper in ("drf", "ldlf"):
         named = set(config.load_paper(paper)["datasets"])
-        used = {cell.unit.dataset for cell in plan.cells(paper) if cell.unit}
+        used = {cell.unit.data_set.id for cell in plan.cells(paper) if cell.unit}
         assert not any(dataset.startswith("drawn") for dataset in used)
         assert {dataset.partition("_setup")[0] for dataset in used} <= named

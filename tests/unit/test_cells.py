@@ -27,7 +27,10 @@ from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, predictions
 from ldlrepro.train.unit import run_unit
 
 HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
-UNIT = plan.Unit("tiny", "toy", "near")
+
+
+def a_unit() -> plan.Unit:
+    return plan.unit("tiny", "toy", "near")
 
 
 def scored(
@@ -194,7 +197,7 @@ chosen_by_print:
 
 def test_a_record_of_settings_that_have_changed_since_is_marked(printed, tiny):
     unit = scored({"kl": [0.5] * 4})
-    today = plan.spec_digest(plan.Unit(*unit.key))
+    today = plan.unit(*unit.key).spec_sha256
     made = replace(unit, rows=[replace(row, spec_sha256=today) for row in unit.rows])
     (row,) = printed("kl,0.500,,lower,,", reference=by_key(made))
     assert (row.other_settings, row.marks) == (False, [])
@@ -270,16 +273,16 @@ def test_a_complete_local_record_beats_the_reference_which_beats_half_a_record()
     theirs_half = scored({"kl": [2.0] * 3}, source=REFERENCE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "protocol", lambda name: {"scheme": "kfold", "folds": 4})
-        assert is_complete(UNIT, whole)
-        assert not is_complete(UNIT, half)
-        assert best_source(UNIT, by_key(whole), by_key(theirs)) is whole
-        assert best_source(UNIT, by_key(half), by_key(theirs)) is theirs
-        assert best_source(UNIT, by_key(half), {}) is half
-        assert best_source(UNIT, {}, by_key(theirs)) is theirs
-        assert best_source(UNIT, by_key(half), by_key(theirs_half)) is half
-        assert best_source(UNIT, {}, by_key(theirs_half)) is theirs_half
-        assert best_source(UNIT, by_key(whole), by_key(theirs_half)) is whole
-        assert best_source(UNIT, {}, {}) is None
+        assert is_complete(a_unit(), whole)
+        assert not is_complete(a_unit(), half)
+        assert best_source(a_unit(), by_key(whole), by_key(theirs)) is whole
+        assert best_source(a_unit(), by_key(half), by_key(theirs)) is theirs
+        assert best_source(a_unit(), by_key(half), {}) is half
+        assert best_source(a_unit(), {}, by_key(theirs)) is theirs
+        assert best_source(a_unit(), by_key(half), by_key(theirs_half)) is half
+        assert best_source(a_unit(), {}, by_key(theirs_half)) is theirs_half
+        assert best_source(a_unit(), by_key(whole), by_key(theirs_half)) is whole
+        assert best_source(a_unit(), {}, {}) is None
 
 
 def test_bits_are_compared_where_there_is_something_to_compare(printed):
@@ -303,7 +306,7 @@ def places(checkout) -> Workspace:
 def test_scores_are_those_of_the_stored_predictions(ready):
     job = ready.job()
     run_unit(job)
-    found = local_units(places(ready), [UNIT])[UNIT.protocol, UNIT.dataset, UNIT.method]
+    found = local_units(places(ready), [a_unit()])[a_unit().ids]
     folds, _ = read_folds(job.folds)
     with np.load(job.ready) as stored, np.load(predictions_path(job.record)) as predicted:
         for fold, value in zip(folds, found.scores["kl"], strict=True):
@@ -322,7 +325,7 @@ def test_predictions_that_were_changed_are_refused_with_what_to_do(ready):
     arrays["r000_f002"] = arrays["r000_f002"][::-1]
     np.savez_compressed(path, **arrays)
     with pytest.raises(UserError, match=r"fold 2 are not those .* remove it and"):
-        local_units(places(ready), [UNIT])
+        local_units(places(ready), [a_unit()])
 
 
 def other_folds(checkout):
@@ -347,7 +350,7 @@ def no_folds(checkout):
 def test_a_record_of_other_rows_or_folds_is_never_scored(ready, change):
     """Sizes agree, so nothing else would notice that rows and predictions do not."""
     run_unit(ready.job())
-    assert len(local_units(places(ready), [UNIT])) == 1
+    assert len(local_units(places(ready), [a_unit()])) == 1
     change(ready)
     ready.forget()
-    assert local_units(places(ready), [UNIT]) == {}
+    assert local_units(places(ready), [a_unit()]) == {}

@@ -315,10 +315,10 @@ def test_starting_imports_nothing_heavy(module):
 def test_planning_a_whole_paper_imports_nothing_heavy():
     code = """
 import sys
-from ldlrepro import config
+from ldlrepro import config, plan
 from ldlrepro.workflow.rules import Rules
 from types import SimpleNamespace as Of
-rules = Rules(config.load_run_config())
+rules = Rules(plan.current(), config.current().run)
 for paper in config.paper_ids():
     of = Of(paper=paper)
     rules.paper_records(of), rules.paper_tables(of), rules.paper_folds(of), rules.paper_methods(of)

@@ -83,7 +83,7 @@ def load_everything() -> None:
 
 def test_the_files_that_the_mistakes_are_made_in_are_right(mine):
     load_everything()
-    assert [c.unit.protocol for c in plan.cells("mine")] == ["own", "split", "own", "split"]
+    assert [c.unit.protocol.id for c in plan.cells("mine")] == ["own", "split", "own", "split"]
 
 
 MISTAKES = [

@@ -13,7 +13,11 @@ from ldlrepro.judge.scores import local_units
 from ldlrepro.train.records import read_predictions, read_rows
 from ldlrepro.train.unit import UnitJob, run_unit
 
-UNIT = plan.Unit("tiny", "toy", "near")
+
+def a_unit() -> plan.Unit:
+    return plan.unit("tiny", "toy", "near")
+
+
 HERE = Workspace()
 
 
@@ -65,12 +69,12 @@ def change_settings(checkout, patch):
 def test_the_reference_is_the_same_before_and_after_another_cut(uncut, monkeypatch, tmp_path):
     def written(name: str) -> dict[str, str]:
         uncut.forget()
-        units = local_units(HERE, [UNIT])
+        units = local_units(HERE, [a_unit()])
         return {p.name: p.read_text() for p in write_reference(tmp_path / name, units.values(), "")}
 
     before = written("before")
     assert set(before) == {"near.csv", "near.json"}
-    halves = [plan.Chunk(UNIT, 0, 1), plan.Chunk(UNIT, 2, 3)]
+    halves = [plan.Chunk(a_unit(), 0, 1), plan.Chunk(a_unit(), 2, 3)]
     monkeypatch.setattr(plan, "chunks", lambda unit: halves)
     assert written("to be cut") == before, "results of the old cut are out of sight"
     for part in ("0-1", "2-3"):
@@ -80,11 +84,11 @@ def test_the_reference_is_the_same_before_and_after_another_cut(uncut, monkeypat
 
 def test_of_several_old_cuts_every_fold_counts_once_and_settings_are_not_mixed(uncut, monkeypatch):
     run_unit(uncut.job(folds="1-3"))
-    monkeypatch.setattr(plan, "chunks", lambda unit: [plan.Chunk(UNIT, n, n) for n in range(4)])
-    (found,) = local_units(HERE, [UNIT]).values()
+    monkeypatch.setattr(plan, "chunks", lambda unit: [plan.Chunk(a_unit(), n, n) for n in range(4)])
+    (found,) = local_units(HERE, [a_unit()]).values()
     assert [row.fold for row in found.rows] == [0, 1, 2, 3]
     change_settings(uncut, monkeypatch)
     run_unit(uncut.job(folds="0-2"))
-    (found,) = local_units(HERE, [UNIT]).values()
+    (found,) = local_units(HERE, [a_unit()]).values()
     assert [row.fold for row in found.rows] == [0, 1, 2]
     assert len({row.spec_sha256 for row in found.rows}) == 1

@@ -77,6 +77,8 @@ def test_every_key_has_a_meaning(kind):
 
 def test_a_new_key_would_be_missed(monkeypatch):
     class Grown(FILES["dataset"]):
+        """A data set with one key more."""
+
         brand_new: bool = Field(default=True, description="whether it is so")
 
     monkeypatch.setattr(config_docs, "FILES", {**FILES, "dataset": Grown})
@@ -209,7 +211,7 @@ def test_the_faq_names_the_unit_of_its_cell():
         if {name: printed.row[name] for name in names} == wanted
     )
     assert unit is not None
-    assert f"`ldlrepro run {unit.protocol} {unit.dataset} {unit.method} --inputs --fresh`" in text
+    assert f"`ldlrepro run {' '.join(unit.ids)} --inputs --fresh`" in text
 
 
 # ---------------------------------------------------------------------- examples

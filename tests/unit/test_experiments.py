@@ -186,7 +186,7 @@ def test_a_point_with_the_settings_of_the_tables_is_the_run_of_the_tables():
 
 
 def test_points_are_units_of_the_paper_unless_extras_are_left_out(paper):
-    points = {plan.Unit("tiny", "toy", f"near@n_neighbors={k}") for k in (1, 2, 8)}
+    points = {plan.unit("tiny", "toy", f"near@n_neighbors={k}") for k in (1, 2, 8)}
     assert points <= set(plan.paper_units("tiny"))
     assert not points & set(plan.paper_units("tiny", extra=False))
 
@@ -282,7 +282,7 @@ def test_a_difference_is_taken_fold_by_fold(ready):
         run_unit(ready.job(method))
     from ldlrepro.judge.scores import local_units
 
-    wanted = [plan.Unit("tiny", "toy", m) for m in ("near", "train_mean")]
+    wanted = [plan.unit("tiny", "toy", m) for m in ("near", "train_mean")]
     units = local_units(Workspace(), wanted)
     (row,) = verdict_rows("tiny", units, {})
     near, mean = (units["tiny", "toy", m].scores["kl"] for m in ("near", "train_mean"))

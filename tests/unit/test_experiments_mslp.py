@@ -91,11 +91,11 @@ def test_both_label_files_of_m2b_stand_beside_the_printed_row():
 
 def test_nested_scores_are_those_of_the_unit(inputs):
     outcome = embedding_grid.measure(inputs, {"MSLP": "small"})
-    data, spec = inputs.load("toy"), config.load_method("small")
+    data, method = inputs.load("toy"), config.current().method("small")
     scores = []
     for fold in inputs.folds("toy"):
         seed = seed_for(2026, "tiny", "toy", "small", fold.repeat, fold.fold)
-        fitted = selection.run_fold("small", spec, data.X, data.D, fold, select_by="kl", seed=seed)
+        fitted = selection.run_fold(method, data.X, data.D, fold, select_by="kl", seed=seed)
         scores.append(metrics.evaluate(data.D[fold.test], fitted.predictions))
     (row,) = (r for r in outcome.tables[2]["rows"] if r[1] == embedding_grid.NESTED)
     for measure, value in zip(MEASURES, row[2:8], strict=True):

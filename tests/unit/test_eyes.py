@@ -409,10 +409,10 @@ def test_eyes_are_looked_for_only_where_images_are(checkout, capsys):
 def test_the_table_of_found_eyes_is_an_input_of_ready(album):
     from types import SimpleNamespace
 
-    from ldlrepro import config
+    from ldlrepro import config, plan
     from ldlrepro.workflow.rules import Rules
 
-    rules = Rules(config.load_run_config())
+    rules = Rules(plan.current(), config.current().run)
     ask = [rules.found_eyes(SimpleNamespace(dataset=name)) for name in ("morph_sub", "sjaffe")]
     assert ask == [[], []]
     TABLE.parent.mkdir(parents=True)

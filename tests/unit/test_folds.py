@@ -10,14 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldlrepro.core.errors import UserError
-from ldlrepro.folds.splits import (
-    count_folds,
-    folds_digest,
-    folds_seed,
-    make_folds,
-    read_folds,
-    write_folds,
-)
+from ldlrepro.folds.splits import folds_digest, folds_seed, read_folds, write_folds
+from tests.unit.protocols import count_folds, make_folds
 
 SEED = folds_seed(2026, "mslp", "sjaffe")
 KFOLD = {"scheme": "kfold", "folds": 10}

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ldlrepro import cli, config
+from ldlrepro import cli
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.folds.given import read_parts, write_parts
-from ldlrepro.folds.splits import folds_digest, folds_seed, make_folds, read_folds
-from ldlrepro.workflow.rules import Rules
+from ldlrepro.folds.splits import folds_digest, folds_seed, read_folds
+from tests.unit.protocols import make_folds
 
 SEED = folds_seed(2026, "tiny", "toy")
 KFOLD = {"scheme": "kfold", "folds": 3, "repeats": 2}
@@ -72,7 +72,7 @@ def test_the_folds_of_a_protocol_are_those_of_its_table(ready):
     assert [fold.test.tolist() for fold in folds] == [sorted(rows[start::4]) for start in range(4)]
     for fold, following in zip(folds, [*folds[1:], folds[0]], strict=True):
         assert fold.validation.tolist() == following.test.tolist()
-    declared = Rules(config.load_run_config()).published_folds
+    declared = ready.rules().published_folds
     assert declared(SimpleNamespace(protocol="tiny", dataset="toy")) == [
         "papers/tiny/toy_folds.csv"
     ]

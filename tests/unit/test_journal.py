@@ -197,10 +197,10 @@ def test_judging_throws_nothing_away_and_tidying_only_what_a_record_holds(ready,
 def test_a_unit_with_a_failed_fold_keeps_its_journal(ready, monkeypatch):
     original = selection.run_fold
 
-    def run_fold(method, spec, X, D, fold, **options):
+    def run_fold(method, X, D, fold, **options):
         if fold.fold == 3:
             raise ValueError("no")
-        return original(method, spec, X, D, fold, **options)
+        return original(method, X, D, fold, **options)
 
     monkeypatch.setattr(unit_module.selection, "run_fold", run_fold)
     job = ready.job()

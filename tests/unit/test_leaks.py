@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ldlrepro.folds.leaks import check_leaks, row_classes
-from ldlrepro.folds.splits import Fold, make_folds
+from ldlrepro.folds.splits import Fold
+from tests.unit.protocols import make_folds
 
 NOBODY = np.array([], dtype=np.int64)
 

@@ -80,4 +80,4 @@ def test_the_evidence_exists(paper: str, entry: dict[str, str]) -> None:
         assert name in config.load_paper(home)["experiments"]
     else:
         units = {unit for home in config.paper_ids() for unit in plan.paper_units(home)}
-        assert plan.Unit(*evidence.split("/")) in units
+        assert plan.unit(*evidence.split("/")) in units

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from ldlrepro import cli
+from ldlrepro import cli, plan
 from ldlrepro.cli import openings
 from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED, ClaimRow
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.plan import Unit
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.leaderboard import Board, all_standings, collect
 from ldlrepro.train.records import FoldRow
@@ -32,7 +31,7 @@ def test_of_a_paper_that_was_timed_as_a_whole_nothing_comes_on_top():
 
 
 def test_of_a_paper_that_was_never_timed_no_time_is_told():
-    found = simulate([], 4, [Unit("cv", "d", "uniform")] * 3)
+    found = simulate([], 4, [plan.unit("mslp", "sjaffe", "uniform")] * 3)
     assert openings.of_schedule("p", found) == "p: none of its 3 units was ever timed."
 
 

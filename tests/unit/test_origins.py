@@ -10,7 +10,7 @@ from ldlrepro.judge.explain import CODE, OPEN, OURS, PLUMBING, origin_of
 
 ANSWERING = sorted(
     {
-        unit.method
+        unit.method.id
         for paper in config.paper_ids()
         for cell in plan.cells(paper)
         for unit in (cell.unit, cell.base)

@@ -81,7 +81,7 @@ def test_rows_are_completed_and_settings_choose_the_method(folder):
     units = {cell.row["setting"]: cell.unit for cell in plan.cells("mine")}
     assert units["early"].method == "train_mean"
     assert units["late"].method == "uniform"
-    assert all(plan.is_own(cell.unit) for cell in plan.cells("mine") if cell.unit)
+    assert all(cell.unit.is_own for cell in plan.cells("mine") if cell.unit)
 
 
 def test_its_numbers_are_counted_apart(folder, capsys):
@@ -100,7 +100,7 @@ def test_what_lies_beside_it_runs_in_it_alone(folder, tiny):
     paper.write_text(PAPER.replace("One: aa_knn", "One: beside"))
     tiny.forget()
     assert config.own_ids("method") == ["beside"]
-    assert plan.cells("mine")[0].unit == plan.Unit("mine", "toy", "beside")
+    assert plan.cells("mine")[0].unit == plan.unit("mine", "toy", "beside")
     assert set(plan.paper_units("structrf")) == before
 
 

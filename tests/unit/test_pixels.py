@@ -16,6 +16,7 @@ from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images import load_faces
 from ldlrepro.data.pixels import Pixels, load_pixels, make_pixels, pixels_path
 from ldlrepro.folds import parts
+from tests.unit.protocols import protocol
 
 DATA = Path("data")
 
@@ -109,15 +110,15 @@ def test_parts_train_on_one_and_test_on_the_other(checkout):
     small(checkout, "cacd")
     drawn("cacd", "cacd", persons=20)
     faces = load_faces("cacd")
-    protocol = {"scheme": "parts", "train_part": "validation", "test_part": "test"}
-    (fold,) = parts.make_folds(protocol, "cacd", DATA)
+    definition = {"scheme": "parts", "train_part": "validation", "test_part": "test"}
+    (fold,) = parts.make_folds(protocol(definition), "cacd", DATA)
     assert {faces.faces[row].subset for row in fold.train} == {"validation"}
     assert fold.test.tolist() == faces.rows_of("test").tolist()
     assert cli.main(["folds", "drf_cacd_val", "cacd"]) == 0
     leaks = json.loads(Path("results/folds/drf_cacd_val/cacd.leaks.json").read_text())
     assert (leaks["folds"], leaks["shared_groups"]) == (1, 0)
     with pytest.raises(UserError, match="There are: test, train, validation"):
-        parts.make_folds({**protocol, "test_part": "holiday"}, "cacd", DATA)
+        parts.make_folds(protocol({**definition, "test_part": "holiday"}), "cacd", DATA)
 
 
 def test_a_copy_of_an_image_in_training_and_test_is_found(checkout):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import astuple
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldlrepro import config, plan
+from ldlrepro.catalogue import Project, Request
+from ldlrepro.catalogue.methods import Resources
 from ldlrepro.core.errors import UserError
-from ldlrepro.plan import Chunk, Unit
+from ldlrepro.plan import Chunk, Plan
 from ldlrepro.plan.past_runs import Measured
 
-UNIT = Unit("mslp", "sjaffe", "sa_bfgs")
+
+def a_unit() -> plan.Unit:
+    return plan.unit("mslp", "sjaffe", "sa_bfgs")
 
 
 def cell(paper: str, table: str, dataset: str, method: str, setting: str = "") -> plan.Cell:
@@ -33,11 +37,11 @@ def cell(paper: str, table: str, dataset: str, method: str, setting: str = "") -
 
 def test_a_plain_row_is_measured_under_the_papers_own_protocol():
     method = config.load_paper("mslp")["methods"]["CPNN"]
-    assert cell("mslp", "1", "sjaffe", "CPNN").unit == Unit("mslp", "sjaffe", method)
+    assert cell("mslp", "1", "sjaffe", "CPNN").unit == plan.unit("mslp", "sjaffe", method)
 
 
 def test_a_printed_data_set_may_be_another_one_here():
-    assert cell("mslp", "2", "m2b", "SA-BFGS").unit.dataset == "m2b_lngoo"
+    assert cell("mslp", "2", "m2b", "SA-BFGS").unit.data_set.id == "m2b_lngoo"
 
 
 def test_a_row_may_have_its_own_protocol_and_a_note(tiny):
@@ -46,31 +50,23 @@ def test_a_row_may_have_its_own_protocol_and_a_note(tiny):
     head = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note"
     tiny.write("papers/tiny/cells.csv", f"{head}\ntiny,1,toy,,Near,kl,0.5,,lower,,\n")
     (found,) = plan.cells("tiny")
-    assert found.unit == Unit("mslp", "toy", "near")
+    assert found.unit == plan.unit("mslp", "toy", "near")
     assert found.note == "as another paper has it"
 
 
 def test_a_table_may_have_its_own_protocol():
-    assert cell("drf", "IV", "fgnet", "DRF", "leave-one-person-out").unit.protocol == "drf_fgnet"
+    assert cell("drf", "IV", "fgnet", "DRF", "leave-one-person-out").unit.protocol.id == "drf_fgnet"
 
 
 def test_a_setting_may_have_its_own_protocol_and_variant():
     found = cell("ldlf", "3", "morph_sub", "dLDLF", "training ratio 20%; AlexNet")
-    assert found.unit == Unit("ldlf_ratio_20", "morph_sub", "dldlf@alexnet")
+    assert found.unit == plan.unit("ldlf_ratio_20", "morph_sub", "dldlf@alexnet")
 
 
 def test_a_row_that_nobody_runs_says_why():
     found = cell("drf", "I", "morph", "AGES", "Setup I")
     assert found.unit is None
     assert found.skip == "quoted by the paper; not implemented by decision"
-
-
-def test_a_method_to_come_keeps_its_unit_and_is_not_run():
-    found = cell("structrf", "16", "sjaffe", "StructRF")
-    missing = not config.method_exists(found.unit.method)
-    assert (found.skip == plan.NOT_IMPLEMENTED) == missing
-    assert (found.unit in plan.paper_units("structrf")) == (not missing)
-    assert found.unit in plan.paper_units("structrf", to_come=True)
 
 
 def test_numbers_that_an_experiment_measures_have_no_unit():
@@ -81,8 +77,8 @@ def test_numbers_that_an_experiment_measures_have_no_unit():
 
 def test_a_difference_knows_what_it_is_taken_to():
     found = cell("structrf", "21", "sjaffe", "StructRF*")
-    assert (found.unit.method, found.base.method) == ("structrf_star", "structrf")
-    assert found.unit.dataset == found.base.dataset == "sjaffe"
+    assert (found.unit.method.id, found.base.method.id) == ("structrf_star", "structrf")
+    assert found.unit.data_set.id == found.base.data_set.id == "sjaffe"
 
 
 def test_only_what_the_paper_itself_says_counts_as_quoted():
@@ -104,8 +100,8 @@ def test_controls_are_extra_units():
     with_extra = set(plan.paper_units("mslp"))
     without = set(plan.paper_units("mslp", extra=False))
     assert without < with_extra
-    assert Unit("mslp", "sjaffe", "uniform") in with_extra - without
-    assert Unit("mslp", "m2b_lngoo", "uniform") in with_extra
+    assert plan.unit("mslp", "sjaffe", "uniform") in with_extra - without
+    assert plan.unit("mslp", "m2b_lngoo", "uniform") in with_extra
 
 
 @pytest.mark.parametrize("paper", config.real_papers())
@@ -119,8 +115,8 @@ def test_without_extra_units_only_those_are_left_that_printed_numbers_are_judged
 def test_a_paper_without_printed_numbers_runs_every_method_on_every_set(tiny):
     assert plan.cells("tiny") == []
     assert plan.paper_units("tiny") == [
-        Unit("tiny", "toy", "near"),
-        Unit("tiny", "toy", "train_mean"),
+        plan.unit("tiny", "toy", "near"),
+        plan.unit("tiny", "toy", "train_mean"),
     ]
 
 
@@ -134,13 +130,13 @@ def test_a_paper_without_printed_numbers_runs_every_method_on_every_set(tiny):
     ],
 )
 def test_a_slice_takes_what_both_lists_allow(only):
-    units = plan.run_units({"only": only, "plan": "runnable", "extra": True}, "mslp")
+    units = plan.run_units({"only": only, "extra": True}, "mslp")
     datasets, methods = only.get("datasets"), only.get("methods")
     wanted = [
         unit
         for unit in plan.paper_units("mslp")
-        if (unit.dataset in datasets if datasets else True)
-        and (unit.method in methods if methods else True)
+        if (unit.data_set.id in datasets if datasets else True)
+        and (unit.method.id in methods if methods else True)
     ]
     assert units == wanted
     assert units
@@ -149,15 +145,19 @@ def test_a_slice_takes_what_both_lists_allow(only):
 # ---------------------------------------------------------------------- chunks
 
 
+def chunks_of(measured: Measured | None = None, per_job: int = 10, **protocol) -> list[Chunk]:
+    """The chunks of a unit under another protocol, with other resources."""
+    unit, here = a_unit(), Plan(Project.open())
+    here.past_runs.reference = lambda unit: measured
+    changed = unit.protocol.model_copy(update={"repeats": 1, **protocol})
+    asked = Resources(folds_per_job=per_job)
+    method = unit.method.model_copy(update={"resources": asked})
+    return here.chunks(replace(unit, protocol=changed, method=method))
+
+
 @given(folds=st.integers(2, 130), per_job=st.integers(1, 40), repeats=st.integers(1, 3))
 def test_chunks_hold_every_fold_once_in_parts_of_nearly_equal_size(folds, per_job, repeats):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            plan, "protocol", lambda name: {"scheme": "kfold", "folds": folds, "repeats": repeats}
-        )
-        patch.setattr(plan, "resources", lambda unit: {"folds_per_job": per_job})
-        patch.setattr(plan.past_runs, "reference", lambda *of: None)
-        chunks = plan.chunks(UNIT)
+    chunks = chunks_of(None, per_job, folds=folds, repeats=repeats)
     covered = [i for chunk in chunks for i in range(chunk.first, chunk.last + 1)]
     assert covered == list(range(folds * repeats))
     sizes = [chunk.last - chunk.first + 1 for chunk in chunks]
@@ -168,10 +168,7 @@ def test_chunks_hold_every_fold_once_in_parts_of_nearly_equal_size(folds, per_jo
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=60))
 def test_a_measured_unit_is_cut_into_jobs_of_limited_length_but_not_within_a_fold(seconds):
     known = Measured(tuple(seconds), peak_mb=100, spec_sha256="")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "protocol", lambda name: {"scheme": "kfold", "folds": len(seconds)})
-        patch.setattr(plan.past_runs, "reference", lambda *of: known)
-        chunks = plan.chunks(UNIT)
+    chunks = chunks_of(known, folds=len(seconds))
     covered = [i for chunk in chunks for i in range(chunk.first, chunk.last + 1)]
     assert covered == list(range(len(seconds)))
     lengths = [sum(seconds[c.first : c.last + 1]) for c in chunks]
@@ -182,8 +179,8 @@ def test_a_measured_unit_is_cut_into_jobs_of_limited_length_but_not_within_a_fol
 
 
 def test_the_reference_cuts_a_dear_unit():
-    unit = Unit("mslp", "sbu_3dfe", "aa_bp@toolbox")
-    seconds = plan.past_runs.reference(astuple(unit)).seconds
+    unit = plan.unit("mslp", "sbu_3dfe", "aa_bp@toolbox")
+    seconds = plan.current().past_runs.reference(unit).seconds
     for chunk in plan.chunks(unit):
         length = sum(seconds[chunk.first : chunk.last + 1])
         assert length <= plan.LONGEST_JOB_S or chunk.first == chunk.last
@@ -195,37 +192,38 @@ def test_the_reference_cuts_a_dear_unit():
     [("0-4", "5-9", False), ("0-4", "4-4", True), ("all", "7-8", True), ("3-3", "0-9", True)],
 )
 def test_chunks_overlap_when_they_share_a_fold(a, b, expected):
-    one, other = Chunk.parse(UNIT, a), Chunk.parse(UNIT, b)
+    one, other = Chunk.parse(a_unit(), a), Chunk.parse(a_unit(), b)
     assert one.overlaps(other) == other.overlaps(one) == expected
 
 
 def test_where_only_the_data_know_the_number_of_folds_there_is_one_chunk():
-    assert plan.chunks(Unit("drf_fgnet", "morph", "uniform")) == [
-        Chunk(Unit("drf_fgnet", "morph", "uniform"))
+    assert plan.chunks(plan.unit("drf_fgnet", "morph", "uniform")) == [
+        Chunk(plan.unit("drf_fgnet", "morph", "uniform"))
     ]
 
 
-@pytest.mark.parametrize("chunk", [Chunk(UNIT), Chunk(UNIT, 0, 9), Chunk(UNIT, 5, 5)])
-def test_a_chunks_name_reads_back(chunk):
-    assert Chunk.parse(UNIT, chunk.name) == chunk
+@pytest.mark.parametrize("folds", [(), (0, 9), (5, 5)])
+def test_a_chunks_name_reads_back(folds):
+    chunk = Chunk(a_unit(), *folds)
+    assert Chunk.parse(a_unit(), chunk.name) == chunk
 
 
 @pytest.mark.parametrize("name", ["", "abc", "5", "3-1", "-1-3", "1-", "0-4-9", "0-x", "0 - 4"])
 def test_a_name_that_is_no_chunk_is_refused_with_an_example(name):
     with pytest.raises(UserError, match=r"such as 0-4"):
-        Chunk.parse(UNIT, name)
+        Chunk.parse(a_unit(), name)
 
 
 def test_the_record_of_a_chunk_has_a_place_of_its_own():
     paths = {
-        plan.record_path("results", chunk)
+        chunk.record("results")
         for paper in config.paper_ids()
         for unit in plan.paper_units(paper)
         for chunk in plan.chunks(unit)
     }
     units = {u for paper in config.paper_ids() for u in plan.paper_units(paper)}
     assert len(paths) >= len(units)
-    assert plan.record_path("results", Chunk(UNIT, 0, 9)) == Path(
+    assert Chunk(a_unit(), 0, 9).record("results") == Path(
         "results/units/mslp/sjaffe/sa_bfgs/folds_0-9.parquet"
     )
 
@@ -236,11 +234,10 @@ def test_resources_go_from_defaults_over_the_method_to_the_data_set(checkout):
         "title: dear\nclass: a.B\nresources:\n  threads: 4\n  mem_mb: 100\n"
         "  datasets: {movie: {mem_mb: 9000}}\n",
     )
-    plain = plan.resources(Unit("mslp", "sjaffe", "dear"))
-    movie = plan.resources(Unit("mslp", "movie", "dear"))
-    assert plain == {**plan.DEFAULT_RESOURCES, "threads": 4, "mem_mb": 100}
-    assert movie == {**plain, "mem_mb": 9000}
-    assert plan.resources(Unit("mslp", "movie", "to_come")) == plan.DEFAULT_RESOURCES
+    plain = checkout.plan.unit("mslp", "sjaffe", "dear").resources
+    movie = checkout.plan.unit("mslp", "movie", "dear").resources
+    assert plain == Request(threads=4, mem_mb=100)
+    assert movie == Request(threads=4, mem_mb=9000)
 
 
 @pytest.mark.parametrize(
@@ -259,9 +256,9 @@ def test_resources_go_from_defaults_over_the_method_to_the_data_set(checkout):
 def test_folds_are_counted_without_the_data_where_a_file_states_the_persons(
     protocol, dataset, count
 ):
-    assert plan.count_folds(Unit(protocol, dataset, "uniform")) == count
+    assert plan.unit(protocol, dataset, "uniform").count_folds() == count
 
 
 def test_each_person_left_out_may_be_a_job_of_its_own():
-    cut = plan.chunks(Unit("drf_fgnet", "fgnet", "drf"))
+    cut = plan.chunks(plan.unit("drf_fgnet", "fgnet", "drf"))
     assert [(chunk.first, chunk.last) for chunk in cut] == [(i, i) for i in range(82)]

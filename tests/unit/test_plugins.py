@@ -104,6 +104,10 @@ def folder(tiny, tmp_path, monkeypatch) -> Folder:
     return Folder(tmp_path / "mine", tiny)
 
 
+def rules_now() -> Rules:
+    return Rules(plan.current(), config.current().run)
+
+
 def ask(capsys, *arguments: str) -> tuple[int, str, str]:
     status = cli.main(arguments)
     shown = capsys.readouterr()
@@ -181,27 +185,25 @@ def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
     folder.checkout.forget()
     for paper, units in before.items():
         added = set(plan.paper_units(paper, extra=False)) - units
-        places = {
-            (c.unit.protocol, c.unit.dataset) for c in plan.cells(paper) if c.unit and not c.skip
-        }
+        places = {c.unit.ids[:2] for c in plan.cells(paper) if c.unit and not c.skip}
         places = places or {("tiny", "toy")}
         wanted = {(*place, name) for place in places for name in ("mine", "mine@more")}
-        assert {(u.protocol, u.dataset, u.method) for u in added} == wanted
+        assert {u.ids for u in added} == wanted
 
 
 def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
     folder.data()
     plugins.announce({"own_files": str(folder.root)})
-    added = [unit for unit in plan.paper_units("tiny") if unit.dataset == "rows_of_mine"]
-    assert {unit.method for unit in added} == {"near", "train_mean", "uniform", "true_labels"}
-    assert {unit.protocol for unit in added} == {"tiny"}
-    assert all(plan.is_own(unit) for unit in added)
+    added = [unit for unit in plan.paper_units("tiny") if unit.data_set.id == "rows_of_mine"]
+    assert {unit.method.id for unit in added} == {"near", "train_mean", "uniform", "true_labels"}
+    assert {unit.protocol.id for unit in added} == {"tiny"}
+    assert all(unit.is_own for unit in added)
 
 
 def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folder):
     folder.data()
     plugins.announce({"own_files": str(folder.root)})
-    methods = {u.method for u in plan.paper_units("drf") if u.dataset == "rows_of_mine"}
+    methods = {u.method.id for u in plan.paper_units("drf") if u.data_set.id == "rows_of_mine"}
     assert config.load_method("drf_linear")["needs"]
     assert "cpnn" in methods
     assert not [name for name in methods if config.load_method(name).get("needs")]
@@ -280,11 +282,10 @@ def test_a_csv_becomes_features_labels_groups_and_target(folder):
 
 def test_a_changed_file_of_ones_own_is_noticed(folder):
     assert prepared(folder).D.shape == (12, 2)
-    digest = Rules(config.load_run_config()).dataset_source
     wildcards = type("W", (), {"dataset": "rows_of_mine"})
-    before = digest(wildcards)
+    before = rules_now().dataset_source(wildcards)
     folder.data(rows=15)
-    assert digest(wildcards) != before
+    assert rules_now().dataset_source(wildcards) != before
     assert prepared(folder, rows=15).D.shape == (15, 2)
 
 
@@ -386,7 +387,7 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
     job = ready.job()
     run_unit(job)
     stamp = job.record.stat().st_mtime_ns
-    unit = plan.Unit("tiny", "toy", "near")
+    unit = plan.unit("tiny", "toy", "near")
     here = Workspace()
     assert "largest" not in scores.local_units(here, [unit])["tiny", "toy", "near"].scores
     folder.metric()
@@ -398,14 +399,13 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
 
 
 def test_tables_are_made_again_when_an_own_measure_changes(folder):
-    digest = Rules(config.load_run_config()).judge_code
-    seen = [digest(None)]
+    seen = [rules_now().judge_code(None)]
     path = folder.metric()
     plugins.announce({"own_files": str(path)})
     folder.checkout.forget()
-    seen.append(digest(None))
+    seen.append(rules_now().judge_code(None))
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace("max", "min"))
-    seen.append(digest(None))
+    seen.append(rules_now().judge_code(None))
     assert len(set(seen)) == 3
 
 

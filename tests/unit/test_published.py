@@ -122,17 +122,6 @@ def test_every_printed_name_is_mapped_and_every_mapping_is_printed(paper):
         assert set(entry.get("settings", settings)) == settings, table
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_every_unit_of_a_paper_has_a_data_set_a_protocol_and_a_sound_method_id(paper):
-    for unit in plan.paper_units(paper, to_come=True):
-        assert unit.dataset in config.dataset_ids(), unit
-        assert unit.protocol in plan.protocols(), unit
-        assert re.fullmatch(r"[a-z0-9_]+(@[A-Za-z0-9_=,.+-]+)?", unit.method), unit
-        base, _, variant = unit.method.partition("@")
-        if variant and config.method_exists(base):
-            assert config.method_exists(unit.method), f"{base} has no variant {variant}"
-
-
 # ---------------------------------------------------------------------- misprints
 
 MISPRINTS = [(p, entry) for p in PAPERS for entry in config.load_paper(p).get("misprints", [])]

@@ -33,7 +33,7 @@ def measured(ready) -> UnitScores:
 
 def score(checkout) -> UnitScores:
     checkout.forget()
-    return local_units(Workspace(), [plan.Unit(*KEY)])[KEY]
+    return local_units(Workspace(), [plan.unit(*KEY)])[KEY]
 
 
 def elsewhere(unit: UnitScores, dataset: str) -> UnitScores:
@@ -125,7 +125,7 @@ def test_a_fold_that_failed_is_a_row_with_the_last_line_of_its_error(measured, t
     assert [row.error for row in found.rows] == [""] * 3 + ["PeerError: it took more than 120 s"]
     assert found.mean("kl") == pytest.approx(failed.mean("kl"), rel=1e-11)
     assert math.isnan(found.scores["kl"][3])
-    assert not is_complete(plan.Unit(*KEY), found)
+    assert not is_complete(plan.unit(*KEY), found)
 
 
 def test_a_unit_whose_data_were_not_there_is_not_written(measured, tmp_path):

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import pytest
 from snakemake.exceptions import WorkflowError
 
-from ldlrepro import config
 from ldlrepro.audit.seals import seal_reference
+from ldlrepro.catalogue import Project, RunConfig
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors
-from ldlrepro.workflow.rules import Rules, check_files
+from ldlrepro.plan import Plan
+from ldlrepro.workflow.rules import Rules
 from tests.unit.sources import copied, forget
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +35,7 @@ def replanned(tmp_path, monkeypatch, checkout) -> Iterator[Callable[..., set[str
     def names(file: str, ask: Callable[[Rules, str], str], *among: str) -> set[str]:
         def answers() -> dict[str, str]:
             checkout.forget()
-            rules = Rules(config.load_run_config())
+            rules = checkout.rules()
             return {name: ask(rules, name) for name in among}
 
         before = WHOLE.get((ask, among)) or answers()
@@ -157,17 +158,21 @@ def test_no_rule_asks_for_fixed_memory_or_time():
     assert not [path.name for path in ROOT.glob("rules/*.smk") if fixed.search(path.read_text())]
 
 
+def rules_with(run: RunConfig, **changes: object) -> Rules:
+    return Rules(Plan(Project.open()), run.model_copy(update=changes))
+
+
 def test_jobs_are_told_where_raw_files_may_come_from(monkeypatch):
-    run = {**config.load_run_config(), "mirrors": ["/of the run", "near"], "offline": True}
+    run = Project.open().run
     monkeypatch.setenv(MIRRORS, "/of the shell")
-    rules = Rules(run)
+    rules = rules_with(run, mirrors=("/of the run", "near"), offline=True)
     told = rules.environment()
     assert [str(folder) for folder in rules.mirrors[:3]] == ["/of the run", "near", "/of the shell"]
     assert told[OFFLINE] == "1"
     monkeypatch.setenv(MIRRORS, told[MIRRORS])
     assert default_mirrors() == rules.mirrors
     with pytest.raises(UserError, match="a mirror's path must not hold ':'"):
-        Rules({**run, "mirrors": ["/with:colon"]}).environment()
+        rules_with(run, mirrors=("/with:colon",)).environment()
 
 
 # ---------------------------------------------------------------------- damaged files
@@ -186,12 +191,12 @@ def test_damaged_files_are_told_when_the_snakefile_is_read(checkout, damaged, se
         checkout.write(name, (ROOT / name).read_text())
     if sealed:
         seal_reference(checkout.root)
-    check_files()
+    checkout.rules().check_files()
     with open(checkout.root / damaged, "a") as file:
         file.write("garbage\n")
     checkout.forget()
     with pytest.raises(WorkflowError, match=damaged.removesuffix(".json")):
-        check_files()
+        checkout.rules().check_files()
 
 
 def test_whole_files_of_the_reference_are_not_read_when_the_snakefile_is_read(
@@ -204,5 +209,6 @@ def test_whole_files_of_the_reference_are_not_read_when_the_snakefile_is_read(
     def read(table: Path) -> None:
         raise AssertionError(f"{table} was read")
 
-    monkeypatch.setattr("ldlrepro.plan.past_runs.of_table", read)
-    check_files()
+    rules = checkout.rules()
+    monkeypatch.setattr(rules.plan.past_runs, "of_table", read)
+    rules.check_files()

@@ -20,7 +20,7 @@ resources: {gpu: 2}
 @pytest.fixture
 def rules(checkout) -> Rules:
     checkout.write("config/methods/looks.yaml", IMAGES)
-    return Rules(config.load_run_config())
+    return checkout.rules()
 
 
 def of(protocol: str, dataset: str, method: str) -> SimpleNamespace:
@@ -47,7 +47,6 @@ def test_weights_are_an_input_of_what_begins_with_them(rules):
     assert rules.unit_weights(of("drf_morph", "drawn_morph", "drf")) == READY
     assert rules.unit_weights(of("drf_morph", "drawn_morph", "drf@tiny")) == []
     assert rules.unit_weights(of("drf_morph", "drawn_morph", "sa_bfgs")) == []
-    assert rules.unit_weights(of("drf_morph", "drawn_morph", "not_written_yet")) == []
     mine = rules.unit_weights(of("drf_morph", "drawn_morph", "dldl@weights=vgg16_conv"))
     assert mine[0] == "data/ready/vgg16_conv.weights.pth"
 
@@ -84,4 +83,4 @@ def test_weights_are_fetched_and_planned_again_as_data_sets_are(rules, checkout)
     checkout.edit("config/weights/vgg16_conv.yaml", "103.939", "103.5")
     assert rules.weights_source(here) != before
     assert rules.within_reach(SimpleNamespace(dataset="vgg16"))
-    assert not Rules(rules.run | {"offline": True}).within_reach(SimpleNamespace(dataset="vgg16"))
+    assert not checkout.rules(offline=True).within_reach(SimpleNamespace(dataset="vgg16"))

@@ -36,9 +36,9 @@ def test_jobs_over_a_twentieth_of_the_ideal_wall_time_are_named():
 
 
 def test_jobs_are_the_chunks_of_a_unit_with_the_times_of_its_folds():
-    unit = plan.Unit("ldldf", "sjaffe", "ldldf")
-    other = plan.Unit("ldldf", "sbu_3dfe", "ldldf")
-    names = (unit.protocol, unit.dataset, unit.method)
+    unit = plan.unit("ldldf", "sjaffe", "ldldf")
+    other = plan.unit("ldldf", "sbu_3dfe", "ldldf")
+    names = unit.ids
     rows = [FoldRow(*names, repeat=n, fold=0, status=OK, fit_s=float(n)) for n in range(10)]
     record = UnitScores(*names, rows, {}, "local")
     jobs, missing = jobs_of([unit, other], {record.key: record}, {})
@@ -50,8 +50,8 @@ def test_jobs_are_the_chunks_of_a_unit_with_the_times_of_its_folds():
 
 
 def test_a_fold_that_failed_takes_the_mean_of_the_others_and_alone_tells_nothing():
-    unit = plan.Unit("ldldf", "sjaffe", "train_mean")
-    names = (unit.protocol, unit.dataset, unit.method)
+    unit = plan.unit("ldldf", "sjaffe", "train_mean")
+    names = unit.ids
     rows = [FoldRow(*names, repeat=n, fold=0, status=OK, fit_s=2.0) for n in range(9)]
     rows.append(FoldRow(*names, repeat=9, fold=0, status=FAILED))
     jobs, missing = jobs_of([unit], {}, {names: UnitScores(*names, rows, {}, "reference")})
@@ -62,9 +62,9 @@ def test_a_fold_that_failed_takes_the_mean_of_the_others_and_alone_tells_nothing
 
 @pytest.mark.parametrize(("threads", "seconds"), [(1, 3.0), (2, 9.0)])
 def test_on_one_thread_the_processor_tells_how_long_a_fold_takes(threads, seconds):
-    unit = plan.Unit("ldldf", "sjaffe", "train_mean")
+    unit = plan.unit("ldldf", "sjaffe", "train_mean")
     times = {"fit_s": 8.0, "predict_s": 1.0, "fit_cpu_s": 2.5, "predict_cpu_s": 0.5}
-    names = (unit.protocol, unit.dataset, unit.method)
+    names = unit.ids
     row = FoldRow(*names, repeat=0, fold=0, status=OK, threads=threads, **times)
     record = UnitScores(*names, [row], {}, "local")
     (job,), _ = jobs_of([unit], {record.key: record}, {})

@@ -9,12 +9,12 @@ import pytest
 
 from ldl import metrics
 from ldl.base import LDLEstimator
-from ldlrepro import models
-from ldlrepro.folds.splits import Fold, make_folds
-from ldlrepro.train import selection
+from ldlrepro.catalogue import Method, Project
+from ldlrepro.folds.splits import Fold
 from ldlrepro.train.selection import run_fold
+from tests.unit.protocols import make_folds
 
-SPEC: dict[str, Any] = {"class": "a.B", "scaling": "none", "sees_test_labels": False}
+SPEC: dict[str, Any] = {"title": "any", "class": "a.B"}
 N = 60
 
 
@@ -46,7 +46,7 @@ class Spy(LDLEstimator):
 @pytest.fixture
 def spy(monkeypatch):
     Spy.fits, Spy.asked = [], []
-    monkeypatch.setattr(selection.models, "load", lambda method, **chosen: Spy(**chosen))
+    monkeypatch.setattr(Method, "estimator", lambda method, **chosen: Spy(**chosen))
     return Spy
 
 
@@ -59,7 +59,8 @@ def data() -> tuple[np.ndarray, np.ndarray, Fold]:
 
 
 def run(X, D, fold, spec=SPEC, select_by="kl", **options):
-    return run_fold("any", spec, X, D, fold, select_by=select_by, seed=5, **options)
+    method = Method.model_validate(spec)
+    return run_fold(method, X, D, fold, select_by=select_by, seed=5, **options)
 
 
 # ---------------------------------------------------------------------- rows
@@ -90,18 +91,22 @@ def test_candidates_see_neither_validation_nor_test_rows_and_the_winner_sees_bot
     np.testing.assert_array_equal(spy.asked[3], X[fold.test])
 
 
+def quick(name: str, **changes: Any) -> Method:
+    """A method of the project, with fewer candidates."""
+    method = Project.open().method(name)
+    if "l2" in method.grid:
+        changes["grid"] = {"l2": (0.0, 1.0)}
+    return method.model_copy(update=changes)
+
+
 @pytest.mark.parametrize("method", ["aa_knn@grid", "sa_bfgs@scaled", "pt_bayes", "rf"])
 def test_test_labels_change_no_prediction(data, method):
-    from ldlrepro.config import load_method
-
     X, D, fold = data
-    spec = load_method(method)
-    if "l2" in spec.get("grid", {}):
-        spec["grid"] = {"l2": [0.0, 1.0]}
-    first = run_fold(method, spec, X, D, fold, select_by="kl", seed=5)
+    method = quick(method)
+    first = run_fold(method, X, D, fold, select_by="kl", seed=5)
     garbled = D.copy()
     garbled[fold.test] = np.nan
-    again = run_fold(method, spec, X, garbled, fold, select_by="kl", seed=5)
+    again = run_fold(method, X, garbled, fold, select_by="kl", seed=5)
     np.testing.assert_array_equal(first.predictions, again.predictions)
     assert first.params == again.params
     assert first.selection == again.selection
@@ -109,16 +114,12 @@ def test_test_labels_change_no_prediction(data, method):
 
 @pytest.mark.parametrize("method", ["aa_knn@grid", "sa_bfgs@scaled"])
 def test_test_features_change_no_fit(data, method):
-    from ldlrepro.config import load_method
-
     X, D, fold = data
-    spec = load_method(method) | {"scaling": "standard"}
-    if "l2" in spec["grid"]:
-        spec["grid"] = {"l2": [0.0, 1.0]}
-    first = run_fold(method, spec, X, D, fold, select_by="kl", seed=5)
+    method = quick(method, scaling="standard")
+    first = run_fold(method, X, D, fold, select_by="kl", seed=5)
     wild = X.copy()
     wild[fold.test[1:]] = 1e6  # the first test row stays: it must be predicted as before
-    again = run_fold(method, spec, wild, D, fold, select_by="kl", seed=5)
+    again = run_fold(method, wild, D, fold, select_by="kl", seed=5)
     np.testing.assert_array_equal(first.predictions[0], again.predictions[0])
     assert first.selection == again.selection
 
@@ -173,13 +174,15 @@ def test_every_model_gets_the_runs_seed_and_threads(spy, data):
 
 def test_a_seed_fixed_in_the_methods_file_is_kept(monkeypatch, data):
     X, D, fold = data
-    monkeypatch.setattr(models, "load", lambda method, **chosen: Spy(random_state=77, **chosen))
+
+    def seeded(method: Method, **chosen: Any) -> Spy:
+        return Spy(random_state=77, **chosen)
+
+    monkeypatch.setattr(Method, "estimator", seeded)
     assert run(X, D, fold).params["random_state"] == 77
 
 
 def test_a_method_that_says_so_is_given_the_test_labels(data):
-    from ldlrepro.config import load_method
-
     X, D, fold = data
-    result = run_fold("true_labels", load_method("true_labels"), X, D, fold, select_by="kl", seed=5)
+    result = run_fold(Project.open().method("true_labels"), X, D, fold, select_by="kl", seed=5)
     np.testing.assert_allclose(result.predictions, D[fold.test], rtol=1e-12)

@@ -135,7 +135,7 @@ def test_an_error_in_a_method_is_a_row_and_the_other_folds_go_on(ready):
     assert rows[1].error.strip().endswith("ZeroDivisionError: in the second fold")
     assert rows[1].predictions_sha256 == ""
     assert set(read_predictions(job.record)) == {(0, 0), (0, 2), (0, 3)}
-    scored = local_units(Workspace(), [job.chunk.unit])[job.chunk.unit.protocol, "toy", "broken"]
+    scored = local_units(Workspace(), [job.chunk.unit])[job.chunk.unit.ids]
     assert len(scored.values("kl")) == 3
     assert np.isnan(scored.scores["kl"][1])
 

@@ -19,7 +19,11 @@ from ldlrepro.train.unit import UnitJob, run_unit
 from tests.traps import Trap
 
 DATA, RESULTS = Path("data"), Path("results")
-UNIT = plan.Unit("photos", "drawn_fgnet", "steps")
+
+
+def a_unit() -> plan.Unit:
+    return plan.unit("photos", "drawn_fgnet", "steps")
+
 
 PAPER = """
 title: Two folds on drawn photographs
@@ -112,12 +116,12 @@ def photos(checkout):
 
 
 def job(name: str = "results") -> UnitJob:
-    chunk = plan.Chunk(UNIT, 0, 1)
+    chunk = plan.Chunk(a_unit(), 0, 1)
     return UnitJob(
         chunk=chunk,
         ready=DATA / "ready" / "drawn_fgnet.npz",
         folds=RESULTS / "folds" / "photos" / "drawn_fgnet.npz",
-        record=plan.record_path(name, chunk),
+        record=chunk.record(name),
         journal=Path(name) / "journal",
         seed=2026,
     )
@@ -281,7 +285,7 @@ def test_a_method_on_features_is_not_run_on_photographs_alone(photos):
     assert cli.main(["prepare", "drawn_fgnet"]) == 0
     assert cli.main(["folds", "photos", "drawn_fgnet"]) == 0
     assert cli.main(["run", "photos", "drawn_fgnet", "train_mean"]) == 1
-    unit = plan.Unit("photos", "drawn_fgnet", "train_mean")
+    unit = plan.unit("photos", "drawn_fgnet", "train_mean")
     (scored,) = local_units(Workspace(), [unit]).values()
     assert scored.rows[0].error == "needs features: drawn_fgnet has photographs only"
 

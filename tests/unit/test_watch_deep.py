@@ -14,7 +14,10 @@ from ldlrepro.train.records import OK, read_predictions
 from ldlrepro.train.unit import UnitJob, run_unit
 
 DATA, RESULTS = Path("data"), Path("results")
-UNIT = plan.Unit("drf_morph", "drawn_morph", "drf@small")
+
+
+def a_unit() -> plan.Unit:
+    return plan.unit("drf_morph", "drawn_morph", "drf@small")
 
 
 @pytest.fixture
@@ -27,12 +30,12 @@ def job(checkout) -> UnitJob:
         assert cli.main(words) == 0
     assert cli.main(["folds", "drf_morph", "drawn_morph"]) == 0
     make_pixels("drawn_morph", DATA)
-    chunk = plan.Chunk(UNIT, 0, 0)
+    chunk = plan.Chunk(a_unit(), 0, 0)
     return UnitJob(
         chunk=chunk,
         ready=DATA / "ready" / "drawn_morph.npz",
         folds=RESULTS / "folds" / "drf_morph" / "drawn_morph.npz",
-        record=plan.record_path(RESULTS, chunk),
+        record=chunk.record(RESULTS),
         journal=RESULTS / "journal",
         seed=2026,
     )

@@ -6,7 +6,7 @@ import json
 import secrets
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,7 @@ def audit(question: Question, workspace: Workspace, say: Callable[[str], None]) 
         say(_line(checks[-1]))
     # In a fresh clone the reference is audited, and there are no data or folds yet.
     for unit in sorted({d.unit for d in draws}):
-        make_inputs(unit.dataset, unit.protocol, scope.seed, workspace, unit)
+        make_inputs(unit.data_set.id, unit.protocol.id, scope.seed, workspace, unit)
     reruns = check_reruns(scope, draws, say)
     for scored in too_long:
         reruns.skip(
@@ -171,7 +171,7 @@ def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list
     if not question.named:
         return draw(scope.chosen, question.units, question.longest, generator)
     known = {"/".join(unit.key): unit for unit in scope.chosen}
-    broken = {"/".join(astuple(unit)) for unit in scope.unusable}  # the check of records says why
+    broken = {unit.key for unit in scope.unusable}  # the check of records says why
     names = question.named
     for name in names:
         if name not in known and name not in broken:

@@ -79,7 +79,7 @@ class Scope:
     def _why_unusable(self, unit: plan.Unit) -> str:
         """Return why a record that reads well cannot be scored."""
         places = self.workspace
-        for path in (places.ready(unit.dataset), places.folds(unit.protocol, unit.dataset)):
+        for path in (places.ready(unit.data_set.id), places.folds(*unit.ids[:2])):
             if not path.is_file():
                 return f"{path} is missing, which it was made with"
         return "made with other rows or folds than those here"
@@ -96,7 +96,7 @@ class Scope:
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """(protocol, data set) pairs of all records here."""
-        return sorted({(unit.protocol, unit.dataset) for unit in self.present})
+        return sorted({unit.ids[:2] for unit in self.present})
 
 
 def check_data(scope: Scope) -> Check:
@@ -137,14 +137,8 @@ def check_folds(scope: Scope) -> Check:
             except DataUnavailable as error:
                 check.skip(str(path), str(error))
                 continue
-            made = protocol_folds(
-                protocol,
-                plan.protocol(protocol),
-                data,
-                scope.seed,
-                scope.workspace,
-                plan.published_folds(protocol, dataset),
-            )
+            definition = config.current().protocol(protocol)
+            made = protocol_folds(definition, data, scope.seed, scope.workspace)
             stored, _ = splits.read_folds(path)
             same = splits.folds_digest(stored) == splits.folds_digest(made)
             check.judge(str(path), "" if same else "not the folds of the protocol", again)
@@ -167,7 +161,7 @@ def check_records(scope: Scope) -> Check:
     for unit, reason in scope.unusable.items():
         check.judge("/".join(_names(unit)), reason or "cannot be read", _again(unit))
     for key, scored in usable.items():
-        unit = plan.Unit(*key)
+        unit = plan.unit(*key)
         if all(row.status == UNAVAILABLE for row in scored.rows):
             check.skip("/".join(key), scored.rows[0].error)
             continue
@@ -182,7 +176,7 @@ def check_records(scope: Scope) -> Check:
 
 def _judge_reference(scope: Scope, check: Check, scored: UnitScores) -> None:
     """Skip reference records older than the code: only a rerun tells whether that matters."""
-    unit = plan.Unit(*scored.key)
+    unit = plan.unit(*scored.key)
     subject = f"{'/'.join(scored.key)} (reference)"
     older = {name for row in scored.rows for name in differing(row, current_digests(unit))}
     if older - {"lock file"}:
@@ -220,8 +214,8 @@ def _problems(scope: Scope, unit: plan.Unit, scored: UnitScores) -> list[str]:
 def current_digests(unit: plan.Unit) -> dict[str, str]:
     """Return the digests that a record of this unit would have if it were made now."""
     return {
-        "spec_sha256": plan.spec_digest(unit),
-        "code_sha256": digests.method_digest(config.current().method(unit.method)),
+        "spec_sha256": unit.spec_sha256,
+        "code_sha256": digests.method_digest(unit.method),
         "lock_sha256": provenance.lock_digest(),
     }
 
@@ -279,7 +273,7 @@ def check_tracking(scope: Scope) -> Check:
     for paper in scope.papers:
         command = f"ldlrepro sync {paper}"
         planned = set(plan.paper_units(paper))
-        units = [unit for unit in scope.chosen if plan.Unit(*unit.key) in planned]
+        units = [unit for unit in scope.chosen if plan.unit(*unit.key) in planned]
         with check.of(paper, command):
             rows = current_answer(paper, scope.workspace).rows
             told = track.differences(paper, units, scope.tracking_uri, rows)
@@ -292,7 +286,7 @@ def check_tracking(scope: Scope) -> Check:
 
 
 def _names(unit: plan.Unit) -> tuple[str, str, str]:
-    return unit.protocol, unit.dataset, unit.method
+    return unit.ids
 
 
 def _again(unit: plan.Unit) -> str:

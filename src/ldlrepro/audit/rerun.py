@@ -79,7 +79,7 @@ def draw(
     """Draw ``count`` units with a fold each; return them, and the units with too long a fold."""
     candidates, too_long = [], []
     for scored in units:
-        unit = plan.Unit(*scored.key)
+        unit = plan.unit(*scored.key)
         if not is_complete(unit, scored):
             continue
         position = int(lot.integers(len(scored.rows)))

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ldlrepro.catalogue.data_sets import DataSet, Source, Weights
+from ldlrepro.catalogue.data_sets import DataSet, Weights
 from ldlrepro.catalogue.entries import Entry, Value
 from ldlrepro.catalogue.measures import Measure
 from ldlrepro.catalogue.methods import Method
@@ -111,7 +111,7 @@ class Project:
             raise unknown("weights", name, self.weights_ids, "`ldlrepro list weights` lists them.")
         return cast(Weights, self._value("weight", name))
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> DataSet | Weights:
         """Return whatever can be fetched by that id, a data set or weights."""
         return self.weights(name) if name in self.weights_ids else self.data_set(name)
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 
-from ldlrepro import config, plan
+from ldlrepro import config
 from ldlrepro.cli.output import outcome
 from ldlrepro.core.progress import say
 from ldlrepro.core.workspace import Workspace
@@ -60,9 +60,7 @@ def folds(args: argparse.Namespace) -> int:
     from ldlrepro.folds.making import write_protocol_folds
     from ldlrepro.train.inputs import global_seed, holds_rows
 
-    definition = plan.protocol(args.protocol)
+    protocol = config.current().protocol(args.protocol)
     config.load_dataset(args.dataset)
-    seed = global_seed(args.seed)
-    published = plan.published_folds(args.protocol, args.dataset)
-    say(write_protocol_folds(args.protocol, definition, args.dataset, seed, HERE, published))
+    say(write_protocol_folds(protocol, args.dataset, global_seed(args.seed), HERE))
     return outcome(holds_rows(HERE.ready(args.dataset)), args.of_workflow)

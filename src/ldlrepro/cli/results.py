@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import astuple
 from pathlib import Path
 
 from ldlrepro import config, plan
@@ -65,7 +64,7 @@ def record(args: argparse.Namespace) -> int:
     root = config.project_root()
     refuse_changed_reference(root)
     for paper in args.paper:
-        planned = [unit for unit in plan.paper_units(paper) if not plan.is_own(unit)]
+        planned = [unit for unit in plan.paper_units(paper) if not unit.is_own]
         units = local_units(HERE, planned)
         command = args.command_line or f"snakemake --cores all {paper}"
         written = write_reference(root / "reference", units.values(), command)
@@ -74,7 +73,7 @@ def record(args: argparse.Namespace) -> int:
             if measured and measured.pop("source") == experiments.LOCAL:
                 written.append(experiments.write(measured, root / "reference"))
         say(f"{paper}: {len(written)} reference files")
-    asked_for = {astuple(unit) for paper in config.paper_ids() for unit in plan.paper_units(paper)}
+    asked_for = {unit.ids for paper in config.paper_ids() for unit in plan.paper_units(paper)}
     if dropped := drop_unplanned(root / "reference", asked_for):
         say("no paper asks for these any more, dropped: " + ", ".join(dropped))
     seal_reference(root)

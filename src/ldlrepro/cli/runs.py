@@ -19,16 +19,21 @@ def run(args: argparse.Namespace) -> int:
     from ldlrepro.train import by_hand
     from ldlrepro.train.inputs import global_seed, make_inputs
 
-    unit = plan.Unit(args.protocol, args.dataset, args.method)
-    by_hand.check_names(unit)
+    unit = plan.unit(args.protocol, args.dataset, args.method)
     seed = global_seed(args.seed)
     if args.inputs:
-        make_inputs(unit.dataset, unit.protocol, seed, HERE, unit)
+        make_inputs(unit.data_set.id, unit.protocol.id, seed, HERE, unit)
     failed, lacking = by_hand.run(
-        unit, HERE, seed=seed, folds=args.folds or "", threads=args.threads, fresh=args.fresh
+        plan.current(),
+        unit,
+        HERE,
+        seed=seed,
+        folds=args.folds or "",
+        threads=args.threads,
+        fresh=args.fresh,
     )
     if lacking:
-        command = f"ldlrepro run {unit.protocol} {unit.dataset} {unit.method} --inputs"
+        command = f"ldlrepro run {' '.join(unit.ids)} --inputs"
         say(f"not run: {lacking}\nOnce there is what it lacks, type `{command}`.")
     return outcome(not (failed or lacking), args.of_workflow)
 
@@ -49,7 +54,7 @@ def try_(args: argparse.Namespace) -> int:
     )
     question.check()
     for unit in question.planned:
-        make_inputs(unit.dataset, unit.protocol, question.seed, HERE, unit)
+        make_inputs(unit.data_set.id, unit.protocol.id, question.seed, HERE, unit)
     rows, good = trials.compare(question, HERE)
     if not args.json:
         columns = max((list(row["scores"]) for row in rows), key=len)

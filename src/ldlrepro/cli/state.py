@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +112,7 @@ def status(args: argparse.Namespace) -> int:
     for paper in args.paper or config.paper_ids():
         units = plan.paper_units(paper)
         local = local_units(HERE, units)
-        keys = {unit: astuple(unit) for unit in units}
+        keys = {unit: unit.ids for unit in units}
         done = {u for u, key in keys.items() if key in local and is_complete(u, local[key])}
         states = [{row.status for row in unit.rows} for unit in local.values()]
         absent = {key for key, unit in local.items() if unit.rows[0].status == UNAVAILABLE}

@@ -87,7 +87,7 @@ def _machine() -> Iterator[Finding]:
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
     units = {unit for paper in config.paper_ids() for unit in plan.paper_units(paper)}
     most, unit = max((plan.resources(unit)["mem_mb"], unit) for unit in units)
-    asks = f"the largest, {unit.method} on {unit.dataset}, asks for {most / 1000:.0f} GB"
+    asks = f"the largest, {unit.method.id} on {unit.data_set.id}, asks for {most / 1000:.0f} GB"
     do = f"every unit fits: {asks}" if have > most else f"not every unit fits: {asks}"
     yield Finding("memory", GOOD if have > most else NOTE, f"{have / 1000:.0f} GB", do)
 

@@ -54,11 +54,11 @@ def check_method(name: str, path: Path) -> Iterator[Finding]:
     _find_class(config.load_method(name)["class"], path)
     for method in config.own_ids("method"):
         if method.partition("@")[0] == name:
-            yield from _check_settings(method, path)
+            yield from _check_settings(method)
 
 
 def _find_class(class_path: str, path: Path) -> None:
-    """Say in words what a class lacks, for models.load knows only files of the checkout."""
+    """Say in words what a class lacks."""
     from ldl.base import LDLEstimator
 
     module_name, _, class_name = class_path.rpartition(".")
@@ -90,29 +90,25 @@ def import_beside(module_name: str, path: Path, key: str) -> Any:
         raise UserError(f"{path}: {key}: importing {module_name} fails: {words(error)}") from error
 
 
-def _check_settings(method: str, path: Path) -> Iterator[Finding]:
-    from ldlrepro import models
-
-    spec = config.load_method(method)
-    for key in ("parameters", "grid"):  # before the loader, which knows no file but the checkout's
-        models._check_names(models.estimator_class(method), spec.get(key, {}), f"{path}: {key}")
-    models.load(method)
+def _check_settings(method: str) -> Iterator[Finding]:
+    value = config.current().method(method)
+    value.estimator()
     yield Finding(method, GOOD, "its file, its class and the names of its parameters")
 
     def build(**parameters: Any) -> Any:
-        known = models.estimator_class(method)._parameter_names()
+        known = value.kind._parameter_names()
         wanted = {"random_state": SEED, **parameters}
-        return models.load(method, **{key: v for key, v in wanted.items() if key in known})
+        return value.estimator(**{key: v for key, v in wanted.items() if key in known})
 
-    if spec["sees_test_labels"]:
+    if value.sees_test_labels:
         yield Finding(method, NOTE, "is given the test labels: it is shown, but never ranked")
         return
-    if spec.get("needs", {}).get("images"):
+    if value.needs.images:
         yield Finding(method, NOTE, "is given images, which the rules here are not about")
         return
     rules = list(contract.RULES)
-    if spec.get("grid"):
-        rules.append(contract.grid_rule(spec["grid"]))
+    if value.grid:
+        rules.append(contract.grid_rule(value.grid))
     for rule in rules:
         yield _judged(method, rule, contract.Trial(build))
 

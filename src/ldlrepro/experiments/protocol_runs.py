@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ldl import AAKNN, metrics
-from ldlrepro import config, models
-from ldlrepro.catalogue import digests
+from ldlrepro import config
+from ldlrepro.catalogue import Method, Protocol, digests
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.seeds import rng_for, seed_for
 from ldlrepro.data import Dataset
@@ -105,7 +104,8 @@ def make(folds: str, data: Dataset, seed: tuple[object, ...]) -> list[Fold]:
     groups = data.groups
     if groups is not None and definition["scheme"] == "leave_one_group_out":
         groups = bundled(groups, definition["folds"])
-    return make_folds(definition, len(data.D), seed, groups)
+    protocol = Protocol.model_validate({**definition, "text": folds})
+    return make_folds(protocol, len(data.D), seed, groups)
 
 
 def _as_folds(fold_of: np.ndarray, count: int) -> list[Fold]:
@@ -134,11 +134,11 @@ class Runs:
 
     def scores(self, setting: str, folds: str, number: int) -> np.ndarray:
         """Return means and deviations, measure by measure, for the seed of this number."""
-        spec = config.load_method(setting)
+        method = config.current().method(setting)
         deciding = [
             self.data.fingerprint["data_sha256"],
-            digests.spec_digest(config.current().method(setting), "kl"),
-            digests.method_digest(config.current().method(setting)),
+            digests.spec_digest(method, "kl"),
+            digests.method_digest(method),
             FOLDS[folds],
             self.seed,
             MEASURES,
@@ -147,20 +147,20 @@ class Runs:
         found = self.kept.load(name)
         if found is None:
             made = make(folds, self.data, (self.seed, "protocols", folds, number))
-            scores = np.array([self._score(setting, spec, fold, number) for fold in made])
+            scores = np.array([self._score(method, fold, number) for fold in made])
             found = np.concatenate([scores.mean(axis=0), scores.std(axis=0, ddof=1)])
             self.kept.save(name, found)
         return found
 
-    def _score(self, setting: str, spec: Mapping[str, Any], fold: Fold, number: int) -> list[float]:
+    def _score(self, method: Method, fold: Fold, number: int) -> list[float]:
         X, D = self.data.X, self.data.D
         P = None
-        if spec["class"] == "ldl.AAKNN" and spec["scaling"] == "none" and not spec.get("grid"):
-            P = self._mean_of_neighbours(models.load(setting).get_params()["n_neighbors"], fold)
+        if method.class_path == "ldl.AAKNN" and method.scaling == "none" and not method.grid:
+            P = self._mean_of_neighbours(method.estimator().get_params()["n_neighbors"], fold)
         if P is None:
-            place = (self.data.id, setting, number, fold.repeat, fold.fold)
+            place = (self.data.id, method.id, number, fold.repeat, fold.fold)
             seed = seed_for(self.seed, "protocols", *place)
-            fitted = selection.run_fold(setting, spec, X, D, fold, select_by="kl", seed=seed)
+            fitted = selection.run_fold(method, X, D, fold, select_by="kl", seed=seed)
             P = fitted.predictions
         scores = metrics.evaluate(D[fold.test], P)
         return [scores[name] for name in MEASURES]

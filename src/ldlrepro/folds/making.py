@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ldlrepro.catalogue import Protocol
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
@@ -18,31 +17,19 @@ from ldlrepro.data.registry import load_ready
 from ldlrepro.folds import given, leaks, parts
 from ldlrepro.folds.splits import (
     Fold,
-    count_folds,
     folds_digest,
     folds_seed,
     make_folds,
     write_folds,
 )
 
-Protocol = Mapping[str, Any]
-"""A protocol's definition in its paper's file."""
 
-
-def write_protocol_folds(
-    protocol: str,
-    definition: Protocol,
-    dataset: str,
-    seed: int,
-    workspace: Workspace,
-    published: Path | None = None,
-) -> str:
+def write_protocol_folds(protocol: Protocol, dataset: str, seed: int, workspace: Workspace) -> str:
     """Make the folds, look for leaks, write both; return what was found, in words.
 
-    ``seed`` is the workflow's, ``published`` a table of folds that somebody else has drawn. Data
-    that are not here give an empty file that says why.
+    ``seed`` is the workflow's. Data that are not here give an empty file that says why.
     """
-    meta: dict[str, object] = {"protocol": protocol, "dataset": dataset}
+    meta: dict[str, object] = {"protocol": protocol.id, "dataset": dataset}
     made: list[Fold] = []
     try:
         data = load_ready(workspace.ready(dataset))
@@ -54,43 +41,35 @@ def write_protocol_folds(
     except DataUnavailable as error:
         found: dict[str, Any] = {"available": False, "text": str(error)}
     else:
-        made = protocol_folds(protocol, definition, data, seed, workspace, published)
+        made = protocol_folds(protocol, data, seed, workspace)
         report = leaks.check_leaks(rows_to_compare(data, workspace.data), data.D, made, data.groups)
         if report.broken:
-            raise UserError(f"protocol {protocol} on {dataset}: {report.text()}")
+            raise UserError(f"protocol {protocol.id} on {dataset}: {report.text()}")
         found = {"available": True, **report.to_dict()}
         meta |= {
             "data_sha256": data.fingerprint["data_sha256"],
             "folds_sha256": folds_digest(made),
-            "seed": [str(part) for part in folds_seed(seed, protocol, dataset)],
+            "seed": [str(part) for part in folds_seed(seed, protocol.id, dataset)],
         }
-    write_folds(workspace.folds(protocol, dataset), made, meta)
+    write_folds(workspace.folds(protocol.id, dataset), made, meta)
     text = json.dumps({**meta, **found}, indent=1, sort_keys=True) + "\n"
-    write_text(workspace.leaks(protocol, dataset), text)
-    return f"{protocol} on {dataset}: {len(made)} folds; leaks: {found['text']}"
+    write_text(workspace.leaks(protocol.id, dataset), text)
+    return f"{protocol.id} on {dataset}: {len(made)} folds; leaks: {found['text']}"
 
 
 def protocol_folds(
-    protocol: str,
-    definition: Protocol,
-    data: Dataset,
-    seed: int,
-    workspace: Workspace,
-    published: Path | None = None,
+    protocol: Protocol, data: Dataset, seed: int, workspace: Workspace
 ) -> list[Fold]:
-    """Return all folds; where authors of photographs made parts, these are read from the data.
-
-    ``published`` is a table of folds that somebody else has drawn for this data set.
-    """
-    if definition["scheme"] == parts.SCHEME:
-        return parts.make_folds(definition, data.id, workspace.data)
-    n, seeds, groups = len(data.D), folds_seed(seed, protocol, data.id), data.groups
-    if published is not None:
-        drawn = given.read_parts(published, n, count_folds(definition))
-        return make_folds(definition, n, seeds, given=drawn)
-    if groups is not None and definition["scheme"] == "leave_one_group_out":
-        groups = bundled(groups, definition.get("folds"))
-    return make_folds(definition, n, seeds, groups)
+    """Return all folds; where authors of photographs made parts, these are read from the data."""
+    if protocol.scheme == parts.SCHEME:
+        return parts.make_folds(protocol, data.id, workspace.data)
+    n, seeds, groups = len(data.D), folds_seed(seed, protocol.id, data.id), data.groups
+    if published := protocol.published_folds(data.id):
+        drawn = given.read_parts(published, n, protocol.count_folds())
+        return make_folds(protocol, n, seeds, given=drawn)
+    if groups is not None and protocol.scheme == "leave_one_group_out":
+        groups = bundled(groups, protocol.folds)
+    return make_folds(protocol, n, seeds, groups)
 
 
 def bundled(groups: np.ndarray, count: int | None) -> np.ndarray:

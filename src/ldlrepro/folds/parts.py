@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ldlrepro.catalogue import Protocol
 from ldlrepro.core.errors import UserError
 from ldlrepro.folds.splits import Fold
 
 SCHEME = "parts"
 
 
-def make_folds(protocol: Mapping[str, Any], dataset: str, data_dir: Path) -> list[Fold]:
+def make_folds(protocol: Protocol, dataset: str, data_dir: Path) -> list[Fold]:
     """Make one fold: ``train_part`` and ``test_part`` of the data set's images."""
     from ldlrepro.data.images.reading import faces_table, load_faces
 
     if not faces_table(dataset, data_dir).is_file():
         raise UserError(f"scheme: {SCHEME} needs photographs whose authors made parts: {dataset}")
     faces = load_faces(dataset, data_dir)
-    train, test = (_rows(faces, protocol[f"{side}_part"], dataset) for side in ("train", "test"))
+    train, test = (
+        _rows(faces, part, dataset) for part in (protocol.train_part, protocol.test_part)
+    )
     return [Fold(0, 0, train, np.array([], dtype=np.int64), test)]
 
 

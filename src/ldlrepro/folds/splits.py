@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ldlrepro.catalogue import Protocol
 from ldlrepro.core.checksums import array_sha256
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
@@ -40,17 +41,8 @@ class Fold:
         return np.setdiff1d(self.train, self.validation)
 
 
-def count_folds(protocol: Mapping[str, Any]) -> int | None:
-    """Return the number of runs per method; None where only the data tell the number of groups."""
-    if protocol["scheme"] == "kfold":
-        return int(protocol["folds"]) * int(protocol.get("repeats", 1))
-    if protocol["scheme"] == "shuffle_split":
-        return int(protocol["repeats"])
-    return None
-
-
 def make_folds(
-    protocol: Mapping[str, Any],
+    protocol: Protocol,
     n: int,
     seed_parts: tuple[object, ...],
     groups: np.ndarray | None = None,
@@ -60,22 +52,20 @@ def make_folds(
 
     ``given`` are tested rows that somebody else has drawn.
     """
-    scheme = protocol["scheme"]
     if given is not None:
         parts = given
-    elif scheme == "kfold":
-        count, repeats = int(protocol["folds"]), int(protocol.get("repeats", 1))
-        shuffle = protocol.get("shuffle", True)
-        if not shuffle and repeats > 1:
+    elif protocol.scheme == "kfold":
+        if not protocol.shuffle and protocol.repeats > 1:
             raise UserError("shuffle: false makes the same folds each time; leave out `repeats`")
-        starts = _starts(n, count, protocol.get("fold_size", "even"))
-        parts = list(_kfold(n, starts, repeats, shuffle, seed_parts))
-    elif scheme == "shuffle_split":
-        parts = list(_shuffle(n, protocol["train_share"], int(protocol["repeats"]), seed_parts))
+        starts = _starts(n, protocol.folds or 0, protocol.fold_size)
+        parts = list(_kfold(n, starts, protocol.repeats, protocol.shuffle, seed_parts))
+    elif protocol.scheme == "shuffle_split":
+        share = protocol.train_share or 0.0
+        parts = list(_shuffle(n, share, protocol.repeats, seed_parts))
     else:
         parts = list(_leave_one_group_out(groups))
-    validation = protocol.get("validation", "none")
-    if validation == "next_fold" and scheme != "kfold":
+    validation = protocol.validation
+    if validation == "next_fold" and protocol.scheme != "kfold":
         raise UserError("validation: next_fold needs scheme: kfold; take holdout or none")
     folds = []
     for repeat, number, test, following in parts:
@@ -86,7 +76,7 @@ def make_folds(
         if validation == "next_fold":
             held = following
         elif validation == "holdout":
-            size = max(1, round(len(train) * protocol.get("validation_share", 0.1)))
+            size = max(1, round(len(train) * protocol.validation_share))
             rng = rng_for(*seed_parts, "validation", repeat, number)
             held = np.sort(rng.choice(train, size=size, replace=False))
         if len(held) == len(train):

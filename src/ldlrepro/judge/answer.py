@@ -40,7 +40,6 @@ from ldlrepro.judge.scores import (
     local_units,
 )
 from ldlrepro.judge.verdicts import VerdictRow
-from ldlrepro.plan import sweeps
 from ldlrepro.train.records import FAILED, UNAVAILABLE
 
 
@@ -191,7 +190,7 @@ def figure_curves(paper: str, local: Units, reference: Units) -> list[Curve]:
             if shared
         ]
         line = next(iter(figure.get("lines", {"": []})))
-        x = sweeps.x_parameter(figure)
+        x = next(iter(figure["x"]))
         curves.append(Curve(number, figure["title"], figure["metric"], x, line, points, of_folds))
     return curves
 
@@ -199,7 +198,7 @@ def figure_curves(paper: str, local: Units, reference: Units) -> list[Curve]:
 def _photographs(workspace: Workspace, units: Iterable[plan.Unit]) -> list[Photographs]:
     """Return what preparing the sets of photographs found, where they are here."""
     found = []
-    for dataset in sorted({unit.dataset for unit in units}):
+    for dataset in sorted({unit.data_set.id for unit in units}):
         facts = workspace.ready(dataset).with_suffix(".json")
         about = json.loads(facts.read_text(encoding="utf-8")) if facts.is_file() else {}
         if "images" not in about:
@@ -213,7 +212,7 @@ def _photographs(workspace: Workspace, units: Iterable[plan.Unit]) -> list[Photo
 
 def _leaks(workspace: Workspace, units: Iterable[plan.Unit]) -> list[tuple[str, str, str]]:
     found = []
-    for protocol, dataset in sorted({(unit.protocol, unit.dataset) for unit in units}):
+    for protocol, dataset in sorted({(unit.protocol.id, unit.data_set.id) for unit in units}):
         path = workspace.leaks(protocol, dataset)
         if path.is_file():
             facts = json.loads(path.read_text(encoding="utf-8"))
@@ -238,7 +237,7 @@ def complete_here(answer: PaperAnswer) -> dict[tuple[str, str, str], list[Path]]
     return {
         unit.key: unit.files
         for unit in answer.units
-        if unit.source == LOCAL and is_complete(plan.Unit(*unit.key), unit)
+        if unit.source == LOCAL and is_complete(plan.unit(*unit.key), unit)
     }
 
 
@@ -368,7 +367,7 @@ def _rests_on(paper: str, workspace: Workspace) -> Iterator[str | Path]:
     Of code the files alone: a folder of code changes when Python first compiles into it.
     """
     root = config.project_root()
-    protocols = {unit.protocol for unit in plan.paper_units(paper)}
+    protocols = {unit.protocol.id for unit in plan.paper_units(paper)}
     folders = [
         root / "config",
         root / "papers",

@@ -117,9 +117,9 @@ def _printed(cell: plan.Cell, experiments: MeasuredBy) -> dict[str, Any]:
     }
     if cell.unit is not None:
         base |= {
-            "protocol": cell.unit.protocol,
-            "method_id": cell.unit.method,
-            "unit_dataset": cell.unit.dataset,
+            "protocol": cell.unit.protocol.id,
+            "method_id": cell.unit.method.id,
+            "unit_dataset": cell.unit.data_set.id,
         }
     return base
 
@@ -146,7 +146,7 @@ def _as_deviation(row: Mapping[str, str]) -> str:
 
 def _of_other_settings(unit: plan.Unit, scored: UnitScores) -> bool:
     """Tell whether the method's settings have changed since the record was made."""
-    return scored.rows[0].spec_sha256 not in ("", plan.spec_digest(unit))
+    return scored.rows[0].spec_sha256 not in ("", unit.spec_sha256)
 
 
 def _quoted(cell: plan.Cell) -> str:
@@ -171,10 +171,12 @@ def _yardsticks(
     is_score = row["metric"] in measures.directions()
     if cell.unit is None or cell.base is not None or not is_score:
         return {}
-    is_forest = config.load_method(cell.unit.method)["forest"]
+    is_forest = cell.unit.method.forest
     found = dict.fromkeys((TRAIN_MEAN, FOREST) if is_forest else (TRAIN_MEAN,), "")
     for name in found:
-        scored = best_source(replace(cell.unit, method=name), local, reference)
+        scored = best_source(
+            replace(cell.unit, method=config.current().method(name)), local, reference
+        )
         values = scored.values(row["metric"]) if scored else []
         if scored and values:
             mean, own = _mean_and_std(scored, values)
@@ -248,11 +250,10 @@ def _why_not(cell: plan.Cell, scored: UnitScores | None) -> str:
                 "processor by the same code"
             )
         return f"no measure of this kind yet: {cell.row['metric']}"
-    dataset = config.load_dataset(cell.unit.dataset)
-    public = any(file.get("urls") for file in dataset.get("files", []))
-    if not public and "generator" not in dataset:
-        return f"data not available: {dataset.get('how_to_get', 'no public source').strip()}"
-    return f"not run yet: snakemake --cores all {plan.protocols()[cell.unit.protocol][0]}"
+    data_set = cell.unit.data_set
+    if not data_set.is_drawn and not any(file.urls for file in data_set.files):
+        return f"data not available: {(data_set.how_to_get or 'no public source').strip()}"
+    return f"not run yet: snakemake --cores all {cell.unit.protocol.paper}"
 
 
 def _misprints(paper: str) -> dict[tuple[str, ...], dict[str, Any]]:

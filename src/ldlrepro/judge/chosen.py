@@ -36,8 +36,8 @@ def by_print(cell: plan.Cell) -> str:
     """Return what of a cell's setting was chosen by the print, and what was looked at."""
     looks = []
     if cell.unit is not None:
-        origins = config.load_method(cell.unit.method).get("origins", {})
-        looks += [f"{name} ({look})" for name, look in origins.get("print", {}).items()]
+        origins = cell.unit.method.origins
+        looks += [f"{name} ({look})" for name, look in origins.print.items()]
     for entry in _choices(cell.row["paper"]):
         if covers(entry, cell.row):
             looks.append(f"{entry['what']} ({entry['evidence']})")

@@ -64,7 +64,7 @@ class MeasuredBy:
             return []
         unit = yardstick.unit
         records = local if scored.source == LOCAL else reference
-        other = records.get((unit.protocol, unit.dataset, unit.method))
+        other = records.get(unit.ids)
         taken = _seconds(other) if other else []
         if not taken or not other or not _timed_alike(scored, other):
             return []

@@ -68,7 +68,7 @@ def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> 
     groups: dict[tuple[str, str], list[UnitScores]] = {}
     there = ReferenceUnits(folder)
     for unit in units:
-        planned = plan.Unit(*unit.key)
+        planned = plan.unit(*unit.key)
         known = unit.key in there and is_complete(planned, there[unit.key])
         if is_complete(planned, unit) or (_was_tried(planned, unit) and not known):
             family = unit.method.partition("@")[0]

@@ -171,9 +171,7 @@ def score_unit(
     some = [*metrics.LABEL_BETTER, *metrics.AGE_BETTER]
     there = [name for name in some if any(name in found for found in values)]
     return UnitScores(
-        unit.protocol,
-        unit.dataset,
-        unit.method,
+        *unit.ids,
         [rows[i] for i in order],
         {
             name: [values[i].get(name, math.nan) for i in order]
@@ -234,8 +232,7 @@ def _tests(folds: Path) -> tuple[dict[tuple[int, int], np.ndarray], str]:
 
 def best_source(unit: plan.Unit, local: Units, reference: Units) -> UnitScores | None:
     """Return a complete local record, else a complete reference, else whatever folds there are."""
-    key = (unit.protocol, unit.dataset, unit.method)
-    mine, theirs = local.get(key), reference.get(key)
+    mine, theirs = local.get(unit.ids), reference.get(unit.ids)
     whole = (one for one in (mine, theirs) if one and one.rows and is_complete(unit, one))
     return next(whole, mine or theirs)
 
@@ -248,7 +245,7 @@ def is_complete(unit: plan.Unit, scored: UnitScores) -> bool:
 
 def expected_folds(unit: plan.Unit, scored: UnitScores | None = None) -> int:
     """Return the number of folds of the protocol, or those recorded if only the data tell it."""
-    count = plan.count_folds(unit)
+    count = unit.count_folds()
     return count if count is not None else len(scored.rows if scored else [])
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ldl import metrics
 from ldlrepro import config, models, plan
-from ldlrepro.catalogue import digests
+from ldlrepro.catalogue import Protocol, digests
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import say, time_left
 from ldlrepro.core.seeds import seed_for
@@ -56,7 +56,7 @@ class Question:
 
     @property
     def planned(self) -> list[plan.Unit]:
-        return [plan.Unit(self.protocol, self.dataset, method) for method in self.methods]
+        return [plan.unit(self.protocol, self.dataset, method) for method in self.methods]
 
     def check(self) -> None:
         """Refuse names that do not exist, and methods that see the labels that judge them."""
@@ -79,8 +79,8 @@ class Outcome:
 def compare(question: Question, workspace: Workspace) -> tuple[list[dict[str, Any]], bool]:
     """Return a line for each method, and whether none failed."""
     units = question.planned
-    protocol = plan.protocol(question.protocol)
-    by = question.measure or protocol.get("select_by", "kl")
+    protocol = config.current().protocol(question.protocol)
+    by = question.measure or protocol.select_by
     try:
         data = load_ready(workspace.ready(question.dataset))
         _check_measure(by, data)
@@ -96,22 +96,23 @@ def compare(question: Question, workspace: Workspace) -> tuple[list[dict[str, An
 
 
 def cuts(
-    protocol: Mapping[str, Any],
+    protocol: Protocol,
     train: np.ndarray,
     groups: np.ndarray | None,
     count: int,
     seed_parts: tuple[object, ...],
 ) -> list[Fold]:
     """Make folds within ``train``, with rows for a grid where the protocol keeps some."""
-    inside = {
-        "scheme": "shuffle_split",
-        "repeats": count,
-        "train_share": 1.0 - HELD_BACK,
-        "validation": "none" if protocol.get("validation", "none") == "none" else "holdout",
-        "validation_share": protocol.get("validation_share", 0.1),
-    }
+    inside = Protocol(
+        scheme="shuffle_split",
+        repeats=count,
+        train_share=1.0 - HELD_BACK,
+        validation="none" if protocol.validation == "none" else "holdout",
+        validation_share=protocol.validation_share,
+        text="cuts inside the rows for training",
+    )
     whom = np.arange(len(train))
-    if protocol["scheme"] == "leave_one_group_out" and groups is not None:
+    if protocol.scheme == "leave_one_group_out" and groups is not None:
         whom = groups[train]
     _, number = np.unique(whom, return_inverse=True)
     return [
@@ -195,7 +196,7 @@ def _outcomes(
 ) -> dict[str, list[Outcome]]:
     """Fit cut by cut, so that a trial that is stopped compares all methods alike."""
     units = question.planned
-    found: dict[str, list[Outcome]] = {unit.method: [] for unit in units}
+    found: dict[str, list[Outcome]] = {unit.method.id: [] for unit in units}
     kept = _Kept(workspace.results / "trials" / question.protocol / f"{data.id}.jsonl")
     total, done, fitted, start = len(units) * len(made), 0, 0, time.monotonic()
     for cut, fold in enumerate(made):
@@ -207,14 +208,15 @@ def _outcomes(
             outcome, origin = kept.load(key), ", from an earlier trial"
             if outcome is None:
                 outcome, origin = fit.outcome(), ""
-                kept.save(key, unit.method, outcome)
+                kept.save(key, unit.method.id, outcome)
                 fitted += 1
-            found[unit.method].append(outcome)
+            found[unit.method.id].append(outcome)
             done += 1
             told = outcome.error or f"{by} {outcome.scores.get(by, math.nan):.4f}"
             left = time_left(time.monotonic() - start, fitted, total - done)
             say(
-                f"{done} of {total}: {unit.method}, cut {cut}, {told}{origin}{left and ', ' + left}"
+                f"{done} of {total}: {unit.method.id}, cut {cut}, "
+                f"{told}{origin}{left and ', ' + left}"
             )
     return found
 
@@ -232,14 +234,13 @@ class _Fit:
 
     def key(self) -> str:
         """Return the digest of everything that decides the scores."""
-        method = config.current().method(self.unit.method)
         _, pixels_sha256 = self._features()
         deciding = [
             self.data.fingerprint["data_sha256"],
             pixels_sha256,
             folds_digest([self.fold]),
-            digests.spec_digest(method, self._select_by()),
-            digests.method_digest(method),
+            self.unit.spec_sha256,
+            digests.method_digest(self.unit.method),
             provenance.versions(),
             measures.digests(),
             self.seed,
@@ -253,11 +254,10 @@ class _Fit:
         try:
             fitted = selection.run_fold(
                 method,
-                config.load_method(method),
                 X,
                 self.data.D,
                 fold,
-                select_by=self._select_by(),
+                select_by=self.unit.protocol.select_by,
                 seed=self.seed,
                 n_jobs=self.threads,
             )
@@ -268,11 +268,8 @@ class _Fit:
         scores = measures.evaluate(self.data.D[fold.test], fitted.predictions)
         grid, true = ages.grid_of(self.data.labels), self.data.target
         if grid is not None and true is not None:
-            scores |= ages.errors(fitted.predictions, grid, true[fold.test], method)
+            scores |= ages.errors(fitted.predictions, grid, true[fold.test], method.id)
         return Outcome(scores, fitted.fit_s)
-
-    def _select_by(self) -> str:
-        return str(plan.protocol(self.unit.protocol).get("select_by", "kl"))
 
     def _features(self) -> tuple[Any, str]:
         return features(self.unit, self.workspace.ready(self.data.id), self.data)

@@ -7,11 +7,9 @@ measured, for what the method's file says. Every attempt asks for twice as much 
 from __future__ import annotations
 
 import math
-from dataclasses import astuple
-from functools import cache
 
-from ldlrepro import plan
-from ldlrepro.plan import Chunk, Unit, past_runs
+from ldlrepro.plan.planning import LONGEST_JOB_S, Plan
+from ldlrepro.plan.units import Chunk, Unit
 
 MEMORY_MARGIN, TIME_MARGIN = 1.5, 3
 SHORTEST_LIMIT_MIN = 5
@@ -19,29 +17,29 @@ CLUSTER_MB = 250
 """Memory that Snakemake itself takes in a cluster job: 180 MB, and a margin."""
 GROUPS = (4, 8, 16, 32, 64)
 """Sizes of groups of short units; `group-components` in profiles/slurm names them again."""
-GROUP_S = GROUPS[0] * plan.LONGEST_JOB_S
+GROUP_S = GROUPS[0] * LONGEST_JOB_S
 
 
-def mem_mb(chunk: Chunk, attempt: int) -> int:
+def mem_mb(plan: Plan, chunk: Chunk, attempt: int) -> int:
     """Return the memory that an attempt at a chunk asks for."""
-    known, asked = _measured(chunk.unit), plan.resources(chunk.unit)["mem_mb"]
+    known, asked = plan.past_runs.of(chunk.unit), chunk.unit.resources.mem_mb
     need = 100 * math.ceil(known.peak_mb * MEMORY_MARGIN / 100) if known else 0
-    return (_limit(chunk.unit, need, asked) + CLUSTER_MB) * growth(attempt)
+    return (_limit(plan, chunk.unit, need, asked) + CLUSTER_MB) * growth(attempt)
 
 
-def minutes(chunk: Chunk, attempt: int) -> int:
+def minutes(plan: Plan, chunk: Chunk, attempt: int) -> int:
     """Return the minutes that an attempt at a chunk asks for."""
-    seconds, asked = _measured_seconds(chunk), plan.resources(chunk.unit)["runtime"]
+    seconds, asked = _measured_seconds(plan, chunk), chunk.unit.resources.runtime
     need = max(SHORTEST_LIMIT_MIN, math.ceil((seconds or 0) * TIME_MARGIN / 60))
-    return _limit(chunk.unit, need, asked) * growth(attempt)
+    return _limit(plan, chunk.unit, need, asked) * growth(attempt)
 
 
-def _limit(unit: Unit, need: int, asked: int) -> int:
+def _limit(plan: Plan, unit: Unit, need: int, asked: int) -> int:
     """Return what was measured; if settings have changed since, at least what the file asks for."""
-    known = _measured(unit)
+    known = plan.past_runs.of(unit)
     if known is None:
         return asked
-    return need if known.spec_sha256 == plan.spec_digest(unit) else max(need, asked)
+    return need if known.spec_sha256 == unit.spec_sha256 else max(need, asked)
 
 
 def growth(attempt: int) -> int:
@@ -49,34 +47,28 @@ def growth(attempt: int) -> int:
     return int(2 ** (attempt - 1))
 
 
-def priority(chunk: Chunk) -> int:
+def priority(plan: Plan, chunk: Chunk) -> int:
     """Return a priority: long jobs start first.
 
     What nobody has measured may take as long as it is allowed to.
     """
-    seconds = _measured_seconds(chunk)
-    return round(60 * plan.resources(chunk.unit)["runtime"] if seconds is None else seconds)
+    seconds = _measured_seconds(plan, chunk)
+    return round(60 * chunk.unit.resources.runtime if seconds is None else seconds)
 
 
-def group(chunk: Chunk) -> str | None:
+def group(plan: Plan, chunk: Chunk) -> str | None:
     """Let short units share a job on a cluster, the more of them the shorter they are."""
-    seconds = _measured_seconds(chunk)
-    asked = plan.resources(chunk.unit)
-    if seconds is None or seconds > plan.LONGEST_JOB_S or asked["threads"] > 1 or asked["gpu"]:
+    seconds = _measured_seconds(plan, chunk)
+    asked = chunk.unit.resources
+    if seconds is None or seconds > LONGEST_JOB_S or asked.threads > 1 or asked.gpu:
         return None
     fitting = [size for size in GROUPS if size * seconds <= GROUP_S]
     return f"units_{max(fitting)}"
 
 
-def _measured_seconds(chunk: Chunk) -> float | None:
-    found = _measured(chunk.unit)
+def _measured_seconds(plan: Plan, chunk: Chunk) -> float | None:
+    found = plan.past_runs.of(chunk.unit)
     if found is None:
         return None
     last = len(found.seconds) - 1 if chunk.last is None else chunk.last
     return found.of_folds(chunk.first, last + 1 - chunk.first)
-
-
-@cache
-def _measured(unit: Unit) -> past_runs.Measured | None:
-    key = astuple(unit)
-    return past_runs.reference(key) or past_runs.local(key, plan.spec_digest(unit))

@@ -10,14 +10,12 @@ import csv
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-from ldlrepro import config
+from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import damage_told
+from ldlrepro.plan.units import Unit
 
-Key = tuple[str, str, str]
-"""Protocol, data set, method."""
 Fold = tuple[int, int, float, float]
 """Repeat, fold, seconds, peak memory in MB."""
 
@@ -39,21 +37,34 @@ class Measured:
         return sum(mine) + missing * sum(self.seconds) / len(self.seconds)
 
 
-def reference(unit: Key) -> Measured | None:
-    """Return what the maintainers' run measured."""
-    protocol, dataset, method = unit
-    table = config.project_root() / "reference" / protocol / f"{method.partition('@')[0]}.csv"
-    return of_table(table).get((method, dataset))
+class PastRuns:
+    """Measurements of earlier runs; each file is read once."""
 
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._tables: dict[Path, dict[tuple[str, str], Measured]] = {}
+        self._of_units: dict[str, Measured | None] = {}
 
-@cache
-def of_table(table: Path) -> dict[tuple[str, str], Measured]:
-    """Read one file of the reference, by (method, data set); refuse one that is damaged."""
-    if not table.is_file():
-        return {}
-    shown = f"`git checkout {config.shown(table)} {config.shown(table.with_suffix('.json'))}`"
-    with damage_told(table, f"It and the file beside it go together: {shown} brings them back."):
-        return _read(table)
+    def of(self, unit: Unit) -> Measured | None:
+        """Return what the maintainers' run measured, else what records here do."""
+        if unit.key not in self._of_units:
+            self._of_units[unit.key] = self.reference(unit) or local(unit)
+        return self._of_units[unit.key]
+
+    def reference(self, unit: Unit) -> Measured | None:
+        """Return what the maintainers' run measured."""
+        folder = self.project.root / "reference" / unit.protocol.id
+        table = self.of_table(folder / f"{unit.method.base}.csv")
+        return table.get((unit.method.id, unit.data_set.id))
+
+    def of_table(self, table: Path) -> dict[tuple[str, str], Measured]:
+        """Read one file of the reference, by (method, data set); refuse one that is damaged."""
+        if table not in self._tables:
+            files = (self.project.shown(path) for path in (table, table.with_suffix(".json")))
+            cure = f"`git checkout {' '.join(files)}` brings them back."
+            with damage_told(table, f"It and the file beside it go together: {cure}"):
+                self._tables[table] = _read(table) if table.is_file() else {}
+        return self._tables[table]
 
 
 def _read(table: Path) -> dict[tuple[str, str], Measured]:
@@ -72,9 +83,9 @@ def _read(table: Path) -> dict[tuple[str, str], Measured]:
     }
 
 
-def local(unit: Key, spec_sha256: str, results: Path = Path("results")) -> Measured | None:
-    """Return what records here with these settings measured, however the folds were cut."""
-    paths = sorted(results.joinpath("units", *unit).glob("folds_*.parquet"))
+def local(unit: Unit, results: Path = Path("results")) -> Measured | None:
+    """Return what records here with its settings measured, however the folds were cut."""
+    paths = sorted(results.joinpath("units", unit.key).glob("folds_*.parquet"))
     if not paths:
         return None
     import pyarrow as pa
@@ -90,9 +101,9 @@ def local(unit: Key, spec_sha256: str, results: Path = Path("results")) -> Measu
         folds += [
             (row["repeat"], row["fold"], row["fit_s"] + row["predict_s"], row["peak_mb"])
             for row in rows
-            if row["status"] == "ok" and row["spec_sha256"] == spec_sha256
+            if row["status"] == "ok" and row["spec_sha256"] == unit.spec_sha256
         ]
-    return _summary(folds, spec_sha256) if folds else None
+    return _summary(folds, unit.spec_sha256) if folds else None
 
 
 def _summary(folds: Iterable[Fold], spec_sha256: str) -> Measured:

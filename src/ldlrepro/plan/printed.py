@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cache
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from ldl import metrics
-from ldlrepro import config
+from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError, nearest
 
 NEEDED = ("table", "dataset", "method", "metric", "mean")
@@ -32,21 +30,22 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _SHOWN = 20
 
 Row = dict[str, str]
-Direction = Callable[[str], str | None]
+Directions = Mapping[str, str]
+"""Measure -> which direction is better."""
 
 
-def read(path: Path, paper: str, tree: Mapping[str, Any]) -> list[Row]:
+def read(path: Path, paper: Paper, project: Project) -> list[Row]:
     """Return the rows of a file of printed numbers, dashes included, as text.
 
-    ``tree`` is the content of the paper's own file, in which the names are that a row may use.
+    The names that a row may use stand in the paper's own file.
     """
-    lines = list(_lines(path))
-    where = config.shown(path)
+    where = project.shown(path)
+    lines = list(_lines(path, where))
     problems = list(_wrong_columns(lines[0][1]) if lines else ["line 1: there is no header"])
     if problems:
         raise UserError("\n".join(f"{where}: {problem}" for problem in problems))
     header, rows = lines[0][1], []
-    file, better = config.shown(config.paper_file(paper)), cache(direction)
+    directions = known_measures(project)
     seen: dict[tuple[str, ...], int] = {}
     for number, fields in lines[1:]:
         if len(fields) != len(header):
@@ -55,10 +54,8 @@ def read(path: Path, paper: str, tree: Mapping[str, Any]) -> list[Row]:
             )
             continue
         given = dict(zip(header, (field.strip() for field in fields), strict=True))
-        row = _completed(given, paper, better)
-        problems += [
-            f"line {number}: {problem}" for problem in _problems(row, paper, tree, file, better)
-        ]
+        row = _completed(given, paper.id, directions)
+        problems += [f"line {number}: {p}" for p in _problems(row, paper, directions)]
         first = seen.setdefault(cell_key(row), number)
         if first != number:
             problems.append(f"line {number}: the same cell as line {first}")
@@ -75,20 +72,20 @@ def cell_key(row: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(row[name] for name in ("table", "dataset", "setting", "method", "metric"))
 
 
-def direction(metric: str) -> str | None:
+def known_measures(project: Project) -> Directions:
+    """Return measure -> which direction is better, for all that may be printed."""
+    theirs = {measure.id: measure.better for measure in project.measures}
+    return {**OURS, **theirs, **dict.fromkeys(TIMES, "lower")}
+
+
+def _direction(metric: str, known: Directions) -> str | None:
     """Return which direction of a measure is better; None for a measure that nobody knows."""
     if metric.startswith("delta_"):
-        return "none" if direction(metric.removeprefix("delta_")) else None
-    if metric in config.own_ids("metric"):
-        return str(config.load_metric(metric)["better"])
-    return {**OURS, **dict.fromkeys(TIMES, "lower")}.get(metric)
+        return "none" if metric.removeprefix("delta_") in known else None
+    return known.get(metric)
 
 
-def known_measures() -> list[str]:
-    return [*OURS, *config.own_ids("metric"), *TIMES]
-
-
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _lines(path: Path, where: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the fields of each line that is not empty."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as handle:
@@ -97,9 +94,9 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 if any(field.strip() for field in fields):
                     yield reader.line_num, fields
     except UnicodeDecodeError as error:
-        raise UserError(f"{config.shown(path)}: not UTF-8: {error}") from None
+        raise UserError(f"{where}: not UTF-8: {error}") from None
     except csv.Error as error:
-        raise UserError(f"{config.shown(path)}: line {reader.line_num}: {error}") from None
+        raise UserError(f"{where}: line {reader.line_num}: {error}") from None
 
 
 def _wrong_columns(header: list[str]) -> Iterator[str]:
@@ -119,37 +116,36 @@ def _wrong_columns(header: list[str]) -> Iterator[str]:
             yield f"line 1: the column '{name}' stands there {header.count(name)} times"
 
 
-def _completed(row: Row, paper: str, direction: Direction) -> Row:
+def _completed(row: Row, paper: str, known: Directions) -> Row:
     """Return a row with all columns, with numbers that begin with a point spelled out."""
     full = {name: row.get(name, "") for name in COLUMNS}
     full["paper"] = full["paper"] or paper
-    full["better"] = full["better"] or direction(full["metric"]) or ""
+    full["better"] = full["better"] or _direction(full["metric"], known) or ""
     for name in ("mean", "std"):
         full[name] = re.sub(r"^(-?)\.(?=\d)", r"\g<1>0.", full[name])
     return full | ({RANK: row[RANK]} if RANK in row else {})
 
 
-def _problems(
-    row: Row, paper: str, tree: Mapping[str, Any], file: str, direction: Direction
-) -> Iterator[str]:
-    if row["paper"] != paper:
-        yield f"paper: '{row['paper']}', but this is the file of {paper}"
-    table = tree["tables"].get(row["table"], {})
-    datasets = [*tree["datasets"], *tree.get("use_dataset", {}), *tree["not_available"]]
+def _problems(row: Row, paper: Paper, directions: Directions) -> Iterator[str]:
+    if row["paper"] != paper.id:
+        yield f"paper: '{row['paper']}', but this is the file of {paper.id}"
+    table, file = paper.tables.get(row["table"]), paper.shown_file
+    datasets = [*paper.datasets, *paper.use_dataset, *paper.not_available]
+    is_experiment = table is not None and table.kind == "experiment"
     for column, known, where in (
-        ("table", tree["tables"], f"tables of {file}"),
-        ("method", tree["methods"], f"methods of {file}"),
+        ("table", paper.tables, f"tables of {file}"),
+        ("method", paper.methods, f"methods of {file}"),
         ("dataset", datasets if row["dataset"] else [""], f"datasets of {file}"),
         # Without its entry the row would be measured as if it were the paper's plain setting.
-        ("setting", table.get("settings"), f"tables.{row['table']}.settings of {file}"),
+        ("setting", table.settings if table else {}, f"tables.{row['table']}.settings of {file}"),
     ):
         if known and row[column] not in known:
             yield _unknown(column, row[column], known, where)
-    better = direction(row["metric"])
-    if not row["dataset"] and table.get("kind") != "experiment":
+    better = _direction(row["metric"], directions)
+    if not row["dataset"] and not is_experiment:
         yield "dataset: empty"
-    if better is None and table.get("kind") != "experiment":
-        yield _unknown("metric", row["metric"], known_measures(), "measures")
+    if better is None and not is_experiment:
+        yield _unknown("metric", row["metric"], directions, "measures")
     elif better and row["better"] != better:
         yield f"better: '{row['better']}', but of {row['metric']} {better} is better"
     elif row["better"] not in ("lower", "higher", "none"):

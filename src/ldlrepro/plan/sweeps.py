@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ldlrepro import config
-
-Figure = Mapping[str, Any]
+from ldlrepro.catalogue import Figure, Project, with_settings
 
 
 @dataclass(frozen=True)
@@ -21,34 +19,34 @@ class Point:
     method: str
 
 
-def points(figure: Figure) -> Iterator[Point]:
+def points(figure: Figure, project: Project) -> Iterator[Point]:
     """Yield all settings of a figure, line by line; none for a figure drawn from other things."""
-    if "x" not in figure:
+    if not figure.x:
         return
-    x_name, lines = x_parameter(figure), figure.get("lines", {})
+    x_name = x_parameter(figure)
     for line in line_values(figure):
-        fixed = figure.get("fixed", {}) | figure.get("fixed_by_line", {}).get(str(line), {})
-        for x in figure["x"][x_name]:
-            varied = dict.fromkeys(lines, line) | {x_name: x}
-            yield Point(line, x, _method(figure["method"], {**fixed, **varied}))
+        fixed = {**figure.fixed, **figure.fixed_by_line.get(str(line), {})}
+        for x in figure.x[x_name]:
+            varied = dict.fromkeys(figure.lines, line) | {x_name: x}
+            yield Point(line, x, _method(figure.method, {**fixed, **varied}, project))
 
 
-def _method(method: str, settings: dict[str, Any]) -> str:
+def _method(method: str, settings: dict[str, Any], project: Project) -> str:
     """Return the method's id with these settings.
 
     If they are the method's own settings, the figure shares its runs with the tables.
     """
-    own = config.load_method(method)["parameters"]
+    own = project.method(method).parameters
     if all(name in own and own[name] == value for name, value in settings.items()):
         return method
-    return config.with_settings(method, settings)
+    return with_settings(method, settings)
 
 
 def x_parameter(figure: Figure) -> str:
     """Return the parameter on the horizontal axis."""
-    return str(next(iter(figure["x"])))
+    return next(iter(figure.x))
 
 
 def line_values(figure: Figure) -> list[Any]:
     """Return the values of the parameter that tells lines apart."""
-    return list(next(iter(figure.get("lines", {"": [None]}).values())))
+    return list(next(iter(figure.lines.values()), (None,)))

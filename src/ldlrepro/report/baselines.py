@@ -78,15 +78,15 @@ def collect(
     wanted = []
     for paper in config.paper_ids():
         for unit in plan.paper_units(paper):
-            right_set = not datasets or unit.dataset in datasets
-            right_method = not methods or {unit.method, unit.method.partition("@")[0]} & {*methods}
-            if right_set and right_method and protocol in (None, unit.protocol):
+            right_set = not datasets or unit.data_set.id in datasets
+            right_method = not methods or {unit.method.id, unit.method.base} & {*methods}
+            if right_set and right_method and protocol in (None, unit.protocol.id):
                 wanted.append(unit)
     wanted = list(dict.fromkeys(wanted))
     whole = [
         unit
         for unit in chosen_units(wanted, local_units(workspace, wanted), maintainers_units())
-        if is_complete(plan.Unit(*unit.key), unit)
+        if is_complete(plan.unit(*unit.key), unit)
     ]
     bands = {
         (where, band.method, band.measure): (band.low, band.high)
@@ -162,8 +162,7 @@ def proven_folds(
             f"the data set is not here; type `ldlrepro fetch {dataset}` and "
             f"`ldlrepro prepare {dataset}`, and again"
         ) from None
-    published = plan.published_folds(protocol, dataset)
-    made = protocol_folds(protocol, plan.protocol(protocol), data, seed, workspace, published)
+    made = protocol_folds(config.current().protocol(protocol), data, seed, workspace)
     if digests - {folds_digest(made)}:
         raise UserError(
             f"the records were made on other folds than those of {protocol} with seed {seed}"

@@ -23,7 +23,7 @@ def paper_page(answer: PaperAnswer) -> PaperPage:
     """Put what was judged of a paper beside what its file says of it."""
     paper = answer.paper
     tree = config.load_paper(paper)
-    methods = {unit.method for unit in plan.paper_units(paper)}
+    methods = {unit.method.id for unit in plan.paper_units(paper)}
     questions = [f"ldlrepro verdicts {paper}"]
     if not answer.rows:  # a comparison prints no number to judge
         questions = [f"ldlrepro leaderboard {protocol}" for protocol in tree["protocols"]]
@@ -37,7 +37,6 @@ def paper_page(answer: PaperAnswer) -> PaperPage:
         rows=answer.rows,
         tables={number: table["title"] for number, table in tree["tables"].items()},
         units=answer.units,
-        left_out=_left_out(paper),
         leaks=answer.leaks,
         photographs=answer.photographs,
         printed_figures=tree.get("figures", {}),
@@ -102,15 +101,6 @@ def report_content(
 def log_of(unit: UnitScores) -> Path:
     """Return the log of a unit's first job."""
     return Path("logs", "units", *unit.key, f"{min(unit.files).stem}.log")
-
-
-def _left_out(paper: str) -> list[tuple[str, str]]:
-    """Return planned extra units whose method does not exist yet."""
-    tree = config.load_paper(paper)
-    planned = {method for block in tree.get("extra", []) for method in block["methods"]}
-    return [
-        (name, plan.NOT_IMPLEMENTED) for name in sorted(planned) if not config.method_exists(name)
-    ]
 
 
 def _protocols(definitions: Mapping[str, Any]) -> list[tuple[list[str], str]]:

@@ -145,8 +145,6 @@ class PaperPage:
     tables: dict[str, str]
     """Table id -> title."""
     units: list[UnitScores]
-    left_out: list[tuple[str, str]] = field(default_factory=list)
-    """(what, why), for what no single cell stands for: figures, whole data sets."""
     leaks: list[tuple[str, str, str]] = field(default_factory=list)
     """(protocol, data set, what the leak check found)."""
     photographs: list[Photographs] = field(default_factory=list)

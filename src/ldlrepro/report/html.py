@@ -76,7 +76,6 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
         "in_words": in_words,
         "units": list(content.units().values()),
         "reasons": grouped_reasons(content.pages),
-        "left_out": [(page.id, *item) for page in content.pages for item in page.left_out],
         "signs": VERDICT_SIGNS,
         "claim_signs": CLAIM_SIGNS,
         "claimed": [page for page in content.pages if page.claims],

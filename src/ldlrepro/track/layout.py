@@ -20,7 +20,7 @@ import numpy as np
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
-from ldlrepro.plan import CONTROLS
+from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from ldlrepro import config, models, plan
 from ldlrepro.core.progress import say
 from ldlrepro.core.workspace import Workspace
-from ldlrepro.train.inputs import check_inputs, reads_images
+from ldlrepro.plan import Chunk, Plan, Unit
+from ldlrepro.train.inputs import check_inputs
 from ldlrepro.train.records import FAILED, UNAVAILABLE
 from ldlrepro.train.unit import UnitJob, process_age, run_unit
 
 
 def run(
-    unit: plan.Unit,
+    plan: Plan,
+    unit: Unit,
     workspace: Workspace,
     *,
     seed: int,
@@ -23,6 +24,8 @@ def run(
 
     Parameters
     ----------
+    plan : Plan
+        Tells into which chunks a unit is cut.
     unit : Unit
         Protocol, data set and method.
     workspace : Workspace
@@ -36,17 +39,17 @@ def run(
     fresh : bool, default=False
         Compute finished folds again.
     """
-    check_names(unit)
-    check_inputs(unit.dataset, unit.protocol, reads_images(unit), workspace)
-    chunks = [plan.Chunk.parse(unit, folds)] if folds else plan.chunks(unit)
+    unit.method.estimator()  # mistakes in a method's file are no failed folds
+    check_inputs(unit.data_set.id, unit.protocol.id, unit.method.needs.images, workspace)
+    chunks = [Chunk.parse(unit, folds)] if folds else plan.chunks(unit)
     since, failures, lacking = 0.0, 0, ""
     for chunk in chunks:
         job = UnitJob(
             chunk=chunk,
-            ready=workspace.ready(unit.dataset),
-            folds=workspace.folds(unit.protocol, unit.dataset),
-            record=plan.record_path(workspace.results, chunk),
-            journal=workspace.journal(unit.protocol, unit.dataset, unit.method),
+            ready=workspace.ready(unit.data_set.id),
+            folds=workspace.folds(unit.protocol.id, unit.data_set.id),
+            record=chunk.record(workspace.results),
+            journal=workspace.journal(unit.key),
             seed=seed,
             threads=threads,
             fresh=fresh,
@@ -59,10 +62,3 @@ def run(
         lacking = next((row.error for row in rows if row.status == UNAVAILABLE), "")
         say(f"{job.record}: {'not run' if lacking else f'{len(rows)} folds, {failed} failed'}")
     return failures, lacking
-
-
-def check_names(unit: plan.Unit) -> None:
-    """Refuse unknown names, and mistakes in a method's file: these are no failed folds."""
-    plan.protocol(unit.protocol)
-    config.load_dataset(unit.dataset)
-    models.load(unit.method)

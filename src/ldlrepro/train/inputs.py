@@ -7,22 +7,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import config, models, plan
+from ldlrepro import config
+from ldlrepro.catalogue import Protocol
 from ldlrepro.core.errors import UNREADABLE, UserError
 from ldlrepro.core.progress import ProgressLine, say
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import DataUnavailable
+from ldlrepro.plan import Unit
 
 HOW = "Add --inputs to make what is missing"
 
 
 def global_seed(given: int | None = None) -> int:
     """Return the seed that was given, else that of config.yaml."""
-    return int(config.load_run_config()["seed"] if given is None else given)
+    return config.current().run.seed if given is None else given
 
 
 def make_inputs(
-    dataset: str, protocol: str, seed: int, workspace: Workspace, unit: plan.Unit | None = None
+    dataset: str, protocol: str, seed: int, workspace: Workspace, unit: Unit | None = None
 ) -> None:
     """Fetch, prepare and split what is missing, and align images for a unit that reads them.
 
@@ -33,15 +35,15 @@ def make_inputs(
         # Files that an earlier fetch has found need not be copied again.
         if not (there and is_fetched(dataset, workspace)):
             _fetch(dataset, workspace)
-        named = config.load_dataset(dataset).get("features", {}).get("weights")
-        if named and is_fetched(dataset, workspace):
-            make_weights([named], workspace)
+        features = config.current().data_set(dataset).features
+        if features and features.weights and is_fetched(dataset, workspace):
+            make_weights([features.weights], workspace)
         _prepare(dataset, workspace)
     if protocol:
-        _split(dataset, protocol, seed, workspace)
+        _split(dataset, config.current().protocol(protocol), seed, workspace)
     if unit is not None:
         if holds_rows(workspace.ready(dataset)):
-            make_weights(config.load_method(unit.method).get("weights", {}), workspace)
+            make_weights(unit.method.weights, workspace)
         make_pixels_of(unit, workspace, threads=1)
 
 
@@ -83,26 +85,22 @@ def holds_rows(ready: Path) -> bool:
     return bool(_meta(ready).get("available", True))
 
 
-def reads_images(unit: plan.Unit) -> bool:
-    return bool(config.load_method(unit.method).get("needs", {}).get("images"))
-
-
-def make_pixels_of(unit: plan.Unit, workspace: Workspace, threads: int) -> None:
+def make_pixels_of(unit: Unit, workspace: Workspace, threads: int) -> None:
     """Align the images of a unit that reads them, where that has not been done."""
     from ldlrepro.data.pixels import load_pixels
 
-    if not reads_images(unit):
+    if not unit.method.needs.images:
         return
-    path = workspace.pixels(unit.dataset)
+    path = workspace.pixels(unit.data_set.id)
     try:
         if path.is_file():
             load_pixels(path)
             return
     except DataUnavailable:
         pass
-    if "layout" in config.load_dataset(unit.dataset) and holds_rows(workspace.ready(unit.dataset)):
+    if unit.data_set.layout and holds_rows(workspace.ready(unit.data_set.id)):
         _refuse_without_weights(unit)
-    align(unit.dataset, workspace, threads)
+    align(unit.data_set.id, workspace, threads)
 
 
 def align(dataset: str, workspace: Workspace, threads: int) -> Path:
@@ -130,22 +128,20 @@ def _prepare(dataset: str, workspace: Workspace) -> None:
     say(f"{dataset}: {prepare(dataset, workspace.data)}")
 
 
-def _split(dataset: str, protocol: str, seed: int, workspace: Workspace) -> None:
+def _split(dataset: str, protocol: Protocol, seed: int, workspace: Workspace) -> None:
     from ldlrepro.folds.making import write_protocol_folds
 
-    path = workspace.folds(protocol, dataset)
+    path = workspace.folds(protocol.id, dataset)
     meta = _meta(path)
     made_without_rows = bool(meta) and "data_sha256" not in meta
     if not path.is_file() or (made_without_rows and holds_rows(workspace.ready(dataset))):
-        definition = plan.protocol(protocol)
-        published = plan.published_folds(protocol, dataset)
-        say(write_protocol_folds(protocol, definition, dataset, seed, workspace, published))
+        say(write_protocol_folds(protocol, dataset, seed, workspace))
 
 
-def _refuse_without_weights(unit: plan.Unit) -> None:
+def _refuse_without_weights(unit: Unit) -> None:
     """Refuse before hours of pixels what the first fold would refuse after them."""
-    given = models.load(unit.method).get_params()
-    searched = {"weights", "random_weights"} & set(config.load_method(unit.method).get("grid", {}))
+    given = unit.method.estimator().get_params()
+    searched = {"weights", "random_weights"} & set(unit.method.grid)
     if searched or given.get("weights") or given.get("random_weights", True):
         return
     from ldl.deep._networks import image_network
@@ -153,7 +149,7 @@ def _refuse_without_weights(unit: plan.Unit) -> None:
     try:
         image_network(given["network"], (), None, None, random_weights=False, seed=0)
     except UserError as error:
-        raise UserError(f"{unit.protocol}/{unit.dataset}/{unit.method}: {error}") from None
+        raise UserError(f"{unit.key}: {error}") from None
 
 
 def _meta(path: Path) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ldl import metrics
-from ldlrepro import models
+from ldlrepro.catalogue import Method
 from ldlrepro.folds.splits import Fold
 from ldlrepro.train.scaling import Scaler
 
@@ -36,8 +36,7 @@ class Fitted:
 
 
 def run_fold(
-    method: str,
-    spec: Mapping[str, Any],
+    method: Method,
     X: Any,
     D: np.ndarray,
     fold: Fold,
@@ -46,7 +45,7 @@ def run_fold(
     seed: int,
     n_jobs: int = 1,
 ) -> Fitted:
-    """Run one method, given by its id and config, on one fold.
+    """Run one method on one fold.
 
     With a grid, candidates are fitted on training rows without the validation rows and scored on
     the validation rows; the winner is fitted again on all training rows. Test labels are read by
@@ -55,14 +54,14 @@ def run_fold(
     start, start_cpu = time.perf_counter(), time.process_time()
     chosen: dict[str, Any] = {}
     selection: dict[str, Any] = {}
-    if spec.get("grid"):
-        chosen, selection = _select(method, spec, X, D, fold, select_by, seed, n_jobs)
+    if method.grid:
+        chosen, selection = _select(method, X, D, fold, select_by, seed, n_jobs)
     model = _build(method, chosen, seed, n_jobs)
-    scaler = Scaler(spec["scaling"]).fit(X[fold.train])
+    scaler = Scaler(method.scaling).fit(X[fold.train])
     model.fit(scaler.transform(X[fold.train]), D[fold.train])
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
     rows = scaler.transform(X[fold.test])
-    if spec["sees_test_labels"]:
+    if method.sees_test_labels:
         predictions = model.predict(rows, D[fold.test])
     else:
         predictions = model.predict(rows)
@@ -79,14 +78,13 @@ def run_fold(
     )
 
 
-def candidates(grid: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+def candidates(grid: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
     """Return every combination, the last key varying fastest."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
 def _select(
-    method: str,
-    spec: Mapping[str, Any],
+    method: Method,
     X: Any,
     D: np.ndarray,
     fold: Fold,
@@ -99,13 +97,13 @@ def _select(
             "this method has a grid, but the protocol keeps no validation rows: "
             "give the protocol `validation: holdout` or the method fixed parameters"
         )
-    scaler = Scaler(spec["scaling"]).fit(X[fold.fitting])
+    scaler = Scaler(method.scaling).fit(X[fold.fitting])
     fitting, held = scaler.transform(X[fold.fitting]), scaler.transform(X[fold.validation])
     better = {**metrics.BETTER, **metrics.LABEL_BETTER}[select_by]
     direction = 1.0 if better == "lower" else -1.0
     tried = []
     best, best_score = {}, math.inf
-    for candidate in candidates(spec["grid"]):
+    for candidate in candidates(method.grid):
         model = _build(method, candidate, seed, n_jobs)
         predictions = model.fit(fitting, D[fold.fitting]).predict(held)
         score = metrics.measure(select_by, D[fold.validation], predictions)
@@ -115,8 +113,8 @@ def _select(
     return best, {"by": select_by, "rows": len(fold.validation), "tried": tried}
 
 
-def _build(method: str, chosen: Mapping[str, Any], seed: int, n_jobs: int) -> Any:
-    model = models.load(method, **chosen)
+def _build(method: Method, chosen: Mapping[str, Any], seed: int, n_jobs: int) -> Any:
+    model: Any = method.estimator(**chosen)
     names = model.get_params()
     if "random_state" in names and names["random_state"] is None:
         model.set_params(random_state=seed)

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from ldl.watch import watched_by
-from ldlrepro import config, plan
 from ldlrepro.catalogue import digests
 from ldlrepro.core import numerics
 from ldlrepro.core.checksums import array_sha256
@@ -36,6 +35,7 @@ from ldlrepro.core.workspace import DATA, id_of_weights
 from ldlrepro.data import Dataset, DataUnavailable, load_ready
 from ldlrepro.data.pixels import load_pixels
 from ldlrepro.folds.splits import Fold, folds_digest, read_folds
+from ldlrepro.plan import Chunk, Unit
 from ldlrepro.train import cards, provenance, records, selection
 from ldlrepro.train.long_training import CURVES, FoldName, FoldWatch
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, last_line
@@ -51,7 +51,7 @@ DECIDING = ("data_sha256", "folds_sha256", "spec_sha256", "code_sha256", "versio
 class UnitJob:
     """The files and settings of a chunk of a unit."""
 
-    chunk: plan.Chunk
+    chunk: Chunk
     ready: Path
     folds: Path
     record: Path
@@ -68,14 +68,13 @@ class UnitJob:
 def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
     """Compute what the journal lacks, write the record, return its rows."""
     unit = job.chunk.unit
-    spec = config.load_method(unit.method)
     common = _provenance(job)
     try:
         data = load_ready(job.ready)
         X, pixels_sha256 = features(unit, job.ready, data)
-        begun_with = _begun_with(spec)
+        begun_with = _begun_with(unit)
         folds, folds_sha256 = _chunk_folds(job, data.fingerprint["data_sha256"])
-        with cards.held(plan.resources(unit)["gpu"], "/".join(_names(unit)), say) as names:
+        with cards.held(unit.resources.gpu, unit.key, say) as names:
             common |= {
                 "data_sha256": data.fingerprint["data_sha256"],
                 "folds_sha256": folds_sha256,
@@ -85,7 +84,7 @@ def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
             journal = _Journal(job.journal / _identity(job, common, pixels_sha256 + begun_with))
             # Records do not say which pixels they were made of.
             known = {} if job.fresh or pixels_sha256 else _recorded_elsewhere(job, common)
-            work = _Work(job, spec, X, data.D, folds, common)
+            work = _Work(job, X, data.D, folds, common)
             rows, predictions = _run_folds(work, journal, known, say)
     except (DataUnavailable, cards.NoCardError) as error:
         rows = [_unavailable(job, common, index, str(error)) for index in _positions(job.chunk)]
@@ -99,7 +98,6 @@ class _Work:
     """All that the folds of a chunk are computed from."""
 
     job: UnitJob
-    spec: Mapping[str, Any]
     X: Any
     D: np.ndarray
     folds: list[Fold]
@@ -114,14 +112,14 @@ def _run_folds(
     say: Say,
 ) -> tuple[list[FoldRow], dict[tuple[int, int], np.ndarray]]:
     job = work.job
-    names = _names(job.chunk.unit)
+    unit = job.chunk.unit
     rows, predictions, busy = [], {}, 0.0
     for number, fold in enumerate(work.folds, start=1):
         saved, origin = recorded.get((fold.repeat, fold.fold)), "from another record"
         if saved is None and not job.fresh:
             saved, origin = journal.load(fold), "from the journal"
         if saved is None:
-            name = FoldName(names, fold.repeat, fold.fold)
+            name = FoldName(unit.ids, fold.repeat, fold.fold)
             curves = job.record.parent / CURVES
             with FoldWatch(name, journal.folder, curves, job.fresh, say) as watch:
                 with watched_by(watch):
@@ -137,20 +135,19 @@ def _run_folds(
         rows.append(row)
         if P is not None:
             predictions[fold.repeat, fold.fold] = P
-        say(f"{'/'.join(names)} fold {number}/{len(work.folds)} {row.status}, {origin}")
+        say(f"{unit.key} fold {number}/{len(work.folds)} {row.status}, {origin}")
     mine = [row for row in rows if (row.repeat, row.fold) not in recorded]
     for row in mine:
         row.overhead_s = max(0.0, process_age() - job.since - busy) / len(mine)
     return rows, predictions
 
 
-def features(unit: plan.Unit, ready: Path, data: Dataset) -> tuple[Any, str]:
+def features(unit: Unit, ready: Path, data: Dataset) -> tuple[Any, str]:
     """Return what the method reads: a table of features, or pixels and their digest.
 
     ``ready`` is the file of ``data``, beside which pixels stand.
     """
-    spec = config.load_method(unit.method)
-    if not spec.get("needs", {}).get("images"):
+    if not unit.method.needs.images:
         if data.X.shape[1] == 0:
             raise DataUnavailable(f"needs features: {data.id} has photographs only")
         return data.X, ""
@@ -160,24 +157,23 @@ def features(unit: plan.Unit, ready: Path, data: Dataset) -> tuple[Any, str]:
             f"{X.path}: made for other rows than {ready} holds. Delete it and run snakemake "
             "again; it makes new pixels."
         )
-    if spec["scaling"] != "none":
-        raise UserError(f"{unit.method}: scaling: pixels are not scaled here; write none")
+    if unit.method.scaling != "none":
+        raise UserError(f"{unit.method.id}: scaling: pixels are not scaled here; write none")
     return X, str(about["sha256"])
 
 
-def _begun_with(spec: Mapping[str, Any]) -> str:
+def _begun_with(unit: Unit) -> str:
     """Return the checksums of the weights that networks begin with; '' where there are none."""
     from ldlrepro.data.weights import weights_facts
 
-    return "".join(weights_facts(name, DATA)["sha256"] for name in spec.get("weights", {}))
+    return "".join(weights_facts(name, DATA)["sha256"] for name in unit.method.weights)
 
 
 def _run_one(work: _Work, fold: Fold) -> tuple[FoldRow, np.ndarray | None]:
     job, unit = work.job, work.job.chunk.unit
-    protocol = plan.protocol(unit.protocol)
-    seed = seed_for(job.seed, *_names(unit), fold.repeat, fold.fold)
+    seed = seed_for(job.seed, *unit.ids, fold.repeat, fold.fold)
     row = FoldRow(
-        *_names(unit),
+        *unit.ids,
         repeat=fold.repeat,
         fold=fold.fold,
         status=OK,
@@ -193,11 +189,10 @@ def _run_one(work: _Work, fold: Fold) -> tuple[FoldRow, np.ndarray | None]:
         try:
             result = selection.run_fold(
                 unit.method,
-                work.spec,
                 work.X,
                 work.D,
                 fold,
-                select_by=protocol.get("select_by", "kl"),
+                select_by=unit.protocol.select_by,
                 seed=seed,
                 n_jobs=job.threads,
             )
@@ -211,9 +206,7 @@ def _run_one(work: _Work, fold: Fold) -> tuple[FoldRow, np.ndarray | None]:
     if result is None:
         return row, None
     row.params, row.selection = result.params, result.selection
-    if (
-        work.spec.get("weights") and row.params["weights"]
-    ):  # where they lie differs between machines
+    if unit.method.weights and row.params["weights"]:  # where they lie differs between machines
         row.params = {**row.params, "weights": id_of_weights(row.params["weights"])}
     row.diagnostics = dict(result.diagnostics)
     elsewhere = row.diagnostics.pop("elsewhere", {})  # an estimator that runs another process
@@ -244,17 +237,16 @@ def _chunk_folds(job: UnitJob, data_sha256: str) -> tuple[list[Fold], str]:
     return folds[job.chunk.first : last + 1], folds_digest(folds)
 
 
-def _positions(chunk: plan.Chunk) -> list[int]:
+def _positions(chunk: Chunk) -> list[int]:
     """Return fold positions of a chunk without data; a single one where their number is open."""
     return list(range(chunk.first, (chunk.last or 0) + 1))
 
 
 def _unavailable(job: UnitJob, common: Mapping[str, Any], index: int, reason: str) -> FoldRow:
-    protocol = plan.protocol(job.chunk.unit.protocol)
-    per_repeat = int(protocol.get("folds", 1))
-    repeat, fold = divmod(index, per_repeat)
+    unit = job.chunk.unit
+    repeat, fold = divmod(index, unit.protocol.folds or 1)
     return FoldRow(
-        *_names(job.chunk.unit),
+        *unit.ids,
         repeat=repeat,
         fold=fold,
         status=UNAVAILABLE,
@@ -264,11 +256,10 @@ def _unavailable(job: UnitJob, common: Mapping[str, Any], index: int, reason: st
 
 
 def _provenance(job: UnitJob) -> dict[str, Any]:
-    select_by = plan.protocol(job.chunk.unit.protocol).get("select_by", "kl")
-    method = config.current().method(job.chunk.unit.method)
+    unit = job.chunk.unit
     return {
-        "spec_sha256": digests.spec_digest(method, select_by),
-        "code_sha256": digests.method_digest(method),
+        "spec_sha256": unit.spec_sha256,
+        "code_sha256": digests.method_digest(unit.method),
         "lock_sha256": provenance.lock_digest(),
         "git_commit": provenance.git_commit(),
         "versions": provenance.versions(),
@@ -291,7 +282,7 @@ def _recorded_elsewhere(
     """Read folds from other records of the unit, which may have been cut into other chunks."""
     found = {}
     for path in sorted(job.record.parent.glob("folds_*.parquet")):
-        other = plan.Chunk.parse(job.chunk.unit, path.stem.removeprefix("folds_"))
+        other = Chunk.parse(job.chunk.unit, path.stem.removeprefix("folds_"))
         if path == job.record or not other.overlaps(job.chunk):
             continue
         try:
@@ -299,7 +290,7 @@ def _recorded_elsewhere(
         except Exception:  # a damaged record of any kind is no record
             continue
         for row in rows:
-            seed = seed_for(job.seed, *_names(job.chunk.unit), row.repeat, row.fold)
+            seed = seed_for(job.seed, *job.chunk.unit.ids, row.repeat, row.fold)
             same = all(getattr(row, key) == common[key] for key in DECIDING)
             P = predictions.get((row.repeat, row.fold))
             if P is None or row.status != OK or row.seed != f"{seed:032x}" or not same:
@@ -307,10 +298,6 @@ def _recorded_elsewhere(
             if array_sha256(P) == row.predictions_sha256:
                 found[row.repeat, row.fold] = row, P
     return found
-
-
-def _names(unit: plan.Unit) -> tuple[str, str, str]:
-    return unit.protocol, unit.dataset, unit.method
 
 
 def process_age() -> float:

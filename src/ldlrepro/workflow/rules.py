@@ -10,22 +10,24 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ldlrepro import config, plan, report
+from ldlrepro import config, report
 from ldlrepro.audit.seals import unsealed_reference
-from ldlrepro.catalogue import digests
+from ldlrepro.catalogue import DataSet, Experiment, Paper, RunConfig, Weights, digests
 from ldlrepro.catalogue.digests import tree_digest
+from ldlrepro.catalogue.own_files import PAPER, absolute
+from ldlrepro.catalogue.project import OWN_FILES
+from ldlrepro.catalogue.yaml_files import checked
 from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
 from ldlrepro.experiments import module_name
 from ldlrepro.judge import measures
-from ldlrepro.plan import jobs, past_runs
+from ldlrepro.plan import Chunk, Plan, Unit, jobs
 from ldlrepro.report import findings, notebooks
 
 DATA = Path("data")
@@ -43,24 +45,15 @@ TEXT_TABLES: tuple[str, ...] = ("ldlrepro.data.csv_tables",)
 TEMPLATES = Path(report.__file__).with_name("templates")
 
 
-def run_configuration(given: Mapping[str, Any], files: Sequence[str | Path]) -> dict[str, Any]:
-    """Check Snakemake's merged configuration by our schema; ``files`` are its sources."""
+def open_rules(given: Mapping[str, Any], files: Sequence[str | Path]) -> Rules:
+    """Check Snakemake's merged configuration and all YAML files; ``files`` are its sources."""
+    source = " + ".join(map(str, files))
     with _told():
-        return config.check_run_config(dict(given), " + ".join(map(str, files)))
-
-
-def check_files() -> None:
-    """Refuse damaged files that inputs of rules are planned by: printed numbers, the reference.
-
-    An error in a function of a rule is too late: Snakemake takes the rule's output as it is, and
-    says that there is nothing to be done. What still has the checksum that was kept of it is whole.
-    """
-    with _told():
-        for paper in config.paper_ids():
-            plan.published(paper)
-        changed = unsealed_reference(config.project_root())
-        for table in sorted({path.with_suffix(".csv") for path in changed}):
-            past_runs.of_table(table)
+        run = checked(RunConfig, dict(given), source)
+        plugins.announce({"own_files": list(run.own_files)})
+        project = config.current()
+        project.check(run, source)
+        return Rules(Plan(project), run)
 
 
 @contextmanager
@@ -77,9 +70,27 @@ def _told() -> Iterator[None]:
 class Rules:
     """Inputs, parameters and resources of the rules; wildcards come from Snakemake."""
 
-    def __init__(self, run: Mapping[str, Any]) -> None:
-        self.run = dict(run)
-        self.mirrors = default_mirrors(self.run["mirrors"])
+    def __init__(self, plan: Plan, run: RunConfig) -> None:
+        self.plan, self.project, self.run = plan, plan.project, run
+        self.mirrors = default_mirrors(run.mirrors)
+
+    def check_files(self) -> None:
+        """Refuse damaged files that inputs of rules are planned by: printed numbers, the reference.
+
+        An error in a function of a rule is too late: Snakemake takes the rule's output as it is,
+        and says that there is nothing to be done. What still has the checksum that was kept of it
+        is whole.
+        """
+        with _told():
+            for paper in self.project.papers:
+                self.plan.published(paper)
+            changed = unsealed_reference(self.project.root)
+            for table in sorted({path.with_suffix(".csv") for path in changed}):
+                self.plan.past_runs.of_table(table)
+
+    def tracking_uri(self) -> str:
+        """Return where runs are tracked; MLFLOW_TRACKING_URI wins over the configuration."""
+        return os.environ.get("MLFLOW_TRACKING_URI") or self.run.tracking_uri
 
     @staticmethod
     def grow(base: int) -> Callable[[Any, int], int]:
@@ -97,8 +108,8 @@ class Rules:
 
         What mirrors hold is left out: mirrors come and go, and the raw files stay.
         """
-        described = {**plugins.files("dataset"), **plugins.files("weight")}.get(wildcards.dataset)
-        places = [described.parent] if described else []
+        described = self.project.source(wildcards.dataset)
+        places = [described.file.parent] if described.is_own else []
         return [str(path) for path in local_sources(wildcards.dataset, DATA, places)]
 
     def within_reach(self, wildcards: Any) -> bool:
@@ -107,25 +118,26 @@ class Rules:
         The answer is the same before and after they came, so only data that were out of reach are
         planned again.
         """
-        spec = config.load_source(wildcards.dataset)
-        if "images_of" in spec:
-            return self.within_reach(SimpleNamespace(dataset=spec["images_of"]))
-        raw = DATA / "raw" / wildcards.dataset
-        found = {path.name for path in local_sources(wildcards.dataset, DATA, self.mirrors)}
-        if spec.get("reader") == "images":
-            return bool(found) or (raw / "images").is_dir()
+        return self._within_reach(self.project.source(wildcards.dataset))
+
+    def _within_reach(self, source: DataSet | Weights) -> bool:
+        raw = DATA / "raw" / source.id
+        found = {path.name for path in local_sources(source.id, DATA, self.mirrors)}
+        if isinstance(source, DataSet):
+            if source.images_of:
+                return self._within_reach(self.project.source(source.images_of))
+            if source.reader == "images":
+                return bool(found) or (raw / "images").is_dir()
         return all(
-            entry["name"] in found
-            or (raw / entry["name"]).is_file()
-            or (bool(entry.get("urls")) and not self.run["offline"])
-            for entry in spec.get("files", [])
+            entry.name in found
+            or (raw / entry.name).is_file()
+            or (bool(entry.urls) and not self.run.offline)
+            for entry in source.files
         )
 
     def dataset_source(self, wildcards: Any) -> str:
         """Return the digest of a description, of a data set or of weights, without its texts."""
-        tree = config.load_source(wildcards.dataset)
-        texts = ("title", "description", "licence", "citation", "defects", "how_to_get")
-        return tree_digest({key: value for key, value in tree.items() if key not in texts})
+        return tree_digest(self.project.source(wildcards.dataset).decisive())
 
     def weights_source(self, wildcards: Any) -> str:
         return self.dataset_source(SimpleNamespace(dataset=wildcards.weights))
@@ -135,12 +147,13 @@ class Rules:
 
     def feature_weights(self, wildcards: Any) -> list[str]:
         """Return the weights of the network whose features a data set's YAML asks for."""
-        named = config.load_dataset(wildcards.dataset).get("features", {}).get("weights")
-        return self._weights([named] if named else [], wildcards)
+        features = self.project.data_set(wildcards.dataset).features
+        named = [features.weights] if features and features.weights else []
+        return self._weights(named, wildcards)
 
     def unit_weights(self, wildcards: Any) -> list[str]:
         """Return the weights that a method's network begins with."""
-        return self._weights(_method(wildcards.method).get("weights", {}), wildcards)
+        return self._weights(self.project.method(wildcards.method).weights, wildcards)
 
     def _weights(self, named: Iterable[str], wildcards: Any) -> list[str]:
         """Return files of weights; hundreds of megabytes are not fetched for photographs that are
@@ -162,89 +175,104 @@ class Rules:
             raise UserError(
                 f"a mirror's path must not hold '{os.pathsep}', for {MIRRORS} lists them so"
             )
-        offline = "1" if self.run["offline"] else ""
-        return {MIRRORS: mirrors, OFFLINE: offline}
+        offline = "1" if self.run.offline else ""
+        own = os.pathsep.join(str(absolute(path)) for path in self.project.own_paths)
+        return {OWN_FILES: own, MIRRORS: mirrors, OFFLINE: offline}
 
     def drawing_code(self, wildcards: Any) -> str:
         """Return the digest of what draws the raw files; for others their checksums say enough."""
-        drawn = config.load_source(wildcards.dataset).get("reader", "").startswith("drawn_")
+        source = self.project.source(wildcards.dataset)
+        drawn = isinstance(source, DataSet) and source.is_drawn
         return digests.stage_digest("ldlrepro.data.drawn:draw") if drawn else ""
 
     def reader_code(self, wildcards: Any) -> str:
         modules, without = ["ldlrepro.data.readers", "ldlrepro.data.registry"], FETCHING
-        spec = config.load_dataset(wildcards.dataset)
-        if spec["reader"] not in ("images", "drawn_images"):
+        reader = self.project.data_set(wildcards.dataset).reader
+        if reader not in ("images", "drawn_images"):
             without += PHOTOGRAPHS
-        if spec["reader"] != "csv":
+        if reader != "csv":
             without += TEXT_TABLES
         return digests.stage_digest(*modules, without=without)
 
     def found_eyes(self, wildcards: Any) -> list[str]:
         """Return the table of eyes that a program found in the images, if somebody had it made."""
-        spec = config.load_dataset(wildcards.dataset)
-        path = DATA / "eyes" / spec.get("images_of", wildcards.dataset) / "eyes.csv"
-        return [str(path)] if "layout" in spec and path.is_file() else []
+        data_set = self.project.data_set(wildcards.dataset)
+        path = DATA / "eyes" / (data_set.images_of or data_set.id) / "eyes.csv"
+        return [str(path)] if data_set.layout and path.is_file() else []
 
     def pixel_code(self, wildcards: Any) -> str:
         return digests.stage_digest("ldlrepro.data.pixels", without=FETCHING)
 
     def protocol_definition(self, wildcards: Any) -> str:
-        definition = plan.protocol(wildcards.protocol)
+        definition = self.project.protocol(wildcards.protocol).plain()
         return tree_digest({key: value for key, value in definition.items() if key != "text"})
 
     def published_folds(self, wildcards: Any) -> list[str]:
         """Return the table of folds that somebody else has drawn, where the protocol names one."""
-        published = plan.published_folds(wildcards.protocol, wildcards.dataset)
+        protocol = self.project.protocol(wildcards.protocol)
+        published = protocol.published_folds(wildcards.dataset)
         return [_from_here(published)] if published else []
 
     def fold_code(self, wildcards: Any) -> str:
-        by_parts = plan.protocol(wildcards.protocol)["scheme"] == "parts"
+        by_parts = self.project.protocol(wildcards.protocol).scheme == "parts"
         without = list(FETCHING)
         if not by_parts:
             without.append("ldlrepro.folds.parts")
         # Only photographs are told apart by their images, and have parts.
-        if not by_parts and not config.only_photographs(config.load_dataset(wildcards.dataset)):
+        if not by_parts and not self.project.data_set(wildcards.dataset).only_photographs:
             without += PHOTOGRAPHS
         return digests.stage_digest("ldlrepro.folds.making", without=tuple(without))
 
     # ------------------------------------------------------------------ units
 
+    def _unit(self, wildcards: Any) -> Unit:
+        return self.plan.unit(wildcards.protocol, wildcards.dataset, wildcards.method)
+
+    def _chunk(self, wildcards: Any) -> Chunk:
+        return Chunk.parse(self._unit(wildcards), wildcards.chunk)
+
     def unit_pixels(self, wildcards: Any) -> list[str]:
         """Return the aligned faces, for methods that read images."""
-        wanted = _method(wildcards.method).get("needs", {}).get("images")
+        wanted = self.project.method(wildcards.method).needs.images
         return [f"data/ready/{wildcards.dataset}.pixels.npy"] if wanted else []
 
     def unit_gpu(self, wildcards: Any) -> int:
-        return plan.resources(_unit(wildcards))["gpu"]
+        return self._unit(wildcards).resources.gpu
 
     def method_spec(self, wildcards: Any) -> str:
-        return plan.spec_digest(_unit(wildcards))
+        return self._unit(wildcards).spec_sha256
 
     def method_code(self, wildcards: Any) -> str:
-        return digests.method_digest(config.current().method(wildcards.method))
+        return digests.method_digest(self.project.method(wildcards.method))
 
     def unit_threads(self, wildcards: Any) -> int:
-        return plan.resources(_unit(wildcards))["threads"]
+        return self._unit(wildcards).resources.threads
 
     def unit_mem_mb(self, wildcards: Any, attempt: int) -> int:
-        return jobs.mem_mb(_chunk(wildcards), attempt)
+        return jobs.mem_mb(self.plan, self._chunk(wildcards), attempt)
 
     def unit_runtime(self, wildcards: Any, attempt: int) -> int:
-        return jobs.minutes(_chunk(wildcards), attempt)
+        return jobs.minutes(self.plan, self._chunk(wildcards), attempt)
 
     def unit_priority(self, wildcards: Any) -> int:
-        return jobs.priority(_chunk(wildcards))
+        return jobs.priority(self.plan, self._chunk(wildcards))
 
     def unit_group(self, wildcards: Any) -> str | None:
-        return jobs.group(_chunk(wildcards))
+        return jobs.group(self.plan, self._chunk(wildcards))
 
     # ------------------------------------------------------------------ papers
 
+    def _paper(self, wildcards: Any) -> Paper:
+        return self.project.paper(wildcards.paper)
+
+    def _run_units(self, wildcards: Any) -> list[Unit]:
+        return self.plan.run_units(self.run, self._paper(wildcards))
+
     def paper_records(self, wildcards: Any) -> list[str]:
         return [
-            str(plan.record_path("results", chunk))
-            for unit in plan.run_units(self.run, wildcards.paper)
-            for chunk in plan.chunks(unit)
+            str(chunk.record("results"))
+            for unit in self._run_units(wildcards)
+            for chunk in self.plan.chunks(unit)
         ]
 
     def paper_predictions(self, wildcards: Any) -> list[str]:
@@ -252,25 +280,23 @@ class Rules:
 
     def paper_tables(self, wildcards: Any) -> list[str]:
         """Return the prepared data that predictions are scored against, and their descriptions."""
-        names = sorted({unit.dataset for unit in plan.run_units(self.run, wildcards.paper)})
+        names = sorted({unit.data_set.id for unit in self._run_units(wildcards)})
         return [f"data/ready/{name}.{end}" for name in names for end in ("npz", "json")]
 
     def paper_folds(self, wildcards: Any) -> list[str]:
-        pairs = {
-            (unit.protocol, unit.dataset) for unit in plan.run_units(self.run, wildcards.paper)
-        }
+        pairs = sorted({unit.ids[:2] for unit in self._run_units(wildcards)})
         ends = ("npz", "leaks.json")
-        return [f"results/folds/{p}/{name}.{end}" for p, name in sorted(pairs) for end in ends]
+        return [f"results/folds/{p}/{name}.{end}" for p, name in pairs for end in ends]
 
     def paper_experiments(self, wildcards: Any) -> list[str]:
-        names = plan.run_experiments(self.run, wildcards.paper)
+        names = self.plan.run_experiments(self.run, self._paper(wildcards))
         return [f"results/experiments/{wildcards.paper}/{name}.json" for name in names]
 
     def paper_reference(self, wildcards: Any) -> list[str]:
         """Return the maintainers' records that stand in for units and experiments not run here."""
-        reference = config.project_root() / "reference"
-        units = plan.paper_units(wildcards.paper)
-        tables = {(unit.protocol, unit.method.partition("@")[0]) for unit in units}
+        reference = self.project.root / "reference"
+        units = self.plan.units(self._paper(wildcards))
+        tables = {(unit.protocol.id, unit.method.base) for unit in units}
         files = [
             reference / protocol / f"{method}.{end}"
             for protocol, method in sorted(tables)
@@ -281,17 +307,16 @@ class Rules:
 
     def paper_printed(self, wildcards: Any) -> list[str]:
         """Return the files of the printed numbers, of the paper, its claims and its misses."""
-        paper = wildcards.paper
-        names = ("cells.csv", config.plugins.PAPER, "claims.yaml", "misses.yaml")
-        files = [config.paper_file(paper, name) for name in names]
-        copied = config.load_paper(paper).get("copied", [])
-        files += [config.paper_file(entry["from"], "cells.csv") for entry in copied]
+        paper = self._paper(wildcards)
+        names = ("cells.csv", PAPER, "claims.yaml", "misses.yaml")
+        files = [paper.beside(name) for name in names]
+        files += [self.project.paper(c.source).beside("cells.csv") for c in paper.copied]
         return [_from_here(path) for path in files if path.is_file()]
 
     def paper_methods(self, wildcards: Any) -> str:
         """Return the digest of the methods' files, which hold titles, age rules and diagnoses."""
-        names = {unit.method for unit in plan.paper_units(wildcards.paper)}
-        return tree_digest({name: _method(name) for name in sorted(names)})
+        methods = {unit.method for unit in self.plan.units(self._paper(wildcards))}
+        return tree_digest({method.id: method.plain() for method in sorted(methods)})
 
     def judge_code(self, wildcards: Any) -> str:
         entries = ("ldlrepro.judge.answer", "ldlrepro.report.build:paper_page")
@@ -300,42 +325,51 @@ class Rules:
 
     # ------------------------------------------------------------------ experiments
 
+    def _experiment(self, wildcards: Any) -> Experiment:
+        return self._paper(wildcards).experiment(wildcards.experiment)
+
     def experiment_inputs(self, wildcards: Any) -> list[str]:
-        spec = _experiment(wildcards)
-        folds = [f"results/folds/{spec['protocol']}/{d}.npz" for d in spec["datasets"]]
-        ready = [f"data/ready/{d}.npz" for d in spec["datasets"]]
-        pixels = [f"data/ready/{d}.pixels.npy" for d in spec["datasets"] if spec["images"]]
-        return ready + pixels + (folds if spec["protocol"] else [])
+        asked = self._experiment(wildcards)
+        folds = [f"results/folds/{asked.protocol}/{d}.npz" for d in asked.datasets]
+        ready = [f"data/ready/{d}.npz" for d in asked.datasets]
+        pixels = [f"data/ready/{d}.pixels.npy" for d in asked.datasets if asked.images]
+        return ready + pixels + (folds if asked.protocol else [])
 
     def experiment_threads(self, wildcards: Any) -> int:
         """Return all threads for what measures time; Snakemake cuts them to --cores."""
-        return (os.cpu_count() or 1) if _experiment(wildcards)["alone"] else 1
+        return (os.cpu_count() or 1) if self._experiment(wildcards).alone else 1
 
     def experiment_mem_mb(self, wildcards: Any, attempt: int) -> int:
-        return int(_experiment(wildcards)["mem_mb"]) * jobs.growth(attempt)
+        return self._experiment(wildcards).mem_mb * jobs.growth(attempt)
 
     def experiment_runtime(self, wildcards: Any, attempt: int) -> int:
-        return int(_experiment(wildcards)["runtime"]) * jobs.growth(attempt)
+        return self._experiment(wildcards).runtime * jobs.growth(attempt)
 
     def experiment_spec(self, wildcards: Any) -> str:
-        spec = _experiment(wildcards)
-        return tree_digest({k: spec[k] for k in ("datasets", "protocol", "parameters")})
+        asked = self._experiment(wildcards)
+        parts = {"datasets": asked.datasets, "protocol": asked.protocol}
+        return tree_digest({**parts, "parameters": dict(asked.parameters)})
 
     def experiment_code(self, wildcards: Any) -> str:
-        code = _experiment(wildcards)["code"]
-        name = module_name(wildcards.paper, code)
-        return digests.stage_digest(name, modules=config.current().modules)
+        name = module_name(wildcards.paper, self._experiment(wildcards).code)
+        return digests.stage_digest(name, modules=self.project.modules)
 
     def figure_code(self, wildcards: Any) -> str:
-        return _drawing_code(
-            "ldlrepro.report.figures", "ldlrepro.report.build", papers=[wildcards.paper]
-        )
+        modules = ("ldlrepro.report.figures", "ldlrepro.report.build")
+        return self._drawing_code(*modules, papers=[self._paper(wildcards)])
+
+    def _drawing_code(self, *modules: str, papers: Iterable[Paper]) -> str:
+        """Return the digest of modules and of papers' experiments, which are imported by name."""
+        named = {module_name(p.id, each.code) for p in papers for each in p.experiments.values()}
+        beside = self.project.modules
+        own = [digests.stage_digest(module, modules=beside) for module in sorted(named)]
+        return tree_digest([digests.stage_digest(*modules), sorted(own)])
 
     # ------------------------------------------------------------------ report and gate
 
     def scope(self, wildcards: Any) -> list[str]:
         """Return the papers of a report: the configuration's for `all`, else the one named."""
-        return self.run["papers"] if wildcards.paper == "all" else [wildcards.paper]
+        return list(self.run.papers) if wildcards.paper == "all" else [wildcards.paper]
 
     def scope_answers(self, wildcards: Any) -> list[str]:
         return [f"results/compare/{paper}/answer.json" for paper in self.scope(wildcards)]
@@ -365,29 +399,19 @@ class Rules:
         return [f"results/notebooks/{name}.html" for name in notebooks.names()]
 
     def notebook_source(self, wildcards: Any) -> str:
-        return _from_here(config.project_root() / "notebooks" / f"{wildcards.notebook}.ipynb")
+        return _from_here(self.project.root / "notebooks" / f"{wildcards.notebook}.ipynb")
 
     def notebook_answers(self, wildcards: Any) -> list[str]:
-        return [f"results/compare/{paper}/answer.json" for paper in self.run["papers"]]
+        return [f"results/compare/{paper}/answer.json" for paper in self.run.papers]
 
     def notebook_tracked(self, wildcards: Any) -> list[str]:
-        return [f"results/track/{paper}.json" for paper in self.run["papers"]]
+        return [f"results/track/{paper}.json" for paper in self.run.papers]
 
     def report_code(self, wildcards: Any) -> str:
         modules = ["ldlrepro.report.build", "ldlrepro.report.html", "ldlrepro.judge.answer"]
-        return tree_digest([_drawing_code(*modules, papers=config.paper_ids()), _templates("*")])
-
-
-def _drawing_code(*modules: str, papers: Sequence[str]) -> str:
-    """Return the digest of modules and of papers' experiments, which are imported by name."""
-    named = {
-        module_name(paper, spec["code"])
-        for paper in papers
-        for spec in config.load_paper(paper).get("experiments", {}).values()
-    }
-    beside = config.current().modules
-    own = [digests.stage_digest(module, modules=beside) for module in sorted(named)]
-    return tree_digest([digests.stage_digest(*modules), sorted(own)])
+        return tree_digest(
+            [self._drawing_code(*modules, papers=self.project.papers), _templates("*")]
+        )
 
 
 def _templates(pattern: str) -> dict[str, str]:
@@ -396,26 +420,7 @@ def _templates(pattern: str) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def _unit(wildcards: Any) -> plan.Unit:
-    return plan.Unit(wildcards.protocol, wildcards.dataset, wildcards.method)
-
-
 def _from_here(path: Path) -> str:
     """Return a path as it is in a checkout wherever that lies, so that moving it reruns nothing."""
     here = Path.cwd().resolve()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
-
-
-@cache
-def _method(method: str) -> dict[str, Any]:
-    if not config.method_exists(method):  # only a full dry run plans methods to come
-        return {"class": "ldl.base.LDLEstimator"}
-    return config.load_method(method)
-
-
-def _chunk(wildcards: Any) -> plan.Chunk:
-    return plan.Chunk.parse(_unit(wildcards), wildcards.chunk)
-
-
-def _experiment(wildcards: Any) -> dict[str, Any]:
-    return plan.experiment(wildcards.paper, wildcards.experiment)

@@ -74,7 +74,7 @@ def jobs_of(
         for chunk in plan.chunks(unit):
             last = len(seconds) - 1 if chunk.last is None else chunk.last
             mine = seconds[chunk.first : last + 1]
-            name = f"{unit.dataset} {unit.method} folds {chunk.name}"
+            name = f"{unit.data_set.id} {unit.method.id} folds {chunk.name}"
             jobs.append(Job(name, sum(mine), threads, len(mine), START_S))
     return jobs, missing
 
