@@ -70,7 +70,7 @@ def phi_of(deep) -> np.ndarray:
 
 def drawn_phi(deep, seed) -> np.ndarray:
     generator = np.random.default_rng(seed)
-    return draw_phi(deep.trees, deep.depth, deep.units, deep.phi_replacement, generator)
+    return draw_phi(deep.n_estimators, deep.depth, deep.units, generator)
 
 
 def test_other_outputs_are_asked_and_everything_else_is_the_same():
@@ -86,14 +86,14 @@ def test_other_outputs_are_asked_and_everything_else_is_the_same():
     np.testing.assert_array_equal(table(other), table(again))
 
 
-@pytest.mark.parametrize("share_units", [True, False])
-def test_trees_share_units_as_before(share_units):
+@pytest.mark.parametrize("schedule", ["joint", "random"])
+def test_trees_share_units_as_before(schedule):
     images, D = pictures()
-    own = built("drf", max_iter=1, share_units=share_units)
-    other = built("drf", max_iter=1, share_units=share_units)
+    own = built("drf", max_iter=1, schedule=schedule)
+    other = built("drf", max_iter=1, schedule=schedule)
     widths = own.fit(images, D).head_.widths
     assert asking_other_outputs(other, 7).fit(images, D).head_.widths == widths
-    assert len(widths) == (1 if share_units else own.trees)
+    assert len(widths) == (1 if schedule == "joint" else own.n_estimators)
 
 
 def test_the_linear_forest_has_a_seed_of_its_own_for_that():

@@ -15,8 +15,8 @@ def named(method: str) -> tuple[str, set[str]]:
     """Return the class whose settings decide, and the names that the YAML gives settings for."""
     spec = config.load_method(method)
     given = spec.get("parameters", {})
-    if "base" in given:
-        return given["base"].rpartition(".")[2], set(given["settings"])
+    if "estimator" in given:
+        return given["estimator"].rpartition(".")[2], set(given["settings"])
     return spec["class"].rpartition(".")[2], {*given, *spec.get("grid", {})}
 
 
@@ -39,7 +39,7 @@ def test_yaml_names_every_setting_that_the_library_may_choose_otherwise(method):
                 "max_iter": 300,
                 "solver": "lbfgs",
                 "fit_intercept": False,
-                "l2": 0.0,
+                "alpha": 0.0,
                 "init": "identity",
                 "random_state": None,
                 "pairs": 20,
@@ -47,12 +47,15 @@ def test_yaml_names_every_setting_that_the_library_may_choose_otherwise(method):
                 "standardise": False,
             },
         ),
-        ("cpnn", {"smallest_step": 0.0024787521766663585, "hidden": 50, "max_iter": 100}),
+        (
+            "cpnn",
+            {"smallest_step": 0.0024787521766663585, "hidden_layer_sizes": 50, "max_iter": 100},
+        ),
         ("ldsvr", {"C": 1.0, "epsilon": 0.1, "width": 1.0}),
-        ("pt_bayes", {"covariance": "shrunk", "worth": None}),
+        ("pt_bayes", {"covariance_type": "shrunk", "worth": None}),
         (
             "ldl_hr",
-            {"ridge": 1e-4, "margin_weight": 1e4, "max_iter": 1000, "standardise": False},
+            {"alpha": 1e-4, "margin_weight": 1e4, "max_iter": 1000, "standardise": False},
         ),
     ],
 )
