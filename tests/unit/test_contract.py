@@ -83,6 +83,9 @@ NOT_EQUIVARIANT = {
     "cpnn": "labels enter as the numbers 1, 2, ...",
     "iis_aldl": "labels enter as the numbers 0, 1, ...",
     "aa_bp": "as edl_lrl",
+    "ldl4c": "as edl_lrl",
+    "sa_iis": "the first weights tie label j to feature j",
+    "ldl_ldm": "as sa_iis",
 }
 NOT_EQUIVARIANT |= {
     name: "labels enter as the numbers 1, 2, ..., or draw the first weights in their order"
@@ -96,12 +99,7 @@ NOT_EQUIVARIANT |= dict.fromkeys(LDLDF, "as rf_reg")
 SPARSE_DIFFERS = dict.fromkeys(LDLDF, "xgboost reads absent entries as missing values")
 
 # The start ties label j to feature j, so an early stop depends on the order of the labels.
-EQUIVARIANT_WITH = {
-    "LDL4C": {"init": "zeros", "max_iter": 15},
-    "SABFGS": {"init": "zeros", "max_iter": 15},
-    "SAIIS": {"init": "zeros"},
-    "LDLLDM": {"init": "zeros", "max_iter": 15},
-}
+EQUIVARIANT_WITH = {"SABFGS": {"init": "zeros", "max_iter": 15}}
 
 SPARSE_DIFFERS |= dict.fromkeys(IMAGES, "images are never sparse")
 BAD_FEATURES = dict.fromkeys(

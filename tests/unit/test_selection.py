@@ -94,8 +94,8 @@ def test_candidates_see_neither_validation_nor_test_rows_and_the_winner_sees_bot
 def quick(name: str, **changes: Any) -> Method:
     """A method of the project, with fewer candidates."""
     method = Project.open().method(name)
-    if "l2" in method.grid:
-        changes["grid"] = {"l2": (0.0, 1.0)}
+    if "alpha" in method.grid:
+        changes["grid"] = {"alpha": (0.0, 1.0)}
     return method.model_copy(update=changes)
 
 
