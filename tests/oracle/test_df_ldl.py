@@ -178,7 +178,7 @@ def test_a_grid_search_reaches_the_base():
         ({"base": "ldl.NoSuch"}, "base: cannot find 'ldl.NoSuch'"),
         ({"base": "nothing"}, "base: cannot find 'nothing'"),
         ({"base": "ldl.metrics.kl"}, "base: 'ldl.metrics.kl' is no estimator of ldl"),
-        ({"base": "ldl.TrueLabels"}, "base: TrueLabels needs more than a table of features"),
+        ({"base": "ldl.DLDL"}, "base: DLDL needs more than a table of features"),
         ({"settings": {"k": 3}}, "settings belong to a base that is given by its path"),
         ({"ties": "none"}, "ties must be one of first, both, got 'none'"),
         ({"n_neighbors": 0}, "n_neighbors must be at least 1, got 0"),

@@ -37,7 +37,7 @@ class Wrapper(LDLEstimator):
             made = type(self.base)(**self.base.get_params(deep=False))
         else:
             raise ValueError(f"base must be an estimator of ldl or its path, got {self.base!r}")
-        if made.sees_test_labels or made.accepts_images:
+        if made.accepts_images:
             raise ValueError(f"base: {type(made).__name__} needs more than a table of features")
         if getattr(made, "random_state", seed) is None:
             made.set_params(random_state=seed)

@@ -302,7 +302,8 @@ def _our_ids(kind: str) -> frozenset[str]:
     if kind == "paper":
         found = (project_root() / "papers").glob(f"*/{plugins.PAPER}")
         return frozenset(path.parent.name for path in found)
-    return frozenset(path.stem for path in (project_root() / "config" / f"{kind}s").glob("*.yaml"))
+    files = (project_root() / "config" / f"{kind}s").glob("*.yaml")
+    return frozenset(path.stem for path in files) | plugins.of_papers_here(kind).keys()
 
 
 def _theirs(kind: str) -> dict[str, Path]:
@@ -343,7 +344,8 @@ def paper_file(paper: str, name: str = plugins.PAPER) -> Path:
 def _our_file(kind: str, name: str) -> Path:
     if kind == "paper":
         return project_root() / "papers" / name / plugins.PAPER
-    return project_root() / "config" / f"{kind}s" / f"{name}.yaml"
+    beside = plugins.of_papers_here(kind).get(name)
+    return beside or project_root() / "config" / f"{kind}s" / f"{name}.yaml"
 
 
 def _fresh(kind: str, name: str, without: str = "") -> Keys:

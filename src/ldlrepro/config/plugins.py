@@ -17,13 +17,13 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-from ldlrepro.config.files import read_yaml
+from ldlrepro.config.files import project_root, read_yaml
 from ldlrepro.core.checksums import sha256_of
 from ldlrepro.core.errors import UserError
 
@@ -36,6 +36,7 @@ DECISIVE_KEY = {
 }
 """The key that only a file of this kind has."""
 PAPER = "paper.yaml"
+OF_A_PAPER = (PAPER, "claims.yaml", "misses.yaml")
 _ID = re.compile(r"[a-z0-9_]+")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
@@ -172,10 +173,24 @@ def _files(kind: str, paths: tuple[str, ...], papers: tuple[str, ...]) -> dict[s
         if name in found and found[name] != path:
             raise UserError(f"{path}: {found[name]} has the same id. Rename one.")
         found[name] = path
-    for folder in dict.fromkeys(path.parent for path in found.values()):
+    _search_modules(found.values())
+    return found
+
+
+@cache
+def of_papers_here(kind: str) -> dict[str, Path]:
+    """Return id -> YAML file of what lies beside the checkout's papers."""
+    papers = sorted((project_root() / "papers").glob(f"*/{PAPER}"))
+    found = [path for paper in papers for path in _in_folder(kind, paper.parent)]
+    _search_modules(found)
+    return {id_of(kind, path): path for path in found}
+
+
+def _search_modules(files: Iterable[Path]) -> None:
+    """Let Python find the modules that lie beside these files."""
+    for folder in dict.fromkeys(path.parent for path in files):
         if str(folder) not in sys.path:
             sys.path.append(str(folder))  # behind all others: it must shadow nothing
-    return found
 
 
 def _of_kind(kind: str, named: Path) -> list[Path]:
@@ -197,6 +212,8 @@ def _of_kind(kind: str, named: Path) -> list[Path]:
 def _in_folder(kind: str, folder: Path) -> list[Path]:
     found = []
     for path in sorted(folder.glob(f"*/{PAPER}" if kind == "paper" else "*.yaml")):
+        if kind != "paper" and path.name in OF_A_PAPER:
+            continue
         try:
             if DECISIVE_KEY[kind] in read_yaml(path):
                 found.append(path)
@@ -209,8 +226,10 @@ def _in_folder(kind: str, folder: Path) -> list[Path]:
 
 
 def folders() -> set[Path]:
-    """Return the folders that hold own files."""
-    return {path.parent for kind in DECISIVE_KEY for path in files(kind).values()}
+    """Return the folders that hold own files, or files beside the papers of the checkout."""
+    beside = (files(kind) | of_papers_here(kind) for kind in DECISIVE_KEY if kind != "paper")
+    named = [*files("paper").values(), *(path for found in beside for path in found.values())]
+    return {path.parent for path in named}
 
 
 def package_of(folder: Path) -> str:

@@ -94,12 +94,7 @@ def _check_settings(method: str, path: Path) -> Iterator[Finding]:
     from ldlrepro import models
 
     spec = config.load_method(method)
-    try:
-        models.load(method)
-    except UserError as error:
-        # The loader takes every file for one of the checkout.
-        assumed = f"config/methods/{method.partition('@')[0]}.yaml"
-        raise UserError(str(error).replace(assumed, str(path))) from None
+    models.load(method)
     yield Finding(method, GOOD, "its file, its class and the names of its parameters")
 
     def build(**parameters: Any) -> Any:

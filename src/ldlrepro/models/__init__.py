@@ -83,4 +83,4 @@ def _check_names(kind: type[LDLEstimator], names: Iterable[str], where: str) -> 
 
 
 def _file_of(method_id: str) -> str:
-    return f"config/methods/{method_id.partition('@')[0]}.yaml"
+    return config.shown(config.file_of("method", method_id.partition("@")[0]))
