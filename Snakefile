@@ -8,7 +8,7 @@ import os
 from snakemake.utils import min_version
 
 from ldlrepro.config import paper_ids, tracking_uri
-from ldlrepro.workflow.rules import Rules, run_configuration
+from ldlrepro.workflow.rules import Rules, check_files, run_configuration
 from ldlrepro.workflow.storage import keep_copies_here
 
 min_version("9.0")
@@ -19,6 +19,8 @@ configfile: "config/config.yaml"
 
 RUN = run_configuration(config, workflow.configfiles)
 RULES = Rules(RUN)
+if workflow.is_main_process:
+    check_files()
 os.environ.update(RULES.environment())
 keep_copies_here(workflow)
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from ldlrepro.core import numerics
 from ldlrepro.data.drawn.painted import painted_face
-from ldlrepro.data.features.align import similarity
 from ldlrepro.data.images.faces import Eyes
+from ldlrepro.data.images.points import similarity
 
 PUPILS = ((203.3, 99.9), (246.1, 102.4))
 """The astronaut's; half a pixel is 1.2 % of the distance between them."""

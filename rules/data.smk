@@ -19,4 +19,4 @@ rule fetch:
         reach=RULES.within_reach,
         code=RULES.drawing_code,
     shell:
-        "ldlrepro fetch {wildcards.dataset} 2> {log}"
+        "ldlrepro fetch {wildcards.dataset} --of-workflow 2> {log}"

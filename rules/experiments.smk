@@ -16,4 +16,4 @@ rule experiment:
         spec=RULES.experiment_spec,
         code=RULES.experiment_code,
     shell:
-        "ldlrepro experiment {wildcards.paper} {wildcards.experiment} 2> {log}"
+        "ldlrepro experiment {wildcards.paper} {wildcards.experiment} --of-workflow 2> {log}"

@@ -24,7 +24,7 @@ rule ready:
         source=RULES.dataset_source,
         code=RULES.reader_code,
     shell:
-        "ldlrepro prepare {wildcards.dataset} 2> {log}"
+        "ldlrepro prepare {wildcards.dataset} --of-workflow 2> {log}"
 
 
 rule weights:
@@ -48,7 +48,7 @@ rule weights:
         source=RULES.weights_source,
         code=RULES.weights_code,
     shell:
-        "ldlrepro prepare {wildcards.weights} 2> {log}"
+        "ldlrepro prepare {wildcards.weights} --of-workflow 2> {log}"
 
 
 rule pixels:
@@ -72,4 +72,4 @@ rule pixels:
         source=RULES.dataset_source,
         code=RULES.pixel_code,
     shell:
-        "ldlrepro pixels {wildcards.dataset} --threads {threads} 2> {log}"
+        "ldlrepro pixels {wildcards.dataset} --threads {threads} --of-workflow 2> {log}"

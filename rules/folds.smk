@@ -22,4 +22,5 @@ rule folds:
         code=RULES.fold_code,
         seed=RUN["seed"],
     shell:
-        "ldlrepro folds {wildcards.protocol} {wildcards.dataset} --seed {params.seed} 2> {log}"
+        "ldlrepro folds {wildcards.protocol} {wildcards.dataset} --seed {params.seed}"
+        " --of-workflow 2> {log}"

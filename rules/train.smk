@@ -33,4 +33,4 @@ rule train:
         seed=RUN["seed"],
     shell:
         "ldlrepro run {wildcards.protocol} {wildcards.dataset} {wildcards.method}"
-        " --folds {wildcards.chunk} --threads {threads} --seed {params.seed} 2> {log}"
+        " --folds {wildcards.chunk} --threads {threads} --seed {params.seed} --of-workflow 2> {log}"

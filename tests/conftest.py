@@ -69,6 +69,10 @@ LONGEST = (
 """Files that take longest, about the longest first."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--pictures", type=Path, help="folder for the pictures of docs/tracking.md")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files, so that several processes end together.
 

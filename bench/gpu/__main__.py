@@ -29,8 +29,8 @@ from ldlrepro.audit.seals import refuse_changed_reference, seal_reference
 from ldlrepro.core import numerics
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
-from ldlrepro.core.findings import BAD
 from ldlrepro.doctor import pairing
+from ldlrepro.doctor.lines import BAD
 from ldlrepro.train import cards, provenance
 
 SOURCES = ("src/ldl", "src/ldlrepro/train", "bench/gpu", "bench/forest_share.py", "tests/oracle")

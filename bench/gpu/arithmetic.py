@@ -143,7 +143,7 @@ def _error(
     import torch
 
     from ldl.deep._hardware import Hardware
-    from ldlrepro.data.images.ages import age_distributions, age_grid
+    from ldlrepro.data.images.age_distributions import age_distributions, age_grid
     from ldlrepro.models import load
 
     D = age_distributions(ages, age_grid(0, 69), 2.0)
@@ -210,7 +210,7 @@ def _blocks(head: Any, outputs: Any) -> list[Any]:
 
 
 def _age_distributions(rows: int, rng: np.random.Generator) -> np.ndarray:
-    from ldlrepro.data.images.ages import age_distributions, age_grid
+    from ldlrepro.data.images.age_distributions import age_distributions, age_grid
 
     return age_distributions(rng.integers(0, AGES, rows), age_grid(0, AGES - 1), 2.0)
 

@@ -65,7 +65,7 @@ def train(folder: Path, device: str, die_at: int | None) -> None:
     from ldl.deep import _training
     from ldl.watch import watched_by
     from ldlrepro.models import load
-    from ldlrepro.train.watch import FoldName, FoldWatch
+    from ldlrepro.train.long_training import FoldName, FoldWatch
 
     class Mortal(FoldWatch):
         """Kills its process when it has kept the state of a step."""

@@ -32,7 +32,7 @@ def pairing(place: Place) -> Outcome:
     """Compare driver, torch and card as `ldlrepro doctor` does, then compute on the card."""
     import torch
 
-    from ldlrepro.core.findings import BAD
+    from ldlrepro.doctor.lines import BAD
     from ldlrepro.doctor.pairing import examine
 
     ones = torch.ones(64, 64, device=place.device)

@@ -300,7 +300,7 @@ def _file_of_pixels(path: Path, count: int, side: int) -> Path:
 
 
 def _around(ages: np.ndarray) -> np.ndarray:
-    from ldlrepro.data.images.ages import age_distributions, age_grid
+    from ldlrepro.data.images.age_distributions import age_distributions, age_grid
 
     return age_distributions(ages, age_grid(0, shares.AGES - 1), 2.0)
 

@@ -15,7 +15,7 @@ import numpy as np
 from ldlrepro import models
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.data import Dataset, ages
-from ldlrepro.data.images.ages import age_distributions
+from ldlrepro.data.images.age_distributions import age_distributions
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.folds.splits import Fold
 

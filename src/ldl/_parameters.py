@@ -1,63 +1,94 @@
-"""Checks, by name, of the parameters that soft forests and estimators on images share."""
+"""What parameters may be: a class has a table of constraints, to which ``fit`` holds them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
-from ldl._values import check_choice
 
-_WORDS = {
-    "network": ("vgg16", "alexnet", "tiny"),
-    "device": ("auto", "cpu", "cuda"),
-    "optimiser": ("sgd", "adam"),
-    "init": ("glorot", "xavier_inputs", "normal"),
-    "dtype": ("float32", "float64"),
-    "schedule": ("joint", "random", "round_robin", "blocks"),
-    "queue": ("recompute", "stale"),
-    "keep": ("last", "holdout"),
-    "leaf_init": ("random", "kmeans"),
-    "leaf_rule": ("posterior", "routing"),
-    "split_loss": ("nll", "l2"),
-}
-_COUNTS = (
-    *("max_iter", "batch_size", "readers", "trees", "units", "leaf_batches", "leaf_repeats"),
-    "patience",
-)
-_COUNTS_OR_NONE = ("queue_batches", "drop_every")
-_POSITIVE = ("learning_rate", "least_variance")
-_SHARES = ("tau", "tau_factor", "temperature_factor", "drop_factor")
-_NOT_NEGATIVE = ("temperature", "weight_decay")
+@dataclass(frozen=True)
+class Interval:
+    """Numbers between two bounds, which belong to it unless they are open."""
+
+    low: float
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+    whole: bool = False
+
+    def allows(self, value: Any) -> bool:
+        """Tell whether a value is a number of the interval."""
+        if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
+            return False
+        above = value > self.low if self.open_low else value >= self.low
+        return above and (value < self.high if self.open_high else value <= self.high)
+
+    def __str__(self) -> str:
+        text = f"{'above' if self.open_low else 'at least'} {self.low}"
+        if self.high < math.inf:
+            text += f" and {'below' if self.open_high else 'at most'} {self.high}"
+        return f"a whole number, {text}" if self.whole else text
 
 
-def check_parameters(
-    given: Mapping[str, Any], own_words: Mapping[str, tuple[str, ...]] | None = None
-) -> None:
-    """Refuse by name what no fit could use; parameters that are not ``given`` are not looked at.
+class Options:
+    """Some words."""
 
-    ``own_words`` are the words that a class allows where others allow none, or other ones.
-    """
-    for name, allowed in {**_WORDS, **(own_words or {})}.items():
-        if name in given:
-            check_choice(name, given[name], allowed)
-    for name in _COUNTS:
-        if given.get(name, 1) < 1:
-            raise ValueError(f"{name} must be at least 1, got {given[name]}")
-    for name in _COUNTS_OR_NONE:
-        if given.get(name) is not None and given[name] < 1:
-            raise ValueError(f"{name} must be at least 1 or None, got {given[name]}")
-    if given.get("depth", 2) < 2:
-        raise ValueError(f"depth must be at least 2, a split and two leaves, got {given['depth']}")
-    for name in _POSITIVE:
-        if not given.get(name, 1) > 0:
-            raise ValueError(f"{name} must be positive, got {given[name]}")
-    for name in _SHARES:
-        if not 0 < given.get(name, 1) <= 1:
-            raise ValueError(f"{name} must be above 0 and at most 1, got {given[name]}")
-    for name in _NOT_NEGATIVE:
-        if not given.get(name, 0) >= 0:
-            raise ValueError(f"{name} must not be negative, got {given[name]}")
-    if not 0 <= given.get("momentum", 0) < 1:
-        raise ValueError(f"momentum must lie between 0 and 1, got {given['momentum']}")
-    if not 0 < given.get("holdout_share", 0.5) < 1:
-        raise ValueError(f"holdout_share must lie between 0 and 1, got {given['holdout_share']}")
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def allows(self, value: Any) -> bool:
+        """Tell whether a value is one of the words."""
+        return isinstance(value, str) and value in self.words
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(self.words)}"
+
+
+@dataclass(frozen=True)
+class OneOrMore:
+    """Numbers of an interval: one of them, or a list that is not empty."""
+
+    each: Interval
+
+    def allows(self, value: Any) -> bool:
+        """Tell whether a value is such a number or such a list."""
+        values = as_list(value)
+        return bool(values) and all(map(self.each.allows, values))
+
+    def __str__(self) -> str:
+        return f"{self.each}, or a list of such numbers"
+
+
+Constraint = Interval | Options | OneOrMore | None
+Constraints = Mapping[str, Constraint | tuple[Constraint, ...]]
+"""What each parameter may be: one constraint, or several of which one is to be met.
+
+None stands for itself. What has no constraint is not looked at.
+"""
+
+COUNT = Interval(1, whole=True)
+POSITIVE = Interval(0, open_low=True)
+NOT_NEGATIVE = Interval(0)
+FACTOR = Interval(0, 1, open_low=True)
+PART = Interval(0, 1, open_low=True, open_high=True)
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a list or tuple as a list, and anything else as a list of one value."""
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def check_parameters(model: object) -> None:
+    """Refuse by name what no fit could use, by the tables of a model's class and of its bases."""
+    table: dict[str, Any] = {}
+    for kind in reversed(type(model).__mro__):
+        table |= vars(kind).get("_constraints", {})
+    for name, constraint in table.items():
+        value = getattr(model, name)
+        allowed = constraint if isinstance(constraint, tuple) else (constraint,)
+        if not any(value is None if one is None else one.allows(value) for one in allowed):
+            text = " or ".join(str(one) for one in allowed)
+            raise ValueError(f"{name} must be {text}, got {value!r}")

@@ -10,9 +10,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+
+from ldl._docstrings import complete
+from ldl._parameters import Constraints, check_parameters
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -38,7 +41,7 @@ class LDLEstimator:
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of str
-        Names of the features, where ``fit`` was given a data frame.
+        Names of the features; only where ``fit`` was given a data frame.
     n_labels_ : int
         Number of labels.
     renormalised_ : int
@@ -71,6 +74,12 @@ class LDLEstimator:
     """Whether X holds images instead of a table of features."""
     spreads_nan = False
     """Whether NaN or infinity in X makes predictions NaN, so that a look at these is enough."""
+    _constraints: ClassVar[Constraints] = {}
+    """What the parameters may be that this class adds to those of its bases, or changes."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        complete(cls)
 
     # ------------------------------------------------------------------ to be written by methods
 
@@ -107,6 +116,7 @@ class LDLEstimator:
         self.n_features_in_ = int(X.shape[1])
         self.n_labels_ = int(D.shape[1])
         with self._fitted_or_not():
+            self._check_parameters()
             self._fit(X, D)
         return self
 
@@ -185,6 +195,10 @@ class LDLEstimator:
             raise NotFittedError(f"{type(self).__name__} is not fitted; call fit(X, D) first")
 
     # ------------------------------------------------------------------ parameters
+
+    def _check_parameters(self) -> None:
+        """Refuse by name what no fit could use; extend it where one parameter limits another."""
+        check_parameters(self)
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -289,6 +303,16 @@ def child_seeds(random_state: int | None, count: int) -> list[int]:
     """Draw seeds for ``count`` independent parts up front, so that order and threads are free."""
     children = np.random.SeedSequence(random_state).spawn(count)
     return [int(child.generate_state(1, np.uint32)[0]) for child in children]
+
+
+def warn_unfinished(what: str, advice: str) -> None:
+    """Warn that a solver came to its bound before its end, which no parameter had set."""
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    text = f"{what} ended before their optimum: the steps are used up. {advice}"
+    warnings.warn(text, ConvergenceWarning, stacklevel=2)
 
 
 # ---------------------------------------------------------------------- checks of arguments

@@ -135,15 +135,6 @@ def test_ticked_methods_and_data_sets_are_ranked_as_python_would(board, pages):
     assert "cpnn" not in shown_ranks(board)
 
 
-def test_controls_have_no_tick_and_no_rank(board):
-    choose(board, protocol="cv")
-    for name in CONTROLS:
-        line = board.locator(f".board tr[data-method={name}]")
-        assert line.locator("input").count() == 0
-        assert "control" in line.inner_text()
-    assert not set(CONTROLS) & set(shown_ranks(board))
-
-
 def test_failures_are_counted_and_named_where_they_are_in_view(board):
     choose(board, protocol="cv")
     failed = board.locator(".board tr[data-method=aa_bp] td").last
@@ -202,11 +193,6 @@ def test_the_keyboard_alone_reaches_every_choice(board):
     board.keyboard.press("Space")
     assert "rf" not in shown_ranks(board)
     assert board.evaluate("document.activeElement.value") == "rf"
-
-
-def test_the_page_is_no_wider_than_a_phone(board):
-    board.set_viewport_size({"width": 390, "height": 800})
-    assert board.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_without_script_every_protocol_has_its_ranking(browser, report):

@@ -1,15 +1,13 @@
 """MLflow's own page on our runs: the view of a table, and methods beside each other.
 
-With LDLREPRO_PICTURES=docs/pictures the tests renew the pictures of docs/tracking.md.
+With --pictures docs/pictures the tests renew the pictures of docs/tracking.md.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -80,10 +78,17 @@ def page(browser) -> Iterator[Any]:
     opened.close()
 
 
-def keep(page: Any, name: str) -> None:
-    if folder := os.environ.get("LDLREPRO_PICTURES"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=Path(folder) / f"{name}.jpg", type="jpeg", quality=60)
+@pytest.fixture
+def keep(request, page) -> Callable[[str], None]:
+    """Take a picture of the page where somebody asked for pictures."""
+    folder = request.config.getoption("--pictures")
+
+    def take(name: str) -> None:
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=folder / f"{name}.jpg", type="jpeg", quality=60)
+
+    return take
 
 
 def names_in(page: Any) -> list[str]:
@@ -93,11 +98,11 @@ def names_in(page: Any) -> list[str]:
     return list(dict.fromkeys(links.all_inner_texts()))
 
 
-def test_the_saved_view_of_a_table_lists_its_methods_the_best_first(address, page) -> None:
+def test_the_saved_view_of_a_table_lists_its_methods_the_best_first(address, page, keep) -> None:
     page.goto(f"{address}/#/experiments/1/runs?viewStateShareKey=paper-faces")
     shown = names_in(page)
     text = page.inner_text("body")
-    keep(page, "mlflow-table")
+    keep("mlflow-table")
     assert shown == [f"faces / {name}" for name in sorted(KL, key=KL.__getitem__)]
     for column in ("kl", "printed/kl", "difference/kl", "verdict/kl", "shown/kl"):
         assert column in text.splitlines()
@@ -116,7 +121,7 @@ def test_the_page_that_ui_opens_lists_the_papers(address, page) -> None:
     assert link.count() == 1
 
 
-def test_runs_beside_each_other_have_axes_by_method_and_measure(address, page) -> None:
+def test_runs_beside_each_other_have_axes_by_method_and_measure(address, page, keep) -> None:
     runs = json.loads(_post(address, "runs/search", {"experiment_ids": ["1"]}))["runs"]
     ids = quote(json.dumps([run["info"]["run_id"] for run in runs]))
     page.goto(f"{address}/#/compare-runs?runs={ids}&experiments={quote(json.dumps(['1']))}")
@@ -125,7 +130,7 @@ def test_runs_beside_each_other_have_axes_by_method_and_measure(address, page) -
     page.get_by_text("Parameters:").wait_for()
     page.wait_for_function("document.body.innerText.includes('forest')")
     text = page.inner_text("body")
-    keep(page, "mlflow-compare")
+    keep("mlflow-compare")
     assert "Comparing 4 Runs" in text
     assert "random_state" not in text  # seeds differ by fold and would only be in the way
 

@@ -14,7 +14,6 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from ldlrepro import config
-from ldlrepro.cli import main
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.answer import judge_paper
 from ldlrepro.judge.scores import UnitScores
@@ -362,30 +361,6 @@ def test_a_record_shows_every_fold_of_every_measure(page, report):
     ]
 
 
-def test_the_jump_box_leads_to_a_number_by_its_printed_names(page, report):
-    problems = opened(page, report)
-    page.keyboard.press("/")
-    page.keyboard.type("s-JAFFE kl structrf")
-    first = page.locator("#jump-list [role=option]").first
-    assert first.get_attribute("aria-selected") == "true"
-    page.keyboard.press("Enter")
-    cell = page.locator("td.here")
-    cell.wait_for()
-    table = page.evaluate("document.querySelector('td.here').closest('.table').id")
-    assert current(page) == "/" + table.split("/")[1]
-    row = cell.locator("xpath=..").inner_text()
-    column = page.evaluate("""() => {
-        const cell = document.querySelector("td.here");
-        return cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent;
-    }""")
-    assert row.startswith("StructRF")
-    assert column.startswith("KL")
-    assert "sjaffe" in cell.locator("xpath=../..").inner_text().partition("\n")[0]
-    box = cell.bounding_box()
-    assert 0 < box["y"] < WIDE["height"]
-    assert problems == []
-
-
 def test_the_jump_box_says_when_nothing_fits_and_leaves_by_escape(page, report):
     opened(page, report)
     box = page.locator("#jump input")
@@ -396,12 +371,6 @@ def test_the_jump_box_says_when_nothing_fits_and_leaves_by_escape(page, report):
     box.fill("leaderboard")
     box.press("Enter")
     page.locator("[id='/leaderboard'].on").wait_for()
-
-
-def test_the_filter_knows_data_sets_by_their_printed_names(page, report):
-    opened(page, report, "#/structrf")
-    page.locator(".view.on form.filter input[type=search]").fill("s-JAFFE SA-BFGS")
-    assert visible_numbers(page)
 
 
 def test_the_filter_keeps_the_chosen_verdicts_and_words(page, report):
@@ -503,15 +472,6 @@ def test_the_keyboard_reaches_navigation_filter_and_numbers(page, report):
         pytest.fail("no number is reached")
 
 
-def test_the_skip_link_keeps_the_view(page, report):
-    opened(page, report, "#/ldlf")
-    page.locator("a.skip").focus()
-    page.keyboard.press("Enter")
-    assert current(page) == "/ldlf"
-    page.reload()
-    assert page.locator(".view.on").count() == 1
-
-
 def test_enter_on_a_focused_number_opens_its_record(page, report):
     opened(page, report, "#/ldlf")
     unfold(page)
@@ -527,33 +487,6 @@ def test_the_head_of_a_long_table_stays_in_sight(page, report):
     page.evaluate("scrollBy(0, 2000)")
     head = page.locator(".table[id='/ldldf/table/6'] thead th").first.bounding_box()
     assert 0 <= head["y"] < 100
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_verdicts_are_legible_and_not_told_by_colour_alone(browser, report, scheme):
-    context = browser.new_context(viewport=WIDE, color_scheme=scheme)
-    page = context.new_page()
-    opened(page, report, "#/ldldf")
-    unfold(page)
-    cells = page.evaluate("""() => {
-        const channel = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
-        const light = (colour) => {
-            const [r, g, b] = colour.match(/[\\d.]+/g).map(Number).map(channel);
-            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-        };
-        return [...document.querySelectorAll(".view.on .table .v")].map((words) => {
-            const pair = [getComputedStyle(words).color,
-                          getComputedStyle(words.closest("td")).backgroundColor].map(light);
-            const contrast = (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
-            return [words.closest("[data-v]").dataset.v, words.textContent, contrast];
-        });
-    }""")
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    context.close()
-    assert {verdict for verdict, _, _ in cells} > {"reproduced", "better", "worse", "quoted"}
-    assert all(verdict.replace("-", " ") in text for verdict, text, _ in cells)
-    assert min(contrast for _, _, contrast in cells) >= 4.5
-    assert (int(background.split("(")[1].split(",")[0]) < 60) == (scheme == "dark")
 
 
 def test_without_script_all_parts_are_there_and_links_unfold_them(browser, report):
@@ -722,19 +655,6 @@ def test_what_leaked_in_ldlf(page: Any, reference: Any) -> None:
     found.locator("a", has_text="ldlrepro explain").click()
     arrived(page, "#/cell/ldlf/1/movie/sLDLF/kl")
     assert page.locator("td.here").is_visible()
-
-
-def test_the_readme_answers_what_one_types(capsys: pytest.CaptureFixture[str]) -> None:
-    """How long does a paper take; how do I run my regressor; how do I use a method in a script."""
-    readme = (config.project_root() / "README.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^ldlrepro (schedule mslp --cores 8) ", readme, re.MULTILINE)
-    assert main(command.split()) == 0
-    assert re.search(r"about \d.* min|wall minutes\D.*\n.*\d", capsys.readouterr().out)
-    mine = readme.partition("## Your own method")[2].partition("\n## ")[0]
-    assert "class: ldl.Regression" in mine
-    assert "ldlrepro check ../mine/extra_trees.yaml" in mine
-    script = readme.partition("## The library in six lines")[2].partition("\n## ")[0]
-    assert "from ldl import StructRF" in script
 
 
 def test_a_drawing_can_be_saved_as_png(page: Any, reference: Any) -> None:

@@ -16,10 +16,10 @@ IMAGES = [name for name in NAMES if getattr(ldl, name).accepts_images]
 TABLES = [name for name in NAMES if name not in IMAGES]
 
 CHEAP: dict[str, dict[str, Any]] = {
-    "AABP": {"hidden": (4,), "max_iter": 5},
+    "AABP": {"hidden_layer_sizes": (4,), "max_iter": 5},
     "ALDL": {"max_iter": 5, "rounds": 2},
     "AOSOLDLogitBoost": {"max_iter": 3},
-    "CPNN": {"hidden": 4, "max_iter": 3},
+    "CPNN": {"hidden_layer_sizes": 4, "max_iter": 3},
     "DRF": {"trees": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
     "EDLLRL": {"max_iter": 5, "n_clusters": 2},
     "LDL4C": {"max_iter": 5},

@@ -21,6 +21,7 @@ HEAVY = {"sklearn", "numba", "torch", "pandas", "xgboost", "mlflow", "snakemake"
 # Of the standard library: whoever reads files, and who may.
 FILES = {"pathlib", "io", "shutil", "tempfile"}
 MAY_READ_FILES = {
+    "_machine_code.py": "what was compiled before",
     "_memory.py": "the limits that the system sets to a process",
     "deep/_networks.py": "a file of weights",
     "folds.py": "a table of folds that somebody has published",
@@ -67,6 +68,18 @@ model = SABFGS(max_iter=5).fit(X, D)
 model.predict(X), model.score(X, D), model.get_params(), repr(model)
 """
     assert loaded_by(code) & (HEAVY - {"numba"}) == set()
+
+
+def test_neighbours_are_searched_without_compiled_code():
+    code = """
+import numpy as np
+from ldl import AAKNN, MSLP, PCAKNN, SSGLDL
+generator = np.random.default_rng(0)
+X, D = generator.random((20, 3)), generator.dirichlet(np.ones(3), size=20)
+for method in (AAKNN(), MSLP(), PCAKNN(), SSGLDL()):
+    method.fit(X, D).predict(X)
+"""
+    assert loaded_by(code) & {"numba", "llvmlite"} == set()
 
 
 def test_nothing_is_compiled_when_it_is_imported():

@@ -261,8 +261,8 @@ def test_a_scorer_for_each_measure_in_one_search():
 
 
 def test_set_params_of_a_step_and_representation():
-    line = make_pipeline(StandardScaler(), ldl.SABFGS(max_iter=7)).set_params(sabfgs__l2=0.5)
-    assert repr(line[-1]) == "SABFGS(l2=0.5, max_iter=7)"
+    line = make_pipeline(StandardScaler(), ldl.SABFGS(max_iter=7)).set_params(sabfgs__alpha=0.5)
+    assert repr(line[-1]) == "SABFGS(alpha=0.5, max_iter=7)"
     assert repr(clone(line)[-1]) == repr(line[-1])
     with pytest.raises(ValueError, match="SABFGS has no parameter 'depth'"):
         line.set_params(sabfgs__depth=3)

@@ -8,11 +8,11 @@ sa_bfgs = partial(
     SABFGS,
     standardise=False,
     fit_intercept=False,
-    l2=0.0,
+    alpha=0.0,
     init="identity",
     pairs=20,
     tol=0.0,
 )
-ldl_hr = partial(LDLHR, standardise=False, ridge=1e-4, margin_weight=1e4, max_iter=1000)
+ldl_hr = partial(LDLHR, standardise=False, alpha=1e-4, margin_weight=1e4, max_iter=1000)
 ldsvr = partial(LDSVR, C=1.0, epsilon=0.1, width=1.0)
-pt_bayes = partial(PTBayes, covariance="full", worth=None)
+pt_bayes = partial(PTBayes, covariance_type="full", worth=None)

@@ -89,8 +89,8 @@ def test_second_round_adapts_to_the_rows_that_do_better_than_the_mean(monkeypatc
     widths = nearest_widths(P[near], y[near], np.full(20, 3.0))
     taught = densities(y, widths[y], 20)
     expected = sa_bfgs(max_iter=20).fit(X, taught).predict(X)
-    found = ALDL(max_iter=20, rounds=2, least_gain=0.0)
-    monkeypatch.setattr(found, "least_gain", -np.inf)
+    found = ALDL(max_iter=20, rounds=2, tol=0.0)
+    monkeypatch.setattr(found, "tol", -np.inf)
     monkeypatch.setattr(found, "_check_parameters", lambda: None)
     np.testing.assert_array_equal(found.fit(X, D).predict(X), expected)
     np.testing.assert_array_equal(found.widths_, widths)
@@ -99,7 +99,7 @@ def test_second_round_adapts_to_the_rows_that_do_better_than_the_mean(monkeypatc
 def test_round_that_gains_too_little_is_thrown_away():
     X, D = ages()
     one = ALDL(max_iter=20, rounds=1).fit(X, D)
-    found = ALDL(max_iter=20, rounds=10, least_gain=100.0).fit(X, D)
+    found = ALDL(max_iter=20, rounds=10, tol=100.0).fit(X, D)
     assert len(found.maes_) == 2
     np.testing.assert_array_equal(found.predict(X), one.predict(X))
     np.testing.assert_array_equal(found.widths_, np.full(20, 3.0))
@@ -115,19 +115,19 @@ def test_training_error_falls_from_round_to_round(monkeypatch):
 
     monkeypatch.setitem(aldl._INNER, "bfgs", better_each_time)
     found = ALDL(rounds=10).fit(X, D)
-    assert (np.diff(found.maes_[:-1]) <= -found.least_gain).all()
+    assert (np.diff(found.maes_[:-1]) <= -found.tol).all()
     errors = np.abs(found.predict(X).argmax(1) - D.argmax(1))
     assert errors.mean() == found.maes_[-2] == found.diagnostics_["train_mae"]
-    assert found.maes_[-1] > found.maes_[-2] - found.least_gain
+    assert found.maes_[-1] > found.maes_[-2] - found.tol
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"inner": "sgd"}, "inner must be one of bfgs, iis, got 'sgd'"),
-        ({"rounds": 0}, "rounds must be at least 1, got 0"),
-        ({"first_width": 0.0}, "first_width must be positive, got 0.0"),
-        ({"least_gain": -1.0}, "least_gain must not be negative, got -1.0"),
+        ({"rounds": 0}, "rounds must be a whole number, at least 1, got 0"),
+        ({"first_width": 0.0}, "first_width must be above 0, got 0.0"),
+        ({"tol": -1.0}, "tol must be at least 0, got -1.0"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

@@ -26,7 +26,7 @@ def test_diagonal_with_one_hot_labels_is_gaussian_naive_bayes(q):
 
     X, y, D = classes(q=q)
     reference = GaussianNB(var_smoothing=0.0).fit(X, y).predict_proba(X)
-    P = pt_bayes(covariance="diag", floor=0.0).fit(X, D).predict(X)
+    P = pt_bayes(covariance_type="diag", floor=0.0).fit(X, D).predict(X)
     np.testing.assert_allclose(P, reference, atol=1e-6)
 
 
@@ -43,7 +43,7 @@ def test_full_covariance_with_one_hot_labels_is_quadratic_discriminant_analysis(
         ]
     )
     for domain in ("log", "density"):
-        P = pt_bayes(covariance="full", domain=domain, floor=0.0).fit(X, D).predict(X)
+        P = pt_bayes(covariance_type="full", domain=domain, floor=0.0).fit(X, D).predict(X)
         np.testing.assert_allclose(P, joint / joint.sum(1, keepdims=True), atol=1e-9)
 
 
@@ -52,7 +52,7 @@ def test_shrunk_covariance_with_equal_weights_is_ledoit_and_wolfs():
 
     X, _ = problem(q=20, n=30)
     one_label_takes_all = np.column_stack([np.ones(30), np.zeros(30)])
-    gaussian = pt_bayes(covariance="shrunk").fit(X, one_label_takes_all).gaussians_[0]
+    gaussian = pt_bayes(covariance_type="shrunk").fit(X, one_label_takes_all).gaussians_[0]
     rebuilt = (gaussian.axes * gaussian.variances) @ gaussian.axes.T
     np.testing.assert_allclose(rebuilt, LedoitWolf().fit(X).covariance_, atol=1e-10)
 
@@ -61,7 +61,7 @@ def test_worth_is_that_of_so_many_features_which_all_say_the_same():
     """A column that stands there six times counts twice where six features are worth two."""
     X, D = problem(q=1)
     six = PTBayes(worth=2.0).fit(np.repeat(X, 6, axis=1), D)
-    two = pt_bayes(covariance="diag").fit(np.repeat(X, 2, axis=1), D)
+    two = pt_bayes(covariance_type="diag").fit(np.repeat(X, 2, axis=1), D)
     expected = two.predict(np.repeat(X, 2, axis=1))
     np.testing.assert_allclose(six.predict(np.repeat(X, 6, axis=1)), expected, atol=1e-12)
 
@@ -82,7 +82,7 @@ def test_features_worth_hardly_anything_leave_the_mean_of_the_labels():
 def test_equal_gaussians_give_the_prior_everywhere(covariance):
     X, _ = problem()
     prior = np.array([0.5, 0.3, 0.2])
-    model = pt_bayes(covariance=covariance).fit(X, np.tile(prior, (len(X), 1)))
+    model = pt_bayes(covariance_type=covariance).fit(X, np.tile(prior, (len(X), 1)))
     np.testing.assert_allclose(model.predict(3 * X[:10]), np.tile(prior, (10, 1)), atol=1e-8)
 
 
@@ -125,7 +125,7 @@ def test_resampled_covariance_is_the_unbiased_one_of_the_drawn_rows():
 def test_log_domain_stays_finite_with_2000_features(covariance):
     X, D = problem(q=2000, n=20, c=2)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        P = pt_bayes(covariance=covariance).fit(X, D).predict(X)
+        P = pt_bayes(covariance_type=covariance).fit(X, D).predict(X)
     assert np.isfinite(P).all()
 
 
@@ -133,7 +133,7 @@ def test_density_domain_is_uniform_where_densities_leave_float64():
     X, D = problem(q=243, n=60)
     tiny = pt_bayes(domain="density").fit(X * 1e-4, D)  # densities overflow
     np.testing.assert_array_equal(tiny.predict(X * 1e-4), np.full((60, 3), 1 / 3))
-    far = pt_bayes(domain="density", covariance="diag").fit(X, D)  # and here they vanish
+    far = pt_bayes(domain="density", covariance_type="diag").fit(X, D)  # and here they vanish
     np.testing.assert_array_equal(far.predict(X + 1e3), np.full((60, 3), 1 / 3))
 
 
@@ -145,7 +145,7 @@ def test_domains_agree_where_densities_can_be_represented():
 
 def test_floor_keeps_every_degree_above_zero():
     X, _, D = classes()
-    P = pt_bayes(covariance="diag", floor=1e-3).fit(X, D).predict(10 * X)
+    P = pt_bayes(covariance_type="diag", floor=1e-3).fit(X, D).predict(10 * X)
     assert P.min() == pytest.approx(1e-3, rel=0.01)
 
 
@@ -161,10 +161,10 @@ def test_label_without_any_mass_gets_the_floor_only():
     ("parameters", "message"),
     [
         ({"transformation": "draw"}, "transformation must be one of .*, got 'draw'"),
-        ({"covariance": "lw"}, "covariance must be one of .*, got 'lw'"),
+        ({"covariance_type": "lw"}, "covariance_type must be one of .*, got 'lw'"),
         ({"domain": "linear"}, "domain must be one of .*, got 'linear'"),
-        ({"floor": -1.0}, r"floor must lie in \[0, 1\), got -1.0"),
-        ({"worth": 0.0}, "worth must be positive, got 0.0"),
+        ({"floor": -1.0}, "floor must be at least 0 and below 1, got -1.0"),
+        ({"worth": 0.0}, "worth must be above 0 or None, got 0.0"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

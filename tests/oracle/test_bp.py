@@ -138,7 +138,7 @@ def test_glorot_weights_stay_within_their_bound():
 def test_other_layers_and_seeds_give_other_models():
     X, D = data()
     results = [
-        AABP(hidden=hidden, max_iter=5, random_state=seed).fit(X, D).predict(X)
+        AABP(hidden_layer_sizes=hidden, max_iter=5, random_state=seed).fit(X, D).predict(X)
         for hidden, seed in (([50], 0), ([50], 1), ([24, 60], 0))
     ]
     for a, b in ((0, 1), (0, 2), (1, 2)):
@@ -156,13 +156,13 @@ def test_trained_network_beats_the_mean_label():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hidden": []}, r"hidden must list sizes of at least 1, got \[\]"),
-        ({"hidden": [4, 0]}, r"hidden must list sizes of at least 1, got \[4, 0\]"),
+        ({"hidden_layer_sizes": []}, r"at least 1, or a list of such numbers, got \[\]"),
+        ({"hidden_layer_sizes": [4, 0]}, r"a list of such numbers, got \[4, 0\]"),
         ({"output": "linear"}, "output must be one of softmax, abs_norm, got 'linear'"),
         ({"inputs": "raw"}, "inputs must be one of as_given, .*, got 'raw'"),
         ({"init": "zeros"}, "init must be one of glorot, nguyen_widrow, got 'zeros'"),
-        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
-        ({"learning_rate": 0.0}, "learning_rate must be positive, got 0.0"),
+        ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

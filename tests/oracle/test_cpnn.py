@@ -164,8 +164,8 @@ def test_order_of_the_labels_matters_as_they_enter_as_numbers():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hidden": 0}, "hidden must be at least 1, got 0"),
-        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"hidden_layer_sizes": 0}, "hidden_layer_sizes must be a whole number, at least 1, got 0"),
+        ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
         ({"smallest_step": 0.0}, "smallest_step must be above 0 and at most 0.1, got 0.0"),
         ({"smallest_step": 0.2}, "smallest_step must be above 0 and at most 0.1, got 0.2"),
         ({"hidden_gradient": "mine"}, "hidden_gradient must be one of .*, got 'mine'"),

@@ -14,7 +14,7 @@ from ldl.deep.backbones import Sizes
 from ldl.deep.weights import random_network
 from ldl.errors import UserError
 from ldlrepro.data.drawn.portraits import person, portrait
-from ldlrepro.data.images.ages import age_distributions, age_grid
+from ldlrepro.data.images.age_distributions import age_distributions, age_grid
 from tests.oracle.images import KINDS, built, linear_network, pictures
 
 SMALL = {"alexnet": Sizes((4, 4, 4, 4, 4), 8, 3), "vgg16": Sizes((2,) * 13, 8, 3)}
@@ -146,9 +146,9 @@ def test_wrong_demands_for_weights_are_refused(parameters, message, tmp_path, mo
         ({"network": "alexnet"}, 40, "alexnet needs images of 63 x 63 pixels or more, X has 40"),
         ({"crop_side": 11}, 10, "crop_side must be at most 10"),
         ({"device": "gpu"}, 10, "device must be one of auto, cpu, cuda"),
-        ({"depth": 1}, 10, "depth must be at least 2"),
+        ({"depth": 1}, 10, "depth must be a whole number, at least 2"),
         ({"tau": 0.0}, 10, "tau must be above 0"),
-        ({"readers": 0}, 10, "readers must be at least 1"),
+        ({"readers": 0}, 10, "readers must be a whole number, at least 1"),
         ({"momentum": 1.0}, 10, "momentum must lie between"),
         ({"units": 2}, 10, "units must be at least 3"),
     ],

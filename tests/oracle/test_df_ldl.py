@@ -147,41 +147,41 @@ def test_a_path_with_settings_is_the_estimator_that_they_make():
 
 def test_parameters_of_the_base_are_parameters_of_the_wrapper():
     model = DFLDL(AAKNN(3))
-    assert model.get_params()["base__n_neighbors"] == 3
-    assert "base__n_neighbors" not in model.get_params(deep=False)
-    assert model.set_params(base__n_neighbors=7, n_neighbors=2).base.n_neighbors == 7
+    assert model.get_params()["estimator__n_neighbors"] == 3
+    assert "estimator__n_neighbors" not in model.get_params(deep=False)
+    assert model.set_params(estimator__n_neighbors=7, n_neighbors=2).estimator.n_neighbors == 7
     assert model.n_neighbors == 2
-    assert repr(model) == "DFLDL(base=AAKNN(n_neighbors=7), n_neighbors=2)"
+    assert repr(model) == "DFLDL(estimator=AAKNN(n_neighbors=7), n_neighbors=2)"
 
 
 def test_a_clone_has_a_base_of_its_own_and_a_fit_leaves_the_base_unfitted():
     X, D = sample(n=60)
     model = DFLDL(AAKNN(3)).fit(X, D)
     copied = clone(model)
-    assert copied.base is not model.base
-    assert copied.base.n_neighbors == 3
-    assert not hasattr(model.base, "n_features_in_")
+    assert copied.estimator is not model.estimator
+    assert copied.estimator.n_neighbors == 3
+    assert not hasattr(model.estimator, "n_features_in_")
 
 
 def test_a_grid_search_reaches_the_base():
     from sklearn.model_selection import GridSearchCV
 
     X, D = sample(n=60)
-    search = GridSearchCV(DFLDL(AAKNN()), {"base__n_neighbors": [1, 5]}, cv=2).fit(X, D)
-    assert search.best_estimator_.base.n_neighbors in (1, 5)
+    search = GridSearchCV(DFLDL(AAKNN()), {"estimator__n_neighbors": [1, 5]}, cv=2).fit(X, D)
+    assert search.best_estimator_.estimator.n_neighbors in (1, 5)
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"base": 3}, "base must be an estimator of ldl or its path, got 3"),
-        ({"base": "ldl.NoSuch"}, "base: cannot find 'ldl.NoSuch'"),
-        ({"base": "nothing"}, "base: cannot find 'nothing'"),
-        ({"base": "ldl.metrics.kl"}, "base: 'ldl.metrics.kl' is no estimator of ldl"),
-        ({"base": "ldl.DLDL"}, "base: DLDL needs more than a table of features"),
-        ({"settings": {"k": 3}}, "settings belong to a base that is given by its path"),
+        ({"estimator": 3}, "estimator must be an estimator of ldl or its path, got 3"),
+        ({"estimator": "ldl.NoSuch"}, "estimator: cannot find 'ldl.NoSuch'"),
+        ({"estimator": "nothing"}, "estimator: cannot find 'nothing'"),
+        ({"estimator": "ldl.metrics.kl"}, "estimator: 'ldl.metrics.kl' is no estimator of ldl"),
+        ({"estimator": "ldl.DLDL"}, "estimator: DLDL needs more than a table of features"),
+        ({"settings": {"k": 3}}, "settings belong to an estimator that is given by its path"),
         ({"ties": "none"}, "ties must be one of first, both, got 'none'"),
-        ({"n_neighbors": 0}, "n_neighbors must be at least 1, got 0"),
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number, at least 1, got 0"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):
@@ -190,5 +190,7 @@ def test_impossible_settings_are_refused_by_name(parameters, message):
 
 
 def test_an_unknown_parameter_of_a_base_by_its_path_is_refused():
-    with pytest.raises(ValueError, match="has no parameter 'base__n_neighbors': its base is no"):
-        DFLDL("ldl.AAKNN").set_params(base__n_neighbors=3)
+    with pytest.raises(
+        ValueError, match="has no parameter 'estimator__n_neighbors': its estimator is no"
+    ):
+        DFLDL("ldl.AAKNN").set_params(estimator__n_neighbors=3)

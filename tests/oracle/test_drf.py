@@ -366,13 +366,13 @@ def test_more_clusters_than_numbers_are_still_finite():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"depth": 1}, "depth must be at least 2"),
+        ({"depth": 1}, "depth must be a whole number, at least 2"),
         ({"leaf_rule": "mine"}, "leaf_rule must be one of posterior, routing, got 'mine'"),
         ({"tau": 0.0}, "tau must be above 0 and at most 1, got 0.0"),
-        ({"temperature": -1.0}, "temperature must not be negative, got -1.0"),
-        ({"least_variance": 0.0}, "least_variance must be positive, got 0.0"),
-        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
-        ({"drop_every": -5}, "drop_every must be at least 1 or None, got -5"),
+        ({"temperature": -1.0}, "temperature must be at least 0, got -1.0"),
+        ({"least_variance": 0.0}, "least_variance must be above 0, got 0.0"),
+        ({"batch_size": 0}, "batch_size must be a whole number, at least 1, got 0"),
+        ({"drop_every": -5}, "drop_every must be a whole number, at least 1 or None, got -5"),
         ({"momentum": 1.5}, "momentum must lie between 0 and 1, got 1.5"),
         ({"momentum": -2}, "momentum must lie between 0 and 1, got -2"),
     ],

@@ -177,7 +177,7 @@ def test_training_beats_the_mean_number(schedule):
             {"leaf_rule": "mine"},
             "leaf_rule must be one of posterior, routing, binned_dndf, got 'mine'",
         ),
-        ({"leaf_rule": "binned_dndf", "depth": 1}, "depth must be at least 2"),
+        ({"leaf_rule": "binned_dndf", "depth": 1}, "depth must be a whole number, at least 2"),
         ({"leaf_rule": "binned_dndf", "leaf_init": "mine"}, "leaf_init must be one of random"),
     ],
 )

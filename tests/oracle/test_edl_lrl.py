@@ -139,9 +139,7 @@ def released(X, D, seed, clusters, rho, low_rank, rounds):
 @pytest.mark.parametrize("rho", [1e-6, 0.02])
 def test_released_form_takes_the_released_steps(rho):
     X, D = problem(n=80)
-    model = EDLLRL(
-        n_clusters=3, rho=rho, low_rank=0.05, form="released", init="uniform", random_state=5
-    ).fit(X, D)
+    model = EDLLRL(n_clusters=3, rho=rho, low_rank=0.05, form="released", random_state=5).fit(X, D)
     expected = released(X, D, 5, 3, rho, 0.05, 50)
     np.testing.assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-8)
 
@@ -149,7 +147,7 @@ def test_released_form_takes_the_released_steps(rho):
 def test_released_weight_of_the_distance_leaves_no_rank_in_the_copies():
     """The limit, a hundredth over a millionth, is beyond every singular value of these rows."""
     X, D = problem(n=80)
-    model = EDLLRL(form="released", rho=1e-6, init="uniform", random_state=0).fit(X, D)
+    model = EDLLRL(form="released", rho=1e-6, random_state=0).fit(X, D)
     assert model.diagnostics_["ranks"] == 0
     assert EDLLRL(random_state=0).fit(X, D).diagnostics_["ranks"] > 0
 
@@ -157,7 +155,7 @@ def test_released_weight_of_the_distance_leaves_no_rank_in_the_copies():
 def test_without_the_low_rank_the_fit_ends_at_the_least_squared_error():
     X, D = problem(n=60)
     model = EDLLRL(
-        ridge=0.05, low_rank=0.0, rho=1e-3, growth=1.0, max_iter=500, tol=0.0, random_state=0
+        alpha=0.05, low_rank=0.0, rho=1e-3, growth=1.0, max_iter=500, tol=0.0, random_state=0
     ).fit(X, D)
 
     def loss(w):
@@ -204,8 +202,7 @@ def test_fewer_different_rows_than_clusters():
 def test_seed_decides_clusters_and_first_weights():
     X, D = problem()
     one, same, other = (
-        EDLLRL(init="uniform", max_iter=1, steps=1, random_state=seed).fit(X, D).coef_
-        for seed in (1, 1, 2)
+        EDLLRL(max_iter=1, steps=1, random_state=seed).fit(X, D).coef_ for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(one, same)
     assert np.abs(one - other).max() > 1e-3
@@ -214,15 +211,14 @@ def test_seed_decides_clusters_and_first_weights():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
-        ({"steps": 0}, "steps must be at least 1, got 0"),
-        ({"n_clusters": 0}, "n_clusters must be at least 1, got 0"),
-        ({"ridge": -1.0}, "ridge must not be negative, got -1.0"),
-        ({"low_rank": -1.0}, "low_rank must not be negative"),
-        ({"rho": 0.0}, "rho must be positive, got 0.0"),
+        ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
+        ({"steps": 0}, "steps must be a whole number, at least 1, got 0"),
+        ({"n_clusters": 0}, "n_clusters must be a whole number, at least 1, got 0"),
+        ({"alpha": -1.0}, "alpha must be at least 0, got -1.0"),
+        ({"low_rank": -1.0}, "low_rank must be at least 0"),
+        ({"rho": 0.0}, "rho must be above 0, got 0.0"),
         ({"growth": 0.5}, "growth must be at least 1, got 0.5"),
         ({"form": "printed"}, "form must be one of exact, released, got 'printed'"),
-        ({"init": "ones"}, "init must be one of identity, uniform, zeros, got 'ones'"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

@@ -132,11 +132,11 @@ def test_there_are_never_more_clusters_than_different_rows():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
-        ({"ridge": -1.0}, "ridge must not be negative, got -1.0"),
-        ({"global_weight": -1.0}, "global_weight must not be negative"),
-        ({"local_weight": -1.0}, "local_weight must not be negative"),
-        ({"n_clusters": 0}, "n_clusters must be at least 1, got 0"),
+        ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
+        ({"alpha": -1.0}, "alpha must be at least 0, got -1.0"),
+        ({"global_weight": -1.0}, "global_weight must be at least 0"),
+        ({"local_weight": -1.0}, "local_weight must be at least 0"),
+        ({"n_clusters": 0}, "n_clusters must be a whole number, at least 1, got 0"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

@@ -200,9 +200,9 @@ def test_labels_permute_exactly_as_far_as_rounding_goes():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"C": 0.0}, "C must be positive, got 0.0"),
-        ({"epsilon": -0.1}, "epsilon must not be negative, got -0.1"),
-        ({"width": 0.0}, "width must be positive, got 0.0"),
+        ({"C": 0.0}, "C must be above 0, got 0.0"),
+        ({"epsilon": -0.1}, "epsilon must be at least 0, got -0.1"),
+        ({"width": 0.0}, "width must be above 0, got 0.0"),
         ({"kernel": "cubic"}, "kernel must be one of rbf, linear, got 'cubic'"),
         ({"weights": "mine"}, "weights must be one of exact, as_released, got 'mine'"),
     ],

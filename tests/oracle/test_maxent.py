@@ -77,15 +77,15 @@ def test_at_the_optimum_predicted_and_true_feature_sums_agree(solver):
 
 def test_with_an_intercept_the_mean_prediction_is_the_mean_label():
     X, D = problem()
-    with_intercept = sa_bfgs(2000, fit_intercept=True, l2=0.7).fit(X, D)
+    with_intercept = sa_bfgs(2000, fit_intercept=True, alpha=0.7).fit(X, D)
     np.testing.assert_allclose(with_intercept.predict(X).mean(0), D.mean(0), atol=1e-6)
-    without = sa_bfgs(2000, l2=0.7).fit(X, D)
+    without = sa_bfgs(2000, alpha=0.7).fit(X, D)
     assert np.abs(without.predict(X).mean(0) - D.mean(0)).max() > 1e-3
 
 
 def test_penalty_adds_half_the_squared_weights_without_the_intercept():
     X, D = problem()
-    model = sa_bfgs(2000, fit_intercept=True, l2=2.5).fit(X, D)
+    model = sa_bfgs(2000, fit_intercept=True, alpha=2.5).fit(X, D)
     cross_entropy = -(D * np.log(model.predict(X))).sum()
     assert model.loss_ == pytest.approx(cross_entropy + 1.25 * (model.coef_**2).sum(), rel=1e-9)
 
@@ -116,8 +116,8 @@ def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(fit_
     X, D = problem()
     X = X * [1.0, 10.0, 0.1, 5.0, 2.0] + 3.0
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = SABFGS(fit_intercept=fit_intercept, l2=0.7).fit(X, D)
-    by_hand = SABFGS(standardise=False, fit_intercept=fit_intercept, l2=0.7).fit(scaled, D)
+    model = SABFGS(fit_intercept=fit_intercept, alpha=0.7).fit(X, D)
+    by_hand = SABFGS(standardise=False, fit_intercept=fit_intercept, alpha=0.7).fit(scaled, D)
     assert model.loss_ == pytest.approx(by_hand.loss_, rel=1e-9)
     np.testing.assert_allclose(model.coef_, by_hand.coef_ / X.std(axis=0)[:, None], rtol=1e-6)
     np.testing.assert_allclose(model.predict(X), by_hand.predict(scaled), atol=1e-9)
@@ -261,12 +261,12 @@ def test_lbfgs_ends_at_its_tolerance_or_without_one_where_nothing_goes_down():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
-        ({"l2": -1.0}, "l2 must not be negative, got -1.0"),
+        ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
+        ({"alpha": -1.0}, "alpha must be at least 0, got -1.0"),
         ({"solver": "bfgs"}, "solver must be one of .*, got 'bfgs'"),
         ({"init": "ones"}, "init must be one of .*, got 'ones'"),
-        ({"tol": -1.0}, "tol must not be negative, got -1.0"),
-        ({"pairs": 0}, "pairs must be at least 1, got 0"),
+        ({"tol": -1.0}, "tol must be at least 0, got -1.0"),
+        ({"pairs": 0}, "pairs must be a whole number, at least 1, got 0"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

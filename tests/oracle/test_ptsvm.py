@@ -211,21 +211,15 @@ def test_subsample_keeps_so_many_rows_and_those_are_what_counts():
     np.testing.assert_array_equal(full, PTSVM(random_state=0).fit(X, D).predict(X))
 
 
-def test_width_of_the_toolbox_is_gamma_one_over_features():
-    X, D = problem(13)
-    assert PTSVM(gamma="inverse_q").fit(X, D).width_ == pytest.approx(np.sqrt(3 / 2))
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"transformation": "draw"}, "transformation must be one of weights, resample, got 'draw'"),
-        ({"gamma": "scale"}, "gamma must be one of mean_distance, inverse_q, got 'scale'"),
         ({"platt_split": "labels"}, "platt_split must be one of rows, pairs, got 'labels'"),
         ({"column_order": "any"}, "column_order must be one of sorted, .*, got 'any'"),
         ({"column_order": "first_appearance"}, "needs transformation='resample'"),
-        ({"C": 0.0}, "C must be positive, got 0.0"),
-        ({"max_rows": 1}, "max_rows must be at least 2, got 1"),
+        ({"C": 0.0}, "C must be above 0, got 0.0"),
+        ({"max_rows": 1}, "max_rows must be a whole number, at least 2 or None, got 1"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

@@ -83,7 +83,7 @@ def test_neighbours_by_features_or_by_one_vector():
     X, D = sample(n=50)
     apart = {"features": cdist(X, X), "joined": cdist(np.hstack([X, D]), np.hstack([X, D]))}
     for name, values in apart.items():
-        means, near = SSGLDL(neighbours=name)._distances(X, D)
+        means, near = SSGLDL(metric=name)._distances(X, D)
         np.testing.assert_allclose(means, distances(X, D).mean(axis=1), rtol=1e-10)
         np.testing.assert_array_equal(near, np.argsort(values + np.diag([np.inf] * 50))[:, :5])
 
@@ -91,9 +91,9 @@ def test_neighbours_by_features_or_by_one_vector():
 def test_a_row_can_be_the_first_of_its_own_neighbours():
     X, D = sample(n=50)
     for name in ("mixed", "features", "joined"):
-        near = SSGLDL(neighbours=name, own_neighbour=True)._distances(X, D)[1]
+        near = SSGLDL(metric=name, own_neighbour=True)._distances(X, D)[1]
         np.testing.assert_array_equal(near[:, 0], np.arange(50))
-        others = SSGLDL(neighbours=name)._distances(X, D)[1]
+        others = SSGLDL(metric=name)._distances(X, D)[1]
         np.testing.assert_array_equal(near[:, 1:], others[:, :4])
 
 
@@ -155,8 +155,8 @@ def test_the_base_is_fitted_to_what_oversample_returns():
     X, D = sample(n=40)
     model = SSGLDL(random_state=3).fit(X, D)
     more, labels = model.oversample(X, D)
-    np.testing.assert_array_equal(model.base_.X_, more)
-    np.testing.assert_allclose(model.base_.D_, labels, rtol=1e-14)
+    np.testing.assert_array_equal(model.estimator_.X_, more)
+    np.testing.assert_allclose(model.estimator_.D_, labels, rtol=1e-14)
     assert model.diagnostics_ == {"rows": 160, "synthetic": 120}
     np.testing.assert_allclose(model.predict(X), AAKNN(4).fit(more, labels).predict(X), rtol=1e-12)
 
@@ -167,18 +167,18 @@ def test_seeds_decide_new_rows_and_the_base():
     np.testing.assert_array_equal(first, same)
     assert (first[40:] != other[40:]).any()
     model = SSGLDL(RFRegression(trees=2), random_state=1).fit(X, D)
-    assert model.base_.random_state is not None
+    assert model.estimator_.random_state is not None
     assert (
-        model.base_.random_state
-        == SSGLDL(RFRegression(), random_state=1).fit(X, D).base_.random_state
+        model.estimator_.random_state
+        == SSGLDL(RFRegression(), random_state=1).fit(X, D).estimator_.random_state
     )
-    assert SSGLDL(RFRegression(random_state=9)).fit(X, D).base_.random_state == 9
+    assert SSGLDL(RFRegression(random_state=9)).fit(X, D).estimator_.random_state == 9
 
 
 def test_jobs_are_those_of_the_base():
     X, D = sample(n=40)
-    assert SSGLDL(StructRF(trees=1), n_jobs=2).fit(X, D).base_.n_jobs == 2
-    assert SSGLDL(StructRF(trees=1, n_jobs=3)).fit(X, D).base_.n_jobs == 3
+    assert SSGLDL(StructRF(trees=1), n_jobs=2).fit(X, D).estimator_.n_jobs == 2
+    assert SSGLDL(StructRF(trees=1, n_jobs=3)).fit(X, D).estimator_.n_jobs == 3
 
 
 def test_equal_rows_and_two_rows_are_enough():
@@ -203,11 +203,11 @@ def test_memory_grows_with_rows_and_not_with_their_square(monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"amount": -1.0}, "amount must not be negative, got -1.0"),
-        ({"n_neighbors": 0}, "n_neighbors must be at least 1, got 0"),
-        ({"feature_weight": -1.0}, "feature_weight must not be negative"),
-        ({"label_weight": -1.0}, "label_weight must not be negative"),
-        ({"neighbours": "all"}, "neighbours must be one of mixed, features, joined, got 'all'"),
+        ({"amount": -1.0}, "amount must be at least 0, got -1.0"),
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number, at least 1, got 0"),
+        ({"feature_weight": -1.0}, "feature_weight must be at least 0"),
+        ({"label_weight": -1.0}, "label_weight must be at least 0"),
+        ({"metric": "all"}, "metric must be one of mixed, features, joined, got 'all'"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

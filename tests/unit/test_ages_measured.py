@@ -150,11 +150,6 @@ def test_set_ups_of_morph_are_data_sets_of_their_own(deep):
     assert row.printed == "2.90"
 
 
-def test_parts_of_cacd_are_protocols_of_their_own(deep):
-    row = drf_cell(unit("drf_cacd_val", "cacd", "drf", [5.6], [5]), "V")
-    assert (row.setting, row.printed) == ("trained on CACD-val", "5.630")
-
-
 CHECK = {"protocol": "p", "dataset": "d", "metric": "mae", "method": "new", "than": "old"}
 
 

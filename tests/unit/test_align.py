@@ -6,23 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from PIL import Image
 
-from ldlrepro.data.features.align import Crop, aligned, similarity
+from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images.faces import Face
-
-numbers = st.floats(-50, 50)
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.floats(0.1, 10), st.floats(-3, 3), numbers, numbers)
-def test_similarity_finds_turn_scale_and_shift(s: float, turn: float, x: float, y: float) -> None:
-    points = np.array([[0.0, 0.0], [3.0, 1.0], [-1.0, 2.0]])
-    rotation = s * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    matrix = similarity(points, points @ rotation.T + [x, y])
-    np.testing.assert_allclose(matrix, np.column_stack([rotation, [x, y]]), atol=1e-9)
+from ldlrepro.data.images.points import similarity
 
 
 def test_similarity_never_mirrors() -> None:
@@ -76,12 +64,6 @@ def test_eyes_land_where_the_crop_wants_them(
     assert way == "eyes"
     assert image.size == (100, 120)
     np.testing.assert_allclose(spots_in(image), np.reshape(crop.eyes, (2, 2)), atol=0.3)
-
-
-def test_points_of_a_pts_file_count_as_landmarks(tmp_path: Path) -> None:
-    face = dotted(tmp_path / "face.png", (80, 90, 120, 90), (200, 200))
-    marked = Face(face.file, "1", eyes=face.eyes, points_from="001a02.pts")
-    assert aligned(marked, tmp_path / "face.png", Crop(50, 50))[1] == "landmarks"
 
 
 @pytest.mark.parametrize("size", [(301, 200), (200, 333), (64, 64), (17, 1000)])

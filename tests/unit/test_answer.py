@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import shutil
@@ -29,8 +28,7 @@ from ldlrepro.judge.answer import (
 )
 from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.judge.persons import Line, PersonsApart
-from ldlrepro.judge.scores import LOCAL, REFERENCE, local_units
-from ldlrepro.plan import Unit
+from ldlrepro.judge.scores import LOCAL, REFERENCE
 from ldlrepro.train.records import FAILED, UNAVAILABLE
 from ldlrepro.train.unit import run_unit
 from tests.report_pages import answer, cell, fold, unit
@@ -96,12 +94,6 @@ def test_an_answer_reads_back_as_it_was_written_missing_numbers_too(tmp_path):
     assert again.curves[0].values == {(0.2, 2): [1 / 3]}
 
 
-def test_what_was_judged_reads_back_equal(measured, tmp_path):
-    judged = judge_paper("tiny", HERE)
-    write_answer(judged, tmp_path / "answer.json")
-    assert read_answer(tmp_path / "answer.json") == judged
-
-
 def test_the_same_records_give_the_same_bytes(measured, tmp_path):
     paths = [tmp_path / "first.json", tmp_path / "second.json"]
     for path in paths:
@@ -125,17 +117,6 @@ def test_a_damaged_answer_is_named_with_the_command_that_removes_it(tmp_path, te
 
 
 # ---------------------------------------------------------------------- what it holds
-
-
-def test_printed_numbers_are_judged_by_what_was_measured_here(measured):
-    judged = judge_paper("tiny", HERE)
-    assert [(row.method, row.source, row.n_folds) for row in judged.rows] == [
-        ("Near", LOCAL, 4),
-        ("Mean", LOCAL, 4),
-    ]
-    assert judged.unit(KEY) == local_units(HERE, [Unit(*KEY)])[KEY]
-    assert judged.unit(("tiny", "toy", "far")) is None
-    assert judged.troubles == []
 
 
 def test_what_failed_and_what_lacked_something_is_in_it_with_its_records(ready):
@@ -250,24 +231,6 @@ def test_a_reference_that_goes_is_judged_again(measured, judged, gone):
     assert judged == ["tiny"] * 2
 
 
-def test_own_measures_that_come_or_go_are_judged_again(measured, judged, monkeypatch, tmp_path):
-    from ldlrepro.config import plugins
-
-    current_answer("tiny", HERE)
-    own = tmp_path / "largest.yaml"
-    own.write_text("title: Largest\nfunction: largest_error.largest\nbetter: lower\n")
-    code = "import numpy as np\n\ndef largest(D, P):\n    return np.abs(D - P).max(axis=1)\n"
-    (tmp_path / "largest_error.py").write_text(code)
-    monkeypatch.setenv(plugins.variable("metric"), str(own))
-    measured.forget()
-    assert "largest" in current_answer("tiny", HERE).unit(KEY).scores
-    monkeypatch.setenv(plugins.variable("metric"), "")
-    measured.forget()
-    assert "largest" not in current_answer("tiny", HERE).unit(KEY).scores
-    # The first answer serves again if the measure's folder changed while the second was made.
-    assert judged in (["tiny"] * 2, ["tiny"] * 3)
-
-
 def test_a_record_that_comes_while_others_are_judged_is_seen_the_next_time(measured, monkeypatch):
     original = judging.judge_paper
 
@@ -281,16 +244,6 @@ def test_a_record_that_comes_while_others_are_judged_is_seen_the_next_time(measu
         assert current_answer("tiny", HERE).unit(KEY) is not None
     measured.forget()
     assert current_answer("tiny", HERE).unit(KEY) is None
-
-
-def test_where_nothing_may_be_kept_the_answer_stands_all_the_same(measured, judged, monkeypatch):
-    def refuse(answer: PaperAnswer, path: Path) -> None:
-        raise PermissionError(path)
-
-    monkeypatch.setattr(judging, "write_answer", refuse)
-    for _ in range(2):
-        assert current_answer("tiny", HERE).unit(KEY) is not None
-    assert judged == ["tiny"] * 2
 
 
 def test_compiled_code_beside_a_source_makes_no_answer_old_and_another_source_does(
@@ -359,14 +312,3 @@ def test_jobs_of_the_workflow_read_its_answer_and_people_get_that_of_now(measure
         capsys.readouterr()
         assert cli.main(["tidy", "tiny", *given]) == 0
         assert f"tiny: journals of {units} units thrown away" in capsys.readouterr().err
-
-
-def test_questions_of_programs_are_answered_from_the_kept_answer(measured, judged, capsys):
-    from ldlrepro import cli
-
-    for _ in range(2):
-        measured.forget()
-        assert cli.main(["verdicts", "tiny", "--json"]) == 0
-    first, second = capsys.readouterr().out.split("]\n")[:2]
-    assert json.loads(first + "]") == json.loads(second + "]")
-    assert judged == ["tiny"]

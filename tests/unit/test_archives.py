@@ -37,13 +37,6 @@ def tar_member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> ta
     return info
 
 
-def test_absent_images_say_how_to_get_them(tmp_path: Path) -> None:
-    status = fetch("fgnet", tmp_path, [])
-    assert not status.available
-    for word in ("licensed images", "FG-NET", "data/manual/fgnet/", "ldlrepro fetch fgnet"):
-        assert word in status.reason
-
-
 def test_images_arrive_from_archives_folders_and_files(tmp_path: Path) -> None:
     manual = tmp_path / "manual" / "fgnet"
     zip_of(manual / "a.zip", {"sub/001.jpg": b"one"})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ldlrepro import cli
-from ldlrepro.audit.records import Scope, check_data, check_folds
+from ldlrepro.audit.consistency import Scope, check_data, check_folds
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.drawn.albums import write_album
 

@@ -9,7 +9,7 @@ import pytest
 
 from ldl import metrics
 from ldlrepro import plan
-from ldlrepro.audit.records import Scope, check_too_good
+from ldlrepro.audit.consistency import Scope, check_too_good
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.bands import Band, bands_of, too_good, with_bands
 from ldlrepro.judge.scores import LOCAL, UnitScores

@@ -59,9 +59,3 @@ def test_with_a_display_the_page_is_opened_without_the_password(started, monkeyp
     serve("http://me:secret@box:5000", 5000, print, browser=True)
     (command,) = started
     assert command[-1] == f"http://box:5000{page_of('http://box:5000')}"
-
-
-def test_it_is_left_to_the_user_where_asked(started, monkeypatch) -> None:
-    monkeypatch.setenv("DISPLAY", ":0")
-    serve("http://box:5000", 5000, print, browser=False)
-    assert started == []

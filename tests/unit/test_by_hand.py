@@ -9,15 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import cli, config
-from ldlrepro.core.errors import ROWS_NOT_ERRORS
-from ldlrepro.data.drawn.albums import write_album
+from ldlrepro import cli
 from ldlrepro.folds.splits import write_folds
 from ldlrepro.train import by_hand, cards
 from ldlrepro.train import unit as unit_module
 from ldlrepro.train.records import FAILED, OK, read_rows
 from ldlrepro.train.unit import run_unit
-from ldlrepro.workflow.rules import Rules
 
 DATA, RESULTS = Path("data"), Path("results")
 BROKEN = """
@@ -26,15 +23,6 @@ from ldl.base import LDLEstimator
 class Broken(LDLEstimator):
     def _fit(self, X, D):
         raise {error}
-"""
-ONCE = """
-    def _fit(self, X, D):
-        if not globals().get("failed"):
-            globals()["failed"] = True
-            raise ValueError("the first time")
-    def _predict(self, X):
-        import numpy as np
-        return np.ones((len(X), self.n_labels_))
 """
 IN_TWO = "title: b\nclass: broken_method.Broken\nresources: {folds_per_job: 2}\n"
 
@@ -74,34 +62,6 @@ def test_data_that_can_be_had_by_now_are_taken_up_with_their_folds(stale, capsys
     assert {row.status for row in read_rows(stale.job().record)} == {OK}
 
 
-@pytest.mark.parametrize("folds", [[], ["--folds", "0-3"]], ids=["all folds", "of a workflow"])
-def test_without_being_asked_a_run_leaves_the_data_as_they_are(stale, capsys, folds):
-    before = (DATA / "ready" / "toy.npz").read_bytes()
-    status, told = say(capsys, "run", "tiny", "toy", "near", *folds)
-    assert status == 1
-    assert "not run: toy is not available: ask the authors" in told
-    assert "type `ldlrepro run tiny toy near --inputs`" in told
-    assert " failed" not in told
-    assert (DATA / "ready" / "toy.npz").read_bytes() == before
-
-
-def test_data_that_still_cannot_be_had_are_said_to_be_why(tiny, capsys):
-    for _ in range(2):
-        status, told = say(capsys, "run", "tiny", "fgnet", "near", "--inputs")
-        assert status == 1
-        assert "not run: fgnet is not available" in told
-        assert "data/manual/fgnet/" in told
-
-
-def test_pixels_are_made_once_there_are_photographs(tiny, capsys):
-    tiny.edit("config/datasets/cacd.yaml", "width: 224, height: 224", "width: 20, height: 24")
-    tiny.write("config/methods/deep.yaml", DEEP + "  random_weights: true\n  max_iter: 1\n")
-    run = ("run", "tiny", "cacd", "deep", "--inputs")
-    assert "not run: cacd is not available" in say(capsys, *run)[1]
-    write_album(DATA / "manual" / "cacd" / "album", "cacd", 4, 2, seed=1)
-    assert "4 folds, 0 failed" in say(capsys, *run)[1]
-
-
 def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(tiny, capsys):
     missing = [DATA / "ready" / "toy.npz", RESULTS / "folds" / "tiny" / "toy.npz"]
     for path in missing:
@@ -115,13 +75,6 @@ def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(
         tiny.make_data()
     assert not (RESULTS / "units").exists()
     assert say(capsys, "run", "tiny", "toy", "near", "--inputs")[0] == 0
-
-
-def test_a_method_of_images_asks_for_its_pixels(ready, capsys):
-    ready.write("config/methods/deep.yaml", DEEP)
-    status, told = say(capsys, "run", "tiny", "toy", "deep")
-    assert status == 2
-    assert f"{DATA}/ready/toy.pixels.npy: no such file. Add --inputs" in told
 
 
 # ---------------------------------------------------------------------- exit codes
@@ -138,36 +91,15 @@ def test_a_method_of_images_asks_for_its_pixels(ready, capsys):
     ],
     ids=" ".join,
 )
-def test_what_failed_or_lacks_is_1_for_a_person_and_a_row_for_the_workflow(
-    ready, capsys, monkeypatch, words
-):
+def test_what_failed_or_lacks_is_1_for_a_person_and_a_row_for_the_workflow(ready, capsys, words):
     add_broken(ready, "ValueError('always')")
     for before in (["fetch", "fgnet"], ["prepare", "fgnet"], ["folds", "tiny", "fgnet"]):
         assert say(capsys, *before)[0] == 1
     assert say(capsys, *words)[0] == 1
-    environment = Rules(config.load_run_config()).environment()
-    monkeypatch.setenv(ROWS_NOT_ERRORS, environment[ROWS_NOT_ERRORS])
-    assert say(capsys, *words)[0] == 0
-
-
-def test_one_failed_chunk_of_several_is_enough(ready, capsys):
-    add_broken(ready, "ValueError('always')")
-    once = IN_TWO.replace("broken_method", "broken_once")
-    ready.module("broken_once", BROKEN.format(error="ValueError") + ONCE)
-    ready.write("config/methods/broken.yaml", once)
-    status, told = say(capsys, "run", "tiny", "toy", "broken")
-    assert status == 1
-    assert ("2 folds, 1 failed" in told, told.count("2 folds, 0 failed")) == (True, 1)
+    assert say(capsys, *words, "--of-workflow")[0] == 0
 
 
 # ---------------------------------------------------------------------- chunks
-
-
-def test_failed_folds_are_counted_for_each_record(ready, capsys):
-    add_broken(ready, "ValueError('always')")
-    status, told = say(capsys, "run", "tiny", "toy", "broken")
-    assert status == 1
-    assert told.count("2 folds, 2 failed") == 2
 
 
 def test_only_the_first_chunk_bears_the_start_of_the_process(ready, monkeypatch):
@@ -230,19 +162,3 @@ def test_the_gate_names_every_unit_left_out_and_the_records_that_wait_for_a_card
     assert "of tiny/toy/deep" in told
     assert told.count("  rm ") == 1
     assert f"  rm {ready.job().record}\n" in told
-
-
-def test_the_gate_drops_no_option_of_the_command_that_ran_what_failed(ready, capsys):
-    add_broken(ready, "ValueError('always')")
-    ready.edit("papers/tiny/paper.yaml", "Mean: train_mean", "Mean: broken")
-    for folds in ("0-1", "2-3"):
-        run_unit(ready.job("broken", folds=folds))
-    run_unit(ready.job())
-    status, told = say(capsys, "gate", "tiny")
-    assert status == 1
-    assert "FAILED tiny/toy/broken: 4 of 4 folds: ValueError: always" in told
-    records = [str(ready.job("broken", folds=folds).record) for folds in ("0-1", "2-3")]
-    advice = told.partition("1 unit(s) failed")[2]
-    assert f"  rm {' '.join(records)}\n" in advice
-    assert "your snakemake command again" in advice
-    assert "--cores" not in advice

@@ -89,34 +89,6 @@ def test_a_measured_cell_shows_mean_deviation_band_and_folds(printed):
     assert row.verdict == "reproduced"
 
 
-@pytest.mark.parametrize(
-    ("line", "verdict"),
-    [
-        ("kl,0.40,0.1,lower,,", "reproduced"),
-        ("kl,0.40,0.01,lower,,", "worse"),
-        ("kl,0.60,0.01,lower,,", "better"),
-        ("cosine,0.60,0.01,higher,,", "worse"),
-        ("cosine,0.40,0.01,higher,,", "better"),
-    ],
-)
-def test_the_verdict_follows_band_and_direction(printed, line, verdict):
-    unit = scored({"kl": [0.5] * 4, "cosine": [0.5] * 4})
-    (row,) = printed(line, local=by_key(unit))
-    assert row.verdict == verdict
-
-
-def test_one_fold_has_no_deviation_of_its_own(printed):
-    unit = scored({"kl": [0.5]}, folds=1)
-    (row,) = printed("kl,0.40,0.2,lower,,", local=by_key(unit))
-    assert (row.measured_std, row.band, row.verdict) == (None, 0.2, "reproduced")
-
-
-def test_a_cell_with_failed_folds_tells_how_many_it_rests_on(printed):
-    unit = scored({"kl": [0.5, 0.5, 0.5]})
-    (row,) = printed("kl,0.5,,lower,,", local=by_key(unit))
-    assert (row.n_folds, row.expected_folds) == (3, 4)
-
-
 def test_a_cell_whose_folds_all_failed_shows_the_error(printed):
     (row,) = printed("kl,0.5,,lower,,", local=by_key(scored({})))
     assert (row.verdict, row.reason) == ("not run", "failed: ValueError: bad")
@@ -192,32 +164,6 @@ def test_beside_a_met_number_stands_the_verdict_of_the_training_mean(printed):
         assert (row.verdict, row.train_mean, row.discriminates) == ("reproduced", verdict, told)
     (row,) = printed("kl,0.510,0.05,lower,,", local=by_key(unit))
     assert (row.train_mean, row.discriminates) == ("", None)
-
-
-def test_the_training_mean_is_judged_by_its_own_deviation(printed):
-    unit = scored({"kl": [0.5] * 4})
-    floor = scored({"kl": [0.3, 0.5, 0.7, 0.9]}, method="train_mean")
-    (row,) = printed("kl,0.500,,lower,,", local=by_key(unit, floor))
-    assert (row.verdict, row.train_mean, row.discriminates) == ("exact", "reproduced", True)
-
-
-def test_a_forest_has_to_be_told_apart_from_an_ordinary_one_as_well(printed, tiny):
-    units = [scored({"kl": [0.5] * 4}), scored({"kl": [0.9] * 4}, method="train_mean")]
-    ordinary = scored({"kl": [0.505] * 4}, method="rf_reg")
-    line = "kl,0.510,0.05,lower,,"
-    (row,) = printed(line, local=by_key(*units, ordinary))
-    assert (row.forest, row.discriminates) == ("", True)  # neighbours are no forest
-    tiny.edit("config/methods/near.yaml", "class:", "forest: true\nclass:")
-    (row,) = printed(line, local=by_key(*units, ordinary))
-    assert (row.train_mean, row.forest, row.discriminates) == ("worse", "reproduced", False)
-    (row,) = printed(line, local=by_key(*units))
-    assert (row.forest, row.discriminates) == ("", None)
-
-
-def test_a_number_that_was_missed_discriminates_nothing(printed):
-    units = [scored({"kl": [0.9] * 4}), scored({"kl": [0.95] * 4}, method="train_mean")]
-    (row,) = printed("kl,0.500,,lower,,", local=by_key(*units))
-    assert (row.verdict, row.train_mean, row.discriminates) == ("worse", "worse", None)
 
 
 def test_a_deviation_of_other_folds_is_flagged_only_over_all_folds(printed):
@@ -405,13 +351,3 @@ def test_a_record_of_other_rows_or_folds_is_never_scored(ready, change):
     change(ready)
     ready.forget()
     assert local_units(places(ready), [UNIT]) == {}
-
-
-def test_chunks_are_scored_in_the_order_of_their_folds(ready):
-    ready.edit("config/methods/near.yaml", "threads: 1", "threads: 1, folds_per_job: 2")
-    for folds in ("2-3", "0-1"):
-        run_unit(ready.job(folds=folds))
-        partial = local_units(places(ready), [UNIT])[UNIT.protocol, UNIT.dataset, UNIT.method]
-        assert is_complete(UNIT, partial) == (folds == "0-1")
-    assert [row.fold for row in partial.rows] == [0, 1, 2, 3]
-    assert len(partial.values("kl")) == 4

@@ -90,19 +90,6 @@ def test_a_worse_rank_fails_and_is_shown():
     assert (claim.verdict, claim.evidence) == (FAILS, "not: kl Rival (ranks 2 and 1)")
 
 
-def test_ranks_may_be_asked_of_other_runs_than_those_of_the_rows():
-    made = sets(2)
-    for i in range(2):
-        made.unit(f"d{i}", "mine", [0.3, 0.3], protocol="same_splits")
-        made.unit(f"d{i}", "rival", [0.2, 0.2], protocol="same_splits")
-    assert made.judge(**RANKS).verdict == HOLDS
-    assert made.judge(**RANKS, protocol="same_splits").verdict == FAILS
-
-
-def test_higher_ranks_first_where_higher_is_better():
-    assert sets(3, metric="cosine", mine=0.9, rival=0.2).judge(**RANKS).verdict == HOLDS
-
-
 def test_significance_needs_enough_data_sets_and_says_how_many():
     claim = sets(5).judge(**RANKS, significant=True)
     assert claim.verdict == UNTESTED
@@ -118,43 +105,6 @@ def test_a_better_rank_alone_is_not_significant():
     claim = made.judge(**RANKS, significant=True)
     assert (claim.verdict, claim.printed, claim.datasets) == (FAILS, "0 of 1", 7)
     assert claim.evidence.startswith("not: kl Rival (p 0.")
-
-
-def test_a_data_set_that_is_not_printed_counts_among_the_measured():
-    made = sets(5)
-    made.unit("new", "mine", [0.1, 0.1])
-    made.unit("new", "rival", [0.2, 0.2])
-    claim = made.judge(**RANKS, significant=True)
-    assert (claim.verdict, claim.printed, claim.datasets) == (HOLDS, "", 6)
-
-
-def test_printed_numbers_count_where_something_was_measured():
-    made = sets(2)
-    for i in range(3):
-        made.add(f"e{i}", "Mine", 0.9, [])
-        made.add(f"e{i}", "Rival", 0.1, [])
-    assert made.judge(**RANKS).printed == "1 of 1"
-
-
-def test_a_misprint_does_not_rank():
-    made = sets(1)
-    for i in range(2):
-        made.add(f"e{i}", "Mine", 0.9, [0.1, 0.1], verdict="misprint")
-        made.add(f"e{i}", "Rival", 0.1, [0.2, 0.2])
-    claim = made.judge(**RANKS)
-    assert (claim.printed, claim.measured, claim.datasets) == ("1 of 1", "1 of 1", 3)
-
-
-def test_missing_methods_are_named():
-    made = sets(2)
-    made.add("d0", "Other", 0.5, [])
-    claim = made.judge(**{**RANKS, "rivals": ["Rival", "Other"]}, significant=True)
-    assert (claim.verdict, claim.evidence) == (UNTESTED, "not measured: Other")
-
-
-def test_settings_of_a_method_are_ranked_like_methods():
-    claim = sets(6, by="setting").judge(**RANKS, by="setting", significant=True)
-    assert (claim.verdict, claim.measured) == (HOLDS, "1 of 1")
 
 
 def test_a_test_keeps_to_its_data_sets_and_tables():
@@ -182,20 +132,6 @@ def test_pairs_count_data_sets_on_both_sides_and_name_the_others():
     claim = made.judge(**PAIRS)
     assert (claim.verdict, claim.printed, claim.measured) == (PARTLY, "3 of 3", "2 of 3")
     assert (claim.evidence, claim.datasets) == ("not: x kl", 3)
-
-
-def test_several_pairs_are_named():
-    made = sets(1)
-    made.add("d0", "Other", 0.3, [0.05])
-    claim = made.judge(kind="pairs", pairs=[["Mine", "Rival"], ["Mine", "Other"]])
-    assert (claim.measured, claim.evidence) == ("1 of 2", "not: d0 kl Mine over Other")
-
-
-def test_settings_are_paired_across_tables():
-    made = Made()
-    made.add("d", "Mine", 0.1, [0.1], by="setting")
-    made.add("d", "Rival", 0.2, [0.2], by="setting", table="2")
-    assert made.judge(**PAIRS, by="setting").measured == "1 of 1"
 
 
 FOLDS = [0.10, 0.12, 0.11, 0.13, 0.10]

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from ldlrepro import cli, config, plan
+from ldlrepro.cli import parser, texts
 from ldlrepro.judge.cells import verdict_rows
 
-LISTED = "methods datasets papers fetch run verdicts status explain sync".split()  # noqa: SIM905
+LISTED = "list fetch run verdicts status explain".split()  # noqa: SIM905
+ROOT = Path(__file__).resolve().parents[2]
 CELL = "structrf/16/sjaffe/SA-BFGS/kl"
 HEAVY = {"torch", "sklearn", "scipy", "pandas", "mlflow", "matplotlib", "pyarrow", "xgboost"}
 
@@ -37,27 +41,60 @@ def test_help_says_what_a_verb_does_explains_every_argument_and_gives_examples(c
     status, text, _ = ask(capsys, verb, "--help")
     assert status == 0
     assert f"Examples:\n  ldlrepro {verb}" in text
-    parser = cli.verbs()[verb]
-    assert len(parser.description) > 25
-    assert all(argument.help for argument in parser._actions)
+    described = cli.verbs()[verb]
+    assert len(described.description) > 25
+    assert all(argument.help for argument in described._actions)
 
 
-def test_the_first_help_lists_every_verb_and_where_to_start(capsys):
+def listed(text: str) -> dict[str, list[str]]:
+    """Verbs of a help text by the titles of their groups."""
+    found: dict[str, list[str]] = {}
+    for line in text.partition("Examples:")[0].splitlines():
+        if re.fullmatch(r"\S.*:", line):
+            verbs = found.setdefault(line, [])
+        elif word := re.match(r"  (\S+) ", line):
+            verbs.append(word.group(1))
+    return found
+
+
+def test_the_first_help_lists_few_verbs_in_groups_and_where_to_start(capsys):
     status, text, _ = ask(capsys, "--help")
     assert status == 0
-    for verb in LISTED:
-        assert f"\n    {verb} " in text
+    groups = listed(text)
+    verbs = [verb for group in groups.values() for verb in group]
+    assert len(groups) == 4
+    assert set(LISTED) <= set(verbs)
+    assert len(verbs) <= 20
     assert "Examples:" in text
-    assert "ldlrepro VERB --help" in text
+    for more in ("ldlrepro VERB --help", "ldlrepro --help --all"):
+        assert more in text
+
+
+def test_all_verbs_are_in_the_help_with_all(capsys):
+    for asked in (["--help", "--all"], ["--all", "-h"]):
+        _, text, _ = ask(capsys, *asked)
+        verbs = [verb for group in listed(text).values() for verb in group]
+        assert verbs == list(cli.verbs())
+
+
+def test_every_verb_of_a_rule_takes_what_its_rule_gives():
+    called = set()
+    for path in sorted((ROOT / "rules").glob("*.smk")):
+        for block in re.findall(r'shell:\n((?:\s+".*"\n)+)', path.read_text()):
+            command = "".join(re.findall(r'"(.*)"', block)).partition(" 2>")[0]
+            command = command.replace("{params.notebooks}", "--notebooks 1")
+            words = [re.sub(r"\{.*\}", "1", word) for word in command.split()]
+            assert parser.parse(words[1:]).handler
+            called.add(words[1])
+    assert {"fetch", "prepare", "folds", "run", "compare", "gate"} <= called
 
 
 def test_commands_of_the_examples_are_understood():
-    parser = cli._parser()
-    lines = [line for examples in cli.EXAMPLES.values() for line in examples]
-    lines += [line.strip() for line in cli.EPILOG.splitlines() if "  ldlrepro" in line]
+    lines = [line for examples in texts.EXAMPLES.values() for line in examples]
+    lines += [line.strip() for line in texts.EPILOG.splitlines() if "  ldlrepro" in line]
     for line in lines:
         words = shlex.split(line.partition("   ")[0])
-        args = parser.parse_args(words[1:])
+        args = parser.parse(words[1:])
         for name, known in (("dataset", config.dataset_ids()), ("paper", config.paper_ids())):
             value = getattr(args, name, None) or []
             assert set([value] if isinstance(value, str) else value) <= set(known), line
@@ -77,7 +114,7 @@ def test_commands_of_the_examples_are_understood():
     [
         (["verdict"], "no verb 'verdict'. Did you mean 'verdicts'?"),
         (["fecth"], "Did you mean 'fetch'?"),
-        ([], "VERB"),
+        ([], "which VERB?"),
         (["run", "mslp"], "required: dataset, method"),
         (["run", "mslp", "sjaffe", "aa_knn", "--threads", "two"], "'two'"),
         (["verdicts", "structr"], "unknown paper 'structr'. Did you mean 'structrf'?"),
@@ -119,7 +156,7 @@ def test_a_mistake_ends_with_status_2_one_message_and_the_nearest_name(
 
 def test_a_broken_configuration_is_a_message_too(checkout, capsys):
     checkout.edit("config/config.yaml", "papers:", "paper:")
-    status, _, err = ask(capsys, "datasets")
+    status, _, err = ask(capsys, "list", "datasets")
     assert (status, "Did you mean 'papers'?" in err) == (2, True)
 
 
@@ -145,9 +182,10 @@ def test_folds_that_are_not_there_are_refused(ready, capsys, folds):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["methods"],
-        ["datasets"],
-        ["papers"],
+        ["list", "methods"],
+        ["list", "datasets"],
+        ["list", "weights"],
+        ["list", "papers"],
         ["status"],
         ["verdicts"],
         ["verdicts", "mslp", "--show", "not run"],
@@ -174,8 +212,8 @@ def test_fetch_answers_in_json_for_data_that_cannot_be_had(checkout, capsys):
 
 
 def test_json_and_table_tell_the_same(checkout, capsys):
-    _, table, _ = ask(capsys, "papers")
-    _, text, _ = ask(capsys, "papers", "--json")
+    _, table, _ = ask(capsys, "list", "papers")
+    _, text, _ = ask(capsys, "list", "papers", "--json")
     for row in json.loads(text):
         line = next(ln for ln in table.splitlines() if ln.startswith(f"{row['id']} "))
         assert line.split()[:4] == [str(row[k]) for k in ("id", "year", "cells", "units")]

@@ -177,16 +177,6 @@ def test_a_users_own_module_and_its_package_count(checkout):
         assert (seen[-1] != seen[-2]) == counts, path
 
 
-def test_old_names_of_our_modules_lead_to_the_new_ones(checkout):
-    text = "from {} import LDLEstimator\n\nclass Mine(LDLEstimator):\n    pass\n"
-    found = []
-    for number, module in enumerate(("ldl.base", "ldlrepro.models.base")):
-        checkout.write(f"own/own{number}.py", text.format(module))
-        forget()
-        found.append(method_digest({"class": f"own{number}.Mine"}))
-    assert found[0] == found[1]
-
-
 def test_a_module_that_does_not_exist_has_a_digest_all_the_same():
     """Planning goes on; running the method says what is wrong."""
     names = ("no.such.module:Method", "ldl:NoSuchMethod", "ldl.no_such_module")

@@ -204,12 +204,12 @@ def test_variants_follow_their_method_in_the_list(checkout):
 @pytest.mark.parametrize(
     ("load", "word", "wanted"),
     [
-        (config.load_dataset, "sjafe", "Did you mean 'sjaffe'? `ldlrepro datasets`"),
-        (config.load_method, "sa_bfg", "Did you mean 'sa_bfgs'? `ldlrepro methods`"),
+        (config.load_dataset, "sjafe", "Did you mean 'sjaffe'? `ldlrepro list datasets`"),
+        (config.load_method, "sa_bfg", "Did you mean 'sa_bfgs'? `ldlrepro list methods`"),
         (config.load_method, "aa_knn@grit", "Did you mean 'aa_knn@grid'?"),
         (config.load_method, "aa_knn@", "unknown method 'aa_knn@'"),
         (config.load_method, "../papers/mslp", "unknown method"),
-        (config.load_paper, "structr", "Did you mean 'structrf'? `ldlrepro papers`"),
+        (config.load_paper, "structr", "Did you mean 'structrf'? `ldlrepro list papers`"),
         (plan.protocol, "ldlf_ratio_11", "Did you mean 'ldlf_ratio_10'?"),
     ],
 )

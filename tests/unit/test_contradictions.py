@@ -57,30 +57,10 @@ def test_what_is_another_experiment_is_no_contradiction(changes):
     assert contradictions([ROW, other(**changes)]) == []
 
 
-def test_seconds_are_of_machines_and_contradict_nothing():
-    assert contradictions([replace(ROW, metric="test_time_s"), other(metric="test_time_s")]) == []
-
-
 def test_a_paper_that_prints_a_number_twice_counts_once():
     assert contradictions([ROW, replace(ROW, table="2")]) == []
     (one,) = contradictions([ROW, replace(ROW, table="2", printed="0.9"), other()])
     assert len(one.rows) == 2
-
-
-def test_distances_are_from_the_perfect_value():
-    rows = [replace(ROW, metric="cosine", printed="0.9900", better="higher")]
-    rows.append(replace(rows[0], paper="two", printed="0.9600"))
-    (one,) = contradictions(rows)
-    assert one.times == pytest.approx(4.0)
-    (one,) = contradictions([replace(ROW, printed="0.0"), other()])
-    assert one.times == float("inf")
-
-
-def test_our_own_numbers_are_told_under_each_protocol():
-    (one,) = contradictions([replace(ROW, measured=0.01), other(measured=0.03)])
-    assert one.ours == pytest.approx(3.0)
-    (one,) = contradictions([replace(ROW, measured=0.01), other()])
-    assert one.ours is None
 
 
 def test_the_verb_lists_those_of_the_papers(checkout, capsys):

@@ -1,8 +1,6 @@
 """Methods that the configuration declares to be controls."""
 
-from ldlrepro import config, plan
-from ldlrepro.judge import persons
-from ldlrepro.report import content
+from ldlrepro import config
 
 
 def test_only_the_ceiling_and_two_diagnostics_see_test_labels_and_are_no_competitors():
@@ -11,9 +9,3 @@ def test_only_the_ceiling_and_two_diagnostics_see_test_labels_and_are_no_competi
     families = {method.partition("@")[0] for method in seeing}
     assert families == {"ldldf_oracle", "sldlf_released", "true_labels"}
     assert all(specs[method]["control"] for method in seeing)
-
-
-def test_controls_named_in_the_code_are_controls_by_their_files():
-    assert set(plan.CONTROLS) == set(content.CONTROLS)
-    for method in (*plan.CONTROLS, persons.FLOOR):
-        assert config.load_method(method)["control"], method

@@ -46,13 +46,6 @@ def test_every_data_set_with_printed_numbers_is_configured_or_known_to_be_out_of
     assert published_datasets() - set(dataset_ids()) == out_of_reach
 
 
-def test_label_names_are_as_many_as_labels() -> None:
-    for dataset in dataset_ids():
-        spec = load_dataset(dataset)
-        if "labels" in spec and "shape" in spec:
-            assert len(spec["labels"]) == spec["shape"]["c"], dataset
-
-
 def test_absent_data_never_raise_and_say_what_to_do(tmp_path: Path) -> None:
     for dataset in dataset_ids():
         if "generator" in load_dataset(dataset):
@@ -106,13 +99,6 @@ def test_fgnet_densities_are_divided_and_their_ages_kept(tmp_path: Path) -> None
     assert (data.target.min(), data.target.max()) == (0, 69)
     np.testing.assert_array_equal(data.D.argmax(axis=1), data.target)
     assert data.fingerprint["renormalised_rows"] >= 522
-
-
-@pytest.mark.realdata
-def test_sjaffe_rows_repeat_where_the_config_says(tmp_path: Path) -> None:
-    data = ready("sjaffe", tmp_path)
-    np.testing.assert_array_equal(data.X[0], data.X[8])
-    assert not np.array_equal(data.D[0], data.D[8])
 
 
 @pytest.mark.realdata

@@ -7,15 +7,11 @@ import subprocess
 from collections import namedtuple
 
 import pytest
-import yaml
 
 from ldlrepro import config
 from ldlrepro.cli import main
 from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.doctor import machine as doctor
-from ldlrepro.doctor import pairing
-from ldlrepro.report.citation import bibtex
-from ldlrepro.train.cards import Card
 
 
 @pytest.fixture
@@ -117,25 +113,6 @@ def test_a_card_that_this_torch_cannot_use_is_bad(told, monkeypatch) -> None:
     assert "TORCH=gpu" in line["do"]
 
 
-def test_a_driver_too_old_for_this_torch_is_bad(told, monkeypatch) -> None:
-    found = doctor.shutil.which
-    monkeypatch.setattr(
-        doctor.shutil, "which", lambda tool: "/x" if tool == "nvidia-smi" else found(tool)
-    )
-    monkeypatch.setattr(doctor, "listed", lambda: [Card("0", "GPU-1", "Test Card")])
-    monkeypatch.setattr(
-        doctor, "_installed", lambda name: "2.13.0" if name == "torch" else PINS.get(name, "")
-    )
-    old = pairing.Driver("Test Card", "550.54", 12288, (8, 6), (12, 4))
-    monkeypatch.setattr(pairing, "driver", lambda: old)
-    here = pairing.TorchBuild("2.13.0", (13, 0), ("sm_86",), False)
-    monkeypatch.setattr(pairing, "torch_build", lambda: here)
-    lines = told(1)
-    assert lines["GPU"]["state"] == doctor.GOOD
-    assert lines["CUDA"]["found"] == "torch 2.13.0 for CUDA 13.0, driver 550.54 up to CUDA 12.4"
-    assert "driver 580 or newer" in lines["CUDA"]["do"]
-
-
 def test_every_paper_can_be_cited(capsys) -> None:
     assert main(["cite"]) == 0
     told = capsys.readouterr().out
@@ -143,16 +120,3 @@ def test_every_paper_can_be_cited(capsys) -> None:
     for paper in papers:
         assert f"title = {{{{{paper['title']}}}}}" in told
     assert told.count("@") == 1 + len(papers)
-
-
-def test_an_entry_has_the_fields_of_its_kind() -> None:
-    entry = yaml.safe_load(
-        "{type: conference-paper, title: 'T: u', year: 2018, conference: {name: C}, "
-        "start: 1, end: 9, doi: 10.1/2, "
-        "authors: [{family-names: Ada}, {name: the many}, {family-names: B, given-names: C D}]}"
-    )
-    assert bibtex(entry) == (
-        "@inproceedings{ada2018t,\n  author = {Ada and {the many} and B, C D},\n"
-        "  title = {{T: u}},\n  booktitle = {C},\n  pages = {1--9},\n  year = {2018},\n"
-        "  doi = {10.1/2},\n}"
-    )

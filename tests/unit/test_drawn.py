@@ -49,14 +49,6 @@ def test_toy_labels_follow_the_printed_formula_by_hand() -> None:
         np.testing.assert_allclose(d, np.array([p1, p2, p3]) / (p1 + p2 + p3), atol=1e-14)
 
 
-def test_toy_features_fill_the_square() -> None:
-    X, _ = toy(n=3000, noise_variance=0.0, seed=1)
-    assert np.abs(X[:, :2]).max() <= 1
-    assert np.abs(X[:, :2].mean(axis=0)).max() < 0.05
-    assert X[:, :2].min() < -0.99
-    assert X[:, :2].max() > 0.99
-
-
 def test_noise_of_the_stated_variance_falls_on_all_features_and_on_no_label() -> None:
     clean, labels = toy(n=3000, noise_variance=0.0, seed=1)
     noisy, noisy_labels = toy(n=3000, noise_variance=0.1, seed=1)
@@ -65,13 +57,6 @@ def test_noise_of_the_stated_variance_falls_on_all_features_and_on_no_label() ->
     # The standard error of a variance from 3000 draws is 0.1 * sqrt(2 / 3000) = 0.0026.
     np.testing.assert_allclose(noise.var(axis=0), 0.1, atol=0.01)
     np.testing.assert_allclose(noise.mean(axis=0), 0.0, atol=0.03)
-
-
-def test_the_configured_toy_sets_are_these(tmp_path: Path) -> None:
-    clean, noisy = made("toy", tmp_path), made("toy_noisy", tmp_path)
-    np.testing.assert_array_equal(clean.X, toy(3000, 0.0, 1)[0])
-    np.testing.assert_array_equal(noisy.X, toy(3000, 0.1, 1)[0])
-    np.testing.assert_array_equal(clean.D, noisy.D)
 
 
 # ---------------------------------------------------------------------- drawn faces
@@ -106,11 +91,6 @@ def test_faces_have_persons_emotions_and_distributions(faces: Dataset) -> None:
     np.testing.assert_allclose(faces.D.sum(axis=1), 1.0, atol=1e-12)
     assert (faces.D > 0).all()
     assert faces.meta["features"]["extractor"] == "lbp"
-
-
-def test_every_face_is_another_picture(faces: Dataset) -> None:
-    assert faces.fingerprint["duplicate_feature_rows"] == 0
-    assert faces.fingerprint["duplicate_label_rows"] == 0
 
 
 def test_emotions_of_new_persons_can_be_learnt_from_lbp(faces: Dataset) -> None:

@@ -103,61 +103,6 @@ def test_content_that_changed_between_two_attempts_is_fetched_anew(
     assert server.ranges == [None, "bytes=70000-", None]
 
 
-@pytest.mark.parametrize("answer_range", ["bytes 5-299999/300000", "nonsense"])
-def test_an_answer_with_another_range_is_not_appended(
-    tmp_path: Path, server: Server, answer_range: str
-) -> None:
-    def answer(handler: Any) -> None:
-        if handler.headers.get("Range"):
-            start_answer(handler, 206, Content_Length=5, Content_Range=answer_range)
-            handler.wfile.write(b"wrong")
-        else:
-            send_from(handler, CONTENT, stop=50_000 if len(server.ranges) == 1 else None)
-
-    server.answer = answer
-    assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
-
-
-def test_an_announced_length_that_is_too_big_does_not_matter(
-    tmp_path: Path, server: Server
-) -> None:
-    def answer(handler: Any) -> None:
-        start_answer(handler, 200, Content_Length=len(CONTENT) + 1000)
-        handler.wfile.write(CONTENT)
-
-    server.answer = answer
-    assert_arrived(get(tmp_path, entry(server.url), attempts=1), tmp_path)
-    assert_arrived(get(tmp_path / "again", entry(server.url)), tmp_path / "again")
-    assert server.ranges == [None, None]
-
-
-def test_a_short_answer_without_announced_length_is_continued(
-    tmp_path: Path, server: Server
-) -> None:
-    def answer(handler: Any) -> None:
-        if offset_of(handler):
-            send_all(handler)
-        else:
-            start_answer(handler, 200)
-            handler.wfile.write(CONTENT[:100_000])
-
-    server.answer = answer
-    assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
-    assert server.ranges == [None, "bytes=100000-"]
-
-
-def test_an_announced_length_that_is_too_small_is_seen(tmp_path: Path, server: Server) -> None:
-    def answer(handler: Any) -> None:
-        start_answer(handler, 200, Content_Length=1000)
-        handler.wfile.write(CONTENT)
-
-    server.answer = answer
-    status = get(tmp_path, entry(server.url))
-    assert not status.available
-    assert "expected 300000 bytes, got 1000" in status.reason
-    assert not (tmp_path / "raw" / "demo" / "data.bin").exists()
-
-
 def test_wrong_bytes_are_named_and_leave_nothing(tmp_path: Path, server: Server) -> None:
     server.answer = lambda h: send_from(h, OTHER)
     status = get(tmp_path, entry(server.url))
@@ -233,11 +178,6 @@ def test_redirects_to_anything_but_https_are_refused(
     assert_absent(status, tmp_path, target, "only https addresses are allowed")
 
 
-def test_a_redirect_to_nonsense_is_a_reason_and_no_error(tmp_path: Path, server: Server) -> None:
-    server.answer = lambda h: start_answer(h, 302, Location="http://[::2", Content_Length=0)
-    assert_absent(get(tmp_path, entry(server.url)), tmp_path, server.url, "Invalid")
-
-
 def test_a_redirect_to_an_allowed_address_is_followed(tmp_path: Path, server: Server) -> None:
     def answer(handler: Any) -> None:
         if handler.path.endswith("moved"):
@@ -258,17 +198,6 @@ def test_redirects_in_a_circle_end(tmp_path: Path, server: Server) -> None:
 def test_addresses_without_https_are_never_opened(tmp_path: Path, url: str) -> None:
     status = get(tmp_path, entry(url), loopback_http=False)
     assert_absent(status, tmp_path, "only https addresses are allowed")
-
-
-def test_a_busy_server_is_asked_again(tmp_path: Path, server: Server) -> None:
-    def answer(handler: Any) -> None:
-        if len(server.ranges) < 3:
-            start_answer(handler, 503, Content_Length=0)
-        else:
-            send_all(handler)
-
-    server.answer = answer
-    assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
 
 
 @pytest.mark.parametrize(("asked", "waited"), [("7", 7.0), ("99999", 120.0), ("soon", 1.0)])

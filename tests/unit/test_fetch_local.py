@@ -12,7 +12,7 @@ import pytest
 
 from ldlrepro.core.errors import UserError
 from ldlrepro.data import fetch as fetching
-from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
+from ldlrepro.data.fetch import default_mirrors, fetch
 from tests.fetch_server import (
     CONTENT,
     OTHER,
@@ -70,12 +70,6 @@ def test_a_wrong_mirror_is_named_and_the_next_source_is_used(
     assert f"{mirror / 'data.bin'}: expected SHA-256" in caplog.text
 
 
-def test_a_wrong_mirror_alone_is_a_reason(tmp_path: Path) -> None:
-    mirror = mirror_with(tmp_path, OTHER)
-    status = get(tmp_path, entry("", urls=[]), mirrors=[mirror])
-    assert_absent(status, tmp_path, str(mirror / "data.bin"), "expected SHA-256")
-
-
 def test_a_second_fetch_keeps_the_file_and_writes_the_same_status(
     tmp_path: Path, server: Server
 ) -> None:
@@ -95,15 +89,6 @@ def test_a_corrupt_file_is_reported_and_fetched_again(
     target.write_bytes(OTHER)
     assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
     assert f"{target}: expected SHA-256" in caplog.text
-
-
-def test_one_missing_file_of_two_makes_the_data_set_unavailable(
-    tmp_path: Path, server: Server
-) -> None:
-    missing = entry("", urls=[], name="other.bin")
-    status = get(tmp_path, entry(server.url), missing)
-    assert not status.available
-    assert "other.bin is in no local folder" in status.reason
 
 
 def test_eight_fetches_at_once_give_one_whole_file(tmp_path: Path, server: Server) -> None:
@@ -144,21 +129,6 @@ def test_mirrors_come_from_config_then_environment(
     assert found.count(tmp_path / "b") == 1
 
 
-def test_local_sources_lists_what_exists_and_nothing_else(tmp_path: Path) -> None:
-    mirror = tmp_path / "mirror"
-    mirror.mkdir()
-    assert local_sources("sjaffe", tmp_path, [mirror]) == []
-    (mirror / "SJAFFE.mat").touch()
-    assert local_sources("sjaffe", tmp_path, [mirror]) == [mirror / "SJAFFE.mat"]
-    assert local_sources("fgnet", tmp_path, [mirror]) == []
-    assert local_sources("toy", tmp_path, [mirror]) == []
-
-
-def test_an_unknown_data_set_names_the_nearest_one(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="Did you mean 'sjaffe'"):
-        fetch("sjafe", tmp_path, [])
-
-
 def test_status_files_that_are_not_ours_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="ldlrepro fetch demo"):
         fetching.read_status(tmp_path / "demo")
@@ -184,16 +154,17 @@ def test_drawing_that_is_cut_short_leaves_no_status_of_an_earlier_one(tmp_path, 
         read_status(tmp_path / "raw" / "toy")
 
 
-def test_preparing_waits_for_a_fetch_under_way(tmp_path):
+@pytest.mark.parametrize("dataset", ["toy", "drawn_cacd"], ids=["table", "photographs"])
+def test_preparing_waits_for_a_fetch_under_way(tmp_path, dataset):
     from concurrent.futures import TimeoutError as Waiting
 
     from ldlrepro.data.fetch import locked
     from ldlrepro.data.registry import prepare
 
-    fetch("toy", tmp_path, [], offline=True, progress=False)
+    fetch(dataset, tmp_path, [], offline=True, progress=False)
     with ThreadPoolExecutor(1) as pool:
-        with locked("toy", tmp_path):
-            preparing = pool.submit(prepare, "toy", tmp_path)
+        with locked(dataset, tmp_path):
+            preparing = pool.submit(prepare, dataset, tmp_path)
             with pytest.raises(Waiting):
                 preparing.result(timeout=1)
         assert preparing.result(timeout=60).is_file()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from ldlrepro.report.agreement_figure import COLOURS, MARKERS
 from ldlrepro.report.canvas import as_svg, numbers
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
-from ldlrepro.report.svg import INK
 from ldlrepro.train.records import OK, FoldRow
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -76,31 +74,6 @@ def test_the_first_drawing_names_measures_and_counts_verdicts():
         assert f"{verdict} (2)" in found
 
 
-def test_the_legend_says_how_many_cells_have_no_point():
-    rows = [cell("exact"), cell("exact", difference=None)]
-    found = drawings(page(rows))["agreement"]
-    assert "exact (1 of 2)" in texts(found.image)
-    assert found.table[1] == ["KL", "2", "2", "0", "0", "0", "0", "0", "0", "10.0"]
-
-
-def test_the_second_drawing_names_data_sets_and_methods_by_their_titles():
-    methods = drawings(MEASURED)["methods"]
-    found = texts(methods.image)
-    assert {"sjaffe", "movie", "Neighbours & friends"} <= set(found)
-    assert "train_mean" not in found
-    assert methods.table == [
-        ["method", "id", "sjaffe", "movie"],
-        ["Neighbours & friends", "near", "0.5", "1"],
-    ]
-
-
-def test_methods_with_one_title_are_told_apart():
-    same = page(units=[unit("near"), unit("near@fast", kl=0.3)])
-    same.method_titles = dict.fromkeys(("near", "near@fast"), "Neighbours")
-    found = texts(drawings(same)["methods"].image)
-    assert {"Neighbours (near)", "Neighbours (fast)"} <= set(found)
-
-
 def test_the_points_of_a_drawing_are_its_numbers():
     figure = Canvas()
     left, right = figure.subplots(1, 2)
@@ -148,31 +121,6 @@ def test_digits_that_nobody_sees_change_no_byte():
     assert 'id="p0"' in images[0]
 
 
-def test_a_mark_stands_in_the_row_of_its_measure_and_right_of_the_line_if_more_was_measured():
-    rows = [cell("better", "kl", -0.5), cell("better", "clark", 0.25)]
-    root = ElementTree.fromstring(drawings(page(rows))["agreement"].image)
-    marks = [node.get("d") for node in root.iter(f"{SVG}path")][:2]  # the third is the legend's
-    (left, high), (right, low) = (map(float, mark[1:].partition("l")[0].split()) for mark in marks)
-    line = float(next(root.iter(f"{SVG}polyline")).get("points").partition(",")[0])
-    assert high < low
-    assert right - line == pytest.approx((line - left) / 2, abs=0.02)
-
-
-@pytest.mark.parametrize(("kl", "ink"), [(0.02, "#fff"), (0.19, INK), (0.9, "#fff")])
-def test_numbers_on_dark_colours_are_white(kl, ink):
-    units = [unit("near", kl=kl), unit("train_mean", kl=0.2)]
-    root = ElementTree.fromstring(drawings(page(units=units))["methods"].image)
-    (number,) = (node for node in root.iter(f"{SVG}text") if node.text == f"{kl / 0.2:.2f}")
-    assert number.get("fill") == ink
-
-
-def test_far_deviations_are_cut_and_not_lost():
-    near, far = (
-        str(drawings(page([cell("worse", difference=d)]))["agreement"].image) for d in (1.0, 50.0)
-    )
-    assert near == far
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -188,38 +136,6 @@ def test_far_deviations_are_cut_and_not_lost():
 def test_a_paper_without_results_gets_drawings_that_say_so(given, words):
     found = [text for figure in drawings(given).values() for text in texts(figure.image)]
     assert set(words) <= set(found)
-
-
-@pytest.mark.parametrize(
-    ("units", "shown"),
-    [
-        ([unit("train_mean"), unit("uniform")], "nothing to compare has been run yet"),
-        ([unit("near")], "mean KL"),
-        ([unit("near"), unit("train_mean", kl=0.0)], "nothing to compare has been run yet"),
-        ([unit("near"), unit("train_mean", kl=0.2)], "sjaffe"),
-    ],
-)
-def test_a_paper_with_half_its_units_is_drawn_without_a_warning(units, shown):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        methods = drawings(page(units=units))["methods"]
-    assert shown in texts(methods.image)
-
-
-def test_ages_are_compared_by_their_error_in_years():
-    ages = [unit("near"), unit("train_mean", kl=0.2)]
-    for scored in ages:
-        scored.scores["mae"] = [4.0, 6.0]
-    methods = drawings(page(units=ages))["methods"]
-    assert "mean absolute error over that of the training mean" in texts(methods.image)
-
-
-def test_files_have_the_names_that_the_rules_expect(tmp_path):
-    paths = write_figures(MEASURED, tmp_path / "figures")
-    assert [path.name for path in paths] == ["agreement.svg", "methods.svg"]
-    assert [path.read_text(encoding="utf-8") for path in paths] == [
-        figure.image for figure in drawings(MEASURED).values()
-    ]
 
 
 def test_drawings_are_read_back_in_their_order_with_their_texts(tmp_path):

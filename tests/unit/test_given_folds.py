@@ -6,10 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.model_selection import cross_val_score
 
-from ldl import AAKNN, metrics
-from ldl.folds import read_folds as read_folds_of_others
 from ldlrepro import cli, config
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
@@ -80,22 +77,3 @@ def test_the_folds_of_a_protocol_are_those_of_its_table(ready):
         "papers/tiny/toy_folds.csv"
     ]
     assert declared(SimpleNamespace(protocol="tiny", dataset="movie")) == []
-
-
-def test_scikit_learn_takes_a_published_table_as_its_folds(tmp_path):
-    generator = np.random.default_rng(0)
-    X, D = generator.random((30, 4)), generator.dirichlet(np.ones(3), size=30)
-    made = make_folds(KFOLD, 30, SEED)
-    write_parts(tmp_path / "folds.csv", made)
-    scores = cross_val_score(
-        AAKNN(n_neighbors=3),
-        X,
-        D,
-        cv=read_folds_of_others(tmp_path / "folds.csv", 30),
-        scoring=metrics.scorer("kl"),
-    )
-    by_hand = []
-    for fold in made:
-        P = AAKNN(n_neighbors=3).fit(X[fold.train], D[fold.train]).predict(X[fold.test])
-        by_hand.append(-metrics.evaluate(D[fold.test], P)["kl"])
-    assert scores.tolist() == pytest.approx(by_hand)

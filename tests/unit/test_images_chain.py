@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from ldlrepro import cli
 from ldlrepro.config import load_dataset
-from ldlrepro.core.errors import UserError
 from ldlrepro.data import load_ready
 from ldlrepro.data.drawn.albums import write_album
-from ldlrepro.data.fetch import fetch
 from ldlrepro.data.images import load_faces
-from ldlrepro.data.registry import prepare
 
 DATA = Path("data")
 LICENSED = {
@@ -89,26 +82,6 @@ def test_another_number_of_persons_than_stated_is_refused_before_jobs_are_planne
     assert not (DATA / "ready" / "fgnet.npz").exists()
 
 
-def test_problems_of_licensed_images_never_stop_the_chain(checkout, capsys):
-    state(checkout, 8)
-    put("fgnet", "fgnet")
-    images = sorted((DATA / "manual" / "fgnet").rglob("*.JPG"))
-    images[0].write_bytes(b"no image")
-    shutil.copyfile(images[1], images[2])
-    images[3].rename(images[3].with_name("holiday.JPG"))
-    assert ask(capsys, "fetch", "fgnet")[0] == 0
-    assert ask(capsys, "prepare", "fgnet")[0] == 0
-    _, out, _ = ask(capsys, "images", "fgnet")
-    lines = {line.split("  ")[0]: line.split()[1:3] for line in out.splitlines()[2:]}
-    assert lines["broken"] == ["1", "no"]
-    assert lines["duplicate"] == ["1", "yes"]
-    assert lines["unlabelled"] == ["1", "no"]
-    _, out, _ = ask(capsys, "images", "fgnet", "--show", "broken", "--json")
-    (row,) = json.loads(out)
-    assert row["file"].endswith(images[0].name)
-    assert row["detail"]
-
-
 def test_setups_of_morph_share_its_images(checkout, capsys):
     put("morph", "morph")
     setups = ("morph_setup_1", "morph_setup_3", "morph_sub")
@@ -122,59 +95,6 @@ def test_setups_of_morph_share_its_images(checkout, capsys):
     assert not (DATA / "raw" / "morph_sub" / "images").exists()
     _, out, _ = ask(capsys, "images", "morph_setup_1")
     assert "8 images instead of 5492, drawn with seed 1 by the rule 'white'" in out
-
-
-def test_a_setup_without_the_images_says_how_to_get_them(checkout):
-    status = fetch("morph_sub", DATA, [], offline=True)
-    assert not status.available
-    assert "data/manual/morph/" in status.reason
-    assert "ldlrepro fetch morph_sub" in status.reason
-
-
-def test_one_person_is_left_out_at_a_time(checkout, capsys):
-    from ldlrepro import plan
-    from ldlrepro.folds.splits import make_folds
-
-    state(checkout, 5)
-    put("fgnet", "fgnet", persons=5, pictures=3)
-    ask(capsys, "fetch", "fgnet")
-    ask(capsys, "prepare", "fgnet")
-    faces = load_faces("fgnet")
-    folds = make_folds(plan.protocol("drf_fgnet"), len(faces), ("seed",), faces.persons)
-    assert len(folds) == 5
-    for fold in folds:
-        (left_out,) = set(faces.persons[fold.test])
-        assert left_out not in set(faces.persons[fold.train])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["sjaffe"], "sjaffe is no set of photographs"),
-        (["fgnet"], "Type `ldlrepro fetch fgnet` and `ldlrepro prepare fgnet`"),
-    ],
-)
-def test_questions_without_an_answer_say_what_to_type(checkout, capsys, arguments, problem):
-    status, out, err = ask(capsys, "images", *arguments)
-    assert (status, out) == (2, "")
-    assert problem in err
-
-
-def test_jaffe_features_are_compared_with_a_published_file(checkout, capsys):
-    """With another set of the same images in the role of the published one."""
-    put("jaffe_images", "jaffe")
-    for word in ("fetch", "prepare"):
-        assert ask(capsys, word, "jaffe_images")[0] == 0
-    status, out, _ = ask(capsys, "images", "jaffe_images", "--compare", "jaffe_images")
-    assert status == 0
-    assert "16 of 16 images have the labels" in out
-    order, distance, nearest = out.splitlines()[2].rsplit(maxsplit=2)
-    assert order == "codes, point 0 at 0 degrees, against the clock"
-    assert (distance, nearest) == ("0.0000", "1.00")
-    _, text, _ = ask(capsys, "images", "jaffe_images", "--compare", "jaffe_images", "--json")
-    (found,) = json.loads(text)
-    assert found["crop"] == {"width": 111, "height": 141, "eye_x": 0.3, "eye_y": 0.4}
-    assert ask(capsys, "images", "fgnet", "--compare", "sjaffe")[0] == 2
 
 
 def test_one_command_leads_from_a_folder_to_the_comparison(checkout, capsys, tmp_path):
@@ -202,58 +122,3 @@ def test_places_of_the_eyes_are_shown_with_the_line_to_write(checkout, capsys):
 
 
 # ---------------------------------------------------------------------- the drawn sets
-
-
-@pytest.mark.parametrize("layout", LICENSED.values())
-def test_an_album_is_the_same_bytes_for_the_same_seed(tmp_path, layout):
-    digests = []
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        write_album(tmp_path / name, layout, persons=2, images_per_person=2, seed=seed)
-        files = sorted(p for p in (tmp_path / name).rglob("*") if p.is_file())
-        digests.append([hashlib.sha256(p.read_bytes()).hexdigest() for p in files])
-    assert digests[0] == digests[1]
-    assert digests[0] != digests[2]
-
-
-def test_ages_of_unknown_drawn_persons_can_be_learnt_from_lbp(checkout):
-    """Ridge regression on persons it has not seen: half the error of the mean."""
-    assert fetch("drawn_morph", DATA, []).available
-    data = load_ready(prepare("drawn_morph", DATA))
-    assert data.X.shape == (160, 243)
-    assert data.D.shape == (160, 62)
-    guessed, mean = np.zeros(160), np.zeros(160)
-    for person in np.unique(data.groups):
-        test = data.groups == person
-        X, ages = data.X[~test], data.target[~test]
-        A, B = ((Z - X.mean(axis=0)) / (X.std(axis=0) + 1e-9) for Z in (X, data.X[test]))
-        weights = np.linalg.solve(A @ A.T + 100 * np.eye(len(A)), ages - ages.mean())
-        guessed[test], mean[test] = ages.mean() + B @ A.T @ weights, ages.mean()
-    error = np.abs(guessed - data.target).mean()
-    assert error < 0.5 * np.abs(mean - data.target).mean()
-
-
-def test_drawn_persons_differ_more_between_than_within(checkout):
-    """The tint is a person's own, whatever the light."""
-    from PIL import Image
-
-    assert fetch("drawn_cacd", DATA, []).available
-    prepare("drawn_cacd", DATA)
-    faces = load_faces("drawn_cacd")
-    pixels = [np.asarray(Image.open(path), dtype=float).mean(axis=(0, 1)) for path in faces.paths]
-    tints = np.array([(p[1] / p[0], p[2] / p[0]) for p in pixels])
-    within = np.mean([tints[faces.persons == p].std(axis=0) for p in set(faces.persons)])
-    assert within < 0.2 * tints.std(axis=0).mean()
-
-
-def test_drawn_sets_are_configured_for_every_layout():
-    assert [load_dataset(name)["layout"]["name"] for name in DRAWN] == list(LICENSED.values())
-    assert {load_dataset(name)["layout"]["name"] for name in LICENSED} == set(LICENSED.values())
-
-
-def test_a_table_that_was_changed_by_hand_is_one_line_for_people(checkout, capsys):
-    put("cacd", "cacd", persons=2)
-    ask(capsys, "fetch", "cacd")
-    ask(capsys, "prepare", "cacd")
-    (DATA / "ready" / "cacd.images.csv").write_text("a,b\n")
-    with pytest.raises(UserError, match="not a table of images"):
-        load_faces("cacd")

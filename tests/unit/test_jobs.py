@@ -52,11 +52,6 @@ def test_limits_of_other_settings_are_not_below_the_methods_file(measure, tiny):
     assert jobs.mem_mb(ALL, 1) == 1600 + jobs.CLUSTER_MB
 
 
-def test_a_short_job_gets_minutes_all_the_same(measure):
-    measure(0.1, 0.1, 0.1, 0.1)
-    assert jobs.minutes(ALL, 1) == jobs.SHORTEST_LIMIT_MIN
-
-
 def test_every_attempt_asks_for_twice_as_much(tiny):
     assert [jobs.mem_mb(ALL, n) for n in (1, 2, 3)] == [950, 1900, 3800]
     assert [jobs.minutes(ALL, n) for n in (1, 2, 3)] == [60, 120, 240]

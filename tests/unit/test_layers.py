@@ -105,6 +105,41 @@ def test_no_modules_import_in_a_circle():
     assert circles(EDGES) == []
 
 
+def test_no_folders_import_in_a_circle_at_any_depth():
+    """Without circles there is an order in which no arrow goes up, inside every folder."""
+    wrong = {package: circles(between_children(package, EDGES)) for package in packages(EDGES)}
+    assert {package: found for package, found in wrong.items() if found} == {}
+
+
+def packages(edges: dict[str, set[str]]) -> set[str]:
+    names = [module.split(".") for module in edges]
+    return {".".join(parts[:depth]) for parts in names for depth in range(1, len(parts))}
+
+
+def between_children(package: str, edges: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Imports between the folders and modules that lie in a package, each taken as a whole."""
+    depth = package.count(".") + 1
+    inside = {module for module in edges if module.startswith(f"{package}.")}
+    found: dict[str, set[str]] = {module.split(".")[depth]: set() for module in inside}
+    for module in inside:
+        child = module.split(".")[depth]
+        found[child] |= {other.split(".")[depth] for other in edges[module] & inside} - {child}
+    return found
+
+
+def test_a_circle_of_folders_without_a_circle_of_modules_would_be_found():
+    edges = {
+        "p.data.a.read": {"p.data.b.draw"},
+        "p.data.b.draw": set(),
+        "p.data.b.make": {"p.data.a.look"},
+        "p.data.a.look": set(),
+    }
+    assert circles(edges) == []
+    assert packages(edges) == {"p", "p.data", "p.data.a", "p.data.b"}
+    assert circles(between_children("p.data", edges)) == [["a", "b"]]
+    assert circles(between_children("p", edges)) == []
+
+
 def test_a_paper_is_imported_by_nobody_else():
     """Not by the packages, not by other papers: its modules name each other by ``from .``."""
     wrong = [

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro.core.errors import UserError
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.data.features.lbp import (
     BINS,
@@ -17,7 +16,6 @@ from ldlrepro.data.features.lbp import (
     bins_in,
     lbp_histogram,
     patterns,
-    recipe,
 )
 from ldlrepro.data.features.published import compare, place_eyes
 from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
@@ -49,22 +47,6 @@ def test_points_are_counted_from_the_right_against_the_clock(
     image[2, 2] = 100
     image[row, column] = 200
     assert pattern_of(image) == 1 << point
-
-
-def test_codes_ascend_and_keep_the_rest_last() -> None:
-    order = bins_in(CODES)
-    found = [patterns()[b] for b in order[:-1]]
-    assert found == sorted(found)
-    assert order[-1] == bins_in(RUNS)[-1] == BINS - 1
-    assert sorted(order) == list(range(BINS))
-
-
-def test_the_recipe_names_the_pattern_of_every_bin() -> None:
-    stored = recipe(CODES)["patterns_of_bins"]
-    assert stored[:5] == [0, 1, 2, 3, 4]
-    assert stored[241:] == [65535, "all others"]
-    with pytest.raises(UserError, match="There are runs and codes"):
-        recipe("code")
 
 
 # ---------------------------------------------------------------------- the published files
@@ -146,20 +128,6 @@ def test_the_same_images_in_another_order_are_recognised(drawn: Dataset) -> None
     assert found.readings[0].distance == pytest.approx(0, abs=1e-12)
     assert found.readings[0].nearest == 1.0
     assert found.readings[1].distance > 0.01
-
-
-def test_features_of_other_images_are_told_from_the_same(drawn: Dataset) -> None:
-    wrong = np.roll(drawn.X, 1, axis=0)
-    found = compare(in_runs(drawn.X), drawn.D, wrong, drawn.D)
-    assert found.any_order > 0.01
-    assert found.readings[0].nearest < 0.3
-
-
-def test_other_ratings_cannot_be_compared(drawn: Dataset) -> None:
-    with pytest.raises(UserError, match="no row has the labels"):
-        compare(drawn.X, drawn.D, drawn.X, np.roll(drawn.D, 1, axis=1) * 0 + 0.9)
-    with pytest.raises(UserError, match="LBP has 243 features"):
-        compare(drawn.X[:, :9], drawn.D, drawn.X, drawn.D)
 
 
 def test_the_place_of_the_eyes_is_found_beside_a_valley_that_is_less_deep() -> None:

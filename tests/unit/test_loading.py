@@ -11,11 +11,6 @@ def test_unknown_parameter_is_refused_with_the_nearest_that_exists():
         models.load("aa_knn", n_neighbours=3)
 
 
-def test_unknown_method_is_refused_with_the_nearest_that_exists():
-    with pytest.raises(UserError, match=r"'aa_kn'.*Did you mean 'aa_knn'"):
-        models.load("aa_kn")
-
-
 def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():
     assert models.load("aa_knn").get_params() == {"n_neighbors": 4}
     assert models.load("aa_knn", n_neighbors=9).get_params() == {"n_neighbors": 9}

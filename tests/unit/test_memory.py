@@ -41,14 +41,6 @@ def test_without_a_limit_the_machine_decides(tmp_path, monkeypatch):
     assert _memory.free_bytes() > 10_000_000
 
 
-def test_another_system_has_no_groups(monkeypatch):
-    def missing(path: Path) -> str:
-        raise FileNotFoundError(path)
-
-    monkeypatch.setattr(Path, "read_text", missing)
-    assert _memory._left_of_limits() == []
-
-
 def test_a_fit_that_cannot_succeed_is_refused_before_it_begins(monkeypatch):
     X, D = sample(n=2000, q=50)
     monkeypatch.setattr(_memory, "free_bytes", lambda: 5e5)

@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ldl.deep import backbones, weights  # noqa: E402
-from ldl.deep.backbones import BUILDERS, STANDARD, Sizes, vgg_face_names  # noqa: E402
+from ldl.deep.backbones import BUILDERS, Sizes  # noqa: E402
 from ldl.deep.weights import load_network, random_network  # noqa: E402
 from ldl.errors import UserError  # noqa: E402
 from ldlrepro.core.checksums import sha256_of  # noqa: E402
@@ -42,15 +42,6 @@ def saved(path: Path, stored: Any) -> tuple[Path, str]:
 
 def small_state(name: str, seed: int = 0) -> dict[str, Any]:
     return dict(random_network(name, seed, SMALL[name]).network.state_dict())
-
-
-def vgg_face_state(state: dict[str, Any]) -> dict[str, Any]:
-    theirs = {ours: face for face, ours in vgg_face_names().items()}
-    renamed = {}
-    for key, tensor in state.items():
-        layer, _, part = key.rpartition(".")
-        renamed[f"{theirs[layer]}.{part}"] = tensor
-    return renamed
 
 
 # ---------------------------------------------------------------------- modules
@@ -85,13 +76,6 @@ def test_features_are_what_the_layers_give_one_by_one(name: str) -> None:
         assert network(x).shape == (2, 4)
 
 
-def test_vgg_faces_names_are_all_there_and_in_order() -> None:
-    names = vgg_face_names()
-    assert list(names)[:3] == ["conv1_1", "conv1_2", "conv2_1"]
-    assert names["conv5_3"] == "features.28"
-    assert list(names.values())[:13] == [f"features.{i}" for i in CONVOLUTIONS["vgg16"]]
-
-
 # ---------------------------------------------------------------------- files of weights
 
 
@@ -110,16 +94,6 @@ def test_a_file_gives_the_network_it_was_saved_from(
     assert loaded.record["layout"] == "torchvision"
     assert loaded.warning == ""
     assert not loaded.network.training
-
-
-def test_vgg_faces_names_give_the_same_network_and_other_preprocessing(tmp_path: Path) -> None:
-    state = small_state("vgg16")
-    one = load_network("vgg16", *saved(tmp_path / "a.pth", state), any_size=True)
-    two = load_network("vgg16", *saved(tmp_path / "b.pth", vgg_face_state(state)), any_size=True)
-    x = torch.ones(1, 3, 64, 64)
-    torch.testing.assert_close(one.network(x), two.network(x))
-    assert two.record["layout"] == "vgg_face"
-    assert one.preprocessing != two.preprocessing
 
 
 class Trap:
@@ -143,62 +117,6 @@ def test_a_file_that_could_run_code_is_refused_and_runs_none(tmp_path: Path, ins
     assert (tmp_path / "it_ran").exists(), "the trap works"
 
 
-def test_another_checksum_is_refused_before_the_file_is_opened(tmp_path: Path) -> None:
-    path = tmp_path / "weights.pth"
-    path.write_bytes(b"anything")
-    with pytest.raises(UserError, match=f"its SHA-256 is {sha256_of(path)}, not {'0' * 64}"):
-        load_network("vgg16", path, "0" * 64)
-
-
-def test_a_missing_file_is_looked_for_in_the_current_folder(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=rf"w\.pth: there is no such file.*from {tmp_path}"):
-        load_network("vgg16", Path("w.pth"), "0" * 64)
-
-
-def spoilt(state: dict[str, Any], change: str) -> Any:
-    if change == "widths":
-        return state
-    if change == "shape":
-        return {**state, "classifier.0.weight": torch.zeros(6, 5)}
-    if change == "absent":
-        return {k: v for k, v in state.items() if k != "classifier.6.bias"}
-    if change == "more":
-        return {**state, "extra.weight": torch.zeros(3)}
-    if change == "names":
-        return {f"body.{k}": v for k, v in state.items()}
-    if change == "convolutions":
-        return {k: v for k, v in state.items() if not k.startswith("features.28")}
-    return {"list": "no tensor"} if change == "words" else [torch.zeros(2)]
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ("widths", "its layers have other widths"),
-        ("shape", r"1 tensors do not fit, first classifier.0.weight"),
-        ("absent", r"first classifier.6.bias: absent instead of \(4,\)"),
-        ("more", "first extra.weight"),
-        ("names", "names like 'body.features.0.weight' are not torchvision's or VGG-Face's"),
-        ("convolutions", "12 convolutions, but vgg16 has 13"),
-        ("words", "holds something that is no tensor"),
-        ("list", "holds no table of named tensors"),
-    ],
-)
-def test_weights_that_do_not_fit_are_refused(tmp_path: Path, change: str, problem: str) -> None:
-    path, digest = saved(tmp_path / "weights.pth", spoilt(small_state("vgg16"), change))
-    with pytest.raises(UserError, match=problem):
-        load_network("vgg16", path, digest, any_size=change != "widths")
-
-
-def test_a_broken_file_is_one_line_for_people(tmp_path: Path) -> None:
-    path, _ = saved(tmp_path / "weights.pth", small_state("alexnet"))
-    path.write_bytes(path.read_bytes()[:300])
-    with pytest.raises(UserError, match=r"weights\.pth") as caught:
-        load_network("alexnet", path, sha256_of(path))
-    assert "\n" not in str(caught.value)
-
-
 def test_the_first_digits_of_a_checksum_will_do_if_they_are_enough(tmp_path: Path) -> None:
     path, digest = saved(tmp_path / "weights.pth", small_state("alexnet"))
     loaded = load_network("alexnet", path, digest[:8], any_size=True)
@@ -206,12 +124,6 @@ def test_the_first_digits_of_a_checksum_will_do_if_they_are_enough(tmp_path: Pat
     for too_few in (digest[:7], "0" * 8):
         with pytest.raises(UserError, match=f"its SHA-256 is {digest}, not {too_few}"):
             load_network("alexnet", path, too_few, any_size=True)
-
-
-def test_a_file_without_checksum_is_not_read(tmp_path: Path) -> None:
-    path, _ = saved(tmp_path / "weights.pth", small_state("alexnet"))
-    with pytest.raises(UserError, match=r"sha256 is missing beside weights; `sha256sum .*` prints"):
-        load_network("alexnet", path, any_size=True)
 
 
 def test_without_weights_nothing_is_made_up(tmp_path: Path) -> None:
@@ -262,24 +174,6 @@ def test_rows_stay_with_their_faces_whatever_the_batch(
         deep_features(faces, Crop(100, 224), options, loaded)
 
 
-def test_features_of_convolutions_alone_end_at_the_last_pooling(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(backbones.STANDARD, "alexnet", SMALL["alexnet"])
-    write_album(tmp_path, "fgnet", persons=1, images_per_person=2, seed=1)
-    faces = read_faces("demo", {"layout": {"name": "fgnet"}}, tmp_path / "images")
-    state = {k: v for k, v in small_state("alexnet").items() if k.startswith("features")}
-    loaded = load_network("alexnet", *saved(tmp_path / "conv.pth", state))
-    options = {"extractor": "alexnet", "layer": "pool5"}
-    whole, recipe, _ = deep_features(faces, Crop(224, 224), options, loaded)
-    means, _, _ = deep_features(faces, Crop(224, 224), {**options, "layer": "pool5_mean"}, loaded)
-    assert whole.shape == (2, 2 * 6 * 6)
-    np.testing.assert_allclose(whole.reshape(2, 2, 36).mean(axis=2), means, rtol=1e-5)
-    assert recipe["layers"].startswith("convolutions alone")
-    with pytest.raises(UserError, match=r"conv\.pth: convolutions alone, so there is no fc7\."):
-        deep_features(faces, Crop(224, 224), {"extractor": "alexnet"}, loaded)
-
-
 def test_random_weights_are_said_in_the_record_and_when_preparing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,8 +201,3 @@ def test_random_weights_are_said_in_the_record_and_when_preparing(
     assert len(set(data.groups)) == 6
     assert data.target is not None
     assert (data.D.argmax(axis=1) + 14 == data.target).all()
-
-
-def test_standard_sizes_are_untouched() -> None:
-    assert STANDARD["vgg16"].hidden == 4096
-    assert STANDARD["vgg16"].channels[-1] == 512

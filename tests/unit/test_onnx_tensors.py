@@ -20,11 +20,6 @@ def test_tensors_come_back_by_name_and_in_order(packed: bool) -> None:
     np.testing.assert_array_equal(found["b"], BIAS)
 
 
-def test_tensors_of_other_types_are_passed_over() -> None:
-    whole_numbers = tensor("shape", BIAS, kind=7)
-    assert list(onnx_tensors(model([whole_numbers, tensor("a", KERNEL)]))) == ["a"]
-
-
 def test_values_in_a_field_of_numbers_are_read_as_well() -> None:
     typed = number_field(1, 2) + number_field(2, 1) + field(8, b"typed")
     found = onnx_tensors(model([typed + field(4, BIAS.tobytes())]))

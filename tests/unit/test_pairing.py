@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from ldlrepro.core.findings import BAD, GOOD, NOTE
 from ldlrepro.doctor import pairing
+from ldlrepro.doctor.lines import BAD, GOOD, NOTE
 from ldlrepro.doctor.pairing import Driver, TorchBuild
 
 HEADER = """\

@@ -19,13 +19,6 @@ from papers.structrf.row_order import best_cut, nearest
 BY_PERSON = {"scheme": "leave_one_group_out", "folds": 5}
 
 
-def test_the_best_cut_finds_where_drawn_persons_end() -> None:
-    lot = np.random.default_rng(3)
-    sizes = [6, 9, 7, 8, 6, 10]
-    X = np.repeat(lot.normal(size=(6, 20)), sizes, axis=0) + 0.3 * lot.normal(size=(46, 20))
-    assert best_cut(X, 6, 5, 10) == sizes
-
-
 def test_the_best_cut_is_the_best_of_all_cuts() -> None:
     X = np.random.default_rng(5).normal(size=(12, 3))
 
@@ -52,12 +45,6 @@ def test_folds_by_person_test_every_row_once_and_share_nobody() -> None:
     assert len(made) == 5
     assert sorted(np.concatenate([fold.test for fold in made])) == list(range(40))
     assert not any(set(groups[fold.train]) & set(groups[fold.test]) for fold in made)
-
-
-def test_without_a_number_of_folds_each_person_is_one() -> None:
-    data = Dataset("d", np.zeros((6, 1)), np.full((6, 2), 0.5), np.array([7, 7, 3, 3, 3, 9]))
-    alone = {"scheme": "leave_one_group_out"}
-    assert len(protocol_folds("p", alone, data, 1, Workspace())) == 3
 
 
 @pytest.fixture
@@ -99,10 +86,6 @@ def test_places_change_and_controls_have_none(units) -> None:
     places = [(line.method, line.rank_mixed, line.rank_apart) for line in found.lines]
     assert places == [("aa_knn", 1, 2), ("sa_bfgs", 2, 1), ("rf", 3, 3)]
     assert found.agreement["kl"] == pytest.approx(1 / 3)  # one of three pairs turned round
-
-
-def test_too_few_methods_make_no_comparison(units) -> None:
-    assert persons_apart([unit for unit in units if unit.method != "rf"]) == []
 
 
 def test_ages_that_fall_begin_another_person():

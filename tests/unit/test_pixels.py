@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images import load_faces
 from ldlrepro.data.pixels import Pixels, load_pixels, make_pixels, pixels_path
 from ldlrepro.folds import parts
-from ldlrepro.train.scaling import Scaler
 
 DATA = Path("data")
 
@@ -104,28 +102,6 @@ def test_rows_of_rows_are_read_in_the_order_asked_for(tmp_path):
     assert (len(some), some.shape) == (4, (4, 2, 3, 3))
 
 
-def test_pickled_it_is_a_path_and_the_rows(tmp_path):
-    path = tmp_path / "x.npy"
-    np.save(path, np.zeros((1000, 8, 8, 3), np.uint8))
-    stored = pickle.dumps(Pixels(path)[np.array([3, 2])])
-    assert len(stored) < 1000
-    assert pickle.loads(stored).rows.tolist() == [3, 2]
-
-
-def test_no_scaling_lets_them_pass(tmp_path):
-    path = tmp_path / "x.npy"
-    np.save(path, np.zeros((4, 8, 8, 3), np.uint8))
-    X = Pixels(path)
-    assert Scaler("none").fit(X).transform(X) is X
-
-
-def test_another_array_is_refused(tmp_path):
-    path = tmp_path / "x.npy"
-    np.save(path, np.zeros((4, 8)))
-    with pytest.raises(UserError, match="no file of pixels"):
-        Pixels(path)
-
-
 # ---------------------------------------------------------------------- folds on photographs
 
 
@@ -142,11 +118,6 @@ def test_parts_train_on_one_and_test_on_the_other(checkout):
     assert (leaks["folds"], leaks["shared_groups"]) == (1, 0)
     with pytest.raises(UserError, match="There are: test, train, validation"):
         parts.make_folds({**protocol, "test_part": "holiday"}, "cacd", DATA)
-
-
-def test_parts_need_photographs(checkout):
-    with pytest.raises(UserError, match="needs photographs"):
-        parts.make_folds({"train_part": "a", "test_part": "b"}, "toy", DATA)
 
 
 def test_a_copy_of_an_image_in_training_and_test_is_found(checkout):

@@ -76,15 +76,6 @@ def test_a_terminal_shows_units_steps_time_left_and_the_last_job(terminal):
     assert "Rule:" not in terminal.text
 
 
-def test_a_terminals_line_is_rewritten_and_never_wraps(terminal):
-    terminal.plan(10)
-    terminal.start(0, dataset="x" * 300)
-    terminal.finish(0)
-    line = terminal.text.split("\r\x1b[K")[-1]
-    assert len(line) == 110
-    assert "\n" not in line
-
-
 def test_a_file_gets_a_line_now_and_then_and_the_last_one(file):
     file.plan(100)
     for job in range(100):
@@ -114,23 +105,6 @@ def test_the_time_left_is_told_in_fitting_units(terminal, seconds, units, words)
     assert words in terminal.text
 
 
-def test_only_training_jobs_count_as_units(terminal):
-    terminal.plan(2)
-    terminal.start(7, rule="folds")
-    terminal.finish(7)
-    assert "[0 of 2 units, 1 of 4 steps] folds" in terminal.text
-
-
-def test_jobs_that_finish_out_of_order_keep_their_names(terminal):
-    terminal.plan(3)
-    terminal.start(0, dataset="movie")
-    terminal.start(1, dataset="sjaffe")
-    terminal.finish(1)
-    assert terminal.text.endswith("train sjaffe/0-9")
-    terminal.finish(0)
-    assert terminal.text.endswith("train movie/0-9")
-
-
 def test_messages_start_on_a_line_of_their_own(terminal):
     terminal.plan(3)
     terminal.start(0)
@@ -138,20 +112,6 @@ def test_messages_start_on_a_line_of_their_own(terminal):
     terminal.send(LogEvent.ERROR, "something broke", exception="X")
     terminal.send(None, "and then this")
     assert terminal.text.endswith("train sjaffe/0-9\nsomething broke\nand then this\n")
-
-
-def test_greetings_are_swallowed_and_news_is_not(file):
-    for text in ("Building DAG of jobs...", "Provided cores: 2", "Select jobs to execute..."):
-        file.send(None, text)
-    assert file.text == ""
-    file.send(None, "Nothing to be done.")
-    assert file.text == "Nothing to be done.\n"
-
-
-def test_a_verbose_run_shows_the_greetings_too(monkeypatch):
-    run = Run(monkeypatch, io.StringIO(), verbose=True)
-    run.send(None, "Building DAG of jobs...")
-    assert run.text == "Building DAG of jobs...\n"
 
 
 def test_a_dry_run_looks_as_usual(monkeypatch):
@@ -162,11 +122,3 @@ def test_a_dry_run_looks_as_usual(monkeypatch):
     assert "Building DAG" in run.text
     assert "Job stats:\ntrain 10" in run.text
     assert "units" not in run.text
-
-
-@pytest.mark.parametrize(("stdout", "name"), [(True, "stdout"), (False, "stderr")])
-def test_snakemake_decides_where_it_writes(monkeypatch, stdout, name):
-    import sys
-
-    common = SimpleNamespace(dryrun=False, verbose=False, stdout=stdout)
-    assert plugin.LogHandler(common, None).line.stream is getattr(sys, name)

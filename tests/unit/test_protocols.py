@@ -9,10 +9,9 @@ import pytest
 
 from ldl import AAKNN
 from ldlrepro import config, plan
-from ldlrepro.core.errors import UserError
 from ldlrepro.data import Dataset
 from ldlrepro.experiments import Inputs, protocols
-from ldlrepro.experiments.printed_digits import CANNOT, NONE_FITS, Printed, as_printed, together
+from ldlrepro.experiments.printed_digits import Printed, as_printed, together
 from ldlrepro.experiments.protocol_runs import (
     FOLDS,
     IN_ORDER,
@@ -133,52 +132,6 @@ def test_shuffled_folds_of_mixed_rows_are_not_taken_for_the_order_of_the_file(mi
         assert (found.best.folds, found.verdict) != (IN_ORDER, "told")
 
 
-def test_what_a_shuffle_and_the_order_both_explain_cannot_be_told(mixed):
-    """Round so that on mixed rows the order of the file prints as any shuffle does."""
-    scores = mixed.scores("aa_knn", IN_ORDER, 0)
-    means = [f"{number:.1f}" for number in scores[:6]]
-    nothing = [""] * (len(MEASURES) - 6)
-    deviations = [f"{number:.1f}" for number in scores[len(MEASURES) :][:6]]
-    printed = as_printed(means + nothing, deviations + nothing)
-    assert mixed.conclude(printed).verdict == CANNOT
-
-
-def test_deviations_alone_tell_stretches_that_are_noisier_than_others(tmp_path):
-    uneven = Drawn("uneven", tmp_path)
-    printed = uneven.print_of("aa_knn", IN_ORDER, 0)
-    deviations = printed.values.copy()
-    deviations[: len(MEASURES)] = np.nan
-    found = uneven.conclude(Printed(deviations, printed.half))
-    assert (found.best.folds, found.verdict) == (IN_ORDER, "told")
-    assert found.against[SHUFFLED].as_strong == 0
-
-
-def test_print_that_no_folds_make_fits_none(drifting):
-    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
-    doubled = Printed(2 * printed.values, printed.half)
-    assert drifting.conclude(doubled).verdict == NONE_FITS
-
-
-def test_seeds_go_where_they_decide(drifting):
-    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
-    asked: list[tuple[str, str, int]] = []
-
-    def scores(setting, folds, number):
-        asked.append((setting, folds, number))
-        return drifting.scores(setting, folds, number)
-
-    few = protocols.Ways(scores, folds_for(drifting.data), ASKED, printed).conclude()
-    assert few.runner_up.way.drawn
-    assert len(few.runner_up.way.numbers) == SEEDS
-    assert len(set(asked)) < SEEDS * len(COUNTS) * len(folds_for(drifting.data)) / 2
-
-
-def test_a_method_that_draws_has_seeds_on_folds_that_are_not_drawn(drifting):
-    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
-    found = drifting.conclude(printed, draws=True, seeds=6)
-    assert all(evidence.way.drawn for evidence in found.against.values())
-
-
 def test_neighbours_of_shared_distances_are_those_of_the_method(mixed, tmp_path):
     runs = Runs(mixed.data, 1, Kept(tmp_path / "x"))
     for folds in (SHUFFLED, IN_ORDER, SPLITS):
@@ -186,12 +139,6 @@ def test_neighbours_of_shared_distances_are_those_of_the_method(mixed, tmp_path)
             model = AAKNN(4).fit(mixed.data.X[fold.train], mixed.data.D[fold.train])
             theirs = model.predict(mixed.data.X[fold.test])
             np.testing.assert_allclose(runs._mean_of_neighbours(4, fold), theirs, rtol=1e-12)
-
-
-def test_where_kept_neighbours_end_the_method_looks_itself(mixed, tmp_path):
-    runs = Runs(mixed.data, 1, Kept(tmp_path / "x"))
-    fold = make(SHUFFLED, mixed.data, ("seed",))[0]
-    assert runs._mean_of_neighbours(99, fold) is None
 
 
 def test_folds_test_each_row_once_or_are_splits():
@@ -223,21 +170,6 @@ def test_folds_in_the_order_of_the_file_differ_in_the_rows_that_ten_does_not_div
     assert (
         "10 folds, file order, rest in the last" not in names
     )  # the rounded size is that of these
-
-
-def test_folds_that_are_the_same_are_tried_once():
-    assert [name for name in folds_for(rows_in("mixed")) if name.startswith(IN_ORDER)] == [
-        IN_ORDER,
-        f"{IN_ORDER}, every tenth row",
-    ]
-
-
-def test_stratified_folds_hold_as_many_of_each_label():
-    data = rows_in("mixed")
-    label = data.D.argmax(axis=1)
-    for fold in make("10 folds, stratified", data, ("seed",)):
-        counts, everywhere = np.bincount(label[fold.test]), np.bincount(label) / 10
-        assert np.abs(counts - everywhere).max() <= 1
 
 
 def test_persons_are_a_way_of_their_own_only_where_the_order_cuts_through_them():
@@ -304,20 +236,6 @@ def test_rows_are_measured_summed_up_and_what_tells_nothing_is_named(
         ["AA-kNN", "short", "cannot be told: fewer than 4 numbers printed"],
     ]
     assert json.loads(json.dumps(outcome.tables)) == outcome.tables
-
-
-def test_a_part_of_a_row_can_be_left_out():
-    whole = protocols.printed_row("ldldf", "AA-kNN", "yeast_cdc")
-    means = protocols.printed_row("ldldf", "AA-kNN", "yeast_cdc", "means")
-    deviations = protocols.printed_row("ldldf", "AA-kNN", "yeast_cdc", "deviations")
-    assert (whole.count, means.count, deviations.count) == (12, 6, 6)
-    assert protocols.printed_row("ldldf", "AA-kNN", "nowhere") is None
-
-
-def test_findings_that_are_not_measured_say_what_to_type(monkeypatch, tmp_path):
-    monkeypatch.setattr(protocols.experiments, "read", lambda *place: None)
-    with pytest.raises(UserError, match="ldlrepro experiment structrf protocols --inputs"):
-        protocols.findings("structrf", tmp_path)
 
 
 @pytest.mark.parametrize("paper", config.real_papers())

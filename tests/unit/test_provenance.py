@@ -13,11 +13,6 @@ def test_the_lock_digest_follows_the_lock_file(checkout):
     assert len({"", first, provenance.lock_digest()}) == 3
 
 
-def test_outside_git_there_is_no_commit(checkout, monkeypatch):
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(checkout.root.parent))
-    assert provenance.git_commit() == ""
-
-
 def test_the_machine_is_described_without_its_name():
     import platform
 

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from ldl import metrics
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import Ranking
 from ldlrepro.judge.verdicts import VerdictRow
-from ldlrepro.report.content import PaperPage
-from ldlrepro.report.figures import drawings
-from ldlrepro.report.ranks import BAR, WIDTH, bars_of, placed, rank_figure
+from ldlrepro.report.ranks import BAR, WIDTH, bars_of, rank_figure
 from ldlrepro.train.records import OK, FoldRow
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -94,23 +87,6 @@ def test_bars_join_what_does_not_differ_and_nothing_else():
     assert first == second < WIDTH / 2  # both at rank 2.5, on the printed side
 
 
-def test_too_few_data_sets_get_a_text_in_place_of_a_drawing():
-    found = drawn(*table(8, measured=6))
-    assert "needs at least 7 data sets; 6 are there" in found
-    assert "Average ranks: A 1.0, B 2.0, C 3.0." in found
-
-
-def test_a_diagram_whose_partner_is_a_refusal_has_the_whole_width():
-    narrow, wide = (longest_line(rank_figure(*table(8, measured=n), SPEC)[0]) for n in (8, 6))
-    assert narrow < WIDTH / 2 < wide
-
-
-def longest_line(image: str) -> float:
-    lines = [line.get("points") for line in ElementTree.fromstring(image).iter(f"{SVG}polyline")]
-    ends = [[float(place.partition(",")[0]) for place in line.split()] for line in lines]
-    return max(max(end) - min(end) for end in ends)
-
-
 def test_the_ranks_are_given_as_numbers_too():
     names, *ranks = rank_figure(*table(8), SPEC)[2]
     assert names == ["diagram", "data sets", "Friedman p", "method", "average rank"]
@@ -118,38 +94,6 @@ def test_the_ranks_are_given_as_numbers_too():
         ("KL, printed", "A", "1.00"),
         ("KL, printed", "B", "2.00"),
     ]
-
-
-@pytest.mark.parametrize(("units", "missing"), [([], "A, B, C"), ([unit("d0", "a", 0.1)], "B, C")])
-def test_where_methods_were_not_run_the_measured_side_says_so(units, missing):
-    found = drawn(table(8)[0], units)
-    assert "KL, measured: 0 data sets" in found
-    assert f"No test: no numbers of {missing}." in found
-
-
-def test_a_table_without_rows_is_an_empty_drawing():
-    assert drawn([], []) == ""
-
-
-def test_a_misprint_takes_its_data_set_out_of_the_printed_side():
-    rows, units = table(8)
-    rows[0] = row("d0", "A", 9.0, verdict="misprint")
-    found = drawn(rows, units)
-    assert "KL, printed: 7 data sets" in found
-    assert "KL, measured: 8 data sets" in found
-
-
-def test_a_data_set_beside_the_table_counts_among_the_measured():
-    rows, units = table(6)
-    found = drawn(rows, [*units, *(unit("new", m, n + 0.1) for n, m in enumerate("abc"))])
-    assert "KL, measured: 7 data sets, Friedman p" in found
-
-
-def test_methods_can_be_chosen():
-    found = drawn(*table(8), {**SPEC, "methods": ["A", "C"]})
-    assert "A 1.0" in found
-    assert "2.0 C" in found
-    assert "B" not in found.replace("KL", "")
 
 
 def test_what_ran_on_other_splits_is_marked():
@@ -166,38 +110,6 @@ def test_what_ran_on_other_splits_is_marked():
     assert caption.endswith("† under the protocol q, on other splits.")
 
 
-ALL_ALIKE = """
-from tests.unit.test_rank_figures import SPEC, rank_figure, row
-names = "ABCDEFGH"
-rows = [row(f"d{i}", m, (5 * i + 3 * n) % 8) for i in range(12) for n, m in enumerate(names)]
-print(rank_figure(rows, [], SPEC)[0])
-"""
-
-
-def test_bars_run_from_left_to_right_on_every_run():
-    """Groups of methods are sets, whose order changes from run to run."""
-    images = {
-        subprocess.run(
-            [sys.executable, "-c", ALL_ALIKE],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            cwd=Path(__file__).parents[2],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in "12"
-    }
-    (image,) = images
-    (bar,) = bars(image)
-    assert len(bar) == 8
-    assert bar == sorted(bar)
-
-
-def test_bars_share_a_row_where_they_do_not_meet():
-    found = placed([[2.0, 3.0], [1.0, 1.5], [1.2, 2.5], [3.0, 4.0]])
-    assert found == [(1, [1.0, 1.5]), (2, [1.2, 2.5]), (1, [2.0, 3.0]), (2, [3.0, 4.0])]
-
-
 def test_bars_are_the_largest_groups_in_which_no_two_differ():
     """Neighbours do not differ, nor do the first and the last: groups need not be stretches."""
     p = pd.DataFrame(0.01, index=list("ABCD"), columns=list("ABCD"))
@@ -209,14 +121,6 @@ def test_bars_are_the_largest_groups_in_which_no_two_differ():
     ]
     p.loc["A", "C"] = p.loc["C", "A"] = 0.5
     assert sorted(bars_of(Ranking(ranks, (), 0.0, p))) == [list("ABC"), list("ACD")]
-
-
-def test_it_stands_among_the_figures_of_the_paper():
-    rows, units = table(8)
-    page = PaperPage("p", "T", "A", "V", 2020, [], rows, {}, units, printed_figures={"2": SPEC})
-    found = drawings(page)["figure_2"]
-    assert found.title == "Figure 2: ranks"
-    assert found.caption.startswith("Average ranks over the data sets")
 
 
 # ---------------------------------------------------------------------- methods of one's own
@@ -236,10 +140,3 @@ def test_an_own_method_stands_on_the_measured_side_only():
     assert "KL, printed: 9 data sets" in found
     assert "KL, measured: 9 data sets" in found
     assert "Left out" not in caption
-
-
-def test_an_own_method_that_lacks_data_sets_costs_the_others_none():
-    found, caption = with_own(3, 9)
-    assert "Mine" not in found
-    assert "KL, measured: 9 data sets" in found
-    assert "Left out, for want of some of the data sets: Mine." in caption

@@ -52,19 +52,6 @@ def test_a_record_reads_back_as_it_was_written(tmp_path):
         np.testing.assert_array_equal(stored[key], array)
 
 
-def test_a_folder_named_like_a_partition_adds_no_column(tmp_path):
-    path = tmp_path / "dataset=other" / "folds_0-0.parquet"
-    write_record(path, [make_row()], {})
-    assert read_rows(path) == [make_row()]
-
-
-def test_many_repeats_and_folds_keep_their_names(tmp_path):
-    path = tmp_path / "all.parquet"
-    predictions = {(1234, 0): np.zeros((1, 2)), (0, 13617): np.ones((1, 2))}
-    write_record(path, [make_row()], predictions)
-    assert set(read_predictions(path)) == set(predictions)
-
-
 def test_equal_predictions_give_equal_files_whatever_their_order_and_hour(tmp_path, monkeypatch):
     predictions = make_predictions()
     write_record(tmp_path / "a.parquet", [make_row()], predictions)
@@ -97,18 +84,6 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
         atomically(path, half)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["facts.json"]
-
-
-def test_a_half_written_record_is_not_seen(tmp_path, monkeypatch):
-    path = tmp_path / "folds_0-1.parquet"
-    write_record(path, [make_row()], make_predictions(1))
-    before = path.read_bytes()
-    monkeypatch.setattr("pyarrow.parquet.write_table", _dies_half_way)
-    with pytest.raises(MemoryError):
-        write_record(path, [make_row(1)], make_predictions(1))
-    assert path.read_bytes() == before
-    assert read_rows(path) == [make_row()]
-    assert sorted(os.listdir(tmp_path)) == ["folds_0-1.npz", "folds_0-1.parquet"]
 
 
 def _dies_half_way(table, where):

@@ -80,13 +80,6 @@ def test_neither_data_nor_predictions_nor_places_are_kept(measured, tmp_path, re
     assert json.loads(rows[0]["params"])["n_neighbors"] in (2, 4, 8)
 
 
-def test_writing_twice_changes_no_byte(measured, tmp_path):
-    paths = write_reference(tmp_path, [measured], COMMAND)
-    before = [path.read_bytes() for path in paths]
-    write_reference(tmp_path, [measured], COMMAND)
-    assert [path.read_bytes() for path in paths] == before
-
-
 def test_units_that_no_paper_asks_for_are_dropped_and_others_keep_their_bytes(measured, tmp_path):
     write_reference(tmp_path, [measured], COMMAND)
     table = tmp_path / "tiny/near.csv"
@@ -116,15 +109,6 @@ def test_other_data_sets_stay_when_one_is_renewed(measured, tmp_path):
     assert commands == {"toy": "another command", "other": COMMAND}
 
 
-def test_variants_share_a_file_and_leave_each_other_alone(measured, tmp_path):
-    write_reference(tmp_path, [measured], COMMAND)
-    before = (tmp_path / "tiny/near.csv").read_text().splitlines()
-    write_reference(tmp_path, [replace(measured, method="near@n_neighbors=3")], COMMAND)
-    after = (tmp_path / "tiny/near.csv").read_text().splitlines()
-    assert [line for line in after if not line.startswith("near@n_neigh")] == before
-    assert set(ReferenceUnits(tmp_path)) == {KEY, ("tiny", "toy", "near@n_neighbors=3")}
-
-
 def with_a_failed_fold(measured):
     """Return the unit as it is read where its last fold failed."""
     error = "Traceback (most recent call last):\n  ...\nPeerError: it took more than 120 s"
@@ -144,49 +128,9 @@ def test_a_fold_that_failed_is_a_row_with_the_last_line_of_its_error(measured, t
     assert not is_complete(plan.Unit(*KEY), found)
 
 
-def test_tables_without_a_failed_fold_have_no_column_for_errors(measured, tmp_path):
-    write_reference(tmp_path, [with_a_failed_fold(measured)], COMMAND)
-    table = tmp_path / "tiny/near.csv"
-    assert table.read_text().partition("\n")[0].endswith(",error")
-    write_reference(tmp_path, [measured], COMMAND)
-    assert "error" not in table.read_text()
-
-
-def test_a_failed_unit_does_not_take_the_place_of_a_complete_one(measured, tmp_path):
-    write_reference(tmp_path, [measured], COMMAND)
-    before = (tmp_path / "tiny/near.csv").read_bytes()
-    assert write_reference(tmp_path, [with_a_failed_fold(measured)], COMMAND) == []
-    assert (tmp_path / "tiny/near.csv").read_bytes() == before
-
-
 def test_a_unit_whose_data_were_not_there_is_not_written(measured, tmp_path):
     rows = [replace(row, status=UNAVAILABLE) for row in measured.rows]
     assert write_reference(tmp_path, [replace(measured, rows=rows)], COMMAND) == []
-
-
-def test_a_unit_without_all_its_chunks_is_not_written(ready, tmp_path):
-    """Every fold that is there is fine; the others were never run."""
-    ready.edit("config/methods/near.yaml", "threads: 1", "threads: 1, folds_per_job: 2")
-    run_unit(ready.job("near@grid", folds="0-1"))
-    assert write_reference(tmp_path, [score(ready)], COMMAND) == []
-    run_unit(ready.job("near@grid", folds="2-3"))
-    assert len(write_reference(tmp_path, [score(ready)], COMMAND)) == 2
-
-
-def test_without_reference_there_are_no_units(tmp_path):
-    assert ReferenceUnits(tmp_path / "nowhere") == {}
-
-
-def test_a_unit_is_read_without_the_other_protocols(measured, tmp_path):
-    write_reference(tmp_path, [measured], COMMAND)
-    (tmp_path / "another").mkdir()
-    (tmp_path / "another/near.csv").write_text("no table of ours\n")
-    units = ReferenceUnits(tmp_path)
-    assert units[KEY].key == KEY
-    assert ("tiny", "toy", "never_run") not in units
-    assert ("nobody", "toy", "near") not in units
-    with pytest.raises(FileNotFoundError):
-        len(units)
 
 
 def test_bits_are_the_same_where_every_fold_has_the_references_digest(measured, tmp_path):

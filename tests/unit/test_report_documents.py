@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro.report.documents import Documents, beside
+from ldlrepro.report.documents import Documents
 from ldlrepro.report.findings import findings
 from ldlrepro.report.html import write_report
 from tests.report_pages import cell, content, packed_in, page, unit
@@ -52,11 +52,6 @@ def test_a_record_is_shown_where_one_is_if_that_page_has_it(tmp_path, two):
     assert documents.link(one, own) == "#/record/cv/toy/mine"
 
 
-def test_a_name_without_an_ending_has_its_folder_beside_it(tmp_path):
-    assert beside(tmp_path / "all.html") == tmp_path / "all"
-    assert beside(tmp_path / "report") == tmp_path / "report-pages"
-
-
 def test_a_report_whose_front_page_is_an_index_is_one_folder(tmp_path, two):
     front = write_report(two, tmp_path / "all" / "index.html")
     assert {file.parent for file in tmp_path.rglob("*.html")} == {front.parent}
@@ -76,14 +71,6 @@ def test_every_page_knows_the_numbers_of_all_papers(tmp_path, two):
             f"{prefix}{name}.html#/{name}/table/1" for name in ("one", "two")
         ]
         assert places[0][4:] == [[["kl", "KL"]], [["toy", "RF", "", [1]]]]
-
-
-def test_records_stand_on_the_page_of_their_paper(tmp_path, two):
-    write_report(two, tmp_path / "all.html")
-    for name, units in (("one", ["rf", "mine"]), ("two", ["rf"])):
-        text = (tmp_path / "all" / f"{name}.html").read_text()
-        assert [r["key"][2] for r in packed_in(text, "record-data")["records"]] == units
-        assert all(f'id="/record/cv/toy/{unit}"' in text for unit in units)
 
 
 def test_commands_and_notes_of_the_findings_are_links(tmp_path, monkeypatch):

@@ -7,10 +7,7 @@ import pytest
 
 from ldlrepro.judge.tallies import tally
 from ldlrepro.report.export import write_tables
-from ldlrepro.report.html import (
-    grouped_reasons,
-)
-from ldlrepro.report.tables import fixed, mean_pair, page_tables, percent
+from ldlrepro.report.tables import fixed, page_tables, percent
 from tests.report_pages import cell, page, unit
 
 
@@ -29,10 +26,6 @@ from tests.report_pages import cell, page, unit
 )
 def test_numbers_keep_the_printed_decimals_or_three_digits(value, decimals, shown):
     assert fixed(value, decimals) == shown
-
-
-def test_a_deviation_has_the_decimals_of_its_mean():
-    assert mean_pair(0.11123, 0.0141, 3) == ("0.111", "0.014")
 
 
 @pytest.mark.parametrize(
@@ -61,37 +54,6 @@ def test_a_variant_stands_in_the_tables_that_print_its_method():
         for grid in page_tables(page(rows, units, tables={"1": "one", "2": "two"})).grids
     ]
     assert shown == [{"rf@deep", "mine@fast", "uniform"}, {"nn@slow", "mine@fast", "uniform"}]
-
-
-def test_a_line_that_was_given_the_test_labels_says_so():
-    (block,) = page_tables(page(units=[unit("peek")], sees_labels={"peek"})).grids[0].blocks
-    assert [line.remark for line in block.measured] == ["sees the test labels"]
-
-
-def test_units_that_no_table_uses_are_listed_apart():
-    tables = page_tables(page(units=[unit(), unit(protocol="as_released")]))
-    assert [(left.protocol, left.lines[0].key[2]) for left in tables.leftovers] == [
-        ("as_released", "rf")
-    ]
-
-
-def test_settings_of_one_method_are_lines_of_their_own():
-    rows = [cell(setting="10 trees"), cell(setting="20 trees")]
-    (block,) = page_tables(page(rows)).grids[0].blocks
-    assert [(line.method, line.setting) for line in block.printed] == [
-        ("RF", "10 trees"),
-        ("RF", "20 trees"),
-    ]
-
-
-def test_reasons_are_grouped_and_counted():
-    rows = [cell("not run", metric, reason="no data") for metric in ("kl", "clark")]
-    rows += [cell("quoted", reason="from [3]"), cell()]
-    reasons = grouped_reasons([page(rows)])
-    assert [(r.verdict, r.text, r.cells) for r in reasons] == [
-        ("not run", "no data", 2),
-        ("quoted", "from [3]", 1),
-    ]
 
 
 def test_the_tally_judges_measured_numbers_only():
@@ -135,14 +97,6 @@ def test_csv_files_hold_every_digit(tmp_path):
         assert (line["relative_difference"], line["verdict"]) == ("0.0112", "reproduced")
 
 
-def test_each_printed_table_becomes_three_files(tmp_path):
-    rows = [cell(), cell(table="2")]
-    files = write_tables(page(rows, tables={"1": "one", "2": "two"}), tmp_path)
-    expected = {f"table_{n}.{kind}" for n in (1, 2) for kind in ("csv", "md", "html")}
-    assert {path.name for path in files} == expected | {"cells.csv", "claims.csv", "scores.csv"}
-    assert all(path.is_file() for path in files)
-
-
 def test_markdown_shows_printed_measured_deviation_and_verdict(tmp_path):
     row = cell("worse", method="A|B*", note="a remark", n_folds=1)
     write_tables(page([row]), tmp_path)
@@ -152,14 +106,6 @@ def test_markdown_shows_printed_measured_deviation_and_verdict(tmp_path):
         in text
     )
     assert "[1] a remark" in text
-
-
-def test_html_fragments_have_no_links_that_would_break(tmp_path):
-    write_tables(page([cell(note="a remark")]), tmp_path)
-    text = (tmp_path / "tables/table_1.html").read_text(encoding="utf-8")
-    assert "<a " not in text
-    assert "a remark" in text
-    assert "0.111" in text
 
 
 # ---------------------------------------------------------------------- marks and names
@@ -187,23 +133,3 @@ def test_the_best_of_a_column_is_marked_by_the_direction_of_its_measure():
         ("RF", "cosine"): (True, False),
         ("kNN", "cosine"): (False, True),
     }
-
-
-def test_lines_of_one_name_say_both_which_variant_they_are():
-    paper = page([cell(method="RF", method_id="rf@print")], [unit("rf@print"), unit("rf")])
-    paper.method_titles = {"rf": "RF"}
-    (block,) = page_tables(paper).grids[0].blocks
-    assert [line.variant for line in block.printed] == ["rf@print"]
-    assert [line.label for line in block.measured] == ["RF, rf"]
-
-
-def test_notes_know_their_cells():
-    rows = [cell("worse", reason="why"), cell("worse", "clark", reason="why"), cell("exact")]
-    tables = page_tables(page(rows))
-    assert [row.metric for row in tables.noted[tables.notes["why"]]] == ["kl", "clark"]
-
-
-def test_only_the_first_lines_are_unfolded():
-    short = [cell(table="1"), cell(table="2")]
-    long = [cell(table="3", method=f"method {number}") for number in range(50)]
-    assert [grid.open for grid in page_tables(page([*short, *long])).grids] == [True, True, False]

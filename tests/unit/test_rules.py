@@ -8,12 +8,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from snakemake.exceptions import WorkflowError
 
 from ldlrepro import config
+from ldlrepro.audit.seals import seal_reference
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors
-from ldlrepro.workflow.rules import Rules
+from ldlrepro.workflow.rules import Rules, check_files
 from tests.unit.sources import copied, forget
+
+ROOT = Path(__file__).resolve().parents[2]
 
 RUNS_AT_IMPORT = "\nprint('what runs when a module is imported counts for all who use it')\n"
 
@@ -70,7 +74,7 @@ TABLES, FACES, PHOTOGRAPHS = ("sjaffe", "toy"), ("jaffe_images", "drawn_fgnet"),
         ("data/registry.py", (*TABLES, *FACES, *PHOTOGRAPHS)),
         ("data/images/layouts.py", (*FACES, *PHOTOGRAPHS)),
         ("data/features/lbp.py", (*FACES, *PHOTOGRAPHS)),
-        ("data/photographs.py", PHOTOGRAPHS),
+        ("data/photographs.py", (*FACES, *PHOTOGRAPHS)),
         ("data/download.py", ()),
         ("data/drawn/sketches.py", ()),
     ],
@@ -150,13 +154,6 @@ def test_a_job_that_comes_back_asks_for_twice_and_then_four_times_as_much():
     assert [asked(None, attempt) for attempt in (1, 2, 3)] == [2000, 4000, 8000]
 
 
-def test_experiments_grow_likewise(checkout):
-    rules = Rules(config.load_run_config())
-    job = SimpleNamespace(paper="mslp", experiment="embeddings")
-    for ask in (rules.experiment_mem_mb, rules.experiment_runtime):
-        assert ask(job, 3) == 2 * ask(job, 2) == 4 * ask(job, 1)
-
-
 def test_no_rule_asks_for_fixed_memory_or_time():
     root = Path(__file__).resolve().parents[2]
     fixed = re.compile(r"(mem_mb|runtime)=\d+")
@@ -174,3 +171,41 @@ def test_jobs_are_told_where_raw_files_may_come_from(monkeypatch):
     assert default_mirrors() == rules.mirrors
     with pytest.raises(UserError, match="a mirror's path must not hold ':'"):
         Rules({**run, "mirrors": ["/with:colon"]}).environment()
+
+
+# ---------------------------------------------------------------------- damaged files
+
+PLANNED_BY = (
+    "papers/demo/cells.csv",
+    "reference/demo/aa_knn.csv",
+    "reference/demo/aa_knn.json",
+)
+
+
+@pytest.mark.parametrize("damaged", PLANNED_BY)
+@pytest.mark.parametrize("sealed", [True, False])
+def test_damaged_files_are_told_when_the_snakefile_is_read(checkout, damaged, sealed):
+    for name in PLANNED_BY:
+        checkout.write(name, (ROOT / name).read_text())
+    if sealed:
+        seal_reference(checkout.root)
+    check_files()
+    with open(checkout.root / damaged, "a") as file:
+        file.write("garbage\n")
+    checkout.forget()
+    with pytest.raises(WorkflowError, match=damaged.removesuffix(".json")):
+        check_files()
+
+
+def test_whole_files_of_the_reference_are_not_read_when_the_snakefile_is_read(
+    checkout, monkeypatch
+):
+    for name in PLANNED_BY:
+        checkout.write(name, (ROOT / name).read_text())
+    seal_reference(checkout.root)
+
+    def read(table: Path) -> None:
+        raise AssertionError(f"{table} was read")
+
+    monkeypatch.setattr("ldlrepro.plan.past_runs.of_table", read)
+    check_files()

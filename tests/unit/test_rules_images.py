@@ -27,14 +27,6 @@ def of(protocol: str, dataset: str, method: str) -> SimpleNamespace:
     return SimpleNamespace(protocol=protocol, dataset=dataset, method=method)
 
 
-def test_only_experiments_on_images_wait_for_pixels(rules):
-    pixels = "data/ready/drawn_morph.pixels.npy"
-    asked = SimpleNamespace(paper="drf", experiment="drawn_forests")
-    assert pixels in rules.experiment_inputs(asked)
-    others = rules.experiment_inputs(SimpleNamespace(paper="drf", experiment="forests"))
-    assert not any("pixels" in name for name in others)
-
-
 def test_only_methods_on_images_wait_for_pixels(rules):
     assert rules.unit_pixels(of("drf_morph", "morph", "looks")) == ["data/ready/morph.pixels.npy"]
     assert rules.unit_pixels(of("drf_morph", "morph", "sa_bfgs")) == []

@@ -15,12 +15,6 @@ def wall(seconds: list[float], cores: int) -> float:
     return simulate(jobs, cores, []).wall_seconds
 
 
-def test_one_core_takes_the_sum_and_many_the_longest():
-    assert wall([3, 1, 2], 1) == 6
-    assert wall([3, 1, 2], 3) == 3
-    assert wall([3, 1, 2], 99) == 3
-
-
 def test_long_jobs_start_first():
     assert wall([1, 1, 1, 1, 4], 2) == 4
 
@@ -31,16 +25,6 @@ def test_a_job_of_two_cores_waits_until_both_are_free_and_others_go_before():
     assert found.wall_seconds == 9
     assert found.core_seconds == 5 + 8 + 1
     assert found.longest.name == "single"
-
-
-def test_a_job_that_wants_more_cores_than_there_are_takes_all():
-    found = simulate([Job("wide", 4, cores=8)], 2, [])
-    assert (found.wall_seconds, found.core_seconds, found.efficiency) == (4, 8, 1)
-
-
-def test_starting_jobs_takes_time_but_is_no_work():
-    found = simulate([Job("a", 3, start_s=1), Job("b", 3, start_s=1)], 1, [])
-    assert (found.wall_seconds, found.core_seconds, found.efficiency) == (8, 6, 0.75)
 
 
 def test_jobs_over_a_twentieth_of_the_ideal_wall_time_are_named():
@@ -87,15 +71,6 @@ def test_on_one_thread_the_processor_tells_how_long_a_fold_takes(threads, second
     assert job.seconds == seconds
 
 
-def test_more_cores_take_less_time_in_the_answer(capsys):
-    found = {}
-    for cores in ("1", "32"):
-        assert cli.main(["schedule", "structrf", "--cores", cores, "--json"]) == 0
-        (found[cores],) = json.loads(capsys.readouterr().out)
-    assert found["1"]["core hours"] == found["32"]["core hours"]
-    assert found["32"]["wall minutes"] < found["1"]["wall minutes"] / 8
-
-
 def answered(capsys, *options: str) -> dict[str, dict]:
     assert cli.main(["schedule", *options, "--json"]) == 0
     return {row["paper"]: row for row in json.loads(capsys.readouterr().out)}
@@ -108,23 +83,3 @@ def test_without_a_paper_the_five_are_answered_together_and_each(capsys):
     # Some units belong to two papers and are computed once.
     assert max(row["jobs"] for row in each) < together["jobs"] <= sum(row["jobs"] for row in each)
     assert list(answered(capsys, "mslp", "structrf")) == ["together", "mslp", "structrf"]
-
-
-def test_units_that_no_printed_number_is_judged_by_can_be_left_out(capsys):
-    everything, printed = answered(capsys), answered(capsys, "--printed")
-    assert printed["mslp"]["core hours"] < everything["mslp"]["core hours"] / 2
-    assert printed["drf"]["jobs"] == 0, "its printed numbers stand on photographs"
-    assert printed["drf"]["units without times"] == len(plan.paper_units("drf", extra=False))
-
-
-def test_a_paper_without_any_times_is_an_error_only_by_itself(capsys):
-    assert cli.main(["schedule", "drf", "--printed"]) == 2
-    assert "no unit of drf has been measured" in capsys.readouterr().err
-    assert cli.main(["schedule", "drf", "mslp", "--printed"]) == 0
-    assert "\ndrf: none of its " in capsys.readouterr().out
-
-
-def test_no_cores_are_refused(capsys):
-    with pytest.raises(SystemExit):
-        cli.main(["schedule", "structrf", "--cores", "0"])
-    assert "'0' is no number" in capsys.readouterr().err

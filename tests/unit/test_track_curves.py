@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from ldlrepro.judge.scores import LOCAL, UnitScores
-from ldlrepro.track import sync as track
-from ldlrepro.track.layout import content_sha256
-from ldlrepro.track.sync import LIVE_TAG, UNIT_TAG, SyncCounts, stream_curve, sync
+from ldlrepro.track import live
+from ldlrepro.track.live import stream_curve
+from ldlrepro.track.sync import LIVE_TAG, UNIT_TAG, SyncCounts, sync
+from ldlrepro.train.long_training import FoldName, FoldWatch
 from ldlrepro.train.records import OK, FoldRow
-from ldlrepro.train.watch import FoldName, FoldWatch
 
 PAPER = "drf"
 KEY = ("drf_morph", "morph", "drf")
@@ -72,22 +72,11 @@ def test_the_sync_takes_the_curve_from_the_record(uri, tmp_path):
     assert sync(PAPER, "DRF", [trained], uri) == SyncCounts(unchanged=1)
 
 
-def test_of_several_fits_the_last_one_is_shown(uri, tmp_path):
-    sync(PAPER, "DRF", [unit(tmp_path, curve(steps=2, fits=3))], uri)
-    assert history(uri, runs(uri)[0], "loss/r000_f000") == [(1, 3.0), (2, 1.5)]
-
-
 def test_a_long_curve_is_thinned_and_ends_where_it_ends(uri, tmp_path):
     sync(PAPER, "DRF", [unit(tmp_path, curve(steps=1000))], uri)
     points = history(uri, runs(uri)[0], "mae/r000_f000")
     assert len(points) == 251
     assert points[-1] == (1000, 1000.0)
-
-
-def test_another_curve_is_other_content(tmp_path):
-    plain, trained = unit(tmp_path), unit(tmp_path, curve(steps=2))
-    assert content_sha256(plain) == content_sha256(unit(tmp_path))
-    assert content_sha256(plain) != content_sha256(trained)
 
 
 # ---------------------------------------------------------------------- while it grows
@@ -112,9 +101,9 @@ class Flaky:
 
 def test_what_a_server_missed_is_sent_again_once(tmp_path, monkeypatch):
     client = Flaky([False, True, True, False, False])
-    monkeypatch.setattr(track, "connect", lambda uri: client)
-    monkeypatch.setattr(track, "_experiment", lambda *args: "1")
-    monkeypatch.setattr(track, "_live_run", lambda *args: "run")
+    monkeypatch.setattr(live, "connect", lambda uri: client)
+    monkeypatch.setattr(live, "experiment_of", lambda *args: "1")
+    monkeypatch.setattr(live, "_live_run", lambda *args: "run")
     pauses: list[float] = []
 
     def grows(seconds: float) -> bool:
@@ -172,7 +161,7 @@ def test_a_server_that_dies_neither_stops_nor_spoils_a_training(
 
 def test_without_a_server_no_process_is_started_and_mlflow_is_not_imported(tmp_path):
     script = (
-        "import sys; from pathlib import Path; from ldlrepro.train.watch import *;"
+        "import sys; from pathlib import Path; from ldlrepro.train.long_training import *;"
         f"w = FoldWatch(FoldName({KEY!r}, 0, 0), Path('.'), Path('curves'), False, print);"
         "w.report(1, {'steps': 1, 'loss': 1.0}); assert w._sender is None;"
         "assert 'mlflow' not in sys.modules"
@@ -181,20 +170,5 @@ def test_without_a_server_no_process_is_started_and_mlflow_is_not_imported(tmp_p
         [sys.executable, "-c", script],
         cwd=tmp_path,
         env={**os.environ, "MLFLOW_TRACKING_URI": ""},
-        check=True,
-    )
-
-
-def test_with_a_server_mlflow_is_imported_by_the_other_process_only(tmp_path):
-    script = (
-        "import sys; from pathlib import Path; from ldlrepro.train.watch import *;"
-        f"w = FoldWatch(FoldName({KEY!r}, 0, 0), Path('.'), Path('curves'), False, print);"
-        "w.report(1, {'steps': 1, 'loss': 1.0}); assert w._sender is not None;"
-        "assert 'mlflow' not in sys.modules; w.__exit__(None, None, None)"
-    )
-    subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "MLFLOW_TRACKING_URI": "http://127.0.0.1:9"},
         check=True,
     )

@@ -123,12 +123,6 @@ def test_a_lost_database_is_rebuilt_with_the_same_content(uri, tmp_path, empty_s
     assert contents(f"sqlite:///{rebuilt}/mlflow.db") == before
 
 
-def test_a_broken_database_file_is_named_with_its_cure(tmp_path):
-    (tmp_path / "mlflow.db").write_bytes(b"this is no database" * 100)
-    with pytest.raises(UserError, match=r"move .*mlflow\.db away"):
-        sync(PAPER, TITLE, [make_unit()], f"sqlite:///{tmp_path}/mlflow.db")
-
-
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UserError, match=r"cannot write .*file.*Set MLFLOW_TRACKING_URI"):

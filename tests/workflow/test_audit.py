@@ -11,7 +11,6 @@ import shutil
 import sqlite3
 import struct
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from ldlrepro.audit import Check
 from ldlrepro.audit.certificate import Question, certificate
 from ldlrepro.audit.rerun import same_digits
 from ldlrepro.audit.seals import NAME, REFERENCE_SUMS, check_seals
-from ldlrepro.cli import stages
+from ldlrepro.cli import parser, results
 from ldlrepro.core.checksums import array_sha256, sha256_of
 from ldlrepro.judge.reference import ReferenceUnits
 from ldlrepro.report.html import audit_page
@@ -40,8 +39,13 @@ CELLS = "results/compare/tiny/cells.csv"
 @pytest.fixture
 def finished(undisturbed: Project, tmp_path: Path) -> Project:
     """A copy of finished results, to be tampered with."""
-    shutil.copytree(undisturbed.root, tmp_path / "project", symlinks=True)
-    return replace(undisturbed, root=tmp_path / "project")
+    return undisturbed.copy(tmp_path / "project")
+
+
+@pytest.fixture
+def tracked(whole: Project, tmp_path: Path) -> Project:
+    """A copy of a run to its end, with its runs in MLflow."""
+    return whole.copy(tmp_path / "project")
 
 
 def audited(project: Project, *arguments: str, status: int = 1) -> dict[str, dict]:
@@ -68,9 +72,8 @@ def seal_again(project: Project) -> None:
     sums.write_text("\n".join(lines) + "\n")
 
 
-def test_untouched_results_pass_and_every_check_has_looked_at_something(finished) -> None:
-    finished.run("ldlrepro", "sync", "tiny")
-    checks = audited(finished, status=0)
+def test_untouched_results_pass_and_every_check_has_looked_at_something(tracked) -> None:
+    checks = audited(tracked, status=0)
     verdicts = {name: check["verdict"] for name, check in checks.items()}
     assert verdicts.pop("too good") == "skipped"  # this paper varies no fold seeds
     assert verdicts == dict.fromkeys(
@@ -294,13 +297,12 @@ def test_scores_of_another_kind_of_processor_are_held_against_ours(finished) -> 
     assert "kl is " in wrong(checks["reruns"])
 
 
-def test_a_run_that_mlflow_lacks_is_found(finished) -> None:
-    finished.run("ldlrepro", "sync", "tiny")
-    record = record_of(finished, UNIT)
+def test_a_run_that_mlflow_lacks_is_found(tracked) -> None:
+    record = record_of(tracked, UNIT)
     rows, predictions = records.read_rows(record), records.read_predictions(record)
     rows[0].fit_s += 1
     records.write_record(record, rows, predictions)
-    told = wrong(audited(finished)["tracking"])
+    told = wrong(audited(tracked)["tracking"])
     assert told == f"tiny: {UNIT}: tracked before the record changed"
 
 
@@ -365,7 +367,7 @@ def test_the_command_repeats_every_argument() -> None:
         "audit drf mslp --units 3 --unit a/b/c --unit 'a/b/d@x y' --longest 2.5 --lot 4 --seed 5 "
         "--tracking-uri 'sqlite:///a b.db' --out there --json"
     )
-    args = cli._parser().parse_args(shlex.split(given))
+    args = parser.parse(shlex.split(given))
     unchanged = [key for key, value in vars(bare()).items() if vars(args)[key] == value]
     assert unchanged == []
     again = parsed(question(args).command(args.lot))
@@ -386,12 +388,12 @@ def question(args: argparse.Namespace) -> Question:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ldlrepro.audit.certificate.audit", audit)
-        stages.audit(args)
+        results.audit(args)
     return asked[0]
 
 
 def parsed(command: str) -> argparse.Namespace:
-    return cli._parser().parse_args(shlex.split(command)[1:])
+    return parser.parse(shlex.split(command)[1:])
 
 
 def bare() -> argparse.Namespace:

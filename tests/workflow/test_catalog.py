@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -19,18 +18,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_workflow_is_also_found_where_the_catalog_looks(project) -> None:
-    here = project.run("snakemake", "--list")
-    assert project.run("snakemake", "-s", "workflow/Snakefile", "--list") == here
-    assert "notebooks" in here.split()
+    listed = project.run("snakemake", "-s", "workflow/Snakefile", "--list").split()
+    assert {"notebooks", "structrf", "mslp"} <= set(listed)
 
 
 @pytest.mark.parametrize(
     ("target", "words"),
     [
         ("structr", "no target 'structr'. Did you mean 'structrf'?"),
-        ("sjaffe", "It is a dataset; add to a paper: --config 'only={datasets: [sjaffe]}'"),
         ("aa_knn@grid", "It is a method; add to a paper: --config 'only={methods: [aa_knn@grid]}'"),
-        ("results/compare/structr/cells.csv", "Did you mean 'structrf'?"),
     ],
 )
 def test_a_wrong_target_is_told_the_right_one(project, target, words) -> None:
@@ -46,8 +42,7 @@ def test_the_catalog_entry_names_what_is_there() -> None:
 
 
 def test_the_report_of_snakemake_itself_has_categories_and_captions(undisturbed, tmp_path) -> None:
-    copy = replace(undisturbed, root=tmp_path / "copy")
-    shutil.copytree(undisturbed.root, copy.root, symlinks=True)
+    copy = undisturbed.copy(tmp_path / "copy")
     copy.snakemake("results/report/tiny")
     copy.snakemake("results/report/tiny", "--report", "packed.zip")
     shutil.unpack_archive(copy.root / "packed.zip", tmp_path)
@@ -62,12 +57,9 @@ def test_the_report_of_snakemake_itself_has_categories_and_captions(undisturbed,
 
 
 @pytest.fixture(scope="module")
-def tracked(undisturbed: Project, tmp_path_factory) -> Project:
+def tracked(whole: Project, tmp_path_factory) -> Project:
     """Finished results in MLflow, as notebooks find them."""
-    copy = replace(undisturbed, root=tmp_path_factory.mktemp("tracked") / "project")
-    shutil.copytree(undisturbed.root, copy.root, symlinks=True)
-    copy.run("ldlrepro", "sync", "tiny")
-    return copy
+    return whole.copy(tmp_path_factory.mktemp("tracked") / "project")
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "notebooks").glob("*.ipynb")))
@@ -76,11 +68,12 @@ def test_every_notebook_runs_on_small_results(name, tracked) -> None:
     page = (tracked.root / "results" / "notebooks" / f"{name}.html").read_text()
     assert "Traceback" not in page
     assert "data:image/png" in page or "<table" in page
+    if '"parameters"' in (ROOT / "notebooks" / f"{name}.ipynb").read_text():
+        assert "&quot;tiny&quot;" in page
 
 
 def test_a_notebook_that_fails_says_where_and_leaves_no_page(tracked, tmp_path) -> None:
-    copy = replace(tracked, root=tmp_path / "copy")
-    shutil.copytree(tracked.root, copy.root, symlinks=True)
+    copy = tracked.copy(tmp_path / "copy")
     shutil.rmtree(copy.root / "results" / "notebooks", ignore_errors=True)
     copy.edit("notebooks/04_inside_a_forest.ipynb", "random_state=1", "random_stat=1")
     told = copy.run("ldlrepro", "notebook", "04_inside_a_forest", "--paper", "tiny", status=2)

@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -13,11 +11,7 @@ from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, read_rows
 
 CELLS = "results/compare/tiny/cells.csv"
-
-
-def copy_results(source, target):
-    for part in ("results", "data", ".snakemake"):
-        shutil.copytree(source.root / part, target.root / part)
+GATE = "results/gate/tiny.ok"
 
 
 def planned_units(output: str) -> set[str]:
@@ -25,62 +19,40 @@ def planned_units(output: str) -> set[str]:
     return set(re.findall(r"wildcards: protocol=tiny, dataset=\w+, method=([\w@]+)", output))
 
 
-def test_one_paper_from_nothing_to_report_and_tracking(project):
-    output = project.snakemake("tiny")
-    assert re.search(r"\[4 of 4 units, \d+ of \d+ steps\]", output), output
-    assert (project.root / "results/report/tiny/index.html").stat().st_size > 10_000
-    assert (project.root / "results/gate/tiny.ok").is_file()
-    assert json.loads((project.root / "results/track/tiny.json").read_text())["units"] == 4
-    leaks = json.loads((project.root / "results/folds/tiny/drawn_faces.leaks.json").read_text())
+def test_one_paper_from_nothing_to_report_and_tracking(undisturbed, whole):
+    told = undisturbed.root.with_suffix(".told").read_text()
+    assert re.search(r"\[4 of 4 units, \d+ of \d+ steps\]", told), told
+    assert (whole.root / "results/report/tiny/index.html").stat().st_size > 10_000
+    assert (whole.root / "results/gate/tiny.ok").is_file()
+    assert json.loads((whole.root / "results/track/tiny.json").read_text())["units"] == 4
+    leaks = json.loads((whole.root / "results/folds/tiny/drawn_faces.leaks.json").read_text())
     assert leaks["available"]
     assert not leaks["broken"]
     assert leaks["shared_groups"] > 0, "shuffled folds put drawn persons on both sides"
-    again = project.snakemake("tiny")
-    assert "Nothing to be done" in again
+    assert "Nothing to be done" in whole.snakemake("-n", "tiny")
 
 
-def test_touching_files_reruns_nothing(undisturbed, project):
-    copy_results(undisturbed, project)
-    later = time.time() + 100
-    for part in ("config", "papers", "src", "data", "results/folds"):
+def test_an_edit_reruns_what_depends_on_it_and_nothing_else(undisturbed, tmp_path):
+    project = undisturbed.copy(tmp_path / "project")
+    # Touched, or by a clock that jumped.
+    later = dict.fromkeys(("data", "config", "papers", "src"), 4e9)
+    for part, seconds in {"results": 315532800, **later}.items():
         for path in (project.root / part).rglob("*"):
-            if path.is_file():
-                os.utime(path, (later, later))
-    assert "Nothing to be done" in project.snakemake("-n", CELLS)
-
-
-def test_editing_a_method_reruns_its_units_only(undisturbed, project):
-    copy_results(undisturbed, project)
-    project.edit("config/methods/sa_bfgs.yaml", "max_iter: 300", "max_iter: 299")
-    assert planned_units(project.snakemake("-n", CELLS)) == {"sa_bfgs"}
-
-
-def test_editing_a_methods_code_reruns_its_units_only(undisturbed, project):
-    copy_results(undisturbed, project)
-    project.edit("src/ldl/neighbours/knn.py", "_BLOCK_BYTES // (4 * ", "_BLOCK_BYTES // (8 * ")
-    assert planned_units(project.snakemake("-n", CELLS)) == {"aa_knn@grid"}
-
-
-def test_editing_what_decides_nothing_reruns_nothing(undisturbed, project):
-    """A comment, a docstring, the text of an error, a function that no method uses."""
-    copy_results(undisturbed, project)
+            os.utime(path, (seconds, seconds))
+    # A comment, a docstring, the text of an error, a function that no method uses.
     source = project.root / "src/ldl/neighbours/knn.py"
     source.write_text('"""Another docstring."""\n# and a comment\n' + source.read_text())
     project.edit("src/ldl/neighbours/knn.py", "n_neighbors must lie", "n_neighbors has to lie")
     with open(source, "a") as end:
         end.write("\n\ndef not_used_yet():\n    return 1\n")
     assert "Nothing to be done" in project.snakemake("-n", CELLS)
-
-
-def test_editing_what_all_methods_share_reruns_all(undisturbed, project):
-    copy_results(undisturbed, project)
+    project.edit("config/methods/sa_bfgs.yaml", "max_iter: 300", "max_iter: 299")
+    assert planned_units(project.snakemake("-n", CELLS)) == {"sa_bfgs"}
+    project.edit("src/ldl/neighbours/knn.py", "_BLOCK_BYTES // (4 * ", "_BLOCK_BYTES // (8 * ")
+    assert planned_units(project.snakemake("-n", CELLS)) == {"sa_bfgs", "aa_knn@grid"}
     project.edit("src/ldlrepro/train/selection.py", "direction * score <", "direction * score <=")
-    assert planned_units(project.snakemake("-n", CELLS)) == {
-        "sa_bfgs",
-        "aa_knn@grid",
-        "rf",
-        "train_mean",
-    }
+    every = {"sa_bfgs", "aa_knn@grid", "rf", "train_mean"}
+    assert planned_units(project.snakemake("-n", CELLS)) == every
 
 
 BROKEN = '''
@@ -97,20 +69,26 @@ class Broken(LDLEstimator):
 '''
 
 
-def test_a_failing_method_is_a_row_and_the_rest_goes_on(project):
+def test_what_fails_or_cannot_be_had_is_a_row_and_the_rest_goes_on(undisturbed, tmp_path):
+    project = undisturbed.copy(tmp_path / "project")
     (project.root / "src/ldlrepro/models/broken.py").write_text(BROKEN)
     (project.root / "config/methods/broken.yaml").write_text(
         "title: Broken\nclass: ldlrepro.models.broken.Broken\n"
     )
     project.edit("papers/tiny/paper.yaml", "  RF: rf\n", "  Broken: broken\n")
-    output = project.snakemake("tiny", "--retries", "0", status=1)
+    project.edit("papers/tiny/paper.yaml", "[drawn_faces]", "[drawn_faces, fgnet]")
+    project.edit("config/config.yaml", "offline: false", "offline: true")
+    output = project.snakemake(GATE, "--retries", "0", status=1)
     assert "the method itself is broken" in output
     assert "FAILED tiny/drawn_faces/broken: 5 of 5 folds" in output
-    record = project.root / "results/units/tiny/drawn_faces/broken/folds_0-4.parquet"
+    assert "left out: fgnet is not available" in output
+    assert "data/manual/fgnet" in output
+    units = project.root / "results/units/tiny"
+    record = units / "drawn_faces/broken/folds_0-4.parquet"
     assert {row.status for row in read_rows(record)} == {FAILED}
     assert "Traceback" in read_rows(record)[0].error
-    other = project.root / "results/units/tiny/drawn_faces/sa_bfgs/folds_0-4.parquet"
-    assert {row.status for row in read_rows(other)} == {OK}
+    missing = read_rows(units / "fgnet/sa_bfgs/folds_0-4.parquet")
+    assert [row.status for row in missing] == [UNAVAILABLE] * 5
     assert (project.root / "results/report/tiny/index.html").is_file()
     # The message names the command that runs only these again; after the mend it works.
     advice = re.search(r"^\s+rm (\S+)$", output, re.MULTILINE)
@@ -121,33 +99,21 @@ def test_a_failing_method_is_a_row_and_the_rest_goes_on(project):
         )
     )
     (project.root / advice[1]).unlink()
-    again = project.snakemake("tiny")
-    assert "1 of 1 units" in again
+    assert re.search(r"\[\d of \d units, ", project.snakemake(GATE))
     assert {row.status for row in read_rows(record)} == {OK}
-
-
-def test_data_that_cannot_be_had_are_listed_and_fail_nothing(project):
-    project.edit("papers/tiny/paper.yaml", "[drawn_faces]", "[drawn_faces, fgnet]")
-    project.edit("config/config.yaml", "offline: false", "offline: true")
-    output = project.snakemake("tiny")
-    assert "left out: fgnet is not available" in output
-    assert "data/manual/fgnet" in output
-    record = project.root / "results/units/tiny/fgnet/sa_bfgs/folds_0-4.parquet"
-    rows = read_rows(record)
-    assert {row.status for row in rows} == {UNAVAILABLE}
-    assert len(rows) == 5
 
 
 def test_full_plan_counts_methods_to_come(project):
     """No method of the papers is still to come, so one is named here."""
     project.edit("papers/drf/paper.yaml", "  OHRank: *quoted", "  OHRank: ohrank")
-    runnable = project.snakemake("-n", "-q", "rules")
-    full = project.snakemake("-n", "-q", "rules", "--config", "plan=full")
+    asked = ("-n", "-q", "rules", "results/compare/drf/cells.csv")
+    runnable = project.snakemake(*asked)
+    full = project.snakemake(*asked, "--config", "plan=full")
 
     def trains(output: str) -> int:
         return int(re.search(r"^train\s+(\d+)$", output, re.MULTILINE)[1])
 
-    assert trains(full) > trains(runnable) > 100
+    assert trains(full) > trains(runnable) > 10
 
 
 @pytest.mark.parametrize("arguments", [["--lint"], ["-n", "structrf"]])

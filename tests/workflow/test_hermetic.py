@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from ldlrepro.train.records import read_rows
-from tests.workflow.conftest import Project, copy_project
+from tests.workflow.conftest import Project
 
 RULES = (
     "fetch",
@@ -47,24 +47,9 @@ class Job:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory) -> Project:
-    """The tiny paper, run to its end."""
-    project = copy_project(tmp_path_factory.mktemp("hermetic") / "project")
-    papers = project.root / "papers"
-    project.edit("papers/tiny/paper.yaml", "tables: {}", 'tables: {"1": {title: faces}}')
-    printed = (papers / "demo/cells.csv").read_text(encoding="utf-8").splitlines()
-    faces = [line for line in printed if "drawn_faces" in line and "SA-BFGS" in line]
-    mine = [line.replace("demo,2,", "tiny,1,") for line in faces]
-    file = papers / "tiny/cells.csv"
-    file.write_text("\n".join([printed[0], *mine]) + "\n", encoding="utf-8")
-    project.snakemake("tiny")
-    return project
-
-
-@pytest.fixture(scope="module")
-def jobs(done) -> dict[str, Job]:
+def jobs(whole) -> dict[str, Job]:
     """One job of each rule, by its name."""
-    listed = done.snakemake("-n", "-p", "--forceall", "tiny")
+    listed = whole.snakemake("-n", "-p", "--forceall", "tiny")
     pattern = re.compile(
         r"rule (?P<rule>\w+):\n(?:\s+input: (?P<input>.*)\n)?\s+output: (?P<output>.*)\n"
         r"(?:.*\n)*?Shell command: (?P<command>.*)"
@@ -83,21 +68,21 @@ def test_every_rule_of_the_chain_is_looked_at(jobs):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_declared_inputs_are_enough(done, jobs, rule, tmp_path):
+def test_the_declared_inputs_are_enough(whole, jobs, rule, tmp_path):
     job = jobs[rule]
-    assert run(job, done, tmp_path) == 0, (tmp_path / "output").read_text()
+    assert run(job, whole, tmp_path) == 0, (tmp_path / "output").read_text()
     for name in job.outputs:
-        assert content(tmp_path / name) == content(done.root / name), name
+        assert content(tmp_path / name) == content(whole.root / name), name
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_each_declared_input_is_needed(done, jobs, rule, tmp_path):
+def test_each_declared_input_is_needed(whole, jobs, rule, tmp_path):
     job = jobs[rule]
     for number, left_out in enumerate(one_of_each_kind(job.inputs)):
         place = tmp_path / str(number)
-        status = run(job, done, place, left_out)
+        status = run(job, whole, place, left_out)
         same = status == 0 and all(
-            content(place / name) == content(done.root / name) for name in job.outputs
+            content(place / name) == content(whole.root / name) for name in job.outputs
         )
         assert not same, f"{rule} gives the same without {left_out}"
 
@@ -117,12 +102,12 @@ def is_of_the_run(name: str) -> bool:
     return not os.path.isabs(name) and Path(name).parts[0] not in settings
 
 
-def run(job: Job, done: Project, place: Path, left_out: str = "") -> int:
+def run(job: Job, whole: Project, place: Path, left_out: str = "") -> int:
     """Run a job in a folder that holds its inputs alone; configuration and packages stay."""
     place.mkdir(parents=True, exist_ok=True)
     for name in job.inputs:
         if name != left_out and is_of_the_run(name):
-            bring(done.root / name, place / name)
+            bring(whole.root / name, place / name)
     for name in (*job.outputs, re.search(r"(\S+\.log)", job.command)[1]):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
     command = job.command
@@ -132,7 +117,7 @@ def run(job: Job, done: Project, place: Path, left_out: str = "") -> int:
         return subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],
             cwd=place,
-            env=done.environment,
+            env=whole.environment,
             stdout=output,
             stderr=subprocess.STDOUT,
         ).returncode

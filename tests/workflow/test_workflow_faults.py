@@ -1,7 +1,6 @@
-"""The workflow on a full disk, with a clock that jumps, and twice in one folder."""
+"""The workflow on a full disk, after a kill, and twice in one folder."""
 
 import os
-import shutil
 import signal
 import time
 
@@ -45,14 +44,27 @@ def test_after_a_kill_the_lock_is_opened_as_the_message_says(undisturbed, projec
     assert done.items() <= undisturbed.predictions().items()
 
 
-def test_a_clock_that_jumped_reruns_nothing(undisturbed, project):
-    for part in ("results", "data", ".snakemake"):
-        shutil.copytree(undisturbed.root / part, project.root / part)
-    later = dict.fromkeys(("data", "config", "papers", "src"), 4e9)
-    for part, seconds in {"results": 315532800, **later}.items():
-        for path in (project.root / part).rglob("*"):
-            os.utime(path, (seconds, seconds))
-    assert "Nothing to be done" in project.snakemake("-n", CELLS)
+DAMAGED = (
+    ("reference/tiny/rf.csv", "method,dataset,repeat,fold,fit_s\nrf,drawn_faces,0,0,soon\n"),
+    ("papers/tiny/cells.csv", "garbage\n"),
+)
+
+
+def test_a_damaged_file_is_told_although_everything_is_there(undisturbed, tmp_path):
+    project = undisturbed.copy(tmp_path / "project")
+    for name, text in DAMAGED:
+        path = project.root / name
+        whole = path.read_text() if path.is_file() else ""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(whole + text)
+        told = project.snakemake(CELLS, status=1)
+        assert name in told
+        assert "Nothing to be done" not in told
+        assert "Traceback" not in told
+        path.write_text(whole)
+        if not whole:
+            path.unlink()
+    assert "Nothing to be done" in project.snakemake(CELLS)
 
 
 def test_a_full_disk_fails_the_workflow_with_the_reason_and_the_next_run_ends_it(

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ldl._values import check_choice
+from ldl._parameters import POSITIVE, Constraints, Interval, Options
 from ldl.base import LDLEstimator, to_simplex
 
 _JITTER = 1e-14
 """Added to the spectrum of a full covariance, as the toolbox does."""
 _RELATIVE_JITTER = 1e-9
 """Share of the largest feature variance added to the others, as in scikit-learn."""
-
-_TRANSFORMATIONS = ("weights", "resample")
-_COVARIANCES = ("full", "diag", "shrunk")
-_DOMAINS = ("log", "density")
 
 
 @dataclass(eq=False, repr=False)
@@ -31,17 +27,15 @@ class PTBayes(LDLEstimator):
     every label, so that the Gaussians nearly coincide where degrees are much alike. What differs is
     mostly noise, and features that say the same multiply it: ``worth`` keeps it down.
 
-    The original has ``PTBayes(transformation='resample', covariance='full', domain='density',
-    worth=None)``. On validation rows of six data sets a full covariance without ``worth`` is worse
-    than the mean of the labels on each. The defaults, chosen there by ``python -m bench.defaults``,
-    are better than this mean on five and 3 % worse on the sixth.
+    The original has ``PTBayes(transformation='resample', covariance_type='full',
+    domain='density', worth=None)``. The defaults were chosen on validation rows.
 
     Parameters
     ----------
     transformation : {'weights', 'resample'}, default='weights'
         ``'resample'`` draws as many (row, label) pairs as D has entries, as the original does.
         ``'weights'`` is the expectation of these draws and leaves nothing to chance.
-    covariance : {'diag', 'full', 'shrunk'}, default='diag'
+    covariance_type : {'diag', 'full', 'shrunk'}, default='diag'
         ``'diag'`` is naive Bayes. ``'full'`` adds 1e-14 to the spectrum, as the released toolbox
         does. ``'shrunk'`` is Ledoit and Wolf's estimate, which stays well conditioned where there
         are more features than rows.
@@ -88,28 +82,29 @@ class PTBayes(LDLEstimator):
     >>> from ldl import PTBayes
     >>> generator = np.random.default_rng(0)
     >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
-    >>> model = PTBayes(covariance="shrunk").fit(X[:40], D[:40])
+    >>> model = PTBayes(covariance_type="shrunk").fit(X[:40], D[:40])
     >>> model.predict(X[40:]).shape
     (20, 3)
     >>> bool(np.isclose(model.prior_, D[:40].mean(axis=0)).all())
     True
     """
 
+    _constraints: ClassVar[Constraints] = {
+        "transformation": Options("weights", "resample"),
+        "covariance_type": Options("full", "diag", "shrunk"),
+        "domain": Options("log", "density"),
+        "floor": Interval(0, 1, open_high=True),
+        "worth": (POSITIVE, None),
+    }
+
     transformation: str = "weights"
-    covariance: str = "diag"
+    covariance_type: str = "diag"
     domain: str = "log"
     floor: float = 1e-9
     random_state: int | None = None
     worth: float | None = field(default=3.0, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        check_choice("transformation", self.transformation, _TRANSFORMATIONS)
-        check_choice("covariance", self.covariance, _COVARIANCES)
-        check_choice("domain", self.domain, _DOMAINS)
-        if not 0 <= self.floor < 1:
-            raise ValueError(f"floor must lie in [0, 1), got {self.floor}")
-        if self.worth is not None and not self.worth > 0:
-            raise ValueError(f"worth must be positive, got {self.worth}")
         mass = D / len(D)
         if self.transformation == "resample":
             # Drawing (row, label) pairs one by one is one draw of how often each pair comes up.
@@ -122,7 +117,7 @@ class PTBayes(LDLEstimator):
                 self.gaussians_.append(None)
                 continue
             draws = D.size * prior if self.transformation == "resample" else None
-            self.gaussians_.append(_Gaussian(X, share / prior, self.covariance, draws))
+            self.gaussians_.append(_Gaussian(X, share / prior, self.covariance_type, draws))
         self.diagnostics_ = {"labels_without_mass": int((self.prior_ == 0).sum())}
 
     def _predict(self, X: Any) -> np.ndarray:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ldl._labels import highest_labels
-from ldl._values import check_choice
+from ldl._parameters import COUNT, POSITIVE, Constraints, Options
 from ldl.base import LDLEstimator, child_seeds
 
-_CLASSIFIERS = ("lr", "svm", "bayes", "rbf_svm")
 _ITERATIONS = {"lr": 100, "svm": 1000}
 
 
@@ -37,8 +35,6 @@ class SingleLabelClassifier(LDLEstimator):
     max_iter : int or None, default=None
         Largest number of iterations of ``'lr'`` and ``'svm'``; None for scikit-learn's own, 100
         and 1000.
-    tie : {'first', 'last'}, default='first'
-        Label that counts as the highest where several have the same degree.
     random_state : int or None, default=None
         Seed of the drawn labels, and of the order in which ``'svm'`` visits coordinates.
 
@@ -74,23 +70,22 @@ class SingleLabelClassifier(LDLEstimator):
            [0., 1.]])
     """
 
+    _constraints: ClassVar[Constraints] = {
+        "classifier": Options("lr", "svm", "bayes", "rbf_svm"),
+        "target": Options("highest", "drawn"),
+        "C": POSITIVE,
+        "max_iter": (COUNT, None),
+    }
+
     classifier: str = "lr"
     target: str = "highest"
     C: float = 1.0
     max_iter: int | None = None
-    tie: str = "first"
     random_state: int | None = None
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
-        if not self.C > 0:
-            raise ValueError(f"C must be positive, got {self.C}")
-        if self.max_iter is not None and self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1 or None, got {self.max_iter}")
-        check_choice("classifier", self.classifier, _CLASSIFIERS)
-        check_choice("target", self.target, ("highest", "drawn"))
-        highest = highest_labels(D, self.tie)
         draw_seed, seed = child_seeds(self.random_state, 2)
-        target = highest if self.target == "highest" else drawn_labels(D, draw_seed)
+        target = D.argmax(axis=1) if self.target == "highest" else drawn_labels(D, draw_seed)
         self.labels_ = np.unique(target)
         self.diagnostics_ = {"labels": len(self.labels_)}
         nothing_to_learn = len(self.labels_) == 1 or not np.ptp(X, axis=0).any()

@@ -1,12 +1,4 @@
-"""Decorators and functions that the compiled code of all trees shares.
-
-numba keeps the machine code of a ``cached`` function on disk, and compiles it again when the file
-that defines the function changes. It does not notice a change in another file that the function
-calls into. So a ``cached`` function either stands in one file with all that it calls, or has the
-``source_digest`` of those other files among its closure variables, which are part of numba's key.
-
-Where many processes start at once on a shared disk, point NUMBA_CACHE_DIR at a local folder.
-"""
+"""What the compiled code of all trees shares."""
 
 from __future__ import annotations
 
@@ -15,12 +7,10 @@ import inspect
 from types import ModuleType
 
 import numpy as np
-from numba import njit
 
-compiled = njit(nogil=True, error_model="numpy")
-"""Compile a part. Fast math is off, so sums keep their order and results depend on no thread."""
-cached = njit(cache=True, nogil=True, error_model="numpy")
-"""Compile an entry point, and keep its machine code on disk."""
+from ldl._compiled import cached, compiled
+
+__all__ = ["cached", "compiled", "random_below", "source_digest"]
 
 
 def source_digest(*modules: ModuleType) -> int:

@@ -12,8 +12,7 @@ kept as ``f``. Raising b_i costs its ``rise``, f_i + 1 from the corner on and f_
 lowering it gains its ``fall``, f_i + 1 above the corner and f_i - 1 from the corner down. At the
 optimum no row's fall exceeds any row's rise.
 
-The kernel must be 1 on its diagonal. All compiled code stands in this file, because numba looks at
-the time stamp of a cached function's own file only.
+The kernel must be 1 on its diagonal.
 """
 
 from __future__ import annotations
@@ -21,9 +20,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-compiled = njit(nogil=True, error_model="numpy")
+from ldl._compiled import cached, compiled
 
 TOLERANCE = 1e-3
 """Most by which a fall may exceed a rise in the end, as in libsvm."""
@@ -41,6 +39,8 @@ _SHARE = 0.1
 """Share of the disagreement that is left before other rows are looked at."""
 _MOST_STEPS = 1000
 """Most steps per row before the slopes are computed afresh: rounding alone would go on for ever."""
+_MOST_STEPS_IN_ALL = 1000
+"""Most steps per row and machine; the fit of a machine that needs more ends there."""
 _NEWTON_STEPS = 100
 _NEWTON_TOLERANCE = 1e-9
 _SMALLEST_STEP = 1e-10
@@ -61,11 +61,17 @@ class Limits(NamedTuple):
 
 
 class Machines(NamedTuple):
-    """Machines, one a line: multipliers, K times these, and the intercept."""
+    """Machines, one a line: multipliers, K times these, the intercept, and the steps taken."""
 
     beta: np.ndarray
     f: np.ndarray
     intercept: np.ndarray
+    steps: np.ndarray
+
+    @property
+    def unfinished(self) -> int:
+        """Number of machines that ended because of their steps."""
+        return int((self.steps >= _MOST_STEPS_IN_ALL * self.f.shape[1]).sum())
 
     @property
     def margins(self) -> np.ndarray:
@@ -82,7 +88,7 @@ def solve(
     """
     beta = start.copy()
     f = beta @ gram
-    return Machines(beta, f, _solve_each(gram, f, beta, *limits, tolerance))
+    return Machines(beta, f, *_solve_each(gram, f, beta, *limits, tolerance))
 
 
 def carry(beta: np.ndarray, old: Limits, new: Limits) -> np.ndarray:
@@ -94,18 +100,24 @@ def carry(beta: np.ndarray, old: Limits, new: Limits) -> np.ndarray:
     return np.clip(moved, new.lower, new.upper)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached
 def _solve_each(gram, f, beta, lower, corner, upper, tolerance):
-    """Solve machine after machine in place; return the intercepts."""
-    intercepts = np.empty(len(f))
+    """Solve machine after machine in place; return the intercepts and the steps taken."""
+    intercepts, steps = np.empty(len(f)), np.empty(len(f), dtype=np.int64)
     for p in range(len(f)):
-        intercepts[p] = _solve(gram, f[p], beta[p], lower[p], corner[p], upper[p], tolerance)
-    return intercepts
+        intercepts[p], steps[p] = _solve(
+            gram, f[p], beta[p], lower[p], corner[p], upper[p], tolerance
+        )
+    return intercepts, steps
 
 
 @compiled
 def _solve(gram, f, beta, lower, corner, upper, tolerance):
-    """Find the optimum of more and more rows until no other disagrees; return the intercept."""
+    """Find the optimum of more and more rows until no other disagrees.
+
+    Return the intercept and how many steps it took.
+    """
+    steps, most_steps = 0, _MOST_STEPS_IN_ALL * len(f)
     _balance(gram, f, beta, lower, corner, upper)
     rise, fall = np.empty(len(f)), np.empty(len(f))
     store = np.empty(0)
@@ -115,8 +127,8 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
             rise[i], fall[i] = f[i] + up, f[i] + down
         least, most = rise.min(), fall.max()
         enough = max(tolerance * min(1.0, (f.max() - f.min()) / _NARROW), _TIGHTEST)
-        if not most - least > enough:
-            return _intercept(least, most)
+        if not most - least > enough or steps >= most_steps:
+            return _intercept(least, most), steps
         rows = _rows_to_move(rise, fall, beta, lower, corner, upper)
         m = len(rows)
         if len(store) < m * m:
@@ -127,12 +139,14 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
                 Q[a, b] = gram[rows[a], rows[b]]
         moved = beta[rows]
         enough = max(enough, _SHARE * (most - least))
-        _descend(Q, rise[rows], fall[rows], moved, lower[rows], corner[rows], upper[rows], enough)
+        steps += _descend(
+            Q, rise[rows], fall[rows], moved, lower[rows], corner[rows], upper[rows], enough
+        )
         changes = moved - beta[rows]
         beta[rows] = moved
         changed = np.flatnonzero(changes)
         if len(changed) == 0:  # nothing but rounding is left
-            return _intercept(least, most)
+            return _intercept(least, most), steps
         _add_lines(f, gram, rows[changed], changes[changed])
 
 
@@ -223,18 +237,23 @@ def _add_lines(f, gram, rows, changes):
 
 @compiled
 def _descend(Q, rise, fall, beta, lower, corner, upper, enough):
-    """Move weight between two rows at a time: that of least rise, and the one that gains most."""
+    """Move weight between two rows at a time: that of least rise, and the one that gains most.
+
+    Return the number of steps.
+    """
     losses, spare = np.empty(len(beta)), np.empty(len(beta))
-    for _ in range(_MOST_STEPS * len(beta)):
+    most = _MOST_STEPS * len(beta)
+    for step_number in range(most):
         i = _place_of_least(rise, spare)
         _losses(Q[i], fall, rise[i], losses)
         j = _place_of_least(losses, spare)
         if not fall[j] - rise[i] > enough and not fall.max() - rise[i] > enough:
-            return
+            return step_number
         step = _move(Q[i, j], i, j, rise, fall, beta, lower, corner, upper)
         if step == 0.0:  # nothing but rounding is left
-            return
+            return step_number
         _shift(rise, fall, step, Q[i], Q[j])
+    return most
 
 
 @compiled
@@ -313,7 +332,7 @@ def _move(together, i, j, rise, fall, beta, lower, corner, upper):
 # ---------------------------------------------------------------------- sigmoids
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached
 def platt(values, ups, downs):
     """Return slope and offset of the likeliest sigmoid, by Platt's targets a little inside (0, 1).
 

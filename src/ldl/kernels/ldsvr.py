@@ -9,14 +9,14 @@ nine tenths of the iterations and costs next to nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ldl._distances import squared_distances
 from ldl._memory import demand_memory
-from ldl._values import check_choice
-from ldl.base import LDLEstimator
+from ldl._parameters import NOT_NEGATIVE, POSITIVE, Constraints, Options
+from ldl.base import LDLEstimator, warn_unfinished
 
 _MAX_ITERATIONS = 500
 _SMALLEST_STEP = 1e-16
@@ -38,8 +38,7 @@ class LDSVR(LDLEstimator):
     become ``1 / (10 labels)`` before logits are taken.
 
     The release has ``LDSVR(C=1.0, epsilon=0.1, width=1.0)``. The defaults were chosen on validation
-    rows of six data sets by ``python -m bench.defaults --classes LDSVR``: they are better on five
-    and 1 % worse on the sixth, and take up to 2.3 times as long.
+    rows.
 
     Parameters
     ----------
@@ -99,6 +98,13 @@ class LDSVR(LDLEstimator):
     """
 
     accepts_sparse = True
+    _constraints: ClassVar[Constraints] = {
+        "C": POSITIVE,
+        "epsilon": NOT_NEGATIVE,
+        "width": POSITIVE,
+        "weights": Options("exact", "as_released"),
+        "kernel": Options("rbf", "linear"),
+    }
 
     C: float = 10.0
     epsilon: float = 0.03
@@ -107,17 +113,11 @@ class LDSVR(LDLEstimator):
     kernel: str = "rbf"
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        if not self.C > 0:
-            raise ValueError(f"C must be positive, got {self.C}")
-        if not self.epsilon >= 0:
-            raise ValueError(f"epsilon must not be negative, got {self.epsilon}")
-        if not self.width > 0:
-            raise ValueError(f"width must be positive, got {self.width}")
-        check_choice("weights", self.weights, ("exact", "as_released"))
-        check_choice("kernel", self.kernel, ("rbf", "linear"))
         demand_memory("LDSVR", 16.0 * X.shape[0] ** 2, "Take a sample of the rows.")
         problem = _Problem(self._gram(X), logits(D), self.C, self.epsilon, self.weights)
         state, iterations, stopped = problem.solve()
+        if stopped == "max_iter":
+            warn_unfinished("LDSVR: coefficients", "Scale the features, or lower C.")
         support = np.flatnonzero(state.B.any(axis=1))
         self.dual_coef_ = state.B[support]
         self.support_vectors_ = X[support].copy()

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ldl._distances import mean_distance, rbf
 from ldl._memory import demand_memory
-from ldl._values import check_choice
-from ldl.base import LDLEstimator, child_seeds
+from ldl._parameters import POSITIVE, Constraints, Interval, Options
+from ldl.base import LDLEstimator, child_seeds, warn_unfinished
 
 _PLATT_FOLDS = 5
 _CLIP = 1e-7
@@ -62,18 +63,18 @@ class PTSVM(LDLEstimator):
     """Support vector machines for pairs of labels, coupled to a distribution (PT-SVM).
 
     Problem transformation: a row with c label degrees becomes c rows of one label each, weighted by
-    these degrees. A C-SVC with an rbf kernel ``exp(-distance^2 / (2 width^2))`` tells each two
-    labels apart; Platt's sigmoid of margins on held-out rows gives r_ab, the probability of label a
-    given a or b. The prediction p minimises ``sum_a sum_{b != a} (r_ba p_a - r_ab p_b)^2``.
+    these degrees. A C-SVC with an rbf kernel ``exp(-distance^2 / (2 width^2))``, whose width is the
+    mean distance of the training rows, tells each two labels apart; Platt's sigmoid of margins on
+    held-out rows gives r_ab, the probability of label a given a or b. The prediction p minimises
+    ``sum_a sum_{b != a} (r_ba p_a - r_ab p_b)^2``. Features on large scales decide the kernel; scale
+    them if they should not. A machine that has not found its optimum after 1000 steps a row stays
+    as it is, with a warning.
 
     Parameters
     ----------
     transformation : {'weights', 'resample'}, default='weights'
         ``'resample'`` draws as many (row, label) pairs as D has entries, as the original does.
         ``'weights'`` is the expectation of these draws.
-    gamma : {'mean_distance', 'inverse_q'}, default='mean_distance'
-        Width of the kernel: the mean distance of the training rows, or the one with
-        ``1 / (2 width^2) = 1 / features``.
     C : float, default=1.0
         Cost of margin errors; the larger, the closer the fit.
     platt_split : {'rows', 'pairs'}, default='rows'
@@ -101,7 +102,8 @@ class PTSVM(LDLEstimator):
     machines_ : list of Machine
         A machine for each two labels.
     diagnostics_ : dict
-        Numbers of rows, of instances, of labels without any weight, and of sigmoids that fall.
+        Numbers of rows, of machines that ended before their optimum, of instances, of labels
+        without any weight, and of sigmoids that fall.
     n_features_in_ : int
         Number of features seen by ``fit``.
     n_labels_ : int
@@ -133,8 +135,15 @@ class PTSVM(LDLEstimator):
     3
     """
 
+    _constraints: ClassVar[Constraints] = {
+        "transformation": Options("weights", "resample"),
+        "C": POSITIVE,
+        "platt_split": Options("rows", "pairs"),
+        "column_order": Options("sorted", "first_appearance"),
+        "max_rows": (Interval(2, whole=True), None),
+    }
+
     transformation: str = "weights"
-    gamma: str = "mean_distance"
     C: float = 1.0
     platt_split: str = "rows"
     column_order: str = "sorted"
@@ -142,22 +151,27 @@ class PTSVM(LDLEstimator):
     random_state: int | None = None
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
-        self._check()
+        if self.column_order == "first_appearance" and self.transformation != "resample":
+            raise ValueError("column_order='first_appearance' needs transformation='resample'")
         subsample, draw, split = child_seeds(self.random_state, 3)
         if self.max_rows is not None and len(X) > self.max_rows:
             chosen = np.random.default_rng(subsample).choice(len(X), self.max_rows, replace=False)
             X, D = X[np.sort(chosen)], D[np.sort(chosen)]
         demand_memory("PTSVM", 8.0 * len(X) ** 2, "Lower max_rows.")
         self.X_ = X.copy()
-        self.width_ = mean_distance(X) if self.gamma == "mean_distance" else (X.shape[1] / 2) ** 0.5
+        self.width_ = mean_distance(X)
         instances = single_labels(D, draw if self.transformation == "resample" else None)
         folds = self._platt_folds(instances, len(X), split)
         parts = instances.parts(folds, *D.shape)
         self.labels_ = heaviest_first(parts.sum(axis=0))
         self.appearance_ = np.array(list(dict.fromkeys(instances.label.tolist())))
-        self.machines_ = fit_pairs(similarities(X, self.width_), parts, self.labels_, self.C)
+        gram = similarities(X, self.width_)
+        self.machines_, unfinished = fit_pairs(gram, parts, self.labels_, self.C)
+        if unfinished:
+            warn_unfinished(f"PTSVM: {unfinished} machines", "Scale the features, or lower C.")
         self.diagnostics_ = {
             "rows": len(X),
+            "unfinished": unfinished,
             "instances": len(instances.row),
             "labels_without_mass": D.shape[1] - len(self.labels_),
             "falling_sigmoids": sum(machine.slope < 0 for machine in self.machines_),
@@ -191,18 +205,6 @@ class PTSVM(LDLEstimator):
             R[:, a, b] = np.clip(p, _CLIP, 1 - _CLIP)
             R[:, b, a] = 1.0 - R[:, a, b]
         return R
-
-    def _check(self) -> None:
-        check_choice("transformation", self.transformation, ("weights", "resample"))
-        check_choice("gamma", self.gamma, ("mean_distance", "inverse_q"))
-        check_choice("platt_split", self.platt_split, ("rows", "pairs"))
-        check_choice("column_order", self.column_order, ("sorted", "first_appearance"))
-        if self.column_order == "first_appearance" and self.transformation != "resample":
-            raise ValueError("column_order='first_appearance' needs transformation='resample'")
-        if not self.C > 0:
-            raise ValueError(f"C must be positive, got {self.C}")
-        if self.max_rows is not None and self.max_rows < 2:
-            raise ValueError(f"max_rows must be at least 2, got {self.max_rows}")
 
 
 def single_labels(D: np.ndarray, draw_seed: int | None) -> Instances:
@@ -246,14 +248,22 @@ def similarities(X: np.ndarray, width: float) -> np.ndarray:
     return gram
 
 
-def fit_pairs(gram: np.ndarray, parts: np.ndarray, labels: np.ndarray, C: float) -> list[Machine]:
-    """Fit a machine to every two of the labels, positive for the one that comes first."""
+def fit_pairs(
+    gram: np.ndarray, parts: np.ndarray, labels: np.ndarray, C: float
+) -> tuple[list[Machine], int]:
+    """Fit a machine to every two of the labels, positive for the one that comes first.
+
+    Return also how many machines, those of the folds included, had to end before their optimum.
+    """
     pairs = np.array(list(itertools.combinations(labels.tolist(), 2))).reshape(-1, 2)
     blocks = [pairs[k : k + _PAIRS_AT_ONCE] for k in range(0, len(pairs), _PAIRS_AT_ONCE)]
-    return [machine for block in blocks for machine in _fit_block(gram, parts, block, C)]
+    found = [_fit_block(gram, parts, block, C) for block in blocks]
+    return [machine for some, _ in found for machine in some], sum(count for _, count in found)
 
 
-def _fit_block(gram: np.ndarray, parts: np.ndarray, pairs: np.ndarray, C: float) -> list[Machine]:
+def _fit_block(
+    gram: np.ndarray, parts: np.ndarray, pairs: np.ndarray, C: float
+) -> tuple[list[Machine], int]:
     """Fit the machines of some pairs: on all folds, and without each fold for the sigmoids."""
     from ldl.kernels._pair_machines import Limits, carry, platt, solve
 
@@ -261,11 +271,13 @@ def _fit_block(gram: np.ndarray, parts: np.ndarray, pairs: np.ndarray, C: float)
     whole = parts.sum(axis=0)
     limits = Limits.of(whole[first], whole[second], C)
     machines = solve(gram, limits, limits.corner)
-    margins = []
+    margins, unfinished = [], machines.unfinished
     for fold in range(len(parts)):
         rest = np.delete(parts, fold, axis=0).sum(axis=0)
         without = Limits.of(rest[first], rest[second], C)
-        margins.append(solve(gram, without, carry(machines.beta, limits, without)).margins)
+        of_rest = solve(gram, without, carry(machines.beta, limits, without))
+        margins.append(of_rest.margins)
+        unfinished += of_rest.unfinished
     held = np.stack(margins, axis=1)
     found = []
     for p, (a, b) in enumerate(pairs.tolist()):
@@ -273,7 +285,7 @@ def _fit_block(gram: np.ndarray, parts: np.ndarray, pairs: np.ndarray, C: float)
         sigmoid_of_pair = platt(held[p][counts], parts[:, a][counts], parts[:, b][counts])
         coef, intercept = machines.beta[p], float(machines.intercept[p])
         found.append(Machine(a, b, coef, intercept, *sigmoid_of_pair))
-    return found
+    return found, unfinished
 
 
 def sigmoid(values: np.ndarray, slope: float, offset: float) -> np.ndarray:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
+
+from ldl._parameters import NOT_NEGATIVE, Constraints
 from ldl._scale import Scale
 from ldl.linear._bfgs import Patience, minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective
@@ -18,11 +22,23 @@ class PenalisedModel(MaximumEntropy):
 
     The intercept belongs to a column of ones in X and is penalised like any other weight, as in the
     releases of LDL-HR and LDL-LDM.
+
+    Parameters
+    ----------
+    max_iter : int, default=300
+        Largest number of iterations of L-BFGS.
+    tol : float, default=2.22e-9
+        Relative decrease of the loss below which an iteration is the last one.
     """
+
+    _constraints: ClassVar[Constraints] = {"alpha": NOT_NEGATIVE}
 
     max_iter: int = 300
     tol: float = 2.22e-9
-    init: str = "zeros"
+
+    def _start(self, features: int, labels: int) -> np.ndarray:
+        """Return the first weights."""
+        return np.zeros((features, labels))
 
     def _minimise(
         self,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ldl._values import check_choice
+from ldl._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Constraints, Options
 from ldl.base import LDLEstimator
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS
@@ -20,7 +20,7 @@ _INNER: dict[str, Callable[..., MaximumEntropy]] = {
         SABFGS,
         standardise=False,
         fit_intercept=False,
-        l2=0.0,
+        alpha=0.0,
         init="identity",
         pairs=20,
         tol=0.0,
@@ -56,7 +56,7 @@ class ALDL(LDLEstimator):
         Standard deviation of all densities in the first round, in labels.
     rounds : int, default=10
         Largest number of rounds. With 1 the widths are not adapted.
-    least_gain : float, default=0.001
+    tol : float, default=0.001
         Decrease of the mean absolute training error, in labels, that a round has to bring. A round
         that brings less is thrown away and ends the fit.
 
@@ -96,15 +96,21 @@ class ALDL(LDLEstimator):
     """
 
     accepts_sparse = True
+    _constraints: ClassVar[Constraints] = {
+        "inner": Options(*_INNER),
+        "max_iter": COUNT,
+        "first_width": POSITIVE,
+        "rounds": COUNT,
+        "tol": NOT_NEGATIVE,
+    }
 
     inner: str = "bfgs"
     max_iter: int = 50
     first_width: float = 3.0
     rounds: int = 10
-    least_gain: float = 1e-3
+    tol: float = 1e-3
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._check_parameters()
         y, widths = D.argmax(axis=1), np.full(D.shape[1], self.first_width)
         maes: list[float] = []
         for _ in range(self.rounds):
@@ -113,7 +119,7 @@ class ALDL(LDLEstimator):
             P = model.predict(X)
             errors = np.abs(P.argmax(axis=1) - y)
             maes.append(float(errors.mean()))
-            if len(maes) > 1 and maes[-2] - maes[-1] < self.least_gain:
+            if len(maes) > 1 and maes[-2] - maes[-1] < self.tol:
                 break
             self.model_: MaximumEntropy = model
             self.widths_ = widths
@@ -132,17 +138,6 @@ class ALDL(LDLEstimator):
 
     def _predict(self, X: Any) -> np.ndarray:
         return self.model_._predict(X)
-
-    def _check_parameters(self) -> None:
-        """Refuse by name what no fit could use."""
-        check_choice("inner", self.inner, tuple(_INNER))
-        for name in ("max_iter", "rounds"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if not self.first_width > 0:
-            raise ValueError(f"first_width must be positive, got {self.first_width}")
-        if not self.least_gain >= 0:
-            raise ValueError(f"least_gain must not be negative, got {self.least_gain}")
 
 
 def densities(centres: np.ndarray, widths: np.ndarray, labels: int) -> np.ndarray:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ldl._values import check_choice
+from ldl._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Constraints, Interval, Options
 from ldl.linear._bfgs import minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns
 from ldl.linear.ldl_ldm import cluster_rows
@@ -91,7 +91,7 @@ class EDLLRL(MaximumEntropy):
     Rows are clustered by k-means of their features. With P_g the predictions of cluster g,
     P = softmax(X W) minimises::
 
-        1/2 ||P - D||^2 + ridge ||W||^2 + low_rank sum_g ||P_g||_*
+        1/2 ||P - D||^2 + alpha ||W||^2 + low_rank sum_g ||P_g||_*
 
     where the last norm is the sum of singular values. A round takes some steps of L-BFGS, then
     moves copies of the P_g and their multipliers. The weights are those of the released code, which
@@ -102,7 +102,7 @@ class EDLLRL(MaximumEntropy):
 
     Parameters
     ----------
-    ridge : float, default=0.001
+    alpha : float, default=0.001
         Penalty on squared weights, lambda 1.
     low_rank : float, default=0.01
         Weight of the singular values, lambda 2.
@@ -121,11 +121,8 @@ class EDLLRL(MaximumEntropy):
     tol : float, default=1e-8
         Decrease of the loss below which a round is the last one; so is one after which the loss is
         higher.
-    init : {'uniform', 'zeros', 'identity'}, default='zeros'
-        First weights: numbers drawn from [0, 1) as in the released code, zeros, or ones on the main
-        diagonal.
     random_state : int or None, default=None
-        Seed of k-means and of the first weights.
+        Seed of k-means and of the first weights, which are drawn from [0, 1).
 
     Attributes
     ----------
@@ -164,9 +161,17 @@ class EDLLRL(MaximumEntropy):
     ((20, 3), 3)
     """
 
-    _starts = ("identity", "uniform", "zeros")
+    _constraints: ClassVar[Constraints] = {
+        "alpha": NOT_NEGATIVE,
+        "low_rank": NOT_NEGATIVE,
+        "n_clusters": COUNT,
+        "rho": POSITIVE,
+        "growth": Interval(1),
+        "steps": COUNT,
+        "form": Options("exact", "released"),
+    }
 
-    ridge: float = 0.001
+    alpha: float = 0.001
     low_rank: float = 0.01
     n_clusters: int = 5
     rho: float = 1.0
@@ -175,19 +180,9 @@ class EDLLRL(MaximumEntropy):
     form: str = "exact"
     max_iter: int = 50
     tol: float = 1e-8
-    init: str = field(default="zeros", kw_only=True)
     random_state: int | None = field(default=None, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._check("ridge", "low_rank", "tol")
-        for name in ("n_clusters", "steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if not self.rho > 0:
-            raise ValueError(f"rho must be positive, got {self.rho}")
-        if not self.growth >= 1:
-            raise ValueError(f"growth must be at least 1, got {self.growth}")
-        check_choice("form", self.form, ("exact", "released"))
         features = X.toarray() if hasattr(X, "tocsr") else X
         cluster = cluster_rows(features, self.n_clusters, self.random_state)
         # Rows of a cluster stand together, so that its block is a view and not a copy.
@@ -199,13 +194,14 @@ class EDLLRL(MaximumEntropy):
             D[order],
             [slice(*ends) for ends in pairwise(bounds.tolist())],
             self.rho,
-            2.0 * self.ridge,
+            2.0 * self.alpha,
             diagonal=released,
         )
         self._alternate(objective, shrink=not released)
 
     def _alternate(self, objective: LowRankCopies, shrink: bool) -> None:
-        weights = self._start(objective.X.shape[1], len(objective.D)).T.ravel()
+        generator = np.random.default_rng(self.random_state)
+        weights = generator.random((objective.X.shape[1], len(objective.D))).T.ravel()
         loss = self._loss(objective, weights, objective.predictions(weights), 0.0)
         rounds, evaluations, stopped = 0, 0, "max_iter"
         while rounds < self.max_iter:
@@ -234,10 +230,5 @@ class EDLLRL(MaximumEntropy):
         self, objective: LowRankCopies, weights: np.ndarray, P: np.ndarray, singular: float
     ) -> float:
         errors = P - objective.D
-        squares = 0.5 * np.vdot(errors, errors) + self.ridge * np.vdot(weights, weights)
+        squares = 0.5 * np.vdot(errors, errors) + self.alpha * np.vdot(weights, weights)
         return float(squares) + self.low_rank * singular
-
-    def _start(self, features: int, labels: int) -> np.ndarray:
-        if self.init == "uniform":
-            return np.random.default_rng(self.random_state).random((features, labels))
-        return super()._start(features, labels)

@@ -40,7 +40,8 @@ class SAIIS(MaximumEntropy):
         sum_i D_ij x_ik = sum_i P_ij x_ik exp(delta_kj sign(x_ik) |x_i|_1)
 
     No sweep lowers the likelihood. After the few sweeps that the papers run, the model is far from
-    converged. This regularises strongly, so that ``max_iter`` decides the result.
+    converged. This regularises strongly, so that ``max_iter`` decides the result. The first weights
+    are ones on the main diagonal, as in the toolbox.
 
     Parameters
     ----------
@@ -48,11 +49,6 @@ class SAIIS(MaximumEntropy):
         Largest number of sweeps. The StructRF paper has 200, the toolbox's demonstration 10.
     tol : float, default=0.0001
         Gain of the log likelihood, summed over rows, below which a sweep is the last one.
-    init : {'identity', 'zeros'}, default='identity'
-        First weights: ones on the main diagonal, as in the toolbox, or zeros.
-    feature_floor : float, default=0.0
-        Number that replaces zeros among the features, in ``fit`` and ``predict``. The toolbox's
-        demonstration has 1e-7. Above zero, sparse features are made dense.
 
     Attributes
     ----------
@@ -95,13 +91,9 @@ class SAIIS(MaximumEntropy):
 
     max_iter: int = 200
     tol: float = 1e-4
-    init: str = "identity"
-    feature_floor: float = 0.0
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._check("tol", "feature_floor")
-        W = self._start(X.shape[1], D.shape[1])
-        X = self._floored(X)
+        W = np.eye(X.shape[1], D.shape[1])
         sweep, predictions = Sweep(X, D), Predictions(X, D)
         P, loss = predictions.of(W)
         stopped = "max_iter"
@@ -124,16 +116,6 @@ class SAIIS(MaximumEntropy):
             "stopped": stopped,
             "plain_sums": sweep.plain_sums,
         }
-
-    def _predict(self, X: Any) -> np.ndarray:
-        return super()._predict(self._floored(X))
-
-    def _floored(self, X: Any) -> Any:
-        """Replace zeros by the floor, as the toolbox's demonstration does."""
-        if not self.feature_floor:
-            return X
-        X = X.toarray() if hasattr(X, "tocsr") else X
-        return np.where(X == 0, self.feature_floor, X)
 
 
 class Predictions:

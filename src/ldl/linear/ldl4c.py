@@ -7,14 +7,14 @@ subgradient, and L-BFGS ends where it finds no further descent.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ldl._labels import highest_labels
-from ldl._values import check_choice
+from ldl._parameters import NOT_NEGATIVE, POSITIVE, Constraints, Options
 from ldl.linear._penalised import PenalisedModel
-from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
+from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns
+from ldl.linear.maxent import drawn_weights
 
 
 class WeightedErrors(SoftmaxObjective):
@@ -95,17 +95,17 @@ class LDL4C(PenalisedModel):
     P = softmax(X W) minimises::
 
         sum_i E_i sum_j |P_ij - D_ij| + margin_weight sum_i max(0, 1 - (P_it - P_ir) / rho)
-            + ridge / 2 ||W||^2
+            + alpha / 2 ||W||^2
 
     E_i is the entropy of a row's distribution, in nats: rows whose distribution is more even count
-    more. The paper chooses ``margin_weight``, ``ridge`` and ``rho`` in a grid. ``weights='equal'``
+    more. The paper chooses ``margin_weight``, ``alpha`` and ``rho`` in a grid. ``weights='equal'``
     and ``error='kl'`` give the parts that its ablation compares.
 
     Parameters
     ----------
     margin_weight : float, default=0.1
         Weight of the margin, C1 in the paper.
-    ridge : float, default=0.001
+    alpha : float, default=0.001
         Penalty on squared weights, C2 in the paper. The errors are sums over rows.
     rho : float, default=0.1
         Margin by which the highest label should exceed all others.
@@ -113,22 +113,13 @@ class LDL4C(PenalisedModel):
         Weights of the rows' errors: E_i, or 1. The margin has no weights.
     error : {'absolute', 'kl'}, default='absolute'
         Error of a row: the sum of absolute differences, or the divergence KL(D || P).
-    fit_intercept : bool, default=False
-        Adds an intercept, penalised like any other weight. The formula has none; later code of the
-        authors has one.
-    tie : {'first', 'last'}, default='first'
-        Label that counts as the highest where several have the same degree.
-    pairs : int, default=10
-        Steps that L-BFGS remembers.
     max_iter : int, default=1000
         Largest number of iterations.
     tol : float, default=2.22e-9
         Relative decrease of the loss below which an iteration is the last one.
-    init : {'uniform', 'identity', 'zeros'}, default='uniform'
-        First weights: numbers drawn from [-0.1, 0.1], ones on the main diagonal, or zeros. At zeros
-        all degrees are equal, and a fit with a heavy margin may not get away from there.
     random_state : int or None, default=None
-        Seed of the first weights where ``init`` is ``'uniform'``.
+        Seed of the first weights, which are drawn from [-0.1, 0.1]: at zeros all degrees are equal,
+        and a fit with a heavy margin may not get away from there.
 
     Attributes
     ----------
@@ -167,45 +158,36 @@ class LDL4C(PenalisedModel):
     True
     """
 
-    _starts = ("identity", "uniform", "zeros")
+    _constraints: ClassVar[Constraints] = {
+        "margin_weight": NOT_NEGATIVE,
+        "rho": POSITIVE,
+        "weights": Options("entropy", "equal"),
+        "error": Options("absolute", "kl"),
+    }
 
     margin_weight: float = 0.1
-    ridge: float = 0.001
+    alpha: float = 0.001
     rho: float = 0.1
     weights: str = "entropy"
     error: str = "absolute"
-    fit_intercept: bool = False
-    tie: str = "first"
-    pairs: int = 10
     max_iter: int = field(default=1000, kw_only=True)
-    init: str = field(default="uniform", kw_only=True)
     random_state: int | None = field(default=None, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._check("margin_weight", "ridge", "tol")
-        if not self.rho > 0:
-            raise ValueError(f"rho must be positive, got {self.rho}")
-        if self.pairs < 1:
-            raise ValueError(f"pairs must be at least 1, got {self.pairs}")
-        check_choice("weights", self.weights, ("entropy", "equal"))
-        check_choice("error", self.error, ("absolute", "kl"))
         objective = WeightedErrors(
-            with_ones(X) if self.fit_intercept else X,
+            X,
             D,
-            highest_labels(D, self.tie),
+            D.argmax(axis=1),
             entropies(D) if self.weights == "entropy" else np.ones(len(D)),
             self.error == "kl",
             self.margin_weight,
             self.rho,
-            self.ridge,
+            self.alpha,
         )
-        self._minimise(objective, self.pairs)
+        self._minimise(objective)
 
     def _start(self, features: int, labels: int) -> np.ndarray:
-        if self.init == "uniform":
-            generator = np.random.default_rng(self.random_state)
-            return generator.uniform(-0.1, 0.1, size=(features, labels))
-        return super()._start(features, labels)
+        return drawn_weights((features, labels), self.random_state)
 
 
 def entropies(D: np.ndarray) -> np.ndarray:

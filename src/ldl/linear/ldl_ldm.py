@@ -7,12 +7,13 @@ predicted degrees mix in the same way.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ldl._parameters import COUNT, NOT_NEGATIVE, Constraints
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
 
@@ -56,15 +57,15 @@ class LDLLDM(PenalisedModel):
     model P = softmax(X W + b) minimises::
 
         -sum_ij D_ij ln P_ij + global_weight ||P (I - Z)||^2
-            + local_weight sum_g ||P_g (I - Z_g)||^2 + ridge / 2 (||W||^2 + ||b||^2)
+            + local_weight sum_g ||P_g (I - Z_g)||^2 + alpha / 2 (||W||^2 + ||b||^2)
 
     where Z is learned from all rows of D and Z_g from those of cluster g; the clusters are k-means
     of the label distributions. Defaults are those of the authors' release, which has raw features.
-    Features between 0 and 1 need a larger ridge, such as 1.
+    Features between 0 and 1 need a larger ``alpha``, such as 1.
 
     Parameters
     ----------
-    ridge : float, default=0.001
+    alpha : float, default=0.001
         Penalty on squared weights, the release's l1.
     global_weight : float, default=1.0
         Weight of the manifold of all rows, the release's l2.
@@ -79,8 +80,6 @@ class LDLLDM(PenalisedModel):
         Largest number of iterations of L-BFGS.
     tol : float, default=2.22e-9
         Relative decrease of the loss below which an iteration is the last one.
-    init : {'identity', 'zeros'}, default='identity'
-        First weights: ones on the main diagonal, or zeros.
 
     Attributes
     ----------
@@ -113,31 +112,36 @@ class LDLLDM(PenalisedModel):
     >>> from ldl import LDLLDM
     >>> rng = np.random.default_rng(0)
     >>> X, D = rng.random((60, 4)), rng.dirichlet(np.ones(3), size=60)
-    >>> model = LDLLDM(ridge=1.0, n_clusters=3, random_state=0).fit(X[:40], D[:40])
+    >>> model = LDLLDM(alpha=1.0, n_clusters=3, random_state=0).fit(X[:40], D[:40])
     >>> model.predict(X[40:]).shape, model.diagnostics_["clusters"]
     ((20, 3), 3)
     """
 
-    ridge: float = 1e-3
+    _constraints: ClassVar[Constraints] = {
+        "global_weight": NOT_NEGATIVE,
+        "local_weight": NOT_NEGATIVE,
+        "n_clusters": COUNT,
+    }
+
+    alpha: float = 1e-3
     global_weight: float = 1.0
     local_weight: float = 1.0
     n_clusters: int = 10
     random_state: int | None = None
-    init: str = field(default="identity", kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._check("ridge", "global_weight", "local_weight", "tol")
-        if self.n_clusters < 1:
-            raise ValueError(f"n_clusters must be at least 1, got {self.n_clusters}")
         cluster = np.zeros(len(D), dtype=int)
         if self.n_clusters > 1 and self.local_weight > 0:
             cluster = cluster_rows(D, self.n_clusters, self.random_state)
         # Rows of a cluster stand together, so that its block is a view and not a copy.
         order = np.argsort(cluster, kind="stable")
         X, D, cluster = with_ones(X)[order], D[order], cluster[order]
-        objective = ManifoldObjective(X, D, self._blocks(D, cluster), self.ridge)
+        objective = ManifoldObjective(X, D, self._blocks(D, cluster), self.alpha)
         self._minimise(objective)
         self.diagnostics_["clusters"] = len(objective.blocks)
+
+    def _start(self, features: int, labels: int) -> np.ndarray:
+        return np.eye(features, labels)
 
     def _blocks(self, D: np.ndarray, cluster: np.ndarray) -> list[tuple[slice, np.ndarray]]:
         """Return the rows of each cluster, and one matrix that holds all penalties on them."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from ldl._values import check_choice
+from ldl._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Constraints, Options
 from ldl.base import LDLEstimator
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl_ldm import cluster_rows
@@ -38,8 +39,8 @@ class CodedObjective:
     D: np.ndarray
     centres: np.ndarray
     """Mean distribution of each cluster."""
-    ridge: float
-    code_ridge: float
+    alpha: float
+    code_alpha: float
     cluster_weight: float
     released: bool = False
     """Slopes of the codes as the released code has them."""
@@ -51,8 +52,8 @@ class CodedObjective:
         apart = np.maximum(length[:, None] - 2.0 * P @ p.T + (p * p).sum(axis=1), 0.0)
         value = (
             _divergence(D, P)
-            + self.ridge * float(np.vdot(at.weights, at.weights))
-            + self.code_ridge * float(np.vdot(V, V))
+            + self.alpha * float(np.vdot(at.weights, at.weights))
+            + self.code_alpha * float(np.vdot(V, V))
             + self.cluster_weight * float(np.vdot(C, apart))
             + barrier * float((1.0 / C).sum())
         )
@@ -60,8 +61,8 @@ class CodedObjective:
         slopes = P - D + P * (pull - (pull * P).sum(axis=1, keepdims=True))
         of_codes = self._released(P, C, V, length) if self.released else slopes @ V.T
         return value, Unknowns(
-            X.T @ slopes + 2.0 * self.ridge * at.weights,
-            C.T @ slopes + 2.0 * self.code_ridge * V,
+            X.T @ slopes + 2.0 * self.alpha * at.weights,
+            C.T @ slopes + 2.0 * self.code_alpha * V,
             of_codes + self.cluster_weight * apart - barrier / C**2,
         )
 
@@ -82,7 +83,7 @@ class LDLSCL(LDLEstimator):
     The training distributions are clustered by k-means into m clusters with mean distributions p_k.
     With a code c_i of length m for every row, P = softmax(X W + C V) minimises::
 
-        sum_i KL(D_i || P_i) + ridge ||W||^2 + code_ridge ||V||^2
+        sum_i KL(D_i || P_i) + alpha ||W||^2 + code_alpha ||V||^2
             + cluster_weight sum_ik C_ik ||P_i - p_k||^2 + barrier sum_ik 1 / C_ik
 
     over W, V and C by Adam on all rows; the barrier is divided by ten after each iteration. Codes
@@ -92,9 +93,9 @@ class LDLSCL(LDLEstimator):
 
     Parameters
     ----------
-    ridge : float, default=0.001
+    alpha : float, default=0.001
         Penalty on squared weights of the features, lambda 1.
-    code_ridge : float, default=0.001
+    code_alpha : float, default=0.001
         Penalty on squared weights of the codes, lambda 2.
     cluster_weight : float, default=0.001
         Weight of the distances to the clusters, lambda 3.
@@ -161,8 +162,21 @@ class LDLSCL(LDLEstimator):
     ((20, 3), (40, 3))
     """
 
-    ridge: float = 0.001
-    code_ridge: float = 0.001
+    _constraints: ClassVar[Constraints] = {
+        "alpha": NOT_NEGATIVE,
+        "code_alpha": NOT_NEGATIVE,
+        "cluster_weight": NOT_NEGATIVE,
+        "n_clusters": COUNT,
+        "barrier": NOT_NEGATIVE,
+        "max_iter": COUNT,
+        "learning_rate": POSITIVE,
+        "tol": NOT_NEGATIVE,
+        "code_slopes": Options("exact", "as_released"),
+        "smallest_code": (POSITIVE, None),
+    }
+
+    alpha: float = 0.001
+    code_alpha: float = 0.001
     cluster_weight: float = 0.001
     n_clusters: int = 6
     barrier: float = 1.0
@@ -174,7 +188,6 @@ class LDLSCL(LDLEstimator):
     random_state: int | None = None
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
-        self._check()
         cluster = np.unique(
             cluster_rows(D, self.n_clusters, self.random_state), return_inverse=True
         )[1]
@@ -185,8 +198,8 @@ class LDLSCL(LDLEstimator):
             X,
             D,
             self.centres_,
-            self.ridge,
-            self.code_ridge,
+            self.alpha,
+            self.code_alpha,
             self.cluster_weight,
             self.code_slopes == "as_released",
         )
@@ -233,19 +246,6 @@ class LDLSCL(LDLEstimator):
     def _predict(self, X: np.ndarray) -> np.ndarray:
         codes = X @ self.regression_ + self.regression_intercept_
         return softmax_rows(X @ self.coef_ + codes @ self.code_coef_)
-
-    def _check(self) -> None:
-        for name in ("n_clusters", "max_iter"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("ridge", "code_ridge", "cluster_weight", "barrier", "tol"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
-        if self.smallest_code is not None and not self.smallest_code > 0:
-            raise ValueError(f"smallest_code must be positive or None, got {self.smallest_code}")
-        check_choice("code_slopes", self.code_slopes, ("exact", "as_released"))
 
 
 def _divergence(D: np.ndarray, P: np.ndarray) -> float:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ldl._values import check_choice
+from ldl._parameters import NOT_NEGATIVE, Constraints, Interval, Options
+from ldl.base import warn_unfinished
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import (
     SoftmaxObjective,
@@ -63,23 +64,14 @@ class LDLCL(PenalisedModel):
     sparsity : float, default=0.1
         Penalty of the reconstruction, as a share of the smallest penalty that makes all weights of
         a label zero.
-    ridge : float, default=0.001
+    alpha : float, default=0.001
         Penalty on squared weights, the intercept's included.
     model : {'softmax', 'regression'}, default='softmax'
         ``'softmax'`` minimises the cross entropy of the mixed predictions. ``'regression'`` fits a
         linear model and pseudo labels by least squares, in turn, and projects predictions onto the
         simplex.
-    fidelity : float, default=1.0
-        Weight that ties the pseudo labels to the linear model; used by ``'regression'`` only.
-    nonnegative : bool, default=False
-        Keeps the weights between labels from being negative.
     max_iter : int, default=300
-        Largest number of iterations of L-BFGS.
-    tol : float, default=2.22e-9
-        Relative decrease of the loss below which an iteration is the last one.
-    init : {'zeros', 'identity'}, default='zeros'
-        First weights: zeros, or ones on the main diagonal. Like ``max_iter`` and ``tol`` it is used
-        by ``'softmax'`` only.
+        Largest number of iterations of L-BFGS; like ``tol`` used by ``'softmax'`` only.
 
     Attributes
     ----------
@@ -116,31 +108,29 @@ class LDLCL(PenalisedModel):
     >>> from ldl import LDLCL
     >>> rng = np.random.default_rng(0)
     >>> X, D = rng.random((60, 4)), rng.dirichlet(np.ones(3), size=60)
-    >>> model = LDLCL(collaboration=0.2, ridge=1.0).fit(X[:40], D[:40])
+    >>> model = LDLCL(collaboration=0.2, alpha=1.0).fit(X[:40], D[:40])
     >>> model.predict(X[40:]).shape, model.mixing_.shape
     ((20, 3), (3, 3))
     """
 
+    _constraints: ClassVar[Constraints] = {
+        "collaboration": Interval(0, 1),
+        "sparsity": NOT_NEGATIVE,
+        "model": Options("softmax", "regression"),
+    }
+
     collaboration: float = 0.5
     sparsity: float = 0.1
-    ridge: float = 1e-3
+    alpha: float = 1e-3
     model: str = "softmax"
-    fidelity: float = 1.0
-    nonnegative: bool = False
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._check("sparsity", "ridge", "tol")
-        if not 0 <= self.collaboration <= 1:
-            raise ValueError(f"collaboration must lie in [0, 1], got {self.collaboration}")
-        check_choice("model", self.model, ("softmax", "regression"))
-        if not self.fidelity > 0:
-            raise ValueError(f"fidelity must be positive, got {self.fidelity}")
-        if self.model == "regression" and self.ridge == 0:
-            raise ValueError("ridge must be positive for the regression")
-        S = sparse_reconstruction(D, self.sparsity, self.nonnegative)
+        if self.model == "regression" and self.alpha == 0:
+            raise ValueError("alpha must be above 0 for the regression")
+        S = sparse_reconstruction(D, self.sparsity)
         self.mixing_ = (1.0 - self.collaboration) * np.eye(len(S)) + self.collaboration * S
         if self.model == "softmax":
-            self._minimise(CollaborationObjective(with_ones(X), D, self.mixing_, self.ridge))
+            self._minimise(CollaborationObjective(with_ones(X), D, self.mixing_, self.alpha))
         else:
             self._regress(with_ones(X), D)
         self.diagnostics_["weights_between_labels"] = int(np.count_nonzero(S))
@@ -154,27 +144,29 @@ class LDLCL(PenalisedModel):
     def _regress(self, X: Any, D: np.ndarray) -> None:
         """Minimise over pseudo labels Z and weights W in turn, both in closed form.
 
-        The loss is ``1/2 ||Z A - D||^2 + fidelity/2 ||Z - X W||^2 + ridge/2 ||W||^2``.
+        The loss is ``1/2 ||Z A - D||^2 + 1/2 ||Z - X W||^2 + alpha/2 ||W||^2``.
         """
         from scipy.linalg import cho_factor, cho_solve
 
-        A, fidelity = self.mixing_, self.fidelity
+        A = self.mixing_
         gram = X.T @ X
         gram = gram.toarray() if hasattr(gram, "toarray") else gram
-        features = cho_factor(fidelity * gram + self.ridge * np.eye(X.shape[1]))
-        labels = cho_factor(A @ A.T + fidelity * np.eye(len(A)))
+        features = cho_factor(gram + self.alpha * np.eye(X.shape[1]))
+        labels = cho_factor(A @ A.T + np.eye(len(A)))
         Z, change, iterations = D, np.inf, 0
         while change > _ALTERNATION_TOLERANCE and iterations < _MAX_ALTERNATIONS:
-            W = cho_solve(features, fidelity * (X.T @ Z))
-            before, Z = Z, cho_solve(labels, (D @ A.T + fidelity * (X @ W)).T).T
+            W = cho_solve(features, X.T @ Z)
+            before, Z = Z, cho_solve(labels, (D @ A.T + X @ W).T).T
             change = float(np.abs(Z - before).max())
             iterations += 1
+        if change > _ALTERNATION_TOLERANCE:
+            warn_unfinished("LDLCL: weights and pseudo labels", "Raise alpha.")
         self.coef_, self.intercept_ = W[:-1].copy(), W[-1].copy()
         self.n_iter_ = iterations
         self.diagnostics_ = {"iterations": iterations, "largest_change": change}
 
 
-def sparse_reconstruction(D: np.ndarray, sparsity: float, nonnegative: bool = False) -> np.ndarray:
+def sparse_reconstruction(D: np.ndarray, sparsity: float) -> np.ndarray:
     """Return S with zero diagonal; column j minimises ``1/2 ||D_j - D s||^2 + penalty_j ||s||_1``.
 
     Coordinate descent on the Gram matrix, one row of S (a coordinate of every problem) at a time.
@@ -191,13 +183,13 @@ def sparse_reconstruction(D: np.ndarray, sparsity: float, nonnegative: bool = Fa
             pull = products - products.dot(S)
             pull += square * own
             np.maximum(pull - penalties, 0.0, out=own)
-            if not nonnegative:
-                pull += penalties
-                own += np.minimum(pull, 0.0, out=pull)
+            pull += penalties
+            own += np.minimum(pull, 0.0, out=pull)
             own /= square
             own[k] = 0.0
         if np.abs(S - before).max() <= _SMALLEST_CHANGE:
-            break
+            return S
+    warn_unfinished("LDLCL: weights between labels", "Raise sparsity.")
     return S
 
 

@@ -1,8 +1,8 @@
 """Nearest neighbours in an embedding, with the grid search inside the estimator.
 
 ``u``, ``n_neighbors`` and every parameter in ``searched`` take a value or a list. With a list,
-``fit`` holds out ``validation_share`` of its own training rows, tries every combination, takes the
-best by ``select_by`` and fits it again on all rows: nested selection, with no row from outside.
+``fit`` holds out a ninth of its own training rows, tries every combination, takes the best by kl
+and fits it again on all rows: nested selection, with no row from outside.
 Hold-outs are repeated until ``validation_rows`` rows have been scored, for a ninth of a small data
 set tells a thousand candidates apart by chance.
 
@@ -23,11 +23,13 @@ import numpy as np
 
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
-from ldl._values import as_list, check_choice, check_counts, check_values
+from ldl._parameters import COUNT, FACTOR, Constraints, OneOrMore, as_list
 from ldl.base import LDLEstimator
 from ldl.neighbours._spectral import Coordinates
 from ldl.neighbours.knn import AAKNN
 
+_HELD_OUT = 1 / 9
+"""Share of the rows that a hold-out scores."""
 Candidate = dict[str, Any]
 """A value for each parameter that is searched."""
 
@@ -49,17 +51,48 @@ class EmbeddedKNN(LDLEstimator):
 
     A subclass gives coordinates and, for each candidate, directions in them. Its own parameters
     follow ``u`` and ``n_neighbors``; those of the search stand last, by keyword only.
+
+    Parameters
+    ----------
+    u : float or list of float, default=0.3
+        Dimension of the embedding as a share of the number of features, above 0 and at most 1;
+        there are never more dimensions than directions.
+    n_neighbors : int or list of int, default=5
+        Number of neighbours in the embedding whose labels are averaged, at most the number of
+        training rows.
+    validation_rows : int, default=200
+        Hold-outs of a ninth of the training rows are repeated until that many rows have been
+        scored; used where there is more than one candidate, of which the best by kl is taken.
+    random_state : int or None, default=None
+        Seed of the hold-outs.
+
+    Attributes
+    ----------
+    chosen_ : dict
+        Chosen value of each parameter that takes a list.
+    tried_ : list of (dict, float)
+        Candidates with their mean kl over the hold-outs; empty where there was no choice.
+    embedding_ : Embedding
+        Coordinates and the ``directions`` in them.
+    knn_ : AAKNN
+        Nearest neighbours in the embedding.
+    diagnostics_ : dict
+        Number of candidates, chosen values, dimension, and rank (the number of directions).
     """
 
     searched: ClassVar[tuple[str, ...]] = ()
     """Parameters that decide the directions, the first varying slowest."""
 
+    _constraints: ClassVar[Constraints] = {
+        "u": OneOrMore(FACTOR),
+        "n_neighbors": OneOrMore(COUNT),
+        "validation_rows": COUNT,
+    }
+
     u: float | Sequence[float] = 0.3
     n_neighbors: int | Sequence[int] = 5
     _: KW_ONLY
-    validation_share: float = 1 / 9
     validation_rows: int = 200
-    select_by: str = "kl"
     random_state: int | None = None
 
     # ------------------------------------------------------------------ to be written by methods
@@ -93,17 +126,17 @@ class EmbeddedKNN(LDLEstimator):
     def _choose(self, X: np.ndarray, D: np.ndarray, tried: list[Candidate]) -> None:
         """Set ``chosen_`` to the candidate with the best mean score over the hold-outs."""
         scores = np.zeros(len(tried))
-        splits = holdouts(len(X), self.validation_share, self.validation_rows, self.random_state)
+        splits = holdouts(len(X), _HELD_OUT, self.validation_rows, self.random_state)
         for fitting, held in splits:
             predictions = self.grid_predictions(X[fitting], D[fitting], X[held])
             for index, (_, P) in enumerate(predictions):
-                scores[index] += metrics.evaluate(D[held], P)[self.select_by]
+                scores[index] += metrics.evaluate(D[held], P)["kl"]
         scores /= len(splits)
-        best = first_best(scores, metrics.BETTER[self.select_by] == "lower")
+        best = first_best(scores, lower_is_better=True)
         self.chosen_ = tried[best]
         self.tried_ = list(zip(tried, scores.tolist(), strict=True))
         self.diagnostics_ |= {
-            f"validation_{self.select_by}": float(scores[best]),
+            "validation_kl": float(scores[best]),
             "validation_splits": len(splits),
         }
 
@@ -176,23 +209,9 @@ class EmbeddedKNN(LDLEstimator):
         """
         return self.fit(X, D).transform(X)
 
-    # ------------------------------------------------------------------ settings
-
     def _grid(self) -> dict[str, list[Any]]:
-        """Check the parameters; return those that are searched, with their values."""
-        check_choice("select_by", self.select_by, tuple(metrics.BETTER))
-        if not 0 < self.validation_share < 1:
-            raise ValueError(
-                f"validation_share must lie between 0 and 1, got {self.validation_share}"
-            )
-        if self.validation_rows < 1:
-            raise ValueError(f"validation_rows must be at least 1, got {self.validation_rows}")
-        grid = {name: as_list(name, getattr(self, name)) for name in self.searched}
-        grid["u"] = as_list("u", self.u)
-        grid["n_neighbors"] = as_list("n_neighbors", self.n_neighbors)
-        check_values("u", grid["u"], lambda u: 0 < u <= 1, "lie in (0, 1]")
-        check_counts("n_neighbors", grid["n_neighbors"])
-        return grid
+        """Return the parameters that are searched, with their values."""
+        return {name: as_list(getattr(self, name)) for name in (*self.searched, "u", "n_neighbors")}
 
 
 # ---------------------------------------------------------------------- parts

@@ -8,13 +8,8 @@ import numpy as np
 
 from ldl._distances import mean_distance, rbf
 
-# Importers of this module may still look for it here.
-from ldl._distances import squared_distances as squared_distances
-
 _SMALLEST_SHARE = 1e-10
 """Eigenvalues below this share of the largest count as zero."""
-_RIDGE = 1e-6
-"""Share of the mean eigenvalue that ``singular='ridge'`` adds."""
 
 
 class Coordinates(Protocol):
@@ -76,14 +71,12 @@ class KernelAxes:
 class Metric:
     """The right side of A v = eta B v, prepared once for many A.
 
-    B is often singular, as with fewer rows than features. ``'project'`` solves on the range of B,
-    ``'ridge'`` adds a millionth of its mean eigenvalue. ``basis`` is T with T' B T = I.
+    B is often singular, as with fewer rows than features: problems are solved on its range, of
+    which ``basis`` is T with T' B T = I.
     """
 
-    def __init__(self, B: np.ndarray, singular: str = "project") -> None:
+    def __init__(self, B: np.ndarray) -> None:
         values, vectors = np.linalg.eigh(B)
-        if singular == "ridge":
-            values = np.maximum(values, 0.0) + _RIDGE * float(np.trace(B)) / len(B)
         kept = values > max(_SMALLEST_SHARE * values.max(initial=0.0), 0.0)
         self.basis = vectors[:, kept] / np.sqrt(values[kept])
         self.unit: np.ndarray = np.diag(1.0 / values[kept])

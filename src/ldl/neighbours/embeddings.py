@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ldl._values import check_choice, check_counts, check_values
+from ldl._parameters import COUNT, FACTOR, NOT_NEGATIVE, Constraints, OneOrMore, Options
 from ldl.neighbours._embedded import EmbeddedKNN
 from ldl.neighbours._graphs import (
     degrees,
@@ -28,7 +28,6 @@ from ldl.neighbours._spectral import (
     Metric,
     PrincipalAxes,
     enough_axes,
-    scaled_directions,
 )
 
 _LABEL_RIDGE = 1e-8
@@ -37,16 +36,21 @@ _LABEL_RIDGE = 1e-8
 
 @dataclass(eq=False, repr=False)
 class AxesKNN(EmbeddedKNN):
-    """Base of the four methods: coordinates along principal axes."""
+    """Base of the four methods: coordinates along principal axes.
+
+    Parameters
+    ----------
+    kernel : {'linear', 'rbf'}, default='linear'
+        ``'rbf'`` embeds the space of a Gaussian kernel whose width is the mean distance of the
+        training rows, ``'linear'`` that of the features.
+    """
+
+    _constraints: ClassVar[Constraints] = {"kernel": Options("linear", "rbf")}
 
     kernel: str = "linear"
 
     def _coordinates(self, X: np.ndarray) -> Coordinates:
         return KernelAxes(X) if self.kernel == "rbf" else PrincipalAxes(X)
-
-    def _grid(self) -> dict[str, list[Any]]:
-        check_choice("kernel", self.kernel, ("linear", "rbf"))
-        return super()._grid()
 
 
 @dataclass(eq=False, repr=False)
@@ -56,45 +60,6 @@ class PCAKNN(AxesKNN):
     Rows are centred, turned to their principal axes, and the first ``u * features`` axes are kept;
     then the labels of the nearest training rows are averaged. A parameter given as a list is chosen
     on rows held out of the training rows.
-
-    Parameters
-    ----------
-    u : float or list of float, default=0.3
-        Dimension of the embedding as a share of the number of features, above 0 and at most 1;
-        there are never more dimensions than directions.
-    n_neighbors : int or list of int, default=5
-        Number of neighbours in the embedding whose labels are averaged, at most the number of
-        training rows.
-    kernel : {'linear', 'rbf'}, default='linear'
-        ``'rbf'`` embeds the space of a Gaussian kernel whose width is the mean distance of the
-        training rows, ``'linear'`` that of the features.
-    validation_share : float, default=1/9
-        Share of the training rows in a hold-out; used where there is more than one candidate.
-    validation_rows : int, default=200
-        Hold-outs are repeated until that many rows have been scored.
-    select_by : str, default='kl'
-        Measure of ``ldl.metrics`` by which a candidate is chosen.
-    random_state : int or None, default=None
-        Seed of the hold-outs.
-
-    Attributes
-    ----------
-    chosen_ : dict
-        Chosen value of each parameter that takes a list.
-    tried_ : list of (dict, float)
-        Candidates with their mean scores over the hold-outs; empty where there was no choice.
-    embedding_ : Embedding
-        Coordinates and the ``directions`` in them.
-    knn_ : AAKNN
-        Nearest neighbours in the embedding.
-    diagnostics_ : dict
-        Number of candidates, chosen values, dimension, and rank (the number of directions).
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
@@ -122,13 +87,25 @@ class PCAKNN(AxesKNN):
 
 @dataclass(eq=False, repr=False)
 class _GraphKNN(AxesKNN):
-    """Base of LPP and NPE: smallest eigenvalues of a problem that a neighbour graph poses."""
+    """Base of LPP and NPE: smallest eigenvalues of a problem that a neighbour graph poses.
+
+    Parameters
+    ----------
+    pca_keep : float or list of float, default=0.98
+        Directions are sought on the leading principal axes that hold at least this share of the
+        variance, above 0 and at most 1.
+    graph_neighbors : int or list of int, default=5
+        Number of neighbours of each row in the graph.
+    """
 
     searched = ("pca_keep", "graph_neighbors")
+    _constraints: ClassVar[Constraints] = {
+        "pca_keep": OneOrMore(FACTOR),
+        "graph_neighbors": OneOrMore(COUNT),
+    }
 
     pca_keep: float | Sequence[float] = 0.98
     graph_neighbors: int | Sequence[int] = 5
-    normalisation: str = "metric"
 
     def _directions(
         self, X: np.ndarray, Z: np.ndarray, D: np.ndarray, grid: dict[str, list[Any]]
@@ -141,7 +118,7 @@ class _GraphKNN(AxesKNN):
                 metric = Metric(B)
                 _, V = metric.smallest_first(metric.project(A))
                 directions = np.zeros((Z.shape[1], V.shape[1]))
-                directions[: len(V)] = scaled_directions(V, self.normalisation)
+                directions[: len(V)] = V
                 yield directions
 
     def _problem(
@@ -149,13 +126,6 @@ class _GraphKNN(AxesKNN):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return A and B of A v = eta B v; Z holds rows X in coordinates, ``order`` neighbours."""
         raise NotImplementedError
-
-    def _grid(self) -> dict[str, list[Any]]:
-        check_choice("normalisation", self.normalisation, ("metric", "unit"))
-        grid = super()._grid()
-        check_values("pca_keep", grid["pca_keep"], lambda s: 0 < s <= 1, "lie in (0, 1]")
-        check_counts("graph_neighbors", grid["graph_neighbors"])
-        return grid
 
 
 class LPPKNN(_GraphKNN):
@@ -166,52 +136,6 @@ class LPPKNN(_GraphKNN):
     diagonal. The directions solve ``Z' (G - W) Z v = eta Z' G Z v``, smallest eta first, where Z
     holds the rows along their principal axes. A parameter given as a list is chosen on rows held
     out of the training rows.
-
-    Parameters
-    ----------
-    u : float or list of float, default=0.3
-        Dimension of the embedding as a share of the number of features, above 0 and at most 1;
-        there are never more dimensions than directions.
-    n_neighbors : int or list of int, default=5
-        Number of neighbours in the embedding whose labels are averaged, at most the number of
-        training rows.
-    kernel : {'linear', 'rbf'}, default='linear'
-        ``'rbf'`` embeds the space of a Gaussian kernel whose width is the mean distance of the
-        training rows, ``'linear'`` that of the features.
-    pca_keep : float or list of float, default=0.98
-        Directions are sought on the leading principal axes that hold at least this share of the
-        variance, above 0 and at most 1.
-    graph_neighbors : int or list of int, default=5
-        Number of neighbours of each row in the graph.
-    normalisation : {'metric', 'unit'}, default='metric'
-        ``'metric'`` scales the directions v such that v' B v = 1, ``'unit'`` to length one.
-    validation_share : float, default=1/9
-        Share of the training rows in a hold-out; used where there is more than one candidate.
-    validation_rows : int, default=200
-        Hold-outs are repeated until that many rows have been scored.
-    select_by : str, default='kl'
-        Measure of ``ldl.metrics`` by which a candidate is chosen.
-    random_state : int or None, default=None
-        Seed of the hold-outs.
-
-    Attributes
-    ----------
-    chosen_ : dict
-        Chosen value of each parameter that takes a list.
-    tried_ : list of (dict, float)
-        Candidates with their mean scores over the hold-outs; empty where there was no choice.
-    embedding_ : Embedding
-        Coordinates and the ``directions`` in them.
-    knn_ : AAKNN
-        Nearest neighbours in the embedding.
-    diagnostics_ : dict
-        Number of candidates, chosen values, dimension, and rank (the number of directions).
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
@@ -246,52 +170,6 @@ class NPEKNN(_GraphKNN):
     should stay the same combination of their neighbours: the directions solve
     ``Z' (I - W)' (I - W) Z v = eta Z' Z v``, smallest eta first, where Z holds the rows along their
     principal axes. A parameter given as a list is chosen on rows held out of the training rows.
-
-    Parameters
-    ----------
-    u : float or list of float, default=0.3
-        Dimension of the embedding as a share of the number of features, above 0 and at most 1;
-        there are never more dimensions than directions.
-    n_neighbors : int or list of int, default=5
-        Number of neighbours in the embedding whose labels are averaged, at most the number of
-        training rows.
-    kernel : {'linear', 'rbf'}, default='linear'
-        ``'rbf'`` embeds the space of a Gaussian kernel whose width is the mean distance of the
-        training rows, ``'linear'`` that of the features.
-    pca_keep : float or list of float, default=0.98
-        Directions are sought on the leading principal axes that hold at least this share of the
-        variance, above 0 and at most 1.
-    graph_neighbors : int or list of int, default=5
-        Number of neighbours of each row in the graph.
-    normalisation : {'metric', 'unit'}, default='metric'
-        ``'metric'`` scales the directions v such that v' B v = 1, ``'unit'`` to length one.
-    validation_share : float, default=1/9
-        Share of the training rows in a hold-out; used where there is more than one candidate.
-    validation_rows : int, default=200
-        Hold-outs are repeated until that many rows have been scored.
-    select_by : str, default='kl'
-        Measure of ``ldl.metrics`` by which a candidate is chosen.
-    random_state : int or None, default=None
-        Seed of the hold-outs.
-
-    Attributes
-    ----------
-    chosen_ : dict
-        Chosen value of each parameter that takes a list.
-    tried_ : list of (dict, float)
-        Candidates with their mean scores over the hold-outs; empty where there was no choice.
-    embedding_ : Embedding
-        Coordinates and the ``directions`` in them.
-    knn_ : AAKNN
-        Nearest neighbours in the embedding.
-    diagnostics_ : dict
-        Number of candidates, chosen values, dimension, and rank (the number of directions).
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
@@ -330,45 +208,9 @@ class CCAKNN(AxesKNN):
 
     Parameters
     ----------
-    u : float or list of float, default=1.0
-        Dimension of the embedding as a share of the number of features, above 0 and at most 1;
-        there are never more dimensions than directions.
-    n_neighbors : int or list of int, default=5
-        Number of neighbours in the embedding whose labels are averaged, at most the number of
-        training rows.
-    kernel : {'linear', 'rbf'}, default='linear'
-        ``'rbf'`` embeds the space of a Gaussian kernel whose width is the mean distance of the
-        training rows, ``'linear'`` that of the features.
     ridge : float or list of float, default=0.001
         Regularisation r as a share of the trace of Cxx. Scores depend on it strongly: search a list
         such as ``[1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]``.
-    validation_share : float, default=1/9
-        Share of the training rows in a hold-out; used where there is more than one candidate.
-    validation_rows : int, default=200
-        Hold-outs are repeated until that many rows have been scored.
-    select_by : str, default='kl'
-        Measure of ``ldl.metrics`` by which a candidate is chosen.
-    random_state : int or None, default=None
-        Seed of the hold-outs.
-
-    Attributes
-    ----------
-    chosen_ : dict
-        Chosen value of each parameter that takes a list.
-    tried_ : list of (dict, float)
-        Candidates with their mean scores over the hold-outs; empty where there was no choice.
-    embedding_ : Embedding
-        Coordinates and the ``directions`` in them.
-    knn_ : AAKNN
-        Nearest neighbours in the embedding.
-    diagnostics_ : dict
-        Number of candidates, chosen values, dimension, and rank (the number of directions).
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
@@ -390,6 +232,7 @@ class CCAKNN(AxesKNN):
     """
 
     searched = ("ridge",)
+    _constraints: ClassVar[Constraints] = {"ridge": OneOrMore(NOT_NEGATIVE)}
 
     u: float | Sequence[float] = 1.0
     ridge: float | Sequence[float] = 1e-3
@@ -399,11 +242,6 @@ class CCAKNN(AxesKNN):
     ) -> Iterator[np.ndarray]:
         for ridge in grid["ridge"]:
             yield canonical_directions(Z, D, ridge)[0]
-
-    def _grid(self) -> dict[str, list[Any]]:
-        grid = super()._grid()
-        check_values("ridge", grid["ridge"], lambda r: r >= 0, "not be negative")
-        return grid
 
 
 def lpp_problem(Z: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:

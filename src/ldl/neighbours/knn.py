@@ -10,9 +10,13 @@ import numpy as np
 from ldl._distances import squared_norms
 from ldl.base import LDLEstimator
 
-_BLOCK_BYTES = 4 * 2**20
+_BLOCK_BYTES = 2 * 2**20
 """Size of a block of products, unless fewer than ``_FEWEST_ROWS`` rows would fit."""
 _FEWEST_ROWS = 64
+_STRIPS = 64
+"""The number of strips is a multiple of this, and at least twice the number of neighbours."""
+_PAIR_BYTES = 256 * 2**10
+"""Size of the differences that are made at a time; they stay in the processor's cache."""
 _UNDERFLOW = 1e-37
 """More than a product loses, in single precision, where it is nearly zero."""
 
@@ -102,24 +106,38 @@ class AAKNN(LDLEstimator):
 
     def _neighbours(self, X: Any) -> np.ndarray:
         """Find few candidates for each row by bounds, and order these by their differences."""
-        from ldl.neighbours import _search
-
-        rough, k = self.rough_, self.n_neighbors
+        k = self.n_neighbors
         found = np.empty((X.shape[0], k), dtype=np.intp)
         step = max(_FEWEST_ROWS, _BLOCK_BYTES // (4 * self.X_.shape[0]))
         for start in range(0, X.shape[0], step):
             block = X[start : start + step]
-            products, margins = rough.products(block)
-            candidates = _search.candidates(products, rough.squares, rough.share, margins, k)
-            if hasattr(block, "tocsr"):
-                entries = (self.X_.indptr, self.X_.indices, self.X_.data)
-                nearest = _search.closest_compressed(block.toarray(), candidates, entries, k)
-            else:
-                # Code would be compiled anew for arrays that cannot be written.
-                points = np.require(block, requirements="W")
-                nearest = _search.closest(points, candidates, self.X_, k)
-            found[start : start + step] = nearest
+            rows, places = self.rough_.candidates(block, k)
+            lengths = squared_lengths(block, rows, self.X_, places)
+            # Stable, so that of rows as near the first comes first.
+            order = np.lexsort((lengths, rows))
+            begins = np.searchsorted(rows, np.arange(block.shape[0]))
+            found[start : start + step] = places[order[begins[:, None] + np.arange(k)]]
         return found
+
+
+def squared_lengths(A: Any, rows: np.ndarray, B: Any, places: np.ndarray) -> np.ndarray:
+    """Return the squared distance of each row of A to one of B, by differences.
+
+    They are added up in double precision, so no order depends on how products were rounded.
+    """
+    lengths = np.empty(len(rows))
+    step = max(1, _PAIR_BYTES // (8 * A.shape[1]))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        if hasattr(A, "tocsr"):
+            apart = (A[rows[part]] - B[places[part]]).toarray()
+        else:
+            apart = A[rows[part]]
+            apart -= B[places[part]]
+        with np.errstate(over="ignore"):  # of rows that are too far away to matter
+            np.square(apart, out=apart)
+            lengths[part] = apart.sum(axis=1)
+    return lengths
 
 
 class RoughRows:
@@ -142,6 +160,29 @@ class RoughRows:
         self.squares = squared_norms(rows).astype(np.float32)
         self.share = np.float32((X.shape[1] + 8) * np.finfo(np.float32).eps)
         self.transposed = rows.T.tocsr() if sparse else rows.astype(np.float32).T
+
+    def candidates(self, block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return pairs of a row of the block and a place that may be among its k nearest.
+
+        ``products[i, j] + squares[j]``, a squared distance without the part that all places have in
+        common, is wrong by at most ``share * squares[j]`` and half of ``margins[i]``. So none of
+        the k nearest is above the k-th least of the upper bounds, or of the least ones of strips.
+        """
+        bounds, margins = self.products(block)
+        slack = self.share * self.squares
+        strips = _STRIPS * -(-2 * k // _STRIPS)
+        whole = len(slack) - len(slack) % strips
+        with np.errstate(over="ignore", invalid="ignore"):
+            bounds += self.squares + slack
+            least = bounds
+            if whole:  # places are dealt out to strips in turn
+                least = bounds[:, :whole].reshape(len(bounds), -1, strips).min(axis=1)
+            limits = np.partition(least, k - 1, axis=1)[:, k - 1] + margins
+            # What is no number, after an overflow, is looked at as well.
+            pairs = np.flatnonzero(~(bounds > (limits + 2 * slack.max())[:, None]))
+            rows, places = np.divmod(pairs, len(slack))
+            near = ~(bounds.ravel()[pairs] - 2 * slack[places] > limits[rows])
+        return rows[near], places[near]
 
     def products(self, block: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return -2 ab for every row b of the block, and twice the error that b causes."""

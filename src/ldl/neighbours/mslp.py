@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ldl._values import check_choice, check_counts, check_values
+from ldl._parameters import COUNT, NOT_NEGATIVE, Constraints, Interval, OneOrMore, Options
 from ldl.neighbours._embedded import EmbeddedKNN
 from ldl.neighbours._graphs import degrees, multi_scale_graphs, neighbourhoods
 from ldl.neighbours._spectral import Coordinates, Metric, RawFeatures, scaled_directions
@@ -32,12 +32,6 @@ class MSLP(EmbeddedKNN):
 
     Parameters
     ----------
-    u : float or list of float, default=0.1
-        Dimension of the embedding as a share of the number of features, above 0 and at most 1;
-        there are never more dimensions than directions.
-    n_neighbors : int or list of int, default=5
-        Number of neighbours in the embedding whose labels are averaged, at most the number of
-        training rows.
     k_plus : int or list of int, default=10
         Number of rows that attract a row, and of those that may repel it (k+ and k- in the paper).
     alpha : int or list of int, default=5
@@ -47,39 +41,9 @@ class MSLP(EmbeddedKNN):
     lam : float or list of float, default=0.01
         Regularisation, lambda in the paper. It is added to raw products of features and so acts on
         their scale: it turns away directions along which rows hardly differ.
-    singular : {'project', 'ridge'}, default='project'
-        Solution where X' D+ X is singular: on its range, or with a millionth of its mean eigenvalue
-        added.
     normalisation : {'metric', 'unit'}, default='metric'
         ``'metric'`` scales the directions such that v' X' D+ X v = 1, as in Eq. (9); ``'unit'`` to
         length one.
-    validation_share : float, default=1/9
-        Share of the training rows in a hold-out; used where there is more than one candidate.
-    validation_rows : int, default=200
-        Hold-outs are repeated until that many rows have been scored.
-    select_by : str, default='kl'
-        Measure of ``ldl.metrics`` by which a candidate is chosen.
-    random_state : int or None, default=None
-        Seed of the hold-outs.
-
-    Attributes
-    ----------
-    chosen_ : dict
-        Chosen value of each parameter that takes a list.
-    tried_ : list of (dict, float)
-        Candidates with their mean scores over the hold-outs; empty where there was no choice.
-    embedding_ : Embedding
-        Coordinates and the ``directions`` in them.
-    knn_ : AAKNN
-        Nearest neighbours in the embedding.
-    diagnostics_ : dict
-        Number of candidates, chosen values, dimension, and rank (the number of directions).
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
@@ -98,13 +62,19 @@ class MSLP(EmbeddedKNN):
     """
 
     searched = ("k_plus", "alpha", "beta", "lam")
+    _constraints: ClassVar[Constraints] = {
+        "k_plus": OneOrMore(COUNT),
+        "alpha": OneOrMore(COUNT),
+        "beta": OneOrMore(Interval(0, 1)),
+        "lam": OneOrMore(NOT_NEGATIVE),
+        "normalisation": Options("metric", "unit"),
+    }
 
     u: float | Sequence[float] = 0.1
     k_plus: int | Sequence[int] = 10
     alpha: int | Sequence[int] = 5
     beta: float | Sequence[float] = 0.5
     lam: float | Sequence[float] = 0.01
-    singular: str = "project"
     normalisation: str = "metric"
 
     def _coordinates(self, X: np.ndarray) -> Coordinates:
@@ -117,7 +87,7 @@ class MSLP(EmbeddedKNN):
         for k_plus in grid["k_plus"]:
             for alpha in grid["alpha"]:
                 attract, repel = multi_scale_graphs(near, D, k_plus, alpha)
-                metric = Metric(spread(Z, attract), self.singular)
+                metric = Metric(spread(Z, attract))
                 pull = metric.project(locality(Z, attract))
                 push = metric.project(locality(Z, repel))
                 for beta in grid["beta"]:
@@ -125,16 +95,6 @@ class MSLP(EmbeddedKNN):
                         A = beta * pull - (1.0 - beta) * push + lam * metric.unit
                         _, V = metric.smallest_first(A)
                         yield scaled_directions(V, self.normalisation)
-
-    def _grid(self) -> dict[str, list[Any]]:
-        check_choice("singular", self.singular, ("project", "ridge"))
-        check_choice("normalisation", self.normalisation, ("metric", "unit"))
-        grid = super()._grid()
-        check_counts("k_plus", grid["k_plus"])
-        check_counts("alpha", grid["alpha"])
-        check_values("beta", grid["beta"], lambda b: 0 <= b <= 1, "lie in [0, 1]")
-        check_values("lam", grid["lam"], lambda v: v >= 0, "not be negative")
-        return grid
 
 
 def spread(Z: np.ndarray, weights: Any) -> np.ndarray:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ldl._values import check_choice
+from ldl._parameters import COUNT, POSITIVE, Constraints, OneOrMore, Options
 from ldl.base import LDLEstimator
 from ldl.linear._softmax import softmax_rows
 
@@ -82,7 +82,7 @@ class AABP(LDLEstimator):
 
     Parameters
     ----------
-    hidden : sequence of int, default=(50,)
+    hidden_layer_sizes : sequence of int, default=(50,)
         Sizes of the tanh layers. The MSLP paper has one of 50, the LDL toolbox two of 24 and 60.
     output : {'softmax', 'abs_norm'}, default='softmax'
         ``'softmax'`` is the output in Geng's paper. ``'abs_norm'`` is the toolbox's: linear, with
@@ -136,14 +136,22 @@ class AABP(LDLEstimator):
     >>> from ldl import AABP
     >>> rng = np.random.default_rng(0)
     >>> X, D = rng.normal(size=(60, 4)), rng.dirichlet(np.ones(3), size=60)
-    >>> model = AABP(hidden=(8,), max_iter=100, random_state=0).fit(X[:40], D[:40])
+    >>> model = AABP(hidden_layer_sizes=(8,), max_iter=100, random_state=0).fit(X[:40], D[:40])
     >>> model.predict(X[40:]).shape
     (20, 3)
     """
 
     accepts_sparse = True
+    _constraints: ClassVar[Constraints] = {
+        "hidden_layer_sizes": OneOrMore(COUNT),
+        "output": Options("softmax", "abs_norm"),
+        "inputs": Options("as_given", "minus_one_to_one"),
+        "init": Options("glorot", "nguyen_widrow"),
+        "learning_rate": POSITIVE,
+        "max_iter": COUNT,
+    }
 
-    hidden: Sequence[int] = (50,)
+    hidden_layer_sizes: Sequence[int] = (50,)
     output: str = "softmax"
     inputs: str = "as_given"
     init: str = "glorot"
@@ -153,12 +161,11 @@ class AABP(LDLEstimator):
     random_state: int | None = None
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._check()
         if self.inputs == "minus_one_to_one":
             X = X.toarray() if hasattr(X, "tocsr") else X
             self.lowest_, self.spread_ = X.min(axis=0), np.ptp(X, axis=0)
         X = self._stretched(X)
-        layers = Layers([X.shape[1], *self.hidden, D.shape[1]], self.output)
+        layers = Layers([X.shape[1], *self.hidden_layer_sizes, D.shape[1]], self.output)
         parameters = layers.start(self.init, np.random.default_rng(self.random_state))
         stopped = "max_iter"
         epochs = 0
@@ -190,19 +197,6 @@ class AABP(LDLEstimator):
         varies = self.spread_ > 0
         factor = np.where(varies, 2.0 / np.where(varies, self.spread_, 1.0), 0.0)
         return np.where(varies, (X - self.lowest_) * factor - 1.0, 0.0)
-
-    def _check(self) -> None:
-        """Refuse by name what no fit could use."""
-        sizes = list(self.hidden)
-        if not sizes or min(sizes) < 1:
-            raise ValueError(f"hidden must list sizes of at least 1, got {self.hidden}")
-        check_choice("output", self.output, ("softmax", "abs_norm"))
-        check_choice("inputs", self.inputs, ("as_given", "minus_one_to_one"))
-        check_choice("init", self.init, ("glorot", "nguyen_widrow"))
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter}")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
 
 
 def _nguyen_widrow(into: int, out: int, generator: np.random.Generator) -> list[np.ndarray]:

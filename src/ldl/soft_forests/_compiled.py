@@ -5,18 +5,15 @@ They do what a dozen calls of torch would do, without writing down what lies bet
 sum is added up in torch's order, so results have the bits they would have there. Exponentials,
 logarithms and products of dense matrices are left to torch.
 
-Arrays have rows along the last axis, as in ``_routing``. All compiled code stands in this file,
-because numba looks at the time stamp of a cached function's own file only.
+Arrays have rows along the last axis, as in ``_routing``.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numba.extending import intrinsic
 
-compiled = njit(nogil=True, error_model="numpy")
-cached = njit(cache=True, nogil=True, error_model="numpy")
+from ldl._compiled import cached, compiled
 
 TERMS = 16
 """Terms that torch adds up one after the other before it adds their sum to that of all before."""

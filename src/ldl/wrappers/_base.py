@@ -11,34 +11,37 @@ from ldl.base import LDLEstimator
 
 @dataclass(eq=False, repr=False)
 class Wrapper(LDLEstimator):
-    """Base of methods around another method, their ``base``.
+    """Base of methods around another method, their ``estimator``.
 
-    As with scikit-learn's own, parameters of a base that is an estimator are parameters of the
-    wrapper too, by the name ``base__parameter``. A base can also be the dotted path of its class,
+    As with scikit-learn's own, parameters of one that is given as an object are parameters of the
+    wrapper too, by the name ``estimator__parameter``. It can also be the dotted path of a class,
     such as 'ldl.AAKNN', whose arguments are then ``settings``: files can hold that.
     """
 
-    base: LDLEstimator | str | None = None
+    estimator: LDLEstimator | str | None = None
     settings: dict[str, Any] | None = None
 
-    def _default_base(self) -> LDLEstimator:
-        """Return what stands for a base of None."""
+    def _default_estimator(self) -> LDLEstimator:
+        """Return what stands for an estimator of None."""
         raise NotImplementedError
 
-    def _new_base(self, seed: int) -> LDLEstimator:
-        """Return an unfitted base; its ``random_state`` is the seed unless it has one."""
-        if self.settings is not None and not isinstance(self.base, str):
-            raise ValueError("settings belong to a base that is given by its path")
-        if isinstance(self.base, str):
-            made = _class_at(self.base)(**(self.settings or {}))
-        elif self.base is None:
-            made = self._default_base()
-        elif isinstance(self.base, LDLEstimator):
-            made = type(self.base)(**self.base.get_params(deep=False))
+    def _new_estimator(self, seed: int) -> LDLEstimator:
+        """Return an unfitted estimator; its ``random_state`` is the seed unless it has one."""
+        if self.settings is not None and not isinstance(self.estimator, str):
+            raise ValueError("settings belong to an estimator that is given by its path")
+        if isinstance(self.estimator, str):
+            made = _class_at(self.estimator)(**(self.settings or {}))
+        elif self.estimator is None:
+            made = self._default_estimator()
+        elif isinstance(self.estimator, LDLEstimator):
+            made = type(self.estimator)(**self.estimator.get_params(deep=False))
         else:
-            raise ValueError(f"base must be an estimator of ldl or its path, got {self.base!r}")
+            raise ValueError(
+                f"estimator must be an estimator of ldl or its path, got {self.estimator!r}"
+            )
         if made.accepts_images:
-            raise ValueError(f"base: {type(made).__name__} needs more than a table of features")
+            name = type(made).__name__
+            raise ValueError(f"estimator: {name} needs more than a table of features")
         if getattr(made, "random_state", seed) is None:
             made.set_params(random_state=seed)
         return made
@@ -49,7 +52,7 @@ class Wrapper(LDLEstimator):
         Parameters
         ----------
         deep : bool, default=True
-            Return those of a base that is an estimator as well, as ``base__parameter``.
+            Return those of an estimator given as an object as well, as ``estimator__parameter``.
 
         Returns
         -------
@@ -57,8 +60,9 @@ class Wrapper(LDLEstimator):
             Parameter names and values.
         """
         found = super().get_params(deep)
-        if deep and isinstance(self.base, LDLEstimator):
-            found |= {f"base__{name}": value for name, value in self.base.get_params().items()}
+        if deep and isinstance(self.estimator, LDLEstimator):
+            nested = self.estimator.get_params().items()
+            found |= {f"estimator__{name}": value for name, value in nested}
         return found
 
     def set_params(self, **params: Any) -> Self:
@@ -67,26 +71,28 @@ class Wrapper(LDLEstimator):
         Parameters
         ----------
         **params : dict
-            Names and values; ``base__parameter`` is one of a base that is an estimator.
+            Names and values; ``estimator__parameter`` is one of an estimator given as an object.
 
         Returns
         -------
         self
             The estimator.
         """
-        nested = {name: params[name] for name in params if name.startswith("base__")}
+        nested = {name: params[name] for name in params if name.startswith("estimator__")}
         super().set_params(**{name: params[name] for name in params if name not in nested})
         if nested:
-            if not isinstance(self.base, LDLEstimator):
+            if not isinstance(self.estimator, LDLEstimator):
                 raise ValueError(
-                    f"{type(self).__name__} has no parameter '{next(iter(nested))}': its base is "
-                    "no estimator; arguments of a base given by its path are settings"
+                    f"{type(self).__name__} has no parameter '{next(iter(nested))}': its estimator "
+                    "is no object; arguments of one given by its path are settings"
                 )
-            self.base.set_params(**{name[len("base__") :]: nested[name] for name in nested})
+            self.estimator.set_params(
+                **{name.removeprefix("estimator__"): value for name, value in nested.items()}
+            )
         return self
 
     def __repr__(self) -> str:
-        """Show the parameters that differ from their defaults, without those of the base."""
+        """Show the parameters that differ from their defaults, without those of the estimator."""
         changed = (
             f"{name}={value!r}"
             for name, value in self.get_params(deep=False).items()
@@ -102,9 +108,9 @@ def _class_at(path: str) -> type[LDLEstimator]:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(
-            f"base: cannot find '{path}' ({error}). "
+            f"estimator: cannot find '{path}' ({error}). "
             "Write the dotted path of its class, such as ldl.AAKNN."
         ) from error
     if not isinstance(found, type) or not issubclass(found, LDLEstimator):
-        raise ValueError(f"base: '{path}' is no estimator of ldl")
+        raise ValueError(f"estimator: '{path}' is no estimator of ldl")
     return found

@@ -5,19 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ldl._parameters import COUNT, Constraints, Options
 from ldl._threads import each
-from ldl._values import check_choice
 from ldl.base import LDLEstimator, child_seeds
 from ldl.forests.structrf import StructRF
 from ldl.neighbours.knn import AAKNN
 from ldl.wrappers._base import Wrapper
 
 Learner = LDLEstimator | np.ndarray | None
-"""A fitted base, the distribution of the single row of its part, or nothing where there is none."""
+"""A fitted estimator, the distribution of the single row of its part, or nothing without rows."""
 
 
 @dataclass(eq=False, repr=False)
@@ -25,26 +25,26 @@ class DFLDL(Wrapper):
     """Decomposition and fusion: learners for all pairs of labels (DF-LDL).
 
     For each two labels i < j the training rows are cut in two, those with D_i >= D_j and those with
-    D_i < D_j, and a base learns the whole distributions of either part. A new row is given a first
-    guess by AA-kNN. For each pair it asks the learner of the part that the guess belongs to; the
-    prediction is the mean of these c (c - 1) / 2 answers for c labels.
+    D_i < D_j, and an estimator learns the whole distributions of either part. A new row is given a
+    first guess by AA-kNN. For each pair it asks the learner of the part that the guess belongs to;
+    the prediction is the mean of these c (c - 1) / 2 answers for c labels.
 
     Parameters
     ----------
-    base : LDLEstimator, str or None, default=None
-        Base that is fitted to each part, or the dotted path of its class. None is a StructTree: a
-        ``StructRF`` of one tree on all rows.
+    estimator : LDLEstimator, str or None, default=None
+        Estimator that is fitted to each part, or the dotted path of its class. None is a
+        StructTree: a ``StructRF`` of one tree on all rows.
     settings : dict or None, default=None
-        Arguments of that class, where ``base`` is a path.
+        Arguments of that class, where ``estimator`` is a path.
     n_neighbors : int, default=4
         Neighbours of the first guess; at most all training rows count.
     ties : {'first', 'both'}, default='first'
         Part of the rows with D_i = D_j: the first, as in the algorithm of the paper, or both, as in
         its worked example.
     random_state : int or None, default=None
-        Seed; bases without a ``random_state`` of their own get seeds that are drawn from it.
+        Seed; estimators without a ``random_state`` of their own get seeds that are drawn from it.
     n_jobs : int, default=1
-        Number of threads that fit bases. The result does not depend on it.
+        Number of threads that fit estimators. The result does not depend on it.
 
     Attributes
     ----------
@@ -79,19 +79,21 @@ class DFLDL(Wrapper):
     """
 
     accepts_sparse = True
+    _constraints: ClassVar[Constraints] = {
+        "n_neighbors": COUNT,
+        "ties": Options("first", "both"),
+        "n_jobs": COUNT,
+    }
 
     n_neighbors: int = 4
     ties: str = "first"
     random_state: int | None = None
     n_jobs: int = 1
 
-    def _default_base(self) -> LDLEstimator:
+    def _default_estimator(self) -> LDLEstimator:
         return StructRF(trees=1, max_samples=1.0, replace=False)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        check_choice("ties", self.ties, ("first", "both"))
-        if self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors must be at least 1, got {self.n_neighbors}")
         parts = [part for pair in parts_of_pairs(D, self.ties) for part in pair]
         seeds = child_seeds(self.random_state, len(parts))
 
@@ -99,7 +101,7 @@ class DFLDL(Wrapper):
             rows, seed = task
             if len(rows) < 2:
                 return D[rows[0]].copy() if len(rows) else None
-            return self._new_base(seed).fit(X[rows], D[rows])
+            return self._new_estimator(seed).fit(X[rows], D[rows])
 
         learned = each(learn, list(zip(parts, seeds, strict=True)), self.n_jobs)
         self.learners_ = [

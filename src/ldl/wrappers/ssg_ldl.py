@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ldl._distances import squared_distances
 from ldl._memory import demand_memory
-from ldl._values import check_choice
+from ldl._parameters import COUNT, NOT_NEGATIVE, Constraints, Options
 from ldl.base import LDLEstimator, check_distributions, check_features, child_seeds
 from ldl.neighbours.knn import AAKNN
 from ldl.wrappers._base import Wrapper
 
 _BLOCK_BYTES = 32 * 2**20
-_DISTANCES = ("mixed", "features", "joined")
 
 
 @dataclass(eq=False, repr=False)
@@ -26,15 +25,15 @@ class SSGLDL(Wrapper):
     Euclidean. A row is drawn with a probability in proportion to its mean distance from all rows,
     so that isolated ones are drawn more often, and one of its nearest neighbours evenly. The new
     row lies in the box between both: each feature is moved by a random share of its own. Its labels
-    are the mean of all the neighbours' distributions. The base is fitted to the training rows and
-    the new ones.
+    are the mean of all the neighbours' distributions. The estimator is fitted to the training rows
+    and the new ones.
 
     Parameters
     ----------
-    base : LDLEstimator, str or None, default=None
-        Base that is fitted to all rows, or the dotted path of its class; None is ``AAKNN(4)``.
+    estimator : LDLEstimator, str or None, default=None
+        Estimator that is fitted to all rows, or the dotted path of its class; None is ``AAKNN(4)``.
     settings : dict or None, default=None
-        Arguments of that class, where ``base`` is a path.
+        Arguments of that class, where ``estimator`` is a path.
     amount : float, default=3.0
         New rows for each training row, N / 100 in the paper; their number is rounded down.
     n_neighbors : int, default=5
@@ -43,22 +42,22 @@ class SSGLDL(Wrapper):
         Weight of the distance in features, fx in the paper.
     label_weight : float, default=0.5
         Weight of the distance in labels, fy in the paper.
-    neighbours : {'mixed', 'features', 'joined'}, default='mixed'
+    metric : {'mixed', 'features', 'joined'}, default='mixed'
         Distance that decides who is a neighbour: the weighted sum, the one in features, or that of
         features and labels joined in one vector.
     own_neighbour : bool, default=False
         Count a row among its own neighbours.
     random_state : int or None, default=None
-        Seed of the new rows, and of a base without a ``random_state`` of its own.
+        Seed of the new rows, and of an estimator without a ``random_state`` of its own.
     n_jobs : int, default=1
-        Number of threads of the base, if it has such a parameter; 1 leaves the base as it is.
+        Number of threads of the estimator, if it has such a parameter; 1 leaves it as it is.
 
     Attributes
     ----------
-    base_ : LDLEstimator
-        The fitted base.
+    estimator_ : LDLEstimator
+        The fitted estimator.
     diagnostics_ : dict
-        ``rows`` that the base was fitted to, and how many of them are ``synthetic``.
+        ``rows`` that it was fitted to, and how many of them are ``synthetic``.
     n_features_in_ : int
         Number of features seen by ``fit``.
     n_labels_ : int
@@ -87,28 +86,37 @@ class SSGLDL(Wrapper):
     ((160, 5), (160, 3))
     """
 
+    _constraints: ClassVar[Constraints] = {
+        "amount": NOT_NEGATIVE,
+        "n_neighbors": COUNT,
+        "feature_weight": NOT_NEGATIVE,
+        "label_weight": NOT_NEGATIVE,
+        "metric": Options("mixed", "features", "joined"),
+        "n_jobs": COUNT,
+    }
+
     amount: float = 3.0
     n_neighbors: int = 5
     feature_weight: float = 0.5
     label_weight: float = 0.5
-    neighbours: str = "mixed"
+    metric: str = "mixed"
     own_neighbour: bool = False
     random_state: int | None = None
     n_jobs: int = 1
 
-    def _default_base(self) -> LDLEstimator:
+    def _default_estimator(self) -> LDLEstimator:
         return AAKNN(4)
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
-        base = self._new_base(child_seeds(self.random_state, 2)[1])
-        if self.n_jobs != 1 and "n_jobs" in base.get_params():
-            base.set_params(n_jobs=self.n_jobs)
+        estimator = self._new_estimator(child_seeds(self.random_state, 2)[1])
+        if self.n_jobs != 1 and "n_jobs" in estimator.get_params():
+            estimator.set_params(n_jobs=self.n_jobs)
         more, labels = self._oversampled(X, D)
-        self.base_ = base.fit(more, labels)
+        self.estimator_ = estimator.fit(more, labels)
         self.diagnostics_ = {"rows": len(more), "synthetic": len(more) - len(X)}
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
-        return self.base_.predict(X)
+        return self.estimator_.predict(X)
 
     def oversample(self, X: Any, D: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows and, after them, the new ones that a fit with the same seed makes.
@@ -127,11 +135,11 @@ class SSGLDL(Wrapper):
         labels : ndarray of shape (rows and new rows, labels)
             Label distributions.
         """
+        self._check_parameters()
         X = check_features(X, accepts_sparse=False)
         return self._oversampled(X, check_distributions(D, len(X))[0])
 
     def _oversampled(self, X: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        self._check()
         new = int(self.amount * len(X))
         demand_memory(
             type(self).__name__,
@@ -164,31 +172,23 @@ class SSGLDL(Wrapper):
             rows = np.arange(start, min(start + step, n))
             in_features = squared_distances(X[rows], X)
             in_labels = squared_distances(D[rows], D)
-            if self.neighbours == "joined":
+            if self.metric == "joined":
                 apart = in_features + in_labels
             # Roots are taken in place. A row is no distance from itself, not a rounding error.
             for squares in (in_features, in_labels):
                 np.sqrt(squares, out=squares)
                 squares[np.arange(len(rows)), rows] = 0.0
-            if self.neighbours == "features":
+            if self.metric == "features":
                 apart = in_features.copy()
             in_features *= self.feature_weight
             in_labels *= self.label_weight
             in_features += in_labels
             means[rows] = in_features.mean(axis=1)
-            if self.neighbours == "mixed":
+            if self.metric == "mixed":
                 apart = in_features
             apart[np.arange(len(rows)), rows] = -1.0 if self.own_neighbour else np.inf
             near[rows] = _smallest(apart, count)
         return means, near
-
-    def _check(self) -> None:
-        check_choice("neighbours", self.neighbours, _DISTANCES)
-        if self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors must be at least 1, got {self.n_neighbors}")
-        for name in ("amount", "feature_weight", "label_weight"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
 
 
 def _smallest(values: np.ndarray, count: int) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ldlrepro import __version__, config
 from ldlrepro.audit import Check
-from ldlrepro.audit.records import (
+from ldlrepro.audit.consistency import (
     Scope,
     check_data,
     check_folds,

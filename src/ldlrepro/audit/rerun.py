@@ -18,7 +18,7 @@ import numpy as np
 from ldl import metrics
 from ldlrepro import config, plan
 from ldlrepro.audit import Check
-from ldlrepro.audit.records import Scope, current_digests, differing
+from ldlrepro.audit.consistency import Scope, current_digests, differing
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.reference import DIGITS
 from ldlrepro.judge.scores import LOCAL, UnitScores, is_complete, score_unit

@@ -59,6 +59,15 @@ def refuse_changed_reference(root: Path) -> None:
         )
 
 
+def unsealed_reference(root: Path) -> set[Path]:
+    """Return the files of the reference that are not, byte for byte, those that were sealed."""
+    try:
+        found = _reference_problems(root)
+    except (OSError, ValueError):  # without checksums, none of them
+        return {root / path for path in _reference_files(root)}
+    return {root / name for name, problem in found.items() if problem}
+
+
 def check_seals(papers: Iterable[str], results: Path, root: Path) -> Check:
     """Compare all files with the checksums that were kept of them."""
     check = Check("files", "Are all files, byte for byte, those whose checksums were kept?")

@@ -16,8 +16,7 @@ from ldlrepro.core.progress import ProgressLine, StatusLine
 from ldlrepro.core.workspace import DATA
 from ldlrepro.data.images.faces import KINDS, LEAVE_OUT, FaceSet
 from ldlrepro.data.images.reading import distributions, load_faces
-from ldlrepro.data.photographs import prepare
-from ldlrepro.data.registry import ready_path, warning_of
+from ldlrepro.data.registry import prepare, ready_path, warning_of
 
 if TYPE_CHECKING:
     from ldlrepro.data.dataset import Dataset
@@ -30,7 +29,7 @@ USE = {True: "no", False: "yes"}
 def images(args: argparse.Namespace) -> int:
     spec = config.load_dataset(args.dataset)
     if "layout" not in spec:
-        raise UserError(f"{args.dataset} is no set of photographs. Type `ldlrepro datasets`.")
+        raise UserError(f"{args.dataset} is no set of photographs. Type `ldlrepro list datasets`.")
     if args.place_eyes and not args.compare:
         raise UserError("--place-eyes needs --compare with a published data set, such as sjaffe")
     if args.folder:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterable
 from typing import Any
-
-from ldlrepro.core.errors import ROWS_NOT_ERRORS
 
 
 def answer(as_json: bool, rows: list[dict[str, Any]], columns: Iterable[str]) -> int:
@@ -30,9 +27,9 @@ def answer(as_json: bool, rows: list[dict[str, Any]], columns: Iterable[str]) ->
     return 0
 
 
-def outcome(whole: bool) -> int:
+def outcome(whole: bool, of_workflow: bool) -> int:
     """Return the exit code of a verb that came to its end: 1 where something failed or lacked.
 
     In the workflow's jobs it is 0, for what failed or lacked is written down, and `gate` tells it.
     """
-    return int(not whole and not os.environ.get(ROWS_NOT_ERRORS))
+    return int(not whole and not of_workflow)

@@ -1,5 +1,10 @@
 """Texts of `ldlrepro --help` besides the verbs and their options."""
 
+HEAD = """\
+usage: ldlrepro VERB ...
+
+Reproduces five label-distribution-learning papers, cell by cell.
+"""
 EPILOG = """\
 Examples:
   ldlrepro verdicts                      which printed numbers hold, per paper
@@ -18,14 +23,12 @@ Exit codes:
   130  interrupted; finished folds are kept
 In the jobs of the workflow, failed folds and missing data end with 0, for they are rows of the
 results: `gate`, at the end, fails for them.
-Run it in the checkout, where results/ and data/ are. `ldlrepro VERB --help` tells more.
+Run it in the checkout, where results/ and data/ are. `ldlrepro VERB --help` tells more;
+`ldlrepro --help --all` also lists the verbs that the rules call; `--version` tells the version.
 """
 
 EXAMPLES = {
-    "methods": ["ldlrepro methods"],
-    "datasets": ["ldlrepro datasets --json"],
-    "weights": ["ldlrepro weights"],
-    "papers": ["ldlrepro papers"],
+    "list": ["ldlrepro list methods", "ldlrepro list datasets --json"],
     "images": [
         "ldlrepro images drawn_fgnet",
         "ldlrepro images drawn_fgnet --show grayscale",
@@ -63,11 +66,11 @@ EXAMPLES = {
     "sync": ["ldlrepro sync mslp", "ldlrepro sync mslp --tracking-uri http://localhost:5000"],
 }
 IDS = {
-    "dataset": "data set id; `ldlrepro datasets` lists them",
-    "source": "id of a data set or of weights; `datasets` and `weights` list them",
-    "method": "method id, maybe with @variant; `ldlrepro methods` lists them",
-    "paper": "paper id; `ldlrepro papers` lists them",
-    "protocol": "protocol id; `ldlrepro papers` lists them",
+    "dataset": "data set id; `ldlrepro list datasets` lists them",
+    "source": "id of a data set or of weights; `ldlrepro list datasets` and `list weights`",
+    "method": "method id, maybe with @variant; `ldlrepro list methods` lists them",
+    "paper": "paper id; `ldlrepro list papers` lists them",
+    "protocol": "protocol id; `ldlrepro list papers` lists them",
 }
 INPUTS = "first fetch, prepare and split what is missing"
 STORE = "MLflow store; default: config, MLFLOW_TRACKING_URI"

@@ -81,7 +81,7 @@ def load_metric(metric: str) -> Keys:
 def load_dataset(dataset: str) -> Keys:
     """Read and check the file of a data set."""
     if dataset not in dataset_ids():
-        raise unknown("data set", dataset, dataset_ids(), "`ldlrepro datasets` lists them.")
+        raise unknown("data set", dataset, dataset_ids(), "`ldlrepro list datasets` lists them.")
     return _fresh("dataset", dataset)
 
 
@@ -92,7 +92,7 @@ def weight_ids() -> list[str]:
 def load_weights(weights: str) -> Keys:
     """Read and check the file of a network's weights."""
     if weights not in weight_ids():
-        raise unknown("weights", weights, weight_ids(), "`ldlrepro weights` lists them.")
+        raise unknown("weights", weights, weight_ids(), "`ldlrepro list weights` lists them.")
     return _fresh("weight", weights)
 
 
@@ -128,7 +128,9 @@ def load_paper(paper: str) -> Keys:
     """Read and check the file of a paper."""
     if paper not in paper_ids():
         owners = [p for p in paper_ids() if paper in _file("paper", p)["protocols"]]
-        hint = f"It is a protocol of {owners[0]}." if owners else "`ldlrepro papers` lists them."
+        hint = (
+            f"It is a protocol of {owners[0]}." if owners else "`ldlrepro list papers` lists them."
+        )
         raise unknown("paper", paper, paper_ids(), hint)
     return _fresh("paper", paper)
 
@@ -148,7 +150,7 @@ def load_method(method: str) -> Keys:
     A variant is one that the method's file names, or settings: ``structrf@trees=20,max_depth=5``.
     """
     if not method_exists(method):
-        raise unknown("method", method, method_ids(), "`ldlrepro methods` lists them.")
+        raise unknown("method", method, method_ids(), "`ldlrepro list methods` lists them.")
     base, _, variant = method.partition("@")
     variants = _file("method", base).get("variants", {})
     merged = _fresh("method", base, without="variants")
@@ -188,7 +190,7 @@ def _with_weights(method: str, merged: Keys) -> Keys:
         if name is None:
             return None
         if name not in weight_ids():
-            hint = "`ldlrepro weights` lists them; for a file of your own see docs/images.md."
+            hint = "`ldlrepro list weights` lists them; for a file of your own see docs/images.md."
             where = f"{shown(file_of('method', method.partition('@')[0]))}: weights"
             raise UserError(f"{where}: {unknown('weights', str(name), weight_ids(), hint)}")
         named[str(name)] = decisive_weights(str(name))

@@ -19,6 +19,7 @@ SPEC_KEYS = ("parameters", "grid", "scaling", "sees_test_labels")
 RUNNER = ("ldlrepro.train.selection:run_fold", "ldlrepro.folds.splits:Fold")
 """The code that fits one fold, whatever the method."""
 NOT_DECISIVE = (
+    "ldl._machine_code",
     "ldl.errors",
     "ldl.watch",
     "ldlrepro.config",

@@ -18,8 +18,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from ldlrepro.core.moved import MOVED
-
 SOURCES = Path(__file__).resolve().parents[2]
 OURS = ("ldl", "ldlrepro")
 EFFECTS = ""
@@ -167,7 +165,6 @@ class _Names:
         return self.resolved(target.module, target.name)
 
     def resolved(self, module: str, name: str) -> _Target:
-        module = MOVED.get(module, module)
         source = _read(module)
         if source is not None:
             if name in source.definitions:
@@ -298,7 +295,6 @@ class _Scope:
 
 @cache
 def _read(name: str) -> _Module | None:
-    name = MOVED.get(name, name)
     path = source_file(name)
     if path is None:
         return None

@@ -13,9 +13,6 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
 # Snakemake looks for the configuration in the folder, unless it is told where it is.
 ELSEWHERE = "snakemake --cores all PAPER --directory FOLDER --configfile config/config.yaml"
-ROWS_NOT_ERRORS = "LDLREPRO_ROWS_NOT_ERRORS"
-"""Environment variable of the workflow's jobs: failed folds and missing data are rows of results,
-which `gate` tells at the end, and fail no job."""
 # Errors that numpy, pyarrow and json raise at files cut short or with other content.
 UNREADABLE = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
 

@@ -1,7 +1,7 @@
-"""Prepares data sets that are photographs without a table of features.
+"""Makes data sets of photographs, with a table of features or without one.
 
-They have labels, persons and ages like any other, but no column in X. Methods that read images take
-their pixels from elsewhere (``ldlrepro.data.pixels``).
+Those without have labels, persons and ages like any other, but no column in X. Methods that read
+images take their pixels from elsewhere (``ldlrepro.data.pixels``).
 """
 
 from __future__ import annotations
@@ -12,37 +12,33 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.config import load_dataset, only_photographs
+from ldlrepro.config import load_dataset
 from ldlrepro.core.checksums import sha256_of
-from ldlrepro.data import registry
 from ldlrepro.data.archives import is_archive
 from ldlrepro.data.dataset import Dataset, fingerprint
-from ldlrepro.data.fetch import read_status
+from ldlrepro.data.features.extract import extract
 from ldlrepro.data.images.faces import FaceSet
-from ldlrepro.data.images.reading import (
-    distributions,
-    faces_table,
-    images_folder,
-    read_faces,
-)
+from ldlrepro.data.images.reading import distributions, images_folder
+from ldlrepro.data.readers import dataset_of
 
 # Bytes of digests are no columns, so oddities of columns are not counted.
 NO_COLUMNS = {"zero_columns": 0, "duplicate_columns": 0}
 
 
-def prepare(dataset_id: str, data_dir: Path) -> Path:
-    """Prepare a data set as ``registry.prepare`` does, or photographs for methods on images."""
-    spec = load_dataset(dataset_id)
-    status = read_status(data_dir / "raw" / dataset_id)
-    if not (only_photographs(spec) and status.available):
-        return registry.prepare(dataset_id, data_dir)
-    faces = read_faces(dataset_id, spec, images_folder(dataset_id, spec, data_dir))
-    faces.write(faces_table(dataset_id, data_dir))
-    path = registry.ready_path(dataset_id, data_dir)
-    data = _dataset(dataset_id, spec, faces)
-    registry._check_persons(spec, data)
-    registry._write_ready(path, data, status, {"images": faces.summary()})
-    return path
+def dataset_of_faces(
+    dataset_id: str, spec: Mapping[str, Any], faces: FaceSet, data_dir: Path
+) -> Dataset:
+    """Return the Dataset of a set of faces, without a column where no features are asked for."""
+    if "features" not in spec:
+        return _without_features(dataset_id, spec, faces)
+    D, labels = distributions(faces, spec)
+    X, recipe = extract(faces, spec, data_dir)
+    parts: dict[str, Any] = {"X": X, "D": D, "groups": faces.persons}
+    if not np.isnan(faces.ages).any():
+        parts["target"] = faces.ages
+    dataset = dataset_of(dataset_id, {**spec, "labels": labels}, faces.folder, parts)
+    dataset.meta["features"] = recipe
+    return dataset
 
 
 def rows_to_compare(data: Dataset, data_dir: Path) -> Any:
@@ -67,7 +63,7 @@ def fingerprint_of(data: Dataset, data_dir: Path) -> dict[str, Any]:
     return counts if data.X.shape[1] else counts | NO_COLUMNS
 
 
-def _dataset(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Dataset:
+def _without_features(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Dataset:
     D, labels = distributions(faces, spec)
     ages = faces.ages
     counts = fingerprint(_digests(faces), D)

@@ -16,12 +16,8 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
 from ldlrepro.data.dataset import Dataset, DataUnavailable
 from ldlrepro.data.fetch import FetchStatus, default_mirrors, fetch, locked, read_status
-from ldlrepro.data.images.reading import (
-    faces_table,
-    features_of,
-    images_folder,
-    read_faces,
-)
+from ldlrepro.data.images.reading import faces_table, images_folder, read_faces
+from ldlrepro.data.photographs import dataset_of_faces
 from ldlrepro.data.readers import read
 
 
@@ -72,7 +68,7 @@ def _prepare(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
                 faces = read_faces(dataset_id, spec, images_folder(dataset_id, spec, data_dir))
                 faces.write(faces_table(dataset_id, data_dir))
                 about["images"] = faces.summary()
-                dataset = features_of(dataset_id, spec, faces, data_dir)
+                dataset = dataset_of_faces(dataset_id, spec, faces, data_dir)
             else:
                 dataset = read(dataset_id, spec, folder)
             _check_persons(spec, dataset)

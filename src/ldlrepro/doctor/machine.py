@@ -13,9 +13,9 @@ from pathlib import Path
 
 from ldlrepro import config, plan
 from ldlrepro.core.errors import ELSEWHERE
-from ldlrepro.core.findings import BAD, GOOD, NOTE, Finding
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.doctor import pairing
+from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.train.cards import listed
 from ldlrepro.train.inputs import is_fetched
 
@@ -168,7 +168,7 @@ def _weights(workspace: Workspace) -> Iterator[Finding]:
     if here:
         yield Finding("weights", GOOD, ", ".join(here), "networks on photographs can begin")
     else:
-        do = "only networks on photographs want them; `ldlrepro weights` lists them"
+        do = "only networks on photographs want them; `ldlrepro list weights` lists them"
         yield Finding("weights", NOTE, "none", do)
 
 

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from ldlrepro.core.findings import BAD, GOOD, NOTE, Finding
+from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 
 LEAST_DRIVER = {11: 450, 12: 525, 13: 580}
 """Oldest driver for each CUDA: docs.nvidia.com, CUDA Compatibility, Minor Version Compatibility."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from ldl import metrics
 from ldlrepro import config, plan
 from ldlrepro.core.errors import UserError, nearest
-from ldlrepro.core.findings import BAD, GOOD, NOTE, Finding
+from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.experiments import module_name
 from ldlrepro.plan.printed import RANK, Row
 

@@ -30,15 +30,15 @@ protocols:
     select_by: kl
     text: Ten shuffled folds. Say here what the paper states, and what it leaves open.
 
-# The data sets of its tables, by their ids: `ldlrepro datasets` lists them. Data of your own lie
-# beside this file.
+# The data sets of its tables, by their ids: `ldlrepro list datasets` lists them. Data of your own
+# lie beside this file.
 datasets: [toy]
 
 # The paper's own methods, which are counted apart.
 own: [Their method]
 
-# Printed name -> what runs for it: `ldlrepro methods` lists what there is. Methods of your own lie
-# beside this file. Settings follow an @: structrf@trees=100,max_depth=20.
+# Printed name -> what runs for it: `ldlrepro list methods` lists what there is. Methods of your own
+# lie beside this file. Settings follow an @: structrf@trees=100,max_depth=20.
 methods:
   Their method: structrf
   AA-kNN: aa_knn

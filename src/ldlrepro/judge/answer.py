@@ -281,6 +281,12 @@ def read_answer(path: Path) -> PaperAnswer:
     return cast(PaperAnswer, answer)
 
 
+def answer_of(paper: str, workspace: Workspace, of_workflow: bool) -> PaperAnswer:
+    """Return the workflow's answer in its jobs; by hand, the answer of now."""
+    config.load_paper(paper)  # a name that nobody knows is told first
+    return read_answer(workspace.answer(paper)) if of_workflow else current_answer(paper, workspace)
+
+
 def current_answer(paper: str, workspace: Workspace) -> PaperAnswer:
     """Return the answer as of now: the workflow's, or one that is judged here and kept.
 

@@ -12,8 +12,8 @@ from typing import Any
 from ldlrepro import config, plan
 from ldlrepro.judge import measures
 from ldlrepro.judge.chosen import by_print
+from ldlrepro.judge.experiment_cells import YARDSTICK, Experiments, MeasuredBy
 from ldlrepro.judge.misses import with_reasons
-from ldlrepro.judge.other_numbers import YARDSTICK, Experiments, MeasuredBy
 from ldlrepro.judge.reference import same_bits
 from ldlrepro.judge.scores import (
     LOCAL,
@@ -63,26 +63,7 @@ def _verdict(
 ) -> VerdictRow:
     row = cell.row
     wrong = misprints.get(cell_key(row), {})
-    base: dict[str, Any] = {
-        "paper": row["paper"],
-        "table": row["table"],
-        "dataset": row["dataset"],
-        "setting": row["setting"],
-        "method": row["method"],
-        "metric": row["metric"],
-        "printed": row["mean"],
-        "printed_std": row["std"],
-        "better": row["better"],
-        "note": "; ".join(
-            filter(None, [cell.note, row["note"], experiments.note(cell), _spread_note(row)])
-        ),
-    }
-    if cell.unit is not None:
-        base |= {
-            "protocol": cell.unit.protocol,
-            "method_id": cell.unit.method,
-            "unit_dataset": cell.unit.dataset,
-        }
+    base = _printed(cell, experiments)
     scored = best_source(cell.unit, local, reference) if cell.unit else None
     measured = (
         _measured(cell, scored, local, reference, experiments) if scored else experiments.of(cell)
@@ -116,6 +97,31 @@ def _verdict(
         by_print=by_print(cell),
         other_settings=bool(scored and cell.unit and _of_other_settings(cell.unit, scored)),
     )
+
+
+def _printed(cell: plan.Cell, experiments: MeasuredBy) -> dict[str, Any]:
+    """Return what a verdict says of the print, and of the unit that stands for it."""
+    row = cell.row
+    notes = [cell.note, row["note"], experiments.note(cell), _spread_note(row)]
+    base: dict[str, Any] = {
+        "paper": row["paper"],
+        "table": row["table"],
+        "dataset": row["dataset"],
+        "setting": row["setting"],
+        "method": row["method"],
+        "metric": row["metric"],
+        "printed": row["mean"],
+        "printed_std": row["std"],
+        "better": row["better"],
+        "note": "; ".join(filter(None, notes)),
+    }
+    if cell.unit is not None:
+        base |= {
+            "protocol": cell.unit.protocol,
+            "method_id": cell.unit.method,
+            "unit_dataset": cell.unit.dataset,
+        }
+    return base
 
 
 def _prints_variances(row: Mapping[str, str]) -> bool:

@@ -14,7 +14,6 @@ from ldlrepro import config, plan
 
 STATED, CODE, VALIDATION = "stated", "released code", "validation"
 PRINT, OURS = "print", "ours"
-CHOSEN_BY = (STATED, CODE, VALIDATION, PRINT, OURS)
 NO_PAPERS = {"code", "validation", "print", "ours"}
 """Origins that are no papers."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ldlrepro.judge import measures
-from ldlrepro.judge.other_numbers import Experiments
+from ldlrepro.judge.experiment_cells import Experiments
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
 

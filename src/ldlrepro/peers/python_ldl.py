@@ -20,8 +20,6 @@ from ldl.base import LDLEstimator
 from ldlrepro.core.errors import UserError
 from ldlrepro.peers import worker
 
-INTERPRETER = "LDLREPRO_PEERS"
-"""Variable that names the interpreter of the peers' environment."""
 ENVIRONMENT = ".bench-venv"
 """Where ``make peers`` makes it, in the checkout; ``make bench`` uses it as well."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -195,12 +193,11 @@ class Process:
 def _interpreter() -> str:
     from ldlrepro import config
 
-    named = os.environ.get(INTERPRETER)
-    path = Path(named) if named else config.project_root() / ENVIRONMENT / "bin" / "python"
+    path = config.project_root() / ENVIRONMENT / "bin" / "python"
     if not path.is_file():
         raise UserError(
             f"python-ldl runs in an environment of its own, and {path} is not there: type "
-            f"`make peers`, or name an interpreter that has it in {INTERPRETER}"
+            f"`make peers`, or make {ENVIRONMENT} a link to an environment that has it"
         )
     return str(path)
 

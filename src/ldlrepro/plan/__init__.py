@@ -125,7 +125,7 @@ def protocol(name: str) -> dict[str, Any]:
     known = protocols()
     if name not in known:
         raise UserError(
-            f"unknown protocol '{name}'.{nearest(name, known)} `ldlrepro papers` lists them."
+            f"unknown protocol '{name}'.{nearest(name, known)} `ldlrepro list papers` lists them."
         )
     return known[name][1]
 

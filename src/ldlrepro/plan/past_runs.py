@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from ldlrepro import config
+from ldlrepro.core.errors import damage_told
 
 Key = tuple[str, str, str]
 """Protocol, data set, method."""
@@ -42,14 +43,20 @@ def reference(unit: Key) -> Measured | None:
     """Return what the maintainers' run measured."""
     protocol, dataset, method = unit
     table = config.project_root() / "reference" / protocol / f"{method.partition('@')[0]}.csv"
-    return _table(table).get((method, dataset))
+    return of_table(table).get((method, dataset))
 
 
 @cache
-def _table(table: Path) -> dict[tuple[str, str], Measured]:
-    """Read one file of the reference, by (method, data set)."""
+def of_table(table: Path) -> dict[tuple[str, str], Measured]:
+    """Read one file of the reference, by (method, data set); refuse one that is damaged."""
     if not table.is_file():
         return {}
+    shown = f"`git checkout {config.shown(table)} {config.shown(table.with_suffix('.json'))}`"
+    with damage_told(table, f"It and the file beside it go together: {shown} brings them back."):
+        return _read(table)
+
+
+def _read(table: Path) -> dict[tuple[str, str], Measured]:
     rows: dict[tuple[str, str], list[Fold]] = {}
     with open(table, encoding="utf-8", newline="") as handle:
         for row in csv.DictReader(handle):

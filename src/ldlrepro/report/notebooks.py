@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
 from pathlib import Path
@@ -13,8 +12,8 @@ from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
 
-PAPER = "LDLREPRO_PAPER"
-"""Tells a notebook which paper it is about."""
+PARAMETERS = "parameters"
+"""Tag of the cell that says which paper a notebook is about."""
 CELL_SECONDS = 600
 
 
@@ -43,7 +42,9 @@ def write_notebook(name: str, paper: str, workspace: Workspace) -> Path:
     config.load_paper(paper)
     path = config.project_root() / "notebooks" / f"{name}.ipynb"
     book = nbformat.read(path, as_version=4)
-    os.environ[PAPER] = paper
+    for cell in book.cells:
+        if PARAMETERS in cell.metadata.get("tags", []):
+            cell.source = f'paper = "{paper}"'
     # Results and data are read from here, wherever the checkout is.
     where = {"metadata": {"path": str(Path.cwd())}}
     with tempfile.TemporaryDirectory(prefix="ldlrepro-kernel-") as folder:

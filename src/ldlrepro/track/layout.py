@@ -21,8 +21,8 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.plan import CONTROLS
+from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
-from ldlrepro.train.watch import FoldName, parse_rows
 
 LAYOUT = 3
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""

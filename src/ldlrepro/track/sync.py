@@ -11,7 +11,6 @@ import os
 import re
 import socket
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,6 @@ from ldlrepro.track.browser import open_once_it_answers
 from ldlrepro.track.layout import (
     TrackedRun,
     artifacts_run,
-    curve_metrics,
     existing,
     first_view,
     is_unavailable,
@@ -50,7 +48,6 @@ from ldlrepro.track.store import (
 
 UNIT_TAG, CONTENT_TAG, SUPERSEDED_TAG = "ldlrepro.unit", "content_sha256", "superseded_by"
 LIVE_TAG = "ldlrepro.live"
-SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0
 FINAL_STATES = {"FINISHED", "FAILED"}
 RUNS_PER_PAGE = 1000
 NOTE = "Each entry of **Views** (top right) is one table: every method on one data set."
@@ -105,9 +102,9 @@ def sync(
     with environment(QUIET), only_writer(uri), told_to_the_user(uri, paper):
         client = connect(uri)
         with environment(PATIENT_HTTP):
-            experiment = _experiment(client, uri, paper, title, saved_views(units, rows))
-            found = _tracked_runs(client, experiment)
-            live = _tracked_runs(client, experiment, LIVE_TAG)
+            experiment = experiment_of(client, uri, paper, title, saved_views(units, rows))
+            found = tracked_runs(client, experiment)
+            live = tracked_runs(client, experiment, LIVE_TAG)
             for done, plan in enumerate(plans, start=1):
                 _bring_in_line(client, experiment, plan, found.get(plan.key, []), counts)
                 for run in live.get(plan.key, []):
@@ -134,7 +131,7 @@ def differences(
             experiment = client.get_experiment_by_name(paper)
             if experiment is None:
                 return None
-            found = _tracked_runs(client, experiment.experiment_id)
+            found = tracked_runs(client, experiment.experiment_id)
             plans = [unit_run(unit, rows) for unit in units if not is_unavailable(unit)]
             return {p.key: _difference(client, p, found.get(p.key, [])) for p in plans}
 
@@ -159,62 +156,6 @@ def _difference(client: Any, plan: TrackedRun, present: Sequence[Any]) -> str:
     wrong += [name for name, value in plan.params.items() if run.data.params.get(name) != value]
     wrong += [name for name, value in plan.tags.items() if run.data.tags.get(name) != value]
     return f"other values of {', '.join(sorted(wrong))}" if wrong else ""
-
-
-def stream_curve(
-    paper: str,
-    title: str,
-    unit: str,
-    fold: str,
-    curve: Path,
-    tracking_uri: str,
-    ended: Callable[[float], bool],
-    say: Callable[[str], None],
-) -> None:
-    """Send a growing loss curve to a server until ``ended(seconds to wait)`` says that it is done.
-
-    Whatever the server does is no error: what it lacks is sent again later, less and less often.
-    The unit's record has the whole curve in the end, and the next sync takes it from there.
-    """
-    uri = checked_uri(tracking_uri)
-    client = run = None
-    sent, pause, done = 0, SHORTEST_PAUSE_S, False
-    with environment(QUIET | QUICK_HTTP):
-        while not done:
-            done = ended(pause)
-            text = curve.read_text("utf-8") if curve.is_file() else ""
-            points = curve_metrics(text, int(time.time() * 1000))
-            try:
-                with told_to_the_user(uri, paper):
-                    client = client or connect(uri)
-                    found = _live_run(
-                        client, _experiment(client, uri, paper, title, {}), unit, fold
-                    )
-                    if found != run:
-                        run, sent = found, 0
-                    _send(client, run, points[sent:], done)
-            except UserError as error:
-                if pause == SHORTEST_PAUSE_S:
-                    say(f"{unit} {fold}: the loss curve waits in {curve}: {error}")
-                pause = min(2 * pause, LONGEST_PAUSE_S)
-            else:
-                sent, pause = len(points), SHORTEST_PAUSE_S
-
-
-def _live_run(client: Any, experiment: str, unit: str, fold: str) -> str:
-    for run in _tracked_runs(client, experiment, LIVE_TAG).get(unit, []):
-        if run.info.run_name == fold:
-            return str(run.info.run_id)
-    return str(client.create_run(experiment, None, {LIVE_TAG: unit}, fold).info.run_id)
-
-
-def _send(client: Any, run: str, points: Sequence[Any], done: bool) -> None:
-    from mlflow.entities import Metric
-
-    if points:
-        client.log_batch(run, [Metric(*point) for point in points])
-    if done:
-        client.set_terminated(run, "FINISHED")
 
 
 def open_hint(tracking_uri: str) -> str:
@@ -335,7 +276,7 @@ def _write(client: Any, experiment: str, plan: TrackedRun) -> str:
     return run
 
 
-def _tracked_runs(client: Any, experiment: str, tag: str = UNIT_TAG) -> dict[str, list[Any]]:
+def tracked_runs(client: Any, experiment: str, tag: str = UNIT_TAG) -> dict[str, list[Any]]:
     """Return every visible run of ours by what it tracks; other people's runs are left out."""
     found: dict[str, list[Any]] = {}
     token = None
@@ -349,7 +290,7 @@ def _tracked_runs(client: Any, experiment: str, tag: str = UNIT_TAG) -> dict[str
             return found
 
 
-def _experiment(client: Any, uri: str, paper: str, title: str, views: dict[str, str]) -> str:
+def experiment_of(client: Any, uri: str, paper: str, title: str, views: dict[str, str]) -> str:
     """Return the id of the paper's experiment; make it if need be, and bring a deleted one back."""
     # The kind keeps the page from offering what it has for language models.
     kind = {"mlflow.experimentKind": "custom_model_development"}

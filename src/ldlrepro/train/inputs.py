@@ -125,7 +125,7 @@ def _fetch(dataset: str, workspace: Workspace) -> None:
 
 
 def _prepare(dataset: str, workspace: Workspace) -> None:
-    from ldlrepro.data.photographs import prepare
+    from ldlrepro.data.registry import prepare
 
     say(f"{dataset}: {prepare(dataset, workspace.data)}")
 

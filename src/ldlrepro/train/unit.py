@@ -37,8 +37,8 @@ from ldlrepro.data import Dataset, DataUnavailable, load_ready
 from ldlrepro.data.pixels import load_pixels
 from ldlrepro.folds.splits import Fold, folds_digest, read_folds
 from ldlrepro.train import cards, provenance, records, selection
+from ldlrepro.train.long_training import CURVES, FoldName, FoldWatch
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, last_line
-from ldlrepro.train.watch import CURVES, FoldName, FoldWatch
 
 Say = Callable[[str], None]
 # Errors of the machine, not of the method: the job fails and is tried again with more.
@@ -85,7 +85,8 @@ def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
             journal = _Journal(job.journal / _identity(job, common, pixels_sha256 + begun_with))
             # Records do not say which pixels they were made of.
             known = {} if job.fresh or pixels_sha256 else _recorded_elsewhere(job, common)
-            rows, predictions = _run_folds(job, spec, X, data.D, folds, common, journal, known, say)
+            work = _Work(job, spec, X, data.D, folds, common)
+            rows, predictions = _run_folds(work, journal, known, say)
     except (DataUnavailable, cards.NoCardError) as error:
         rows = [_unavailable(job, common, index, str(error)) for index in _positions(job.chunk)]
         predictions = {}
@@ -93,20 +94,29 @@ def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
     return rows
 
 
+@dataclass(frozen=True)
+class _Work:
+    """All that the folds of a chunk are computed from."""
+
+    job: UnitJob
+    spec: Mapping[str, Any]
+    X: Any
+    D: np.ndarray
+    folds: list[Fold]
+    common: Mapping[str, Any]
+    """What the records of all folds say."""
+
+
 def _run_folds(
-    job: UnitJob,
-    spec: Mapping[str, Any],
-    X: Any,
-    D: np.ndarray,
-    folds: list[Fold],
-    common: Mapping[str, Any],
+    work: _Work,
     journal: _Journal,
     recorded: Mapping[tuple[int, int], tuple[FoldRow, np.ndarray]],
     say: Say,
 ) -> tuple[list[FoldRow], dict[tuple[int, int], np.ndarray]]:
+    job = work.job
     names = _names(job.chunk.unit)
     rows, predictions, busy = [], {}, 0.0
-    for number, fold in enumerate(folds, start=1):
+    for number, fold in enumerate(work.folds, start=1):
         saved, origin = recorded.get((fold.repeat, fold.fold)), "from another record"
         if saved is None and not job.fresh:
             saved, origin = journal.load(fold), "from the journal"
@@ -115,7 +125,7 @@ def _run_folds(
             curves = job.record.parent / CURVES
             with FoldWatch(name, journal.folder, curves, job.fresh, say) as watch:
                 with watched_by(watch):
-                    row, P = _run_one(job, spec, X, D, fold, common)
+                    row, P = _run_one(work, fold)
                 row.curve = watch.curve.last_fit()
                 busy += row.fit_s + row.predict_s
                 origin = f"fit {row.fit_s:.2f} s" if row.status == OK else last_line(row.error)
@@ -127,7 +137,7 @@ def _run_folds(
         rows.append(row)
         if P is not None:
             predictions[fold.repeat, fold.fold] = P
-        say(f"{'/'.join(names)} fold {number}/{len(folds)} {row.status}, {origin}")
+        say(f"{'/'.join(names)} fold {number}/{len(work.folds)} {row.status}, {origin}")
     mine = [row for row in rows if (row.repeat, row.fold) not in recorded]
     for row in mine:
         row.overhead_s = max(0.0, process_age() - job.since - busy) / len(mine)
@@ -162,15 +172,8 @@ def _begun_with(spec: Mapping[str, Any]) -> str:
     return "".join(weights_facts(name, DATA)["sha256"] for name in spec.get("weights", {}))
 
 
-def _run_one(
-    job: UnitJob,
-    spec: Mapping[str, Any],
-    X: Any,
-    D: np.ndarray,
-    fold: Fold,
-    common: Mapping[str, Any],
-) -> tuple[FoldRow, np.ndarray | None]:
-    unit = job.chunk.unit
+def _run_one(work: _Work, fold: Fold) -> tuple[FoldRow, np.ndarray | None]:
+    job, unit = work.job, work.job.chunk.unit
     protocol = plan.protocol(unit.protocol)
     seed = seed_for(job.seed, *_names(unit), fold.repeat, fold.fold)
     row = FoldRow(
@@ -182,7 +185,7 @@ def _run_one(
         n_train=len(fold.train),
         n_test=len(fold.test),
         started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        **common,
+        **work.common,
     )
     result = None
     with warnings.catch_warnings(record=True) as caught:
@@ -190,9 +193,9 @@ def _run_one(
         try:
             result = selection.run_fold(
                 unit.method,
-                spec,
-                X,
-                D,
+                work.spec,
+                work.X,
+                work.D,
                 fold,
                 select_by=protocol.get("select_by", "kl"),
                 seed=seed,
@@ -208,7 +211,9 @@ def _run_one(
     if result is None:
         return row, None
     row.params, row.selection = result.params, result.selection
-    if spec.get("weights") and row.params["weights"]:  # where they lie differs between machines
+    if (
+        work.spec.get("weights") and row.params["weights"]
+    ):  # where they lie differs between machines
         row.params = {**row.params, "weights": id_of_weights(row.params["weights"])}
     row.diagnostics = dict(result.diagnostics)
     elsewhere = row.diagnostics.pop("elsewhere", {})  # an estimator that runs another process

@@ -8,28 +8,34 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from ldlrepro import config, plan, report
+from ldlrepro.audit.seals import unsealed_reference
 from ldlrepro.config import digests, plugins
 from ldlrepro.config.digests import tree_digest
-from ldlrepro.core.errors import ROWS_NOT_ERRORS, UserError
+from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
 from ldlrepro.experiments import module_name
 from ldlrepro.judge import measures
-from ldlrepro.plan import jobs
+from ldlrepro.plan import jobs, past_runs
 from ldlrepro.report import findings, notebooks
 
 DATA = Path("data")
 WORKSPACE = Workspace(data=DATA)
 FETCHING: tuple[str, ...] = ("ldlrepro.data.fetch",)
 """Code that brings raw files; it decides nothing about what is made of them."""
-PHOTOGRAPHS: tuple[str, ...] = ("ldlrepro.data.images", "ldlrepro.data.features")
+PHOTOGRAPHS: tuple[str, ...] = (
+    "ldlrepro.data.images",
+    "ldlrepro.data.features",
+    "ldlrepro.data.photographs",
+)
 """Code that reading tables does not need."""
 TEXT_TABLES: tuple[str, ...] = ("ldlrepro.data.csv_tables",)
 """Code that reading anything but CSV files does not need."""
@@ -38,12 +44,33 @@ TEMPLATES = Path(report.__file__).with_name("templates")
 
 def run_configuration(given: Mapping[str, Any], files: Sequence[str | Path]) -> dict[str, Any]:
     """Check Snakemake's merged configuration by our schema; ``files`` are its sources."""
+    with _told():
+        return config.check_run_config(dict(given), " + ".join(map(str, files)))
+
+
+def check_files() -> None:
+    """Refuse damaged files that inputs of rules are planned by: printed numbers, the reference.
+
+    An error in a function of a rule is too late: Snakemake takes the rule's output as it is, and
+    says that there is nothing to be done. What still has the checksum that was kept of it is whole.
+    """
+    with _told():
+        for paper in config.paper_ids():
+            plan.published(paper)
+        changed = unsealed_reference(config.project_root())
+        for table in sorted({path.with_suffix(".csv") for path in changed}):
+            past_runs.of_table(table)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Let Snakemake show errors meant for people, without a traceback."""
     from snakemake.exceptions import WorkflowError
 
     try:
-        return config.check_run_config(dict(given), " + ".join(map(str, files)))
+        yield
     except UserError as error:
-        raise WorkflowError(str(error)) from None  # which Snakemake shows without a traceback
+        raise WorkflowError(str(error)) from None
 
 
 class Rules:
@@ -124,8 +151,7 @@ class Rules:
         return [str(path) for file in files for path in (file, file.with_suffix(".json"))]
 
     def environment(self) -> dict[str, str]:
-        """Return the environment that tells jobs where raw files may come from, and that what fails
-        or lacks is a row of the results.
+        """Return the environment that tells jobs where raw files may come from.
 
         These are no parameters or options of the rules: another mirror must not plan again what is
         here, and Snakemake plans all units again whose command has another word.
@@ -136,7 +162,7 @@ class Rules:
                 f"a mirror's path must not hold '{os.pathsep}', for {MIRRORS} lists them so"
             )
         offline = "1" if self.run["offline"] else ""
-        return {MIRRORS: mirrors, OFFLINE: offline, ROWS_NOT_ERRORS: "1"}
+        return {MIRRORS: mirrors, OFFLINE: offline}
 
     def drawing_code(self, wildcards: Any) -> str:
         """Return the digest of what draws the raw files; for others their checksums say enough."""
@@ -146,8 +172,6 @@ class Rules:
     def reader_code(self, wildcards: Any) -> str:
         modules, without = ["ldlrepro.data.readers", "ldlrepro.data.registry"], FETCHING
         spec = config.load_dataset(wildcards.dataset)
-        if config.only_photographs(spec):
-            modules.append("ldlrepro.data.photographs")
         if spec["reader"] not in ("images", "drawn_images"):
             without += PHOTOGRAPHS
         if spec["reader"] != "csv":
@@ -179,7 +203,7 @@ class Rules:
             without.append("ldlrepro.folds.parts")
         # Only photographs are told apart by their images, and have parts.
         if not by_parts and not config.only_photographs(config.load_dataset(wildcards.dataset)):
-            without += [*PHOTOGRAPHS, "ldlrepro.data.photographs"]
+            without += PHOTOGRAPHS
         return digests.stage_digest("ldlrepro.folds.making", without=tuple(without))
 
     # ------------------------------------------------------------------ units

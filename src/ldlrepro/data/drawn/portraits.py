@@ -20,8 +20,8 @@ from ldlrepro.data.drawn.sketches import (
     draw_nose,
     looks_of,
 )
-from ldlrepro.data.features.align import similarity
 from ldlrepro.data.images.faces import Eyes
+from ldlrepro.data.images.points import similarity
 
 ADULT = 20.0
 OLDEST = 80.0

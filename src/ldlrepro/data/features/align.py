@@ -12,6 +12,7 @@ import numpy as np
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.images.faces import Eyes, Face
 from ldlrepro.data.images.pictures import PictureError, open_picture
+from ldlrepro.data.images.points import similarity
 
 BY_EYES, BY_LANDMARKS, CENTRE = "eyes", "landmarks", "centre"
 
@@ -38,23 +39,6 @@ class Crop:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-
-def similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Return the 2 x 3 matrix that turns, scales and moves ``source`` points nearest to ``target``.
-
-    The fit is by least squares, and exact for two points. A mirrored target is never mirrored back.
-    """
-    a, b = np.asarray(source, dtype=float), np.asarray(target, dtype=float)
-    # Points as complex numbers: z -> m z + t turns and scales by m.
-    za, zb = a @ [1, 1j], b @ [1, 1j]
-    centred = za - za.mean()
-    spread = float((abs(centred) ** 2).sum())
-    if spread == 0:
-        raise ValueError("all source points coincide")
-    m = (centred.conj() * (zb - zb.mean())).sum() / spread
-    t = zb.mean() - m * za.mean()
-    return np.array([[m.real, -m.imag, t.real], [m.imag, m.real, t.imag]])
 
 
 def aligned(face: Face, path: Path, crop: Crop, mode: str = "RGB") -> tuple[Any, str]:

@@ -62,8 +62,8 @@ def network_of(options: Mapping[str, Any], data_dir: Path) -> Loaded:
     if "random_weights" in options:
         return random_network(name, options["random_weights"])
     raise UserError(
-        f"{name} needs features.weights, such as weights: vgg16; `ldlrepro weights` lists them. "
-        "For a trial without any, say features.random_weights: 0. See docs/images.md."
+        f"{name} needs features.weights, such as weights: vgg16; `ldlrepro list weights` lists "
+        "them. For a trial without any, say features.random_weights: 0. See docs/images.md."
     )
 
 

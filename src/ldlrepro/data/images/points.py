@@ -6,6 +6,8 @@ import csv
 import math
 from pathlib import Path
 
+import numpy as np
+
 from ldlrepro.data.images.faces import Eyes
 
 PUPILS = (31, 36)
@@ -72,3 +74,20 @@ def complaint(eyes: Eyes, size: tuple[int, int]) -> str:
     if math.hypot(eyes[2] - eyes[0], eyes[3] - eyes[1]) < 2:
         return "the eyes are less than two pixels apart"
     return ""
+
+
+def similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the 2 x 3 matrix that turns, scales and moves ``source`` points nearest to ``target``.
+
+    The fit is by least squares, and exact for two points. A mirrored target is never mirrored back.
+    """
+    a, b = np.asarray(source, dtype=float), np.asarray(target, dtype=float)
+    # Points as complex numbers: z -> m z + t turns and scales by m.
+    za, zb = a @ [1, 1j], b @ [1, 1j]
+    centred = za - za.mean()
+    spread = float((abs(centred) ** 2).sum())
+    if spread == 0:
+        raise ValueError("all source points coincide")
+    m = (centred.conj() * (zb - zb.mean())).sum() / spread
+    t = zb.mean() - m * za.mean()
+    return np.array([[m.real, -m.imag, t.real], [m.imag, m.real, t.imag]])

@@ -11,8 +11,8 @@ import numpy as np
 
 from ldlrepro.config import load_dataset, project_root
 from ldlrepro.core.errors import UserError
-from ldlrepro.data.dataset import Dataset, DataUnavailable
-from ldlrepro.data.images.ages import age_distributions, age_grid
+from ldlrepro.data.dataset import DataUnavailable
+from ldlrepro.data.images.age_distributions import age_distributions, age_grid
 from ldlrepro.data.images.checks import checked
 from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.images.found import BY_FINDING
@@ -74,25 +74,3 @@ def distributions(faces: FaceSet, spec: Mapping[str, Any]) -> tuple[np.ndarray, 
     ages = spec["ages"]
     grid = age_grid(ages["first"], ages["last"])
     return age_distributions(faces.ages, grid, ages["width"]), [f"{age:.0f}" for age in grid]
-
-
-def features_of(
-    dataset_id: str, spec: Mapping[str, Any], faces: FaceSet, data_dir: Path
-) -> Dataset:
-    """Return the Dataset of a set of faces; DataUnavailable where nothing makes features of it."""
-    from ldlrepro.data.features.extract import extract
-    from ldlrepro.data.readers import dataset_of
-
-    if "features" not in spec:
-        raise DataUnavailable(
-            f"{dataset_id}: {len(faces)} images are ready, but there is no table of features; "
-            "only methods that read the images themselves can use them."
-        )
-    D, labels = distributions(faces, spec)
-    X, recipe = extract(faces, spec, data_dir)
-    parts: dict[str, Any] = {"X": X, "D": D, "groups": faces.persons}
-    if not np.isnan(faces.ages).any():
-        parts["target"] = faces.ages
-    dataset = dataset_of(dataset_id, {**spec, "labels": labels}, faces.folder, parts)
-    dataset.meta["features"] = recipe
-    return dataset

@@ -18,7 +18,7 @@ from ldl import checks as contract
 from ldlrepro import config
 from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError, nearest
-from ldlrepro.core.findings import BAD, GOOD, NOTE, Finding
+from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.doctor.papers import check_paper
 
 SEED = 7
@@ -54,11 +54,11 @@ def check_method(name: str, path: Path) -> Iterator[Finding]:
     _find_class(config.load_method(name)["class"], path)
     for method in config.own_ids("method"):
         if method.partition("@")[0] == name:
-            yield from _check_settings(method, path)
+            yield from _check_settings(method)
 
 
 def _find_class(class_path: str, path: Path) -> None:
-    """Say in words what a class lacks, for models.load knows only files of the checkout."""
+    """Say in words what a class lacks."""
     from ldl.base import LDLEstimator
 
     module_name, _, class_name = class_path.rpartition(".")
@@ -90,7 +90,7 @@ def import_beside(module_name: str, path: Path, key: str) -> Any:
         raise UserError(f"{path}: {key}: importing {module_name} fails: {words(error)}") from error
 
 
-def _check_settings(method: str, path: Path) -> Iterator[Finding]:
+def _check_settings(method: str) -> Iterator[Finding]:
     from ldlrepro import models
 
     spec = config.load_method(method)

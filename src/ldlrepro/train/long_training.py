@@ -142,7 +142,7 @@ class FoldWatch:
         uri = config.tracking_uri(config.load_run_config())
         if self._sender is not None or not uri.startswith("http"):
             return
-        command = [sys.executable, "-m", "ldlrepro.cli", "stream", *self.name.unit]
+        command = [sys.executable, "-m", "ldlrepro.track.live", *self.name.unit]
         command += [str(self.name.repeat), str(self.name.fold), str(self.curve.path)]
         with contextlib.suppress(OSError):
             self._sender = subprocess.Popen(
