@@ -158,11 +158,12 @@ class Forests:
         Trees move together, or one at a time as in deep neural decision forests.
         """
         schedules = {"": "joint"} | ({", one at a time": "random"} if varied == "trees" else {})
+        parameter = "n_estimators" if varied == "trees" else varied
         lines: dict[str, list[float]] = {}
         for name in (DRF, DLDLF):
             for words, schedule in schedules.items():
                 line = lines[f"{name}{words}"] = [
-                    self.mean_mae(name, **{varied: value}, schedule=schedule) for value in values
+                    self.mean_mae(name, **{parameter: value}, schedule=schedule) for value in values
                 ]
                 for value, found in zip(values[1:], line[1:], strict=True):
                     fact = f"MAE of {name}{words} with {varied} {value} over {values[0]}"

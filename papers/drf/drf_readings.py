@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ldl._parameters import Constraints, Options
 from ldl.soft_forests._leaves import LEAST_MASS, DistributionLeaves, GaussianLeaves
 from ldl.soft_forests.drf import DRF
 
@@ -23,6 +25,11 @@ class DRFReading(DRF):
     variance of its distribution (``leaf_rule='binned_dndf'``, in which ``tau`` has no part).
     """
 
+    _constraints: ClassVar[Constraints] = {
+        "leaf_order": Options("ascending", "random"),
+        "leaf_rule": Options("posterior", "routing", "binned_dndf"),
+    }
+
     leaf_order: str = "ascending"
 
     def _leaves(self, numbers: np.ndarray, generator: np.random.Generator) -> GaussianLeaves:
@@ -34,12 +41,6 @@ class DRFReading(DRF):
         if self.leaf_rule == "binned_dndf":
             return BinnedLeaves(leaves, self.shift_, self.scale_, self.n_labels_)
         return leaves
-
-    def _own_words(self) -> dict[str, tuple[str, ...]]:
-        return {
-            "leaf_order": ("ascending", "random"),
-            "leaf_rule": ("posterior", "routing", "binned_dndf"),
-        }
 
 
 class BinnedLeaves(GaussianLeaves):

@@ -33,7 +33,7 @@ def asking_other_outputs(model: Any, phi_seed: int) -> Any:
 
     def head(D: np.ndarray, seed: int) -> ForestHead:
         generator = np.random.default_rng(phi_seed)
-        phi = draw_phi(model.trees, model.depth, model.units, model.phi_replacement, generator)
+        phi = draw_phi(model.n_estimators, model.depth, model.units, generator)
         usual = own(D, seed)
         return ForestHead(
             phi,

@@ -36,13 +36,13 @@ class SLDLFReleased(Told):
     max_iter: int = 3000
     batch_size: int = 1000
     learning_rate: float = 1000.0
-    trees: int = 10
+    n_estimators: int = 10
     depth: int = 5
     units: int | None = 512
     random_state: int | None = None
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._forest()._checked_settings()
+        self._forest()._check_parameters()
         self.X_, self.D_ = X.copy(), D
 
     def _predict(self, X: Any) -> np.ndarray:
@@ -60,7 +60,7 @@ class SLDLFReleased(Told):
     def _forest(self, queue_batches: int | None = None) -> SLDLF:
         """Return a forest with the script's settings."""
         return SLDLF(
-            trees=self.trees,
+            n_estimators=self.n_estimators,
             depth=self.depth,
             units=self.units,
             max_iter=self.max_iter,

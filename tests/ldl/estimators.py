@@ -20,7 +20,7 @@ CHEAP: dict[str, dict[str, Any]] = {
     "ALDL": {"max_iter": 5, "rounds": 2},
     "AOSOLDLogitBoost": {"max_iter": 3},
     "CPNN": {"hidden_layer_sizes": 4, "max_iter": 3},
-    "DRF": {"trees": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
+    "DRF": {"n_estimators": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
     "EDLLRL": {"max_iter": 5, "n_clusters": 2},
     "LDL4C": {"max_iter": 5},
     "LDLCL": {"max_iter": 5},
@@ -40,7 +40,7 @@ CHEAP: dict[str, dict[str, Any]] = {
     "RFStar": {"trees": 2},
     "SABFGS": {"max_iter": 10},
     "SAIIS": {"max_iter": 5},
-    "SLDLF": {"trees": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
+    "SLDLF": {"n_estimators": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
     "StructRF": {"trees": 2, "kmeans_restarts": 1},
 }
 IMAGE = {
@@ -50,7 +50,7 @@ IMAGE = {
     "batch_size": 4,
     "device": "cpu",
 }
-FOREST = {"trees": 2, "depth": 3, "units": 6, "leaf_batches": 1}
+FOREST = {"n_estimators": 2, "depth": 3, "units": 6, "leaf_batches": 1}
 CHEAP |= dict.fromkeys(IMAGES, IMAGE)
 CHEAP |= dict.fromkeys(("DeepDRF", "DeepLDLF"), IMAGE | FOREST)
 

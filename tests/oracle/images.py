@@ -12,7 +12,7 @@ from ldl.deep._networks import ImageNetwork
 from ldl.deep.estimators import DLDL, DeepDRF, DeepLDLF, DeepRegression
 from ldl.deep.weights import PREPROCESSING, TORCHVISION
 
-SMALL_FOREST = {"trees": 3, "depth": 3, "units": 6, "leaf_batches": 4, "leaf_repeats": 3}
+SMALL_FOREST = {"n_estimators": 3, "depth": 3, "units": 6, "leaf_batches": 4, "leaf_repeats": 3}
 KINDS: dict[str, tuple[type, dict[str, Any]]] = {
     "dldl": (DLDL, {}),
     "deep_regression": (DeepRegression, {}),

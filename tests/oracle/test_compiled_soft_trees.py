@@ -32,7 +32,7 @@ def sparse_rows(rows: int, features: int, seed: int = 0) -> sparse.csr_matrix:
     ("trees", "depth", "units", "rows"), [(5, 7, 64, 33), (40, 3, 64, 7), (1, 9, 256, 5)]
 )
 def test_compiled_routes_and_gradients_are_those_of_torch(dtype, trees, depth, units, rows):
-    phi = draw_phi(trees, depth, units, False, np.random.default_rng(1))
+    phi = draw_phi(trees, depth, units, np.random.default_rng(1))
     plain, compiled = Routing(phi, units), CompiledRouting(phi, units)
     F = 3.0 * drawn(units, rows, dtype=dtype)
     mass, times = drawn(2, trees, 2 ** (depth - 1), rows, seed=2, dtype=dtype)
@@ -48,7 +48,7 @@ def test_compiled_routes_and_gradients_are_those_of_torch(dtype, trees, depth, u
 
 
 def test_routes_are_written_into_a_part_of_given_memory_and_nowhere_else():
-    phi = draw_phi(3, 4, 16, False, np.random.default_rng(1))
+    phi = draw_phi(3, 4, 16, np.random.default_rng(1))
     routing = CompiledRouting(phi, 16)
     sides = routing.log_sigmoids(drawn(16, 5))
     memory = torch.full((4, 8, 11), 9.0)

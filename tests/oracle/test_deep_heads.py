@@ -41,7 +41,7 @@ def leaves(kind: str, seed: int = 2, **how):
 
 
 def head(kind: str = "distributions", share: bool = True, **how) -> tuple[ForestHead, torch.Tensor]:
-    phi = draw_phi(TREES, DEPTH, UNITS, False, np.random.default_rng(4))
+    phi = draw_phi(TREES, DEPTH, UNITS, np.random.default_rng(4))
     held, targets = leaves(kind, **how.pop("of_leaves", {}))
     settings = {"leaf_batches": 2, "leaf_repeats": 5, **how}
     return ForestHead(phi, UNITS, share, held, **settings), targets
@@ -93,7 +93,7 @@ def test_gradients_of_a_forest_equal_differences(kind, temperature):
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_loss_and_gradients_equal_the_loop_over_nodes_left_to_autograd(kind, temperature):
     forest, targets = head(kind, temperature=temperature)
-    phi = draw_phi(TREES, DEPTH, UNITS, False, np.random.default_rng(4))
+    phi = draw_phi(TREES, DEPTH, UNITS, np.random.default_rng(4))
     ours, theirs = outputs(), outputs()
     loss = forest.loss(ours, targets, None)
     expected = by_the_book(forest, phi, theirs[0], targets, temperature)
@@ -164,7 +164,7 @@ def test_blocks_answer_as_trees_of_their_own_do():
     apart, _ = head(share=False)
     F = [block.detach() for block in outputs(TREES)]
     together = apart.mixture(F, apart.leaves.Q)
-    phi = draw_phi(TREES, DEPTH, UNITS, False, np.random.default_rng(4))
+    phi = draw_phi(TREES, DEPTH, UNITS, np.random.default_rng(4))
     each = []
     for tree in range(TREES):
         one = ForestHead(phi[[tree]], UNITS, True, apart.leaves.only(tree), 2, 5)

@@ -215,15 +215,15 @@ def faces() -> tuple[np.ndarray, np.ndarray]:
     return np.stack([np.asarray(picture) for picture in drawn]), ages
 
 
-FEW_STEPS = {"max_iter": 120, "batch_size": 24, "optimiser": "adam", "learning_rate": 0.003}
-FOREST = {"trees": 5, "depth": 4, "units": 16, "leaf_batches": 10, "leaf_repeats": 10}
+FEW_STEPS = {"max_iter": 120, "batch_size": 24, "solver": "adam", "learning_rate": 0.003}
+FOREST = {"n_estimators": 5, "depth": 4, "units": 16, "leaf_batches": 10, "leaf_repeats": 10}
 
 
 @pytest.mark.parametrize("kind", ["dldl", "deep_regression", "dldlf", "dndf", "drf", "drf nrf"])
 def test_ages_of_drawn_faces_are_told_better_than_by_their_mean(faces, kind):
     X, ages = faces
     D = age_distributions(ages, age_grid(0, 69), 2)
-    forest = FOREST if "trees" in KINDS[kind][1] else {}
+    forest = FOREST if "n_estimators" in KINDS[kind][1] else {}
     model = built(kind, **FEW_STEPS, **forest).fit(X[:180], D[:180])
     error = np.abs(model.predict_number(X[180:]) - ages[180:]).mean()
     assert error < 0.6 * np.abs(ages[180:] - ages[:180].mean()).mean()

@@ -39,7 +39,7 @@ def settings(**other) -> TrainingSettings:
     given = {
         "max_iter": STEPS,
         "batch_size": BATCH,
-        "optimiser": "sgd",
+        "solver": "sgd",
         "learning_rate": 0.3,
         "momentum": 0.9,
         "weight_decay": 0.0,
@@ -76,7 +76,6 @@ def test_forest_on_a_linear_network_trains_as_the_linear_forest(kind, schedule, 
         trees=TREES,
         depth=DEPTH,
         units=UNITS,
-        phi_replacement=False,
         max_iter=STEPS,
         batch_size=BATCH,
         batch_replacement=False,
@@ -85,7 +84,6 @@ def test_forest_on_a_linear_network_trains_as_the_linear_forest(kind, schedule, 
         queue="stale",
         queue_batches=None,
         init="glorot",
-        fit_intercept=True,
         standardise=False,
         steps=OptimiserSettings("sgd", 0.3, 0.9, 5, 0.5),
         dtype="float64",
@@ -193,7 +191,7 @@ def test_training_killed_after_its_last_step_is_taken_up(every_step, kind):
     np.testing.assert_array_equal(resumed.predict(X), straight.predict(X))
 
 
-@pytest.mark.parametrize("other", [{"optimiser": "adam"}, {"momentum": 0.0}, {"crop_side": 8}])
+@pytest.mark.parametrize("other", [{"solver": "adam"}, {"momentum": 0.0}, {"crop_side": 8}])
 def test_every_optimiser_and_crop_is_taken_up(every_step, other):
     X, D = pictures()
     straight = built("drf", **other).fit(X, D)

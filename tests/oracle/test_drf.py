@@ -213,7 +213,7 @@ def test_gradients_with_and_without_entropy_equal_differences(kind, temperature)
 
 
 def test_entropy_is_largest_and_flat_where_every_side_is_as_probable():
-    routing = Routing(draw_phi(2, 5, 15, False, np.random.default_rng(0)), 15)
+    routing = Routing(draw_phi(2, 5, 15, np.random.default_rng(0)), 15)
     both = routing.log_sigmoids(torch.zeros((15, 3), dtype=torch.float64))
     logs = routing.log_probabilities(both)
     P = logs.exp()
@@ -228,7 +228,7 @@ def test_entropy_is_largest_and_flat_where_every_side_is_as_probable():
 def forest_of(random_state: int, phi_seed: int | None) -> LinearForest:
     X, D = ages()
     y = D.argmax(1)[:, None].astype(float)
-    settings = DRF(trees=2, depth=4, units=9, phi_seed=phi_seed)._checked_settings()
+    settings = DRF(n_estimators=2, depth=4, units=9, phi_seed=phi_seed)._checked_settings()
     return LinearForest(settings, X, y, gaussians(trees=2, leaves=8), random_state)
 
 
@@ -243,13 +243,13 @@ def test_outputs_asked_by_splits_have_a_seed_of_their_own():
 
 
 def test_outputs_asked_by_splits_follow_the_fit_unless_told_otherwise():
-    drawn = draw_phi(2, 4, 9, False, np.random.default_rng(child_seeds(3, 4)[0]))
+    drawn = draw_phi(2, 4, 9, np.random.default_rng(child_seeds(3, 4)[0]))
     np.testing.assert_array_equal(forest_of(3, None).phi, drawn)
 
 
 # ---------------------------------------------------------------------- the estimator
 
-QUICK = {"trees": 2, "depth": 4, "units": 8, "max_iter": 300, "leaf_batches": 10}
+QUICK = {"n_estimators": 2, "depth": 4, "units": 8, "max_iter": 300, "leaf_batches": 10}
 
 
 def test_two_groups_and_one_split_recover_both_means():
@@ -257,7 +257,13 @@ def test_two_groups_and_one_split_recover_both_means():
     D = np.zeros((60, 40))
     D[np.arange(60), np.where(X[:, 0] < 0, 10, 30)] = 1.0
     model = DRF(
-        trees=1, depth=2, units=1, max_iter=600, leaf_batches=20, leaf_init="kmeans", random_state=0
+        n_estimators=1,
+        depth=2,
+        units=1,
+        max_iter=600,
+        leaf_batches=20,
+        leaf_init="kmeans",
+        random_state=0,
     ).fit(X, D)
     np.testing.assert_allclose(np.sort(model.state_.table[0, :, 0] * 10 + 20), [10, 30], atol=0.1)
     np.testing.assert_allclose(model.predict_number(X[[0, -1]]), [10, 30], atol=0.5)
@@ -313,8 +319,8 @@ def test_cold_forest_forgets_its_temperature():
         {"leaf_init": "kmeans", "tau": 1.0},
         {"leaf_init": "kmeans", "leaf_rule": "routing"},
         {"split_loss": "l2"},
-        {"schedule": "round_robin", "share_units": False},
-        {"optimiser": "adam", "learning_rate": 0.01},
+        {"schedule": "round_robin"},
+        {"solver": "adam", "learning_rate": 0.01},
     ],
     ids=str,
 )
@@ -373,8 +379,8 @@ def test_more_clusters_than_numbers_are_still_finite():
         ({"least_variance": 0.0}, "least_variance must be above 0, got 0.0"),
         ({"batch_size": 0}, "batch_size must be a whole number, at least 1, got 0"),
         ({"drop_every": -5}, "drop_every must be a whole number, at least 1 or None, got -5"),
-        ({"momentum": 1.5}, "momentum must lie between 0 and 1, got 1.5"),
-        ({"momentum": -2}, "momentum must lie between 0 and 1, got -2"),
+        ({"momentum": 1.5}, "momentum must be at least 0 and below 1, got 1.5"),
+        ({"momentum": -2}, "momentum must be at least 0 and below 1, got -2"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):

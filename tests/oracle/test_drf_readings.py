@@ -8,7 +8,7 @@ from ldl.soft_forests._leaves import GaussianLeaves
 from ldl.soft_forests.drf import DRF
 from papers.drf.drf_readings import BinnedLeaves, DRFReading
 
-QUICK = {"trees": 3, "depth": 4, "units": 8, "max_iter": 100, "leaf_batches": 10}
+QUICK = {"n_estimators": 3, "depth": 4, "units": 8, "max_iter": 100, "leaf_batches": 10}
 SHIFT, SCALE, LABELS = 16.4, 12.8, 30
 LEAST = 1e-2 / SCALE**2
 
@@ -59,7 +59,7 @@ def test_ascending_order_gives_the_bits_of_drf(leaf_rule, leaf_init):
 def first_of(leaf_order: str, seed: int = 0, leaf_rule: str = "posterior") -> np.ndarray:
     """Means and variances before training, (trees, leaves, 2)."""
     model = DRFReading(
-        leaf_order=leaf_order, leaf_rule=leaf_rule, leaf_init="kmeans", trees=3, depth=5
+        leaf_order=leaf_order, leaf_rule=leaf_rule, leaf_init="kmeans", n_estimators=3, depth=5
     )
     y = np.round(np.random.default_rng(1).gamma(2.0, 10.0, 300))
     model.shift_, model.scale_, model.n_labels_ = y.mean(), y.std(), 100

@@ -55,7 +55,7 @@ def plain_tree(phi: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("trees", [1, 2])
 def test_training_equals_the_algorithm_row_by_row(trees):
     X, D = data(n=12)
-    settings = {"trees": trees, "max_iter": 7, "batch_size": 5, "leaf_batches": 2}
+    settings = {"n_estimators": trees, "max_iter": 7, "batch_size": 5, "leaf_batches": 2}
     forest = built(X, D, leaf_repeats=3, learning_rate=0.7, **settings)
     phi, W, b = forest.phi, forest.maps[0].W.numpy().copy(), np.zeros(4)
     trained(forest)
@@ -93,7 +93,7 @@ def test_training_equals_the_algorithm_row_by_row(trees):
 
 def test_prediction_is_the_mean_of_the_trees():
     X, D = data()
-    model = SLDLF(trees=3, max_iter=20, leaf_batches=5, batch_size=8, **SMALL).fit(X, D)
+    model = SLDLF(n_estimators=3, max_iter=20, leaf_batches=5, batch_size=8, **SMALL).fit(X, D)
     state = model.state_
     expected = np.zeros((len(X), 3))
     for i, x in enumerate(X):
@@ -113,7 +113,7 @@ def test_training_finds_what_the_training_mean_does_not():
 def test_adam_trains_too():
     X, D = data(n=200)
     model = SLDLF(
-        max_iter=300, leaf_batches=20, optimiser="adam", learning_rate=0.02, random_state=0
+        max_iter=300, leaf_batches=20, solver="adam", learning_rate=0.02, random_state=0
     ).fit(X, D)
     of_mean = evaluate(D, np.tile(D.mean(0), (200, 1)))["kl"]
     assert evaluate(D, model.predict(X))["kl"] < 0.2 * of_mean
@@ -172,26 +172,17 @@ def test_short_ring_updates_leaves_from_the_last_batches_only():
 
 def after_one_leaf_step(**parameters: object) -> LinearForest:
     X, D = data()
-    forest = built(X, D, trees=3, max_iter=4, leaf_batches=4, **parameters)
+    forest = built(X, D, n_estimators=3, max_iter=4, leaf_batches=4, **parameters)
     return trained(forest)
 
 
 def test_turn_of_a_tree_moves_its_own_units_only():
-    forest = after_one_leaf_step(schedule="round_robin", share_units=False)
+    forest = after_one_leaf_step(schedule="round_robin")
     before = [f.W.clone() for f in forest.maps]
     with one_thread():
         forest._step(np.arange(10), 1)
     moved = [bool((f.W != W).any()) for f, W in zip(forest.maps, before, strict=True)]
     assert moved == [False, True, False]
-
-
-def test_turn_of_a_tree_leaves_shared_units_that_it_does_not_use():
-    forest = after_one_leaf_step(schedule="round_robin", share_units=True, momentum=0.0)
-    before = forest.maps[0].W.clone()
-    with one_thread():
-        forest._step(np.arange(10), 2)
-    moved = (before != forest.maps[0].W).any(0).nonzero().ravel().tolist()
-    assert moved == sorted(forest.phi[2].tolist())
 
 
 @pytest.mark.parametrize(
@@ -200,27 +191,26 @@ def test_turn_of_a_tree_leaves_shared_units_that_it_does_not_use():
 )
 def test_turns_of_the_schedules(schedule, expected):
     X, D = data()
-    assert list(built(X, D, trees=3, max_iter=7, schedule=schedule)._turns()) == expected
+    assert list(built(X, D, n_estimators=3, max_iter=7, schedule=schedule)._turns()) == expected
 
 
 def test_random_schedule_gives_every_tree_its_share():
     X, D = data()
-    turns = list(built(X, D, trees=3, max_iter=600, schedule="random")._turns())
+    turns = list(built(X, D, n_estimators=3, max_iter=600, schedule="random")._turns())
     assert min(np.bincount(turns)) > 150
 
 
 def test_single_tree_is_the_same_under_every_schedule():
     X, D = data()
-    settings = {"trees": 1, "max_iter": 30, "leaf_batches": 5, **SMALL}
+    settings = {"n_estimators": 1, "max_iter": 30, "leaf_batches": 5, **SMALL}
     joint = SLDLF(**settings).fit(X, D).predict(X)
     for schedule in ("random", "round_robin", "blocks"):
-        for share in (True, False):
-            other = SLDLF(**settings, schedule=schedule, share_units=share).fit(X, D)
-            np.testing.assert_allclose(other.predict(X), joint, rtol=1e-12)
+        other = SLDLF(**settings, schedule=schedule).fit(X, D)
+        np.testing.assert_allclose(other.predict(X), joint, rtol=1e-12)
 
 
 def test_trees_with_units_of_their_own_predict_what_each_predicts_alone():
-    forest = after_one_leaf_step(schedule="round_robin", share_units=False)
+    forest = after_one_leaf_step(schedule="round_robin")
     X, _ = data()
     state = forest.snapshot(4)
     outputs = [
@@ -281,7 +271,13 @@ def test_gradients_are_switched_on_again_after_a_fit():
 
 def test_best_leaf_step_on_rows_held_out_answers():
     X, D = data(n=120)
-    settings = {"trees": 2, "leaf_batches": 10, "learning_rate": 3.0, "keep": "holdout", **SMALL}
+    settings = {
+        "n_estimators": 2,
+        "leaf_batches": 10,
+        "learning_rate": 3.0,
+        "keep": "holdout",
+        **SMALL,
+    }
     model = SLDLF(max_iter=400, **settings).fit(X, D)
     found = model.diagnostics_
     assert found["answers_with_iteration"] < found["iterations"]
@@ -293,8 +289,8 @@ def test_best_leaf_step_on_rows_held_out_answers():
 def test_training_stops_after_so_many_leaf_steps_that_were_not_better():
     X, D = data(n=120)
     model = SLDLF(
-        trees=2, leaf_batches=10, learning_rate=3.0, keep="holdout", patience=4, max_iter=5000,
-        **SMALL,
+        n_estimators=2, leaf_batches=10, learning_rate=3.0, keep="holdout", n_iter_no_change=4,
+        max_iter=5000, **SMALL,
     ).fit(X, D)  # fmt: skip
     found = model.diagnostics_
     assert found["iterations"] == found["answers_with_iteration"] + 40
@@ -310,7 +306,7 @@ def test_without_its_leaks_the_script_is_the_method_with_its_settings():
     diagnostic = SLDLFReleased(draw_rows=False, best_iteration=False, **SCRIPT)
     released = diagnostic.fit(X[:60], D[:60]).tell(D[60:]).predict(X[60:])
     plain = SLDLF(
-        trees=10, depth=5, leaf_batches=50, batch_replacement=True, queue="stale",
+        n_estimators=10, depth=5, leaf_batches=50, batch_replacement=True, queue="stale",
         queue_batches=3, init="xavier_inputs", standardise=False, learning_rate=1000.0, **SCRIPT,
     ).fit(X[:60], D[:60])  # fmt: skip
     np.testing.assert_array_equal(plain.predict(X[60:]), released)
@@ -359,18 +355,18 @@ def test_the_script_keeps_the_parameters_it_was_given():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"depth": 1}, "depth must be a whole number, at least 2, a split and two leaves, got 1"),
-        ({"trees": 0}, "trees must be a whole number, at least 1, got 0"),
+        ({"depth": 1}, "depth must be a whole number, at least 2, got 1"),
+        ({"n_estimators": 0}, "n_estimators must be a whole number, at least 1, got 0"),
         ({"units": 20}, "units must be at least 63"),
         ({"schedule": "mine"}, "schedule must be one of joint, .*, got 'mine'"),
         ({"queue_batches": 0}, "queue_batches must be a whole number, at least 1 or None, got 0"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
-        ({"momentum": 1.0}, "momentum must lie between 0 and 1, got 1.0"),
+        ({"momentum": 1.0}, "momentum must be at least 0 and below 1, got 1.0"),
         ({"temperature": -1}, "temperature must be at least 0, got -1"),
         ({"temperature_factor": 3}, "temperature_factor must be above 0 and at most 1, got 3"),
         ({"drop_factor": -1}, "drop_factor must be above 0 and at most 1, got -1"),
-        ({"units": 0}, "units must be at least 1, got 0"),
-        ({"holdout_share": 1.0}, "holdout_share must lie between 0 and 1, got 1.0"),
+        ({"units": 0}, "units must be a whole number, at least 1 or None, got 0"),
+        ({"validation_fraction": 1.0}, "validation_fraction must be above 0 and below 1"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(parameters, message):
@@ -379,5 +375,5 @@ def test_impossible_settings_are_refused_by_name(parameters, message):
 
 
 def test_units_may_follow_the_depth():
-    model = SLDLF(trees=1, depth=4, units=None, max_iter=2, leaf_batches=1).fit(*data())
+    model = SLDLF(n_estimators=1, depth=4, units=None, max_iter=2, leaf_batches=1).fit(*data())
     assert model.state_.W.shape == (4, 8)

@@ -9,10 +9,10 @@ from ldl.soft_forests._routing import Routing, draw_phi, left_to_right
 
 
 def forest(
-    trees: int = 3, depth: int = 4, units: int = 9, rows: int = 6, seed: int = 0, **how: bool
+    trees: int = 3, depth: int = 4, units: int = 9, rows: int = 6, seed: int = 0
 ) -> tuple[Routing, np.ndarray, torch.Tensor]:
     generator = np.random.default_rng(seed)
-    phi = draw_phi(trees, depth, units, how.get("replacement", False), generator)
+    phi = draw_phi(trees, depth, units, generator)
     F = torch.from_numpy(2.0 * generator.normal(size=(units, rows)))
     return Routing(phi, units), phi, F
 
@@ -56,9 +56,8 @@ def loop_over_nodes(phi: np.ndarray, F: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("trees", "depth", "units"), [(1, 2, 1), (3, 4, 9), (2, 6, 40)])
-@pytest.mark.parametrize("replacement", [False, True])
-def test_routing_equals_the_loop_over_nodes(trees, depth, units, replacement):
-    routing, phi, F = forest(trees, depth, units, replacement=replacement)
+def test_routing_equals_the_loop_over_nodes(trees, depth, units):
+    routing, phi, F = forest(trees, depth, units)
     P = probabilities(routing, F)
     np.testing.assert_allclose(P.numpy(), loop_over_nodes(phi, F.numpy()), rtol=1e-12)
     np.testing.assert_allclose(P.sum(1).numpy(), 1.0, rtol=1e-12)
@@ -89,30 +88,23 @@ def test_depth_13_with_certain_splits_keeps_finite_logarithms(dtype):
     np.testing.assert_allclose(logs.exp().sum(1).numpy(), 1.0, rtol=1e-4)
 
 
-def test_phi_without_replacement_uses_no_unit_twice_in_a_tree():
-    phi = draw_phi(4, 7, 64, False, np.random.default_rng(0))
+def test_phi_uses_no_unit_twice_in_a_tree():
+    phi = draw_phi(4, 7, 64, np.random.default_rng(0))
     assert phi.shape == (4, 63)
     assert all(len(set(tree)) == 63 for tree in phi.tolist())
     assert len({tuple(tree) for tree in phi.tolist()}) == 4
 
 
-def test_phi_with_replacement_may_use_fewer_units_than_nodes():
-    phi = draw_phi(2, 7, 10, True, np.random.default_rng(0))
-    assert phi.shape == (2, 63)
-    assert set(phi.ravel().tolist()) == set(range(10))
-
-
 def test_too_few_units_are_refused():
     with pytest.raises(ValueError, match=r"units must be at least 63.*depth 7.*got 60"):
-        draw_phi(1, 7, 60, False, np.random.default_rng(0))
+        draw_phi(1, 7, 60, np.random.default_rng(0))
 
 
 # ---------------------------------------------------------------------- gradients
 
 
-@pytest.mark.parametrize("replacement", [False, True])
-def test_gradients_equal_differences_and_automatic_ones(replacement):
-    routing, _, F = forest(replacement=replacement)
+def test_gradients_equal_differences_and_automatic_ones():
+    routing, _, F = forest()
     leaves, D = random_leaves(routing, 5), distributions(5, 6)
 
     def loss(F: torch.Tensor) -> torch.Tensor:

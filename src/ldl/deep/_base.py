@@ -6,11 +6,19 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from ldl._parameters import check_parameters
+from ldl._parameters import (
+    COUNT,
+    FACTOR,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Constraints,
+    Interval,
+    Options,
+)
 from ldl.base import LDLEstimator, check_distributions, child_seeds, to_simplex
 from ldl.deep._images import Images, check_images
 
@@ -32,9 +40,81 @@ class ImageEstimator(LDLEstimator):
 
     A subclass writes ``_head``, ``_targets`` and ``_shares``. A ``Watch`` (``ldl.watch``) around a
     fit can follow the training and take it up again.
+
+    Parameters
+    ----------
+    network : {'vgg16', 'alexnet', 'tiny'}, default='vgg16'
+        Network below the last layer. ``'tiny'`` has three convolutions, for trials on small images;
+        nobody published weights for it.
+    weights : str or None, default=None
+        Path of a file of weights to start from. A relative path counts from the current folder, ~
+        is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
+        set.
+    sha256 : str or None, default=None
+        SHA-256 checksum of that file, or its first eight digits or more. None takes it from a
+        description of the file that ends in ``.json`` beside it.
+    random_weights : bool, default=False
+        Start from random weights instead of others, for trials; ``diagnostics_`` then holds a
+        warning.
+    crop_side : int or None, default=None
+        Side of the square that the network sees, in pixels: anywhere in the image in training, in
+        the middle in predictions. None shows the whole image.
+    flip : bool, default=True
+        Mirror about half of the training images, drawn anew at every visit.
+    max_iter : int, default=30000
+        Number of mini-batches.
+    batch_size : int, default=16
+        Images in a mini-batch; lower it if the memory will not do. Several processes of torchrun
+        share a batch, so it must be a multiple of their number.
+    solver : {'sgd', 'adam'}, default='sgd'
+        Gradient descent with momentum, or Adam.
+    learning_rate : float, default=0.05
+        Learning rate, on the mean loss of a batch. The first parameter to tune.
+    momentum : float, default=0.9
+        Momentum of ``'sgd'``; Adam ignores it.
+    weight_decay : float, default=0.0005
+        L2 penalty on the weights of the network.
+    drop_every : int or None, default=10000
+        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
+        again. None keeps it.
+    drop_factor : float, default=0.5
+        Factor of the learning rate at each drop.
+    device : {'auto', 'cpu', 'cuda'}, default='auto'
+        Processor or GPU to compute on; ``'auto'`` takes a GPU if there is one.
+    mixed_precision : bool, default=True
+        Compute all layers but the last in bfloat16 on a GPU; a processor ignores it.
+    readers : int, default=2
+        Threads that read images ahead; more help where images lie on a slow disk.
+    random_state : int or None, default=None
+        Seed of everything random; None draws a fresh one.
+
+    Attributes
+    ----------
+    network_ : ImageNetwork
+        Trained network, on the processor.
+    image_shape_ : tuple of int
+        Height, width and channels of the images seen by ``fit``.
+    diagnostics_ : dict
+        Facts about the weights, iterations, the step at which the training was taken up, loss and
+        mean absolute error at the last report, device and precision.
+    n_features_in_ : int
+        Number of pixel values of an image.
     """
 
     accepts_images = True
+    _constraints: ClassVar[Constraints] = {
+        "network": Options("vgg16", "alexnet", "tiny"),
+        "max_iter": COUNT,
+        "batch_size": COUNT,
+        "solver": Options("sgd", "adam"),
+        "learning_rate": POSITIVE,
+        "momentum": Interval(0, 1, open_high=True),
+        "weight_decay": NOT_NEGATIVE,
+        "drop_every": (COUNT, None),
+        "drop_factor": FACTOR,
+        "device": Options("auto", "cpu", "cuda"),
+        "readers": COUNT,
+    }
 
     network: str = "vgg16"
     weights: str | None = None
@@ -44,7 +124,7 @@ class ImageEstimator(LDLEstimator):
     flip: bool = True
     max_iter: int = 30000
     batch_size: int = 16
-    optimiser: str = "sgd"
+    solver: str = "sgd"
     learning_rate: float = 0.05
     momentum: float = 0.9
     weight_decay: float = 0.0005
@@ -145,7 +225,7 @@ class ImageEstimator(LDLEstimator):
         from ldl.deep._networks import image_network
         from ldl.deep._training import Training
 
-        check_parameters(self.get_params())
+        self._check_parameters()
         head_seed, network_seed, seed = child_seeds(self.random_state, 3)
         window, hardware = self._window(), self._hardware()
         self.head_: Any = self._head(D, head_seed)
@@ -224,7 +304,7 @@ class ImageEstimator(LDLEstimator):
         return TrainingSettings(
             max_iter=self.max_iter,
             batch_size=self.batch_size,
-            optimiser=self.optimiser,
+            solver=self.solver,
             learning_rate=self.learning_rate,
             momentum=self.momentum,
             weight_decay=self.weight_decay,

@@ -39,7 +39,7 @@ class TrainingSettings:
 
     max_iter: int
     batch_size: int
-    optimiser: str
+    solver: str
     learning_rate: float
     momentum: float
     weight_decay: float
@@ -137,7 +137,7 @@ class Training:
         settings, hardware = self.settings, self.hardware
         ranks = hardware.ranks
         part = self.order.size // ranks.count
-        check_memory(self.network, self.window.shape, part, settings.optimiser, hardware)
+        check_memory(self.network, self.window.shape, part, settings.solver, hardware)
         watch = current_watch()
         with self._ready():
             self._take_up(watch.restore())
@@ -247,7 +247,7 @@ class Training:
 def _optimiser(network: ImageNetwork, settings: TrainingSettings) -> torch.optim.Optimizer:
     """Return the optimiser that the settings ask for."""
     rate, decay = settings.learning_rate, settings.weight_decay
-    if settings.optimiser == "adam":
+    if settings.solver == "adam":
         return torch.optim.Adam(network.parameters(), rate, weight_decay=decay)
     return torch.optim.SGD(network.parameters(), rate, settings.momentum, weight_decay=decay)
 

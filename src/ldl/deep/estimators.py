@@ -7,10 +7,11 @@ Xie, Wu and Geng (DLDL, 2017).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ldl._parameters import COUNT, Constraints
 from ldl.base import child_seeds
 from ldl.deep._base import ImageEstimator
 from ldl.soft_forests._base import NumberTrees, SoftTrees, standard_numbers
@@ -32,53 +33,6 @@ class DLDL(ImageEstimator):
     the true distribution D, whose gradient by z is P - D.
 
     ``predict_number`` returns the label with the highest degree.
-
-    Parameters
-    ----------
-    network : {'vgg16', 'alexnet', 'tiny'}, default='vgg16'
-        Network below the last layer. ``'tiny'`` has three convolutions, for trials on small images;
-        nobody published weights for it.
-    weights : str or None, default=None
-        Path of a file of weights to start from. A relative path counts from the current folder, ~
-        is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
-        set.
-    sha256 : str or None, default=None
-        SHA-256 checksum of that file, or its first eight digits or more. None takes it from a
-        description of the file that ends in ``.json`` beside it.
-    random_weights : bool, default=False
-        Start from random weights instead of others, for trials; ``diagnostics_`` then holds a
-        warning.
-    crop_side : int or None, default=None
-        Side of the square that the network sees, in pixels: anywhere in the image in training, in
-        the middle in predictions. None shows the whole image.
-    flip : bool, default=True
-        Mirror about half of the training images, drawn anew at every visit.
-    max_iter : int, default=30000
-        Number of mini-batches.
-    batch_size : int, default=16
-        Images in a mini-batch; lower it if the memory will not do. Several processes of torchrun
-        share a batch, so it must be a multiple of their number.
-    optimiser : {'sgd', 'adam'}, default='sgd'
-        Gradient descent with momentum, or Adam.
-    learning_rate : float, default=0.05
-        Learning rate, on the mean loss of a batch. The first parameter to tune.
-    momentum : float, default=0.9
-        Momentum of ``'sgd'``; Adam ignores it.
-    weight_decay : float, default=0.0005
-        L2 penalty on the weights of the network.
-    drop_every : int or None, default=10000
-        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
-        again. None keeps it.
-    drop_factor : float, default=0.5
-        Factor of the learning rate at each drop.
-    device : {'auto', 'cpu', 'cuda'}, default='auto'
-        Processor or GPU to compute on; ``'auto'`` takes a GPU if there is one.
-    mixed_precision : bool, default=True
-        Compute all layers but the last in bfloat16 on a GPU; a processor ignores it.
-    readers : int, default=2
-        Threads that read images ahead; more help where images lie on a slow disk.
-    random_state : int or None, default=None
-        Seed of everything random; None draws a fresh one.
 
     Attributes
     ----------
@@ -136,53 +90,6 @@ class DeepRegression(ImageEstimator):
 
     ``predict_number`` returns the number. ``predict`` shares one between the two labels next to it,
     so that the mean of the distribution is the number.
-
-    Parameters
-    ----------
-    network : {'vgg16', 'alexnet', 'tiny'}, default='vgg16'
-        Network below the last layer. ``'tiny'`` has three convolutions, for trials on small images;
-        nobody published weights for it.
-    weights : str or None, default=None
-        Path of a file of weights to start from. A relative path counts from the current folder, ~
-        is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
-        set.
-    sha256 : str or None, default=None
-        SHA-256 checksum of that file, or its first eight digits or more. None takes it from a
-        description of the file that ends in ``.json`` beside it.
-    random_weights : bool, default=False
-        Start from random weights instead of others, for trials; ``diagnostics_`` then holds a
-        warning.
-    crop_side : int or None, default=None
-        Side of the square that the network sees, in pixels: anywhere in the image in training, in
-        the middle in predictions. None shows the whole image.
-    flip : bool, default=True
-        Mirror about half of the training images, drawn anew at every visit.
-    max_iter : int, default=30000
-        Number of mini-batches.
-    batch_size : int, default=16
-        Images in a mini-batch; lower it if the memory will not do. Several processes of torchrun
-        share a batch, so it must be a multiple of their number.
-    optimiser : {'sgd', 'adam'}, default='sgd'
-        Gradient descent with momentum, or Adam.
-    learning_rate : float, default=0.05
-        Learning rate, on the mean loss of a batch. The first parameter to tune.
-    momentum : float, default=0.9
-        Momentum of ``'sgd'``; Adam ignores it.
-    weight_decay : float, default=0.0005
-        L2 penalty on the weights of the network.
-    drop_every : int or None, default=10000
-        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
-        again. None keeps it.
-    drop_factor : float, default=0.5
-        Factor of the learning rate at each drop.
-    device : {'auto', 'cpu', 'cuda'}, default='auto'
-        Processor or GPU to compute on; ``'auto'`` takes a GPU if there is one.
-    mixed_precision : bool, default=True
-        Compute all layers but the last in bfloat16 on a GPU; a processor ignores it.
-    readers : int, default=2
-        Threads that read images ahead; more help where images lie on a slow disk.
-    random_state : int or None, default=None
-        Seed of everything random; None draws a fresh one.
 
     Attributes
     ----------
@@ -246,7 +153,16 @@ class DeepRegression(ImageEstimator):
 
 @dataclass(eq=False, repr=False)
 class _DeepForest(SoftTrees, ImageEstimator):
-    """Base of soft forests on a network."""
+    """Base of soft forests on a network.
+
+    Parameters
+    ----------
+    units : int, default=128
+        Outputs of the network's last layer, which the split nodes ask, at least
+        2**(depth - 1) - 1.
+    """
+
+    _constraints: ClassVar[Constraints] = {"units": COUNT}
 
     units: int = 128
 
@@ -256,10 +172,9 @@ class _DeepForest(SoftTrees, ImageEstimator):
 
         phi_seed, leaf_seed = child_seeds(seed, 2)
         phi = draw_phi(
-            self.trees,
+            self.n_estimators,
             self.depth,
             self.units,
-            self.phi_replacement,
             np.random.default_rng(phi_seed),
         )
         return ForestHead(
@@ -289,7 +204,7 @@ class _DeepForest(SoftTrees, ImageEstimator):
         return self.head_.mixture(outputs, from_numpy(self._table()))
 
     def _settings(self) -> TrainingSettings:
-        return replace(super()._settings(), schedule=self.schedule, trees=self.trees)
+        return replace(super()._settings(), schedule=self.schedule, trees=self.n_estimators)
 
 
 @dataclass(eq=False, repr=False)
@@ -309,74 +224,6 @@ class DeepLDLF(_DeepForest):
 
     Parameters
     ----------
-    network : {'vgg16', 'alexnet', 'tiny'}, default='vgg16'
-        Network below the last layer. ``'tiny'`` has three convolutions, for trials on small images;
-        nobody published weights for it.
-    weights : str or None, default=None
-        Path of a file of weights to start from. A relative path counts from the current folder, ~
-        is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
-        set.
-    sha256 : str or None, default=None
-        SHA-256 checksum of that file, or its first eight digits or more. None takes it from a
-        description of the file that ends in ``.json`` beside it.
-    random_weights : bool, default=False
-        Start from random weights instead of others, for trials; ``diagnostics_`` then holds a
-        warning.
-    crop_side : int or None, default=None
-        Side of the square that the network sees, in pixels: anywhere in the image in training, in
-        the middle in predictions. None shows the whole image.
-    flip : bool, default=True
-        Mirror about half of the training images, drawn anew at every visit.
-    max_iter : int, default=30000
-        Number of mini-batches.
-    batch_size : int, default=16
-        Images in a mini-batch; lower it if the memory will not do. Several processes of torchrun
-        share a batch, so it must be a multiple of their number.
-    optimiser : {'sgd', 'adam'}, default='sgd'
-        Gradient descent with momentum, or Adam.
-    learning_rate : float, default=0.05
-        Learning rate, on the mean loss of a batch. The first parameter to tune.
-    momentum : float, default=0.9
-        Momentum of ``'sgd'``; Adam ignores it.
-    weight_decay : float, default=0.0005
-        L2 penalty on the weights of the network.
-    drop_every : int or None, default=10000
-        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
-        again. None keeps it.
-    drop_factor : float, default=0.5
-        Factor of the learning rate at each drop.
-    device : {'auto', 'cpu', 'cuda'}, default='auto'
-        Processor or GPU to compute on; ``'auto'`` takes a GPU if there is one.
-    mixed_precision : bool, default=True
-        Compute all layers but the last in bfloat16 on a GPU; a processor ignores it.
-    readers : int, default=2
-        Threads that read images ahead; more help where images lie on a slow disk.
-    random_state : int or None, default=None
-        Seed of everything random; None draws a fresh one.
-    trees : int, default=5
-        Number of trees; more cost time in proportion.
-    depth : int, default=6
-        Levels of a tree, leaves included: it has 2**(depth - 1) leaves.
-    units : int, default=128
-        Outputs of the network's last layer, which the split nodes ask.
-    phi_replacement : bool, default=False
-        Draw the outputs of a tree's split nodes with replacement. Without, ``units`` must be at
-        least 2**(depth - 1) - 1.
-    schedule : {'joint', 'random', 'round_robin', 'blocks'}, default='joint'
-        Trees that a mini-batch moves: all of them, by the mean of their losses; or one, drawn at
-        random, in turn, or the same for a stretch of the training.
-    share_units : bool or None, default=None
-        Let all trees ask the same outputs; otherwise each has ``units`` of its own. None shares
-        them only if ``schedule='joint'``.
-    leaf_batches : int, default=50
-        Mini-batches between two leaf steps, which update the leaves on these batches.
-    leaf_repeats : int, default=20
-        Updates in a leaf step, each from the result of the one before.
-    temperature : float, default=0.0
-        Weight of the routing's entropy in the loss, at first; it keeps splits soft early on. 0
-        switches annealing of the splits off; the DRF paper starts at 1.
-    temperature_factor : float, default=0.9
-        Factor of the temperature after each leaf step.
     hard_labels : bool, default=False
         Teach the highest label alone, as in classification.
 
@@ -417,7 +264,7 @@ class DeepLDLF(_DeepForest):
     >>> D = generator.dirichlet(np.ones(4), size=12)
     >>> model = DeepLDLF(
     ...     network="tiny", random_weights=True, max_iter=10, batch_size=4, device="cpu",
-    ...     trees=2, depth=3, units=8, leaf_batches=5,
+    ...     n_estimators=2, depth=3, units=8, leaf_batches=5,
     ... )
     >>> model.fit(X, D).predict(X).shape
     (12, 4)
@@ -430,7 +277,7 @@ class DeepLDLF(_DeepForest):
     def _leaves(self, D: np.ndarray, generator: np.random.Generator) -> DistributionLeaves:
         from ldl.soft_forests._leaves import DistributionLeaves
 
-        return DistributionLeaves(self.trees, self._leaf_count(), D.shape[1])
+        return DistributionLeaves(self.n_estimators, self._leaf_count(), D.shape[1])
 
     def _targets(self, D: np.ndarray) -> Targets:
         return _distributions(np.eye(D.shape[1])[D.argmax(axis=1)] if self.hard_labels else D)
@@ -452,93 +299,6 @@ class DeepDRF(NumberTrees, _DeepForest):
 
     ``predict_number`` returns the mean over trees of the densities' means (Eq. 42), ``predict`` the
     probability of each label's interval.
-
-    Parameters
-    ----------
-    network : {'vgg16', 'alexnet', 'tiny'}, default='vgg16'
-        Network below the last layer. ``'tiny'`` has three convolutions, for trials on small images;
-        nobody published weights for it.
-    weights : str or None, default=None
-        Path of a file of weights to start from. A relative path counts from the current folder, ~
-        is the home folder. ``fit`` raises ``UserError`` if it is None and ``random_weights`` is not
-        set.
-    sha256 : str or None, default=None
-        SHA-256 checksum of that file, or its first eight digits or more. None takes it from a
-        description of the file that ends in ``.json`` beside it.
-    random_weights : bool, default=False
-        Start from random weights instead of others, for trials; ``diagnostics_`` then holds a
-        warning.
-    crop_side : int or None, default=None
-        Side of the square that the network sees, in pixels: anywhere in the image in training, in
-        the middle in predictions. None shows the whole image.
-    flip : bool, default=True
-        Mirror about half of the training images, drawn anew at every visit.
-    max_iter : int, default=30000
-        Number of mini-batches.
-    batch_size : int, default=16
-        Images in a mini-batch; lower it if the memory will not do. Several processes of torchrun
-        share a batch, so it must be a multiple of their number.
-    optimiser : {'sgd', 'adam'}, default='sgd'
-        Gradient descent with momentum, or Adam.
-    learning_rate : float, default=0.05
-        Learning rate, on the mean loss of a batch. The first parameter to tune.
-    momentum : float, default=0.9
-        Momentum of ``'sgd'``; Adam ignores it.
-    weight_decay : float, default=0.0005
-        L2 penalty on the weights of the network.
-    drop_every : int or None, default=10000
-        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
-        again. None keeps it.
-    drop_factor : float, default=0.5
-        Factor of the learning rate at each drop.
-    device : {'auto', 'cpu', 'cuda'}, default='auto'
-        Processor or GPU to compute on; ``'auto'`` takes a GPU if there is one.
-    mixed_precision : bool, default=True
-        Compute all layers but the last in bfloat16 on a GPU; a processor ignores it.
-    readers : int, default=2
-        Threads that read images ahead; more help where images lie on a slow disk.
-    random_state : int or None, default=None
-        Seed of everything random; None draws a fresh one.
-    trees : int, default=5
-        Number of trees; more cost time in proportion.
-    depth : int, default=6
-        Levels of a tree, leaves included: it has 2**(depth - 1) leaves.
-    units : int, default=128
-        Outputs of the network's last layer, which the split nodes ask.
-    phi_replacement : bool, default=False
-        Draw the outputs of a tree's split nodes with replacement. Without, ``units`` must be at
-        least 2**(depth - 1) - 1.
-    schedule : {'joint', 'random', 'round_robin', 'blocks'}, default='joint'
-        Trees that a mini-batch moves: all of them, by the mean of their losses; or one, drawn at
-        random, in turn, or the same for a stretch of the training.
-    share_units : bool or None, default=None
-        Let all trees ask the same outputs; otherwise each has ``units`` of its own. None shares
-        them only if ``schedule='joint'``.
-    leaf_batches : int, default=50
-        Mini-batches between two leaf steps, which update the leaves on these batches.
-    leaf_repeats : int, default=20
-        Updates in a leaf step, each from the result of the one before.
-    temperature : float, default=0.0
-        Weight of the routing's entropy in the loss, at first; it keeps splits soft early on. 0
-        switches annealing of the splits off; the DRF paper starts at 1.
-    temperature_factor : float, default=0.9
-        Factor of the temperature after each leaf step.
-    tau : float, default=0.5
-        Power of the responsibilities, at first (Eq. 39). Below 1 it evens them out; 1 switches
-        annealing of the leaves off.
-    tau_factor : float, default=0.9
-        Divisor of ``tau`` after each leaf step, until it is 1.
-    leaf_init : {'random', 'kmeans'}, default='random'
-        First means: drawn from the training numbers, all with their variance, or clusters of the
-        numbers with the lowest on the left of each tree.
-    leaf_rule : {'posterior', 'routing'}, default='posterior'
-        Weights of the rows in a leaf step: their responsibilities, or the probabilities of the leaf
-        alone, which is how neural regression forests [2]_ are read here.
-    split_loss : {'nll', 'l2'}, default='nll'
-        Loss of the splits: negative log likelihood, or half the squared error of a tree's mean, as
-        in the public code.
-    least_variance : float, default=0.01
-        Lower bound on the variance of a leaf, in squared labels.
 
     Attributes
     ----------
@@ -578,7 +338,7 @@ class DeepDRF(NumberTrees, _DeepForest):
     >>> D = np.eye(5)[generator.integers(0, 5, size=12)]
     >>> model = DeepDRF(
     ...     network="tiny", random_weights=True, max_iter=10, batch_size=4, device="cpu",
-    ...     trees=2, depth=3, units=8, leaf_batches=5,
+    ...     n_estimators=2, depth=3, units=8, leaf_batches=5,
     ... ).fit(X, D)
     >>> model.predict(X).shape, model.predict_number(X).shape
     ((12, 5), (12,))

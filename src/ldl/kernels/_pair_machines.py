@@ -37,10 +37,8 @@ _NEW_ROWS = 100
 """Most rows that join those between corner and limits at a time, or half as many as these."""
 _SHARE = 0.1
 """Share of the disagreement that is left before other rows are looked at."""
-_MOST_STEPS = 1000
-"""Most steps per row before the slopes are computed afresh: rounding alone would go on for ever."""
-_MOST_STEPS_IN_ALL = 1000
-"""Most steps per row and machine; the fit of a machine that needs more ends there."""
+_MOST_STEPS = 200
+"""Most steps per row; a machine that needs more ends there. One or two are usual."""
 _NEWTON_STEPS = 100
 _NEWTON_TOLERANCE = 1e-9
 _SMALLEST_STEP = 1e-10
@@ -71,7 +69,7 @@ class Machines(NamedTuple):
     @property
     def unfinished(self) -> int:
         """Number of machines that ended because of their steps."""
-        return int((self.steps >= _MOST_STEPS_IN_ALL * self.f.shape[1]).sum())
+        return int((self.steps >= _MOST_STEPS * self.f.shape[1]).sum())
 
     @property
     def margins(self) -> np.ndarray:
@@ -117,7 +115,7 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
 
     Return the intercept and how many steps it took.
     """
-    steps, most_steps = 0, _MOST_STEPS_IN_ALL * len(f)
+    steps, most_steps = 0, _MOST_STEPS * len(f)
     _balance(gram, f, beta, lower, corner, upper)
     rise, fall = np.empty(len(f)), np.empty(len(f))
     store = np.empty(0)
@@ -140,7 +138,15 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
         moved = beta[rows]
         enough = max(enough, _SHARE * (most - least))
         steps += _descend(
-            Q, rise[rows], fall[rows], moved, lower[rows], corner[rows], upper[rows], enough
+            Q,
+            rise[rows],
+            fall[rows],
+            moved,
+            lower[rows],
+            corner[rows],
+            upper[rows],
+            enough,
+            most_steps - steps,
         )
         changes = moved - beta[rows]
         beta[rows] = moved
@@ -236,13 +242,12 @@ def _add_lines(f, gram, rows, changes):
 
 
 @compiled
-def _descend(Q, rise, fall, beta, lower, corner, upper, enough):
+def _descend(Q, rise, fall, beta, lower, corner, upper, enough, most):
     """Move weight between two rows at a time: that of least rise, and the one that gains most.
 
     Return the number of steps.
     """
     losses, spare = np.empty(len(beta)), np.empty(len(beta))
-    most = _MOST_STEPS * len(beta)
     for step_number in range(most):
         i = _place_of_least(rise, spare)
         _losses(Q[i], fall, rise[i], losses)

@@ -66,9 +66,10 @@ class PTSVM(LDLEstimator):
     these degrees. A C-SVC with an rbf kernel ``exp(-distance^2 / (2 width^2))``, whose width is the
     mean distance of the training rows, tells each two labels apart; Platt's sigmoid of margins on
     held-out rows gives r_ab, the probability of label a given a or b. The prediction p minimises
-    ``sum_a sum_{b != a} (r_ba p_a - r_ab p_b)^2``. Features on large scales decide the kernel; scale
-    them if they should not. A machine that has not found its optimum after 1000 steps a row stays
-    as it is, with a warning.
+    ``sum_a sum_{b != a} (r_ba p_a - r_ab p_b)^2``.
+
+    Features on large scales decide the kernel; scale them if they should not. A machine that has
+    not found its optimum after 200 steps a row stays as it is, with a warning.
 
     Parameters
     ----------

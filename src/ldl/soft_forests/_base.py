@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ldl._parameters import check_parameters
+from ldl._parameters import (
+    COUNT,
+    FACTOR,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Constraints,
+    Interval,
+    Options,
+)
 from ldl.base import LDLEstimator
 
 if TYPE_CHECKING:
@@ -17,14 +25,47 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class SoftTrees(LDLEstimator):
-    """Base of all soft forests: parameters of the trees and of their leaf steps."""
+    """Base of all soft forests: parameters of the trees and of their leaf steps.
 
-    trees: int = 5
+    Parameters
+    ----------
+    n_estimators : int, default=5
+        Number of trees; more cost time in proportion.
+    depth : int, default=6
+        Levels of a tree, leaves included: it has 2**(depth - 1) leaves.
+    units : int or None, default=128
+        Outputs that the split nodes ask, at least 2**(depth - 1) - 1. None takes as many as a tree
+        has leaves.
+    schedule : {'joint', 'random', 'round_robin', 'blocks'}, default='joint'
+        Trees that a mini-batch moves: all of them, by the mean of their losses, which ask the same
+        outputs; or one, which has outputs of its own, drawn at random, in turn, or the same for a
+        stretch of the training.
+    leaf_batches : int, default=50
+        Mini-batches between two leaf steps, which update the leaves on these batches.
+    leaf_repeats : int, default=20
+        Updates in a leaf step, each from the result of the one before.
+    temperature : float, default=0.0
+        Weight of the routing's entropy in the loss, at first; it keeps splits soft early on. 0
+        switches annealing of the splits off; the DRF paper starts at 1.
+    temperature_factor : float, default=0.9
+        Factor of the temperature after each leaf step.
+    """
+
+    _constraints: ClassVar[Constraints] = {
+        "n_estimators": COUNT,
+        "depth": Interval(2, whole=True),
+        "units": (COUNT, None),
+        "schedule": Options("joint", "random", "round_robin", "blocks"),
+        "leaf_batches": COUNT,
+        "leaf_repeats": COUNT,
+        "temperature": NOT_NEGATIVE,
+        "temperature_factor": FACTOR,
+    }
+
+    n_estimators: int = 5
     depth: int = 6
     units: int | None = 128
-    phi_replacement: bool = False
     schedule: str = "joint"
-    share_units: bool | None = None
     leaf_batches: int = 50
     leaf_repeats: int = 20
     temperature: float = 0.0
@@ -35,8 +76,8 @@ class SoftTrees(LDLEstimator):
         return 2 ** (self.depth - 1)
 
     def _units_are_shared(self) -> bool:
-        """Return ``share_units``, or what the schedule implies where it is None."""
-        return self.schedule == "joint" if self.share_units is None else self.share_units
+        """Tell whether all trees ask the same outputs."""
+        return self.schedule == "joint"
 
 
 @dataclass(eq=False, repr=False)
@@ -45,7 +86,41 @@ class NumberTrees(SoftTrees):
 
     The numbers are those of the highest labels. Inside they have mean 0 and deviation 1; times
     ``scale_`` plus ``shift_`` they are labels again.
+
+    Parameters
+    ----------
+    tau : float, default=0.5
+        Power of the responsibilities, at first (Eq. 39). Below 1 it evens them out; 1 switches
+        annealing of the leaves off.
+    tau_factor : float, default=0.9
+        Divisor of ``tau`` after each leaf step, until it is 1.
+    leaf_init : {'random', 'kmeans'}, default='random'
+        First means: drawn from the training numbers, all with their variance, or clusters of the
+        numbers with the lowest on the left of each tree.
+    leaf_rule : {'posterior', 'routing'}, default='posterior'
+        Weights of the rows in a leaf step: their responsibilities, or the probabilities of the leaf
+        alone, which is how neural regression forests [2]_ are read here.
+    split_loss : {'nll', 'l2'}, default='nll'
+        Loss of the splits: negative log likelihood, or half the squared error of a tree's mean, as
+        in the public code.
+    least_variance : float, default=0.01
+        Lower bound on the variance of a leaf, in squared labels.
+
+    Attributes
+    ----------
+    shift_, scale_ : float
+        Mean and deviation of the training numbers; standardised numbers times ``scale_`` plus
+        ``shift_`` are labels.
     """
+
+    _constraints: ClassVar[Constraints] = {
+        "tau": FACTOR,
+        "tau_factor": FACTOR,
+        "leaf_init": Options("random", "kmeans"),
+        "leaf_rule": Options("posterior", "routing"),
+        "split_loss": Options("nll", "l2"),
+        "least_variance": POSITIVE,
+    }
 
     tau: float = 0.5
     tau_factor: float = 0.9
@@ -67,7 +142,7 @@ class NumberTrees(SoftTrees):
 
         return first_leaves(
             numbers,
-            (self.trees, self._leaf_count()),
+            (self.n_estimators, self._leaf_count()),
             self.leaf_init,
             generator,
             least_variance=self.least_variance / self.scale_**2,
@@ -97,44 +172,84 @@ def standard_numbers(D: np.ndarray) -> tuple[np.ndarray, float, float]:
 
 @dataclass(eq=False, repr=False)
 class SoftForest(SoftTrees):
-    """Base of soft forests on a linear map: parameters of the map and of its steps."""
+    """Base of soft forests on a linear map: parameters of the map and of its steps.
+
+    Parameters
+    ----------
+    max_iter : int, default=30000
+        Number of mini-batches.
+    batch_size : int, default=16
+        Rows of a mini-batch; at most all.
+    solver : {'sgd', 'adam'}, default='sgd'
+        Gradient descent with momentum, or Adam.
+    learning_rate : float, default=0.05
+        Learning rate, on the mean loss of a batch. The first parameter to tune.
+    momentum : float, default=0.9
+        Momentum of ``'sgd'``; Adam ignores it.
+    drop_every : int or None, default=10000
+        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
+        again. None keeps it.
+    drop_factor : float, default=0.5
+        Factor of the learning rate at each drop.
+    init : {'glorot', 'xavier_inputs'}, default='glorot'
+        First weights of the map: uniform with variance 2 / (features + units), or with variance
+        1 / features.
+    standardise : bool, default=True
+        Give features mean 0 and deviation 1 before the map. Without, the learning rate must suit
+        their scale.
+    dtype : {'float32', 'float64'}, default='float32'
+        Precision of the training; predictions are always in double precision.
+    random_state : int or None, default=None
+        Seed of everything random; None draws a fresh one.
+
+    Attributes
+    ----------
+    phi_ : ndarray of shape (trees, 2**(depth - 1) - 1)
+        Output of the linear map that each split node asks, nodes in heap order.
+    """
 
     accepts_sparse = True
+    _constraints: ClassVar[Constraints] = {
+        "max_iter": COUNT,
+        "batch_size": COUNT,
+        "solver": Options("sgd", "adam"),
+        "learning_rate": POSITIVE,
+        "momentum": Interval(0, 1, open_high=True),
+        "drop_every": (COUNT, None),
+        "drop_factor": FACTOR,
+        "init": Options("glorot", "xavier_inputs"),
+        "dtype": Options("float32", "float64"),
+    }
 
     max_iter: int = 30000
     batch_size: int = 16
-    optimiser: str = "sgd"
+    solver: str = "sgd"
     learning_rate: float = 0.05
     momentum: float = 0.9
     drop_every: int | None = 10000
     drop_factor: float = 0.5
     init: str = "glorot"
-    fit_intercept: bool = True
     standardise: bool = True
     dtype: str = "float32"
     random_state: int | None = None
 
     def _checked_settings(self) -> ForestSettings:
-        """Check the parameters and return what decides a training."""
+        """Return what decides a training."""
         from ldl.soft_forests._linear import OptimiserSettings
         from ldl.soft_forests._training import ForestSettings
 
-        units = self._leaf_count() if self.units is None else self.units
-        check_parameters({**self.get_params(), "units": units}, self._own_words())
         return ForestSettings(
-            trees=self.trees,
+            trees=self.n_estimators,
             depth=self.depth,
-            units=units,
-            phi_replacement=self.phi_replacement,
+            units=self._leaf_count() if self.units is None else self.units,
             max_iter=self.max_iter,
             batch_size=self.batch_size,
             leaf_batches=self.leaf_batches,
             leaf_repeats=self.leaf_repeats,
             init=self.init,
-            fit_intercept=self.fit_intercept,
             standardise=self.standardise,
             steps=OptimiserSettings(
-                self.optimiser,
+                self.solver,
                 self.learning_rate,
                 self.momentum,
                 self.drop_every,
@@ -150,10 +265,6 @@ class SoftForest(SoftTrees):
 
     def _own_settings(self) -> dict[str, Any]:
         """Return the settings that only some linear forests have as parameters."""
-        return {}
-
-    def _own_words(self) -> dict[str, tuple[str, ...]]:
-        """Return the words that a class allows for parameters where others do not."""
         return {}
 
     def _store(self, phi: np.ndarray, state: Snapshot) -> None:

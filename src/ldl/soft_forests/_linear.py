@@ -136,7 +136,7 @@ def batches(
 class OptimiserSettings:
     """Settings of the gradient steps that move the map."""
 
-    optimiser: str = "sgd"
+    solver: str = "sgd"
     learning_rate: float = 0.1
     momentum: float = 0.9
     drop_every: int | None = None
@@ -152,7 +152,6 @@ class LinearMap:
         rows: Rows,
         units: int,
         init: str,
-        fit_intercept: bool,
         steps: OptimiserSettings,
         generator: np.random.Generator,
     ) -> None:
@@ -160,14 +159,14 @@ class LinearMap:
         first = _first_weights(rows.width, units, init, generator)
         self.W = torch.from_numpy(first.astype(NUMPY[rows.dtype]))
         self.b = torch.zeros(units, dtype=rows.dtype)
-        parameters = [self.W, self.b] if fit_intercept else [self.W]
-        if steps.optimiser == "adam":
+        parameters = [self.W, self.b]
+        if steps.solver == "adam":
             self.optimiser: Any = torch.optim.Adam(parameters, steps.learning_rate, fused=True)
         elif rows.sparse:
             self.optimiser = SparseMomentum(parameters, steps.learning_rate, steps.momentum, rows)
         else:
             self.optimiser = Momentum(parameters, steps.learning_rate, steps.momentum)
-        self.fit_intercept, self.sparse = fit_intercept, isinstance(self.optimiser, SparseMomentum)
+        self.sparse = isinstance(self.optimiser, SparseMomentum)
 
     def __call__(self, taken: Taken) -> Tensor:
         """Return the outputs for rows that were taken, (units, rows), until it is called again."""
@@ -178,8 +177,7 @@ class LinearMap:
     def move(self, taken: Taken, by_outputs: Tensor) -> None:
         """Take one step against the gradient of the loss by the outputs for these rows."""
         total = by_outputs.sum(1)
-        if self.fit_intercept:
-            self.b.grad = total
+        self.b.grad = total
         if self.sparse:
             self.optimiser.move_weights(taken, by_outputs, total)
         else:
@@ -202,8 +200,6 @@ def _first_weights(
     features: int, units: int, init: str, generator: np.random.Generator
 ) -> np.ndarray:
     """Draw the first W."""
-    if init == "normal":
-        return generator.normal(0.0, 0.01, (features, units))
     reach = np.sqrt(6.0 / (features + units) if init == "glorot" else 3.0 / features)
     return generator.uniform(-reach, reach, (features, units))
 

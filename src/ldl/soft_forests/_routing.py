@@ -14,16 +14,14 @@ from ldl.soft_forests import _compiled
 from ldl.soft_forests._room import Room
 
 
-def draw_phi(
-    trees: int, depth: int, units: int, replacement: bool, generator: np.random.Generator
-) -> np.ndarray:
+def draw_phi(trees: int, depth: int, units: int, generator: np.random.Generator) -> np.ndarray:
     """Draw the output of f that each split node asks, (trees, nodes), nodes in heap order."""
     nodes = 2 ** (depth - 1) - 1
-    if not replacement and units < nodes:
+    if units < nodes:
         raise ValueError(
             f"units must be at least {nodes}, the splits of a tree of depth {depth}, got {units}"
         )
-    return np.stack([generator.choice(units, nodes, replacement) for _ in range(trees)])
+    return np.stack([generator.choice(units, nodes, replace=False) for _ in range(trees)])
 
 
 def left_to_right(leaves: int) -> np.ndarray:

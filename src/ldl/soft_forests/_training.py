@@ -47,19 +47,17 @@ ROUTED_AT_ONCE = 128
 class ForestSettings:
     """Everything that decides a training, but for data and seed.
 
-    Fields are the parameters of the same name, ``units`` and ``share_units`` resolved.
+    Fields are the parameters of the same name, ``units`` resolved.
     """
 
     trees: int
     depth: int
     units: int
-    phi_replacement: bool
     max_iter: int
     batch_size: int
     leaf_batches: int
     leaf_repeats: int
     init: str
-    fit_intercept: bool
     standardise: bool
     steps: OptimiserSettings
     dtype: str
@@ -135,7 +133,6 @@ class LinearForest:
             settings.trees,
             settings.depth,
             settings.units,
-            settings.phi_replacement,
             np.random.default_rng(phi_seed if settings.phi_seed is None else settings.phi_seed),
         )
         generator = np.random.default_rng(map_seed)
@@ -144,7 +141,6 @@ class LinearForest:
                 self.rows,
                 settings.units,
                 settings.init,
-                settings.fit_intercept,
                 settings.steps,
                 generator,
             )

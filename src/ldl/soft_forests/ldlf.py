@@ -6,10 +6,11 @@ Shen, Zhao, Guo and Yuille (NIPS 2017).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ldl._parameters import COUNT, PART, Constraints, Options
 from ldl.base import child_seeds
 from ldl.metrics import evaluate
 from ldl.soft_forests._base import SoftForest
@@ -35,58 +36,6 @@ class SLDLF(SoftForest):
 
     Parameters
     ----------
-    trees : int, default=5
-        Number of trees; more cost time in proportion.
-    depth : int, default=7
-        Levels of a tree, leaves included: it has 2**(depth - 1) leaves.
-    units : int or None, default=64
-        Outputs of the linear map, which the split nodes ask. None takes as many as a tree has
-        leaves.
-    phi_replacement : bool, default=False
-        Draw the outputs of a tree's split nodes with replacement. Without, ``units`` must be at
-        least 2**(depth - 1) - 1.
-    schedule : {'joint', 'random', 'round_robin', 'blocks'}, default='joint'
-        Trees that a mini-batch moves: all of them, by the mean of their losses; or one, drawn at
-        random, in turn, or the same for a stretch of the training.
-    share_units : bool or None, default=None
-        Let all trees ask the same outputs; otherwise each has ``units`` of its own. None shares
-        them only if ``schedule='joint'``.
-    leaf_batches : int, default=100
-        Mini-batches between two leaf steps, which update the leaves on these batches.
-    leaf_repeats : int, default=20
-        Updates in a leaf step, each from the result of the one before.
-    temperature : float, default=0.0
-        Weight of the routing's entropy in the loss, at first; it keeps splits soft early on. 0
-        switches annealing of the splits off; the DRF paper starts at 1.
-    temperature_factor : float, default=0.9
-        Factor of the temperature after each leaf step.
-    max_iter : int, default=25000
-        Number of mini-batches.
-    batch_size : int, default=100
-        Rows of a mini-batch; at most all.
-    optimiser : {'sgd', 'adam'}, default='sgd'
-        Gradient descent with momentum, or Adam.
-    learning_rate : float, default=2.0
-        Learning rate, on the mean loss of a batch. The first parameter to tune.
-    momentum : float, default=0.9
-        Momentum of ``'sgd'``; Adam ignores it.
-    drop_every : int or None, default=None
-        Mini-batches after which the learning rate is multiplied by ``drop_factor``, again and
-        again. None keeps it.
-    drop_factor : float, default=0.5
-        Factor of the learning rate at each drop.
-    init : {'glorot', 'xavier_inputs', 'normal'}, default='glorot'
-        First weights of the map: uniform with variance 2 / (features + units), uniform with
-        variance 1 / features, or normal with deviation 0.01.
-    fit_intercept : bool, default=True
-        Add an intercept b to the linear map.
-    standardise : bool, default=True
-        Give features mean 0 and deviation 1 before the map. Without, the learning rate must suit
-        their scale.
-    dtype : {'float32', 'float64'}, default='float32'
-        Precision of the training; predictions are always in double precision.
-    random_state : int or None, default=None
-        Seed of everything random; None draws a fresh one.
     batch_replacement : bool, default=False
         Draw each mini-batch from all rows instead of going through them epoch by epoch.
     queue : {'recompute', 'stale'}, default='recompute'
@@ -100,9 +49,9 @@ class SLDLF(SoftForest):
     keep : {'last', 'holdout'}, default='last'
         State that predicts: the last one, or the one after the leaf step that was best by KL on
         held-out rows. Hold rows out where the forest overfits.
-    holdout_share : float, default=0.1
+    validation_fraction : float, default=0.1
         Share of the rows held out if ``keep='holdout'``.
-    patience : int, default=20
+    n_iter_no_change : int, default=20
         Leaf steps without improvement on held-out rows after which training stops.
 
     Attributes
@@ -138,12 +87,20 @@ class SLDLF(SoftForest):
     >>> from ldl import SLDLF
     >>> generator = np.random.default_rng(0)
     >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
-    >>> model = SLDLF(trees=2, depth=4, units=16, max_iter=200, random_state=0)
+    >>> model = SLDLF(n_estimators=2, depth=4, units=16, max_iter=200, random_state=0)
     >>> model.fit(X[:40], D[:40]).predict(X[40:]).shape
     (20, 3)
     >>> model.diagnostics_["leaf_steps"]
     2
     """
+
+    _constraints: ClassVar[Constraints] = {
+        "queue": Options("recompute", "stale"),
+        "queue_batches": (COUNT, None),
+        "keep": Options("last", "holdout"),
+        "validation_fraction": PART,
+        "n_iter_no_change": COUNT,
+    }
 
     depth: int = 7
     units: int | None = 64
@@ -157,15 +114,15 @@ class SLDLF(SoftForest):
     queue_batches: int | None = None
     hard_labels: bool = False
     keep: str = "last"
-    holdout_share: float = 0.1
-    patience: int = 20
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 20
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         split_seed, seed = child_seeds(self.random_state, 2)
         inside, held = self._split(len(D), split_seed)
         judges = (X[held], D[held]) if len(held) else None
         taught = np.eye(D.shape[1])[D.argmax(axis=1)] if self.hard_labels else D
-        self._train(X[inside], taught[inside], seed, judges, self.patience)
+        self._train(X[inside], taught[inside], seed, judges, self.n_iter_no_change)
 
     def _train(
         self,
@@ -183,7 +140,7 @@ class SLDLF(SoftForest):
         settings = self._checked_settings()
         with one_thread():
             leaves = DistributionLeaves(
-                self.trees, self._leaf_count(), D.shape[1], DTYPES[self.dtype]
+                self.n_estimators, self._leaf_count(), D.shape[1], DTYPES[self.dtype]
             )
             forest = LinearForest(settings, X, D, leaves, seed)
             best = BestLeafStep(forest, *judges, patience) if judges else None
@@ -202,7 +159,7 @@ class SLDLF(SoftForest):
 
     def _split(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Draw the rows to fit and the rows that choose the state that predicts."""
-        count = max(1, round(self.holdout_share * n)) if self.keep == "holdout" else 0
+        count = max(1, round(self.validation_fraction * n)) if self.keep == "holdout" else 0
         order = np.random.default_rng(seed).permutation(n)
         return np.sort(order[count:]), np.sort(order[:count])
 
