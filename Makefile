@@ -4,8 +4,8 @@
 # make bench   speed beside public peers, in an environment of its own; writes docs/benchmarks.md
 # make peers   the environment of public peers, for methods pyldl@... (docs/peers.md)
 # make stores  what a lab's MLflow server and results on an object store need, into .venv
-# make gpu-check   on a machine with an NVIDIA card: all that only it can tell, under nine minutes
-#              (docs/gpu.md)
+# make gpu-check   on a machine with an NVIDIA card: the tests that need one, and what a forest adds
+#              to a training step of VGG-16 (docs/gpu.md)
 # make docs    the documentation as one folder, with the report of all papers inside
 # make chaos   kills a small paper again and again, then compares every byte; about 20 minutes
 # make setup   only the environment, in .venv
@@ -15,7 +15,7 @@
 #                 A cluster's login node without a GPU wants TORCH=gpu for its GPU nodes.
 # PYTHON=...      the interpreter to build .venv with, 3.11 or newer
 # ONLY=...        bench: only comparisons with this in their name
-# FRESH=1         bench, gpu-check: measure again what is measured
+# FRESH=1         bench: measure again what is measured
 # KILLS=200       chaos: how often; SYNCS=32: how many syncs to MLflow at once; SEED=2026
 # CORES=...       cores that demo may use (default: all)
 
@@ -53,14 +53,15 @@ $(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml $(if $(filter $(TORCH),
 	fi
 	@rm -f $(VENV)/.ready-*
 	$(PYTHON) -m venv $(VENV)
-	@echo "Installing into $(VENV), torch for $(TORCH) ..."
+	@echo "Step 1 of 3: torch for $(TORCH), into $(VENV) ..."
 	@if [ $(TORCH) = cpu ]; then \
 	  $(PIP) --no-deps --retries 1 --extra-index-url $(TORCH_CPU_INDEX) -r envs/cpu.txt; \
 	fi
 	@if [ $(TORCH) = gpu ]; then $(PIP) -c envs/lock.txt -r envs/gpu.txt; fi
+	@echo "Step 2 of 3: $$(grep -c '==' envs/lock.txt) packages of envs/lock.txt; a minute or two where they are downloaded ..."
 	$(PIP) -r envs/lock.txt
 	$(PIP) --no-deps --no-build-isolation -e .
-	@echo "Compiling trees and solvers, which would else wait for their first fits; a minute or two ..."
+	@echo "Step 3 of 3: compiling trees and solvers, which would else wait for their first fits ..."
 # Beside it the packages' bytecode, which pip would write before that, one after the other.
 	@$(VENV)/bin/python -m compileall -q $(VENV)/lib >/dev/null 2>&1 & \
 	  $(VENV)/bin/python -m ldl.precompile && wait
@@ -90,7 +91,8 @@ bench: setup $(BENCH_READY)
 
 # Builds no environment, so that it downloads nothing; without .venv the shell's own python runs it.
 gpu-check:
-	@$(RUN) PYTHONPATH="$(abspath src)$${PYTHONPATH:+:$$PYTHONPATH}" python -m bench.gpu $(if $(FRESH),--fresh)
+	@$(RUN) PYTHONPATH="$(abspath src)$${PYTHONPATH:+:$$PYTHONPATH}" python -m pytest -m gpu
+	@$(RUN) PYTHONPATH="$(abspath src)$${PYTHONPATH:+:$$PYTHONPATH}" python -m bench.gpu
 
 peers: $(BENCH_READY)
 

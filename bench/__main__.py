@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from ldl import metrics
-from ldlrepro import __version__, config
-from ldlrepro.config import digests
+from ldlrepro import config
+from ldlrepro.catalogue import digests
 from ldlrepro.core.files import write_text
 from ldlrepro.data import DataUnavailable
 from ldlrepro.train import provenance
 
-from . import adapters, entries, history, measure, tables
+from . import adapters, entries, measure, tables
 from .entries import Comparison
 from .process import ROOT, Worker
 
@@ -133,14 +133,9 @@ def _file(comparison: Comparison) -> Path:
 def our_code(comparison: Comparison) -> dict[str, str]:
     """Digests of our methods in the comparison: code, and settings that the entry leaves alone."""
     sides = [s for s in (comparison.ours, comparison.peer or {}) if s.get("library") == "ldlrepro"]
-    specs: dict[str, Mapping[str, Any]] = {
-        s["class"]: {"class": f"ldl.{s['class']}"} for s in sides if "class" in s
-    }
-    specs |= {s["method"]: config.load_method(s["method"]) for s in sides if "method" in s}
-    return {
-        method: digests.method_digest(spec) + digests.spec_digest(spec, "")
-        for method, spec in specs.items()
-    }
+    classes = {s["class"]: digests.class_digest(f"ldl.{s['class']}") for s in sides if "class" in s}
+    methods = [config.current().method(s["method"]) for s in sides if "method" in s]
+    return classes | {m.id: digests.method_digest(m) + digests.spec_digest(m, "") for m in methods}
 
 
 def stored(comparison: Comparison, failures: bool = False) -> dict[str, Any] | None:
@@ -156,7 +151,7 @@ def stored(comparison: Comparison, failures: bool = False) -> dict[str, Any] | N
 
 
 def write_tables(comparisons: list[Comparison]) -> None:
-    """Into results/bench; if nothing is missing, into docs and the history of releases as well."""
+    """Into results/bench; if nothing is missing, into docs as well."""
     results = {c.name: stored(c, failures=True) for c in comparisons}
     missing = [name for name, result in results.items() if result is None]
     rows = [tables.row_of(c, results[c.name]) for c in comparisons]
@@ -167,9 +162,6 @@ def write_tables(comparisons: list[Comparison]) -> None:
     if missing:
         where = (RESULTS / "benchmarks.md").relative_to(ROOT)
         print(f"{where} written; docs/ waits for {len(missing)} more", file=sys.stderr)
-        return
-    history.add(__version__, history.read(DOCS / "benchmarks.csv"), history.HISTORY)
-    history.main([])
 
 
 def describe(results: list[Mapping[str, Any]]) -> dict[str, str]:

@@ -14,7 +14,7 @@ SEED = 2026
 class Ldlrepro:
     """Ours; computes as units do, with numerics pinned.
 
-    ``{method: structrf, parameters: {trees: 10}}``: a method of config/methods, with changes.
+    ``{method: structrf, parameters: {n_estimators: 10}}``: a method of config/methods, changed.
     ``{class: StructRF}``: a class of the library with its own defaults, and changes as well.
     Features are as given, or scaled as part of the fit: ``scaling: standard``.
     """
@@ -133,14 +133,14 @@ class Torch(ScikitLearn):
 
 
 class Plain(PythonLdl):
-    """``{class: MSLP, init: {...}}`` of tests/oracle/plain.py, where no library has the method.
+    """``{class: MSLP, init: {...}}`` of plain.py, where no library has the method.
 
     Features are scaled as on our side: ``scaling: minmax01``.
     """
 
     @staticmethod
     def build(spec: Mapping[str, Any], seed: int) -> Any:
-        from tests.oracle import plain
+        from . import plain
 
         model = getattr(plain, spec["class"])(**spec.get("init", {}), random_state=seed)
         return Scaled(model, spec["scaling"]) if "scaling" in spec else model

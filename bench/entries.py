@@ -12,9 +12,10 @@ from typing import Any
 
 import yaml
 
+from .adapters import ADAPTERS
+
 ENTRIES = Path(__file__).with_name("comparisons.yaml")
 MEASURES = ("fit", "predict", "predict_all", "memory")
-LIBRARIES = ("ldlrepro", "python-ldl", "scikit-learn", "torch", "plain")
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,9 @@ def _spread(entry: dict[str, Any], path: Path) -> Iterable[Comparison]:
     entry["bars"] = Bars(**entry.pop("bars", {}))
     entry["ours"] = {"library": "ldlrepro", **entry["ours"]}
     for side in filter(None, (entry["ours"], entry.get("peer"))):
-        if side["library"] not in LIBRARIES:
-            raise ValueError(f"{where}: library '{side['library']}' is none of {LIBRARIES}")
+        if side["library"] not in ADAPTERS:
+            known = ", ".join(ADAPTERS)
+            raise ValueError(f"{where}: library '{side['library']}' is none of {known}")
     if entry["measure"] not in MEASURES:
         raise ValueError(f"{where}: measure '{entry['measure']}' is none of {MEASURES}")
     for dataset in datasets:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -201,54 +201,45 @@ def _counted(rows: Sequence[Row]) -> str:
     return f"{len(rows)} | **{geometric_mean(rows):.3g}** | {min(known):.3g} | {below} | {missed}"
 
 
+Column = tuple[str, Callable[[Row], str]]
+
+_WHAT: list[Column] = [("what", lambda row: row.title), ("data", lambda row: row.dataset)]
+_VERDICT: list[Column] = [("bar", lambda row: row.bar), ("verdict", lambda row: row.verdict)]
+_PREDICTIONS: list[Column] = [
+    ("method", lambda row: row.title),
+    ("data", lambda row: row.dataset),
+    ("ours, rows/s", lambda row: _number(row.ours_rows_s, ",.0f")),
+    ("peer", lambda row: row.peer),
+    ("peer, rows/s", lambda row: _number(row.peer_rows_s, ",.0f")),
+    ("ratio", lambda row: _ratio(row)),
+    ("verdict", lambda row: row.verdict),
+]
+_ALONE: list[Column] = [
+    *_WHAT,
+    ("CPU s", lambda row: _seconds(row.ours_cpu_s)),
+    ("wall s", lambda row: _seconds(row.ours_wall_s)),
+    ("peak MB", lambda row: _number(row.ours_peak_mb, ".0f")),
+    *_VERDICT,
+]
+_BESIDE_A_PEER: list[Column] = [
+    *_WHAT,
+    ("ours, s", lambda row: _seconds(row.ours_cpu_s)),
+    ("peer, s", lambda row: _seconds(row.peer_cpu_s)),
+    ("ratio", lambda row: _ratio(row)),
+    ("wall ratio", lambda row: _number(row.ratio_wall, ".3g")),
+    ("KL ours", lambda row: _number(row.ours_kl, ".4f")),
+    ("KL peer", lambda row: _number(row.peer_kl, ".4f")),
+    *_VERDICT,
+]
+
+
 def _group_table(rows: Sequence[Row]) -> str:
     if all(row.ours_rows_s for row in rows):
-        columns = ["method", "data", "ours, rows/s", "peer", "peer, rows/s", "ratio", "verdict"]
-        body = [
-            [
-                row.title,
-                row.dataset,
-                _number(row.ours_rows_s, ",.0f"),
-                row.peer,
-                _number(row.peer_rows_s, ",.0f"),
-                _ratio(row),
-                row.verdict,
-            ]
-            for row in rows
-        ]
-    elif all(row.peer == "" for row in rows):
-        columns = ["what", "data", "CPU s", "wall s", "peak MB", "bar", "verdict"]
-        body = [
-            [
-                row.title,
-                row.dataset,
-                _seconds(row.ours_cpu_s),
-                _seconds(row.ours_wall_s),
-                _number(row.ours_peak_mb, ".0f"),
-                row.bar,
-                row.verdict,
-            ]
-            for row in rows
-        ]
+        columns = _PREDICTIONS
     else:
-        columns = ["what", "data", "ours, s", "peer, s", "ratio", "wall ratio", "KL ours"]
-        columns += ["KL peer", "bar", "verdict"]
-        body = [
-            [
-                row.title,
-                row.dataset,
-                _seconds(row.ours_cpu_s),
-                _seconds(row.peer_cpu_s),
-                _ratio(row),
-                _number(row.ratio_wall, ".3g"),
-                _number(row.ours_kl, ".4f"),
-                _number(row.peer_kl, ".4f"),
-                row.bar,
-                row.verdict,
-            ]
-            for row in rows
-        ]
-    lines = [columns, ["---"] * len(columns), *body]
+        columns = _ALONE if all(row.peer == "" for row in rows) else _BESIDE_A_PEER
+    lines = [[name for name, _ in columns], ["---"] * len(columns)]
+    lines += [[cell(row) for _, cell in columns] for row in rows]
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     return "\n\n".join([table, *_notes(rows)])
 

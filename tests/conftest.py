@@ -42,6 +42,16 @@ def real_data(tmp_path_factory) -> Callable[[str], Dataset]:
     return load
 
 
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory) -> Path:
+    """A store with its tables made, to be copied: making them takes MLflow seconds."""
+    from ldlrepro.track.sync import sync
+
+    database = tmp_path_factory.mktemp("store") / "mlflow.db"
+    sync("other", "Another paper", [], f"sqlite:///{database}")
+    return database
+
+
 @pytest.fixture
 def disks() -> Iterator[Disks]:
     if os.getuid() or not shutil.which("mount"):
@@ -54,13 +64,16 @@ def disks() -> Iterator[Disks]:
 
 LONGEST = (
     "workflow/test_chain",
-    "workflow/test_audit",
     "unit/test_docs",
+    "unit/test_track_kills",
+    "workflow/test_audit",
+    "unit/test_peers",
+    "unit/test_site",
+    "unit/test_rules",
     "workflow/test_morph_ready",
-    "workflow/test_same_bits",
     "workflow/test_hermetic",
-    "unit/test_track_faults",
-    "unit/test_gpu_check",
+    "workflow/test_same_bits",
+    "unit/test_track_curves",
     "workflow/test_workflow_faults",
     "workflow/test_catalog",
     "workflow/test_object_store",

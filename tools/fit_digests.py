@@ -18,7 +18,7 @@ import warnings
 from ldl.checks import sample
 from ldlrepro import config, models
 
-SHORTER = {"max_iter": 20, "iterations": 20, "trees": 5, "epochs": 2, "max_layers": 2}
+SHORTER = {"max_iter": 20, "n_estimators": 5, "max_layers": 2}
 """Parameters that are lowered where a method has them."""
 
 

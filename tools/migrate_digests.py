@@ -26,14 +26,14 @@ from typing import Any
 
 from ldlrepro import config, models, plan
 from ldlrepro.audit.seals import refuse_changed_reference, seal_reference
-from ldlrepro.config import digests
+from ldlrepro.catalogue import digests
 
 ASK_BEFORE = """
 import json, sys
 from ldlrepro import config, plan
 
 try:
-    from ldlrepro.config.digests import method_digest
+    from ldlrepro.catalogue.digests import method_digest
 except ImportError:  # before the stages had folders of their own
     from ldlrepro.runs.provenance import method_digest
 
@@ -85,7 +85,7 @@ def migrate(name: str, record: dict[str, Any], old: dict[str, str], commit: str)
     unit = plan.Unit(*name.split("/"))
     new = {
         "spec_sha256": plan.spec_digest(unit),
-        "code_sha256": digests.method_digest(config.load_method(unit.method)),
+        "code_sha256": digests.method_digest(config.current().method(unit.method)),
     }
     if new == old or any(record[key] != digest for key, digest in old.items()):
         return False

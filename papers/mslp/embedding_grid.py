@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ldl import metrics
+from ldl._holdouts import first_best
 from ldl.base import to_simplex
-from ldl.neighbours._embedded import Candidate, first_best
+from ldl.neighbours._embedded import Candidate
 from ldlrepro import config, models, plan
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.experiments import Inputs, Outcome

@@ -17,8 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ldl.neighbours._embedded import as_list, combinations, first_best
-from ldl.neighbours._spectral import Coordinates, RawFeatures, squared_distances
+from ldl._distances import squared_distances
+from ldl._holdouts import first_best
+from ldl._parameters import as_list
+from ldl.neighbours._embedded import combinations
+from ldl.neighbours._spectral import Coordinates, RawFeatures
 from ldl.neighbours.embeddings import LPPKNN
 from ldl.neighbours.knn import AAKNN
 from ldlrepro import config, models
@@ -142,7 +145,7 @@ def _all_planes(inputs: Inputs, task: Task, methods: Mapping[str, str]) -> Found
 
 def _planes(task: Task, model: Any) -> Planes:
     X, D = task.data.X, task.data.D
-    grid = combinations({name: as_list(name, getattr(model, name)) for name in model.searched})
+    grid = combinations({name: as_list(getattr(model, name)) for name in model.searched})
     over_grid = [
         mixing(again(model, X, D, values).transform(X), D, task.neighbours) for values in grid
     ]

@@ -10,8 +10,7 @@ import numpy as np
 from numba import njit
 
 from ldl.forests._columns import make_columns
-from ldl.forests._growth import new_node
-from ldl.forests._split_search import prepare_clusters, search
+from ldl.forests._split_search import Sample, make_node, prepare_clusters, search
 from ldl.forests.structrf import StructRF
 
 from . import split_search_numpy as twin
@@ -74,21 +73,11 @@ def _time(X: np.ndarray, labels: np.ndarray, model: StructRF, repeats: int) -> t
     columns = make_columns(X)
     sort_seconds = time.perf_counter() - start
     words = np.hstack([columns.words, np.zeros((len(columns.words), 1), columns.words.dtype)])
-    active, weight = np.arange(q), np.ones(n, np.int64)
     table = np.arange(n + 1, dtype=np.float64)
     table[1:] *= np.log(table[1:])
-    node = new_node(columns, n, q, n, 0, active)
-    common = (
-        node,
-        columns,
-        words,
-        labels,
-        weight,
-        active,
-        model._step_rule(),
-        model._step_curve(),
-        table,
-    )
+    sample = Sample(columns, np.empty((n, 0)), labels, np.ones(n, np.int64), table)
+    node = make_node(n, q, n, 0, two_valued=len(columns.feature_rows) > 0)
+    common = (sample, node, model._rules(q), words)
     _search_often(*common, 1)
     # Many searches per look at the clock: one takes less time than handing over its arguments.
     _search_often(*common, 1)
@@ -101,26 +90,9 @@ def _time(X: np.ndarray, labels: np.ndarray, model: StructRF, repeats: int) -> t
 
 
 @njit(nogil=True, error_model="numpy")
-def _search_often(node, columns, words, labels, weight, active, step, curve, table, times):
-    n = len(labels)
+def _search_often(sample, node, rules, words, times):
+    n = len(sample.weight)
     rows, state = np.arange(n), np.zeros(1, np.uint64)
     for _ in range(times):
-        prepare_clusters(node, rows, labels, weight, table)
-        search(
-            node,
-            columns,
-            words,
-            0,
-            n,
-            rows,
-            labels,
-            weight,
-            active,
-            0,
-            step,
-            curve,
-            n,
-            n,
-            table,
-            state,
-        )
+        prepare_clusters(node, rows, sample.label, sample.weight, sample.table)
+        search(sample, node, rules, words, 0, n, rows, n, state)

@@ -4,7 +4,7 @@
 >>> from ldl import StructRF
 >>> generator = np.random.default_rng(0)
 >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
->>> StructRF(trees=10, random_state=0).fit(X[:40], D[:40]).predict(X[40:]).shape
+>>> StructRF(n_estimators=10, random_state=0).fit(X[:40], D[:40]).predict(X[40:]).shape
 (20, 3)
 
 An estimator is loaded when it is first asked for, so that this import stays fast.

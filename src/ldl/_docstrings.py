@@ -20,14 +20,18 @@ def complete(cls: type) -> None:
     if not start:
         return
     bases = [_parts(base)[1] for base in cls.__mro__[-2:0:-1]]
-    parameters = {} if "__init__" in vars(cls) else _merged(bases, "Parameters")
+    parameters: dict[str, str] = {}
+    for base in bases if "__init__" not in vars(cls) else ():  # else they are its own
+        parameters |= _entries(base.get("Parameters", ""))
     for name in parameters.keys() & vars(cls).keys():
         default = vars(cls)[name]
         value = getattr(default, "default", default)  # of a field
-        parameters[name] = _DEFAULT.sub(lambda _, value=value: repr(value), parameters[name], 1)
+        parameters[name] = _DEFAULT.sub(repr(value).replace("\\", r"\\"), parameters[name], 1)
     parameters |= _entries(sections.pop("Parameters", ""))
-    own = _entries(sections.pop("Attributes", ""))
-    attributes = own | {k: v for k, v in _merged(bases, "Attributes").items() if k not in own}
+    attributes = _entries(sections.pop("Attributes", ""))
+    for base in reversed(bases):
+        inherited = _entries(base.get("Attributes", ""))
+        attributes |= {name: text for name, text in inherited.items() if name not in attributes}
     shared = {
         "Parameters": "".join(parameters.values()),
         "Attributes": "".join(attributes.values()),
@@ -44,14 +48,6 @@ def _parts(cls: type) -> tuple[str, dict[str, str]]:
     """Return the text before the first section of a class's own docstring, and all sections."""
     start, *rest = _HEADING.split(inspect.cleandoc(vars(cls).get("__doc__") or ""))
     return start.strip(), dict(zip(rest[::2], rest[1::2], strict=True))
-
-
-def _merged(bases: list[dict[str, str]], section: str) -> dict[str, str]:
-    """Return the entries of a section, of which the last base's count."""
-    found: dict[str, str] = {}
-    for sections in bases:
-        found |= _entries(sections.get(section, ""))
-    return found
 
 
 def _entries(section: str) -> dict[str, str]:

@@ -23,8 +23,9 @@ class Interval:
         """Tell whether a value is a number of the interval."""
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
             return False
-        above = value > self.low if self.open_low else value >= self.low
-        return above and (value < self.high if self.open_high else value <= self.high)
+        number = float(value)
+        above = number > self.low if self.open_low else number >= self.low
+        return above and (number < self.high if self.open_high else number <= self.high)
 
     def __str__(self) -> str:
         text = f"{'above' if self.open_low else 'at least'} {self.low}"

@@ -7,14 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 
-def as_list(name: str, value: Any) -> list[Any]:
-    """Return a list or tuple as a list, and anything else as a list of one value."""
-    values = list(value) if isinstance(value, (list, tuple)) else [value]
-    if not values:
-        raise ValueError(f"{name} is an empty list")
-    return values
-
-
 def check_values(name: str, values: list[Any], accept: Callable[[Any], bool], rule: str) -> None:
     """Refuse values that are no numbers or that ``accept`` turns down; ``rule`` says why."""
     for value in values:

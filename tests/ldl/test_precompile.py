@@ -8,43 +8,50 @@ from pathlib import Path
 
 from ldlrepro.core import numerics
 
-LIST_THEM = """
-import json, pkgutil, importlib, sys
-from numba.core.dispatcher import Dispatcher
+CHECK = """
+import importlib, json, pkgutil
 import ldl
 from ldl import precompile
+from ldl._machine_code import _KeptCode
 
-precompile.main()
-kept = {}
-for module in pkgutil.walk_packages(ldl.__path__, "ldl."):
-    if "._" not in module.name:
-        continue
-    for name, value in vars(importlib.import_module(module.name)).items():
-        if isinstance(value, Dispatcher) and type(value._cache).__name__ != "NullCache":
-            kept[f"{module.name}.{name}"] = len(value.signatures)
-json.dump(kept, sys.stderr)
+if __name__ == "__main__":
+    precompile.main()
+    for name in precompile.COMPILED:
+        precompile.fit(name)
+    found = {}
+    for module in pkgutil.walk_packages(ldl.__path__, "ldl."):
+        if "._" not in module.name:
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if isinstance(getattr(value, "_cache", None), _KeptCode):
+                missed = sum(value.stats.cache_misses.values())
+                found[f"{module.name}.{name}"] = [len(value.signatures), missed]
+    print(json.dumps(found))
 """
 
 
-def test_every_function_that_is_kept_compiled_is_called():
-    done = subprocess.run(
-        [sys.executable, "-c", LIST_THEM], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.count("compiled ") == 9
-    kept = json.loads(done.stderr.splitlines()[-1])
+def test_every_function_that_is_kept_is_called_and_found_by_the_next_process(tmp_path):
+    script = tmp_path / "check.py"
+    script.write_text(CHECK)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    *told, found = done.stdout.splitlines()
+    assert len(told) == 7
+    assert told[-1].endswith("(7 of 7)")
+    kept = json.loads(found)
     assert len(kept) >= 8
-    assert [name for name, signatures in kept.items() if not signatures] == []
+    assert [name for name, (signatures, _) in kept.items() if not signatures] == []
+    assert [name for name, (_, missed) in kept.items() if missed] == []
 
 
 KEY = """
 from numba.core.registry import cpu_target
 print(cpu_target.target_context.codegen().magic_tuple())
 """
-"""Prints the part of numba's key that depends on the process and not on the code."""
+"""Prints the processor's part of what names machine code."""
 
 
 def test_units_find_what_setup_compiled():
-    """Numba keeps code by the processor's name and features, which units must not change."""
+    """Code is kept by the processor's name and features, which units must not change."""
     as_in_setup = {k: v for k, v in os.environ.items() if k not in numerics.pin()}
     in_a_unit = "from ldlrepro.core import numerics\nnumerics.pin()\n" + KEY
     keys = [
@@ -53,4 +60,4 @@ def test_units_find_what_setup_compiled():
     ]
     assert keys[0] == keys[1]
     recipe = Path(__file__).parents[2].joinpath("Makefile").read_text()
-    assert "/python -m ldl.precompile " in recipe
+    assert "/python -m ldl.precompile" in recipe

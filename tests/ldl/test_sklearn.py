@@ -218,7 +218,7 @@ X = generator.integers(256, size={shape}, dtype=np.uint8)
 @pytest.mark.parametrize(
     ("name", "package", "given"),
     [
-        ("LDLDF", "xgboost", "learners='xgb', tree_method='exact'"),
+        ("LDLDF", "xgboost", "learners='xgb'"),
         ("SLDLF", "torch", ""),
         ("DLDL", "torch", ""),
     ],

@@ -39,7 +39,7 @@ generator = np.random.default_rng(0)
 X = generator.random((60, 4))
 D = np.exp(X @ generator.normal(size=(4, 3)))
 D /= D.sum(axis=1, keepdims=True)
-forest = StructRF(trees=3, random_state=0).fit(X[:40], D[:40])
+forest = StructRF(n_estimators=3, random_state=0).fit(X[:40], D[:40])
 assert np.allclose(forest.predict(X[40:]).sum(axis=1), 1)
 assert kl(D[40:], SABFGS(alpha=0.1).fit(X[:40], D[:40]).predict(X[40:])) < 0.01
 search = GridSearchCV(AAKNN(), {"n_neighbors": [1, 5]}, cv=2, scoring=scorer("kl")).fit(X, D)

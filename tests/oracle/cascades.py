@@ -8,15 +8,16 @@ from ldl.cascade._learners import Settings
 from tests.oracle.examples import softmax_problem
 
 SMALL = {
-    "trees": 4,
-    "trees_step": 2,
-    "max_trees": 6,
-    "depth": 2,
-    "depth_step": 1,
+    "n_estimators": 4,
+    "n_estimators_step": 2,
+    "max_estimators": 6,
+    "max_depth": 2,
+    "max_depth_step": 1,
     "max_layers": 4,
     "random_state": 5,
 }
-NEVER_STOPS = {"patience": 99, "output_layer": "last"}
+NEVER_STOPS = {"output_layer": "last"}
+"""Four layers are built before the rule can end a cascade."""
 
 
 problem = partial(softmax_problem, q=5, c=3)

@@ -4,9 +4,9 @@ import numpy as np
 
 from ldl.forests.structrf import RFStar, StructRF
 
-ALL_ROWS = {"trees": 1, "replace": False, "max_samples": 1.0}
-STUMP = {**ALL_ROWS, "max_depth": 1, "min_split": 2}
-SMALLEST_LEAVES = {**ALL_ROWS, "max_depth": None, "min_split": 2}
+ALL_ROWS = {"n_estimators": 1, "bootstrap": False, "max_samples": 1.0}
+STUMP = {**ALL_ROWS, "max_depth": 1, "min_samples_split": 2}
+SMALLEST_LEAVES = {**ALL_ROWS, "max_depth": None, "min_samples_split": 2}
 
 
 def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:

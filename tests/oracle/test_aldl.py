@@ -119,17 +119,3 @@ def test_training_error_falls_from_round_to_round(monkeypatch):
     errors = np.abs(found.predict(X).argmax(1) - D.argmax(1))
     assert errors.mean() == found.maes_[-2] == found.diagnostics_["train_mae"]
     assert found.maes_[-1] > found.maes_[-2] - found.tol
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"inner": "sgd"}, "inner must be one of bfgs, iis, got 'sgd'"),
-        ({"rounds": 0}, "rounds must be a whole number, at least 1, got 0"),
-        ({"first_width": 0.0}, "first_width must be above 0, got 0.0"),
-        ({"tol": -1.0}, "tol must be at least 0, got -1.0"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        ALDL(**parameters).fit(*ages())

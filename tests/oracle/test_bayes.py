@@ -157,21 +157,6 @@ def test_label_without_any_mass_gets_the_floor_only():
     assert model.diagnostics_ == {"labels_without_mass": 1}
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"transformation": "draw"}, "transformation must be one of .*, got 'draw'"),
-        ({"covariance_type": "lw"}, "covariance_type must be one of .*, got 'lw'"),
-        ({"domain": "linear"}, "domain must be one of .*, got 'linear'"),
-        ({"floor": -1.0}, "floor must be at least 0 and below 1, got -1.0"),
-        ({"worth": 0.0}, "worth must be above 0 or None, got 0.0"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        PTBayes(**parameters).fit(*problem())
-
-
 @pytest.mark.realdata
 def test_released_settings_give_the_uniform_distribution_on_sjaffe(real_data):
     """The MSLP paper's PT-Bayes cells for s-JAFFE are those of the uniform prediction."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+from ldl.boosting import _newton_trees
 from ldl.boosting._bins import make_bins
 from ldl.boosting._newton_trees import (
     ABREAST,
@@ -14,13 +15,13 @@ from ldl.boosting._newton_trees import (
     _sort_rows,
     grow,
     limits_of,
-    pack,
     room_for,
-    score,
-    unit_of_bounds,
-    unpacked,
 )
+from tests.oracle.parts import open_to_python
 
+pack, score = open_to_python(_newton_trees.pack), open_to_python(_newton_trees.score)
+unit_of_bounds = open_to_python(_newton_trees.unit_of_bounds)
+unpacked = open_to_python(_newton_trees.unpacked)
 RULES = Rules(max_leaves=12, min_leaf=5, floor=1e-6, histogram_bytes=2**28)
 FEATURES = ABREAST + 8
 
@@ -106,7 +107,7 @@ def test_tree_is_the_one_that_looks_at_every_feature(monkeypatch, skewed, bins_p
     monkeypatch.setattr("ldl.boosting._bins._BINS_PER_ROW", bins_per_row)
     X, stats = drawn(4, skewed)
     bins = make_bins(X, 256)
-    tree = grow(bins, stats, RULES, np.empty(room_for.py_func(bins, RULES)))
+    tree = grow(bins, stats, RULES, np.empty(room_for(bins, RULES)))
     codes = bins.codes[bins.place]
     leaves = [np.arange(len(X))]
     while len(leaves) < RULES.max_leaves:

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from ldl.forests._columns import NEW_VALUE, ROW
-from ldl.forests._split_search import NO_GAIN, _may_exceed, _scan_clusters
+from ldl.forests._split_search import NO_GAIN, PARENT, _may_exceed, _scan, make_node
+from tests.oracle.parts import open_to_python
 
 LOWER = np.uint64(2**32 - 1)
 FEATURES = 7
+scan_columns, may_exceed = open_to_python(_scan), open_to_python(_may_exceed)
 
 
 class Searched(NamedTuple):
@@ -57,23 +59,13 @@ def node_of(seed: int, rows: int, values: int, signal: float) -> Searched:
 
 
 def scan(node: Searched, bar: float) -> tuple[int, int, float, np.ndarray]:
-    tried = np.zeros(FEATURES, np.int64)
-    features = np.arange(FEATURES)
-    best, at, bar, _ = _scan_clusters(
-        features,
-        0,
-        FEATURES,
-        features,
-        node.packed,
-        *node.tables(),
-        bar,
-        node.words,
-        0,
-        node.words.shape[1],
-        False,
-        tried,
-    )
-    return best, at, bar, tried
+    features, (rows, drawn) = np.arange(FEATURES), (len(node.packed), len(node.both) - 1)
+    room = make_node(rows, FEATURES, drawn, 0, two_valued=False)
+    room.queue[:], room.packed[:], room.best[PARENT] = features, node.packed, node.parent
+    for line, values in zip(room.tables, (node.ones, node.zeros, node.both), strict=True):
+        line[: len(values)] = values
+    found = scan_columns(room, features, node.words, 0, rows, 0, FEATURES, bar, False)
+    return *found[:3], room.tried
 
 
 def look_at_all(node: Searched, bar: float) -> tuple[int, int, float, list[int]]:
@@ -112,10 +104,10 @@ def test_no_gain_in_a_block_exceeds_its_bound():
             gains = node.gains(f)
             greatest = gains[first : first + 17].max()
             block = seen[first], seen[first + 16]
-            assert _may_exceed(greatest - 1e-9, *block, *node.tables())
+            assert may_exceed(greatest - 1e-9, *block, *node.tables())
             low, high = greatest - 1e-9, 1e3
             while high - low > 1e-6:
                 bar = (low + high) / 2
-                low, high = (bar, high) if _may_exceed(bar, *block, *node.tables()) else (low, bar)
+                low, high = (bar, high) if may_exceed(bar, *block, *node.tables()) else (low, bar)
             tight.append(high - greatest)
     assert 0 < np.median(tight) < 5, "nats; a loose bound would pass over nothing"

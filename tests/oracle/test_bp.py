@@ -151,20 +151,3 @@ def test_trained_network_beats_the_mean_label():
     D = softmax_rows(2.0 * X[:, :3])
     P = AABP(learning_rate=1.0, max_iter=500, random_state=0).fit(X, D).predict(X)
     assert ((P - D) ** 2).mean() < 0.2 * D.var(axis=0).mean()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"hidden_layer_sizes": []}, r"at least 1, or a list of such numbers, got \[\]"),
-        ({"hidden_layer_sizes": [4, 0]}, r"a list of such numbers, got \[4, 0\]"),
-        ({"output": "linear"}, "output must be one of softmax, abs_norm, got 'linear'"),
-        ({"inputs": "raw"}, "inputs must be one of as_given, .*, got 'raw'"),
-        ({"init": "zeros"}, "init must be one of glorot, nguyen_widrow, got 'zeros'"),
-        ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        AABP(**parameters).fit(*data())

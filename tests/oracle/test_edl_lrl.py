@@ -206,21 +206,3 @@ def test_seed_decides_clusters_and_first_weights():
     )
     np.testing.assert_array_equal(one, same)
     assert np.abs(one - other).max() > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
-        ({"steps": 0}, "steps must be a whole number, at least 1, got 0"),
-        ({"n_clusters": 0}, "n_clusters must be a whole number, at least 1, got 0"),
-        ({"alpha": -1.0}, "alpha must be at least 0, got -1.0"),
-        ({"low_rank": -1.0}, "low_rank must be at least 0"),
-        ({"rho": 0.0}, "rho must be above 0, got 0.0"),
-        ({"growth": 0.5}, "growth must be at least 1, got 0.5"),
-        ({"form": "printed"}, "form must be one of exact, released, got 'printed'"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        EDLLRL(**parameters).fit(*problem())

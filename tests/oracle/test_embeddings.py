@@ -267,24 +267,6 @@ def test_choice_and_prediction_equal_brute_force_over_single_fits(kind, kernel):
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "parameters", "message"),
-    [
-        (PCAKNN, {"kernel": "poly"}, "kernel must be one of linear, rbf, got 'poly'"),
-        (LPPKNN, {"pca_keep": 0.0}, "pca_keep must be above 0 and at most 1, .* got 0.0"),
-        (
-            NPEKNN,
-            {"graph_neighbors": [5, 0]},
-            "graph_neighbors must be a whole .* got .5, 0.",
-        ),
-        (CCAKNN, {"ridge": -1.0}, "ridge must be at least 0, .* got -1.0"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(kind, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        kind(**parameters).fit(*rows(22))
-
-
 @pytest.mark.realdata
 @pytest.mark.parametrize(
     ("model", "lowest", "highest"),

@@ -10,7 +10,7 @@ from ldl.forests._prediction import add_predictions
 from ldl.forests._regression_trees import Features, RegressionTree, Rules, grow
 from ldl.forests.random_forest import RFRegression, _rank
 
-NARROW, WIDE = np.empty(0, np.uint32), np.empty(0, np.uint64)
+NARROW, WIDE = np.uint32, np.uint64
 
 
 def problem(
@@ -49,7 +49,7 @@ def test_a_tree_divides_rows_as_scikit_learns_does(n, q, c, decimals, keys, dept
     X, D = problem(n, n, q, c, decimals)
     weight = np.random.default_rng(n + 1).integers(0, 3, n)
     features = _rank(X).features
-    ours = grow(features, D, weight, Rules(q, 2, depth), np.uint64(1), keys)
+    ours = grow(features, D, weight, Rules(q, 2, depth), 1, keys)
     theirs = DecisionTreeRegressor(max_depth=depth, random_state=0).fit(X, D, sample_weight=weight)
     drawn = weight > 0
     here, there = leaf_of(ours, features)[drawn], theirs.apply(X)[drawn]
@@ -70,7 +70,7 @@ def test_features_with_two_values_divide_rows_as_scikit_learns_do(keys):
     weight = generator.integers(0, 3, 400)
     features = _rank(X).features
     assert features.two_valued.tolist() == [True, False] * 6
-    ours = grow(features, D, weight, Rules(12, 2, 40), np.uint64(1), keys)
+    ours = grow(features, D, weight, Rules(12, 2, 40), 1, keys)
     theirs = DecisionTreeRegressor(random_state=0).fit(X, D, sample_weight=weight)
     drawn = weight > 0
     here, there = leaf_of(ours, features)[drawn], theirs.apply(X)[drawn]
@@ -80,7 +80,7 @@ def test_features_with_two_values_divide_rows_as_scikit_learns_do(keys):
 
 def test_the_first_split_leaves_the_least_squared_distance():
     X, D = problem(q=1)
-    tree = grow(_rank(X).features, D, np.ones(len(X), int), Rules(1, 2, 1), np.uint64(1), NARROW)
+    tree = grow(_rank(X).features, D, np.ones(len(X), int), Rules(1, 2, 1), 1, NARROW)
 
     def distance(part: np.ndarray) -> float:
         return float(((part - part.mean(axis=0)) ** 2).sum())
@@ -94,7 +94,7 @@ def test_the_first_split_leaves_the_least_squared_distance():
 def test_a_threshold_is_the_middle_between_the_values_on_its_sides():
     X = np.array([[0.0], [1.0], [4.0], [6.0]])
     D = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    model = RFRegression(trees=30, max_samples=3.0, random_state=0).fit(X, D)
+    model = RFRegression(n_estimators=30, max_samples=3.0, random_state=0).fit(X, D)
     roots = model.forest_.threshold[model.forest_.roots]
     assert (roots == 2.5).sum() > 20  # where the two middle rows were drawn
     np.testing.assert_array_equal(model.predict([[0.5], [5.0]]), D[[0, 2]])
@@ -113,10 +113,10 @@ def test_weights_count_rows_as_often_as_they_were_drawn():
 def test_a_node_with_fewer_rows_than_asked_is_a_leaf_and_so_is_a_pure_one():
     X, D = problem(n=20)
     features, everyone = _rank(X).features, np.ones(20, int)
-    assert len(grow(features, D, everyone, Rules(5, 21, 9), np.uint64(1), NARROW).leaves) == 1
-    assert len(grow(features, D, everyone, Rules(5, 20, 1), np.uint64(1), NARROW).leaves) == 2
+    assert len(grow(features, D, everyone, Rules(5, 21, 9), 1, NARROW).leaves) == 1
+    assert len(grow(features, D, everyone, Rules(5, 20, 1), 1, NARROW).leaves) == 2
     same = np.tile(D[0], (20, 1))
-    assert len(grow(features, same, everyone, Rules(5, 2, 9), np.uint64(1), NARROW).leaves) == 1
+    assert len(grow(features, same, everyone, Rules(5, 2, 9), 1, NARROW).leaves) == 1
 
 
 def test_a_node_looks_at_so_many_features_and_passes_over_those_that_do_not_vary():
@@ -139,7 +139,7 @@ def test_a_node_looks_at_so_many_features_and_passes_over_those_that_do_not_vary
 
 def test_a_forest_predicts_the_mean_of_its_trees():
     X, D = problem()
-    model = RFRegression(trees=7, random_state=3).fit(X, D)
+    model = RFRegression(n_estimators=7, random_state=3).fit(X, D)
     P, forest = model.predict(X), model.forest_
     total = np.zeros_like(D)
     for root in forest.roots:
@@ -157,7 +157,7 @@ def test_a_forest_is_as_good_as_scikit_learns(max_features):
     common = {"max_depth": 20, "max_features": max_features}
     ours, theirs = [], []
     for seed in range(8):
-        mine = RFRegression(trees=30, random_state=seed, **common).fit(X, D)
+        mine = RFRegression(n_estimators=30, random_state=seed, **common).fit(X, D)
         reference = RandomForestRegressor(
             30, max_samples=240, min_samples_split=5, random_state=seed, **common
         ).fit(X, D)
@@ -171,12 +171,14 @@ def test_compressed_rows_grow_the_same_trees():
     generator = np.random.default_rng(5)
     X = (generator.random((150, 40)) < 0.1).astype(float)
     D = generator.dirichlet(np.ones(3), size=150)
-    dense = RFRegression(trees=8, random_state=3).fit(X, D).predict(X)
-    sparse = RFRegression(trees=8, random_state=3).fit(csr_matrix(X), D).predict(csr_matrix(X))
+    dense = RFRegression(n_estimators=8, random_state=3).fit(X, D).predict(X)
+    sparse = (
+        RFRegression(n_estimators=8, random_state=3).fit(csr_matrix(X), D).predict(csr_matrix(X))
+    )
     np.testing.assert_array_equal(sparse, dense)
 
 
-@pytest.mark.parametrize("parameters", [{"trees": 0}, {"max_samples": 0.0}, {"max_samples": 0.001}])
+@pytest.mark.parametrize("parameters", [{"n_estimators": 0}, {"max_samples": 0.0}])
 def test_a_forest_of_nothing_is_refused(parameters):
-    with pytest.raises(ValueError, match="must be at least 1, got"):
+    with pytest.raises(ValueError, match=r"must be (a whole number, at least 1|above 0), got"):
         RFRegression(**parameters).fit(*problem())

@@ -178,18 +178,6 @@ def test_small_gain_of_the_likelihood_stops_it():
     assert 0 < before.loss_ - stopped.loss_ < 1e-2 <= before.diagnostics_["last_gain"]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
-        ({"tol": -1.0}, "tol must be at least 0, got -1.0"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        SAIIS(**parameters).fit(*problem("positive"))
-
-
 @pytest.mark.realdata
 @pytest.mark.parametrize(("sweeps", "low", "high"), [(10, 0.070, 0.075), (200, 0.057, 0.065)])
 def test_sjaffe_raw_features_pass_through_the_printed_region(real_data, sweeps, low, high):

@@ -127,18 +127,3 @@ def test_there_are_never_more_clusters_than_different_rows():
     assert len(np.unique(cluster_rows(D, 10, 0))) == 2
     X = np.random.default_rng(9).normal(size=(10, 3))
     assert LDLLDM(random_state=0).fit(X, D).diagnostics_["clusters"] == 2
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
-        ({"alpha": -1.0}, "alpha must be at least 0, got -1.0"),
-        ({"global_weight": -1.0}, "global_weight must be at least 0"),
-        ({"local_weight": -1.0}, "local_weight must be at least 0"),
-        ({"n_clusters": 0}, "n_clusters must be a whole number, at least 1, got 0"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        LDLLDM(**parameters).fit(*problem())

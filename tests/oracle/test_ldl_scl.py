@@ -154,23 +154,3 @@ def test_degrees_of_zero_and_fewer_different_rows_than_clusters_are_no_trouble()
     model = LDLSCL(random_state=0).fit(X, D)
     assert model.diagnostics_["clusters"] == 3
     assert np.isfinite(model.loss_)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"alpha": -1.0}, "alpha must be at least 0, got -1.0"),
-        ({"code_alpha": -1.0}, "code_alpha must be at least 0"),
-        ({"cluster_weight": -1.0}, "cluster_weight must be at least 0"),
-        ({"barrier": -1.0}, "barrier must be at least 0"),
-        ({"tol": -1.0}, "tol must be at least 0"),
-        ({"n_clusters": 0}, "n_clusters must be a whole number, at least 1, got 0"),
-        ({"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
-        ({"smallest_code": 0.0}, "smallest_code must be above 0 or None, got 0.0"),
-        ({"code_slopes": "mine"}, "code_slopes must be one of exact, as_released, got 'mine'"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        LDLSCL(**parameters).fit(*softmax_problem())

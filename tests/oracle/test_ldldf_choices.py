@@ -18,10 +18,9 @@ from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
 
 
 @pytest.mark.parametrize("reuse", ["per_learner", "joint"])
-@pytest.mark.parametrize("kl_order", ["prediction_first", "truth_first"])
-def test_no_training_row_gets_farther_from_its_labels_with_reuse(reuse, kl_order):
+def test_no_training_row_gets_farther_from_its_labels_with_reuse(reuse):
     X, D = problem()
-    model = LDLDF(**SMALL | NEVER_STOPS, reuse=reuse, kl_order=kl_order).fit(X, D)
+    model = LDLDF(**SMALL | NEVER_STOPS, reuse=reuse).fit(X, D)
     assert len(model.distance_) == 4
     for before, after in pairwise(model.distance_):
         assert (after <= before).all()
@@ -47,7 +46,7 @@ def test_reuse_first_shows_in_what_the_third_layer_sees(layers, same):
 
 
 def kept(by: str, L: np.ndarray, Z: np.ndarray, D: np.ndarray) -> np.ndarray:
-    return choose(Reuse(by, "truth_first").nearer(L, Z, D), L, Z)
+    return choose(Reuse(by).nearer(L, Z, D), L, Z)
 
 
 def test_joint_reuse_swaps_all_learners_of_a_row_and_the_other_each_alone():
@@ -70,7 +69,7 @@ def test_equal_divergences_keep_the_earlier_output():
 def test_new_rows_can_choose_as_training_rows_of_like_features_did(by, way):
     X, _ = problem(n=200)
     taken = (X[:, 0] > 0)[None] if by == "joint" else np.array([X[:, 0] > 0, X[:, 0] <= 0])
-    choice = Reuse(by, "truth_first", way).learn_choice(X, taken, seed=0)
+    choice = Reuse(by, way).learn_choice(X, taken, seed=0)
     copies = X + 1e-9
     assert choice.of(copies).shape == taken.shape
     assert (choice.of(copies) == taken).mean() > 0.95
@@ -78,7 +77,7 @@ def test_new_rows_can_choose_as_training_rows_of_like_features_did(by, way):
 
 def test_a_layer_whose_outputs_all_rows_take_needs_no_choice():
     X, _ = problem()
-    assert Reuse("joint", "truth_first", "gate").learn_choice(X, np.ones((1, 60), bool), 0) is None
+    assert Reuse("joint", "gate").learn_choice(X, np.ones((1, 60), bool), 0) is None
 
 
 @pytest.mark.parametrize("way", ["nearest", "gate"])
@@ -94,12 +93,10 @@ def test_what_new_rows_keep_is_what_training_rows_alike_kept(way):
     assert not np.array_equal(P["none", 2], P[way, 2])
 
 
-def test_divergence_takes_the_prediction_first_or_the_truth():
+def test_divergence_takes_the_prediction_first():
     L, D = np.array([[[0.9, 0.1]]]), np.array([[0.5, 0.5]])
     prediction_first = 0.9 * np.log(1.8) + 0.1 * np.log(0.2)
-    truth_first = 0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1)
-    assert Reuse("joint", "prediction_first").distance(L, D) == pytest.approx(prediction_first)
-    assert Reuse("joint", "truth_first").distance(L, D) == pytest.approx(truth_first)
+    assert Reuse("joint").distance(L, D) == pytest.approx(prediction_first)
 
 
 # ---------------------------------------------------------------------- stopping
@@ -114,45 +111,39 @@ def followed(rule: StopRule, values: list[float]) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(
-    ("theta", "mode", "counter", "expected"),
+    ("tol", "counter", "expected"),
     [
-        (0.1, "absolute", "consecutive", (7, 4)),
-        (0.1, "absolute", "cumulative", (5, 4)),
-        (0.0, "absolute", "consecutive", (8, 7)),
-        (0.05, "relative", "consecutive", (8, 7)),
-        (np.inf, "absolute", "consecutive", (4, 1)),
+        (0.1, "consecutive", (7, 4)),
+        (0.1, "cumulative", (5, 4)),
+        (0.0, "consecutive", (8, 7)),
+        (np.inf, "consecutive", (4, 1)),
     ],
 )
-def test_rule_counts_layers_that_do_not_improve_enough(theta, mode, counter, expected):
+def test_rule_counts_layers_that_do_not_improve_enough(tol, counter, expected):
     values = [-1.0, -0.99, -0.98, -0.8, -0.85, -0.8, -0.75, -0.76]
-    assert followed(StopRule(theta, mode, counter, 3), values) == expected
+    assert followed(StopRule(tol, counter), values) == expected
 
 
-@pytest.mark.parametrize("theta", [0.0, np.inf])
-def test_cascade_that_never_improves_stops_after_three_more_layers(spies, theta):
+@pytest.mark.parametrize("tol", [0.0, 0.1])
+def test_cascade_that_never_improves_stops_after_three_more_layers(spies, tol):
     X, D = problem()
-    model = LDLDF(theta=theta, skip_hopeless=False, random_state=0).fit(X, D)
+    model = LDLDF(tol=tol, random_state=0).fit(X, D)
     assert model.diagnostics_["layers_built"] == 4
     assert model.diagnostics_["layers_kept"] == 1
     assert model.diagnostics_["stopped_by"] == "rule"
 
 
-@pytest.mark.parametrize(("measure", "mode"), [("kl", "absolute"), ("cosine", "relative")])
-def test_layers_that_cannot_improve_enough_are_skipped_with_the_same_answer(measure, mode):
+@pytest.mark.parametrize("measure", ["kl", "cosine"])
+def test_layers_that_cannot_improve_enough_are_not_built(measure):
     X, D = problem()
-    models = {
-        skip: LDLDF(**SMALL, theta=0.8, theta_mode=mode, measure=measure, skip_hopeless=skip).fit(
-            X, D
-        )
-        for skip in (True, False)
-    }
-    built = {skip: model.diagnostics_["layers_built"] for skip, model in models.items()}
-    assert built == {True: 1, False: 4}
-    np.testing.assert_array_equal(models[True].predict(X), models[False].predict(X))
+    model = LDLDF(**SMALL, tol=0.8, measure=measure).fit(X, D)
+    first = LDLDF(**SMALL | {"max_layers": 1}, tol=0.8, measure=measure).fit(X, D)
+    assert model.diagnostics_["layers_built"] == 1
+    np.testing.assert_array_equal(model.predict(X), first.predict(X))
 
 
 def test_rule_goes_on_while_the_ceiling_is_far_enough():
-    rule = StopRule(0.1, "absolute", "consecutive", 3, ceiling=0.0)
+    rule = StopRule(0.1, "consecutive", ceiling=0.0)
     assert followed(rule, [-1.0, -0.99, -0.2, -0.09, -0.08]) == (4, 4)
 
 
@@ -166,7 +157,7 @@ def test_printed_algorithm_judges_by_what_reuse_kept():
 def test_last_layer_answers_if_asked_for():
     X, D = problem()
     counts = {
-        which: len(LDLDF(**SMALL, theta=np.inf, output_layer=which).fit(X, D).layers_)
+        which: len(LDLDF(**SMALL, tol=np.inf, output_layer=which).fit(X, D).layers_)
         for which in ("best", "last")
     }
     assert counts == {"best": 1, "last": 4}
@@ -199,9 +190,7 @@ def test_test_labels_reach_the_oracle_and_nothing_else():
 
 
 def cheap(method: str) -> str:
-    return config.with_settings(
-        method, {"trees": 4, "max_trees": 4, "max_layers": 3, "patience": 9}
-    )
+    return config.with_settings(method, {"n_estimators": 4, "max_estimators": 4, "max_layers": 3})
 
 
 def test_oracle_answers_with_the_best_output_so_far():
@@ -221,7 +210,7 @@ def test_a_refit_grows_the_kept_layers_again_on_every_row(reuse):
     """So many layers without a rule, on the same rows and from the same seeds, answer the same."""
     X, D = problem()
     common = {"learners": "knn+lr", "reuse": reuse, "random_state": 5}
-    held = {"judge_on": "holdout", "holdout_share": 0.2, **common}
+    held = {"judge_on": "holdout", "validation_fraction": 0.2, **common}
     stopped = LDLDF(output_layer="refitted", **held).fit(X, D)
     kept = stopped.diagnostics_["layers_kept"]
     plain = LDLDF(judge_on="out_of_fold", output_layer="last", max_layers=kept, **common).fit(X, D)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ldl
-from tests.oracle import plain
+from bench import plain
 from tests.oracle.examples import softmax_problem
 
 NARROW = {"trees": 2, "depth": 3, "units": 6, "max_iter": 14, "batch_size": 9, "leaf_batches": 4}

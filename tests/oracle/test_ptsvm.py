@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from ldl._distances import rbf
 from ldl.base import child_seeds
@@ -211,22 +212,6 @@ def test_subsample_keeps_so_many_rows_and_those_are_what_counts():
     np.testing.assert_array_equal(full, PTSVM(random_state=0).fit(X, D).predict(X))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"transformation": "draw"}, "transformation must be one of weights, resample, got 'draw'"),
-        ({"platt_split": "labels"}, "platt_split must be one of rows, pairs, got 'labels'"),
-        ({"column_order": "any"}, "column_order must be one of sorted, .*, got 'any'"),
-        ({"column_order": "first_appearance"}, "needs transformation='resample'"),
-        ({"C": 0.0}, "C must be above 0, got 0.0"),
-        ({"max_rows": 1}, "max_rows must be a whole number, at least 2 or None, got 1"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        PTSVM(**parameters).fit(*problem(14))
-
-
 @pytest.mark.realdata
 def test_order_of_appearance_costs_as_much_on_sjaffe_as_the_paper_prints(real_data):
     """The paper prints kl 0.0787, above the 0.0738 of the uniform distribution."""
@@ -240,3 +225,19 @@ def test_order_of_appearance_costs_as_much_on_sjaffe_as_the_paper_prints(real_da
             P = model.fit(data.X[train], data.D[train]).predict(data.X[test])
             found.append(evaluate(data.D[test], P)["kl"])
     assert np.mean(scores["sorted"]) < 0.0738 < np.mean(scores["first_appearance"])
+
+
+def test_first_appearance_is_that_of_drawn_labels():
+    with pytest.raises(ValueError, match="needs transformation='resample'"):
+        PTSVM(column_order="first_appearance").fit(*problem(14))
+
+
+def test_a_machine_that_needs_too_many_steps_ends_with_one_warning():
+    generator = np.random.default_rng(0)
+    X = 1e3 * np.linspace(0, 1, 60)[:, None] + 5 * generator.normal(size=(60, 1))
+    D = generator.dirichlet(np.ones(3), size=60)
+    with pytest.warns(ConvergenceWarning, match="PTSVM: .* ended before their optimum") as told:
+        model = PTSVM(C=1e5, random_state=0).fit(X, D)
+    assert len(told) == 1
+    assert 0 < model.diagnostics_["unfinished"] <= 18
+    assert PTSVM(random_state=0).fit(X / X.std(), D).diagnostics_["unfinished"] == 0

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from ldl.boosting._quantiles import ascending, cut_like_xgboost
+from ldl.boosting import _quantiles
+from ldl.boosting._quantiles import cut_like_xgboost
+from tests.oracle.parts import open_to_python
+
+ascending = open_to_python(_quantiles.ascending)
 
 
 def features(n: int) -> np.ndarray:

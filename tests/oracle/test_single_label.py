@@ -109,17 +109,3 @@ def test_iterations_reach_the_classifier_without_a_warning(recwarn):
         model = SingleLabelClassifier(name, max_iter=2, random_state=0).fit(X, D)
         assert model.diagnostics_["iterations"] <= 2
     assert not recwarn.list
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"classifier": "tree"}, "classifier must be one of lr, svm, bayes, rbf_svm, got 'tree'"),
-        ({"target": "mean"}, "target must be one of highest, drawn, got 'mean'"),
-        ({"C": 0.0}, "C must be above 0, got 0.0"),
-        ({"max_iter": 0}, "max_iter must be a whole number, at least 1 or None, got 0"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        SingleLabelClassifier(**parameters).fit(*sample())

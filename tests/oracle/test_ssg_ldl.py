@@ -166,7 +166,7 @@ def test_seeds_decide_new_rows_and_the_base():
     first, same, other = (SSGLDL(random_state=seed).oversample(X, D)[0] for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, same)
     assert (first[40:] != other[40:]).any()
-    model = SSGLDL(RFRegression(trees=2), random_state=1).fit(X, D)
+    model = SSGLDL(RFRegression(n_estimators=2), random_state=1).fit(X, D)
     assert model.estimator_.random_state is not None
     assert (
         model.estimator_.random_state
@@ -177,8 +177,8 @@ def test_seeds_decide_new_rows_and_the_base():
 
 def test_jobs_are_those_of_the_base():
     X, D = sample(n=40)
-    assert SSGLDL(StructRF(trees=1), n_jobs=2).fit(X, D).estimator_.n_jobs == 2
-    assert SSGLDL(StructRF(trees=1, n_jobs=3)).fit(X, D).estimator_.n_jobs == 3
+    assert SSGLDL(StructRF(n_estimators=1), n_jobs=2).fit(X, D).estimator_.n_jobs == 2
+    assert SSGLDL(StructRF(n_estimators=1, n_jobs=3)).fit(X, D).estimator_.n_jobs == 3
 
 
 def test_equal_rows_and_two_rows_are_enough():
@@ -198,18 +198,3 @@ def test_memory_grows_with_rows_and_not_with_their_square(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6e6  # all distances would take 72 MB
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"amount": -1.0}, "amount must be at least 0, got -1.0"),
-        ({"n_neighbors": 0}, "n_neighbors must be a whole number, at least 1, got 0"),
-        ({"feature_weight": -1.0}, "feature_weight must be at least 0"),
-        ({"label_weight": -1.0}, "label_weight must be at least 0"),
-        ({"metric": "all"}, "metric must be one of mixed, features, joined, got 'all'"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        SSGLDL(**parameters).fit(*sample())

@@ -141,7 +141,7 @@ def test_tree_on_rows_drawn_with_replacement_is_the_twins_on_repeated_rows(step)
     X, D = problem(n=200, q=9)
     X[:, 4] = X[:, 4] > 1  # a two-valued column
     X[:, 5] = np.round(X[:, 5])
-    model = StructRF(trees=1, max_depth=6, step=step, random_state=3).fit(X, D)
+    model = StructRF(n_estimators=1, max_depth=6, step=step, random_state=3).fit(X, D)
     seed = child_seeds(3, 1)[0]
     rows = np.sort(np.random.default_rng(seed).choice(200, size=160))
     adaptive = twin.AdaptiveStep() if step == "adaptive" else None
@@ -208,7 +208,7 @@ def test_unlimited_tree_repeats_its_training_rows(step, start):
 
 def test_smaller_node_than_min_split_is_a_leaf():
     X, D = problem()
-    tree = StructRF(**ALL_ROWS, max_depth=None, min_split=30).fit(X, D).trees_[0]
+    tree = StructRF(**ALL_ROWS, max_depth=None, min_samples_split=30).fit(X, D).trees_[0]
     assert tree.leaf_rows.sum() == len(X)
     assert tree.leaf_rows.max() < 30
     assert len(tree.leaves) > 3
@@ -225,7 +225,7 @@ def test_prediction_stays_between_the_training_degrees():
 @pytest.mark.parametrize("kind", [StructRF, RFStar])
 def test_threads_change_no_node(kind, step):
     X, D = problem()
-    settings = {"trees": 12, "max_features": "sqrt", "step": step, "random_state": 5}
+    settings = {"n_estimators": 12, "max_features": "sqrt", "step": step, "random_state": 5}
     alone = kind(**settings, n_jobs=1).fit(X, D)
     together = kind(**settings, n_jobs=4).fit(X, D)
     for one, other in zip(alone.trees_, together.trees_, strict=True):
@@ -235,7 +235,9 @@ def test_threads_change_no_node(kind, step):
 
 def test_unequal_seeds_draw_unequal_rows():
     X, D = problem()
-    first, second = (StructRF(trees=2, random_state=seed).fit(X, D).predict(X) for seed in (0, 1))
+    first, second = (
+        StructRF(n_estimators=2, random_state=seed).fit(X, D).predict(X) for seed in (0, 1)
+    )
     assert np.abs(first - second).max() > 1e-3
 
 
@@ -293,22 +295,14 @@ def test_two_valued_compressed_columns_grow_the_trees_of_dense_ones():
     X[:, :3] *= generator.normal(size=(200, 3))
     D = generator.dirichlet(np.ones(4), size=200)
     for step in ("exhaustive", "adaptive"):
-        dense = StructRF(trees=5, step=step, random_state=1).fit(X, D)
-        sparse = StructRF(trees=5, step=step, random_state=1).fit(csr_matrix(X), D)
+        dense = StructRF(n_estimators=5, step=step, random_state=1).fit(X, D)
+        sparse = StructRF(n_estimators=5, step=step, random_state=1).fit(csr_matrix(X), D)
         np.testing.assert_array_equal(sparse.predict(csr_matrix(X)), dense.predict(X))
-
-
-def test_subset_per_tree_bounds_the_features_of_a_tree():
-    X, D = problem(q=20)
-    model = StructRF(trees=10, max_features=3, subset_per="tree", random_state=0).fit(X, D)
-    used = [set(tree.feature[tree.feature >= 0].tolist()) for tree in model.trees_]
-    assert max(len(features) for features in used) == 3
-    assert len(set.union(*used)) > 10
 
 
 def test_subset_per_node_tries_that_many_features_at_the_root():
     X, D = problem(q=20)
-    model = StructRF(trees=30, max_features="sqrt", max_depth=1, random_state=0).fit(X, D)
+    model = StructRF(n_estimators=30, max_features="sqrt", max_depth=1, random_state=0).fit(X, D)
     counts = [int((tree.tried > 0).sum()) for tree in model.trees_]
     assert set(counts) == {4}
     assert (sum(tree.tried for tree in model.trees_) > 0).all()
@@ -317,7 +311,7 @@ def test_subset_per_node_tries_that_many_features_at_the_root():
 def test_subset_without_any_gain_is_drawn_again():
     X, D = problem(q=1)
     padded = np.column_stack([np.ones((len(X), 30)), X])
-    model = StructRF(trees=10, max_features=1, max_depth=1, random_state=0).fit(padded, D)
+    model = StructRF(n_estimators=10, max_features=1, max_depth=1, random_state=0).fit(padded, D)
     assert {root_feature for tree in model.trees_ for root_feature in tree.feature[:1]} == {30}
 
 
@@ -337,7 +331,7 @@ def test_one_hot_labels_give_nearly_scikit_learns_class_probabilities():
         max_features=None,
         random_state=0,
     ).fit(X[:300], labels[:300])
-    ours = RFStar(trees=200, step="exhaustive", random_state=0).fit(
+    ours = RFStar(n_estimators=200, step="exhaustive", random_state=0).fit(
         X[:300], np.eye(4)[labels[:300]]
     )
     apart = np.abs(ours.predict(X[300:]) - reference.predict_proba(X[300:]))
@@ -364,14 +358,13 @@ def test_smoothing_spreads_imaginary_rows_over_all_labels():
     ("kind", "settings", "message"),
     [
         (StructRF, {"kmeans_init": "pca"}, "kmeans_init must be one of pca_sign, random"),
-        (StructRF, {"kmeans_restarts": 0}, "kmeans_restarts must be at least 1, got 0"),
         (StructRF, {"step": "adaptve"}, "step must be one of exhaustive, adaptive"),
-        (StructRF, {"max_features": "log2"}, "max_features must be None, 'sqrt'"),
-        (StructRF, {"max_features": 0}, "max_features must be None, 'sqrt'"),
-        (StructRF, {"trees": 0}, "trees must be at least 1, got 0"),
-        (StructRF, {"max_samples": 1.5, "replace": False}, "at most 1 without replacement"),
-        (StructRF, {"alpha": -1.0}, "alpha and beta must not be negative"),
-        (RFStar, {"leaf_smoothing": -1}, "leaf_smoothing must not be negative, got -1"),
+        (StructRF, {"max_features": "log2"}, "max_features must be a whole number, at least 1 or"),
+        (StructRF, {"max_features": 0}, "max_features must be a whole number, at least 1 or"),
+        (StructRF, {"n_estimators": 0}, "n_estimators must be a whole number, at least 1, got 0"),
+        (StructRF, {"max_samples": 1.5, "bootstrap": False}, "at most 1 without replacement"),
+        (StructRF, {"alpha": -1.0}, "alpha must be at least 0, got -1.0"),
+        (RFStar, {"leaf_smoothing": -1}, "leaf_smoothing must be at least 0, got -1"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(kind, settings, message):

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from ldlrepro import plan
-from ldlrepro.config import files, plugins
+from ldlrepro.catalogue import Project
+from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.folds.splits import folds_seed, make_folds, write_folds
-from ldlrepro.track.sync import sync
 from ldlrepro.train.unit import UnitJob
 from tests.mlflow_server import MlflowServer
 
@@ -62,14 +62,18 @@ class Checkout:
 
     root: Path
 
+    @property
+    def project(self) -> Project:
+        """The checkout as its files are now."""
+        return Project.open(self.root)
+
     @staticmethod
     def forget() -> None:
         """Drop what modules remember of files, for a test changes them."""
         ours = [module for name, module in sys.modules.items() if name.startswith("ldlrepro.")]
         for module in ours:
             for value in vars(module).values():
-                # What is kept by a file's text holds whatever the files are.
-                if hasattr(value, "cache_clear") and value is not files._parsed:
+                if hasattr(value, "cache_clear"):
                     value.cache_clear()
 
     def write(self, path: str, text: str) -> Path:
@@ -122,8 +126,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checko
         shutil.copytree(ROOT / part, root / part)
     monkeypatch.setenv("LDLREPRO_ROOT", str(root))
     monkeypatch.setenv("LDLREPRO_DATA_MIRROR", "")
-    for kind in plugins.DECISIVE_KEY:
-        monkeypatch.setenv(plugins.variable(kind), "")
+    monkeypatch.setenv(OWN_FILES, "")
     monkeypatch.chdir(root)
     monkeypatch.syspath_prepend(str(root / "own"))
     Checkout.forget()
@@ -146,14 +149,6 @@ def ready(tiny: Checkout) -> Checkout:
     tiny.make_data()
     tiny.make_folds()
     return tiny
-
-
-@pytest.fixture(scope="session")
-def empty_store(tmp_path_factory) -> Path:
-    """A store with its tables made, to be copied: making them takes MLflow seconds."""
-    database = tmp_path_factory.mktemp("store") / "mlflow.db"
-    sync("other", "Another paper", [], f"sqlite:///{database}")
-    return database
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from ldlrepro.config import digests
 from ldlrepro.core import code_digest, kept_digests
 
 SRC = Path(__file__).resolve().parents[2] / "src"
@@ -57,6 +56,5 @@ def forget() -> None:
     """Drop what was read of the sources."""
     code_digest._read.cache_clear()
     code_digest._template.cache_clear()
-    digests.stage_digest.cache_clear()
     kept_digests._kept.cache_clear()
     kept_digests._sources.cache_clear()

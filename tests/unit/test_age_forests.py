@@ -53,7 +53,9 @@ def brute_entropy(F, phi) -> float:
 
 def test_the_entropy_of_both_kinds_of_forest_is_that_of_their_routing():
     X, D = np.random.default_rng(0).normal(size=(30, 4)), np.eye(5)[np.arange(30) % 5]
-    linear = DRF(trees=3, depth=3, units=6, max_iter=60, random_state=1, dtype="float64").fit(X, D)
+    linear = DRF(
+        n_estimators=3, depth=3, units=6, max_iter=60, random_state=1, dtype="float64"
+    ).fit(X, D)
     F = X @ linear.state_.W + linear.state_.b
     assert entropy(linear, X) == pytest.approx(brute_entropy(F, linear.phi_))
     images, D = pictures()

@@ -57,7 +57,7 @@ def whole_answer() -> PaperAnswer:
         rows=[cell(), cell("not run", reason="needs licensed images")],
         units=[
             unit(rows=[fold(0), failed], scores={"kl": [0.1 + 0.2, math.nan]}, files=[record]),
-            unit("rf@trees=9", source=REFERENCE),
+            unit("rf@n_estimators=9", source=REFERENCE),
         ],
         claims=[ClaimRow("demo", "a", "RF first", "holds partly", "3 of 3", "2 of 3", "not: toy")],
         curves=[

@@ -84,7 +84,7 @@ def test_the_script_of_the_page_runs_on_what_was_written(ran):
     data = load_ready(Workspace().ready("toy"))
     names = {"X": data.X, "D": data.D}
     script = script.replace(shown, str(ran.root / "out/folds/tiny/toy.csv"))
-    *before, last = ast.parse(script.replace("StructRF()", "StructRF(trees=2)")).body
+    *before, last = ast.parse(script.replace("StructRF()", "StructRF(n_estimators=2)")).body
     exec(compile(ast.Module(before, []), "page", "exec"), names)
     scores = eval(compile(ast.Expression(last.value), "page", "eval"), names)
     assert np.isfinite(scores).all()

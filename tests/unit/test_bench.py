@@ -5,19 +5,18 @@ from __future__ import annotations
 import csv
 import os
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import ldl
-from bench import adapters, entries, history, measure, scale, tables, threads, worker
+from bench import adapters, entries, measure, tables, worker
 from bench.__main__ import our_code
 from bench.entries import Bars, Comparison
 from bench.process import SideFailed, Worker
-from ldlrepro.config import digests
+from ldlrepro.catalogue import digests
 
 # Speaks the protocol: prints where it should not, and answers what it was asked.
 FAKE = """
@@ -39,7 +38,7 @@ for line in sys.stdin:
 @pytest.fixture
 def fake(tmp_path):
     command = [sys.executable, "-c", FAKE]
-    with Worker(command, dict(os.environ), tmp_path / "log.txt") as started:
+    with closing(Worker(command, dict(os.environ), tmp_path / "log.txt")) as started:
         yield started
 
 
@@ -257,52 +256,6 @@ def test_the_page_counts_fits_and_predictions_of_each_peer_and_their_geometric_m
     assert "| a forest | toy | 200 |" in page
 
 
-# ---------------------------------------------------------------------- releases
-
-
-def test_a_release_that_lost_speed_is_named(tmp_path, capsys):
-    table = tmp_path / "history.csv"
-
-    def row(name, seconds, ratio):
-        return {
-            "comparison": name,
-            "dataset": "toy",
-            "ours_cpu_s": seconds,
-            "ratio_cpu": ratio,
-            "ours_kl": "0.1",
-            "verdict": "met",
-        }
-
-    first = [row("steady", "1", "10"), row("lost", "1", "10"), row("alone", "1", "")]
-    history.add("1.0", [*first, row("unmeasured", "", "")], table)
-    assert history.main(["--history", str(table)]) == 0
-    second = [row("steady", "2", "9"), row("lost", "1", "5"), row("alone", "3", "")]
-    history.add("2.0", [*second, row("new", "1", "1")], table)
-    history.add("2.0", [*second, row("new", "1", "1")], table)
-    assert len(history.read(table)) == 3 + 4
-    assert history.main(["--history", str(table)]) == 1
-    said = capsys.readouterr().out
-    assert "alone/toy: 3.00 times slower in 2.0 than in 1.0\nlost/toy: 2.00 times" in said
-    assert "steady" not in said
-
-
-def test_time_outside_the_tasks_of_threads_is_serial():
-    def burn(seconds):
-        start = time.thread_time()
-        while time.thread_time() - start < seconds:
-            pass
-
-    before = time.process_time()
-    with threads.counted_tasks() as tasks, ThreadPoolExecutor(2) as pool:
-        list(pool.map(burn, [0.1, 0.1]))
-        burn(0.2)
-    spent = time.process_time() - before
-    assert tasks.cpu_s == pytest.approx(0.2, abs=0.1)
-    assert spent - tasks.cpu_s == pytest.approx(0.2, abs=0.1)
-    assert threads.Threads(2.0, 1.0, serial=0.25).gain == 2.0
-    assert threads.Threads(2.0, 1.0, serial=0.25).bound(3) == pytest.approx(2.0)
-
-
 # ---------------------------------------------------------------------- entries
 
 
@@ -336,11 +289,11 @@ def test_methods_of_an_entry_may_have_settings_and_peers_of_their_own(tmp_path):
     path = tmp_path / "some.yaml"
     path.write_text(
         "- {id: m, group: g, title: '{method}', datasets: [toy], measure: predict, ours: {},"
-        " peer: {library: python-ldl}, methods: {rf: {ours: {parameters: {trees: 2}},"
+        " peer: {library: python-ldl}, methods: {rf: {ours: {parameters: {n_estimators: 2}},"
         " peer: {class: Forest}}, mslp: null}}\n"
     )
     forest, alone = entries.read(path)
-    assert forest.ours == {"library": "ldlrepro", "method": "rf", "parameters": {"trees": 2}}
+    assert forest.ours == {"library": "ldlrepro", "method": "rf", "parameters": {"n_estimators": 2}}
     assert forest.peer == {"library": "python-ldl", "class": "Forest"}
     assert alone.peer is None
 
@@ -383,8 +336,8 @@ def test_code_of_a_class_counts_as_that_of_a_method():
 def test_our_side_may_be_a_class_with_its_own_defaults():
     built = adapters.Ldlrepro.build({"class": "CPNN"}, 5)
     assert repr(built) == repr(ldl.CPNN(random_state=5))
-    changed = adapters.Ldlrepro.build({"class": "CPNN", "parameters": {"hidden": 7}}, 5)
-    assert repr(changed) == repr(ldl.CPNN(hidden=7, random_state=5))
+    changed = adapters.Ldlrepro.build({"class": "CPNN", "parameters": {"max_iter": 7}}, 5)
+    assert repr(changed) == repr(ldl.CPNN(max_iter=7, random_state=5))
 
 
 def test_our_side_scales_features_by_its_training_rows_where_an_entry_says_so():
@@ -414,34 +367,3 @@ def test_a_peer_that_predicts_labels_is_asked_for_distributions():
 
     for model in (Network(), Classifier()):
         assert adapters.PythonLdl.predict(model, [1, 2]) == ["distribution"] * 2
-
-
-# ---------------------------------------------------------------------- scale
-
-
-def test_scales_read_back_and_grow_by_the_power_that_they_were_made_with(tmp_path):
-    """Time as the square of the rows, memory in step with them; a fit over the limit counts not."""
-    known = {
-        ("structrf", rows, 100, 10): {
-            "fit_s": rows**2 / 1e6,
-            "predict_s": 0.0,
-            "mb": 0.0,
-            "data_mb": r,
-        }
-        for rows, r in ((3000, 3.0), (10_000, 10.0), (30_000, 30.0))
-    }
-    known["structrf", 100_000, 100, 10] = dict.fromkeys(scale.COLUMNS[4:], "")
-    table, picture = tmp_path / "scale.csv", tmp_path / "scale.svg"
-    scale.store(known, table)
-    assert scale.stored(table) == known
-    np.testing.assert_allclose(scale.exponents(known)["structrf"], (2.0, 1.0), atol=1e-6)
-    scale.draw(known, picture)
-    assert picture.read_text().startswith("<?xml")
-
-
-def test_a_scale_is_measured_on_drawn_rows_in_a_process_of_its_own():
-    found = scale.asked("sa_bfgs@max_iter=3", 400, 5, 3, limit=60)
-    assert found["fit_s"] > 0
-    assert found["data_mb"] == pytest.approx(400 * 8 * 8 / 2**20, rel=0.01)
-    with pytest.raises(SystemExit, match="no_such_method"):
-        scale.asked("no_such_method", 400, 5, 3, limit=60)

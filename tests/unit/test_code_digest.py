@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ldlrepro import config
-from ldlrepro.config.digests import method_digest, spec_digest
+from ldlrepro.catalogue import Method
+from ldlrepro.catalogue.digests import class_digest, method_digest, spec_digest
 from ldlrepro.core.code_digest import code_digest
 from tests.unit.sources import copied, forget
 
@@ -22,7 +23,7 @@ def sources(tmp_path, monkeypatch, checkout):
 
 
 def digests_of(methods) -> dict[str, str]:
-    return {name: method_digest(config.load_method(name)) for name in methods}
+    return {name: method_digest(config.current().method(name)) for name in methods}
 
 
 def changed_by(edit, methods=SOME) -> set[str]:
@@ -170,7 +171,7 @@ def test_a_users_own_module_and_its_package_count(checkout):
 
     def digest() -> str:
         forget()
-        return method_digest({"class": "mine.model.Mine"})
+        return class_digest("mine.model.Mine")
 
     seen = [digest()]
     for path, old, counts in ((own, "limit", True), (helper, "1", True), (unused, "1", False)):
@@ -211,21 +212,25 @@ SPEC = {
 }
 
 
+def settings(**change) -> Method:
+    return Method.model_validate({**SPEC, **change})
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"title": "b"},
         {"description": "b"},
         {"resources": {"threads": 9, "mem_mb": 9000}},
-        {"choices": [{"switch": "k"}]},
-        {"needs": {"gpu": True}},
+        {"choices": [{"switch": "k", "default": 1, "evidence": "none"}]},
+        {"needs": {"target": True}},
         {"control": True},
         {"parameters": {"s": "x", "k": 1}},
         {"class": "another.module.B"},
     ],
 )
 def test_texts_and_resources_do_not_change_the_settings_digest(change):
-    assert spec_digest(SPEC | change, "kl") == spec_digest(SPEC, "kl")
+    assert spec_digest(settings(**change), "kl") == spec_digest(settings(), "kl")
 
 
 @pytest.mark.parametrize(
@@ -241,15 +246,15 @@ def test_texts_and_resources_do_not_change_the_settings_digest(change):
     ],
 )
 def test_what_decides_the_numbers_changes_the_settings_digest(change):
-    assert spec_digest(SPEC | change, "kl") != spec_digest(SPEC, "kl")
+    assert spec_digest(settings(**change), "kl") != spec_digest(settings(), "kl")
 
 
 def test_the_measure_that_selects_counts_where_there_is_something_to_select():
-    grid = SPEC | {"grid": {"k": [1, 2]}}
+    grid = settings(grid={"k": [1, 2]})
     assert spec_digest(grid, "kl") != spec_digest(grid, "clark")
-    assert spec_digest(SPEC, "kl") == spec_digest(SPEC, "clark")
+    assert spec_digest(settings(), "kl") == spec_digest(settings(), "clark")
 
 
 def test_no_two_methods_share_their_settings():
-    specs = {name: spec_digest(config.load_method(name), "kl") for name in config.method_ids()}
+    specs = {name: spec_digest(config.current().method(name), "kl") for name in config.method_ids()}
     assert len(set(specs.values())) == len(specs)

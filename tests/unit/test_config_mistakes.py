@@ -62,7 +62,6 @@ papers: [mine]
 only: {datasets: [], methods: []}
 seed: 1
 offline: no
-plan: runnable
 """,
 }
 
@@ -80,7 +79,6 @@ def load_everything() -> None:
     for paper in config.paper_ids():
         plan.cells(paper)
         plan.paper_units(paper)
-    plan.protocols()
 
 
 def test_the_files_that_the_mistakes_are_made_in_are_right(mine):
@@ -144,7 +142,6 @@ MISTAKES = [
     (RUN, "methods: []", "methods: [sa_bfg]", ["only.methods", "Did you mean 'sa_bfgs'?"]),
     (RUN, "seed: 1", "seed: -1", ["seed", "minimum"]),
     (RUN, "offline: no", "offline: never", ["offline", "boolean"]),
-    (RUN, "plan: runnable", "plan: ful", ["plan", "Did you mean 'full'?", "runnable"]),
 ]
 
 

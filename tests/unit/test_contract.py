@@ -18,10 +18,10 @@ from ldlrepro import config, models
 # Cheaper settings, for classes that have these parameters. The contract does not depend on them.
 CHEAPER = {
     "max_iter": 40,
-    "trees": 5,
-    "max_trees": 5,
+    "n_estimators": 5,
+    "max_estimators": 5,
     "max_layers": 2,
-    "folds": 2,
+    "cv": 2,
     "validation_rows": 1,
     "leaf_batches": 10,
 }
@@ -34,7 +34,7 @@ SMALL = {
     "max_iter": 8,
     "batch_size": 8,
     "leaf_batches": 3,
-    "optimiser": "sgd",
+    "solver": "sgd",
     "learning_rate": 0.01,
     "drop_every": 5,
     "weight_decay": 0.0001,

@@ -16,7 +16,7 @@ from ldlrepro.data.drawn.albums import MORPH_HEADER, write_album
 from ldlrepro.data.images import load_faces
 from ldlrepro.data.images.faces import BROKEN, LEAVE_OUT, MISSING
 from ldlrepro.data.images.pictures import open_picture
-from tests.unit.damaged_images import Damaged, Maker
+from tests.unit.damaged_images import Damaged, write_damaged
 
 DATA = Path("data")
 PLACE = DATA / "manual" / "morph"
@@ -29,7 +29,7 @@ def damaged(checkout, capsys) -> list[Damaged]:
     write_album(DATA / "sound", "morph", persons=6, images_per_person=2, seed=3)
     shutil.copytree(DATA / "sound" / "images", PLACE)
     (PLACE / "eyes.csv").unlink()
-    files = list(Maker(PLACE).all())
+    files = write_damaged(PLACE)
     with open(PLACE / "morph_2008_nonCommercial.csv", "a", newline="") as handle:
         writer = csv.writer(handle)
         for number, file in enumerate(files):

@@ -151,13 +151,13 @@ def test_a_misspelt_setting_is_named_by_ldlrepro_run(ready, capsys):
 def test_every_line_has_every_x():
     figure = {
         "method": "structrf",
-        "fixed": {"trees": 20},
+        "fixed": {"n_estimators": 20},
         "x": {"max_depth": [2, 5]},
         "lines": {"max_samples": [0.2, 0.8]},
     }
     found = [(point.line, point.x, point.method) for point in sweeps.points(figure)]
     assert found == [
-        (line, x, f"structrf@trees=20,max_samples={line},max_depth={x}")
+        (line, x, f"structrf@n_estimators=20,max_samples={line},max_depth={x}")
         for line in (0.2, 0.8)
         for x in (2, 5)
     ]
@@ -166,14 +166,14 @@ def test_every_line_has_every_x():
 def test_a_line_may_have_settings_of_its_own():
     figure = {
         "method": "structrf",
-        "fixed": {"trees": 20},
-        "fixed_by_line": {"0.8": {"trees": 30}},
+        "fixed": {"n_estimators": 20},
+        "fixed_by_line": {"0.8": {"n_estimators": 30}},
         "x": {"max_depth": [2]},
         "lines": {"max_samples": [0.2, 0.8]},
     }
     assert [point.method for point in sweeps.points(figure)] == [
-        "structrf@trees=20,max_samples=0.2,max_depth=2",
-        "structrf@trees=30,max_samples=0.8,max_depth=2",
+        "structrf@n_estimators=20,max_samples=0.2,max_depth=2",
+        "structrf@n_estimators=30,max_samples=0.8,max_depth=2",
     ]
 
 

@@ -20,7 +20,6 @@ LICENSED = {
     "fgnet": "fgnet",
     "cacd": "cacd",
 }
-DRAWN = ("drawn_jaffe", "drawn_bu_3dfe", "drawn_morph", "drawn_fgnet", "drawn_cacd")
 
 
 def put(dataset: str, layout: str, persons: int = 8, pictures: int = 2) -> Path:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ldlrepro import cli
+
 ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src"
 
@@ -24,8 +26,8 @@ LAYERS = {
         precompile
     """,
     "ldlrepro": """
-        core config models peers data folds plan train experiments judge report track audit doctor
-        workflow cli entry
+        core catalogue config models peers data folds plan train experiments
+        judge report track audit doctor workflow cli entry
     """,
 }
 """Folders and modules at the top of each package, from the ground up."""
@@ -177,3 +179,24 @@ def test_a_circle_would_be_found():
 def test_only_the_command_line_parses_arguments():
     users = {m for m, p in MODULES.items() if "import argparse" in p.read_text(encoding="utf-8")}
     assert {m for m in users if not m.startswith("ldlrepro.cli")} <= set(), users
+
+
+def test_verbs_call_stages_and_never_each_other():
+    names = {module.removeprefix("ldlrepro.cli.") for module in EDGES if ".cli." in module}
+    shared = {"arguments", "openings", "output", "parser", "texts", "__main__"}
+    handlers = {f"ldlrepro.cli.{name}" for name in names - shared}
+    assert len(handlers) > 5
+    for module in handlers:
+        assert not EDGES[module] & handlers, module
+        tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        verbs = {function.name for function in functions} & set(cli.verbs())
+        for function in functions:
+            called = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+            local = {
+                alias.asname or alias.name
+                for node in ast.walk(function)
+                if isinstance(node, ast.ImportFrom)
+                for alias in node.names
+            }
+            assert not called & (verbs - local), f"{module}.{function.name}"

@@ -97,7 +97,7 @@ def test_only_data_sets_with_all_compared_methods_count():
 def test_an_incomplete_unit_and_a_point_of_a_figure_are_no_contestants():
     half = unit("rf", "d0", 0.1)
     del half.rows[1]
-    units = [*grid(["sa_bfgs", "aa_knn"], ["d0"]), half, unit("structrf@trees=5", "d0", 0.1)]
+    units = [*grid(["sa_bfgs", "aa_knn"], ["d0"]), half, unit("structrf@n_estimators=5", "d0", 0.1)]
     assert set(collect([page(units)]).contestants) == {"sa_bfgs", "aa_knn"}
 
 
@@ -144,7 +144,7 @@ def test_methods_of_two_protocols_never_meet():
 def own_method(checkout, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("title: Mine\nclass: ldl.AAKNN\n")
-    plugins.announce({"extra_methods": str(path)})
+    plugins.announce({"own_files": str(path)})
     checkout.forget()
 
 

@@ -48,12 +48,12 @@ def test_a_fit_that_cannot_succeed_is_refused_before_it_begins(monkeypatch):
         MemoryError,
         match=r"StructRF needs at least 0.000\d+ GB of memory .*, and 0.0005 GB are free. Draw",
     ):
-        StructRF(trees=1).fit(X, D)
+        StructRF(n_estimators=1).fit(X, D)
     with pytest.raises(MemoryError, match=r"LDSVR needs at least 0.064 GB"):
         LDSVR().fit(X, D)
     with pytest.raises(MemoryError, match=r"PTSVM needs at least 0.00072 GB .* Lower max_rows"):
         PTSVM(max_rows=300).fit(X, D)
-    assert StructRF(trees=1).fit(X[:100], D[:100])
+    assert StructRF(n_estimators=1).fit(X[:100], D[:100])
 
 
 def test_the_foreseen_memory_is_no_more_than_a_fit_takes():

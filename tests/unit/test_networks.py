@@ -23,6 +23,7 @@ from ldlrepro.data.features.deep import deep_features, network_of, normalised  #
 from ldlrepro.data.fetch import fetch_spec  # noqa: E402
 from ldlrepro.data.images.reading import read_faces  # noqa: E402
 from ldlrepro.data.registry import load_ready, prepare_spec, warning_of  # noqa: E402
+from tests.traps import Trap  # noqa: E402
 
 SMALL = {"vgg16": Sizes((2,) * 13, 6, 4), "alexnet": Sizes((3, 4, 3, 4, 2), 6, 4)}
 CONVOLUTIONS = {
@@ -94,16 +95,6 @@ def test_a_file_gives_the_network_it_was_saved_from(
     assert loaded.record["layout"] == "torchvision"
     assert loaded.warning == ""
     assert not loaded.network.training
-
-
-class Trap:
-    """Writes a file when it is unpickled."""
-
-    def __init__(self, target: Path) -> None:
-        self.target = target
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (self.target,)
 
 
 @pytest.mark.parametrize("inside", [True, False])

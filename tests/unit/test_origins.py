@@ -55,13 +55,13 @@ def test_origins_are_papers_code_or_ours_and_ours_excludes_the_others(method: st
         ("sa_bfgs", "solver", "structrf", OPEN),
         ("sa_bfgs@toolbox", "solver", "mslp", CODE),
         ("sa_bfgs@iter1000", "max_iter", "structrf", OPEN),
-        ("structrf", "trees", "ldldf", "another paper, structrf"),
-        ("structrf@trees=20", "trees", "structrf", OURS),
+        ("structrf", "n_estimators", "ldldf", "another paper, structrf"),
+        ("structrf@n_estimators=20", "n_estimators", "structrf", OURS),
         ("aa_knn", "n_neighbors", "ldldf", CODE),
         ("aa_knn@grid", "n_neighbors", "mslp", "the paper, mslp"),
         ("dldlf", "depth", "ldlf", "the paper, ldlf"),
         ("dldlf@annealed", "depth", "drf", "the paper, drf"),
-        ("ldldf", "skip_hopeless", "ldldf", OURS),
+        ("ldldf", "validation_fraction", "ldldf", OURS),
     ],
 )
 def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
@@ -78,13 +78,13 @@ def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
         ("sa_bfgs", "solver", "structrf", "ours"),
         ("sa_bfgs@toolbox", "solver", "mslp", "print"),  # though it is the released code's
         ("sa_bfgs@scaled", "l2", "mslp", "validation"),
-        ("structrf", "trees", "ldldf", "stated"),  # in another paper
+        ("structrf", "n_estimators", "ldldf", "stated"),  # in another paper
         ("structrf", "root_depth", "structrf", "ours"),
         ("mslp", "u", "mslp", "validation"),  # among the paper's candidates
         ("mslp", "normalisation", "mslp", "print"),
         ("ldl_ldm", "ridge", "ldldf", "print"),  # validation rows choose among what was seen
         ("ldl_ldm@as_released", "ridge", "ldldf", "released code"),
-        ("ldldf", "skip_hopeless", "ldldf", "ours"),
+        ("ldldf", "validation_fraction", "ldldf", "ours"),
     ],
 )
 def test_the_print_comes_before_every_other_reason(
@@ -95,30 +95,33 @@ def test_the_print_comes_before_every_other_reason(
 
 PAPERS_SAY = {
     "structrf": [
-        ("structrf", {"trees": 50, "max_depth": 20, "max_samples": 0.8}),
+        ("structrf", {"n_estimators": 50, "max_depth": 20, "max_samples": 0.8}),
         ("structrf_star", {"alpha": 0.25, "beta": 8.0}),
-        ("rf", {"trees": 50}),
+        ("rf", {"n_estimators": 50}),
         ("sa_iis", {"max_iter": 200}),
         ("sa_bfgs", {"max_iter": 300}),
     ],
     "ldlf": [
-        ("sldlf", {"trees": 5, "depth": 7, "units": 64, "leaf_repeats": 20, "leaf_batches": 100}),
+        ("sldlf", {"n_estimators": 5, "depth": 7, "units": 64}),
+        ("sldlf", {"leaf_repeats": 20, "leaf_batches": 100}),
         ("sldlf", {"max_iter": 25000}),
     ],
     "ldldf": [
-        ("ldldf", {"max_layers": 10, "learners_per_layer": 6, "trees": 40, "trees_step": 20}),
-        ("ldldf", {"max_trees": 100, "depth": 3, "depth_step": 3, "n_neighbors": 3}),
-        ("ldldf", {"theta": 0.005, "folds": 5, "patience": 3}),
+        ("ldldf", {"max_layers": 10, "learners_per_layer": 6}),
+        ("ldldf", {"n_estimators": 40, "n_estimators_step": 20}),
+        ("ldldf", {"max_estimators": 100, "max_depth": 3, "max_depth_step": 3, "n_neighbors": 3}),
+        ("ldldf", {"tol": 0.005, "cv": 5}),
     ],
     "mslp": [
         ("mslp", {"k_plus": [5, 10], "alpha": [5, 10], "beta": [0.0, 0.1, 0.5]}),
         ("mslp", {"lam": [0.0, 0.01, 0.1], "n_neighbors": [5, 10, 15]}),
-        ("cpnn", {"hidden": 50}),
-        ("aa_bp", {"hidden": [50]}),
+        ("cpnn", {"hidden_layer_sizes": 50}),
+        ("aa_bp", {"hidden_layer_sizes": [50]}),
         ("lpp_knn", {"graph_neighbors": [5, 10, 15]}),
     ],
     "drf": [
-        ("drf", {"trees": 5, "depth": 6, "units": 128, "leaf_repeats": 20, "leaf_batches": 50}),
+        ("drf", {"n_estimators": 5, "depth": 6, "units": 128}),
+        ("drf", {"leaf_repeats": 20, "leaf_batches": 50}),
         ("drf", {"learning_rate": 0.05, "drop_every": 10000, "drop_factor": 0.5, "batch_size": 16}),
         ("drf", {"max_iter": 30000, "temperature": 1.0, "temperature_factor": 0.9, "tau": 0.5}),
     ],

@@ -6,7 +6,7 @@ import ldl
 from ldlrepro import config, models
 
 OWN_DEFAULTS = ("SABFGS", "LDLHR", "CPNN", "LDSVR", "PTBayes")
-"""Classes whose defaults were chosen by ``bench/defaults.py``."""
+"""Classes whose defaults are not those of papers and releases."""
 SAME_EVERYWHERE = {"random_state", "solver", "kernel", "form"}
 """Their defaults are the papers' and the library's."""
 

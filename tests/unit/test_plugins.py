@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from ldlrepro import cli, config, models, plan
-from ldlrepro.config import digests, plugins
+from ldlrepro.catalogue import digests
+from ldlrepro.catalogue.project import OWN_FILES
+from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import default_mirrors, fetch
@@ -114,23 +116,23 @@ def ask(capsys, *arguments: str) -> tuple[int, str, str]:
 def test_a_file_a_folder_a_list_and_the_environment_lead_to_the_same(folder, monkeypatch):
     path = str(folder.method())
     for given in (path, str(folder.root), [path], [str(folder.root), path]):
-        monkeypatch.setenv(plugins.variable("method"), "")
-        plugins.announce({"extra_methods": given})
+        monkeypatch.setenv(OWN_FILES, "")
+        plugins.announce({"own_files": given})
         assert config.own_ids("method") == ["mine", "mine@more"]
-    assert os.environ[plugins.variable("method")].split(os.pathsep)[-1] == path  # for jobs
+    assert os.environ[OWN_FILES].split(os.pathsep)[-1] == path  # for jobs
     assert config.load_method("mine@more")["parameters"] == {"shift": 2.0}
     assert models.load("mine").shift == 1.0
 
 
 def test_verbs_typed_by_hand_know_those_of_the_configuration(folder):
-    folder.checkout.edit("config/config.yaml", "extra_methods: []", f"extra_methods: {folder.root}")
+    folder.checkout.edit("config/config.yaml", "own_files: []", f"own_files: {folder.root}")
     folder.method()
     assert config.method_exists("mine@more")
 
 
 def test_a_folder_may_hold_files_of_all_kinds(folder):
     folder.method(), folder.data(), folder.metric()
-    plugins.announce({plugins.key(kind): str(folder.root) for kind in plugins.DECISIVE_KEY})
+    plugins.announce({"own_files": str(folder.root)})
     assert [list(plugins.files(kind)) for kind in plugins.DECISIVE_KEY] == [
         [],
         ["mine"],
@@ -146,28 +148,25 @@ def test_a_folder_may_hold_files_of_all_kinds(folder):
         ("My-Method.yaml", "class: a.B\n", r"small letters.*my_method\.yaml"),
         ("rf.yaml", "title: a\nclass: a.B\n", r"'rf' is the id of config/methods/rf\.yaml"),
         ("other.yaml", "title: a\n", "neither paper, method, data set, metric nor weights"),
-        ("other.yaml", "title: a\nreader: npz\n", "describes a dataset. Give it as extra_datasets"),
         ("other.yaml", "title: a\nclass: a.B\nscalling: none\n", "Did you mean 'scaling'"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_words(folder, name, text, message):
     path = folder.write(name, text)
-    run = {**config.load_run_config(), "extra_methods": str(path)}
+    run = {**config.load_run_config(), "own_files": str(path)}
     with pytest.raises(UserError, match=message):
         config.check_run_config(run, "config/config.yaml")
 
 
 def test_a_path_that_leads_nowhere_is_named(folder):
-    plugins.announce({"extra_methods": str(folder.root / "gone.yaml")})
-    with pytest.raises(UserError, match=r"gone\.yaml: no such file or folder, but extra_methods"):
+    plugins.announce({"own_files": str(folder.root / "gone.yaml")})
+    with pytest.raises(UserError, match=r"gone\.yaml: no such file or folder, but own_files"):
         config.method_ids()
 
 
 def test_a_module_that_another_one_hides_is_refused(folder):
     folder.write("json.py", CODE.format(helper="math"))
-    plugins.announce(
-        {"extra_methods": str(folder.write("mine.yaml", METHOD.format(module="json")))}
-    )
+    plugins.announce({"own_files": str(folder.write("mine.yaml", METHOD.format(module="json")))})
     with pytest.raises(UserError, match=r"Python finds another module 'json' first"):
         config.load_method("mine")
 
@@ -178,7 +177,7 @@ def test_a_module_that_another_one_hides_is_refused(folder):
 def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
     before = {paper: set(plan.paper_units(paper)) for paper in ("structrf", "tiny", "ldlf")}
     folder.method()
-    plugins.announce({"extra_methods": str(folder.root)})
+    plugins.announce({"own_files": str(folder.root)})
     folder.checkout.forget()
     for paper, units in before.items():
         added = set(plan.paper_units(paper, extra=False)) - units
@@ -192,7 +191,7 @@ def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
 
 def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
     folder.data()
-    plugins.announce({"extra_datasets": str(folder.root)})
+    plugins.announce({"own_files": str(folder.root)})
     added = [unit for unit in plan.paper_units("tiny") if unit.dataset == "rows_of_mine"]
     assert {unit.method for unit in added} == {"near", "train_mean", "uniform", "true_labels"}
     assert {unit.protocol for unit in added} == {"tiny"}
@@ -201,7 +200,7 @@ def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
 
 def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folder):
     folder.data()
-    plugins.announce({"extra_datasets": str(folder.root)})
+    plugins.announce({"own_files": str(folder.root)})
     methods = {u.method for u in plan.paper_units("drf") if u.dataset == "rows_of_mine"}
     assert config.load_method("drf_linear")["needs"]
     assert "cpnn" in methods
@@ -213,13 +212,13 @@ def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folde
 
 def test_code_and_settings_of_an_own_method_are_followed(folder):
     path = folder.method()
-    plugins.announce({"extra_methods": str(path)})
+    plugins.announce({"own_files": str(path)})
     unused = folder.write("unused.py", "A = 1\n")
 
     def now() -> tuple[str, str]:
         folder.checkout.forget()
-        spec = config.load_method("mine")
-        return digests.method_digest(spec), digests.spec_digest(spec, "kl")
+        method = config.current().method("mine")
+        return digests.method_digest(method), digests.spec_digest(method, "kl")
 
     code, settings = now()
     used = {folder.tag: ("mean(axis=0)", "mean(0)"), f"{folder.tag}_helper": ("1.0", "1.5")}
@@ -242,20 +241,20 @@ def test_a_regressor_of_ones_own_counts_although_the_yaml_alone_names_it(folder)
     source = folder.write(f"{module}.py", "class Flat:\n    LEVEL = 1\n")
     parameters = f"{{regressor: {module}.Flat}}"
     text = f"title: m\nclass: ldl.Regression\nparameters: {parameters}\n"
-    plugins.announce({"extra_methods": str(folder.write("flat.yaml", text))})
-    before = digests.method_digest(config.load_method("flat"))
+    plugins.announce({"own_files": str(folder.write("flat.yaml", text))})
+    before = digests.method_digest(config.current().method("flat"))
     source.write_text("class Flat:\n    LEVEL = 2\n")
     folder.checkout.forget()
-    assert digests.method_digest(config.load_method("flat")) != before
+    assert digests.method_digest(config.current().method("flat")) != before
 
 
 def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
-    before = {m: digests.method_digest(config.load_method(m)) for m in ("rf", "aa_knn@grid")}
+    before = {m: digests.method_digest(config.current().method(m)) for m in ("rf", "aa_knn@grid")}
     folder.method()
     folder.write("numpy_helper.py", "A = 1\n")
-    plugins.announce({"extra_methods": str(folder.root)})
+    plugins.announce({"own_files": str(folder.root)})
     folder.checkout.forget()
-    assert before == {m: digests.method_digest(config.load_method(m)) for m in before}
+    assert before == {m: digests.method_digest(config.current().method(m)) for m in before}
 
 
 # ---------------------------------------------------------------------- data
@@ -263,7 +262,7 @@ def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
 
 def prepared(folder: Folder, rows: int = 12):
     folder.data(rows)
-    plugins.announce({"extra_datasets": str(folder.root)})
+    plugins.announce({"own_files": str(folder.root)})
     fetch("rows_of_mine", Path("data"), default_mirrors(), offline=True, progress=False)
     return load_ready(prepare("rows_of_mine", Path("data")))
 
@@ -391,7 +390,7 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
     here = Workspace()
     assert "largest" not in scores.local_units(here, [unit])["tiny", "toy", "near"].scores
     folder.metric()
-    plugins.announce({"extra_metrics": str(folder.root)})
+    plugins.announce({"own_files": str(folder.root)})
     folder.checkout.forget()
     scored = scores.local_units(here, [unit])["tiny", "toy", "near"].scores
     np.testing.assert_allclose(scored["largest"], scored["chebyshev"])
@@ -402,7 +401,7 @@ def test_tables_are_made_again_when_an_own_measure_changes(folder):
     digest = Rules(config.load_run_config()).judge_code
     seen = [digest(None)]
     path = folder.metric()
-    plugins.announce({"extra_metrics": str(path)})
+    plugins.announce({"own_files": str(path)})
     folder.checkout.forget()
     seen.append(digest(None))
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace("max", "min"))
@@ -422,7 +421,7 @@ def test_tables_are_made_again_when_an_own_measure_changes(folder):
 def test_a_measure_that_cannot_be_used_is_told_why(folder, capsys, old, new, message):
     path = folder.metric()
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace(old, new))
-    plugins.announce({"extra_metrics": str(path)})
+    plugins.announce({"own_files": str(path)})
     with pytest.raises(UserError, match=message):
         measures.evaluate(np.full((3, 2), 0.5), np.full((3, 2), 0.5))
 
@@ -442,7 +441,7 @@ def test_check_lists_the_rules_and_says_what_to_type_next(folder, capsys):
     status, out, _ = ask(capsys, "check", str(path))
     assert status == 0
     assert "mine@more  good  predicts distributions" in out
-    assert f"--config extra_methods={path}" in out
+    assert f"--config own_files={path}" in out
 
 
 def test_check_names_the_rule_that_is_broken_and_the_line(folder, capsys):

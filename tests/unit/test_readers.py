@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pickle
 import shutil
 from pathlib import Path
@@ -21,6 +20,7 @@ from ldlrepro.data.dataset import fingerprint
 from ldlrepro.data.fetch import fetch_spec
 from ldlrepro.data.readers import read
 from ldlrepro.data.registry import defects_found, prepare_spec
+from tests.traps import Trap
 
 N, Q, C = 12, 5, 3
 
@@ -138,16 +138,6 @@ def test_a_truncated_mat_file_is_refused_in_one_line(tmp_path: Path, share: floa
     with pytest.raises(UserError) as caught:
         read("demo", spec(), tmp_path)
     assert_one_line(str(caught.value), path, "")
-
-
-class Trap:
-    """Would create a file when unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> Any:
-        return os.mkdir, (str(self.path),)
 
 
 @pytest.mark.parametrize(("reader", "name"), [("mat", "data.mat"), ("npz", "data.npz")])

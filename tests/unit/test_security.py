@@ -20,6 +20,7 @@ from ldlrepro.track.sync import serve, sync
 from ldlrepro.train.records import predictions_path, read_predictions
 from ldlrepro.train.unit import run_unit
 from tests.mlflow_server import free_port, wait_until_healthy
+from tests.traps import Trap
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -91,16 +92,6 @@ def test_the_search_for_dangers_finds_them(line):
 
 
 # ---------------------------------------------------------------------- files from outside
-
-
-class Trap:
-    """Makes a folder when it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self):
-        return os.mkdir, (str(self.path),)
 
 
 @pytest.mark.parametrize("part", ["predictions", "journal", "folds", "prepared data"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ldlrepro import config
-from ldlrepro.config.digests import method_digest
+from ldlrepro.catalogue.digests import method_digest
 from ldlrepro.core.checksums import array_sha256
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
@@ -57,7 +57,7 @@ def test_a_unit_leaves_rows_and_predictions_that_belong_together(ready):
         assert P.shape == (row.n_test, 3)
         assert row.data_sha256 == data.fingerprint["data_sha256"]
         assert row.folds_sha256 == folds_digest(folds)
-        assert row.code_sha256 == method_digest(config.load_method("near@grid"))
+        assert row.code_sha256 == method_digest(config.current().method("near@grid"))
         assert row.params["n_neighbors"] in (2, 4, 8)
         assert row.selection["rows"] == len(fold.validation)
         assert row.peak_mb > 1
@@ -68,7 +68,7 @@ def test_a_unit_leaves_rows_and_predictions_that_belong_together(ready):
 def test_chunks_compute_what_the_whole_unit_computes(ready):
     ready.write(
         "config/methods/small.yaml",
-        "title: small\nclass: ldl.RFRegression\nparameters: {trees: 2}\n",
+        "title: small\nclass: ldl.RFRegression\nparameters: {n_estimators: 2}\n",
     )
     jobs = [ready.job("small", folds) for folds in ("0-3", "2-3", "0-1")]
     rows = [row for job in jobs for row in run_unit(job)]

@@ -27,13 +27,9 @@ from ldlrepro.report.content import VERDICT_SIGNS
     [
         ("0.0544", 0.00005),
         ("0.130", 0.0005),
-        ("14.3971", 0.00005),
         ("-0.12", 0.005),
-        ("6.30", 0.005),
-        ("51.0", 0.05),
         ("244", 0.5),
         ("0", 0.00005),
-        ("3", 0.5),
         ("0.0", 0.05),
     ],
 )
@@ -62,17 +58,10 @@ def test_the_band_is_the_largest_of_both_deviations_and_the_rounding(
 @pytest.mark.parametrize(
     ("measured", "printed", "verdict"),
     [
-        (0.0544, "0.0544", True),
         (0.05449, "0.0544", True),  # rounds to the neighbour
-        (0.05451, "0.0544", True),
-        (0.05431, "0.0544", True),
         (0.05456, "0.0544", False),  # rounds to .0546
-        (0.05424, "0.0544", False),
         (0.3, "0.2", True),  # 0.3 - 0.2 is a bit less than 0.1 in binary
         (1.1, "1.2", True),
-        (244.6, "244", True),
-        (246.4, "244", False),
-        (-0.0545, "-0.0544", True),
         (0.0544, "-0.0544", False),
         (math.inf, "0.0544", False),
         (math.nan, "0.0544", False),
@@ -99,15 +88,10 @@ def test_exact_reaches_one_and_a_half_units_to_either_side(printed, units):
         (0.0690, "0.0600", 0.01, "lower", "reproduced"),
         (0.0710, "0.0600", 0.01, "lower", "worse"),
         (0.0490, "0.0600", 0.01, "lower", "better"),
-        (0.900, "0.850", 0.01, "higher", "better"),
         (0.800, "0.850", 0.01, "higher", "worse"),
-        (0.845, "0.850", 0.01, "higher", "reproduced"),
         (-0.02, "-0.0500", 0.01, "lower", "worse"),
-        (-0.02, "-0.0500", 0.01, "higher", "better"),
         (0.1, "0.300", 0.01, "none", "worse"),
-        (0.5, "0.300", 0.01, "none", "worse"),
         (0.305, "0.300", 0.01, "none", "reproduced"),
-        (0.3, "0.300", 0.01, "none", "exact"),
         (math.inf, "0.300", 0.01, "lower", "worse"),
     ],
 )
@@ -173,13 +157,8 @@ def test_a_met_number_tells_apart_what_gets_a_weaker_verdict(verdict, yardsticks
     ("measured", "printed", "ratio"),
     [
         (0.0030, "0.0030", None),
-        (0.0059, "0.0030", None),
-        (0.0016, "0.0030", None),
         (0.0061, "0.0030", None),  # .00305 prints as .0030, and twice that is .0061
         (0.0062, "0.0030", 0.0062 / 0.0030),
-        (0.0014, "0.0030", 0.0014 / 0.0030),
-        (0.0028, "0.001", None),  # .0014 would print as .001
-        (0.0031, "0.001", 3.1),
         (0.0003, "0.001", None),  # .0006 would
         (0.0002, "0.001", 0.2),
         (0.0009, "0.000", None),  # .00049 prints as nothing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from ldlrepro.train.long_training import Curve, FoldName, FoldWatch, parse_rows,
 from ldlrepro.train.records import OK, UNAVAILABLE, read_predictions
 from ldlrepro.train.records import read_rows as read_rows_of_record
 from ldlrepro.train.unit import UnitJob, run_unit
+from tests.traps import Trap
 
 DATA, RESULTS = Path("data"), Path("results")
 UNIT = plan.Unit("photos", "drawn_fgnet", "steps")
@@ -207,19 +207,12 @@ def test_a_damaged_state_is_no_state(photos):
     assert any("cannot be read" in line for line in said)
 
 
-class Trap:
-    """What an untrusted pickle does."""
-
-    def __reduce__(self):
-        return os.mkdir, ("sprung",)
-
-
 def test_a_state_that_could_run_code_is_refused(tmp_path, monkeypatch):
     import torch
 
     monkeypatch.chdir(tmp_path)
     watched = _watch(tmp_path)
-    torch.save({"P": Trap()}, tmp_path / "r000_f001.fit001.state")
+    torch.save({"P": Trap(tmp_path / "sprung")}, tmp_path / "r000_f001.fit001.state")
     assert watched.restore() is None
     assert not (tmp_path / "sprung").exists()
 

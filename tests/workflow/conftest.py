@@ -7,10 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,7 +38,7 @@ class Project:
     def environment(self) -> dict[str, str]:
         here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         kept = {k: v for k, v in os.environ.items() if not k.startswith("LDLREPRO_")}
-        # Bytecode may be unwanted in the checkout; without it in a copy, every job compiles anew.
+        # Bytecode may be unwanted in the checkout; a copy's jobs start faster with it.
         kept.pop("PYTHONDONTWRITEBYTECODE", None)
         return kept | {
             "PATH": here,
@@ -88,26 +86,12 @@ class Project:
         file.write_text(text.replace(old, new, 1))
 
 
-HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*", "*.tmp.*", "*.part")
-"""Bytecode and machine code that another process of the tests is just writing."""
-
-
-@cache
-def compile_once() -> None:
-    """Compile what units call, or every copy would for itself; a second or two where that is done.
-
-    One process at a time, for the index of what is compiled has no lock of its own.
-    """
-    with open(Path(tempfile.gettempdir()) / "ldlrepro-compiles.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        command = [sys.executable, "-m", "ldl.precompile"]
-        environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-        subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*", "*.part")
+"""Bytecode that another process of the tests is just writing."""
 
 
 def copy_project(folder: Path) -> Project:
-    """Copy the project with what is compiled, which holds as long as a source has its date."""
-    compile_once()
+    """Copy the project; units in the copy find what was compiled for the original."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in PARTS:
         source = ROOT / part

@@ -103,19 +103,6 @@ def test_what_fails_or_cannot_be_had_is_a_row_and_the_rest_goes_on(undisturbed, 
     assert {row.status for row in read_rows(record)} == {OK}
 
 
-def test_full_plan_counts_methods_to_come(project):
-    """No method of the papers is still to come, so one is named here."""
-    project.edit("papers/drf/paper.yaml", "  OHRank: *quoted", "  OHRank: ohrank")
-    asked = ("-n", "-q", "rules", "results/compare/drf/cells.csv")
-    runnable = project.snakemake(*asked)
-    full = project.snakemake(*asked, "--config", "plan=full")
-
-    def trains(output: str) -> int:
-        return int(re.search(r"^train\s+(\d+)$", output, re.MULTILINE)[1])
-
-    assert trains(full) > trains(runnable) > 10
-
-
 @pytest.mark.parametrize("arguments", [["--lint"], ["-n", "structrf"]])
 def test_snakemake_reads_the_workflow_without_complaint(project, arguments):
     output = project.run("snakemake", *arguments)

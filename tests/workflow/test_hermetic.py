@@ -68,18 +68,21 @@ def test_every_rule_of_the_chain_is_looked_at(jobs):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_declared_inputs_are_enough(whole, jobs, rule, tmp_path):
+def test_the_declared_inputs_are_enough(whole, jobs, rule, tmp_path, empty_store):
     job = jobs[rule]
+    shutil.copy(empty_store, tmp_path)
     assert run(job, whole, tmp_path) == 0, (tmp_path / "output").read_text()
     for name in job.outputs:
         assert content(tmp_path / name) == content(whole.root / name), name
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_each_declared_input_is_needed(whole, jobs, rule, tmp_path):
+def test_each_declared_input_is_needed(whole, jobs, rule, tmp_path, empty_store):
     job = jobs[rule]
     for number, left_out in enumerate(one_of_each_kind(job.inputs)):
         place = tmp_path / str(number)
+        place.mkdir()
+        shutil.copy(empty_store, place)
         status = run(job, whole, place, left_out)
         same = status == 0 and all(
             content(place / name) == content(whole.root / name) for name in job.outputs
@@ -104,7 +107,6 @@ def is_of_the_run(name: str) -> bool:
 
 def run(job: Job, whole: Project, place: Path, left_out: str = "") -> int:
     """Run a job in a folder that holds its inputs alone; configuration and packages stay."""
-    place.mkdir(parents=True, exist_ok=True)
     for name in job.inputs:
         if name != left_out and is_of_the_run(name):
             bring(whole.root / name, place / name)

@@ -61,12 +61,6 @@ class PTBayes(LDLEstimator):
         None for a label without any weight.
     diagnostics_ : dict
         ``labels_without_mass``, the number of labels without any weight.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -14,15 +14,6 @@ class Uniform(LDLEstimator):
 
     A method whose scores are no better has learnt nothing about the labels.
 
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
-
     Examples
     --------
     >>> import numpy as np
@@ -51,12 +42,6 @@ class TrainMean(LDLEstimator):
     ----------
     mean_ : ndarray of shape (n_labels,)
         Mean of the training labels.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     Examples
     --------

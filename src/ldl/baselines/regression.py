@@ -27,12 +27,6 @@ class RegressorMethod(LDLEstimator):
     ----------
     regressor_ : object
         The fitted regressor.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     Examples
     --------
@@ -88,17 +82,6 @@ class Regression(RegressorMethod):
         Keyword arguments of that class; None for its defaults.
     random_state : int or None, default=None
         Seed; every ``random_state`` of the regressor that is None gets one drawn from it.
-
-    Attributes
-    ----------
-    regressor_ : object
-        The fitted regressor.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     Examples
     --------

@@ -47,12 +47,6 @@ class SingleLabelClassifier(LDLEstimator):
         Labels that stand for some row.
     diagnostics_ : dict
         ``labels``, the number of these, and ``iterations`` of ``'lr'`` and ``'svm'``.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -9,27 +9,24 @@ looked at by the exact sums of the node's rows, so rounding to whole numbers dec
 
 Histograms lie side by side, bin by bin. Where features have many bins, small nodes keep their rows
 sorted by every feature, for most bins would be empty.
-
-All compiled code stands in this file, for numba does not notice a change in another.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ldl.boosting._tree import LEAF, BoostedTree
-from ldl.forests._compiled import cached, compiled
+from ldl._compiled import cached, compiled
+from ldl.boosting._tree import LEAF, ROUNDING, SMALLEST, BoostedTree, best_leaf, divide
+
+if TYPE_CHECKING:
+    from ldl.boosting._bins import Bins
 
 ABREAST = 16
 """Features in a block, which are looked at abreast."""
 BIN_SHIFT, ROW_BITS = np.uint32(24), np.uint32(2**24 - 1)
 """Words of sorted rows hold the bin above this bit, and the row below it."""
-_ROUNDING = 1e-10
-"""Gains that differ by a smaller share count as equal."""
-_SMALLEST = 1e-12
-"""Least gain of a split."""
 _BEHIND = 1.0 - 1e-9
 """Factor of a score below which another cannot win, whatever counts as equal."""
 _SINGLE = 1.0 + 1e-5
@@ -253,7 +250,8 @@ def _bound_bins(bins, sums, limits, cuts, bounds):
         # The last bin ends no cut.
         lines = (last - first) // ABREAST - 1
         of_bins = sums[first:last].reshape(lines + 1, ABREAST)
-        cuts[0] = of_bins[0]
+        for lane in range(ABREAST):
+            cuts[0, lane] = of_bins[0, lane]
         for i in range(1, lines):
             before, here, of_bin = cuts[i - 1], cuts[i], of_bins[i]
             for lane in range(len(here)):  # a constant would be unrolled, not vectorised
@@ -269,7 +267,9 @@ def _bound_rows(sorted_rows, first, size, words, least, limits, cuts, bounds):
     bounds[:] = np.float32(0.0)
     for start in range(0, len(sorted_rows), ABREAST):
         lanes = min(ABREAST, len(sorted_rows) - start)
-        cuts[:lines, lanes:] = 0
+        for i in range(lines):
+            for lane in range(lanes, ABREAST):
+                cuts[i, lane] = 0
         for lane in range(lanes):
             of_feature, left = sorted_rows[start + lane, first : first + size], np.int64(0)
             for i in range(before):
@@ -294,7 +294,8 @@ def _best_cut(bins, place, stats, rows, g, h, bar, rules, sums):
     A later cut must be better by more than rounding, so ties go to the first.
     """
     n_bins = bins.bins_at[place]
-    sums[:n_bins] = 0.0
+    for b in range(n_bins):
+        sums[b, 0], sums[b, 1], sums[b, 2] = 0.0, 0.0, 0.0
     for row in rows:
         b = bins.codes[place, row]
         sums[b, 0] += stats[row, 0]
@@ -313,7 +314,7 @@ def _best_cut(bins, place, stats, rows, g, h, bar, rules, sums):
             both = score(left_g, left_h, seen, rules)
             both += score(g - left_g, h - left_h, len(rows) - seen, rules)
             if both > bar:
-                bar = both * (1.0 + _ROUNDING)
+                bar = both * (1.0 + ROUNDING)
                 best, at = both, b
     return best, at
 
@@ -326,7 +327,7 @@ def _search(bins, upper_sums, stats, rows, total, packing, rules, room):
     """
     g, h = total
     own = score(g, h, len(rows), rules)
-    bar = own * (1.0 + _ROUNDING) + _SMALLEST
+    bar = own * (1.0 + ROUNDING) + SMALLEST
     gain, feature, cut = 0.0, 0, 0
     bounds, worth = room.bounds, 0.0
     unit = unit_of_bounds(packing) * _SINGLE
@@ -348,7 +349,7 @@ def _search(bins, upper_sums, stats, rows, total, packing, rules, room):
                 both = score(upper_g, upper_h, upper, rules)
                 both += score(g - upper_g, h - upper_h, len(rows) - upper, rules)
         if both > bar:
-            bar = both * (1.0 + _ROUNDING)
+            bar = both * (1.0 + ROUNDING)
             gain, feature, cut = both - own, f, at
     return gain, feature, cut
 
@@ -396,44 +397,13 @@ def _divide_sorted(sorted_rows, begin, end, right, spare):
             column[i - b] = word
             spare[b] = word
             b += right[word & ROW_BITS]
-        column[len(column) - b :] = spare[:b]
+        for i in range(b):
+            column[len(column) - b + i] = spare[i]
 
 
-@compiled
-def _divide(bins, f, cut, rows, right, spare):
-    """Put rows that go to the left first, each side in its order; return how many those are."""
-    place = bins.place[f]
-    for row in rows:
-        right[row] = place >= 0 and bins.codes[place, row] > cut
-    if place < 0:
-        for i in range(bins.feature_start[f], bins.feature_start[f + 1]):
-            right[bins.feature_rows[i]] = 1
-    a, b = 0, 0
-    for row in rows:
-        if right[row]:
-            spare[b] = row
-            b += 1
-        else:
-            rows[a] = row
-            a += 1
-    rows[a:] = spare[:b]
-    return a
-
-
-@compiled
-def _best_leaf(gains):
-    """Return the leaf with the greatest gain; of equal ones the first."""
-    best = 0
-    for i in range(1, len(gains)):
-        if gains[i] > gains[best] * (1.0 + _ROUNDING):
-            best = i
-    return best
-
-
-@compiled
-def room_for(bins, rules):
+def room_for(bins: Bins, rules: Rules) -> int:
     """Return the size of a tree's histograms: one for each leaf, or one where that is too much."""
-    size = bins.block_start[-1] + 3 * bins.two_valued
+    size = int(bins.block_start[-1]) + 3 * bins.two_valued
     return size * (rules.max_leaves if rules.max_leaves * size * 8 <= rules.histogram_bytes else 1)
 
 
@@ -449,7 +419,7 @@ def grow(bins, stats, rules, memory):
     n, most, places, few = len(stats), rules.max_leaves, len(bins.codes), bins.few
     slots = bins.block_start[-1]
     width = slots + 3 * bins.two_valued
-    buffers = room_for(bins, rules) // max(width, 1)
+    buffers = len(memory) // max(width, 1)
     stored = buffers > 1
     sums = memory[: buffers * slots].view(np.int64).reshape(buffers, slots)
     upper_sums = memory[buffers * slots : buffers * width].reshape(buffers, 3, bins.two_valued)
@@ -480,9 +450,11 @@ def grow(bins, stats, rules, memory):
     if most > 1 and n >= 2 * rules.min_leaf:
         limits = limits_of(wholes[0], packing, rules)
         if n <= few:
-            _sort_rows(bins, rows, sorted_rows, 0, room.counts)
+            _sort_rows(bins, rows, sorted_rows, sorted_at[0], room.counts)
             free_word = n
-            _bound_rows(sorted_rows, 0, n, words, rules.min_leaf, limits, room.cuts, room.bounds)
+            _bound_rows(
+                sorted_rows, sorted_at[0], n, words, rules.min_leaf, limits, room.cuts, room.bounds
+            )
         else:
             _fill(bins, words, rows, sums[0])
             _bound_bins(bins, sums[0], limits, room.cuts, room.bounds)
@@ -491,13 +463,13 @@ def grow(bins, stats, rules, memory):
             bins, upper_sums[0], stats, rows, totals[0], packing, rules, room
         )
     while leaves < most:
-        a = _best_leaf(gains[:leaves])
+        a = best_leaf(gains[:leaves])
         if gains[a] <= 0.0:
             break
         b = leaves
         f, cut = splits[a]
         here = rows[begins[a] : ends[a]]
-        size, on_left = len(here), _divide(bins, f, cut, here, right, spare)
+        size, on_left = len(here), divide(bins, f, cut, here, right, spare)
         middle = begins[a] + on_left
         feature[nodes_of[a]] = f
         threshold[nodes_of[a]] = bins.edges[bins.first_edge[f] + cut]

@@ -3,8 +3,7 @@
 
 Every row brings a line of statistics, the gradients of all labels and a curvature for each pair. A
 set of rows is judged by their sum, and by its best pair of labels alone. Lines are long, so they
-stay in one piece, and bins without rows are passed over. All compiled code stands in this file, for
-numba does not notice a change in another.
+stay in one piece, and bins without rows are passed over.
 """
 
 from __future__ import annotations
@@ -13,15 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldl.boosting._tree import LEAF, BoostedTree
-from ldl.forests._compiled import cached, compiled
+from ldl._compiled import cached, compiled
+from ldl.boosting._tree import LEAF, ROUNDING, SMALLEST, BoostedTree, best_leaf, divide
 
 EXACT_PAIR, SMO_PAIR = 0, 1
 """Pairs that a node tries: all of them, or those with the label of the largest gradient."""
-_ROUNDING = 1e-10
-"""Gains that differ by a smaller share count as equal."""
-_SMALLEST = 1e-12
-"""Least gain of a split."""
 
 
 class Rules(NamedTuple):
@@ -124,7 +119,7 @@ def search(bins, sums, counts, total, rows, rules):
     A later split must be better by more than rounding, so ties go to the first.
     """
     own = score(total, rows, rules)
-    bar = own * (1.0 + _ROUNDING) + _SMALLEST
+    bar = own * (1.0 + ROUNDING) + SMALLEST
     gain, feature, cut = 0.0, 0, 0
     width = len(total)
     left, right = np.empty(width), np.empty(width)
@@ -149,40 +144,9 @@ def search(bins, sums, counts, total, rows, rules):
             # places; the sum of the scores stays the same.
             both = score(left, seen, rules) + score(right, rows - seen, rules)
             if both > bar:
-                bar = both * (1.0 + _ROUNDING)
+                bar = both * (1.0 + ROUNDING)
                 gain, feature, cut = both - own, f, slot - first
     return gain, feature, cut
-
-
-@compiled
-def _divide(bins, f, cut, rows, right, spare):
-    """Put rows that go to the left first, each side in its order; return how many those are."""
-    place = bins.place[f]
-    for row in rows:
-        right[row] = place >= 0 and bins.codes[place, row] > cut
-    if place < 0:
-        for i in range(bins.feature_start[f], bins.feature_start[f + 1]):
-            right[bins.feature_rows[i]] = True
-    a, b = 0, 0
-    for row in rows:
-        if right[row]:
-            spare[b] = row
-            b += 1
-        else:
-            rows[a] = row
-            a += 1
-    rows[a:] = spare[:b]
-    return a
-
-
-@compiled
-def _best_leaf(gains):
-    """Return the leaf with the greatest gain; of equal ones the first."""
-    best = 0
-    for i in range(1, len(gains)):
-        if gains[i] > gains[best] * (1.0 + _ROUNDING):
-            best = i
-    return best
 
 
 @compiled
@@ -211,7 +175,7 @@ def grow(bins, stats, rules):
     gains, splits = np.zeros(most), np.zeros((most, 2), np.int64)
     begins, ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
     nodes_of = np.zeros(most, np.int64)
-    rows, spare, right = np.arange(n), np.empty(n, np.int64), np.zeros(n, np.bool_)
+    rows, spare, right = np.arange(n), np.empty(n, np.int64), np.zeros(n, np.uint8)
 
     feature = np.full(2 * most - 1, LEAF, np.int32)
     threshold = np.zeros(2 * most - 1)
@@ -224,13 +188,13 @@ def grow(bins, stats, rules):
         _fill(bins, stats, rows, sums[0], counts[0])
         gains[0], splits[0, 0], splits[0, 1] = search(bins, sums[0], counts[0], totals[0], n, rules)
     while leaves < most:
-        a = _best_leaf(gains[:leaves])
+        a = best_leaf(gains[:leaves])
         if gains[a] <= 0.0:
             break
         b = leaves
         f, cut = splits[a]
         here = rows[begins[a] : ends[a]]
-        middle = begins[a] + _divide(bins, f, cut, here, right, spare)
+        middle = begins[a] + divide(bins, f, cut, here, right, spare)
         feature[nodes_of[a]] = f
         threshold[nodes_of[a]] = bins.edges[bins.first_edge[f] + cut]
         child[nodes_of[a]] = nodes

@@ -5,15 +5,14 @@ xgboost takes rows in one after the other and keeps a summary of the quantiles: 
 with the least and the greatest rank that it may have. A full queue of values becomes a summary;
 summaries of equally many queues are merged and pruned, so that few are kept at any time. Here a
 queue is sorted as a whole, but ranks are computed and pruned with the same arithmetic.
-
-All compiled code stands in this file, for numba does not notice a change in another.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ldl.forests._compiled import cached, compiled
+from ldl._compiled import cached, compiled
+from ldl.forests._compiled import START
 
 _FINER = 8
 """Summaries are so many times as fine as the bins."""
@@ -71,13 +70,20 @@ def _summary_of(values):
 
 
 @compiled
+def _copy_line(target, line, source, i):
+    """Copy a value with its ranks, one by one: numba takes a second to compile a slice's copy."""
+    for column in range(4):
+        target[line, column] = source[i, column]
+
+
+@compiled
 def _pruned(summary, most):
     """Keep at most so many values, nearest to evenly spaced ranks; the extremes stay."""
     size = len(summary)
     if size <= most:
         return summary.copy()
     kept = np.empty((most, 4), np.float32)
-    kept[0] = summary[0]
+    _copy_line(kept, START, summary, START)
     begin, steps = summary[0, GREATEST], np.float32(most - 1)
     span = np.float32(summary[size - 1, LEAST] - begin)
     count, i, last = 1, 1, 0
@@ -93,10 +99,10 @@ def _pruned(summary, most):
         middle += summary[i + 1, GREATEST] - summary[i + 1, WEIGHT]
         nearest = i if twice < middle else i + 1
         if nearest != last:
-            kept[count] = summary[nearest]
+            _copy_line(kept, count, summary, nearest)
             count, last = count + 1, nearest
     if last != size - 1:
-        kept[count] = summary[size - 1]
+        _copy_line(kept, count, summary, size - 1)
         count += 1
     return kept[:count]
 
@@ -155,7 +161,7 @@ def _size_of_summaries(n, bins):
 def _summarise(values, bins):
     """Summarise a feature as xgboost does, queue by queue."""
     size = _size_of_summaries(len(values), bins)
-    levels = [np.empty((0, 4), np.float32) for _ in range(64)]
+    levels, sizes = np.empty((64, size, 4), np.float32), np.zeros(64, np.int64)
     queue, length = np.empty(2 * size, np.float32), 0
     begin, deepest = 0, 0
     for i in range(len(values)):
@@ -165,19 +171,22 @@ def _summarise(values, bins):
         if length == len(queue):
             summary = _summary_of(values[begin:i])
             begin, length, level = i, 0, 1
-            while len(levels[level]) > 0:
-                summary = _merged(_pruned(summary, size), levels[level])
+            while sizes[level] > 0:
+                summary = _merged(_pruned(summary, size), levels[level, : sizes[level]])
                 if len(summary) <= size:
                     break
-                levels[level] = np.empty((0, 4), np.float32)
+                sizes[level] = 0
                 level += 1
-            levels[level] = _pruned(summary, size)
+            summary = _pruned(summary, size)
+            sizes[level] = len(summary)
+            for line in range(len(summary)):
+                _copy_line(levels[level], line, summary, line)
             deepest = max(deepest, level)
         length += 1
     summary = _pruned(_summary_of(values[begin:]), size)
     for level in range(1, deepest + 1):
-        if len(levels[level]) > 0:
-            summary = _pruned(_merged(summary, levels[level]), size)
+        if sizes[level] > 0:
+            summary = _pruned(_merged(summary, levels[level, : sizes[level]]), size)
     return summary
 
 

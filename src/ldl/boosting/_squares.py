@@ -11,9 +11,6 @@ Histograms hold whole numbers: the gradient of a row, in units so small that it 
 bits, and the number of rows in the upper ones. Half as many additions fill them, and their sums
 are exact. Only with a hundred thousand rows, or degrees that differ by many orders of magnitude,
 are gradients rounded, and rounding may decide between splits that are nearly equal.
-
-The compiled code that grows trees stands in this file, for numba does not notice a change in
-another.
 """
 
 from __future__ import annotations
@@ -24,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldl.forests._compiled import cached, compiled
+from ldl._compiled import cached, compiled
+from ldl.forests._compiled import partition
 from ldl.forests._prediction import Forest, add_predictions
 
 LEAF = -1
@@ -49,6 +47,8 @@ class Room(NamedTuple):
     """By feature: highest gain so far, before that of the node itself is taken off."""
     rows: np.ndarray
     """Rows of the nodes, side by side."""
+    right: np.ndarray
+    """By row: whether it goes to the right."""
     spare: np.ndarray
     """Room for the rows of one side of a split."""
 
@@ -212,18 +212,11 @@ def _count(slots, words, rows, histogram):
 
 
 @compiled
-def _divide(slots, rows, f, slot, spare):
+def _divide(slots, rows, f, slot, right, spare):
     """Put rows that go to the left first, each side in its order; return how many those are."""
-    a = b = 0
     for row in rows:
-        if slots[row, f] <= slot:
-            rows[a] = row
-            a += 1
-        else:
-            spare[b] = row
-            b += 1
-    rows[a:] = spare[:b]
-    return a
+        right[row] = slots[row, f] > slot
+    return partition(rows, right, spare)
 
 
 @compiled
@@ -309,7 +302,7 @@ def grow(slots, gradients, max_depth, learning_rate, room, outputs):
         f = where % features
         nodes[number, 0], nodes[number, 1] = f, count
         slot_of[number] = where
-        middle = begin + _divide(slots, here, f, where, room.spare)
+        middle = begin + _divide(slots, here, f, where, room.right, room.spare)
         sides = ((count, begin, middle, left), (count + 1, middle, end, whole - left))
         count += 2
         larger, smaller = sides if middle - begin >= end - middle else (sides[1], sides[0])
@@ -419,5 +412,6 @@ def _room(slots: np.ndarray, bins: int) -> Room:
         left=np.empty(features, np.int64),
         highest=np.empty(features, np.float32),
         rows=np.empty(rows, np.int64),
+        right=np.empty(rows, np.uint8),
         spare=np.empty(rows, np.int64),
     )

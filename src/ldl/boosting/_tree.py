@@ -1,4 +1,5 @@
-"""A tree of a boosting round, of either kind."""
+# mypy: disable-error-code="no-untyped-def"
+"""A tree of a boosting round, of either kind, and what both need to grow."""
 
 from __future__ import annotations
 
@@ -6,7 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ldl._compiled import compiled
+from ldl.forests._compiled import partition
+
 LEAF = -1
+ROUNDING = 1e-10
+"""Gains that differ by a smaller share count as equal."""
+SMALLEST = 1e-12
+"""Least gain of a split."""
 
 
 class BoostedTree(NamedTuple):
@@ -22,3 +30,25 @@ class BoostedTree(NamedTuple):
     """Output of each leaf: one number, or one for each label."""
     leaf_of: np.ndarray
     """Line of the leaf of each training row."""
+
+
+@compiled
+def divide(bins, f, cut, rows, right, spare):
+    """Put rows that go to the left first, each side in its order; return how many those are."""
+    place = bins.place[f]
+    for row in rows:
+        right[row] = place >= 0 and bins.codes[place, row] > cut
+    if place < 0:
+        for i in range(bins.feature_start[f], bins.feature_start[f + 1]):
+            right[bins.feature_rows[i]] = 1
+    return partition(rows, right, spare)
+
+
+@compiled
+def best_leaf(gains):
+    """Return the leaf with the greatest gain; of equal ones the first."""
+    best = 0
+    for i in range(1, len(gains)):
+        if gains[i] > gains[best] * (1.0 + ROUNDING):
+            best = i
+    return best

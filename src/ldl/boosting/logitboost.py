@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from threading import local
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
-from ldl._values import check_choice, check_counts
+from ldl._parameters import COUNT, FACTOR, Constraints, Options
 from ldl.base import LDLEstimator
 from ldl.linear._softmax import softmax_rows
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from ldl.forests._prediction import Forest
 
 _BLOCK_ROWS = 1024
+_BINS = 256
+"""Bins into which a feature with more values is put."""
+_HELD_OUT, _ROWS_TO_SCORE = 1 / 9, 200
+"""Share of the rows in a hold-out; hold-outs are repeated until so many rows have been scored."""
 _LARGEST_RESPONSE = 4.0
 _FLOOR = 1e-6
 _HISTOGRAM_BYTES = 256 * 2**20
@@ -45,15 +49,20 @@ class _Boosting(LDLEstimator):
     """
 
     accepts_sparse = True
+    _constraints: ClassVar[Constraints] = {
+        "max_iter": COUNT,
+        "learning_rate": FACTOR,
+        "max_leaf_nodes": COUNT,
+        "min_samples_leaf": COUNT,
+        "n_iter_no_change": (COUNT, None),
+        "select_by": Options(*metrics.BETTER),
+    }
 
     max_iter: int = 500
     learning_rate: float = 0.1
     max_leaf_nodes: int = 20
     min_samples_leaf: int = 5
-    max_bins: int = 256
     n_iter_no_change: int | None = 50
-    validation_share: float = 1 / 9
-    validation_rows: int = 200
     select_by: str = "kl"
     random_state: int | None = None
 
@@ -78,7 +87,6 @@ class _Boosting(LDLEstimator):
 
     def _boost(self, X: Any, D: np.ndarray, mapping: Mapping) -> None:
         """Fit; ``mapping`` grows the trees of a round."""
-        self._check()
         self.validation_curve_ = np.zeros(0)
         self.n_iter_ = self.max_iter
         self.diagnostics_: dict[str, Any] = {}
@@ -101,9 +109,7 @@ class _Boosting(LDLEstimator):
 
     def _choose_rounds(self, X: Any, D: np.ndarray, mapping: Mapping, memory: _Memory) -> None:
         """Set the number of rounds to the one with the best score of held-out rows."""
-        splits = holdouts(
-            X.shape[0], self.validation_share, self.validation_rows, self.random_state
-        )
+        splits = holdouts(X.shape[0], _HELD_OUT, _ROWS_TO_SCORE, self.random_state)
         watched = [_Watched(_Ensemble(self, X[a], D[a], memory), X[b], D[b]) for a, b in splits]
         curve: list[float] = []
         lower = metrics.BETTER[self.select_by] == "lower"
@@ -147,23 +153,6 @@ class _Boosting(LDLEstimator):
                 _add(block, forest, part[rows])
         return outputs
 
-    # ------------------------------------------------------------------ settings
-
-    def _check(self) -> None:
-        for name in ("max_iter", "max_leaf_nodes", "min_samples_leaf", "validation_rows"):
-            check_counts(name, [getattr(self, name)])
-        if not 0 < self.learning_rate <= 1:
-            raise ValueError(f"learning_rate must lie in (0, 1], got {self.learning_rate}")
-        if not 2 <= self.max_bins <= 256:
-            raise ValueError(f"max_bins must lie between 2 and 256, got {self.max_bins}")
-        if self.n_iter_no_change is not None:
-            check_counts("n_iter_no_change", [self.n_iter_no_change])
-        if not 0 < self.validation_share < 1:
-            raise ValueError(
-                f"validation_share must lie between 0 and 1, got {self.validation_share}"
-            )
-        check_choice("select_by", self.select_by, tuple(metrics.BETTER))
-
 
 @dataclass(eq=False, repr=False)
 class LDLogitBoost(_Boosting):
@@ -187,15 +176,10 @@ class LDLogitBoost(_Boosting):
         Largest number of leaves of a tree, which grows at the leaf with the greatest gain.
     min_samples_leaf : int, default=5
         Least number of rows in a leaf.
-    max_bins : int, default=256
-        Bins into which a feature with more values is put, from 2 to 256.
     n_iter_no_change : int or None, default=50
         The choice of the number of rounds ends after so many rounds without a better score on
-        held-out rows. None runs ``max_iter`` rounds and holds out nothing.
-    validation_share : float, default=1/9
-        Share of the training rows in a hold-out.
-    validation_rows : int, default=200
-        Hold-outs are repeated until that many rows have been scored.
+        ninths of the rows that are held out, as many as have 200 rows together. None runs
+        ``max_iter`` rounds and holds out nothing.
     select_by : str, default='kl'
         Measure of ``ldl.metrics`` by which the number of rounds is chosen.
     random_state : int or None, default=None
@@ -244,6 +228,11 @@ class LDLogitBoost(_Boosting):
     20
     """
 
+    _constraints: ClassVar[Constraints] = {
+        "working_response": Options("robust", "classical"),
+        "n_jobs": COUNT,
+    }
+
     working_response: str = "robust"
     n_jobs: int = 1
 
@@ -254,16 +243,12 @@ class LDLogitBoost(_Boosting):
         with ThreadPoolExecutor(self.n_jobs) as pool:
             self._boost(X, D, pool.map)
 
-    def _check(self) -> None:
-        super()._check()
-        check_choice("working_response", self.working_response, ("robust", "classical"))
-
     def _grow(self, bins: Bins, statistics: np.ndarray, memory: _Memory) -> BoostedTree:
         # numba and the compiled code load here, so that other methods start without them.
         from ldl.boosting._newton_trees import Rules, grow, room_for
 
         rules = Rules(self.max_leaf_nodes, self.min_samples_leaf, _FLOOR, _HISTOGRAM_BYTES)
-        return grow(bins, statistics, rules, memory.of(room_for.py_func(bins, rules)))
+        return grow(bins, statistics, rules, memory.of(room_for(bins, rules)))
 
     def _statistics(self, D: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
         gradient, weight = D - P, P * (1 - P)
@@ -300,15 +285,10 @@ class AOSOLDLogitBoost(_Boosting):
         Largest number of leaves of a tree, which grows at the leaf with the greatest gain.
     min_samples_leaf : int, default=5
         Least number of rows in a leaf.
-    max_bins : int, default=256
-        Bins into which a feature with more values is put, from 2 to 256.
     n_iter_no_change : int or None, default=50
         The choice of the number of rounds ends after so many rounds without a better score on
-        held-out rows. None runs ``max_iter`` rounds and holds out nothing.
-    validation_share : float, default=1/9
-        Share of the training rows in a hold-out.
-    validation_rows : int, default=200
-        Hold-outs are repeated until that many rows have been scored.
+        ninths of the rows that are held out, as many as have 200 rows together. None runs
+        ``max_iter`` rounds and holds out nothing.
     select_by : str, default='kl'
         Measure of ``ldl.metrics`` by which the number of rounds is chosen.
     random_state : int or None, default=None
@@ -355,11 +335,9 @@ class AOSOLDLogitBoost(_Boosting):
     20
     """
 
-    pair: str = "auto"
+    _constraints: ClassVar[Constraints] = {"pair": Options("auto", "exact", "smo")}
 
-    def _check(self) -> None:
-        super()._check()
-        check_choice("pair", self.pair, ("auto", "exact", "smo"))
+    pair: str = "auto"
 
     def _grow(self, bins: Bins, statistics: np.ndarray, memory: _Memory) -> BoostedTree:
         from ldl.boosting._pair_trees import EXACT_PAIR, SMO_PAIR, Rules, grow
@@ -393,7 +371,7 @@ class _Ensemble:
 
         self.model = model
         self.D = D
-        self.bins = make_bins(X, model.max_bins)
+        self.bins = make_bins(X, _BINS)
         self.memory = memory
         self.outputs = np.zeros_like(D)
         self.rounds: list[list[BoostedTree]] = []
@@ -417,7 +395,7 @@ class _Memory(local):
     def of(self, size: int) -> np.ndarray:
         if len(self.room) < size:
             self.room = np.empty(size)
-        return self.room
+        return self.room[:size]
 
 
 class _Watched:

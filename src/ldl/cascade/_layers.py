@@ -21,8 +21,7 @@ class Plan:
 
     kinds: tuple[str, ...]
     """Kind of each learner."""
-    folds: int
-    partition: str
+    cv: int
     layer_features: str
     test_features: str
     normalise: str
@@ -58,12 +57,12 @@ def fit_layer(
     """
     fold_of, seeds = _draw(plan, len(D), seed)
     refit = plan.test_features == "refit"  # its number is that of no fold, so it sees every row
-    numbers = range(plan.folds + refit)
+    numbers = range(plan.cv + refit)
 
     def rows_of(learner: int, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that a model is fitted to, and those it is asked about."""
         held = fold_of[learner] == number
-        asked = held if plan.layer_features == "heldout" else ~held & (number < plan.folds)
+        asked = held if plan.layer_features == "heldout" else ~held & (number < plan.cv)
         return np.flatnonzero(~held), np.flatnonzero(asked)
 
     def fit(part: tuple[int, int]) -> tuple[Model, np.ndarray | None]:
@@ -80,24 +79,20 @@ def fit_layer(
     output = np.zeros((len(plan.kinds), *D.shape))
     for part, (model, predicted) in zip(parts, each(fit, parts, n_jobs), strict=True):
         learner, number = part
-        if not refit or number == plan.folds:
+        if not refit or number == plan.cv:
             models[learner].append(model)
         if predicted is not None:
             output[learner, rows_of(*part)[1]] += predicted
     if plan.layer_features == "fold_mean":
-        output /= plan.folds - 1
+        output /= plan.cv - 1
     return Layer(models, fold_of, plan.normalise), output
 
 
 def _draw(plan: Plan, n: int, seed: int) -> tuple[np.ndarray, list[list[int]]]:
     """Draw each learner's folds, and seeds for its models."""
-    common, *own = child_seeds(seed, 1 + len(plan.kinds))
-    drawn = [child_seeds(learner, 2 + plan.folds) for learner in own]
-    if plan.partition == "per_layer":
-        partitions = [common] * len(own)
-    else:
-        partitions = [first for first, *_ in drawn]
-    fold_of = np.array([_fold_numbers(n, plan.folds, partition) for partition in partitions])
+    _, *own = child_seeds(seed, 1 + len(plan.kinds))  # the first was a layer's, in older records
+    drawn = [child_seeds(learner, 2 + plan.cv) for learner in own]
+    fold_of = np.array([_fold_numbers(n, plan.cv, first) for first, *_ in drawn])
     return fold_of, [seeds for _, *seeds in drawn]
 
 

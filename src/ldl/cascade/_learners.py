@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ldl.boosting._squares import SquaresForest
 
 KINDS = ("rf", "xgb", "knn", "lr")
+BINS = 32
+"""Bins of a feature in the histograms of XGBoost."""
 
 LOWEST_DEGREE = 1e-6
 """Degree to which outputs are clipped, for a degree of 0 can make the divergence infinite."""
@@ -31,14 +33,11 @@ class Model(Protocol):
 class Settings:
     """The settings of the learners of one layer, by the names of the parameters of ``LDLDF``."""
 
-    trees: int
-    depth: int
+    n_estimators: int
+    max_depth: int
     max_features: str | int | float | None
     learning_rate: float
     base_score: float | None
-    max_bin: int
-    tree_method: str
-    multi_strategy: str
     n_neighbors: int
 
 
@@ -46,10 +45,10 @@ def build(kind: str, settings: Settings, seed: int) -> Model:
     """Make a learner of one of the ``KINDS``."""
     if kind == "rf":
         return RFRegression(
-            trees=settings.trees,
-            max_depth=settings.depth,
+            n_estimators=settings.n_estimators,
+            max_depth=settings.max_depth,
             max_samples=1.0,
-            min_split=2,
+            min_samples_split=2,
             max_features=settings.max_features,
             random_state=seed,
         )
@@ -61,12 +60,12 @@ def build(kind: str, settings: Settings, seed: int) -> Model:
 
 
 class Boosted:
-    """XGBoost on all labels at once: one histogram of the features, one booster.
+    """XGBoost by histograms, on all labels at once: one booster, with trees for each label.
 
     It runs in one thread, because xgboost sums histograms in another order with another number of
     threads. Absent entries of compressed data are missing values to xgboost, which learns on which
-    side of a split they go. Where nothing is missing and every label has trees of its own, compiled
-    code of ours cuts the same bins and grows the same trees, bit for bit, in less time.
+    side of a split they go. Where nothing is missing compiled code of ours cuts the same bins and
+    grows the same trees, bit for bit, in less time.
     """
 
     def __init__(self, settings: Settings, seed: int) -> None:
@@ -74,9 +73,9 @@ class Boosted:
         self.parameters = {
             "objective": "reg:squarederror",
             "eta": settings.learning_rate,
-            "max_depth": settings.depth,
-            "tree_method": settings.tree_method,
-            "multi_strategy": settings.multi_strategy,
+            "max_depth": settings.max_depth,
+            "tree_method": "hist",
+            "max_bin": BINS,
             "base_score": settings.base_score,
             "seed": seed,
             "nthread": 1,
@@ -85,30 +84,17 @@ class Boosted:
 
     def fit(self, F: Any, D: np.ndarray) -> Boosted:
         asked = self.settings
-        if _grown_here(asked, F):
+        if not hasattr(F, "tocsr"):
             self._answer = _grown(asked, F, D).predict
             return self
         import xgboost
 
-        if asked.tree_method == "hist":
-            self.parameters["max_bin"] = asked.max_bin
-            data: xgboost.DMatrix = xgboost.QuantileDMatrix(F, D, max_bin=asked.max_bin, nthread=1)
-        else:
-            data = xgboost.DMatrix(F, D, nthread=1)
-        self._answer = xgboost.train(self.parameters, data, asked.trees).inplace_predict
+        data = xgboost.QuantileDMatrix(F, D, max_bin=BINS, nthread=1)
+        self._answer = xgboost.train(self.parameters, data, asked.n_estimators).inplace_predict
         return self
 
     def predict(self, F: Any) -> np.ndarray:
         return np.asarray(self._answer(F), dtype=np.float64)
-
-
-def _grown_here(asked: Settings, F: Any) -> bool:
-    """Tell whether our compiled code can grow the trees."""
-    return (
-        asked.tree_method == "hist"
-        and asked.multi_strategy == "one_output_per_tree"
-        and not hasattr(F, "tocsr")
-    )
 
 
 def _grown(asked: Settings, F: np.ndarray, D: np.ndarray) -> SquaresForest:
@@ -116,8 +102,8 @@ def _grown(asked: Settings, F: np.ndarray, D: np.ndarray) -> SquaresForest:
     from ldl.boosting._quantiles import cut_like_xgboost
     from ldl.boosting._squares import SquaresForest
 
-    forest = SquaresForest(cut_like_xgboost(F, asked.max_bin), asked.base_score)
-    return forest.fit(F, D, asked.trees, asked.depth, asked.learning_rate)
+    forest = SquaresForest(cut_like_xgboost(F, BINS), asked.base_score)
+    return forest.fit(F, D, asked.n_estimators, asked.max_depth, asked.learning_rate)
 
 
 class Linear:
@@ -137,19 +123,8 @@ def as_distributions(P: np.ndarray, normalise: str) -> np.ndarray:
     """Make outputs, with labels along the last axis, distributions; 'none' leaves them alone."""
     if normalise == "none":
         return P
-    if normalise == "simplex":
-        P = _nearest_on_simplex(P)
     P = np.maximum(P, LOWEST_DEGREE)
     return P / P.sum(axis=-1, keepdims=True)
-
-
-def _nearest_on_simplex(P: np.ndarray) -> np.ndarray:
-    """Find the nearest distributions: a shift, and a cut at zero, that leave a sum of one."""
-    descending = -np.sort(-P, axis=-1)
-    counts = np.arange(1, P.shape[-1] + 1)
-    shifts = (np.cumsum(descending, axis=-1) - 1.0) / counts
-    kept = (descending > shifts).sum(axis=-1, keepdims=True)
-    return np.maximum(P - np.take_along_axis(shifts, kept - 1, axis=-1), 0.0)
 
 
 def _dense(F: Any) -> np.ndarray:

@@ -24,7 +24,6 @@ class Reuse:
 
     by: str
     """'per_learner', 'joint' (all learners of a row together, by their mean) or 'off'."""
-    kl_order: str
     at_test: str = "none"
     """Choice of new rows: 'none' takes every L, 'nearest' does as the nearest training row did,
     and 'gate' asks a forest that has learned the training rows' choices."""
@@ -33,9 +32,7 @@ class Reuse:
         """Return the divergence that decides, of shape (learners, rows), or (1, rows) if joint."""
         P = [mean_of(L)] if self.by == "joint" else [mean_of(one[None]) for one in L]
         kl = zero_convention("clip64").kl
-        if self.kl_order == "prediction_first":
-            return np.array([kl(p, D) for p in P])
-        return np.array([kl(D, p) for p in P])
+        return np.array([kl(p, D) for p in P])
 
     def nearer(self, L: np.ndarray, Z: np.ndarray | None, D: np.ndarray) -> np.ndarray:
         """Tell where the new outputs are nearer to the labels: a row of flags per decision."""

@@ -5,33 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ldl import metrics
-from ldl._values import check_choice
+from ldl._parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    PART,
+    POSITIVE,
+    Constraints,
+    Interval,
+    Options,
+)
 from ldl.base import LDLEstimator, child_seeds
 from ldl.cascade._layers import Layer, Plan, fit_layer, join, mean_of
 from ldl.cascade._learners import KINDS, Settings
 from ldl.cascade._reuse import TEST_REUSE, Choice, Reuse, choose
+from ldl.forests.structrf import MAX_FEATURES
 
-_WORDS = {
-    "layer_features": ("heldout", "fold_mean"),
-    "test_features": ("mean", "refit"),
-    "partition": ("per_learner", "per_layer"),
-    "normalise": ("clip", "simplex", "none"),
-    "reuse": ("per_learner", "joint", "off"),
-    "test_reuse": TEST_REUSE,
-    "kl_order": ("prediction_first", "truth_first"),
-    "judge_on": ("holdout", "out_of_fold", "reused"),
-    "measure": tuple(metrics.BETTER),
-    "theta_mode": ("absolute", "relative"),
-    "counter": ("consecutive", "cumulative"),
-    "output_layer": ("refitted", "best", "last"),
-    "tree_method": ("exact", "hist"),
-    "multi_strategy": ("one_output_per_tree", "multi_output_tree"),
-}
+_PATIENCE = 3
+"""Layers that do not improve, after which a cascade ends."""
 
 
 @dataclass(eq=False, repr=False)
@@ -40,13 +35,14 @@ class LDLDF(LDLEstimator):
 
     Every layer sees the features X and the outputs C of the layer before. A layer fits each of its
     learners on all folds of the training rows but one in turn, so that a row's output L comes from
-    a model that has not seen the row. Layer t grows ``trees + (t - 1) trees_step`` trees, at most
-    ``max_trees``, of depth ``depth + (t - 1) depth_step``.
+    a model that has not seen the row. Layer t grows
+    ``n_estimators + (t - 1) n_estimators_step`` trees, at most ``max_estimators``, of depth
+    ``max_depth + (t - 1) max_depth_step``.
 
     By layer feature reuse a training row passes on the output nearest to its labels D of all layers
     so far: L where KL(L || D) < KL(Z || D), and else Z, the best output of the layers before
-    (Equation 9). New rows have no labels, and pass on every L. The cascade ends after ``patience``
-    layers in a row that do not improve ``measure`` by ``theta``; the prediction is the mean of the
+    (Equation 9). New rows have no labels, and pass on every L. The cascade ends after three
+    layers in a row that do not improve ``measure`` by ``tol``; the prediction is the mean of the
     learners of the last layer that did.
 
     Parameters
@@ -58,31 +54,25 @@ class LDLDF(LDLEstimator):
         Number of learners in a layer, a multiple of the number of kinds.
     max_layers : int, default=10
         Largest number of layers.
-    folds : int, default=5
+    cv : int, default=5
         Folds of the cross-fitting inside a layer.
-    trees : int, default=40
+    n_estimators : int, default=40
         Trees of a forest, and rounds of XGBoost, in the first layer.
-    trees_step : int, default=20
+    n_estimators_step : int, default=20
         Trees that each further layer has more.
-    max_trees : int, default=100
+    max_estimators : int, default=100
         Largest number of trees.
-    depth : int, default=3
+    max_depth : int, default=3
         Depth of the trees in the first layer.
-    depth_step : int, default=3
+    max_depth_step : int, default=3
         Depth that each further layer has more.
     max_features : int, float, str or None, default='sqrt'
-        Features that a split of a random forest looks at: None for all, 'sqrt' or 'log2' for that
-        function of their number, a number, or a share up to 1.0.
+        Features that a split of a random forest looks at: None for all, 'sqrt' for the
+        square root of their number, a number, or a share up to 1.0.
     learning_rate : float, default=0.3
         Learning rate of XGBoost.
     base_score : float or None, default=None
         Degree from which XGBoost starts; None takes the mean of each label.
-    max_bin : int, default=32
-        Bins of a feature in the histograms of XGBoost.
-    tree_method : {'exact', 'hist'}, default='hist'
-        Search of XGBoost, over all values or over bins.
-    multi_strategy : {'one_output_per_tree', 'multi_output_tree'}, default='one_output_per_tree'
-        Trees of XGBoost for each label, or for all labels together.
     n_neighbors : int, default=3
         Neighbours that 'knn' averages.
     layer_features : {'heldout', 'fold_mean'}, default='heldout'
@@ -91,40 +81,30 @@ class LDLDF(LDLEstimator):
     test_features : {'mean', 'refit'}, default='mean'
         Output that a new row gets: the mean of the models of all folds, or that of one model fitted
         to all rows.
-    partition : {'per_learner', 'per_layer'}, default='per_learner'
-        Draw folds for each learner, or once for a layer.
-    normalise : {'clip', 'simplex', 'none'}, default='clip'
-        Way to make outputs distributions: raise degrees to 1e-6 and divide by the sum, or project
-        onto the simplex before that. 'none' leaves the features of the next layer alone.
+    normalise : {'clip', 'none'}, default='clip'
+        Way to make outputs distributions: raise degrees to 1e-6 and divide by the sum. 'none'
+        leaves the features of the next layer alone.
     reuse : {'per_learner', 'joint', 'off'}, default='per_learner'
         Compare the outputs of each learner, or the mean of all learners of a row; or reuse nothing.
     test_reuse : {'none', 'nearest', 'gate'}, default='none'
         Reuse by new rows, whose labels nobody knows: none, as the nearest training row does, or by
         a random forest that has learned the training rows' choices.
-    kl_order : {'prediction_first', 'truth_first'}, default='prediction_first'
-        Divergence that the reuse compares: KL(L || D) as printed, or KL(D || L).
     judge_on : {'holdout', 'out_of_fold', 'reused'}, default='holdout'
         Outputs that judge a layer: those for rows held out of the cascade, those for the training
         rows, or the latter after reuse, as in Algorithm 3.
-    holdout_share : float, default=0.2
+    validation_fraction : float, default=0.2
         Share of the training rows that 'holdout' holds out.
     measure : str, default='intersection'
         Measure of ``ldl.metrics`` that judges a layer.
-    theta : float, default=0.005
+    tol : float, default=0.005
         Least improvement of the measure.
-    theta_mode : {'absolute', 'relative'}, default='absolute'
-        Take theta as a difference, or as a share of the best value so far.
     counter : {'consecutive', 'cumulative'}, default='consecutive'
         Count the layers in a row that do not improve, as the text says, or all that do not, as
         Algorithm 3 does.
-    patience : int, default=3
-        Number of such layers that ends the cascade.
     output_layer : {'refitted', 'best', 'last'}, default='refitted'
         Layer that answers: the last one that improved, or the last one built. With 'refitted' the
         layers up to the last one that improved are fitted again to all training rows, those that
         'holdout' held out too; where none were held out, that is 'best'.
-    skip_hopeless : bool, default=True
-        Build no layer that cannot improve enough, however good it is. The answer is the same.
     random_state : int or None, default=None
         Seed; None draws another one each time.
     n_jobs : int, default=1
@@ -171,46 +151,63 @@ class LDLDF(LDLEstimator):
     """
 
     accepts_sparse = True
+    _constraints: ClassVar[Constraints] = {
+        "learners_per_layer": COUNT,
+        "max_layers": COUNT,
+        "cv": Interval(2, whole=True),
+        "n_estimators": COUNT,
+        "n_estimators_step": Interval(0, whole=True),
+        "max_estimators": COUNT,
+        "max_depth": COUNT,
+        "max_depth_step": Interval(0, whole=True),
+        "max_features": MAX_FEATURES,
+        "learning_rate": POSITIVE,
+        "n_neighbors": COUNT,
+        "layer_features": Options("heldout", "fold_mean"),
+        "test_features": Options("mean", "refit"),
+        "normalise": Options("clip", "none"),
+        "reuse": Options("per_learner", "joint", "off"),
+        "test_reuse": Options(*TEST_REUSE),
+        "judge_on": Options("holdout", "out_of_fold", "reused"),
+        "validation_fraction": PART,
+        "measure": Options(*metrics.BETTER),
+        "tol": NOT_NEGATIVE,
+        "counter": Options("consecutive", "cumulative"),
+        "output_layer": Options("refitted", "best", "last"),
+        "n_jobs": COUNT,
+    }
 
     learners: str = "rf+xgb"
     learners_per_layer: int = 6
     max_layers: int = 10
-    folds: int = 5
-    trees: int = 40
-    trees_step: int = 20
-    max_trees: int = 100
-    depth: int = 3
-    depth_step: int = 3
+    cv: int = 5
+    n_estimators: int = 40
+    n_estimators_step: int = 20
+    max_estimators: int = 100
+    max_depth: int = 3
+    max_depth_step: int = 3
     max_features: str | int | float | None = "sqrt"
     learning_rate: float = 0.3
     base_score: float | None = None
-    max_bin: int = 32
-    tree_method: str = "hist"
-    multi_strategy: str = "one_output_per_tree"
     n_neighbors: int = 3
     layer_features: str = "heldout"
     test_features: str = "mean"
-    partition: str = "per_learner"
     normalise: str = "clip"
     reuse: str = "per_learner"
     test_reuse: str = "none"
-    kl_order: str = "prediction_first"
     judge_on: str = "holdout"
-    holdout_share: float = 0.2
+    validation_fraction: float = 0.2
     measure: str = "intersection"
-    theta: float = 0.005
-    theta_mode: str = "absolute"
+    tol: float = 0.005
     counter: str = "consecutive"
-    patience: int = 3
     output_layer: str = "refitted"
-    skip_hopeless: bool = True
     random_state: int | None = None
     n_jobs: int = 1
 
     # ------------------------------------------------------------------ fitting
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        plan = self._checked_plan()
+        plan = self._plan()
         split_seed, *seeds = child_seeds(self.random_state, 1 + self.max_layers)
         inside, held = self._split(len(D), split_seed)
         self._check_rows(len(inside))
@@ -263,31 +260,30 @@ class LDLDF(LDLEstimator):
         return False
 
     def _reuse(self) -> Reuse:
-        return Reuse(self.reuse, self.kl_order, self.test_reuse)
+        return Reuse(self.reuse, self.test_reuse)
 
     def _rule(self) -> StopRule:
-        rule = StopRule(self.theta, self.theta_mode, self.counter, self.patience)
-        if self.skip_hopeless and self.output_layer != "last":
+        rule = StopRule(self.tol, self.counter)
+        if self.output_layer != "last":
             rule.ceiling = 0.0 if metrics.BETTER[self.measure] == "lower" else 1.0
         return rule
 
     def _settings(self, number: int) -> Settings:
         """Return the settings of the learners of a layer; the first has number 0."""
         return Settings(
-            trees=min(self.trees + number * self.trees_step, self.max_trees),
-            depth=self.depth + number * self.depth_step,
+            n_estimators=min(
+                self.n_estimators + number * self.n_estimators_step, self.max_estimators
+            ),
+            max_depth=self.max_depth + number * self.max_depth_step,
             max_features=self.max_features,
             learning_rate=self.learning_rate,
             base_score=self.base_score,
-            max_bin=self.max_bin,
-            tree_method=self.tree_method,
-            multi_strategy=self.multi_strategy,
             n_neighbors=self.n_neighbors,
         )
 
     def _split(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Draw rows of the cascade, and rows that judge it."""
-        count = max(1, round(self.holdout_share * n)) if self.judge_on == "holdout" else 0
+        count = max(1, round(self.validation_fraction * n)) if self.judge_on == "holdout" else 0
         order = np.random.default_rng(seed).permutation(n)
         return np.sort(order[count:]), np.sort(order[:count])
 
@@ -340,22 +336,11 @@ class LDLDF(LDLEstimator):
 
     # ------------------------------------------------------------------ parameters
 
-    def _checked_plan(self) -> Plan:
-        """Refuse wrong parameters, and return those that every layer needs."""
-        for name, allowed in _WORDS.items():
-            check_choice(name, getattr(self, name), allowed)
-        counts = ("learners_per_layer", "max_layers", "trees", "max_trees", "depth", "patience")
-        for name in counts:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.folds < 2:
-            raise ValueError(f"folds must be at least 2, got {self.folds}")
-        if not 0 < self.holdout_share < 1:
-            raise ValueError(f"holdout_share must lie between 0 and 1, got {self.holdout_share}")
+    def _plan(self) -> Plan:
+        """Return the parameters that every layer needs."""
         return Plan(
             kinds=self._kinds(),
-            folds=self.folds,
-            partition=self.partition,
+            cv=self.cv,
             layer_features=self.layer_features,
             test_features=self.test_features,
             normalise=self.normalise,
@@ -380,11 +365,11 @@ class LDLDF(LDLEstimator):
 
     def _check_rows(self, n: int) -> None:
         """Refuse too few rows: a model needs two, and as many as it has neighbours."""
-        fewest = n - -(-n // self.folds)
+        fewest = n - -(-n // self.cv)
         least = max(2, self.n_neighbors if "knn" in self.learners else 0)
-        if n < self.folds or fewest < least:
+        if n < self.cv or fewest < least:
             raise ValueError(
-                f"{n} rows are too few for {self.folds} folds: each needs a row of its own and "
+                f"{n} rows are too few for {self.cv} folds: each needs a row of its own and "
                 f"{least} rows besides"
             )
 
@@ -414,14 +399,11 @@ class StopRule:
     """The rule that ends a cascade by a measure for which more is better.
 
     With a ``ceiling``, the measure's best possible value, it also stops as soon as nothing up to
-    the ceiling can improve by theta, for the answer is settled then.
+    the ceiling can improve by tol, for the answer is settled then.
     """
 
-    def __init__(
-        self, theta: float, theta_mode: str, counter: str, patience: int, ceiling: float = math.inf
-    ) -> None:
-        self.theta, self.theta_mode, self.ceiling = theta, theta_mode, ceiling
-        self.counter, self.patience = counter, patience
+    def __init__(self, tol: float, counter: str, ceiling: float = math.inf) -> None:
+        self.tol, self.counter, self.ceiling = tol, counter, ceiling
         self.best = -math.inf
         self.best_layer = 0
         self.seen = 0
@@ -436,11 +418,10 @@ class StopRule:
                 self.failures = 0
         else:
             self.failures += 1
-        return self.failures >= self.patience or not self._improves(self.ceiling)
+        return self.failures >= _PATIENCE or not self._improves(self.ceiling)
 
     def _improves(self, performance: float) -> bool:
         if self.best == -math.inf:
             return True
         gain = performance - self.best
-        least = self.theta * abs(self.best) if self.theta_mode == "relative" else self.theta
-        return gain > 0 and gain >= least
+        return gain > 0 and gain >= self.tol

@@ -36,21 +36,8 @@ class DLDL(ImageEstimator):
 
     Attributes
     ----------
-    network_ : ImageNetwork
-        Trained network, on the processor.
     head_ : SoftmaxHead
         Loss and predictions of the last layer.
-    image_shape_ : tuple of int
-        Height, width and channels of the images seen by ``fit``.
-    diagnostics_ : dict
-        Facts about the weights, iterations, the step at which the training was taken up, loss and
-        mean absolute error at the last report, device and precision.
-    n_features_in_ : int
-        Number of pixel values of an image.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
@@ -93,24 +80,11 @@ class DeepRegression(ImageEstimator):
 
     Attributes
     ----------
-    network_ : ImageNetwork
-        Trained network, on the processor.
     head_ : RegressionHead
         Loss and predictions of the last layer.
     shift_, scale_ : float
         Mean and deviation of the training numbers; standardised numbers times ``scale_`` plus
         ``shift_`` are labels.
-    image_shape_ : tuple of int
-        Height, width and channels of the images seen by ``fit``.
-    diagnostics_ : dict
-        Facts about the weights, iterations, the step at which the training was taken up, loss and
-        mean absolute error at the last report, device and precision.
-    n_features_in_ : int
-        Number of pixel values of an image.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
@@ -229,21 +203,13 @@ class DeepLDLF(_DeepForest):
 
     Attributes
     ----------
-    network_ : ImageNetwork
-        Trained network, on the processor.
     head_ : ForestHead
         Routing and leaves of the trees.
-    image_shape_ : tuple of int
-        Height, width and channels of the images seen by ``fit``.
     diagnostics_ : dict
         Facts about the weights, iterations, the step at which the training was taken up, loss and
         mean absolute error at the last report, device, precision and number of leaf steps.
     n_features_in_ : int
         Number of pixel values of an image.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
@@ -302,24 +268,13 @@ class DeepDRF(NumberTrees, _DeepForest):
 
     Attributes
     ----------
-    network_ : ImageNetwork
-        Trained network, on the processor.
     head_ : ForestHead
         Routing and leaves of the trees.
-    shift_, scale_ : float
-        Mean and deviation of the training numbers; standardised numbers times ``scale_`` plus
-        ``shift_`` are labels.
-    image_shape_ : tuple of int
-        Height, width and channels of the images seen by ``fit``.
     diagnostics_ : dict
         Facts about the weights, iterations, the step at which the training was taken up, loss and
         mean absolute error at the last report, device, precision and number of leaf steps.
     n_features_in_ : int
         Number of pixel values of an image.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

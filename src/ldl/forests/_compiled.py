@@ -1,22 +1,13 @@
-"""What the compiled code of all trees shares."""
+"""Compiled functions that several kinds of trees share."""
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-from types import ModuleType
-
 import numpy as np
 
-from ldl._compiled import cached, compiled
+from ldl._compiled import compiled
 
-__all__ = ["cached", "compiled", "random_below", "source_digest"]
-
-
-def source_digest(*modules: ModuleType) -> int:
-    """Return a digest of the source of modules, as a number that compiled code can hold."""
-    text = "".join(inspect.getsource(module) for module in modules)
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
+START = np.int64(0)
+"""Zero as a variable begins: numba compiles a function once more for a number written out."""
 
 
 @compiled
@@ -28,3 +19,21 @@ def random_below(state: np.ndarray, bound: int) -> np.int64:
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     x = x ^ (x >> np.uint64(31))
     return np.int64((x >> np.uint64(11)) % np.uint64(bound))
+
+
+@compiled
+def partition(rows: np.ndarray, right: np.ndarray, spare: np.ndarray) -> int:
+    """Put rows that go to the left first, each side in its order; return how many those are."""
+    a, b = 0, 0
+    for i in range(len(rows)):
+        row = rows[i]
+        if right[row]:
+            spare[b] = row
+            b += 1
+        else:
+            rows[a] = row
+            a += 1
+    # Not a slice: numba takes a second to compile the copy of one.
+    for i in range(b):
+        rows[a + i] = spare[i]
+    return a

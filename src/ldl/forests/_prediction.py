@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ldl.forests._compiled import cached
+from ldl._compiled import cached
 
 _BLOCK_ROWS = 512  # which stay in the cache while all trees look at them
 

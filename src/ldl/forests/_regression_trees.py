@@ -10,19 +10,16 @@ Features are whole numbers, the ranks of their values. A node puts its rows in t
 feature by counting where there are few ranks, by insertion where there are few rows, and in two
 passes over the digits of the rank else. Features with two values need no order: a node sums up the
 rows that have the upper one, which of compressed data are few.
-
-All compiled code but the drawing of numbers stands in this file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from ldl.forests import _compiled
-from ldl.forests._compiled import cached, compiled, random_below, source_digest
+from ldl._compiled import cached, compiled
+from ldl.forests._compiled import START, partition, random_below
 
 LEAF = -1
 FEW_ROWS = 40
@@ -60,7 +57,22 @@ class Features(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Notes of a node about its rows, in their order, and room to sort them."""
+    """Working memory of a tree: its rows, notes about those of a node, and room to sort them."""
+
+    rows: np.ndarray
+    """Drawn rows, node by node."""
+    right: np.ndarray
+    """By row: whether it goes to the right."""
+    moving: np.ndarray
+    """Room for rows that do."""
+    stack: np.ndarray
+    """Nodes to grow: number, first row, end, depth."""
+    deck: np.ndarray
+    """The features, in a random order."""
+    state: np.ndarray
+    """State of the random numbers."""
+    total: np.ndarray
+    """Sum of the node's distributions."""
 
     weight: np.ndarray
     """Times that a row was drawn."""
@@ -97,8 +109,6 @@ class RegressionTree(NamedTuple):
     """Mean distribution of each leaf."""
     deepest: int
     """Depth of the deepest node."""
-    kernels: int
-    """Digest of the source that the tree was grown by."""
 
 
 # ---------------------------------------------------------------------- order
@@ -152,10 +162,10 @@ def _in_order(ranks, rows, half, all_keys, all_spare, counts):
     while (high - low) >> bits:
         bits += 1
     if bits <= ONE_PASS_BITS or 1 << bits <= n:
-        _deal(keys, spare, counts, half, low, 0, bits)
+        _deal(keys, spare, counts, half, low, START, bits)
         return spare
     lower = (bits + 1) // 2
-    _deal(keys, spare, counts, half, low, 0, lower)
+    _deal(keys, spare, counts, half, low, START, lower)
     _deal(spare, keys, counts, half, low, lower, bits - lower)
     return keys
 
@@ -173,9 +183,9 @@ def _square(vector):
 
 
 @compiled
-def _describe(D, rows, weight, total, room):
+def _describe(D, rows, weight, room):
     """Write down a node's rows and their sum; return their number and mean squared distance."""
-    n, squares = 0.0, 0.0
+    n, squares, total = 0.0, 0.0, room.total
     total[:] = 0.0
     for i, row in enumerate(rows):
         w, square = np.float64(weight[row]), 0.0
@@ -197,11 +207,13 @@ def _describe(D, rows, weight, total, room):
 
 
 @compiled
-def _best_cut(keys, half, n, square, bar, left, weighted, weight, squares, with_total):
+def _best_cut(keys, half, n, square, bar, room):
     """Find the best place to cut rows in their order: what it scores, and the rows on the left.
 
     The score is |L|^2 / l + |R|^2 / r; where none is above ``bar``, no row is on the left.
     """
+    left, weighted, weight = room.left, room.weighted, room.weight
+    squares, with_total = room.squares, room.with_total
     at, mask = 0, (1 << half) - 1
     left[:] = 0.0
     n_left, left_square, product_left = 0.0, 0.0, 0.0
@@ -253,19 +265,20 @@ def _cut_in_two(upper, n_right, n, total, bar):
 
 
 @compiled
-def _best_split(features, rows, n, total, rules, deck, state, room):
+def _best_split(features, rows, n, rules, room):
     """Find the best split by features drawn for the node: feature, rank on the left, on the right.
 
     Features that do not vary among the rows are drawn like others; only where none of those drawn
     varies, more are drawn.
     """
+    total, deck = room.total, room.deck
     square = _square(total)
     bar = square / n * (1.0 + _ROUNDING)
     feature, last, following = LEAF, 0, 0
     used, varied = 0, False
     half = 4 * room.keys.itemsize
     while used < len(deck) and (used < rules.per_node or not varied):
-        other = used + random_below(state, len(deck) - used)
+        other = used + random_below(room.state, len(deck) - used)
         f = deck[other]
         deck[other], deck[used] = deck[used], f
         used += 1
@@ -281,111 +294,94 @@ def _best_split(features, rows, n, total, rules, deck, state, room):
         if len(keys) == 0:
             continue
         varied = True
-        bar, at = _best_cut(
-            keys,
-            half,
-            n,
-            square,
-            bar,
-            room.left,
-            room.weighted,
-            room.weight,
-            room.squares,
-            room.with_total,
-        )
+        bar, at = _best_cut(keys, half, n, square, bar, room)
         if at > 0:
             feature = f
             last, following = np.int64(keys[at - 1]) >> half, np.int64(keys[at]) >> half
     return feature, last, following
 
 
-@compiled
-def _partition(ranks, last, rows, spare):
-    """Put rows up to a rank first, each side in its order; return how many those are."""
-    a, b = 0, 0
-    for row in rows:
-        if ranks[row] > last:
-            spare[b] = row
-            b += 1
-        else:
-            rows[a] = row
-            a += 1
-    rows[a:] = spare[:b]
-    return a
+@cached
+def _grow(features, D, weight, rules, room, splits, leaves):
+    """Grow a tree; return the numbers of its nodes and leaves, and its depth.
 
-
-@compiled
-def _grow(features, D, weight, rules, seed, keys, kernels):
-    q, c = len(features.ranks), D.shape[1]
+    ``splits`` has a line for each node, with the numbers that ``RegressionTree`` has in columns.
+    """
+    rows, right, stack = room.rows, room.right, room.stack
     uppers = len(features.row_features) > 0
-    rows = np.flatnonzero(weight)
-    m = len(rows)
-    state, deck, spare = np.array([seed], np.uint64), np.arange(q), np.empty(m, np.int64)
-    room = Room(
-        np.empty(m),
-        np.empty((m, c)),
-        np.empty(m),
-        np.empty(m),
-        np.empty(m, keys.dtype),
-        np.empty(m, keys.dtype),
-        np.empty(2 * max(m, 1 << 16) + 1, np.int64),
-        np.empty(c),
-        np.empty(q if uppers else 0),
-        np.empty((q if uppers else 0, c)),
-    )
-    total = np.empty(c)
-    # Every split leaves a row on both sides, so there are fewer than 2 m nodes.
-    feature = np.full(2 * m, LEAF, np.int32)
-    rank, next_rank = np.zeros(2 * m, np.int64), np.zeros(2 * m, np.int64)
-    child = np.zeros(2 * m, np.int32)
-    leaves = np.empty((m, c))
-    stack = np.empty((m + 1, 4), np.int64)  # number, first row, end, depth
-    stack[0] = (0, 0, m, 0)
     height, nodes, n_leaves, deepest = 1, 1, 0, 0
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, 0, len(rows), 0
     while height:
         height -= 1
-        number, begin, end, depth = stack[height]
+        number, begin = stack[height, 0], stack[height, 1]
+        end, depth = stack[height, 2], stack[height, 3]
         deepest = max(deepest, depth)
         here = rows[begin:end]
-        n, distance = _describe(D, here, weight, total, room)
-        f = LEAF
+        n, distance = _describe(D, here, weight, room)
+        f, last, following = LEAF, 0, 0
         if n >= rules.min_split and depth < rules.max_depth and distance > _PURE:
             if uppers:
                 _sum_uppers(features, here, room)
-            f, last, following = _best_split(features, here, n, total, rules, deck, state, room)
+            f, last, following = _best_split(features, here, n, rules, room)
+        splits[number, 0], splits[number, 1], splits[number, 2] = f, last, following
+        splits[number, 3] = n_leaves if f == LEAF else nodes
         if f == LEAF:
-            for k in range(c):
-                leaves[n_leaves, k] = total[k] / n
-            child[number] = n_leaves
+            for k in range(leaves.shape[1]):
+                leaves[n_leaves, k] = room.total[k] / n
             n_leaves += 1
             continue
-        feature[number], rank[number], next_rank[number] = f, last, following
-        child[number] = nodes
-        middle = begin + _partition(features.ranks[f], last, here, spare)
-        stack[height] = (nodes + 1, middle, end, depth + 1)
-        stack[height + 1] = (nodes, begin, middle, depth + 1)
+        for i in range(len(here)):
+            right[here[i]] = features.ranks[f, here[i]] > last
+        middle = begin + partition(here, right, room.moving)
+        stack[height, 0], stack[height, 1] = nodes + 1, middle
+        stack[height, 2], stack[height, 3] = end, depth + 1
+        stack[height + 1, 0], stack[height + 1, 1] = nodes, begin
+        stack[height + 1, 2], stack[height + 1, 3] = middle, depth + 1
         height += 2
         nodes += 2
+    return nodes, n_leaves, deepest
+
+
+def grow(
+    features: Features, D: np.ndarray, weight: np.ndarray, rules: Rules, seed: int, key: type
+) -> RegressionTree:
+    """Grow a tree on rows that were drawn ``weight`` times.
+
+    A ``key`` holds the rank of a value and the place of a row, each in half of its bits.
+    """
+    q, (n, c) = len(features.ranks), D.shape
+    rows = np.flatnonzero(weight)
+    m = len(rows)
+    uppers = q if len(features.row_features) else 0
+    keys = np.empty((2, m), key)
+    room = Room(
+        rows=rows,
+        right=np.zeros(n, np.uint8),
+        moving=np.empty(m, np.int64),
+        stack=np.empty((m + 1, 4), np.int64),
+        deck=np.arange(q),
+        state=np.array([seed], np.uint64),
+        total=np.empty(c),
+        weight=np.empty(m),
+        weighted=np.empty((m, c)),
+        squares=np.empty(m),
+        with_total=np.empty(m),
+        keys=keys[0],
+        spare=keys[1],
+        counts=np.empty(2 * max(m, 1 << 16) + 1, np.int64),
+        left=np.empty(c),
+        upper_weight=np.empty(uppers),
+        upper=np.empty((uppers, c)),
+    )
+    # Every split leaves a row on both sides, so there are fewer than 2 m nodes.
+    splits, leaves = np.empty((2 * m, 4), np.int64), np.empty((m, c))
+    nodes, n_leaves, deepest = _grow(features, D, weight, rules, room, splits, leaves)
+    feature, rank, next_rank, child = np.ascontiguousarray(splits[:nodes].T)
     return RegressionTree(
-        feature[:nodes].copy(),
-        rank[:nodes].copy(),
-        next_rank[:nodes].copy(),
-        child[:nodes].copy(),
+        feature.astype(np.int32),
+        rank,
+        next_rank,
+        child.astype(np.int32),
         leaves[:n_leaves].copy(),
         deepest,
-        kernels,
     )
-
-
-def _keyed_by(kernels: int) -> Callable[..., RegressionTree]:
-    """Make ``grow`` with a closure variable, for numba's key holds no more of other files."""
-
-    @cached
-    def grow(features, D, weight, rules, seed, keys):
-        return _grow(features, D, weight, rules, seed, keys, kernels)
-
-    return grow
-
-
-grow = _keyed_by(source_digest(_compiled))
-"""Grow a tree on rows that were drawn ``weight`` times; the type of ``keys`` is that to use."""

@@ -5,9 +5,13 @@ A row that the bootstrap drew w times is one row of weight w. Gains are in nats,
 rows n. The entropy of the node's classes, times n, is n ln n minus the sum of m ln m over the
 counts m of the classes, so a gain is a sum of entries of a table of m ln m.
 
-With two clusters three entries are enough: for each number of rows on the left, ``ones``, ``zeros``
-and ``both`` hold the sum of m ln m over the two sides, for cluster one, cluster zero and all rows.
-Counts are packed: all rows in the upper bits of a word, those of cluster one in the lower bits.
+With two clusters three entries are enough: for each number of rows on the left, the tables ONES,
+ZEROS and BOTH hold the sum of m ln m over the two sides, for cluster one, cluster zero and all
+rows. Counts are packed: all rows in the upper bits of a word, those of cluster one in the lower
+bits.
+
+A sorted column is searched in one of two ways: ``_scan`` finds the best of all thresholds between
+two clusters, and ``_walk`` tries those that adaptive steps lead to, or all, for any classes.
 """
 
 from __future__ import annotations
@@ -15,10 +19,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.cpython.unsafe.numbers import trailing_zeros
 
-from ldl.forests._columns import NEW_VALUE, ROW, TWO_VALUED
-from ldl.forests._compiled import compiled, random_below
+from ldl._compiled import compiled, inlined
+from ldl.forests._columns import NEW_VALUE, ROW, TWO_VALUED, Columns
+from ldl.forests._compiled import START, random_below
 
 NO_GAIN = 1e-9
 """Gains, or differences of gains, below this are rounding."""
@@ -28,55 +32,56 @@ BLOCKS, SHORTEST, LONGEST = np.uint64(8), np.uint64(4), np.uint64(16)
 """Blocks of a column whose gains have a common bound, and the fewest and most rows of one."""
 ROUNDING = 1e-14
 """A gain is exact but for this share of the node's m ln m."""
-STEP_BINS = 1024
-"""Resolution of the curve of steps."""
 SMALL_NODE = 48
 """With fewer rows the adaptive search looks at every gain first."""
-LANES = 4
-"""Features that the adaptive search walks through side by side."""
 HIGH = np.uint64(32)
 LOW = np.uint64(2**32 - 1)
 """Where the two counts of a packed word stand."""
-FLOOR, NEAREST, CEIL = 0, 1, 2
-"""Ways to make the length of a step a whole number."""
+ONES, ZEROS, BOTH = 0, 1, 2
+"""Lines of ``Node.tables``."""
+BAR, GREATEST, PARENT = 0, 1, 2
+"""Places in ``Node.best``."""
+EVERY_CUT, LOOK_FIRST, STEP_BY_STEP = range(3)
+"""Ways through a node. Small nodes LOOK_FIRST at every gain, which costs less than steps, and
+follow the steps only where a gain exceeds the greatest so far: no other feature can matter."""
 
 
-class Step(NamedTuple):
-    """The adaptive step: alpha N / (1 + exp(beta (g / g_max - 1/2))) after a gain of g."""
+class Rules(NamedTuple):
+    """The settings by which a tree grows."""
 
+    min_split: int
+    """A node with fewer rows is a leaf."""
+    max_depth: int
+    """A node deeper than this is a leaf."""
+    root_depth: int
+    """Depth of the root."""
+    per_node: int
+    """Features drawn at each node; 0 for all."""
+    classes: int
+    """Classes of the fixed labels; 0 for two-means at each node."""
+    start: int
+    """Start of the two-means."""
     adaptive: bool
-    """False tries every threshold."""
+    """Go on by alpha N / (1 + exp(beta (g / g_max - 1/2))) rows after a gain of g in a node of N
+    rows; false tries every threshold."""
     alpha: float
     beta: float
-    of_tree: bool
-    """N is the number of rows of the tree; else of the node."""
     per_feature: bool
     """g_max is the greatest gain of the feature; else of the node."""
-    first_ratio: float
-    """Value of g / g_max before there is a gain."""
-    rounding: int
-    """FLOOR, NEAREST or CEIL."""
-    by_midpoint: bool
-    """Steps count distinct thresholds; else rows."""
-    carry: bool
-    """A step that passes the end of a feature goes on in the next one."""
 
 
-class Lanes(NamedTuple):
-    """Features that are walked side by side; the first index is the lane."""
+class Sample(NamedTuple):
+    """What one tree grows on."""
 
-    feature: np.ndarray
-    """Feature in each lane."""
-    ends: np.ndarray
-    """A bit for each number of drawn rows after which the value changes."""
-    one_left: np.ndarray
-    """Rows of cluster one, by the number of drawn rows on the left."""
-    target: np.ndarray
-    """Rows that are to lie on the left of the next cut, at least."""
-    tried: np.ndarray
-    """Gains evaluated."""
-    greatest: np.ndarray
-    """Greatest gain of the walk."""
+    columns: Columns
+    D: np.ndarray
+    """Distributions of which leaves hold the means."""
+    label: np.ndarray
+    """Class of each row; empty with two-means."""
+    weight: np.ndarray
+    """Times that each row was drawn."""
+    table: np.ndarray
+    """m ln m, by m."""
 
 
 class Node(NamedTuple):
@@ -84,35 +89,43 @@ class Node(NamedTuple):
 
     packed: np.ndarray
     """By row: weight in the upper bits, weight of cluster one in the lower ones."""
-    ones: np.ndarray
-    zeros: np.ndarray
-    both: np.ndarray
+    tables: np.ndarray
     """Sums over both sides of m ln m, by the count on the left."""
     totals: np.ndarray
     """Rows of each fixed class; empty with clusters."""
     left: np.ndarray
     """Rows of each fixed class on the left of a cut."""
-    upper: np.ndarray
-    """Rows at the upper value of a two-valued feature, packed."""
     above: np.ndarray
-    """With classes: rows at the upper value of a two-valued feature, all and by class."""
-    lanes: Lanes
+    """Rows at the upper value of a two-valued feature, packed; then by class."""
     tried: np.ndarray
     """Thresholds tried, by feature; those that a bound rules out count as well."""
     best: np.ndarray
     """Gain that a better split must exceed; g_max of the steps; the node's own sum of m ln m."""
     place: np.ndarray
-    """Feature and end of the left side of the best split; next position to try."""
+    """Feature and end of the left side of the best split."""
     deck: np.ndarray
-    """The features that may be drawn, in a random order."""
+    """The features, in a random order."""
     chosen: np.ndarray
     """By feature: searched, or not drawn."""
-    sorted_columns: np.ndarray
-    """A bit for each feature with a sorted column."""
-    present: np.ndarray
-    """The same, and a bit for each two-valued feature with its upper value in the node."""
     queue: np.ndarray
     """Features to search, in their order."""
+
+
+def make_node(n: int, q: int, drawn: int, classes: int, two_valued: bool) -> Node:
+    """Allocate the memory of a tree's searches; ``drawn`` is the number of rows with weights."""
+    return Node(
+        packed=np.zeros(n, np.uint64),
+        tables=np.empty((3, drawn + 1)),
+        totals=np.zeros(classes, np.int64),
+        left=np.zeros(classes, np.int64),
+        above=np.zeros((q if two_valued else 0, 1 + classes), np.uint64),
+        tried=np.zeros(q, np.int64),
+        best=np.zeros(3),
+        place=np.zeros(2, np.int64),
+        deck=np.arange(q),
+        chosen=np.ones(q, np.bool_),
+        queue=np.zeros(q, np.int64),
+    )
 
 
 # ---------------------------------------------------------------------- counts of a node
@@ -129,13 +142,14 @@ def prepare_clusters(node, rows, z, weight, table):
         one += w * z[i]
         node.packed[rows[i]] = (w << HIGH) + w * z[i]
     zero = total - one
+    tables = node.tables
     for m in range(one + 1):
-        node.ones[m] = table[m] + table[one - m]
+        tables[ONES, m] = table[m] + table[one - m]
     for m in range(zero + 1):
-        node.zeros[m] = table[m] + table[zero - m]
+        tables[ZEROS, m] = table[m] + table[zero - m]
     for m in range(total + 1):
-        node.both[m] = table[m] + table[total - m]
-    node.best[2] = table[one] + table[zero] - table[total]
+        tables[BOTH, m] = table[m] + table[total - m]
+    node.best[PARENT] = table[one] + table[zero] - table[total]
 
 
 @compiled
@@ -144,24 +158,33 @@ def prepare_classes(node, rows, label, weight, table):
     node.totals[:] = 0
     total = 0
     for i in range(len(rows)):
-        node.totals[label[rows[i]]] += weight[rows[i]]
-        total += weight[rows[i]]
+        w = weight[rows[i]]
+        node.totals[label[rows[i]]] += w
+        node.packed[rows[i]] = np.uint64(w) << HIGH
+        total += w
     parent = -table[total]
-    for count in node.totals:
-        parent += table[count]
-        if count == total:
+    for k in range(len(node.totals)):
+        parent += table[node.totals[k]]
+        if node.totals[k] == total:
             return False
-    node.best[2] = parent
+    node.best[PARENT] = parent
     return True
 
 
 @compiled
-def class_gain(node, n_left, rows, table):
+def _gain_of_classes(node, n_left, rows, table):
     """Return the gain of the split with ``node.left`` rows of each class on the left."""
     score = -(table[n_left] + table[rows - n_left])
     for k in range(len(node.totals)):
         score += table[node.left[k]] + table[node.totals[k] - node.left[k]]
-    return score - node.best[2]
+    return score - node.best[PARENT]
+
+
+@compiled
+def _gain_of_clusters(node, packed):
+    """Return the gain of the split with these counts on one side."""
+    n, one, tables = packed >> HIGH, packed & LOW, node.tables
+    return tables[ONES, one] + tables[ZEROS, n - one] - tables[BOTH, n] - node.best[PARENT]
 
 
 # ---------------------------------------------------------------------- every threshold
@@ -199,35 +222,21 @@ def _may_exceed(bar, before, after, ones, zeros, both, parent):
 
 
 @compiled
-def _scan_clusters(
-    queue,
-    start,
-    stop,
-    lines,
-    packed,
-    ones,
-    zeros,
-    both,
-    parent,
-    bar,
-    words,
-    begin,
-    end,
-    until_better,
-    tried_by,
-):
+def _scan(node, lines, words, begin, end, start, stop, bar, until_better):
     """Try every threshold of the queue's sorted columns from ``start`` to the next two-valued one.
 
     Blocks of rows whose bound says that no cut in them is better are passed over.
     With ``until_better`` the scan stops after the first feature that exceeds the bar. Returns the
     best feature, the place of its cut (or 0), the next bar, and where in the queue it stopped.
     """
+    queue, packed, parent = node.queue, node.packed, node.best[PARENT]
+    ones, zeros, both = node.tables[ONES], node.tables[ZEROS], node.tables[BOTH]
     best, at, k = -1, 0, start
     while k < stop and lines[queue[k]] >= 0 and not (until_better and at > 0):
         f = queue[k]
         k += 1
         column = words[lines[f], begin:end]
-        tried_by[f] += _thresholds(column)
+        node.tried[f] += _thresholds(column)
         rows = np.uint64(len(column))
         block = min(max(rows // BLOCKS, SHORTEST), LONGEST)
         seen, first = np.uint64(0), ONE
@@ -260,587 +269,170 @@ def _scan_clusters(
 
 
 @compiled
-def _step_of(value, rounding):
-    """Round the length of a step; it is at least 1."""
-    if rounding == NEAREST:
-        value += 0.5
-    elif rounding == CEIL:
-        value = np.ceil(value)
-    return max(np.int64(value), 1)
+def _step(gain, greatest, rows, rules):
+    """Return how many rows to go on after a gain; the smallest step before there is one."""
+    ratio = max(gain * (1.0 / greatest), 0.0) if greatest > NO_GAIN else 1.0
+    length = rules.alpha / (1.0 + np.exp(rules.beta * (ratio - 0.5))) * rows
+    return max(np.int64(length), 1)
 
 
 @compiled
-def scale_and_offset(compared, step):
-    """Return a line: a gain has the bin ``gain * scale + offset``, where ``compared`` is g_max."""
-    if compared > NO_GAIN:
-        return STEP_BINS / compared, 0.0
-    return 0.0, step.first_ratio * STEP_BINS
+def _walk(sample, node, rules, column, drawn):
+    """Try the thresholds of one sorted column that steps lead to, or all, by clusters or classes.
 
-
-@compiled
-def step_length(curve, step, place, rows):
-    """Return how far to go on from a gain in bin ``place``.
-
-    ``curve`` holds steps at the ends of the bins, as a share of the rows. Only where the ends of a
-    bin round to different steps is the formula itself computed.
+    Returns the place of the best cut in the column (or 0), and how many gains were evaluated.
     """
-    k = np.uint64(place)
-    length = _step_of(curve[k] * rows, step.rounding)
-    if length != _step_of(curve[k + np.uint64(1)] * rows, step.rounding):
-        exact = step.alpha / (1.0 + np.exp(step.beta * (place / STEP_BINS - 0.5)))
-        length = _step_of(exact * rows, step.rounding)
-    return length
-
-
-@compiled
-def longest_step(curve, step, rows):
-    """Return the step after a gain of nothing."""
-    return _step_of(curve[0] * rows, step.rounding)
-
-
-@compiled
-def scan_stepwise(
-    packed,
-    ones,
-    zeros,
-    both,
-    parent,
-    bar,
-    words,
-    line,
-    begin,
-    end,
-    curve,
-    step,
-    step_rows,
-    compared,
-    target,
-):
-    """Try the thresholds of one sorted column that adaptive steps lead to.
-
-    ``target`` is the first position to try. Returns how many gains were evaluated, the place of the
-    best cut (or 0 if none exceeds the bar), the next bar, the greatest gain, the next position to
-    try, and the number of thresholds passed.
-    """
-    seen = np.uint64(0)
-    tried, at, boundary = 0, 0, 0
-    scale, offset = scale_and_offset(compared, step)
-    wall = np.uint64(0) if step.by_midpoint else np.uint64(target) << HIGH
-    i = begin
-    while i < end - 1:
-        seen += packed[words[line, i] & ROW]
-        i += 1
-        while seen < wall and i < end - 1:
-            seen += packed[words[line, i] & ROW]
-            i += 1
-        distinct = words[line, i] >= NEW_VALUE
-        boundary += distinct
-        if (seen >= wall) & distinct:
-            n_left = seen >> HIGH
-            one_left = seen & LOW
-            position = np.int64(n_left)
-            if step.by_midpoint:
-                position = boundary
-                if position < target:
-                    continue
+    packed, left, label, weight = node.packed, node.left, sample.label, sample.weight
+    bar, greatest = node.best[BAR], node.best[GREATEST]
+    for k in range(len(left)):
+        left[k] = 0
+    tried, at, seen, wall = 0, 0, np.uint64(0), np.uint64(0)
+    for i in range(ONE, np.uint64(len(column))):
+        row = column[i - ONE] & ROW
+        seen += packed[row]
+        if rules.classes:
+            left[label[row]] += weight[row]
+        if (seen >= wall) & (column[i] >= NEW_VALUE):
+            n_left = np.int64(seen >> HIGH)
+            if rules.classes:
+                gain = _gain_of_classes(node, n_left, drawn, sample.table)
+            else:
+                gain = _gain_of_clusters(node, seen)
             tried += 1
-            gain = ones[one_left] + zeros[n_left - one_left] - both[n_left] - parent
-            if gain > compared:
-                compared = gain
-                scale, offset = scale_and_offset(compared, step)
-                if gain > bar:
-                    bar = gain + NO_GAIN
-                    at = i
-            bin_ = max(gain * scale, 0.0) + offset
-            target = position + step_length(curve, step, bin_, step_rows)
-            if not step.by_midpoint:
-                wall = np.uint64(target) << HIGH
-    return tried, at, bar, compared, target, boundary
-
-
-# ---------------------------------------------------------------------- features side by side
-#
-# The next step depends on the last gain, so a walk waits for one long chain of operations after the
-# other. Several features are therefore laid out and walked side by side, with the greatest gain as
-# it is; where one of them exceeds it, the features from there on are walked again.
-
-
-@compiled
-def _lay_out(packed, words, line, begin, end, ends, one_left, k):
-    """Mark in lane k where the values of a column end, and count cluster one up to there."""
-    seen, bits, one = np.uint64(0), np.uint64(0), np.uint64(1)
-    block = np.uint64(0)
-    word = words[line, begin]
-    for i in range(begin + 1, end):
-        seen += packed[word & ROW]
-        word = words[line, i]
-        n_left = seen >> HIGH
-        if n_left >> np.uint64(6) != block:
-            ends[k, block] = bits
-            bits = np.uint64(0)
-            block += np.uint64(1)
-            while block < n_left >> np.uint64(6):
-                ends[k, block] = bits
-                block += np.uint64(1)
-        bits |= np.uint64(word >= NEW_VALUE) << (n_left & np.uint64(63))
-        one_left[k, n_left] = seen & LOW
-    # All rows on the left: where every walk stops, and stays with a gain of nothing.
-    seen += packed[word & ROW]
-    last = seen >> HIGH
-    while block < last >> np.uint64(6):
-        ends[k, block] = bits
-        bits = np.uint64(0)
-        block += np.uint64(1)
-    ends[k, block] = bits | one << (last & np.uint64(63))
-    one_left[k, last] = seen & LOW
-
-
-@compiled
-def _next_end(ends, k, target):
-    """Find the first end of a value at or after ``target``."""
-    block = np.uint64(target) >> np.uint64(6)
-    bits = ends[k, block] >> (np.uint64(target) & np.uint64(63))
-    if bits != 0:
-        return target + np.int64(trailing_zeros(bits))
-    block += np.uint64(1)
-    while ends[k, block] == 0:
-        block += np.uint64(1)
-    return np.int64(block << np.uint64(6)) + np.int64(trailing_zeros(ends[k, block]))
-
-
-@compiled
-def walk_features(
-    queue,
-    start,
-    stop,
-    lines,
-    packed,
-    words,
-    begin,
-    end,
-    lanes,
-    ones,
-    zeros,
-    both,
-    parent,
-    curve,
-    step,
-    step_rows,
-    drawn,
-    bar,
-    compared,
-    tried_by,
-):
-    """Walk the queue's sorted columns from ``start`` to the next two-valued one.
-
-    Returns the best feature, minus the drawn rows left of its cut (0 if none is better than
-    ``bar``), the next bar, the greatest gain, and where in the queue it stopped.
-    """
-    feature, ends, one_left = lanes.feature, lanes.ends, lanes.one_left
-    target, tried, greatest = lanes.target, lanes.tried, lanes.greatest
-    best, at, done = -1, 0, start
-    while done < stop and lines[queue[done]] >= 0:
-        count = 0
-        while count < LANES and done < stop and lines[queue[done]] >= 0:
-            feature[count] = queue[done]
-            _lay_out(packed, words, lines[queue[done]], begin, end, ends, one_left, count)
-            count += 1
-            done += 1
-        first = 0
-        while first < count:
-            scale, offset = scale_and_offset(compared, step)
-            if compared > NO_GAIN and count > first + 1:
-                target[first:count] = 1
-                tried[first:count] = 0
-                greatest[first:count] = 0.0
-                moving = True
-                while moving:
-                    moving = False
-                    for k in range(first, count):
-                        # A walk that has arrived stays, with no gain, and counts nothing.
-                        n_left = _next_end(ends, k, target[k])
-                        one = np.uint64(one_left[k, n_left])
-                        n = np.uint64(n_left)
-                        gain = ones[one] + zeros[n - one] - both[n] - parent
-                        greatest[k] = max(greatest[k], gain)
-                        tried[k] += n_left < drawn
-                        place = min(max(gain * scale, 0.0), np.float64(STEP_BINS))
-                        length = step_length(curve, step, place, step_rows)
-                        target[k] = min(n_left + length, drawn)
-                        moving |= target[k] < drawn
-                while first < count and greatest[first] <= compared:
-                    tried_by[feature[first]] += tried[first]
-                    first += 1
-            if first < count:
-                # A walk with a new greatest gain changes the steps of all that follow.
-                n_left = _next_end(ends, first, 1)
-                while n_left < drawn:
-                    tried_by[feature[first]] += 1
-                    one = one_left[first, n_left]
-                    gain = ones[one] + zeros[n_left - one] - both[n_left] - parent
-                    if gain > compared:
-                        compared = gain
-                        scale, offset = scale_and_offset(compared, step)
-                        if gain > bar:
-                            bar = gain + NO_GAIN
-                            best, at = feature[first], -n_left
-                    place = max(gain * scale, 0.0) + offset
-                    length = step_length(curve, step, place, step_rows)
-                    n_left = _next_end(ends, first, min(n_left + length, drawn))
-                first += 1
-    return best, at, bar, compared, done
-
-
-@compiled
-def rows_up_to(packed, words, line, begin, n_left):
-    """Find the end of the rows of a column, from ``begin`` on, that were drawn ``n_left`` times."""
-    i, seen = begin, np.int64(0)
-    while seen < n_left:
-        seen += np.int64(packed[words[line, i] & ROW] >> HIGH)
-        i += 1
-    return i
-
-
-# ---------------------------------------------------------------------- fixed classes
-
-
-@compiled
-def _scan_classes(
-    node, words, line, begin, end, label, weight, step, curve, step_rows, rows, table
-):
-    """Try the thresholds of one sorted column, all or by steps, for any number of fixed classes.
-
-    Returns how many gains were evaluated, and the place of the best cut (or 0).
-    """
-    left = node.left
-    left[:] = 0
-    bar, compared, target = node.best[0], node.best[1], node.place[2]
-    tried, at, boundary, position, n_left = 0, 0, 0, 0, 0
-    for i in range(begin + 1, end):
-        row = words[line, i - 1] & ROW
-        left[label[row]] += weight[row]
-        n_left += weight[row]
-        distinct = words[line, i] >= NEW_VALUE
-        boundary += distinct
-        position = boundary if step.by_midpoint else n_left
-        if distinct and (position >= target or not step.adaptive):
-            tried += 1
-            gain = class_gain(node, n_left, rows, table)
             if gain > bar:
                 bar = gain + NO_GAIN
-                at = i
-            if step.adaptive:
-                compared = max(compared, gain)
-                scale, offset = scale_and_offset(compared, step)
-                bin_ = max(gain * scale, 0.0) + offset
-                target = position + step_length(curve, step, bin_, step_rows)
-    node.best[0], node.best[1] = bar, compared
-    node.place[2] = target - (boundary if step.by_midpoint else rows - 1)
-    return tried, at
+                at = np.int64(i)
+            if rules.adaptive:
+                greatest = max(greatest, gain)
+                wall = np.uint64(n_left + _step(gain, greatest, drawn, rules)) << HIGH
+    node.best[BAR], node.best[GREATEST] = bar, greatest
+    return at, tried
 
 
 # ---------------------------------------------------------------------- two-valued features
 
 
 @compiled
-def count_upper_values(node, columns, rows, label, weight):
+def _count_upper_values(sample, node, rules, rows):
     """Count the rows of the node that have the upper value of each two-valued feature."""
-    upper, packed, above, present = node.upper, node.packed, node.above, node.present
-    starts, features = columns.row_start, columns.row_features
-    upper[:] = 0
+    above, packed, columns = node.above, node.packed, sample.columns
     above[:] = 0
-    present[:] = node.sorted_columns
-    clusters = len(node.totals) == 0
     for row in rows:
-        for k in range(starts[row], starts[row + 1]):
-            f = np.uint64(features[k])
-            present[f >> np.uint64(6)] |= np.uint64(1) << (f & np.uint64(63))
-            if clusters:
-                upper[f] += packed[row]
-            else:
-                above[f, 0] += weight[row]
-                above[f, label[row] + 1] += weight[row]
+        for k in range(columns.row_start[row], columns.row_start[row + 1]):
+            f = columns.row_features[k]
+            above[f, 0] += packed[row]
+            if rules.classes:
+                above[f, 1 + sample.label[row]] += np.uint64(sample.weight[row])
 
 
 @compiled
-def _unpacked(counts):
-    """Return the two counts of a packed word: all rows, and those of cluster one."""
-    return counts >> HIGH, counts & LOW
-
-
-@compiled
-def scan_two_valued(
-    queue, start, stop, lines, upper, ones, zeros, both, parent, bar, compared, tried_by
-):
-    """Try the thresholds of the queue's two-valued columns from ``start`` to the next sorted one.
-
-    Returns the best feature (or -1), the next bar, the greatest gain, and where it stopped.
-    """
-    best = -1
-    k = start
-    while k < stop and lines[queue[k]] == TWO_VALUED:
-        f = queue[k]
-        above, one = _unpacked(upper[f])
-        gain = ones[one] + zeros[above - one] - both[above] - parent
-        compared = max(compared, gain)
-        if gain > bar:
-            bar = gain + NO_GAIN
-            best = f
-        tried_by[f] += 1
-        k += 1
-    return best, bar, compared, k
-
-
-@compiled
-def try_two_valued(node, f, step, curve, step_rows, rows, table):
-    """Try the one threshold of a two-valued column; return true if it is the best so far."""
-    one = np.uint64(0)
-    if len(node.totals) == 0:
-        above, one = _unpacked(node.upper[f])
-    else:
-        above = np.uint64(node.above[f, 0])
+def _try_two_valued(sample, node, rules, f, drawn):
+    """Try the one threshold of a two-valued column."""
+    upper = node.above[f, 0]
+    if rules.classes:
         for k in range(len(node.totals)):
-            node.left[k] = node.totals[k] - node.above[f, k + 1]
-    position, last = (1, 1) if step.by_midpoint else (rows - np.int64(above), rows - 1)
-    if step.adaptive and position < node.place[2]:
-        node.place[2] -= last
-        return False
-    if len(node.totals) == 0:
-        gain = node.ones[one] + node.zeros[above - one] - node.both[above] - node.best[2]
+            node.left[k] = node.totals[k] - np.int64(node.above[f, 1 + k])
+        gain = _gain_of_classes(node, drawn - np.int64(upper >> HIGH), drawn, sample.table)
     else:
-        gain = class_gain(node, rows - np.int64(above), rows, table)
+        gain = _gain_of_clusters(node, upper)
     node.tried[f] += 1
-    if step.adaptive:
-        node.best[1] = max(node.best[1], gain)
-    if step.carry:
-        scale, offset = scale_and_offset(node.best[1], step)
-        bin_ = max(gain * scale, 0.0) + offset
-        length = step_length(curve, step, bin_, step_rows)
-        node.place[2] = position + length - last
-    if gain > node.best[0]:
-        node.best[0] = gain + NO_GAIN
-        return True
-    return False
+    node.best[GREATEST] = max(node.best[GREATEST], gain)
+    if gain > node.best[BAR]:
+        node.best[BAR] = gain + NO_GAIN
+        node.place[0], node.place[1] = f, 0
 
 
 # ---------------------------------------------------------------------- the search
 
 
-EVERY_CUT, LOOK_FIRST, SIDE_BY_SIDE, STEP_BY_STEP, BY_CLASSES = range(5)
-"""Ways to search a sorted column.
-
-Small nodes LOOK_FIRST at every gain, which costs less than steps, and follow the steps only where a
-gain exceeds the greatest so far: no other feature can matter.
-"""
-
-
 @compiled
-def list_features(node, lines, drawn):
+def _list_features(node, lines, drawn):
     """Put the chosen features that vary within the node into ``node.queue``, and count them."""
-    upper, above, queue, present = node.upper, node.above, node.queue, node.present
-    chosen = node.chosen
-    clusters = len(node.totals) == 0
+    above, chosen, queue = node.above, node.chosen, node.queue
     count = 0
-    for block in range(len(present)):
-        bits = present[block]
-        while bits != 0:
-            f = 64 * block + np.int64(trailing_zeros(bits))
-            bits &= bits - np.uint64(1)
-            varies = chosen[f]
-            if lines[f] == TWO_VALUED:
-                rows = np.int64(_unpacked(upper[f])[0]) if clusters else above[f, 0]
-                varies &= rows < drawn
-            queue[count] = f
-            count += varies
+    for f in range(len(lines)):
+        varies = lines[f] >= 0
+        if lines[f] == TWO_VALUED:
+            rows = np.int64(above[f, 0] >> HIGH)
+            varies = (rows > 0) & (rows < drawn)
+        queue[count] = f
+        count += varies & chosen[f]
     return count
 
 
 @compiled
-def _draw_features(node, active, per_node, used, state):
+def _draw_features(node, per_node, used, state):
     """Choose the next features of a random order; return how many were chosen so far."""
-    size = min(per_node, len(active) - used)
-    node.chosen[:] = False
+    deck, chosen = node.deck, node.chosen
+    size = min(per_node, len(deck) - used)
+    chosen[:] = False
     for i in range(used, used + size):
-        other = i + random_below(state, len(active) - i)
-        node.deck[i], node.deck[other] = node.deck[other], node.deck[i]
-        node.chosen[node.deck[i]] = True
+        other = i + random_below(state, len(deck) - i)
+        drawn = deck[other]
+        deck[i], deck[other] = drawn, deck[i]
+        chosen[drawn] = True
     return used + size
 
 
 @compiled
-def _way_of_steps(step, clusters, longest, drawn):
-    """Choose how a node is searched with the adaptive step."""
-    if not clusters:
-        return BY_CLASSES
-    if step.by_midpoint or step.carry or step.per_feature:
+def _way_through(rules, drawn):
+    """Choose how the sorted columns of a node are searched."""
+    if rules.classes or (rules.adaptive and rules.per_feature):
         return STEP_BY_STEP
-    if longest == 1:
-        # In a tiny node every step is one row long.
+    # In a tiny node every step is one row long.
+    if not rules.adaptive or _step(0.0, 1.0, drawn, rules) == 1:
         return EVERY_CUT
-    return LOOK_FIRST if drawn < SMALL_NODE else SIDE_BY_SIDE
+    return LOOK_FIRST if drawn < SMALL_NODE else STEP_BY_STEP
 
 
-@compiled
-def search(
-    node,
-    columns,
-    words,
-    begin,
-    end,
-    rows,
-    label,
-    weight,
-    active,
-    per_node,
-    step,
-    curve,
-    step_rows,
-    drawn,
-    table,
-    state,
-):
+@inlined
+def _search_queue(sample, node, rules, words, begin, end, count, drawn):
+    """Find the best split among the first features of the queue, if it exceeds the bar."""
+    lines, best, place, queue = sample.columns.line, node.best, node.place, node.queue
+    way, k = _way_through(rules, drawn), START
+    while k < count:
+        f = queue[k]
+        if rules.per_feature:
+            best[GREATEST] = 0.0
+        if lines[f] == TWO_VALUED:
+            _try_two_valued(sample, node, rules, f, drawn)
+            k += 1
+            continue
+        follows, tried = way == STEP_BY_STEP, 0
+        if follows:
+            k += 1
+        else:
+            # With steps a gain counts if it is the greatest, without if it is better.
+            first = way == LOOK_FIRST
+            bar = best[GREATEST] if first else best[BAR]
+            f, at, bar, k = _scan(node, lines, words, begin, end, k, count, bar, first)
+            follows = first and at > 0
+            if not first and at > 0:
+                best[BAR] = bar
+                place[0], place[1] = f, at
+        if follows:
+            at, tried = _walk(sample, node, rules, words[lines[f], begin:end], drawn)
+            if at > 0:
+                place[0], place[1] = f, begin + at
+            if way == STEP_BY_STEP:
+                node.tried[f] += tried
+
+
+@inlined
+def search(sample, node, rules, words, begin, end, rows, drawn, state):
     """Find the best split of a node; return false if none gains.
 
-    The split goes into ``node.place``, and its gain and a little more into ``node.best[0]``.
+    The split goes into ``node.place``, and its gain and a little more into ``node.best``.
     ``words`` holds the sorted columns of the tree, of which the node has those from ``begin`` to
     ``end``. ``drawn`` is the number of its rows, counted with their weights. If a drawn subset of
     the features gives no gain, the next subset is tried.
     """
-    if len(columns.row_features):
-        count_upper_values(node, columns, rows, label, weight)
-    best, place, tried_by, queue = node.best, node.place, node.tried, node.queue
-    packed, ones, zeros, both = node.packed, node.ones, node.zeros, node.both
-    clusters, lines, used = len(node.totals) == 0, columns.line, 0
-    best[0], best[1], place[1], place[2] = NO_GAIN, 0.0, 0, 1
-    way = EVERY_CUT if clusters else BY_CLASSES
-    if step.adaptive:
-        way = _way_of_steps(step, clusters, longest_step(curve, step, step_rows), drawn)
-    while used < len(active) and best[0] <= NO_GAIN:
-        used = _draw_features(node, active, per_node, used, state) if per_node else len(active)
-        count = list_features(node, lines, drawn)
-        k = 0
-        while k < count:
-            f = queue[k]
-            line = lines[f]
-            k += 1
-            if not step.carry or place[2] < 1:
-                place[2] = 1
-            if step.per_feature:
-                best[1] = 0.0
-            tried, at = 0, 0
-            if line == TWO_VALUED and clusters and not step.carry:
-                f, best[0], best[1], k = scan_two_valued(
-                    queue,
-                    k - 1,
-                    count,
-                    lines,
-                    node.upper,
-                    ones,
-                    zeros,
-                    both,
-                    best[2],
-                    best[0],
-                    best[1],
-                    tried_by,
-                )
-                if f >= 0:
-                    place[0], place[1] = f, 0
-            elif line == TWO_VALUED:
-                if try_two_valued(node, f, step, curve, step_rows, drawn, table):
-                    place[0], place[1] = f, 0
-            elif way == SIDE_BY_SIDE:
-                k -= 1
-                f, at, best[0], best[1], k = walk_features(
-                    queue,
-                    k,
-                    count,
-                    lines,
-                    packed,
-                    words,
-                    begin,
-                    end,
-                    node.lanes,
-                    ones,
-                    zeros,
-                    both,
-                    best[2],
-                    curve,
-                    step,
-                    step_rows,
-                    drawn,
-                    best[0],
-                    best[1],
-                    tried_by,
-                )
-            elif way == BY_CLASSES:
-                tried, at = _scan_classes(
-                    node,
-                    words,
-                    line,
-                    begin,
-                    end,
-                    label,
-                    weight,
-                    step,
-                    curve,
-                    step_rows,
-                    drawn,
-                    table,
-                )
-            else:
-                stepwise = way == STEP_BY_STEP
-                if not stepwise:
-                    # With steps a gain counts if it is the greatest, without if it is better.
-                    bar = best[0] if way == EVERY_CUT else best[1]
-                    found, at, bar, k = _scan_clusters(
-                        queue,
-                        k - 1,
-                        count,
-                        lines,
-                        packed,
-                        ones,
-                        zeros,
-                        both,
-                        best[2],
-                        bar,
-                        words,
-                        begin,
-                        end,
-                        way == LOOK_FIRST,
-                        tried_by,
-                    )
-                    stepwise = way == LOOK_FIRST and at > 0
-                    if at > 0:
-                        f = found
-                        line = lines[f]
-                    if way == EVERY_CUT:
-                        best[0] = bar
-                if stepwise:
-                    stepped, at, best[0], best[1], target, boundary = scan_stepwise(
-                        packed,
-                        ones,
-                        zeros,
-                        both,
-                        best[2],
-                        best[0],
-                        words,
-                        line,
-                        begin,
-                        end,
-                        curve,
-                        step,
-                        step_rows,
-                        best[1],
-                        place[2],
-                    )
-                    if way == STEP_BY_STEP:
-                        tried = stepped
-                    place[2] = target - (boundary if step.by_midpoint else drawn - 1)
-            tried_by[f] += tried
-            if at != 0:
-                place[0], place[1] = f, at
-    if best[0] <= NO_GAIN:
-        return False
-    if place[1] < 0:
-        place[1] = rows_up_to(packed, words, lines[place[0]], begin, -place[1])
-    return True
+    if len(sample.columns.row_features):
+        _count_upper_values(sample, node, rules, rows)
+    q, used, best = len(node.deck), 0, node.best
+    best[BAR], best[GREATEST], node.place[1] = NO_GAIN, 0.0, 0
+    while used < q and best[BAR] <= NO_GAIN:
+        used = _draw_features(node, rules.per_node, used, state) if rules.per_node else q
+        count = _list_features(node, sample.columns.line, drawn)
+        _search_queue(sample, node, rules, words, begin, end, count, drawn)
+    return best[BAR] > NO_GAIN

@@ -7,15 +7,56 @@ fixed order.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ldl.forests._compiled import compiled, random_below
+from ldl._compiled import compiled
+from ldl.forests._compiled import START, random_below
 
 LLOYD_STEPS = 50
 POWER_STEPS = 100
+RESTARTS = 10
+"""Random starts, of which the best is kept; the other starts are single."""
 PCA_SIGN, RANDOM, FARTHEST_PAIR = 0, 1, 2
 """Starts of the clusters: the sign of the first principal component, random pairs of rows, or two
 rows far apart."""
+
+
+class Clusters(NamedTuple):
+    """Working memory of the two-means, and the clusters that they leave."""
+
+    E: np.ndarray
+    """Distributions minus their mean."""
+    T: np.ndarray
+    """The same, transposed."""
+    C: np.ndarray
+    """Matrix of covariances, or of the rows' products."""
+    direction: np.ndarray
+    other: np.ndarray
+    upper: np.ndarray
+    """Vectors with a place for each label."""
+    scores: np.ndarray
+    """By row: its place along the direction."""
+    z: np.ndarray
+    """Cluster of each row, 0 or 1."""
+    kept: np.ndarray
+    """The best clusters so far."""
+
+
+def make_clusters(rows: int, labels: int) -> Clusters:
+    """Allocate the memory for nodes of at most so many rows."""
+    return Clusters(
+        E=np.empty((rows, labels)),
+        T=np.empty((labels, rows)),
+        C=np.empty((labels, labels)),
+        direction=np.empty(labels),
+        other=np.empty(labels),
+        upper=np.empty(labels),
+        scores=np.empty(rows),
+        z=np.empty(rows, np.uint8),
+        kept=np.empty(rows, np.uint8),
+    )
 
 
 @compiled
@@ -37,11 +78,12 @@ def _add_multiples(total, begin, end, shares, count, lines):
 
 
 @compiled
-def _centre(D, rows, weight, E, T, mean):
+def _centre(D, rows, weight, room):
     """Write the rows of D minus their weighted mean into E, and its transpose into T.
 
     Returns false if all rows are equal.
     """
+    E, T, mean = room.E, room.T, room.other
     m, c = len(rows), D.shape[1]
     mean[:] = 0.0
     total = 0
@@ -97,7 +139,7 @@ def _dominant_direction(C, size, direction, following):
         direction[j] = C[widest, j]
     for _ in range(POWER_STEPS):
         following[:size] = 0.0
-        _add_multiples(following, 0, size, direction, size, C)
+        _add_multiples(following, START, size, direction, size, C)
         largest = _greatest(following, size)
         if largest == 0.0:
             break
@@ -110,19 +152,21 @@ def _dominant_direction(C, size, direction, following):
 
 
 @compiled
-def _principal_direction(E, T, rows, weight, C, direction, following, spare):
+def _principal_direction(rows, weight, room):
     """Find the first principal component of the centred rows E.
 
     It comes from the matrix of covariances or, where rows are fewer than labels, from the matrix of
     the rows' products.
     """
+    E, T, C, spare = room.E, room.T, room.C, room.scores
+    direction, following = room.direction, room.other
     m, c = len(rows), E.shape[1]
     C[:] = 0.0
     if m >= c:
         for j in range(c):
             for i in range(m):
                 spare[i] = weight[rows[i]] * T[j, i]
-            _add_multiples(C[j], 0, c, spare, m, E)
+            _add_multiples(C[j], START, c, spare, m, E)
         _dominant_direction(C, c, direction, following)
         return
     for i in range(m):
@@ -138,11 +182,12 @@ def _principal_direction(E, T, rows, weight, C, direction, following, spare):
 
 
 @compiled
-def _lloyd(E, T, rows, weight, direction, offset, z, upper, score):
+def _lloyd(rows, weight, offset, room):
     """Take Lloyd's steps from the two sides of the plane E @ direction = offset.
 
     The clusters go into z. Returns the sum of squares between the two, or -1 if one is empty.
     """
+    E, direction, z, upper, score = room.E, room.direction, room.z, room.upper, room.scores
     m, c = len(rows), E.shape[1]
     z[:m] = 0
     upper[:] = 0.0
@@ -153,7 +198,7 @@ def _lloyd(E, T, rows, weight, direction, offset, z, upper, score):
     for _ in range(LLOYD_STEPS):
         moved = False
         score[:m] = 0.0
-        _add_multiples(score, 0, m, direction, c, T)
+        _add_multiples(score, START, m, direction, c, room.T)
         for i in range(m):
             side = np.uint8(score[i] > offset)
             if side != z[i]:
@@ -204,34 +249,33 @@ def _farthest(E, m, point):
 
 
 @compiled
-def two_means(D, rows, weight, start, restarts, state, E, T, C, vectors, spare, z, kept):
+def two_means(D, rows, weight, start, state, room):
     """Write two clusters of the distributions of ``rows`` into z; return false if there are no two.
 
-    Of several random restarts the first with the greatest sum of squares between its clusters is
-    kept. ``E``, ``T``, ``C``, ``vectors``, ``spare`` and ``kept`` are working memory.
+    Of several random starts the first with the greatest sum of squares between its clusters is
+    kept.
     """
-    m = len(rows)
-    direction, other, upper = vectors[0], vectors[1], vectors[2]
-    if not _centre(D, rows, weight, E, T, other):
+    m, E, direction, z = len(rows), room.E, room.direction, room.z
+    if not _centre(D, rows, weight, room):
         return False
+    offset = 0.0
     if start == PCA_SIGN:
-        _principal_direction(E, T, rows, weight, C, direction, other, spare)
-        return _lloyd(E, T, rows, weight, direction, 0.0, z, upper, spare) >= 0.0
-    if start == FARTHEST_PAIR:
-        other[:] = 0.0
-        low = _farthest(E, m, other)
-        high = _farthest(E, m, E[low])
-        offset = _between_rows(E, low, high, direction)
-        return _lloyd(E, T, rows, weight, direction, offset, z, upper, spare) >= 0.0
+        _principal_direction(rows, weight, room)
+    elif start == FARTHEST_PAIR:
+        room.other[:] = 0.0
+        low = _farthest(E, m, room.other)
+        offset = _between_rows(E, low, _farthest(E, m, E[low]), direction)
     best = -1.0
-    for _ in range(restarts):
-        low = random_below(state, m)
-        high = random_below(state, m - 1)
-        high += high >= low
-        offset = _between_rows(E, low, high, direction)
-        found = _lloyd(E, T, rows, weight, direction, offset, z, upper, spare)
+    for _ in range(RESTARTS if start == RANDOM else 1):
+        if start == RANDOM:
+            low = random_below(state, m)
+            high = random_below(state, m - 1)
+            offset = _between_rows(E, low, high + (high >= low), direction)
+        found = _lloyd(rows, weight, offset, room)
         if found > best:
             best = found
-            kept[:m] = z[:m]
-    z[:m] = kept[:m]
+            for i in range(m):
+                room.kept[i] = z[i]
+    for i in range(m):
+        z[i] = room.kept[i]
     return best >= 0.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ldl._parameters import COUNT, POSITIVE, Constraints, Interval
 from ldl._threads import each
 from ldl.base import LDLEstimator, child_seeds
-from ldl.forests.structrf import subset_size
+from ldl.forests.structrf import MAX_FEATURES, subset_size
 
 if TYPE_CHECKING:
     from ldl.forests._regression_trees import Features, RegressionTree
@@ -27,13 +28,13 @@ class RFRegression(LDLEstimator):
 
     Parameters
     ----------
-    trees : int, default=50
+    n_estimators : int, default=50
         Number of trees.
     max_depth : int or None, default=20
         Greatest depth of a tree; None sets no limit.
     max_samples : float, default=0.8
         Rows that each tree draws, with replacement, as a share of the training rows.
-    min_split : int, default=5
+    min_samples_split : int, default=5
         A node with fewer rows is a leaf.
     max_features : int, float, str or None, default=None
         Features that a split looks at: None for all, 'sqrt' for the square root of their number, a
@@ -66,17 +67,25 @@ class RFRegression(LDLEstimator):
     >>> from ldl import RFRegression
     >>> generator = np.random.default_rng(0)
     >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
-    >>> model = RFRegression(trees=10, random_state=0).fit(X[:40], D[:40])
+    >>> model = RFRegression(n_estimators=10, random_state=0).fit(X[:40], D[:40])
     >>> model.predict(X[40:]).shape
     (20, 3)
     """
 
     accepts_sparse = True
+    _constraints: ClassVar[Constraints] = {
+        "n_estimators": COUNT,
+        "max_depth": (Interval(0, whole=True), None),
+        "max_samples": POSITIVE,
+        "min_samples_split": COUNT,
+        "max_features": MAX_FEATURES,
+        "n_jobs": COUNT,
+    }
 
-    trees: int = 50
+    n_estimators: int = 50
     max_depth: int | None = 20
     max_samples: float = 0.8
-    min_split: int = 5
+    min_samples_split: int = 5
     max_features: str | int | float | None = None
     random_state: int | None = None
     n_jobs: int = 1
@@ -87,29 +96,22 @@ class RFRegression(LDLEstimator):
         from ldl.forests._regression_trees import Rules, grow
 
         n, q = X.shape
-        drawn = round(self.max_samples * n)
-        if self.trees < 1 or drawn < 1:
-            raise ValueError(
-                f"trees and the rows that each of them draws must be at least 1, "
-                f"got {self.trees} and max_samples={self.max_samples}"
-            )
+        drawn = max(1, round(self.max_samples * n))
         ranked = _rank(X)
         rules = Rules(
             per_node=subset_size(self.max_features, q),
-            min_split=max(2, self.min_split),
+            min_split=max(2, self.min_samples_split),
             max_depth=_UNLIMITED if self.max_depth is None else self.max_depth,
         )
-        # A key holds the rank of a value and the place of a row, each in half of its bits.
-        keys = np.empty(0, np.uint32 if n < 2**16 else np.uint64)
+        key = np.uint32 if n < 2**16 else np.uint64
         D = np.ascontiguousarray(D)
 
         def grow_one(seed: int) -> RegressionTree:
             generator = np.random.default_rng(seed)
             weight = np.bincount(generator.integers(n, size=drawn), minlength=n)
-            inner = np.uint64(generator.integers(2**63))
-            return grow(ranked.features, D, weight, rules, inner, keys)
+            return grow(ranked.features, D, weight, rules, int(generator.integers(2**63)), key)
 
-        seeds = child_seeds(self.random_state, self.trees)
+        seeds = child_seeds(self.random_state, self.n_estimators)
         grown = each(grow_one, seeds, self.n_jobs)
         trees = [ranked.with_thresholds(tree) for tree in grown]
         self.forest_ = join(trees)

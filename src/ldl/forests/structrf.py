@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ldl._memory import demand_memory
+from ldl._parameters import (
+    COUNT,
+    FACTOR,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Constraint,
+    Constraints,
+    Interval,
+    Options,
+)
 from ldl._threads import each
-from ldl._values import check_choice
 from ldl.base import LDLEstimator, child_seeds
 
 if TYPE_CHECKING:
     from ldl.forests._growth import Tree
-    from ldl.forests._split_search import Step
+    from ldl.forests._split_search import Rules
 
 _STARTS = ("pca_sign", "random", "farthest_pair")
-_ROUNDINGS = ("floor", "round", "ceil")
 _UNLIMITED = 2**31
+MAX_FEATURES: tuple[Constraint, ...] = (COUNT, FACTOR, Options("sqrt"), None)
+"""Features that a split looks at: a number, a share, the square root of all, or all."""
 
 
 @dataclass(eq=False, repr=False)
@@ -30,84 +41,67 @@ class _SplitForest(LDLEstimator):
     """
 
     accepts_sparse = True
+    _constraints: ClassVar[Constraints] = {
+        "n_estimators": COUNT,
+        "max_depth": (Interval(0, whole=True), None),
+        "max_samples": POSITIVE,
+        "min_samples_split": COUNT,
+        "max_features": MAX_FEATURES,
+        "root_depth": Interval(0, 1, whole=True),
+        "step": Options("exhaustive", "adaptive"),
+        "alpha": NOT_NEGATIVE,
+        "beta": NOT_NEGATIVE,
+        "gmax_scope": Options("node", "feature"),
+        "n_jobs": COUNT,
+    }
 
-    trees: int = 50
+    n_estimators: int = 50
     max_depth: int | None = 20
     max_samples: float = 0.8
-    replace: bool = True
-    min_split: int = 5
+    bootstrap: bool = True
+    min_samples_split: int = 5
     max_features: str | int | float | None = None
-    subset_per: str = "node"
     root_depth: int = 1
     step: str = "exhaustive"
     alpha: float = 0.25
     beta: float = 8.0
-    step_rows: str = "node"
     gmax_scope: str = "node"
-    gmax_start: str = "small_step"
-    rounding: str = "floor"
-    step_position: str = "row"
-    feature_start: str = "first"
     random_state: int | None = None
     n_jobs: int = 1
 
-    def _grow(
-        self,
-        X: Any,
-        D: np.ndarray,
-        label: np.ndarray,
-        classes: int,
-        start: int = 0,
-        restarts: int = 1,
-    ) -> None:
+    def _grow(self, X: Any, D: np.ndarray, label: np.ndarray, classes: int, start: int = 0) -> None:
         """Grow the trees; leaves hold means of D.
 
         Nodes split by ``label``, one of so many ``classes``, or by two-means of D where there are
-        none; ``start`` and ``restarts`` are those of the two-means.
+        none, which begin at ``start``.
         """
         # numba and the compiled code load here, so that other methods start without them.
         from ldl.forests import _growth
         from ldl.forests._columns import bytes_of_columns, make_columns
         from ldl.forests._prediction import join
 
-        n, q = X.shape
-        drawn = max(1, round(self.max_samples * n))
-        self._check(n, drawn)
+        n, drawn = X.shape[0], max(1, round(self.max_samples * X.shape[0]))
+        if not self.bootstrap and drawn > n:
+            raise ValueError(
+                f"max_samples must be at most 1 without replacement, got {self.max_samples}"
+            )
         demand_memory(
             type(self).__name__,
             bytes_of_columns(X, drawn, self.n_jobs),
             "Draw fewer rows for each tree (max_samples), or take fewer features or threads.",
         )
         columns = make_columns(X)
-        subset = subset_size(self.max_features, q)
-        rules = _growth.Rules(
-            min_split=max(2, self.min_split),
-            max_depth=_UNLIMITED if self.max_depth is None else self.max_depth,
-            root_depth=self.root_depth,
-            per_node=subset if self.subset_per == "node" and subset < q else 0,
-            classes=classes,
-            start=start,
-            restarts=restarts,
-        )
-        step = self._step_rule()
-        curve = self._step_curve()
+        rules = self._rules(X.shape[1], classes, start)
         table = np.arange(drawn + 1, dtype=np.float64)
         table[1:] *= np.log(table[1:])
 
         def grow(seed: int) -> Tree:
             generator = np.random.default_rng(seed)
-            chosen = generator.choice(n, size=drawn, replace=self.replace)
-            weight = np.bincount(chosen, minlength=n)
-            active = np.arange(q)
-            if self.subset_per == "tree":
-                active = np.sort(generator.choice(q, size=subset, replace=False))
-            inner = int(generator.integers(2**63))
-            return _growth.grow(
-                X, columns, D, label, weight, active, rules, step, curve, table, np.uint64(inner)
-            )
+            chosen = generator.choice(n, size=drawn, replace=self.bootstrap)
+            sample = _growth.Sample(columns, D, label, np.bincount(chosen, minlength=n), table)
+            return _growth.grow(X, sample, rules, int(generator.integers(2**63)))
 
-        seeds = child_seeds(self.random_state, self.trees)
-        self.trees_ = each(grow, seeds, self.n_jobs)
+        self.trees_ = each(grow, child_seeds(self.random_state, self.n_estimators), self.n_jobs)
         self.forest_ = join(self.trees_, self._leaf_values(_growth.share_leaves(self.trees_)))
         self.diagnostics_ = {
             "leaves": float(np.mean([len(tree.leaves) for tree in self.trees_])),
@@ -124,54 +118,23 @@ class _SplitForest(LDLEstimator):
 
         return mean_of_trees(self.forest_, X)
 
-    def _step_rule(self) -> Step:
-        """Return the settings of the adaptive step as compiled code reads them."""
-        from ldl.forests._split_search import Step
+    def _rules(self, q: int, classes: int = 0, start: int = 0) -> Rules:
+        """Return the settings of trees on ``q`` features as compiled code reads them."""
+        from ldl.forests._split_search import Rules
 
-        return Step(
+        subset = subset_size(self.max_features, q)
+        return Rules(
+            min_split=max(2, self.min_samples_split),
+            max_depth=_UNLIMITED if self.max_depth is None else self.max_depth,
+            root_depth=self.root_depth,
+            per_node=subset if subset < q else 0,
+            classes=classes,
+            start=start,
             adaptive=self.step == "adaptive",
             alpha=float(self.alpha),
             beta=float(self.beta),
-            of_tree=self.step_rows == "tree",
             per_feature=self.gmax_scope == "feature",
-            first_ratio=1.0 if self.gmax_start == "small_step" else 0.0,
-            rounding=_ROUNDINGS.index(self.rounding),
-            by_midpoint=self.step_position == "midpoint",
-            carry=self.feature_start == "carry",
         )
-
-    def _step_curve(self) -> np.ndarray:
-        """Return steps as a share of the rows, by the ratio of a gain to the greatest."""
-        from ldl.forests._split_search import STEP_BINS
-
-        ratios = np.linspace(0.0, 1.0, STEP_BINS + 1)
-        curve = self.alpha / (1.0 + np.exp(self.beta * (ratios - 0.5)))
-        return np.append(curve, curve[-1])  # the bin of a ratio of one is a point
-
-    def _check(self, n: int, drawn: int) -> None:
-        allowed = {
-            "subset_per": ("node", "tree"),
-            "step": ("exhaustive", "adaptive"),
-            "step_rows": ("node", "tree"),
-            "gmax_scope": ("node", "feature"),
-            "gmax_start": ("small_step", "large_step"),
-            "rounding": _ROUNDINGS,
-            "step_position": ("row", "midpoint"),
-            "feature_start": ("first", "carry"),
-        }
-        for name, values in allowed.items():
-            check_choice(name, getattr(self, name), values)
-        if self.trees < 1:
-            raise ValueError(f"trees must be at least 1, got {self.trees}")
-        if not self.max_samples > 0 or (not self.replace and drawn > n):
-            raise ValueError(
-                f"max_samples must be above 0, and at most 1 without replacement, "
-                f"got {self.max_samples}"
-            )
-        if self.alpha < 0 or self.beta < 0:
-            raise ValueError(
-                f"alpha and beta must not be negative, got {self.alpha} and {self.beta}"
-            )
 
 
 @dataclass(eq=False, repr=False)
@@ -190,21 +153,19 @@ class StructRF(_SplitForest):
 
     Parameters
     ----------
-    trees : int, default=50
+    n_estimators : int, default=50
         Number of trees, T in Equation 4.
     max_depth : int or None, default=20
         A node deeper than this is a leaf; None sets no limit.
     max_samples : float, default=0.8
         Rows that each tree draws, as a share of the training rows.
-    replace : bool, default=True
+    bootstrap : bool, default=True
         Draw rows with replacement.
-    min_split : int, default=5
+    min_samples_split : int, default=5
         A node with fewer rows is a leaf. The paper prints no value.
     max_features : int, float, str or None, default=None
-        Features that a split looks at: None for all, as printed, 'sqrt' for the square root of
-        their number, a number, or a share up to 1.0.
-    subset_per : {'node', 'tree'}, default='node'
-        Draw these features anew at each node, or once for each tree.
+        Features that a split looks at, drawn anew at each node: None for all, as printed, 'sqrt'
+        for the square root of their number, a number, or a share up to 1.0.
     root_depth : int, default=1
         Depth of the root, 0 or 1; with 0 trees grow one level more.
     step : {'exhaustive', 'adaptive'}, default='exhaustive'
@@ -213,29 +174,16 @@ class StructRF(_SplitForest):
         Upper limit of the adaptive step, as a share of the rows.
     beta : float, default=8.0
         Steepness with which the step shrinks as a gain comes near the greatest one.
-    step_rows : {'node', 'tree'}, default='node'
-        N in the step: rows of the node, or all rows that the tree drew.
     gmax_scope : {'node', 'feature'}, default='node'
         Compare a gain with the greatest one of all features of the node so far, or of its own
         feature alone, which evaluates more of them.
-    gmax_start : {'small_step', 'large_step'}, default='small_step'
-        Take the smallest or the largest step before there is a gain.
-    rounding : {'floor', 'round', 'ceil'}, default='floor'
-        Way to make the length of a step a whole number; it is at least 1.
-    step_position : {'row', 'midpoint'}, default='row'
-        Step over rows or over distinct thresholds. A step over rows that ends between equal values
-        goes on to the next threshold.
-    feature_start : {'first', 'carry'}, default='first'
-        Start each feature at its first threshold, or carry over the rest of the last step.
     random_state : int or None, default=None
         Seed; None draws another one each time.
     n_jobs : int, default=1
         Number of threads that grow trees. The trees do not depend on it.
     kmeans_init : {'pca_sign', 'random', 'farthest_pair'}, default='pca_sign'
-        Start of the k-means: the sign of the first principal component, random pairs of rows, or
-        two rows far apart. Only 'random' draws anything.
-    kmeans_restarts : int, default=10
-        Number of random starts, of which the best is kept; the other starts are single.
+        Start of the k-means: the sign of the first principal component, ten random pairs of rows,
+        of which the best is kept, or two rows far apart. Only 'random' draws anything.
 
     Attributes
     ----------
@@ -266,23 +214,19 @@ class StructRF(_SplitForest):
     >>> from ldl import StructRF
     >>> generator = np.random.default_rng(0)
     >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
-    >>> model = StructRF(trees=10, max_features="sqrt", random_state=0).fit(X[:40], D[:40])
+    >>> model = StructRF(n_estimators=10, max_features="sqrt", random_state=0).fit(X[:40], D[:40])
     >>> model.predict(X[40:]).shape
     (20, 3)
     >>> len(model.trees_)
     10
     """
 
+    _constraints: ClassVar[Constraints] = {"kmeans_init": Options(*_STARTS)}
+
     kmeans_init: str = "pca_sign"
-    kmeans_restarts: int = 10
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        check_choice("kmeans_init", self.kmeans_init, _STARTS)
-        if self.kmeans_restarts < 1:
-            raise ValueError(f"kmeans_restarts must be at least 1, got {self.kmeans_restarts}")
-        start = _STARTS.index(self.kmeans_init)
-        no_labels = np.zeros(0, np.int64)
-        self._grow(X, D, no_labels, 0, start, self.kmeans_restarts)
+        self._grow(X, D, np.zeros(0, np.int64), 0, _STARTS.index(self.kmeans_init))
 
 
 @dataclass(eq=False, repr=False)
@@ -296,21 +240,19 @@ class RFStar(_SplitForest):
 
     Parameters
     ----------
-    trees : int, default=50
+    n_estimators : int, default=50
         Number of trees, T in Equation 4.
     max_depth : int or None, default=20
         A node deeper than this is a leaf; None sets no limit.
     max_samples : float, default=0.8
         Rows that each tree draws, as a share of the training rows.
-    replace : bool, default=True
+    bootstrap : bool, default=True
         Draw rows with replacement.
-    min_split : int, default=5
+    min_samples_split : int, default=5
         A node with fewer rows is a leaf. The paper prints no value.
     max_features : int, float, str or None, default=None
-        Features that a split looks at: None for all, as printed, 'sqrt' for the square root of
-        their number, a number, or a share up to 1.0.
-    subset_per : {'node', 'tree'}, default='node'
-        Draw these features anew at each node, or once for each tree.
+        Features that a split looks at, drawn anew at each node: None for all, as printed, 'sqrt'
+        for the square root of their number, a number, or a share up to 1.0.
     root_depth : int, default=1
         Depth of the root, 0 or 1; with 0 trees grow one level more.
     step : {'exhaustive', 'adaptive'}, default='adaptive'
@@ -319,20 +261,9 @@ class RFStar(_SplitForest):
         Upper limit of the adaptive step, as a share of the rows.
     beta : float, default=8.0
         Steepness with which the step shrinks as a gain comes near the greatest one.
-    step_rows : {'node', 'tree'}, default='node'
-        N in the step: rows of the node, or all rows that the tree drew.
     gmax_scope : {'node', 'feature'}, default='node'
         Compare a gain with the greatest one of all features of the node so far, or of its own
         feature alone, which evaluates more of them.
-    gmax_start : {'small_step', 'large_step'}, default='small_step'
-        Take the smallest or the largest step before there is a gain.
-    rounding : {'floor', 'round', 'ceil'}, default='floor'
-        Way to make the length of a step a whole number; it is at least 1.
-    step_position : {'row', 'midpoint'}, default='row'
-        Step over rows or over distinct thresholds. A step over rows that ends between equal values
-        goes on to the next threshold.
-    feature_start : {'first', 'carry'}, default='first'
-        Start each feature at its first threshold, or carry over the rest of the last step.
     random_state : int or None, default=None
         Seed; None draws another one each time.
     n_jobs : int, default=1
@@ -370,18 +301,18 @@ class RFStar(_SplitForest):
     >>> from ldl import RFStar
     >>> generator = np.random.default_rng(0)
     >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
-    >>> model = RFStar(trees=10, leaf_smoothing=1.0, random_state=0).fit(X[:40], D[:40])
+    >>> model = RFStar(n_estimators=10, leaf_smoothing=1.0, random_state=0).fit(X[:40], D[:40])
     >>> P = model.predict(X[40:])
     >>> P.shape, bool(P.min() > 0)
     ((20, 3), True)
     """
 
+    _constraints: ClassVar[Constraints] = {"leaf_smoothing": NOT_NEGATIVE}
+
     step: str = "adaptive"
     leaf_smoothing: float = 0.0
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        if not self.leaf_smoothing >= 0:
-            raise ValueError(f"leaf_smoothing must not be negative, got {self.leaf_smoothing}")
         label = D.argmax(axis=1)
         self._grow(X, np.eye(D.shape[1])[label], label, D.shape[1])
 
@@ -395,13 +326,8 @@ def subset_size(max_features: str | int | float | None, q: int) -> int:
     """Return how many of ``q`` features a split looks at."""
     if max_features is None:
         return q
-    if max_features == "sqrt":
+    if isinstance(max_features, str):
         return max(1, math.isqrt(q))
-    if isinstance(max_features, float) and 0 < max_features <= 1:
-        return max(1, int(max_features * q))
-    if isinstance(max_features, int) and max_features >= 1:
-        return min(q, max_features)
-    raise ValueError(
-        f"max_features must be None, 'sqrt', a number from 1 or a share up to 1.0, "
-        f"got {max_features!r}"
-    )
+    if isinstance(max_features, Integral):
+        return min(q, int(max_features))
+    return max(1, int(max_features * q))

@@ -72,12 +72,6 @@ class LDSVR(LDLEstimator):
     diagnostics_ : dict
         Iterations, objective, number of support rows, bandwidth of the rbf kernel, and why the fit
         stopped.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

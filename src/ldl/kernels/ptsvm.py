@@ -69,7 +69,7 @@ class PTSVM(LDLEstimator):
     ``sum_a sum_{b != a} (r_ba p_a - r_ab p_b)^2``.
 
     Features on large scales decide the kernel; scale them if they should not. A machine that has
-    not found its optimum after 200 steps a row stays as it is, with a warning.
+    not found its optimum after 500 steps a row stays as it is, with a warning.
 
     Parameters
     ----------
@@ -105,12 +105,6 @@ class PTSVM(LDLEstimator):
     diagnostics_ : dict
         Numbers of rows, of machines that ended before their optimum, of instances, of labels
         without any weight, and of sigmoids that fall.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

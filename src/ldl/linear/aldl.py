@@ -70,12 +70,6 @@ class ALDL(LDLEstimator):
         Mean absolute training error of every round, in labels, also of one thrown away.
     diagnostics_ : dict
         Rounds, training error at first and at best, and the widths of the labels that occur.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -137,12 +137,6 @@ class EDLLRL(MaximumEntropy):
     diagnostics_ : dict
         Rounds, evaluations of the loss, the loss, the largest slope, why it stopped ('tol', 'rise'
         or 'max_iter'), the number of clusters, and the sum of the clusters' ranks.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -63,12 +63,6 @@ class SAIIS(MaximumEntropy):
     diagnostics_ : dict
         Sweeps ("iterations"), the loss and the last gain, why it stopped, and how many roots needed
         plain sums over rows.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -115,8 +115,6 @@ class LDL4C(PenalisedModel):
         Error of a row: the sum of absolute differences, or the divergence KL(D || P).
     max_iter : int, default=1000
         Largest number of iterations.
-    tol : float, default=2.22e-9
-        Relative decrease of the loss below which an iteration is the last one.
     random_state : int or None, default=None
         Seed of the first weights, which are drawn from [-0.1, 0.1]: at zeros all degrees are equal,
         and a fit with a heavy margin may not get away from there.
@@ -127,18 +125,6 @@ class LDL4C(PenalisedModel):
         The weights W.
     intercept_ : ndarray of shape (n_labels_,)
         The intercept; zeros without one.
-    n_iter_ : int
-        Iterations done.
-    loss_ : float
-        Loss at the end, with its penalty.
-    diagnostics_ : dict
-        Iterations, evaluations of the loss, the loss, the largest slope, and why it stopped.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -137,22 +137,8 @@ class LDLHR(PenalisedModel):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features_in_, n_labels_)
-        The weights W of raw features.
     intercept_ : ndarray of shape (n_labels_,)
         The intercept b.
-    n_iter_ : int
-        Iterations done.
-    loss_ : float
-        Loss at the end, with its penalty.
-    diagnostics_ : dict
-        Iterations, evaluations of the loss, the loss, the largest slope, and why it stopped.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

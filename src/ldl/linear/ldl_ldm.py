@@ -76,10 +76,6 @@ class LDLLDM(PenalisedModel):
         term is off.
     random_state : int or None, default=None
         Seed of k-means.
-    max_iter : int, default=300
-        Largest number of iterations of L-BFGS.
-    tol : float, default=2.22e-9
-        Relative decrease of the loss below which an iteration is the last one.
 
     Attributes
     ----------
@@ -87,19 +83,9 @@ class LDLLDM(PenalisedModel):
         The weights W.
     intercept_ : ndarray of shape (n_labels_,)
         The intercept b.
-    n_iter_ : int
-        Iterations done.
-    loss_ : float
-        Loss at the end, with its penalty.
     diagnostics_ : dict
         Iterations, evaluations of the loss, the loss, the largest slope, why it stopped, and the
         number of clusters.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -139,12 +139,6 @@ class LDLSCL(LDLEstimator):
         Loss at the end.
     diagnostics_ : dict
         Iterations, loss, number of clusters, and why it stopped: 'tol', 'rise' or 'max_iter'.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

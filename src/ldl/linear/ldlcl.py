@@ -81,18 +81,10 @@ class LDLCL(PenalisedModel):
         The weights W.
     intercept_ : ndarray of shape (n_labels_,)
         The intercept b.
-    n_iter_ : int
-        Iterations done.
     loss_ : float
         Loss at the end, with its penalty; ``'softmax'`` only.
     diagnostics_ : dict
         Iterations, how the search ended, and the number of weights between labels.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -44,12 +44,6 @@ class AAKNN(LDLEstimator):
         Label distributions of the training rows.
     rough_ : RoughRows
         Training rows in single precision, from which the search takes bounds of distances.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -114,12 +114,6 @@ class AABP(LDLEstimator):
         Range of every feature in training; only with ``inputs='minus_one_to_one'``.
     diagnostics_ : dict
         Epochs, the squared error in the last one, and why training stopped.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -174,12 +174,6 @@ class CPNN(LDLEstimator):
         All weights: w, u, b and o, one after the other.
     diagnostics_ : dict
         Epochs, the cross entropy before the last one, and the largest weight.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -42,25 +42,14 @@ class DRF(NumberTrees, SoftForest):
 
     Attributes
     ----------
-    phi_ : ndarray of shape (trees, 2**(depth - 1) - 1)
-        Output of the linear map that each split node asks, nodes in heap order.
     state_ : Snapshot
         State after training: ``W`` (features, outputs), ``b`` (outputs,), means and variances of
         the standardised numbers ``table`` (trees, leaves, 2), and ``iteration``.
-    shift_, scale_ : float
-        Mean and deviation of the training numbers; standardised numbers times ``scale_`` plus
-        ``shift_`` are labels.
     entropies_ : ndarray of shape (leaf steps,)
         Mean entropy of the routing of up to 512 training rows after each leaf step.
     diagnostics_ : dict
         Iterations, leaf steps, mean absolute error on the training rows, first and last entropy of
         the routing and the least deviation of a leaf.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -56,20 +56,12 @@ class SLDLF(SoftForest):
 
     Attributes
     ----------
-    phi_ : ndarray of shape (trees, 2**(depth - 1) - 1)
-        Output of the linear map that each split node asks, nodes in heap order.
     state_ : Snapshot
         State that predicts: ``W`` (features, outputs), ``b`` (outputs,), the leaves' distributions
         ``table`` (trees, leaves, labels) and the ``iteration`` after which it was taken.
     diagnostics_ : dict
         Iterations, the iteration whose state predicts, leaf steps, KL on the training rows and
         largest weight; with held-out rows also the best and the last KL on these.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

@@ -55,12 +55,6 @@ class DFLDL(Wrapper):
         Nearest neighbours of the first guess.
     diagnostics_ : dict
         ``learners``, how many were fitted, and ``smallest_part``, the rows of the smallest one.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------
@@ -91,7 +85,7 @@ class DFLDL(Wrapper):
     n_jobs: int = 1
 
     def _default_estimator(self) -> LDLEstimator:
-        return StructRF(trees=1, max_samples=1.0, replace=False)
+        return StructRF(n_estimators=1, max_samples=1.0, bootstrap=False)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         parts = [part for pair in parts_of_pairs(D, self.ties) for part in pair]

@@ -58,12 +58,6 @@ class SSGLDL(Wrapper):
         The fitted estimator.
     diagnostics_ : dict
         ``rows`` that it was fitted to, and how many of them are ``synthetic``.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
 
     References
     ----------

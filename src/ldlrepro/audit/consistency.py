@@ -11,7 +11,7 @@ import numpy as np
 
 from ldlrepro import config, plan
 from ldlrepro.audit import Check
-from ldlrepro.config import digests
+from ldlrepro.catalogue import digests
 from ldlrepro.core.checksums import mismatch
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.core.workspace import Workspace
@@ -221,7 +221,7 @@ def current_digests(unit: plan.Unit) -> dict[str, str]:
     """Return the digests that a record of this unit would have if it were made now."""
     return {
         "spec_sha256": plan.spec_digest(unit),
-        "code_sha256": digests.method_digest(config.load_method(unit.method)),
+        "code_sha256": digests.method_digest(config.current().method(unit.method)),
         "lock_sha256": provenance.lock_digest(),
     }
 

@@ -77,22 +77,16 @@ def _bring(dataset: str, folder: Path) -> None:
 
 def _find_eyes(args: argparse.Namespace) -> int:
     from ldlrepro.data.eyes.album import find_eyes
-    from ldlrepro.data.eyes.sheet import write_sheet
 
     line = ProgressLine(f"{args.dataset}: images looked at")
     search = find_eyes(args.dataset, DATA, args.threads, line.update)
     line.close()
-    sheet = search.table.with_name("doubtful.html")
-    doubtful = search.doubtful
-    if search.lines:
-        title = f"{args.dataset}: doubtful eyes"
-        write_sheet(sheet, search.images, doubtful, title)
     found = {
         "images": len(search.lines) + search.given,
         "points_given": search.given,
         "eyes_found": len(search.lines) - search.without,
         "without": search.without,
-        "doubtful": len(doubtful),
+        "doubtful": search.doubtful,
     }
     counts = search.counts()
     if args.json:
@@ -104,8 +98,8 @@ def _find_eyes(args: argparse.Namespace) -> int:
     if not search.lines:
         return 0
     print(
-        f"{search.table} holds them; {sheet} shows the {len(doubtful)} doubtful ones.\n"
-        f"Type `ldlrepro prepare {args.dataset}` to use them."
+        f"{search.table} holds them; its last column says what is doubtful, in {search.doubtful} "
+        f"lines.\nType `ldlrepro prepare {args.dataset}` to use them."
     )
     rows = [{"problem": kind, "images": counts[kind], "meaning": KINDS[kind]} for kind in counts]
     return answer(args.json, rows, ("problem", "images", "meaning")) if rows else 0

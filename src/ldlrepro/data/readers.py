@@ -166,8 +166,9 @@ def _persons(path: Path, spec: Mapping[str, Any], named: Any, n: int) -> np.ndar
     sizes = spec.get("rows_per_person")
     if sizes is None:
         return _per_row(path, "groups", named, n)
-    if isinstance(sizes, int):
-        sizes = [sizes] * -(-n // sizes)
+    sizes = [sizes] if isinstance(sizes, int) else sizes
+    if len(sizes) == 1:  # one number for all
+        sizes = [*sizes] * -(-n // sizes[0])
     if sum(sizes) != n:
         raise _BadFileError(path, f"rows_per_person adds up to {sum(sizes)} rows, not {n}")
     return np.repeat(np.arange(len(sizes)), sizes)

@@ -1,4 +1,5 @@
-"""Makes the tables of config/README.md from the schemas.
+"""Makes what tells of configuration files from their models: schemas for editors, and the tables of
+config/README.md.
 
 ``python -m ldlrepro.doctor.config_docs`` writes them.
 """
@@ -8,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from ldlrepro import config, plan
+from ldlrepro.catalogue.schemas import FILES, schema
+from ldlrepro.catalogue.yaml_files import SCHEMAS, find_root
 from ldlrepro.core.errors import UserError
 
-KINDS = ("config", "dataset", "method", "weight", "metric", "paper", "claims", "misses")
 # Names shown for keys that the user chooses; `id` where none is given here.
 PLACEHOLDERS = {
     "grid": "parameter",
@@ -33,7 +35,7 @@ NUMBER_LIMITS = {
 
 @dataclass(frozen=True)
 class KeyRow:
-    """A line of a table: one key of a schema."""
+    """A line of a table: one key of a file."""
 
     key: str
     allowed: str
@@ -42,15 +44,13 @@ class KeyRow:
 
 
 def key_rows(kind: str) -> list[KeyRow]:
-    """Return all keys of a schema, nested ones as dotted paths."""
-    schema = config.schema(kind)
-    # The plan fills these in job by job, so the schema cannot name them.
-    defaults = {"resources": plan.DEFAULT_RESOURCES} if kind == "method" else {}
-    return list(_Walk(schema).rows(schema, "", defaults))
+    """Return all keys of a kind of file, nested ones as dotted paths."""
+    whole = schema(FILES[kind])
+    return list(_Walk(whole.get("$defs", {})).rows(whole, ""))
 
 
 def table(kind: str) -> str:
-    """Return the Markdown table of a schema's keys."""
+    """Return the Markdown table of the keys of a kind of file."""
     lines = ["| key | allowed | default | meaning |", "|---|---|---|---|"]
     for row in key_rows(kind):
         cells = (f"`{row.key}`", row.allowed, row.default, row.meaning)
@@ -60,7 +60,7 @@ def table(kind: str) -> str:
 
 def with_tables(text: str) -> str:
     """Return the README's text with fresh tables between its marks."""
-    for kind in KINDS:
+    for kind in FILES:
         start, end = f"<!-- keys of {kind} -->\n", f"<!-- end of {kind} -->"
         before, found, rest = text.partition(start)
         _, closed, after = rest.partition(end)
@@ -71,66 +71,76 @@ def with_tables(text: str) -> str:
 
 
 class _Walk:
-    """Walk through a schema; parts shared by ``$ref`` are shown where they first occur."""
+    """Walk through a schema; parts that several keys share are shown where they first occur."""
 
-    def __init__(self, schema: dict[str, Any]) -> None:
-        self.shared = schema.get("$defs", {})
+    def __init__(self, shared: dict[str, Any]) -> None:
+        self.shared = shared
         self.first_place: dict[str, str] = {}
 
-    def rows(self, node: dict[str, Any], path: str, defaults: Any) -> Iterator[KeyRow]:
+    def rows(self, node: dict[str, Any], path: str) -> Iterator[KeyRow]:
         """Yield the rows of everything below ``node``."""
         for name, child in node.get("properties", {}).items():
             inner = f"{path}.{name}" if path else name
-            default = defaults.get(name) if isinstance(defaults, dict) else None
-            required = name in node.get("required", [])
-            yield from self._row(child, inner, default, required)
-        entry = node.get("additionalProperties")
-        if isinstance(entry, dict):
-            inner = f"{path}.{_placeholder(path)}"
-            yield from self.rows(self._resolved(entry), inner, None)
+            yield from self._row(child, inner, name in node.get("required", []))
+        if isinstance(entry := node.get("additionalProperties"), dict):
+            yield from self._below(entry, f"{path}.{_placeholder(path)}")
         if "items" in node:
-            yield from self.rows(self._resolved(node["items"]), f"{path}[]", None)
-        for alternative in node.get("oneOf", []):
-            yield from self.rows(self._resolved(alternative), path, None)
+            yield from self._below(node["items"], f"{path}[]")
+        for choice in node.get("anyOf", []):
+            yield from self._below(choice, path)
 
-    def _row(
-        self, child: dict[str, Any], path: str, default: Any, required: bool
-    ) -> Iterator[KeyRow]:
+    def _below(self, node: dict[str, Any], path: str) -> Iterator[KeyRow]:
+        if self._is_shown(node, path):
+            yield from self.rows(self._resolved(node), path)
+
+    def _is_shown(self, node: dict[str, Any], path: str) -> bool:
+        """Tell whether a shared part is shown here, and not somewhere above."""
+        return self.first_place.setdefault(node.get("$ref", path), path) == path
+
+    def _row(self, child: dict[str, Any], path: str, required: bool) -> Iterator[KeyRow]:
         node = self._resolved(child)
-        default = node.get("default", default)
-        shown = "required" if required else _default(default)
-        place = self.first_place.setdefault(child.get("$ref", path), path)
-        if place != path:
-            yield KeyRow(path, f"keys as in `{place}`", shown, "replaces these keys only")
+        shown = "required" if required else _default(child.get("default"))
+        if not self._is_shown(child, path):
+            place = self.first_place[child["$ref"]]
+            yield KeyRow(path, f"keys as in `{place}`", shown, node["description"])
             return
         yield KeyRow(path, self._allowed(node, path), shown, node["description"])
-        yield from self.rows(node, path, default)
+        yield from self.rows(node, path)
 
     def _resolved(self, node: dict[str, Any]) -> dict[str, Any]:
-        return self.shared[node["$ref"].rpartition("/")[2]] if "$ref" in node else node
+        """Return a node with its own description, whatever shared part it refers to."""
+        if "$ref" not in node:
+            return node
+        return {**self.shared[node["$ref"].rpartition("/")[2]], **node}
 
     def _allowed(self, node: dict[str, Any], path: str) -> str:
+        if "$ref" in node and not self._is_shown(node, path):
+            return f"keys as in `{self.first_place[node['$ref']]}`"
         node = self._resolved(node)
         if "enum" in node:
             return ", ".join(f"`{value}`" for value in node["enum"])
-        if "oneOf" in node:
-            return " or ".join(self._allowed(option, path) for option in node["oneOf"])
+        if "anyOf" in node and "properties" not in node:
+            return " or ".join(self._allowed(option, path) for option in node["anyOf"])
         kind = node.get("type", "any")
         if kind == "array":
             fewest = f" (at least {node['minItems']})" if "minItems" in node else ""
-            if "items" not in node:
+            if not node.get("items"):
                 return f"list{fewest}"
             return f"list of {self._allowed(node['items'], path + '[]')}{fewest}"
         if kind == "object":
             entry = node.get("additionalProperties")
-            if isinstance(entry, dict):
-                return f"`{_placeholder(path)}` → {self._allowed(entry, path)}"
+            if isinstance(entry, dict) and entry:
+                return f"`{_placeholder(path)}` → {self._allowed(entry, _inside(path))}"
             return "keys below" if "properties" in node else "names with values"
         if kind == "string" and "pattern" in node:
             return f"text like `{node['pattern']}`"
         words = {"string": "text", "boolean": "`true`, `false`", "integer": "whole number"}
-        limits = [f"{word} {node[key]}" for key, word in NUMBER_LIMITS.items() if key in node]
+        limits = [f"{word} {node[key]:g}" for key, word in NUMBER_LIMITS.items() if key in node]
         return ", ".join([words.get(kind, kind), *limits])
+
+
+def _inside(path: str) -> str:
+    return f"{path}.{_placeholder(path)}"
 
 
 def _placeholder(path: str) -> str:
@@ -146,10 +156,20 @@ def _default(value: Any) -> str:
     return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
 
 
+def written(root: Path) -> dict[Path, str]:
+    """Return file -> what it should hold."""
+    page = root / "config" / "README.md"
+    files = {page: with_tables(page.read_text(encoding="utf-8"))}
+    for kind, model in FILES.items():
+        path = root / SCHEMAS / f"{kind}.schema.json"
+        files[path] = json.dumps(schema(model), indent=1, ensure_ascii=False) + "\n"
+    return files
+
+
 def main() -> None:
-    """Renew the tables in config/README.md."""
-    path = config.project_root() / "config" / "README.md"
-    path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
+    """Renew the schemas and the tables in config/README.md."""
+    for path, text in written(find_root()).items():
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

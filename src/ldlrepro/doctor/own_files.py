@@ -30,17 +30,17 @@ def examine(file: str) -> tuple[str, str, Path, Iterator[Finding]]:
     kind = plugins.kind_of(path, config.read_yaml(path))
     name = plugins.id_of(kind, path)
     if path != config.file_of(kind, name):  # else it is one of the checkout
-        plugins.announce({plugins.key(kind): str(path)})
+        plugins.announce({"own_files": str(path)})
     return kind, name, path, CHECKS[kind](name, path)
 
 
 def next_command(kind: str, path: Path) -> str:
     """Return the command that runs an own paper, or another own file on drawn data."""
     if kind == "paper":
-        given = f" --config {shlex.quote(f'extra_papers={path.parent}')}"
+        given = f" --config {shlex.quote(f'own_files={path.parent}')}"
         is_ours = path.is_relative_to(config.project_root() / "config")
         return f"snakemake --cores all {path.parent.name}{'' if is_ours else given}"
-    given = shlex.quote(f"{plugins.key(kind)}={path}")
+    given = shlex.quote(f"own_files={path}")
     if kind == "weight":
         return f"snakemake --cores all PAPER --config {given}"
     return f"snakemake --cores all demo --configfile config/demo.yaml --config {given}"
@@ -177,7 +177,7 @@ def check_metric(name: str, path: Path) -> Iterator[Finding]:
 
     if name in {**metrics.BETTER, **metrics.LABEL_BETTER, **metrics.AGE_BETTER}:
         raise UserError(f"{path}: '{name}' is one of our measures. Rename your file.")
-    measures.function(name)
+    _ = config.current().measure(name).function
     yield Finding(name, GOOD, "its file and its function")
     _, D = contract.sample()
     worst = np.full_like(D, 1 / D.shape[1])

@@ -38,7 +38,7 @@ datasets: [toy]
 own: [Their method]
 
 # Printed name -> what runs for it: `ldlrepro list methods` lists what there is. Methods of your own
-# lie beside this file. Settings follow an @: structrf@trees=100,max_depth=20.
+# lie beside this file. Settings follow an @: structrf@n_estimators=100,max_depth=20.
 methods:
   Their method: structrf
   AA-kNN: aa_knn

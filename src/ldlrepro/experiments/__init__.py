@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro import config, plan
-from ldlrepro.config import digests, plugins
+from ldlrepro.catalogue import digests
+from ldlrepro.catalogue.modules import package_of
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.files import write_text
 from ldlrepro.train import provenance
@@ -112,7 +113,7 @@ def run(paper: str, name: str, inputs: Inputs) -> dict[str, Any]:
             "started_at": started.isoformat(timespec="seconds"),
             "seconds": round(time.perf_counter() - clock, 1),
             "git_commit": provenance.git_commit(),
-            "code_sha256": digests.stage_digest(code),
+            "code_sha256": digests.stage_digest(code, modules=config.current().modules),
             "lock_sha256": provenance.lock_digest(),
             "data_sha256": data,
             "versions": provenance.versions(),
@@ -125,7 +126,7 @@ def module_name(paper: str, code: str) -> str:
     """Return the full name of a measurement's module, which can be imported after that."""
     folder = config.paper_file(paper).parent
     if (folder / f"{code}.py").is_file():
-        return f"{plugins.package_of(folder)}.{code}"
+        return f"{package_of(folder)}.{code}"
     shared = [name for _, name, _ in pkgutil.iter_modules(__path__)]
     if code in shared:
         return f"{__name__}.{code}"

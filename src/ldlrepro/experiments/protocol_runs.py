@@ -12,7 +12,7 @@ import numpy as np
 
 from ldl import AAKNN, metrics
 from ldlrepro import config, models
-from ldlrepro.config import digests
+from ldlrepro.catalogue import digests
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.seeds import rng_for, seed_for
 from ldlrepro.data import Dataset
@@ -137,8 +137,8 @@ class Runs:
         spec = config.load_method(setting)
         deciding = [
             self.data.fingerprint["data_sha256"],
-            digests.spec_digest(spec, "kl"),
-            digests.method_digest(spec),
+            digests.spec_digest(config.current().method(setting), "kl"),
+            digests.method_digest(config.current().method(setting)),
             FOLDS[folds],
             self.seed,
             MEASURES,

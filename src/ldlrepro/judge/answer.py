@@ -371,6 +371,7 @@ def _rests_on(paper: str, workspace: Workspace) -> Iterator[str | Path]:
     protocols = {unit.protocol for unit in plan.paper_units(paper)}
     folders = [
         root / "config",
+        root / "papers",
         root / "reference",
         workspace.data / "ready",
         workspace.results / "experiments" / paper,

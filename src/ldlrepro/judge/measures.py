@@ -6,17 +6,14 @@ where there are only reference records, which hold no predictions.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from ldl import metrics
 from ldlrepro import config, plan
-from ldlrepro.config.digests import stage_digest
-from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.catalogue.digests import stage_digest
+from ldlrepro.core.errors import UserError
 
 
 def directions() -> dict[str, str]:
@@ -41,50 +38,27 @@ def prints_labels(protocol: str) -> bool:
 
 def own_value(name: str, D: np.ndarray, P: np.ndarray) -> float:
     """Return an own measure's value, averaged if its function returns a number for every row."""
-    call, where = function(name), config.file_of("metric", name)
+    measure = config.current().measure(name)
+    call = measure.function
     try:
         values = np.asarray(call(D, P), dtype=np.float64)
     except Exception as error:  # somebody else's code
-        raise UserError(f"{where}: {call.__name__} failed: {_words(error)}") from error
+        words = f"{type(error).__name__}: {error}"
+        raise UserError(f"{measure.file}: {call.__name__} failed: {words}") from error
     if values.shape not in ((), (len(D),)):
         raise UserError(
-            f"{where}: {call.__name__} returned an array of shape {values.shape} for {len(D)} "
-            "rows. It has to return a number for each row, or one for all."
+            f"{measure.file}: {call.__name__} returned an array of shape {values.shape} for "
+            f"{len(D)} rows. It has to return a number for each row, or one for all."
         )
     return float(values.mean())
 
 
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
-@cache
-def function(name: str) -> Callable[[Any, Any], Any]:
-    """Return the function that an own measure's file names."""
-    where = config.file_of("metric", name)
-    module_name, _, function_name = str(config.load_metric(name)["function"]).rpartition(".")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # somebody else's code
-        raise UserError(
-            f"{where}: function: cannot import '{module_name}': {_words(error)}. Write the name of "
-            f"the Python file beside {where.name} and the function, such as my_metric.hellinger."
-        ) from error
-    found = getattr(module, function_name, None)
-    if not callable(found):
-        functions = [key for key, value in vars(module).items() if callable(value)]
-        raise UserError(
-            f"{where}: function: {module_name} has no function '{function_name}'."
-            f"{nearest(function_name, functions)} It has: {', '.join(functions) or 'none'}"
-        )
-    return found
-
-
 def digests() -> dict[str, list[str]]:
     """Return own measure -> what decides its values: function, direction, source."""
+    modules = config.current().modules
     found = {}
-    for name in config.own_ids("metric"):
-        spec = config.load_metric(name)
-        source = stage_digest(spec["function"].rpartition(".")[0])
-        found[name] = [spec["function"], spec["better"], source]
+    for measure in config.current().measures:
+        path = measure.function_path
+        source = stage_digest(path.rpartition(".")[0], modules=modules)
+        found[measure.id] = [path, measure.better, source]
     return found

@@ -22,7 +22,7 @@ import numpy as np
 
 from ldl import metrics
 from ldlrepro import config, models, plan
-from ldlrepro.config import digests
+from ldlrepro.catalogue import digests
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import say, time_left
 from ldlrepro.core.seeds import seed_for
@@ -232,14 +232,14 @@ class _Fit:
 
     def key(self) -> str:
         """Return the digest of everything that decides the scores."""
-        spec = config.load_method(self.unit.method)
+        method = config.current().method(self.unit.method)
         _, pixels_sha256 = self._features()
         deciding = [
             self.data.fingerprint["data_sha256"],
             pixels_sha256,
             folds_digest([self.fold]),
-            digests.spec_digest(spec, self._select_by()),
-            digests.method_digest(spec),
+            digests.spec_digest(method, self._select_by()),
+            digests.method_digest(method),
             provenance.versions(),
             measures.digests(),
             self.seed,

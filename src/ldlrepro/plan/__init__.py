@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro import config
-from ldlrepro.config import digests, plugins
-from ldlrepro.core.errors import UserError, nearest, unknown
+from ldlrepro.catalogue import digests
+from ldlrepro.config import plugins
+from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.folds import splits
 from ldlrepro.plan import past_runs, printed, sweeps
 
@@ -315,12 +316,8 @@ def run_experiments(run: Mapping[str, Any], paper: str) -> list[str]:
 
 def experiment(paper: str, name: str) -> dict[str, Any]:
     """Return the settings of a paper's experiment."""
-    known = config.load_paper(paper).get("experiments", {})
-    if name not in known:
-        raise unknown("experiment", name, known, f"They stand in {_where(paper)}.")
-    rules = config.schema("paper")["properties"]["experiments"]["additionalProperties"]
-    defaults = {k: rule["default"] for k, rule in rules["properties"].items() if "default" in rule}
-    return {**defaults, **known[name]}
+    found: dict[str, Any] = config.current().paper(paper).experiment(name).model_dump(mode="json")
+    return found
 
 
 def _planned_rows(paper: str, to_come: bool) -> Iterator[Unit]:
@@ -389,10 +386,9 @@ def is_quoted(row: dict[str, str]) -> bool:
 def run_units(run: Mapping[str, Any], paper: str) -> list[Unit]:
     """Return the units of a paper under a run configuration, with its slice applied."""
     datasets, methods = run["only"].get("datasets"), run["only"].get("methods")
-    full = run.get("plan") == "full"
     return [
         unit
-        for unit in paper_units(paper, extra=run.get("extra", True), to_come=full)
+        for unit in paper_units(paper, extra=run.get("extra", True))
         if (not datasets or unit.dataset in datasets) and (not methods or unit.method in methods)
     ]
 
@@ -455,7 +451,7 @@ def spec_digest(unit: Unit) -> str:
     if not config.method_exists(unit.method):
         return ""
     select_by = protocol(unit.protocol).get("select_by", "kl")
-    return digests.spec_digest(config.load_method(unit.method), select_by)
+    return digests.spec_digest(config.current().method(unit.method), select_by)
 
 
 def record_path(results: str | Path, chunk: Chunk) -> Path:

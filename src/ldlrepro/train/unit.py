@@ -26,7 +26,7 @@ import numpy as np
 
 from ldl.watch import watched_by
 from ldlrepro import config, plan
-from ldlrepro.config import digests
+from ldlrepro.catalogue import digests
 from ldlrepro.core import numerics
 from ldlrepro.core.checksums import array_sha256
 from ldlrepro.core.errors import UserError, damage_told
@@ -69,7 +69,7 @@ def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
     """Compute what the journal lacks, write the record, return its rows."""
     unit = job.chunk.unit
     spec = config.load_method(unit.method)
-    common = _provenance(job, spec)
+    common = _provenance(job)
     try:
         data = load_ready(job.ready)
         X, pixels_sha256 = features(unit, job.ready, data)
@@ -263,11 +263,12 @@ def _unavailable(job: UnitJob, common: Mapping[str, Any], index: int, reason: st
     )
 
 
-def _provenance(job: UnitJob, spec: Mapping[str, Any]) -> dict[str, Any]:
+def _provenance(job: UnitJob) -> dict[str, Any]:
     select_by = plan.protocol(job.chunk.unit.protocol).get("select_by", "kl")
+    method = config.current().method(job.chunk.unit.method)
     return {
-        "spec_sha256": digests.spec_digest(spec, select_by),
-        "code_sha256": digests.method_digest(spec),
+        "spec_sha256": digests.spec_digest(method, select_by),
+        "code_sha256": digests.method_digest(method),
         "lock_sha256": provenance.lock_digest(),
         "git_commit": provenance.git_commit(),
         "versions": provenance.versions(),

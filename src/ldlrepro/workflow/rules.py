@@ -17,8 +17,9 @@ from typing import Any
 
 from ldlrepro import config, plan, report
 from ldlrepro.audit.seals import unsealed_reference
-from ldlrepro.config import digests, plugins
-from ldlrepro.config.digests import tree_digest
+from ldlrepro.catalogue import digests
+from ldlrepro.catalogue.digests import tree_digest
+from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
@@ -220,7 +221,7 @@ class Rules:
         return plan.spec_digest(_unit(wildcards))
 
     def method_code(self, wildcards: Any) -> str:
-        return digests.method_digest(_method(wildcards.method))
+        return digests.method_digest(config.current().method(wildcards.method))
 
     def unit_threads(self, wildcards: Any) -> int:
         return plan.resources(_unit(wildcards))["threads"]
@@ -322,7 +323,8 @@ class Rules:
 
     def experiment_code(self, wildcards: Any) -> str:
         code = _experiment(wildcards)["code"]
-        return digests.stage_digest(module_name(wildcards.paper, code))
+        name = module_name(wildcards.paper, code)
+        return digests.stage_digest(name, modules=config.current().modules)
 
     def figure_code(self, wildcards: Any) -> str:
         return _drawing_code(
@@ -383,7 +385,8 @@ def _drawing_code(*modules: str, papers: Sequence[str]) -> str:
         for paper in papers
         for spec in config.load_paper(paper).get("experiments", {}).values()
     }
-    own = [digests.stage_digest(module) for module in sorted(named)]
+    beside = config.current().modules
+    own = [digests.stage_digest(module, modules=beside) for module in sorted(named)]
     return tree_digest([digests.stage_digest(*modules), sorted(own)])
 
 

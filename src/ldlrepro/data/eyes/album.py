@@ -1,7 +1,7 @@
 """Finds the eyes in every image of a set that came without eye points.
 
-What is found is written down at once, beside the table, so that a run that was stopped goes on
-where it was. The table gets its name when all images were looked at.
+What is found is written down now and then, beside the table, so that a run that was stopped
+goes on where it was. The table gets its name when all images were looked at.
 """
 
 from __future__ import annotations
@@ -9,25 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ldlrepro.config import load_dataset
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.fetch import locked
+from ldlrepro.data.images import faces
 from ldlrepro.data.images.checks import given_eyes
-from ldlrepro.data.images.faces import (
-    FOUND,
-    NO_FACE,
-    SEVERAL,
-    TINY,
-    UNSURE,
-    Problem,
-    from_words,
-    in_words,
-)
-from ldlrepro.data.images.found import Found, as_text, found_table, read_found, write_found
+from ldlrepro.data.images.faces import FOUND, NO_FACE, SEVERAL, TINY, UNSURE, Eyes, Problem
+from ldlrepro.data.images.found import Found, found_table, read_found, write_found
 from ldlrepro.data.images.layouts import LAYOUTS, Folder
 from ldlrepro.data.images.pictures import PictureError, open_picture
 from ldlrepro.data.images.points import complaint
@@ -37,7 +29,9 @@ if TYPE_CHECKING:
     from ldlrepro.data.eyes.detector import Detector, Sighting
 
 AT_ONCE = 16
-"""Images that a process looks at before it tells what it found."""
+"""Images that a process is given at a time."""
+KEPT_EVERY = 1000
+"""Images after which what was found is written down."""
 SMALL = 12.0
 """Pixels between the eyes below which a face is tiny: its points are off by more than 5 %."""
 CONFIDENT = 0.97
@@ -51,8 +45,6 @@ LEANING = 60.0
 class Search:
     """Outcome of a search."""
 
-    images: Path
-    """The folder of the images."""
     table: Path
     lines: list[Found]
     given: int
@@ -64,13 +56,13 @@ class Search:
         return sum(line.eyes is None for line in self.lines)
 
     @property
-    def doubtful(self) -> list[Found]:
-        """Return the lines with a complaint."""
-        return [line for line in self.lines if line.problems]
+    def doubtful(self) -> int:
+        """Count the lines with a complaint."""
+        return sum(bool(line.problems) for line in self.lines)
 
     def counts(self) -> dict[str, int]:
         """Count the images with each kind of complaint."""
-        said = [{p.kind for p in from_words(line.file, line.problems)} for line in self.lines]
+        said = [{p.kind for p in faces.from_words(line.file, line.problems)} for line in self.lines]
         return {kind: count for kind in FOUND if (count := sum(kind in kinds for kinds in said))}
 
 
@@ -85,67 +77,44 @@ def find_eyes(
     images = images_folder(dataset_id, spec, data_dir)
     if not images.is_dir():
         raise UserError(f"{images}: there is no such folder. Type `ldlrepro fetch {dataset_id}`.")
-    # Two searches at once would write over each other's beginnings.
-    with locked(f"{images.parent.name}.eyes", data_dir):
-        return _found(images, spec["layout"]["name"], workers, progress)
-
-
-def _found(images: Path, layout: str, workers: int, progress: Callable[[int, int], None]) -> Search:
     folder = Folder(images)
-    listed = {face.file: face for face in LAYOUTS[layout](folder).faces}
+    listed = {face.file: face for face in LAYOUTS[spec["layout"]["name"]](folder).faces}
     known, _ = given_eyes(folder, list(listed.values()), [])
     wanted = [face.file for face in known if face.eyes is None and (images / face.file).is_file()]
     table = found_table(images)
-    lines = {**read_found(table), **read_found(_beginning(table))}
-    to_do = [file for file in wanted if file not in lines]
-    if to_do:
-        before = len(wanted) - len(to_do)
-        searched = _kept(table, _searched(images, to_do, workers), list(lines.values()))
-        for done, found in enumerate(searched, start=before + 1):
-            lines[found.file] = found
-            progress(done, len(wanted))
+    beginning = table.with_name(f"{table.stem}.unfinished.csv")
+    # Two searches at once would write over each other's beginnings.
+    with locked(f"{images.parent.name}.eyes", data_dir):
+        lines = {**read_found(table), **read_found(beginning)}
+        to_do = [file for file in wanted if file not in lines]
+        try:
+            for done, found in enumerate(_searched(images, to_do, workers), start=1):
+                lines[found.file] = found
+                progress(len(wanted) - len(to_do) + done, len(wanted))
+                if done % KEPT_EVERY == 0:
+                    write_found(beginning, lines.values())
+        except BaseException:
+            write_found(beginning, lines.values())
+            raise
+        if wanted:
+            write_found(table, [lines[file] for file in wanted])
+            beginning.unlink(missing_ok=True)
     given = sum(face.eyes is not None for face in known)
-    search = Search(images, table, [lines[file] for file in wanted], given)
-    if wanted:
-        write_found(table, search.lines)
-        _beginning(table).unlink(missing_ok=True)
-    return search
+    return Search(table, [lines[file] for file in wanted], given)
 
 
-def _beginning(table: Path) -> Path:
-    """Return the file with what an unfinished search has found so far."""
-    return table.with_name(f"{table.stem}.unfinished.csv")
-
-
-def _kept(table: Path, searched: Iterator[list[Found]], before: list[Found]) -> Iterator[Found]:
-    """Write down each piece of the search before it is handed on."""
-    path = _beginning(table)
-    # Written whole at first: what a kill cut short would else swallow the next line.
-    write_found(path, before)
-    with open(path, "a", encoding="utf-8", newline="") as handle:
-        for piece in searched:
-            handle.write(as_text(piece))
-            handle.flush()
-            yield from piece
-
-
-def _searched(images: Path, files: list[str], workers: int) -> Iterator[list[Found]]:
-    """Give what was found, piece by piece, in the order of the files."""
-    pieces = [files[start : start + AT_ONCE] for start in range(0, len(files), AT_ONCE)]
+def _searched(images: Path, files: list[str], workers: int) -> Iterator[Found]:
+    """Give what was found in the order of the files."""
+    look = partial(found_in, images)
     if workers == 1:
-        yield from (_piece(images, piece) for piece in pieces)
+        yield from map(look, files)
         return
     with ProcessPoolExecutor(workers) as pool:
-        jobs = [pool.submit(_piece, images, piece) for piece in pieces]
         try:
-            yield from (job.result() for job in jobs)
+            yield from pool.map(look, files, chunksize=AT_ONCE)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-
-
-def _piece(images: Path, files: list[str]) -> list[Found]:
-    return [found_in(images / file, file, _detector()) for file in files]
 
 
 @cache
@@ -155,34 +124,35 @@ def _detector() -> Detector:
     return Detector()
 
 
-def found_in(path: Path, file: str, detector: Any) -> Found:
+def found_in(images: Path, file: str) -> Found:
     """Return the line of one image."""
     try:
-        image = open_picture(path).image
+        image = open_picture(images / file).image
     except PictureError as error:
-        return _line(file, None, 0.0, Problem(file, NO_FACE, f"cannot be decoded: {error}"))
-    sighting = detector.find(image)
+        return _line(file, None, 0.0, (NO_FACE, f"cannot be decoded: {error}"))
+    sighting = _detector().find(image)
     if sighting is None:
-        return _line(file, None, 0.0, Problem(file, NO_FACE, "nothing looks like one"))
-    eyes = tuple(float(value) for value in sighting.points[:2].ravel())
-    doubts = list(_doubts(file, sighting))
-    if impossible := complaint(eyes, image.size):  # type: ignore[arg-type]
-        return _line(file, None, sighting.confidence, Problem(file, UNSURE, impossible))
-    return _line(file, eyes, sighting.confidence, *doubts)
+        return _line(file, None, 0.0, (NO_FACE, "nothing looks like one"))
+    left_x, left_y, right_x, right_y = sighting.points[:2].ravel().tolist()
+    eyes = (left_x, left_y, right_x, right_y)
+    if impossible := complaint(eyes, image.size):
+        return _line(file, None, sighting.confidence, (UNSURE, impossible))
+    return _line(file, eyes, sighting.confidence, *_doubts(sighting))
 
 
-def _line(file: str, eyes: Any, confidence: float, *doubts: Problem) -> Found:
-    return Found(file, eyes, round(confidence, 4), in_words(doubts))
+def _line(file: str, eyes: Eyes | None, confidence: float, *doubts: tuple[str, str]) -> Found:
+    words = faces.in_words([Problem(file, kind, detail) for kind, detail in doubts])
+    return Found(file, eyes, round(confidence, 4), words)
 
 
-def _doubts(file: str, sighting: Sighting) -> Iterator[Problem]:
+def _doubts(sighting: Sighting) -> Iterator[tuple[str, str]]:
     if sighting.faces > 1:
-        yield Problem(file, SEVERAL, f"{sighting.faces} of about the same size")
+        yield SEVERAL, f"{sighting.faces} of about the same size"
     if sighting.distance < SMALL:
-        yield Problem(file, TINY, f"its eyes are {sighting.distance:.1f} pixels apart")
+        yield TINY, f"its eyes are {sighting.distance:.1f} pixels apart"
     if sighting.confidence < CONFIDENT:
-        yield Problem(file, UNSURE, f"confidence {sighting.confidence:.3f}")
+        yield UNSURE, f"confidence {sighting.confidence:.3f}"
     if sighting.spread > AGREED:
-        yield Problem(file, UNSURE, f"six looks differ by {sighting.spread:.0%} of their distance")
+        yield UNSURE, f"six looks differ by {sighting.spread:.0%} of their distance"
     if abs(sighting.turn) > LEANING:
-        yield Problem(file, UNSURE, f"the face is turned by {sighting.turn:.0f} degrees")
+        yield UNSURE, f"the face is turned by {sighting.turn:.0f} degrees"

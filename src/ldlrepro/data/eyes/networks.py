@@ -7,6 +7,7 @@ TensorFlow and is never run; its files are read only if they are the bytes that 
 
 from __future__ import annotations
 
+import math
 from importlib.metadata import PackageNotFoundError, distribution
 
 import numpy as np
@@ -23,9 +24,12 @@ SHA256 = {
     "onet": "94f6ea2f4cf985275ee958cdd762d17b6009348a4fb9d8c6be39ba73ffd22ca3",
 }
 INSTALL = "Type `pip install mtcnn==1.0.0`, or `make setup` in the checkout."
-
-Pool = tuple[int, bool] | None
-"""Side of a maximum over places, and whether it may reach over the border; None: no maximum."""
+POOLS: dict[str, tuple[tuple[int, bool] | None, ...]] = {
+    "pnet": ((2, True), None, None),
+    "rnet": ((3, True), (3, False), None, None),
+    "onet": ((3, True), (3, False), (2, True), None, None),
+}
+"""Behind each layer: side of a maximum over places, and whether it may reach over the border."""
 
 
 def weights(name: str) -> list[torch.Tensor]:
@@ -44,70 +48,44 @@ def weights(name: str) -> list[torch.Tensor]:
 
 
 class Network:
-    """Convolutions, each followed by a rectifier with slopes and some by a maximum; then heads."""
+    """Convolutions, each followed by a rectifier with slopes and some by a maximum; then heads.
 
-    def __init__(self, name: str, pools: list[Pool]) -> None:
+    The first network scans a picture of any size in windows of 12 pixels, two pixels apart. The
+    others look at squares of 24 and 48 pixels.
+    """
+
+    def __init__(self, name: str) -> None:
         arrays = weights(name)
-        self.pools = pools
-        self.layers = [
-            (_kernel(arrays[3 * i]), arrays[3 * i + 1], arrays[3 * i + 2].reshape(-1))
-            for i in range(len(pools))
-        ]
-        self.rest = arrays[3 * len(pools) :]
+        self.pools = POOLS[name]
+        self.layers = []
+        channels = 3
+        for _ in self.pools:
+            kernel, bias, slopes, *arrays = arrays
+            self.layers.append((_kernel(kernel, channels), bias, slopes.reshape(-1)))
+            channels = len(bias)
+        heads = zip(arrays[::2], arrays[1::2], strict=True)
+        self.heads = [(_kernel(kernel, channels), bias) for kernel, bias in heads]
 
-    def trunk(self, x: torch.Tensor) -> torch.Tensor:
+    @torch.inference_mode()
+    def __call__(self, images: np.ndarray) -> list[np.ndarray]:
+        """Return for grey levels (images, height, width, 3) what each head says at each place.
+
+        The heads: how the box should move, from O-Net on five points, the probability of a face.
+        """
+        x = torch.from_numpy((images.astype(np.float32) - 127.5) / 128).permute(0, 3, 1, 2)
         for (kernel, bias, slopes), pool in zip(self.layers, self.pools, strict=True):
             x = functional.prelu(functional.conv2d(x, kernel, bias), slopes)
             if pool:
                 x = functional.max_pool2d(x, pool[0], stride=2, ceil_mode=pool[1])
-        return x
+        *others, faces = (functional.conv2d(x, kernel, bias) for kernel, bias in self.heads)
+        outputs = [*others, faces.softmax(1)[:, 1:]]
+        return [output.permute(0, 2, 3, 1).numpy() for output in outputs]
 
 
-class Proposals(Network):
-    """P-Net: scans a picture of any size in windows of 12 pixels, two pixels apart."""
-
-    def __init__(self) -> None:
-        super().__init__("pnet", [(2, True), None, None])
-
-    @torch.inference_mode()
-    def __call__(self, x: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
-        """Return for every window how its box should move, and the probability of a face."""
-        x = self.trunk(x)
-        move, move_bias, face, face_bias = self.rest
-        moves = functional.conv2d(x, _kernel(move), move_bias)
-        faces = functional.conv2d(x, _kernel(face), face_bias).softmax(1)[:, 1]
-        return moves[0].permute(1, 2, 0).numpy(), faces[0].numpy()
-
-
-class Judge(Network):
-    """R-Net and O-Net: look at boxes of one size. The last output tells faces from no faces."""
-
-    @torch.inference_mode()
-    def __call__(self, x: torch.Tensor) -> list[np.ndarray]:
-        # The weights count places by column first.
-        x = self.trunk(x).permute(0, 3, 2, 1).flatten(1)
-        matrix, bias, slopes, *heads = self.rest
-        x = functional.prelu(x @ matrix + bias, slopes)
-        *outputs, faces = (x @ heads[i] + heads[i + 1] for i in range(0, len(heads), 2))
-        return [*(output.numpy() for output in outputs), faces.softmax(1)[:, 1].numpy()]
-
-
-def refinement() -> Judge:
-    """Return R-Net: moves of the box, probability of a face."""
-    return Judge("rnet", [(3, True), (3, False), None])
-
-
-def landmarks() -> Judge:
-    """Return O-Net: moves of the box, five points, probability of a face."""
-    return Judge("onet", [(3, True), (3, False), (2, True), None])
-
-
-def as_input(images: np.ndarray) -> torch.Tensor:
-    """Turn grey levels (images, height, width, 3) into what the networks were trained on."""
-    scaled = (images.astype(np.float32) - 127.5) / 128
-    return torch.from_numpy(scaled).permute(0, 3, 1, 2).contiguous()
-
-
-def _kernel(stored: torch.Tensor) -> torch.Tensor:
-    """Return (height, width, in, out) as torch wants it."""
-    return stored.permute(3, 2, 0, 1).contiguous()
+def _kernel(stored: torch.Tensor, channels: int) -> torch.Tensor:
+    """Return (out, in, height, width); a dense layer is one that covers all places below it."""
+    if stored.ndim == 4:
+        return stored.permute(3, 2, 0, 1).contiguous()
+    side = math.isqrt(len(stored) // channels)
+    # Its weights count places by column first.
+    return stored.reshape(side, side, channels, -1).permute(3, 2, 1, 0).contiguous()

@@ -53,20 +53,21 @@ def aligned(face: Face, path: Path, crop: Crop, mode: str = "RGB") -> tuple[Any,
     if face.eyes is None:
         return _centre(image, crop), CENTRE
     way = BY_LANDMARKS if face.points_from.lower().endswith(".pts") else BY_EYES
-    return _placed(image, face.eyes, crop), way
+    return placed(image, _pairs(face.eyes), crop), way
 
 
-def _placed(image: Any, eyes: Eyes, crop: Crop) -> Any:
+def placed(image: Any, eyes: np.ndarray, crop: Crop) -> Any:
+    """Return the part of an image in which two eyes, (x, y) each, lie where the crop wants them."""
     from PIL import Image
 
-    matrix = similarity(_pairs(eyes), _pairs(crop.eyes))
+    matrix = similarity(eyes, _pairs(crop.eyes))
     scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
     if scale < 0.5:
         # Bilinear sampling looks at four pixels only and would skip most of a large picture.
         shrunk_size = tuple(max(1, round(side * 2 * scale)) for side in image.size)
         ratio = np.divide(shrunk_size, image.size)
         image = image.resize(shrunk_size, Image.Resampling.BOX)
-        shrunk = (_pairs(eyes) + 0.5) * ratio - 0.5
+        shrunk = (eyes + 0.5) * ratio - 0.5
         matrix = similarity(shrunk, _pairs(crop.eyes))
     back = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))[:2]
     # Pillow counts from the corner of the first pixel, we from its middle.

@@ -45,13 +45,12 @@ def found_table(images: Path) -> Path:
 
 
 def read_found(path: Path) -> dict[str, Found]:
-    """Return file -> line; a last line that a kill cut short is left out."""
+    """Return file -> line."""
     if not path.is_file():
         return {}
     try:
-        text = path.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]
-        header, *rows = csv.reader(io.StringIO(whole, newline=""))
+        with open(path, encoding="utf-8", newline="") as handle:
+            header, *rows = csv.reader(handle)
         if header != COLUMNS:
             raise ValueError(f"the columns must be {', '.join(COLUMNS)}")
         return {row[0]: _line(row) for row in rows}
@@ -63,15 +62,9 @@ def read_found(path: Path) -> dict[str, Found]:
 
 
 def write_found(path: Path, lines: Iterable[Found]) -> None:
-    write_text(path, as_text(lines, header=True))
-
-
-def as_text(lines: Iterable[Found], header: bool = False) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([COLUMNS] if header else [])
-    writer.writerows(line.cells for line in lines)
-    return text.getvalue()
+    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *(line.cells for line in lines)])
+    write_text(path, text.getvalue())
 
 
 def eyes_found(images: Path) -> Mapping[str, Found]:

@@ -1,0 +1,50 @@
+"""What the YAML files say, as typed values that nobody changes.
+
+``Project.open()`` opens a checkout. Every complaint about a file names the file, the key, what is
+allowed, and the nearest name that exists.
+"""
+
+from __future__ import annotations
+
+from ldlrepro.catalogue.claims import Check, Claim, ClaimTest, Miss, Selection
+from ldlrepro.catalogue.data_sets import DataSet, RawFile, Source, Weights
+from ldlrepro.catalogue.measures import Measure
+from ldlrepro.catalogue.methods import Method, Request, with_settings
+from ldlrepro.catalogue.papers import (
+    ByPrint,
+    Experiment,
+    Figure,
+    Paper,
+    PrintedMethod,
+    Protocol,
+    Table,
+)
+from ldlrepro.catalogue.project import FIVE, Project, from_environment
+from ldlrepro.catalogue.runs import RunConfig
+
+__all__ = [
+    "FIVE",
+    "ByPrint",
+    "Check",
+    "Claim",
+    "ClaimTest",
+    "DataSet",
+    "Experiment",
+    "Figure",
+    "Measure",
+    "Method",
+    "Miss",
+    "Paper",
+    "PrintedMethod",
+    "Project",
+    "Protocol",
+    "RawFile",
+    "Request",
+    "RunConfig",
+    "Selection",
+    "Source",
+    "Table",
+    "Weights",
+    "from_environment",
+    "with_settings",
+]

@@ -1,0 +1,129 @@
+"""Says in words what is wrong with a file: the key, what is allowed, and the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ldlrepro.catalogue.schemas import schema
+from ldlrepro.core.errors import nearest
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+    from ldlrepro.catalogue.entries import Entry
+
+KINDS = {
+    "string": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "tuple": "array",
+    "list": "array",
+    "dict": "object",
+    "mapping": "object",
+    "model": "object",
+}
+"""Word of pydantic's for a kind of value -> that of JSON, which editors use."""
+Path = tuple[Any, ...]
+LIMITS = {
+    "greater_than_equal": ("ge", "is less than the minimum of"),
+    "greater_than": ("gt", "is less than or equal to the minimum of"),
+    "less_than_equal": ("le", "is greater than the maximum of"),
+    "less_than": ("lt", "is greater than or equal to the maximum of"),
+}
+LENGTHS = {
+    "too_short": "is too short",
+    "too_long": "is too long",
+    "string_too_short": "should be non-empty",
+}
+
+
+OF_KEYS = ("missing", "extra_forbidden")
+
+
+def complaints(error: ValidationError, model: type[Entry], tree: dict[str, Any]) -> list[str]:
+    """Return a line for everything that is wrong, sorted."""
+    whole = schema(model)
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for number, each in enumerate(error.errors(include_url=False)):
+        kind, loc = each["type"], each["loc"]
+        of_keys = kind in OF_KEYS
+        path = _in_file(loc[:-1] if of_keys else loc, tree)
+        # All unknown keys of a place are one complaint, and so are all that are missing there.
+        group = (path, kind) if of_keys else (path, kind, number)
+        groups.setdefault(group, []).append(each)
+    lines = [_line(path, kind, group, whole) for (path, kind, *_), group in groups.items()]
+    return sorted(dict.fromkeys(lines))
+
+
+def _line(path: Path, kind: str, group: list[Any], whole: dict[str, Any]) -> str:
+    where = ".".join(map(str, path))
+    prefix = f"{where}: " if where else ""
+    if kind == "missing":
+        return f"{prefix}missing key {', '.join(each['loc'][-1] for each in group)}"
+    if kind == "extra_forbidden":
+        known = [key for choice in _choices(path, whole) for key in choice.get("properties", {})]
+        return "; ".join(
+            f"{prefix}unknown key '{key}'.{nearest(str(key), known)} Allowed: {', '.join(known)}"
+            for key in (each["loc"][-1] for each in group)
+        )
+    return prefix + _of_value(kind, group[0]["input"], group[0], path, whole)
+
+
+def _of_value(kind: str, value: Any, error: Any, path: Path, whole: dict[str, Any]) -> str:
+    context = error.get("ctx", {})
+    if kind == "literal_error":
+        allowed = [str(word) for choice in _choices(path, whole) for word in choice["enum"]]
+        hint = nearest(str(value), allowed)
+        return f"'{value}' is not allowed.{hint} Allowed: {', '.join(allowed)}"
+    if kind in LIMITS:
+        limit, words = LIMITS[kind]
+        return f"{value!r} {words} {context[limit]:g}"
+    if kind in LENGTHS:
+        return f"{value!r} {LENGTHS[kind]}"
+    if kind == "string_pattern_mismatch":
+        return f"{value!r} does not match {context['pattern']!r}"
+    if wanted := KINDS.get(kind.removesuffix("_type")):
+        choices = _choices(path, whole)
+        several = " or ".join(choice["type"] for choice in choices) if len(choices) > 1 else ""
+        return f"{value!r} should be of type {several or wanted}"
+    return str(error["msg"])
+
+
+def _in_file(loc: Sequence[Any], tree: Any) -> Path:
+    """Return the keys that lead to a place of the file.
+
+    A location of pydantic's also names branches of its models, which the file does not have.
+    """
+    path = []
+    for part in loc:
+        try:
+            tree = tree[part]
+        except (LookupError, TypeError):
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def _choices(path: Path, whole: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a schema says of a place of the file, one part for each kind of value."""
+    found = [whole]
+    for part in path:
+        below = (_below(part, choice) for choice in found)
+        node = next(inner for inner in below if inner is not None)
+        kinds = [choice for choice in node.get("anyOf", []) if {"type", "$ref"} & set(choice)]
+        found = [_resolved(choice, whole) for choice in kinds or [node]]
+    return found
+
+
+def _below(part: Any, node: dict[str, Any]) -> dict[str, Any] | None:
+    if isinstance(part, int):
+        return node.get("items")
+    inner: dict[str, Any] | None = node.get("properties", {}).get(part)
+    return inner or node.get("additionalProperties") or None
+
+
+def _resolved(node: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    """Return a node, or the shared part that it refers to."""
+    return whole["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node

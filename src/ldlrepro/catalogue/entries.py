@@ -1,0 +1,180 @@
+"""What all models of files share: how they are checked, and what a value knows of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    Strict,
+    ValidationError,
+    WrapValidator,
+    model_validator,
+)
+from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
+
+T = TypeVar("T")
+List = Annotated[tuple[T, ...], Strict(False)]
+"""A list of the file, which nobody changes."""
+Map = Mapping[str, T]
+Values = Mapping[str, Any]
+"""Names with values that only an estimator or a drawing knows."""
+AS_WRITTEN = WrapValidator(lambda value, check: (check(value), value)[1])
+"""Keeps 1 as 1, and not as 1.0, where a digest counts it."""
+
+
+class Entry(BaseModel):
+    """Some keys of a file. No other key is allowed, and no value is turned into another kind."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+    ONE_OF: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Groups of keys, of which exactly one has to be given whole."""
+    SOME_OF: ClassVar[tuple[str, ...]] = ()
+    """Keys of which at least one has to be given."""
+    ASKED_BY: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = {}
+    """Key -> its value -> the keys that this value asks for."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_keys_that_belong_together(
+        cls, tree: Any, check: ModelWrapValidatorHandler[Entry]
+    ) -> Entry:
+        """Check the keys, and which are missing or exclude each other; tell all at once."""
+        found: list[InitErrorDetails] = []
+        try:
+            value = check(tree)
+        except ValidationError as error:
+            found += [_again(each) for each in error.errors(include_url=False)]
+        if isinstance(tree, dict) and (problem := cls._lacking(tree)):
+            kind = PydanticCustomError("keys", "{problem}", {"problem": problem})
+            found.append(InitErrorDetails(type=kind, loc=(), input=tree))
+        if found:
+            raise ValidationError.from_exception_data(cls.__name__, found)
+        return value
+
+    @classmethod
+    def _lacking(cls, tree: dict[str, Any]) -> str:
+        """Say which keys are missing, or exclude each other; '' for none."""
+        given = {key for key, value in tree.items() if value is not None}
+        for key, by_value in cls.ASKED_BY.items():
+            asked = by_value.get(str(tree.get(key)), ())
+            if missing := [name for name in asked if name not in given]:
+                return f"missing key {', '.join(missing)}"
+        if cls.SOME_OF and not given & set(cls.SOME_OF):
+            return f"missing key {' or '.join(cls.SOME_OF)}"
+        ways = [", ".join(keys) for keys in cls.ONE_OF]
+        whole = [", ".join(keys) for keys in cls.ONE_OF if set(keys) <= given]
+        if ways and not whole:
+            return f"missing key {_or(ways)}"
+        return f"give only one of {_or(whole)}" if len(whole) > 1 else ""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Tell editors as well which keys belong together."""
+        schema = handler.resolve_ref_schema(handler(core))
+        if cls.ONE_OF:
+            schema["oneOf"] = [{"required": list(keys)} for keys in cls.ONE_OF]
+        if cls.SOME_OF:
+            schema["anyOf"] = [{"required": [key]} for key in cls.SOME_OF]
+        rules = [
+            {"if": {"properties": {key: {"const": value}}}, "then": {"required": list(keys)}}
+            for key, by_value in cls.ASKED_BY.items()
+            for value, keys in by_value.items()
+        ]
+        if rules:
+            schema["allOf"] = rules
+        return schema
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is written, by the names of the keys, as JSON can hold it."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def _or(ways: list[str]) -> str:
+    return ("; or " if any("," in way for way in ways) else " or ").join(ways)
+
+
+def _again(error: ErrorDetails) -> InitErrorDetails:
+    """Return an error as it was before it was told."""
+    kind: Any = error["type"]
+    context = error.get("ctx", {})
+    if kind == "keys":
+        kind = PydanticCustomError("keys", "{problem}", context)
+    return InitErrorDetails(type=kind, loc=error["loc"], input=error["input"], ctx=context)
+
+
+class Home(Protocol):
+    """What a value asks of the project that it belongs to."""
+
+    @property
+    def root(self) -> Path: ...
+    @property
+    def modules(self) -> Any: ...
+    @property
+    def data_set_ids(self) -> list[str]: ...
+    @property
+    def weights_ids(self) -> list[str]: ...
+    @property
+    def all_paper_ids(self) -> set[str]: ...
+    def weights(self, name: str) -> Any: ...
+    def read(self, model: type[Any], path: Path) -> Any: ...
+    def shown(self, path: Path) -> str: ...
+    def is_own(self, file: Path) -> bool: ...
+
+
+class Value(Entry):
+    """What a file describes, with its id. Equal ids of one project are one value."""
+
+    _id: str = PrivateAttr("")
+    _file: Path = PrivateAttr(Path())
+    _project: Home = PrivateAttr()
+
+    @property
+    def id(self) -> str:
+        return self._id
+
+    @property
+    def project(self) -> Home:
+        """Return the project that it was asked of."""
+        return self._project
+
+    @property
+    def file(self) -> Path:
+        """Return the file that describes it."""
+        return self._file
+
+    @property
+    def shown_file(self) -> str:
+        """Return the file as messages name it, within the checkout relative to it."""
+        return self.project.shown(self._file)
+
+    @property
+    def is_own(self) -> bool:
+        """Tell whether it is the user's own, and not the checkout's."""
+        return self.project.is_own(self._file)
+
+    def placed(self, name: str, file: Path, project: Home) -> Any:
+        """Return the value itself, once it knows its id and its place."""
+        self._id, self._file, self._project = name, file, project
+        return self
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._id))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Value) or type(self) is not type(other) or self._id != other._id:
+            return False
+        names = type(self).model_fields
+        return self is other or all(getattr(self, n) == getattr(other, n) for n in names)
+
+    def __lt__(self, other: Value) -> bool:
+        return self._id < other._id

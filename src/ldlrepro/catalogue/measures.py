@@ -1,0 +1,49 @@
+"""Measures of a user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ldlrepro.catalogue.entries import Value
+from ldlrepro.core.errors import UserError, nearest
+
+
+class Measure(Value):
+    """A measure of your own, <id>.yaml."""
+
+    title: str = Field(description="name in tables")
+    description: str = Field(default="", description="what it measures, in a sentence")
+    function_path: str = Field(
+        alias="function",
+        description=(
+            "dotted path of a function of true and predicted distributions (rows x labels) that "
+            "returns a number per row, or one for all"
+        ),
+        pattern=r"^[a-zA-Z_][\w.]*\.[A-Za-z_]\w*$",
+    )
+    better: Literal["lower", "higher"] = Field(description="which direction is better")
+
+    @property
+    def function(self) -> Callable[[Any, Any], Any]:
+        """Return the function that the file names."""
+        module_name, _, name = self.function_path.rpartition(".")
+        where = f"{self.shown_file}: function"
+        try:
+            module = self.project.modules.load(module_name)
+        except Exception as error:  # somebody else's code
+            raise UserError(
+                f"{where}: cannot import '{module_name}': {type(error).__name__}: {error}. Write "
+                f"the name of the Python file beside {self.file.name} and the function, such as "
+                "my_metric.hellinger."
+            ) from error
+        found = getattr(module, name, None)
+        if not callable(found):
+            functions = [key for key, value in vars(module).items() if callable(value)]
+            raise UserError(
+                f"{where}: {module_name} has no function '{name}'.{nearest(name, functions)} "
+                f"It has: {', '.join(functions) or 'none'}"
+            )
+        return found

@@ -1,0 +1,372 @@
+"""Methods: a class with its settings, fixed or chosen on validation rows, and its variants."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from ldlrepro.catalogue.entries import Entry, List, Map, Value, Values
+from ldlrepro.catalogue.inner_parameters import gathered
+from ldlrepro.core.errors import UserError, nearest, unknown
+from ldlrepro.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ldl.base import LDLEstimator
+    from ldlrepro.catalogue.data_sets import Weights
+
+_SETTING = r"[A-Za-z][A-Za-z0-9_]*=[A-Za-z0-9_.+-]+"
+_SETTINGS = re.compile(rf"{_SETTING}(,{_SETTING})*")
+Scaling = Literal["none", "minmax01", "standard", "l2row"]
+Grid = Map[Annotated[List[Any], Field(min_length=2)]]
+
+
+class Request(Entry):
+    """What one job may use."""
+
+    threads: int = Field(default=1, description="CPU cores", ge=1)
+    mem_mb: int = Field(default=1500, description="memory in MB", ge=100)
+    runtime: int = Field(default=60, description="wall time in minutes", ge=1)
+    folds_per_job: int = Field(default=10, description="folds that one job computes", ge=1)
+    gpu: int = Field(default=0, description="GPUs, without which it is not run", ge=0)
+
+
+class Resources(Request):
+    """What one job may use, on any data set or on single ones."""
+
+    datasets: Map[Request] = Field(default_factory=dict, description="overrides by data set id")
+
+    def on(self, data_set: str) -> Request:
+        """Return what a job on a data set may use."""
+        asked = {**_written(self), **_written(self.datasets.get(data_set, Request()))}
+        return Request(**{name: asked[name] for name in asked if name in Request.model_fields})
+
+
+class Origins(Entry):
+    """Where values come from: a source, and the parameters that it settles."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Annotated[List[str], Field(min_length=1)]]
+
+    print: Map[Annotated[str, Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description=(
+            "parameter, or `scaling` -> what was looked at, for those chosen because they fit the "
+            "printed numbers or after a look at test rows"
+        ),
+    )
+
+    @property
+    def named(self) -> dict[str, tuple[str, ...]]:
+        """Return source -> names; a source is a paper's id, code, validation or ours."""
+        return dict(self.__pydantic_extra__)
+
+    def sources_of(self, name: str) -> set[str]:
+        """Return all sources of a parameter, ``print`` among them."""
+        found = {source for source, names in self.named.items() if name in names}
+        return found | ({"print"} if name in self.print else set())
+
+    def without(self, names: Iterable[str]) -> Origins:
+        gone = set(names)
+        kept = {k: tuple(n for n in v if n not in gone) for k, v in self.named.items()}
+        looks = {name: look for name, look in self.print.items() if name not in gone}
+        return Origins.model_validate({"print": looks, **{k: v for k, v in kept.items() if v}})
+
+    def joined(self, other: Origins) -> Origins:
+        """Return the origins of both."""
+        sources = {
+            source: (*self.named.get(source, ()), *other.named.get(source, ()))
+            for source in {**self.named, **other.named}
+        }
+        return Origins.model_validate({"print": {**self.print, **other.print}, **sources})
+
+
+NO_ORIGINS = Origins.model_validate({})
+ORIGINS = (
+    "where the values come from: a paper's id, `code` (the original code), `validation` (chosen by "
+    "the estimator itself, on rows of the training part) or `ours`, each with the parameters that "
+    "it settles; what is named nowhere is ours; of a variant, what it changes"
+)
+
+
+class Needs(Entry):
+    """What the method asks of data and machine."""
+
+    ordered_labels: bool = Field(default=False, description="labels must have an order")
+    target: bool = Field(default=False, description="needs a number per row, such as the age")
+    images: bool = Field(
+        default=False, description="reads photographs instead of a table of features"
+    )
+
+    def __bool__(self) -> bool:
+        return self.ordered_labels or self.target or self.images
+
+
+class OpenPoint(Entry):
+    """An open point of the paper, a named switch."""
+
+    switch: str = Field(description="parameter name")
+    default: Any = Field(description="value taken")
+    alternatives: List[Any] = Field(default=(), description="other readings")
+    evidence: str = Field(description="why the default, and what the alternatives give")
+
+
+class Variant(Entry):
+    """Other settings of the same class."""
+
+    title: str = Field(default="", description="name in tables")
+    description: str = Field(default="", description="what differs and why")
+    parameters: Values = Field(default_factory=dict, description="replaces these parameters only")
+    grid: Grid = Field(default_factory=dict, description="replaces the grid")
+    origins: Origins = Field(default_factory=lambda: NO_ORIGINS, description=ORIGINS)
+    scaling: Scaling | None = Field(default=None, description="replaces the scaling")
+    resources: Resources = Field(
+        default_factory=Resources, description="replaces these resources only"
+    )
+
+
+class Method(Value):
+    """A method, config/methods/<id>.yaml; with its variant merged in, where the id names one."""
+
+    title: str = Field(description="name as papers print it")
+    description: str = Field(default="", description="what it does, in a sentence")
+    reference: str = Field(default="", description="the paper that introduced it")
+    class_path: str = Field(
+        alias="class",
+        description="dotted path of the estimator class, such as `ldl.AAKNN`",
+        pattern=r"^[a-zA-Z_][\w.]*\.[A-Za-z_]\w*$",
+    )
+    control: bool = Field(
+        default=False, description="a control (floor or ceiling of a measure), not a competitor"
+    )
+    sees_test_labels: bool = Field(
+        default=False,
+        description=(
+            "told the test labels before it predicts; only for the ceiling control and for "
+            "diagnostics of leaks"
+        ),
+    )
+    forest: bool = Field(
+        default=False,
+        description=(
+            "a forest, whose verdicts stand beside those of an ordinary regression forest "
+            "(`rf_reg`)"
+        ),
+    )
+    diagnoses: str = Field(
+        default="",
+        description=(
+            "method whose printed numbers this one may explain; `ldlrepro explain` then shows it "
+            "among what moves them"
+        ),
+    )
+    parameters: Values = Field(
+        default_factory=dict,
+        description=(
+            "constructor arguments with their values; those left out keep the class's default"
+        ),
+    )
+    grid: Grid = Field(
+        default_factory=dict,
+        description=(
+            "arguments to choose on validation data, each with its candidates; `settings__alpha` "
+            "is the setting `alpha` inside the argument `settings`"
+        ),
+    )
+    origins: Origins = Field(default_factory=lambda: NO_ORIGINS, description=ORIGINS)
+    scaling: Scaling = Field(
+        default="none", description="how features are scaled, fitted on training rows only"
+    )
+    age: Literal["mode", "mean"] = Field(
+        default="mode",
+        description=(
+            "which age a predicted distribution over ages stands for, the likeliest or the mean"
+        ),
+    )
+    needs: Needs = Field(
+        default_factory=Needs, description="what the method asks of data and machine"
+    )
+    resources: Resources = Field(
+        default_factory=Resources,
+        description="what one job may use; `datasets` overrides it for single data sets",
+    )
+    choices: List[OpenPoint] = Field(
+        default=(), description="open points of the paper, each a named switch"
+    )
+    variants: Map[Variant] = Field(
+        default_factory=dict,
+        description="other settings of the same class, used as `<id>@<variant>`",
+    )
+
+    # ------------------------------------------------------------------ variants
+
+    @property
+    def base(self) -> str:
+        """Return the id of the method's file, without the variant."""
+        return self.id.partition("@")[0]
+
+    @property
+    def variant_ids(self) -> list[str]:
+        return [f"{self.base}@{variant}" for variant in self.variants]
+
+    def has(self, variant: str) -> bool:
+        """Tell whether it has a variant, one of its file or settings such as ``max_depth=20``."""
+        return variant in self.variants or _SETTINGS.fullmatch(variant) is not None
+
+    def with_variant(self, name: str) -> Method:
+        """Return it with a variant merged in: parameters one by one, the rest as a whole."""
+        if name not in self.variants:
+            return self._merged(name, Variant(parameters=_settings(name)))
+        return self._merged(name, self.variants[name])
+
+    def _merged(self, name: str, variant: Variant) -> Method:
+        given, fixed = variant.model_fields_set, variant.parameters
+        # A variant that fixes a parameter takes it out of the inherited grid.
+        grid = {k: v for k, v in self.grid.items() if k not in fixed}
+        changed = {*fixed, *variant.grid, *({"scaling"} & given)}
+        changes: dict[str, Any] = {
+            "title": variant.title or f"{self.title} ({name})",
+            "parameters": {**self.parameters, **fixed},
+            "grid": variant.grid if "grid" in given else grid,
+            "origins": self.origins.without(changed).joined(variant.origins),
+            "resources": Resources(**{**_written(self.resources), **_written(variant.resources)}),
+            "variants": {},
+        }
+        changes |= {key: getattr(variant, key) for key in {"description", "scaling"} & given}
+        return self.model_copy(update=changes)
+
+    def settled(self) -> Method:
+        """Return it with settings such as ``settings__alpha`` put into their parameters."""
+        parameters, grid = dict(self.parameters), dict(self.grid)
+        if any("__" in name for name in (*parameters, *grid)):
+            parameters, grid = gathered(parameters, grid)
+        if self.begins_with_weights and parameters.get("random_weights"):
+            parameters.pop("weights", None)  # random ones take their place
+        return self.model_copy(update={"parameters": parameters, "grid": grid})
+
+    # ------------------------------------------------------------------ the estimator
+
+    @property
+    def begins_with_weights(self) -> bool:
+        """Tell whether a parameter `weights` names some; another class may call anything so."""
+        return self.needs.images and self.class_path.startswith("ldl.")
+
+    @property
+    def weights(self) -> dict[str, Weights]:
+        """Return the weights that the parameters or the grid name, by their ids."""
+        if not self.begins_with_weights:
+            return {}
+        named = [self.parameters.get("weights"), *self.grid.get("weights", ())]
+        found = {}
+        for name in named:
+            if name is not None:
+                if name not in self.project.weights_ids:
+                    hint = (
+                        "`ldlrepro list weights` lists them; for a file of your own see "
+                        "docs/images.md."
+                    )
+                    problem = unknown("weights", str(name), self.project.weights_ids, hint)
+                    raise UserError(f"{self.shown_file}: weights: {problem}")
+                found[str(name)] = self.project.weights(name)
+        return found
+
+    @property
+    def kind(self) -> type[LDLEstimator]:
+        """Return the class of the estimator."""
+        from ldl.base import LDLEstimator
+
+        module_name, _, class_name = self.class_path.rpartition(".")
+        where = f"{self.shown_file}: class"
+        try:
+            module = self.project.modules.load(module_name)
+        except ModuleNotFoundError as error:
+            raise UserError(
+                f"{where}: cannot import '{module_name}' ({error}). "
+                "Write the dotted path of the class, such as ldl.AAKNN."
+            ) from error
+        kind = getattr(module, class_name, None)
+        if not isinstance(kind, type) or not issubclass(kind, LDLEstimator):
+            own = _estimators_of(module, LDLEstimator)
+            raise UserError(
+                f"{where}: {module_name} has no estimator '{class_name}'."
+                f"{nearest(class_name, own)} It has: {', '.join(own) or 'none'}"
+            )
+        return kind
+
+    def estimator(self, **overrides: Any) -> LDLEstimator:
+        """Return the unfitted estimator, with the fixed parameters and ``overrides``.
+
+        Parameters that are chosen on validation data (the ``grid``) keep the class's default.
+        """
+        kind = self.kind
+        for names, where in (
+            (self.parameters, f"{self.shown_file}: parameters"),
+            (self.grid, f"{self.shown_file}: grid"),
+            (overrides, f"method '{self.id}'"),
+        ):
+            _check_names(kind, names, where)
+        fixed = {name: value for name, value in self.parameters.items() if name not in self.grid}
+        model = kind(**copy.deepcopy({**fixed, **overrides}))
+        if kind.accepts_images and (weights := getattr(model, "weights", None)):
+            model.set_params(weights=str(self._file_of_weights(weights)))
+        return model
+
+    def _file_of_weights(self, named: str) -> Path:
+        """Return the prepared file of weights; another path counts from the checkout."""
+        if named in self.weights:
+            return Path.cwd() / Workspace().weights(named)
+        return self.project.root / Path(named).expanduser()
+
+
+def with_settings(method: str, settings: Mapping[str, Any]) -> str:
+    """Return the id of a method with parameters set: structrf@n_estimators=20,max_depth=5."""
+    named = ",".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in settings.items()
+    )
+    return f"{method}@{named}"
+
+
+def _settings(variant: str) -> dict[str, Any]:
+    """Return the settings that an id holds: values as in JSON; what is not JSON is a word."""
+    found: dict[str, Any] = {}
+    for part in variant.split(","):
+        name, _, value = part.partition("=")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _written(asked: Request) -> dict[str, Any]:
+    return {name: getattr(asked, name) for name in asked.model_fields_set}
+
+
+def _estimators_of(module: Any, base: type) -> list[str]:
+    """List the estimators that a module says it has, else those that are defined in it."""
+    if told := getattr(module, "__all__", None):
+        return list(told)
+    return [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type)
+        and issubclass(value, base)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    ]
+
+
+def _check_names(kind: type[LDLEstimator], names: Iterable[str], where: str) -> None:
+    known = kind._parameter_names()
+    for name in names:
+        if name not in known:
+            raise UserError(
+                f"{where}: {kind.__name__} has no parameter '{name}'.{nearest(name, known)} "
+                f"It has: {', '.join(known) or 'none'}"
+            )

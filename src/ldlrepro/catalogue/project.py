@@ -1,0 +1,383 @@
+"""A checkout, opened: what its YAML files say, as typed values that nobody changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from ldlrepro.catalogue.data_sets import DataSet, Source, Weights
+from ldlrepro.catalogue.entries import Entry, Value
+from ldlrepro.catalogue.measures import Measure
+from ldlrepro.catalogue.methods import Method
+from ldlrepro.catalogue.modules import Modules
+from ldlrepro.catalogue.own_files import (
+    PAPER,
+    OwnFile,
+    OwnFiles,
+    beside_papers,
+    completed,
+    leave_out,
+    own_files,
+)
+from ldlrepro.catalogue.papers import Paper, Protocol, check_known
+from ldlrepro.catalogue.runs import RunConfig
+from ldlrepro.catalogue.yaml_files import checked, find_root, read_yaml
+from ldlrepro.core.errors import UserError, nearest, unknown
+
+E = TypeVar("E", bound=Entry)
+OWN_FILES = "LDLREPRO_OWN_FILES"
+"""Environment variable: own files and folders of them, for the jobs of a run."""
+ROOT = "LDLREPRO_ROOT"
+"""Environment variable: the checkout, where it is not the current folder or one above."""
+FIVE = "the five papers"
+"""The group of papers that the project began with, whose totals stand in the README."""
+FOLDERS = {
+    "paper": "papers",
+    "method": "config/methods",
+    "dataset": "config/datasets",
+    "weight": "config/weights",
+}
+"""Kind of file -> the folder of those of the checkout; measures of the checkout are code."""
+MODELS: Mapping[str, type[Value]] = {
+    "paper": Paper,
+    "method": Method,
+    "dataset": DataSet,
+    "metric": Measure,
+    "weight": Weights,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Project:
+    """A checkout with a user's own files. Each file is read when it is first asked for."""
+
+    root: Path
+    own_paths: tuple[str, ...] = ()
+    _values: dict[tuple[str, str], Value] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def open(cls, root: str | Path | None = None, own_files: Iterable[str | Path] = ()) -> Project:
+        """Open the checkout here or at ``root``, with own files besides those it names itself."""
+        return cls(find_root(root), tuple(map(str, own_files)))
+
+    def __reduce__(self) -> Any:
+        return _open_again, (str(self.root), self.own_paths)
+
+    # ------------------------------------------------------------------ values
+
+    def paper(self, name: str) -> Paper:
+        """Return a paper by its id."""
+        if name not in self.paper_ids:
+            owners = [p.id for p in self.papers if name in p.protocols]
+            hint = (
+                f"It is a protocol of {owners[0]}."
+                if owners
+                else "`ldlrepro list papers` lists them."
+            )
+            raise unknown("paper", name, self.paper_ids, hint)
+        return cast(Paper, self._value("paper", name))
+
+    def method(self, name: str) -> Method:
+        """Return a method with its variant merged in: parameters one by one, the rest as a whole.
+
+        A variant is one that the method's file names, or settings:
+        ``structrf@n_estimators=20,max_depth=5``.
+        """
+        if ("resolved", name) not in self._values:
+            if not self.has_method(name):
+                raise unknown(
+                    "method", name, self.method_ids, "`ldlrepro list methods` lists them."
+                )
+            base, at, variant = name.partition("@")
+            method = cast(Method, self._value("method", base))
+            merged = method.with_variant(variant) if at else method
+            self._values["resolved", name] = merged.settled().placed(name, method.file, self)
+        return cast(Method, self._values["resolved", name])
+
+    def has_method(self, name: str) -> bool:
+        """Tell whether there is a method, with this variant, by that id."""
+        base, at, variant = name.partition("@")
+        if base not in self._ids["method"]:
+            return False
+        return not at or cast(Method, self._value("method", base)).has(variant)
+
+    def data_set(self, name: str) -> DataSet:
+        """Return a data set by its id."""
+        if name not in self.data_set_ids:
+            raise unknown(
+                "data set", name, self.data_set_ids, "`ldlrepro list datasets` lists them."
+            )
+        return cast(DataSet, self._value("dataset", name))
+
+    def weights(self, name: str) -> Weights:
+        """Return the weights of a network by their id."""
+        if name not in self.weights_ids:
+            raise unknown("weights", name, self.weights_ids, "`ldlrepro list weights` lists them.")
+        return cast(Weights, self._value("weight", name))
+
+    def source(self, name: str) -> Source:
+        """Return whatever can be fetched by that id, a data set or weights."""
+        return self.weights(name) if name in self.weights_ids else self.data_set(name)
+
+    def measure(self, name: str) -> Measure:
+        """Return a measure of the user's own by its id."""
+        if name not in self.measure_ids:
+            hint = "They stand in own_files."
+            raise unknown("own metric", name, self.measure_ids, hint)
+        return cast(Measure, self._value("metric", name))
+
+    def protocol(self, name: str) -> Protocol:
+        """Return a protocol by its id, whichever paper's it is."""
+        if name not in self.protocols:
+            raise UserError(
+                f"unknown protocol '{name}'.{nearest(name, self.protocols)} "
+                "`ldlrepro list papers` lists them."
+            )
+        return self.protocols[name]
+
+    @cached_property
+    def run(self) -> RunConfig:
+        """Return config/config.yaml."""
+        return self.read(RunConfig, self.root / "config" / "config.yaml")
+
+    # ------------------------------------------------------------------ all of a kind
+
+    @property
+    def papers(self) -> list[Paper]:
+        return [self.paper(name) for name in self.paper_ids]
+
+    @property
+    def methods(self) -> list[Method]:
+        """Return all methods, each followed by its variants."""
+        return [self.method(name) for name in self.method_ids]
+
+    @property
+    def data_sets(self) -> list[DataSet]:
+        return [self.data_set(name) for name in self.data_set_ids]
+
+    @property
+    def measures(self) -> list[Measure]:
+        """Return the measures of the user's own."""
+        return [self.measure(name) for name in self.measure_ids]
+
+    @property
+    def all_weights(self) -> list[Weights]:
+        return [self.weights(name) for name in self.weights_ids]
+
+    @cached_property
+    def protocols(self) -> dict[str, Protocol]:
+        """Return all protocols by their ids, which no two papers share."""
+        found: dict[str, Protocol] = {}
+        for paper in self.papers:
+            for name, protocol in paper.protocols.items():
+                if name in found:
+                    raise UserError(
+                        f"{paper.shown_file}: protocols.{name} is also defined in "
+                        f"{found[name].shown_file}; choose another name"
+                    )
+                found[name] = protocol
+        for paper in self.papers:
+            for where, name in paper.protocols_named():
+                if name and name not in found:
+                    raise UserError(
+                        f"{paper.shown_file}: {where}: no paper has a protocol '{name}'."
+                        f"{nearest(name, found)}"
+                    )
+        return found
+
+    def real_papers(self, group: str = "") -> list[Paper]:
+        """Return the papers that print numbers on real data, maybe of a group; the five first."""
+        printed = [paper for paper in self.papers if paper.beside("cells.csv").is_file()]
+        real = [p for p in printed if not p.synthetic and group in ("", p.group)]
+        return sorted(real, key=lambda paper: (paper.group != FIVE, paper.group))
+
+    @property
+    def paper_ids(self) -> list[str]:
+        return self._ids["paper"]
+
+    @property
+    def method_ids(self) -> list[str]:
+        """Return all methods, each followed by its variants."""
+        return [
+            name for base in self._ids["method"] for name in (base, *self.method(base).variant_ids)
+        ]
+
+    @property
+    def data_set_ids(self) -> list[str]:
+        return self._ids["dataset"]
+
+    @property
+    def weights_ids(self) -> list[str]:
+        return self._ids["weight"]
+
+    @property
+    def measure_ids(self) -> list[str]:
+        """Return the measures of the user's own."""
+        return self._ids["metric"]
+
+    @property
+    def all_paper_ids(self) -> set[str]:
+        """Return the ids of all papers, whether their files can be used or not."""
+        return {*self._checkouts("paper"), *self.own.found["paper"]}
+
+    def own_ids(self, kind: str) -> list[str]:
+        """Return the user's own papers, methods (with variants), data sets, metrics or weights."""
+        usable = [name for name in self._ids[kind] if name in self.own.found[kind]]
+        if kind != "method":
+            return usable
+        return [name for base in usable for name in (base, *self.method(base).variant_ids)]
+
+    # ------------------------------------------------------------------ own files
+
+    @cached_property
+    def own(self) -> OwnFiles:
+        """Return the own files of config.yaml and those that the project was opened with."""
+        listed = read_yaml(self.root / "config" / "config.yaml").get("own_files", [])
+        configured = [listed] if isinstance(listed, str) else listed
+        return own_files([*self.own_paths, *configured])
+
+    @cached_property
+    def modules(self) -> Modules:
+        """Return what loads the Python modules beside own files."""
+        beside = [file for found in self._beside_papers.values() for file in found.values()]
+        ours = {file.path.parent for file in beside}
+        return Modules([*self.own.folders, *sorted(ours)], self.root / FOLDERS["paper"])
+
+    def is_own(self, file: Path) -> bool:
+        """Tell whether a file is the user's own, and not the checkout's."""
+        return any(
+            each.path == file for of_kind in self.own.found.values() for each in of_kind.values()
+        )
+
+    # ------------------------------------------------------------------ checks
+
+    def check(self, run: RunConfig, source: str) -> None:
+        """Check every file, and the names in a run configuration."""
+        check_known(run.papers, self.paper_ids, f"{source}: papers")
+        check_known(run.only.datasets, self.data_set_ids, f"{source}: only.datasets")
+        named = [method for method in run.only.methods if "=" not in method]
+        check_known(named, self.method_ids, f"{source}: only.methods")
+        for paper in self.papers:
+            _ = paper.claims, paper.misses
+        for data_set in self.data_sets:
+            if data_set.features and data_set.features.weights:
+                place = f"{data_set.shown_file}: features.weights"
+                check_known([data_set.features.weights], self.weights_ids, place)
+        for weights in self.all_weights:
+            if weights.id in self.data_set_ids:
+                raise UserError(f"{weights.file}: a data set has this id. Rename yours.")
+        for kind, files in self.own.found.items():
+            for name in files:
+                self._value(kind, name)
+        _ = self.protocols
+
+    def run_config(self, tree: Mapping[str, Any], source: str) -> RunConfig:
+        """Check a merged run configuration; return it."""
+        return checked(RunConfig, dict(tree), source)
+
+    # ------------------------------------------------------------------ files
+
+    def read(self, model: type[E], path: Path) -> E:
+        """Read and check a file."""
+        return checked(model, read_yaml(path), self.shown(path))
+
+    def shown(self, path: str | Path) -> str:
+        """Return a path within the checkout relative to it; return anything else as it is."""
+        try:
+            return str(Path(path).relative_to(self.root))
+        except ValueError:
+            return str(path)
+
+    def file_of(self, kind: str, name: str) -> Path:
+        """Return the YAML file of a data set, method (without variant), metric, paper or weight."""
+        own = self.own.found[kind].get(name)
+        return own.path if own else self._checkouts_file(kind, name)
+
+    @cached_property
+    def _ids(self) -> Mapping[str, list[str]]:
+        return _Lazily(self._ids_of)
+
+    def _ids_of(self, kind: str) -> list[str]:
+        ours, own = self._checkouts(kind), self.own.found[kind]
+        for name in sorted(ours & own.keys()):
+            what = "folder" if kind == "paper" else "file"
+            raise UserError(
+                f"{own[name].path}: '{name}' is the id of "
+                f"{self.shown(self._checkouts_file(kind, name))}. Rename your {what}."
+            )
+        return sorted([*ours, *(name for name, file in own.items() if self._is_usable(file))])
+
+    def _is_usable(self, file: OwnFile) -> bool:
+        """Tell whether an own file can be read; one that merely lies in a folder need not."""
+        if not file.named:
+            try:
+                self._value(file.kind, file.id)
+            except UserError as error:
+                leave_out(file.path, str(error))
+                return False
+        return True
+
+    def _checkouts(self, kind: str) -> set[str]:
+        if kind not in FOLDERS:
+            return set()
+        folder = self.root / FOLDERS[kind]
+        if kind == "paper":
+            return {path.parent.name for path in folder.glob(f"*/{PAPER}")}
+        return {path.stem for path in folder.glob("*.yaml")} | self._beside_papers[kind].keys()
+
+    @cached_property
+    def _beside_papers(self) -> Mapping[str, Mapping[str, OwnFile]]:
+        """What lies beside the checkout's papers, found as beside those of a user."""
+        papers = sorted((self.root / FOLDERS["paper"]).glob(f"*/{PAPER}"))
+        return beside_papers(path.parent for path in papers).found
+
+    def _checkouts_file(self, kind: str, name: str) -> Path:
+        if kind != "paper" and (beside := self._beside_papers[kind].get(name)):
+            return beside.path
+        folder = self.root / FOLDERS.get(kind, "config/metrics")
+        return folder / name / PAPER if kind == "paper" else folder / f"{name}.yaml"
+
+    def _value(self, kind: str, name: str) -> Value:
+        if (kind, name) not in self._values:
+            self._values[kind, name] = self._read_value(kind, name)
+        return self._values[kind, name]
+
+    def _read_value(self, kind: str, name: str) -> Value:
+        path = self.file_of(kind, name)
+        tree = read_yaml(path)
+        if name in self.own.found[kind]:
+            for module in (tree.get("class"), tree.get("function")):
+                if isinstance(module, str):
+                    self.modules.check(module, path)
+            tree = completed(kind, tree, path)
+        value = checked(MODELS[kind], tree, self.shown(path)).placed(name, path, self)
+        if isinstance(value, Paper):
+            value.check_names()
+        return cast(Value, value)
+
+
+class _Lazily(dict[str, Any]):
+    """A dictionary that makes each of its values when it is first asked for."""
+
+    def __init__(self, make: Callable[[str], Any]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, key: str) -> Any:
+        self[key] = self.make(key)
+        return self[key]
+
+
+def _open_again(root: str, own_paths: tuple[str, ...]) -> Project:
+    """Open a project that was sent to another process, which reads the files anew."""
+    return Project(Path(root), own_paths)
+
+
+def from_environment(own_files: Iterable[str | Path] = ()) -> Project:
+    """Open the project that the environment names: for the command line and the Snakefile alone."""
+    named = os.environ.get(OWN_FILES, "").split(os.pathsep)
+    return Project.open(os.environ.get(ROOT), [*own_files, *filter(None, named)])
