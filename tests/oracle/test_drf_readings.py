@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from ldl.soft_forests._leaves import BinnedLeaves, GaussianLeaves
+from ldl.soft_forests._leaves import GaussianLeaves
 from ldl.soft_forests.drf import DRF
-from ldl.soft_forests.drf_readings import DRFReading
+from papers.drf.drf_readings import BinnedLeaves, DRFReading
 
 QUICK = {"n_estimators": 3, "depth": 4, "units": 8, "max_iter": 100, "leaf_batches": 10}
 SHIFT, SCALE, LABELS = 16.4, 12.8, 30
