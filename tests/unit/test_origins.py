@@ -77,13 +77,13 @@ def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
         ("sa_bfgs", "max_iter", "mslp", "released code"),
         ("sa_bfgs", "solver", "structrf", "ours"),
         ("sa_bfgs@toolbox", "solver", "mslp", "print"),  # though it is the released code's
-        ("sa_bfgs@scaled", "l2", "mslp", "validation"),
+        ("sa_bfgs@scaled", "alpha", "mslp", "validation"),
         ("structrf", "n_estimators", "ldldf", "stated"),  # in another paper
         ("structrf", "root_depth", "structrf", "ours"),
         ("mslp", "u", "mslp", "validation"),  # among the paper's candidates
         ("mslp", "normalisation", "mslp", "print"),
-        ("ldl_ldm", "ridge", "ldldf", "print"),  # validation rows choose among what was seen
-        ("ldl_ldm@as_released", "ridge", "ldldf", "released code"),
+        ("ldl_ldm", "alpha", "ldldf", "print"),  # validation rows choose among what was seen
+        ("ldl_ldm@as_released", "alpha", "ldldf", "released code"),
         ("ldldf", "validation_fraction", "ldldf", "ours"),
     ],
 )
