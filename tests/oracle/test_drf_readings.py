@@ -166,26 +166,6 @@ def test_training_beats_the_mean_number(schedule):
 # ---------------------------------------------------------------------- parameters
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (
-            {"leaf_order": "descending"},
-            "leaf_order must be one of ascending, random, got 'descending'",
-        ),
-        (
-            {"leaf_rule": "mine"},
-            "leaf_rule must be one of posterior, routing, binned_dndf, got 'mine'",
-        ),
-        ({"leaf_rule": "binned_dndf", "depth": 1}, "depth must be a whole number, at least 2"),
-        ({"leaf_rule": "binned_dndf", "leaf_init": "mine"}, "leaf_init must be one of random"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        DRFReading(**parameters).fit(*ages())
-
-
 def test_parameters_are_those_of_drf_and_the_order():
     model = DRFReading(leaf_order="random", tau=0.7)
     assert model.get_params() == {**DRF(tau=0.7).get_params(), "leaf_order": "random"}
