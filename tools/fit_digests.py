@@ -43,8 +43,9 @@ def main() -> None:
             shorter["random_state"] = 7
         try:
             fitted = model.set_params(**shorter).fit(X[:90], D[:90])
-            truth = (D[90:],) if kind.sees_test_labels else ()
-            answer = hashlib.sha256(fitted.predict(X[90:], *truth).tobytes()).hexdigest()
+            if config.load_method(method)["sees_test_labels"]:
+                fitted.tell(D[90:])
+            answer = hashlib.sha256(fitted.predict(X[90:]).tobytes()).hexdigest()
         except Exception as error:  # of the same kind before and after
             answer = type(error).__name__
         print(method, answer, flush=True)

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ldl.base import LDLEstimator
     from ldl.baselines.bayes import PTBayes
-    from ldl.baselines.controls import TrainMean, TrueLabels, Uniform
+    from ldl.baselines.controls import TrainMean, Uniform
     from ldl.baselines.regression import Regression, RegressorMethod
     from ldl.baselines.single_label import SingleLabelClassifier
     from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
-    from ldl.cascade.ldldf import LDLDF, LDLDFOracle
+    from ldl.cascade.ldldf import LDLDF
     from ldl.deep.estimators import DLDL, DeepDRF, DeepLDLF, DeepRegression
     from ldl.forests.random_forest import RFRegression
     from ldl.forests.structrf import RFStar, StructRF
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from ldl.networks.bp import AABP
     from ldl.networks.cpnn import CPNN
     from ldl.soft_forests.drf import DRF
-    from ldl.soft_forests.drf_readings import DRFReading
-    from ldl.soft_forests.ldlf import SLDLF, SLDLFReleased
+    from ldl.soft_forests.ldlf import SLDLF
     from ldl.wrappers.df_ldl import DFLDL
     from ldl.wrappers.ssg_ldl import SSGLDL
 
@@ -53,7 +52,6 @@ _FAMILIES = {
     "ldl.baselines.bayes": ("PTBayes",),
     "ldl.baselines.controls": (
         "TrainMean",
-        "TrueLabels",
         "Uniform",
     ),
     "ldl.baselines.regression": (
@@ -65,10 +63,7 @@ _FAMILIES = {
         "AOSOLDLogitBoost",
         "LDLogitBoost",
     ),
-    "ldl.cascade.ldldf": (
-        "LDLDF",
-        "LDLDFOracle",
-    ),
+    "ldl.cascade.ldldf": ("LDLDF",),
     "ldl.deep.estimators": (
         "DLDL",
         "DeepDRF",
@@ -102,11 +97,7 @@ _FAMILIES = {
     "ldl.networks.bp": ("AABP",),
     "ldl.networks.cpnn": ("CPNN",),
     "ldl.soft_forests.drf": ("DRF",),
-    "ldl.soft_forests.drf_readings": ("DRFReading",),
-    "ldl.soft_forests.ldlf": (
-        "SLDLF",
-        "SLDLFReleased",
-    ),
+    "ldl.soft_forests.ldlf": ("SLDLF",),
     "ldl.wrappers.df_ldl": ("DFLDL",),
     "ldl.wrappers.ssg_ldl": ("SSGLDL",),
 }
@@ -140,11 +131,9 @@ __all__ = [
     "SLDLF",
     "SSGLDL",
     "AOSOLDLogitBoost",
-    "DRFReading",
     "DeepDRF",
     "DeepLDLF",
     "DeepRegression",
-    "LDLDFOracle",
     "LDLEstimator",
     "LDLogitBoost",
     "PTBayes",
@@ -152,11 +141,9 @@ __all__ = [
     "RFStar",
     "Regression",
     "RegressorMethod",
-    "SLDLFReleased",
     "SingleLabelClassifier",
     "StructRF",
     "TrainMean",
-    "TrueLabels",
     "Uniform",
 ]
 

@@ -74,8 +74,6 @@ class LDLEstimator:
     """Whether X holds images instead of a table of features."""
     spreads_nan = False
     """Whether NaN or infinity in X makes predictions NaN, so that a look at these is enough."""
-    sees_test_labels = False
-    """Whether ``predict`` asks for the true labels: a diagnostic, no competitor."""
     _constraints: ClassVar[Constraints] = {}
     """What the parameters may be that this class adds to those of its bases, or changes."""
 
@@ -174,21 +172,6 @@ class LDLEstimator:
                 f"{self.n_features_in_} features as input: those that fit saw"
             )
         return X
-
-    def _checked_with_truth(self, X: Any, D_true: Any) -> tuple[Any, np.ndarray]:
-        """Check features, and the true labels that a diagnostic asks for beside them."""
-        if D_true is None:
-            raise ValueError(
-                f"{type(self).__name__} needs the true labels: call predict(X, D_true)"
-            )
-        X = self._checked(X)
-        D_true = _numbers(D_true, "D_true", "label degrees", copy=False)
-        wanted = (X.shape[0], self.n_labels_)
-        if D_true.shape != wanted:
-            raise ValueError(f"D_true has shape {D_true.shape}, expected {wanted}")
-        if not np.isfinite(D_true).all():
-            raise ValueError("D_true contains NaN or infinity")
-        return X, D_true
 
     @contextmanager
     def _fitted_or_not(self) -> Iterator[None]:

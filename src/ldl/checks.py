@@ -99,15 +99,12 @@ class Rule:
         Called with a ``Trial``; raises AssertionError with what is wrong.
     must : bool, default=True
         False for what is worth knowing and allowed.
-    predicts : bool, default=True
-        True if it calls ``predict(X)``, which estimators that ask for the true labels refuse.
     """
 
     id: str
     text: str
     check: Callable[[Trial], None]
     must: bool = True
-    predicts: bool = True
 
 
 SINGLE_PRECISION = 1e-5
@@ -158,9 +155,9 @@ def broken_rules(build: Build, must: bool = True) -> dict[str, str]:
     return found
 
 
-def _rule(id: str, text: str, *, must: bool = True, predicts: bool = True) -> Callable[..., Any]:
+def _rule(id: str, text: str, *, must: bool = True) -> Callable[..., Any]:
     def keep(check: Callable[[Trial], None]) -> Callable[[Trial], None]:
-        RULES.append(Rule(id, text, check, must, predicts))
+        RULES.append(Rule(id, text, check, must))
         return check
 
     return keep
@@ -268,14 +265,14 @@ SPOILT_FEATURES: Sequence[Spoil] = (
 )
 
 
-@_rule("bad_labels", "refuses bad labels", predicts=False)
+@_rule("bad_labels", "refuses bad labels")
 def _bad_labels(trial: Trial) -> None:
     for spoil, message in SPOILT_LABELS:
         spoilt = spoil(*trial.sample())
         _demand_refusal(partial(trial.build().fit, *spoilt), ValueError, message)
 
 
-@_rule("bad_features", "refuses bad features", predicts=False)
+@_rule("bad_features", "refuses bad features")
 def _bad_features(trial: Trial) -> None:
     for spoil, message in SPOILT_FEATURES:
         spoilt = spoil(*trial.sample())
@@ -302,7 +299,7 @@ def _demand_refusal(call: Callable[[], Any], kind: type[Exception], message: str
         raise AssertionError(f"nothing is refused where '{message}' was to be said")
 
 
-@_rule("row_sums", "mends and counts small errors of the row sums", predicts=False)
+@_rule("row_sums", "mends and counts small errors of the row sums")
 def _row_sums(trial: Trial) -> None:
     X, D = trial.sample()
     off = D.copy()
@@ -413,7 +410,7 @@ def _label_order(trial: Trial) -> None:
 # ---------------------------------------------------------------------- parameters
 
 
-@_rule("parameters", "stores its parameters as given", predicts=False)
+@_rule("parameters", "stores its parameters as given")
 def _parameters(trial: Trial) -> None:
     model = trial.build()
     given = model.get_params()
@@ -426,7 +423,7 @@ def _parameters(trial: Trial) -> None:
     _demand_refusal(lambda: model.set_params(no_such=1), ValueError, "has no parameter 'no_such'")
 
 
-@_rule("clone", "can be cloned by scikit-learn", predicts=False)
+@_rule("clone", "can be cloned by scikit-learn")
 def _clone(trial: Trial) -> None:
     from sklearn.base import clone
 
@@ -448,7 +445,7 @@ def _pickle(trial: Trial) -> None:
     _demand_same_bits(pickle.loads(stored).predict(X), model.predict(X), text)
 
 
-@_rule("diagnostics", "has plain numbers and words in diagnostics_", predicts=False)
+@_rule("diagnostics", "has plain numbers and words in diagnostics_")
 def _diagnostics(trial: Trial) -> None:
     model = trial.build().fit(*trial.sample())
     for key, value in getattr(model, "diagnostics_", {}).items():
@@ -484,4 +481,4 @@ def grid_rule(grid: Mapping[str, Sequence[Any]]) -> Rule:
                 kept = model.fit(X, D).get_params()[parameter]
                 _demand(kept == value, f"fit changes {parameter} from {value} to {kept}")
 
-    return Rule("grid", "accepts every candidate of its grid", check, predicts=False)
+    return Rule("grid", "accepts every candidate of its grid", check)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ldl.base import LDLEstimator
-from tests.ldl.estimators import NAMES, TOLD, cheap
+from tests.ldl.estimators import NAMES, cheap
 
 MOST_LABELS = 5
 
@@ -44,25 +44,12 @@ class Embedded(Adapter):
         return super().fit_transform(X, y)  # type: ignore[misc]
 
 
-class Told(Adapter):
-    """Diagnostics that ask for true labels are told that all labels are alike."""
-
-    def predict(self, X: Any, D_true: Any = None) -> np.ndarray:
-        if D_true is None:
-            rows = X.shape[0] if hasattr(X, "shape") else len(X)
-            labels = getattr(self, "n_labels_", 2)
-            D_true = np.full((rows, labels), 1.0 / labels)
-        return super().predict(X, D_true)  # type: ignore[misc]
-
-
 def adapted(name: str, **parameters: Any) -> LDLEstimator:
     plain = cheap(name, **parameters)
     return globals()[name](**plain.get_params())
 
 
 def _adapter(name: str) -> type:
-    if name in TOLD:
-        return Told
     return Embedded if hasattr(cheap(name), "transform") else Adapter
 
 

@@ -14,8 +14,6 @@ BASES = ("LDLEstimator", "RegressorMethod")
 NAMES = [name for name in ldl.__all__ if name not in BASES]
 IMAGES = [name for name in NAMES if getattr(ldl, name).accepts_images]
 TABLES = [name for name in NAMES if name not in IMAGES]
-TOLD = [name for name in NAMES if getattr(ldl, name).sees_test_labels]
-"""Diagnostics whose ``predict`` asks for the true labels as well."""
 
 CHEAP: dict[str, dict[str, Any]] = {
     "AABP": {"hidden_layer_sizes": (4,), "max_iter": 5},
@@ -43,11 +41,8 @@ CHEAP: dict[str, dict[str, Any]] = {
     "SABFGS": {"max_iter": 10},
     "SAIIS": {"max_iter": 5},
     "SLDLF": {"n_estimators": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
-    "SLDLFReleased": {"n_estimators": 2, "depth": 3, "units": 6, "max_iter": 8, "batch_size": 10},
     "StructRF": {"n_estimators": 2},
 }
-CHEAP["DRFReading"] = CHEAP["DRF"]
-CHEAP["LDLDFOracle"] = CHEAP["LDLDF"]
 IMAGE = {
     "network": "tiny",
     "random_weights": True,

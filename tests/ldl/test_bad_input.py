@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from ldl.base import LDLEstimator
 from ldl.checks import sample
-from tests.ldl.estimators import IMAGES, NAMES, TABLES, TOLD, cheap, images
+from tests.ldl.estimators import IMAGES, NAMES, TABLES, cheap, images
 
 Spoil = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -131,13 +130,6 @@ def test_bad_features(name, bad):
     in_one_line(refused(lambda: cheap(name).fit(*spoilt), message))
 
 
-def predicted(model: LDLEstimator, X: Any) -> Any:
-    if not model.sees_test_labels:
-        return model.predict(X)
-    rows = X.shape[0] if hasattr(X, "shape") else 24
-    return model.predict(X, np.full((rows, model.n_labels_), 1 / model.n_labels_))
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_bad_features_of_new_rows(name):
     X, D = sample(n=24)
@@ -145,9 +137,9 @@ def test_bad_features_of_new_rows(name):
     for bad, (spoil, message) in BAD_FEATURES.items():
         if bad not in ("no rows", "a column of words"):
             spoilt = spoil(X, D)[0]
-            in_one_line(refused(lambda spoilt=spoilt: predicted(model, spoilt), message))
-    in_one_line(refused(lambda: predicted(model, X[:0]), r"X has 0 sample\(s\)"))
-    said = refused(lambda: predicted(model, X[:, :5]), "X has 5 features")
+            in_one_line(refused(lambda spoilt=spoilt: model.predict(spoilt), message))
+    in_one_line(refused(lambda: model.predict(X[:0]), r"X has 0 sample\(s\)"))
+    said = refused(lambda: model.predict(X[:, :5]), "X has 5 features")
     assert "is expecting 6 features as input: those that fit saw" in said
     in_one_line(said)
 
@@ -164,23 +156,9 @@ def test_other_columns_than_fit_saw(name):
         ([f"g{k}" for k in range(6)], ["- g4\n- ...\n"]),
     ):
         other = frame.iloc[:, : len(columns)].set_axis(list(columns), axis=1)
-        said = refused(lambda other=other: predicted(model, other), "^The feature names should")
+        said = refused(lambda other=other: model.predict(other), "^The feature names should")
         for part in wanted:
             assert part in said
-
-
-@pytest.mark.parametrize("name", TOLD)
-def test_true_labels_that_do_not_fit(name):
-    X, D = sample(n=24)
-    model = cheap(name).fit(X, D)
-    for D_true, message in (
-        (None, rf"{name} needs the true labels: call predict\(X, D_true\)"),
-        (D[:5], r"D_true has shape \(5, 4\), expected \(24, 4\)"),
-        (D[:, :3], r"D_true has shape \(24, 3\), expected \(24, 4\)"),
-        (text(D), "D_true must hold label degrees as numbers: got text"),
-        (one(D, np.nan), "D_true contains NaN or infinity"),
-    ):
-        in_one_line(refused(lambda D_true=D_true: model.predict(X, D_true), message))
 
 
 @pytest.mark.parametrize("name", NAMES)

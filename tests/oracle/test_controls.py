@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldl.baselines.controls import TrainMean, TrueLabels, Uniform
+from ldl.baselines.controls import TrainMean, Uniform
+from ldlrepro.models.told import TrueLabels
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_training_mean_is_the_mean_of_training_rows_only(data):
 
 def test_true_labels_reach_the_best_value_of_every_measure(data):
     X, D = data
-    P = TrueLabels().fit(X[:20], D[:20]).predict(X[20:], D[20:])
+    P = TrueLabels().fit(X[:20], D[:20]).tell(D[20:]).predict(X[20:])
     for name, value in metrics.evaluate(D[20:], P).items():
         best = 0.0 if metrics.BETTER[name] == "lower" else 1.0
         assert value == pytest.approx(best, abs=1e-12), name
@@ -34,11 +35,15 @@ def test_true_labels_reach_the_best_value_of_every_measure(data):
 
 def test_true_labels_without_them_are_refused(data):
     X, D = data
-    with pytest.raises(ValueError, match=r"needs the true labels: call predict\(X, D_true\)"):
-        TrueLabels().fit(X, D).predict(X)
+    model = TrueLabels().fit(X, D)
+    with pytest.raises(ValueError, match=r"needs the true labels: call tell\(D_true\)"):
+        model.predict(X)
+    model.tell(D).predict(X)
+    with pytest.raises(ValueError, match="needs the true labels"):  # those of other rows
+        model.predict(X)
 
 
 def test_true_labels_of_another_shape_are_refused(data):
     X, D = data
     with pytest.raises(ValueError, match=r"D_true has shape \(30, 2\), expected \(30, 3\)"):
-        TrueLabels().fit(X, D).predict(X, D[:, :2])
+        TrueLabels().fit(X, D).tell(D[:, :2]).predict(X)

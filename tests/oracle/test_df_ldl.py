@@ -179,10 +179,7 @@ def test_a_grid_search_reaches_the_base():
         ({"estimator": "ldl.NoSuch"}, "estimator: cannot find 'ldl.NoSuch'"),
         ({"estimator": "nothing"}, "estimator: cannot find 'nothing'"),
         ({"estimator": "ldl.metrics.kl"}, "estimator: 'ldl.metrics.kl' is no estimator of ldl"),
-        (
-            {"estimator": "ldl.TrueLabels"},
-            "estimator: TrueLabels needs more than a table",
-        ),
+        ({"estimator": "ldl.DLDL"}, "estimator: DLDL needs more than a table of features"),
         ({"settings": {"k": 3}}, "settings belong to an estimator that is given by its path"),
     ],
 )

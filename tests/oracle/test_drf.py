@@ -367,22 +367,3 @@ def test_more_clusters_than_numbers_are_still_finite():
     assert np.isfinite(centres).all()
     assert np.isfinite(variances).all()
     assert (np.diff(centres) >= 0).all()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"depth": 1}, "depth must be a whole number, at least 2"),
-        ({"leaf_rule": "mine"}, "leaf_rule must be one of posterior, routing, got 'mine'"),
-        ({"tau": 0.0}, "tau must be above 0 and at most 1, got 0.0"),
-        ({"temperature": -1.0}, "temperature must be at least 0, got -1.0"),
-        ({"least_variance": 0.0}, "least_variance must be above 0, got 0.0"),
-        ({"batch_size": 0}, "batch_size must be a whole number, at least 1, got 0"),
-        ({"drop_every": -5}, "drop_every must be a whole number, at least 1 or None, got -5"),
-        ({"momentum": 1.5}, "momentum must be at least 0 and below 1, got 1.5"),
-        ({"momentum": -2}, "momentum must be at least 0 and below 1, got -2"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        DRF(**parameters).fit(*ages())

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from ldl.soft_forests._leaves import BinnedLeaves, GaussianLeaves
+from ldl.soft_forests._leaves import GaussianLeaves
 from ldl.soft_forests.drf import DRF
-from ldl.soft_forests.drf_readings import DRFReading
+from papers.drf.drf_readings import BinnedLeaves, DRFReading
 
 QUICK = {"n_estimators": 3, "depth": 4, "units": 8, "max_iter": 100, "leaf_batches": 10}
 SHIFT, SCALE, LABELS = 16.4, 12.8, 30
@@ -164,26 +164,6 @@ def test_training_beats_the_mean_number(schedule):
 
 
 # ---------------------------------------------------------------------- parameters
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (
-            {"leaf_order": "descending"},
-            "leaf_order must be one of ascending, random, got 'descending'",
-        ),
-        (
-            {"leaf_rule": "mine"},
-            "leaf_rule must be one of posterior, routing, binned_dndf, got 'mine'",
-        ),
-        ({"leaf_rule": "binned_dndf", "depth": 1}, "depth must be a whole number, at least 2"),
-        ({"leaf_rule": "binned_dndf", "leaf_init": "mine"}, "leaf_init must be one of random"),
-    ],
-)
-def test_impossible_settings_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        DRFReading(**parameters).fit(*ages())
 
 
 def test_parameters_are_those_of_drf_and_the_order():

@@ -459,7 +459,7 @@ def test_tables_picture_and_looks_are_those_of_now(monkeypatch):
 def test_the_looks_are_those_of_the_yaml_files():
     page = (ROOT / "docs" / "numbers.md").read_text()
     listed = page.partition("<!-- looks -->")[2].partition("<!-- end of looks -->")[0]
-    for path in (*ROOT.glob("config/methods/*.yaml"), *ROOT.glob("papers/*/paper.yaml")):
+    for path in (*ROOT.glob("config/methods/*.yaml"), *ROOT.glob("papers/*/*.yaml")):
         tree = yaml.safe_load(path.read_text())
         trees = [] if path.name == plugins.PAPER else [tree, *tree.get("variants", {}).values()]
         looks = [look for t in trees for look in t.get("origins", {}).get("print", {}).items()]

@@ -19,7 +19,7 @@ from ldl._parameters import (
     Interval,
     Options,
 )
-from ldl.base import LDLEstimator, child_seeds, to_simplex
+from ldl.base import LDLEstimator, child_seeds
 from ldl.cascade._layers import Layer, Plan, fit_layer, join, mean_of
 from ldl.cascade._learners import KINDS, Settings
 from ldl.cascade._reuse import TEST_REUSE, Choice, Reuse, choose
@@ -235,7 +235,7 @@ class LDLDF(LDLEstimator):
         """
         reuse = self._reuse()
         X_held, D_held = held
-        judged = _NewRows(X_held, reuse, D_held if self.sees_test_labels else None)
+        judged = self._new_rows(X_held, D_held)
         F, Z = X, None
         self.layers_: list[Layer] = []
         self.choices_: list[Choice | None] = []
@@ -306,8 +306,8 @@ class LDLDF(LDLEstimator):
 
     # ------------------------------------------------------------------ predicting
 
-    def _predict(self, X: Any, D_true: np.ndarray | None = None) -> np.ndarray:
-        return mean_of(self._outputs(X, D_true))
+    def _predict(self, X: Any) -> np.ndarray:
+        return mean_of(self._outputs(X))
 
     def outputs(self, X: Any) -> np.ndarray:
         """Return the output of each learner of the layer that answers.
@@ -322,10 +322,14 @@ class LDLDF(LDLEstimator):
         ndarray of shape (learners, rows, labels)
             Distributions, or with ``normalise='none'`` whatever the learners predict.
         """
-        return self._outputs(self._checked(X), None)
+        return self._outputs(self._checked(X))
 
-    def _outputs(self, X: Any, D_true: np.ndarray | None) -> np.ndarray:
-        rows = _NewRows(X, self._reuse(), D_true)
+    def _new_rows(self, X: Any, D: np.ndarray | None = None) -> NewRows:
+        """Return rows on their way through the cascade; those held out of it have labels D."""
+        return NewRows(X)
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        rows = self._new_rows(X)
         for layer, choice in zip(self.layers_, self.choices_, strict=True):
             L = rows.advance(layer, choice, self.n_jobs)
         return L
@@ -370,153 +374,25 @@ class LDLDF(LDLEstimator):
             )
 
 
-class LDLDFOracle(LDLDF):
-    """LDLDF that reuses outputs of test rows by their true labels, as it does for training rows.
-
-    That is a leak. It shows the scores that follow if the test rows' labels take part in the reuse,
-    and so whether printed numbers need that.
-
-    Parameters
-    ----------
-    learners : str, default='rf+xgb'
-        Kinds of learners, joined by +: random forests ('rf'), boosted trees of XGBoost ('xgb'),
-        nearest neighbours ('knn') and linear regression ('lr').
-    learners_per_layer : int, default=6
-        Number of learners in a layer, a multiple of the number of kinds.
-    max_layers : int, default=10
-        Largest number of layers.
-    cv : int, default=5
-        Folds of the cross-fitting inside a layer.
-    n_estimators : int, default=40
-        Trees of a forest, and rounds of XGBoost, in the first layer.
-    n_estimators_step : int, default=20
-        Trees that each further layer has more.
-    max_estimators : int, default=100
-        Largest number of trees.
-    max_depth : int, default=3
-        Depth of the trees in the first layer.
-    max_depth_step : int, default=3
-        Depth that each further layer has more.
-    max_features : int, float, str or None, default='sqrt'
-        Features that a split of a random forest looks at: None for all, 'sqrt' for the
-        square root of their number, a number, or a share up to 1.0.
-    learning_rate : float, default=0.3
-        Learning rate of XGBoost.
-    base_score : float or None, default=None
-        Degree from which XGBoost starts; None takes the mean of each label.
-    n_neighbors : int, default=3
-        Neighbours that 'knn' averages.
-    layer_features : {'heldout', 'fold_mean'}, default='heldout'
-        Output that a training row gets from a learner: that of the one model that has not seen it,
-        or the mean of the models that have, as the paper's text says.
-    test_features : {'mean', 'refit'}, default='mean'
-        Output that a new row gets: the mean of the models of all folds, or that of one model fitted
-        to all rows.
-    normalise : {'clip', 'none'}, default='clip'
-        Way to make outputs distributions: raise degrees to 1e-6 and divide by the sum. 'none'
-        leaves the features of the next layer alone.
-    reuse : {'per_learner', 'joint', 'off'}, default='per_learner'
-        Compare the outputs of each learner, or the mean of all learners of a row; or reuse nothing.
-    test_reuse : {'none', 'nearest', 'gate'}, default='none'
-        Reuse by new rows, whose labels nobody knows: none, as the nearest training row does, or by
-        a random forest that has learned the training rows' choices.
-    judge_on : {'holdout', 'out_of_fold', 'reused'}, default='holdout'
-        Outputs that judge a layer: those for rows held out of the cascade, those for the training
-        rows, or the latter after reuse, as in Algorithm 3.
-    validation_fraction : float, default=0.2
-        Share of the training rows that 'holdout' holds out.
-    measure : str, default='intersection'
-        Measure of ``ldl.metrics`` that judges a layer.
-    tol : float, default=0.005
-        Least improvement of the measure.
-    counter : {'consecutive', 'cumulative'}, default='consecutive'
-        Count the layers in a row that do not improve, as the text says, or all that do not, as
-        Algorithm 3 does.
-    output_layer : {'refitted', 'best', 'last'}, default='refitted'
-        Layer that answers: the last one that improved, or the last one built. With 'refitted' the
-        layers up to the last one that improved are fitted again to all training rows, those that
-        'holdout' held out too; where none were held out, that is 'best'.
-    random_state : int or None, default=None
-        Seed; None draws another one each time.
-    n_jobs : int, default=1
-        Number of threads that fit the learners. The result does not depend on it.
-
-    Attributes
-    ----------
-    layers_ : list of Layer
-        Layers up to the one that answers, with their ``models`` and ``fold_of``, the fold of each
-        training row.
-    choices_ : list of Choice or None
-        For each of these layers the learned choice of new rows; None where they reuse nothing.
-    performance_ : list of float
-        Value of the measure after each layer that was built; minus it where lower is better.
-    distance_ : list of ndarray of shape (learners, rows)
-        Divergence of each training row from its labels after reuse, for each layer that was built;
-        with joint reuse that of the learners' mean, of shape (1, rows).
-    diagnostics_ : dict
-        ``layers_built``, ``layers_kept``, ``stopped_by`` ('rule' or 'depth'), and for each layer
-        ``train_kl_1``, the mean of ``distance_``, and ``performance_1``, numbered from 1.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    n_labels_ : int
-        Number of labels.
-    renormalised_ : int
-        Number of rows of D whose sum was mended.
-
-    References
-    ----------
-    Wang, Zhu, Liu and Zhou, Label distribution learning based on deep forest and heterogeneous
-    ensemble, Journal of Software (in Chinese), 2023.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ldl import LDLDFOracle
-    >>> generator = np.random.default_rng(0)
-    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
-    >>> model = LDLDFOracle(learners="knn+lr", max_layers=3, random_state=0).fit(X[:40], D[:40])
-    >>> model.predict(X[40:], D[40:]).shape
-    (20, 3)
-    """
-
-    sees_test_labels = True
-
-    def predict(self, X: Any, D_true: Any = None) -> np.ndarray:
-        """Predict label distributions, given the true ones.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (rows, features)
-            Features, in the order that ``fit`` saw.
-        D_true : array-like of shape (rows, labels), default=None
-            True label distributions of these rows; an error is raised without them.
-
-        Returns
-        -------
-        ndarray of shape (rows, labels)
-            A distribution for each row: not negative, with sum 1.
-        """
-        X, D_true = self._checked_with_truth(X, D_true)
-        return to_simplex(self._predict(X, D_true))
-
-
-class _NewRows:
+class NewRows:
     """Rows that a cascade was not fitted to, on their way through its layers."""
 
-    def __init__(self, X: Any, reuse: Reuse, D: np.ndarray | None) -> None:
-        self.X, self.reuse, self.D = X, reuse, D
-        self.F = X
+    def __init__(self, X: Any) -> None:
+        self.X = self.F = X
         self.C: np.ndarray | None = None
 
     def advance(self, layer: Layer, choice: Choice | None, n_jobs: int) -> np.ndarray:
         """Return the outputs of the next layer; where the rows reuse, the best so far."""
         C = layer.output(self.F, n_jobs)
-        if self.D is not None:
-            C = choose(self.reuse.nearer(C, self.C, self.D), C, self.C)
-        elif choice is not None:
-            C = choose(choice.of(self.X), C, self.C)
+        taken = self.taken(C, choice)
+        if taken is not None:
+            C = choose(taken, C, self.C)
         self.C, self.F = C, join(self.X, C)
         return C
+
+    def taken(self, C: np.ndarray, choice: Choice | None) -> np.ndarray | None:
+        """Tell which rows take the outputs C and not those before; None where all take C."""
+        return None if choice is None else choice.of(self.X)
 
 
 class StopRule:

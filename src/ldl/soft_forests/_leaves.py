@@ -207,56 +207,6 @@ def _log_normal(y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
     return -0.5 * ((y - mean) ** 2 / variance + torch.log(2.0 * math.pi * variance))
 
 
-class BinnedLeaves(GaussianLeaves):
-    """Normal densities that follow the leaves of a classification forest, a class for each label.
-
-    A leaf step updates distributions over the labels as deep neural decision forests do, and takes
-    the mean and variance of each. The distributions start uniform and last from one leaf step to
-    the next. A leaf that no row reaches keeps its mean and variance, at first those of ``first``.
-
-    Parameters
-    ----------
-    first : GaussianLeaves
-        Leaves to start from.
-    shift, scale : float
-        Labels are standardised numbers times ``scale`` plus ``shift``.
-    labels : int
-        Number of labels.
-    """
-
-    numbers: Tensor
-
-    def __init__(self, first: GaussianLeaves, shift: float, scale: float, labels: int) -> None:
-        trees, leaves, _ = first.mean.shape
-        dtype = first.mean.dtype
-        super().__init__(
-            first.mean[:, :, 0].numpy(),
-            first.variance[:, :, 0].numpy(),
-            first.least_variance,
-            split_loss=first.split_loss,
-            dtype=dtype,
-        )
-        self.shift, self.scale = shift, scale
-        self.classes = DistributionLeaves(trees, leaves, labels, dtype)
-        numbers = torch.from_numpy((np.arange(labels) - shift) / scale)
-        self.register_buffer("numbers", numbers[:, None].to(dtype))
-
-    def update(
-        self, tree: int, logs: Tensor, targets: Tensor, counts: Tensor, repeats: int
-    ) -> None:
-        """Update the distributions, then means and variances; overwrites ``logs``."""
-        reached = (logs.exp() * counts).sum(1, keepdim=True) > LEAST_MASS
-        labels = (targets[0] * self.scale + self.shift).round().long()
-        one_hot = torch.nn.functional.one_hot(labels, len(self.numbers))
-        self.classes.update(tree, logs, one_hot.t().to(targets.dtype), counts, repeats)
-        Q = self.classes.Q[tree]
-        mean = torch.mm(Q, self.numbers)
-        variance = (Q * (self.numbers.t() - mean) ** 2).sum(1, keepdim=True)
-        variance = torch.where(reached, variance, self.variance[tree])
-        self.mean[tree] = torch.where(reached, mean, self.mean[tree])
-        self.variance[tree] = variance.clamp(min=self.least_variance)
-
-
 # ---------------------------------------------------------------------- where densities start
 
 

@@ -1,4 +1,4 @@
-"""Label distribution learning forests on a linear map (sLDLF), and the public script's leaks.
+"""Label distribution learning forests on a linear map (sLDLF).
 
 Shen, Zhao, Guo and Yuille (NIPS 2017).
 """
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldl._parameters import COUNT, PART, Constraints, Options
-from ldl.base import LDLEstimator, child_seeds, to_simplex
+from ldl.base import child_seeds
 from ldl.metrics import evaluate
 from ldl.soft_forests._base import SoftForest
 
@@ -164,145 +164,3 @@ class SLDLF(SoftForest):
             "queue": self.queue,
             "queue_batches": self.queue_batches,
         }
-
-
-@dataclass(eq=False, repr=False)
-class SLDLFReleased(LDLEstimator):
-    """sLDLF as its public script runs it, leaks included: a diagnostic, not a competitor.
-
-    The script draws rows with replacement before it splits them, so that about six of ten test rows
-    also stand in training (``draw_rows``), and it reports the iteration that is best on the test
-    rows (``best_iteration``). Both need the rows and labels of the test, so ``fit`` only stores its
-    data, and ``predict`` trains: on as many rows as ``fit`` was given, drawn from these and the
-    test rows together.
-
-    The trees are those of ``SLDLF`` [1]_, with the script's settings: mini-batches are drawn with
-    replacement; a leaf step follows every 50 of them and takes the routing of the visits, from as
-    many of the latest batches as hold the rows of an epoch; features are not standardised.
-
-    Parameters
-    ----------
-    draw_rows : bool, default=True
-        Train on rows drawn with replacement from training and test rows together. Otherwise on
-        those of ``fit``.
-    best_iteration : bool, default=True
-        Predict by the state after the leaf step that is best on the test rows. Otherwise by the
-        last.
-    max_iter : int, default=3000
-        Number of mini-batches.
-    batch_size : int, default=1000
-        Rows of a mini-batch; at most all.
-    learning_rate : float, default=1000.0
-        Learning rate, on the mean of the trees' losses: the script's 100 on their sum, times ten
-        trees.
-    n_estimators : int, default=10
-        Number of trees; more cost time in proportion.
-    depth : int, default=5
-        Levels of a tree, leaves included: it has 2**(depth - 1) leaves.
-    units : int or None, default=512
-        Outputs of the linear map, which the split nodes ask. None takes as many as a tree has
-        leaves.
-    random_state : int or None, default=None
-        Seed of everything random; None draws a fresh one.
-
-    Attributes
-    ----------
-    X_, D_ : ndarray
-        Rows and labels given to ``fit``.
-    forest_ : SLDLF
-        Forest of the latest ``predict``.
-    diagnostics_ : dict
-        Diagnostics of that forest; ``judged_kl`` is the KL on the test rows.
-
-    References
-    ----------
-    .. [1] W. Shen, K. Zhao, Y. Guo and A. Yuille, "Label distribution learning forests", NIPS,
-       2017, and the script published with it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ldl import SLDLFReleased
-    >>> generator = np.random.default_rng(0)
-    >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
-    >>> model = SLDLFReleased(n_estimators=2, units=16, max_iter=100, random_state=0)
-    >>> model.fit(X[:40], D[:40]).predict(X[40:], D[40:]).shape
-    (20, 3)
-    """
-
-    accepts_sparse = True
-    sees_test_labels = True
-
-    draw_rows: bool = True
-    best_iteration: bool = True
-    max_iter: int = 3000
-    batch_size: int = 1000
-    learning_rate: float = 1000.0
-    n_estimators: int = 10
-    depth: int = 5
-    units: int | None = 512
-    random_state: int | None = None
-
-    def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._forest()._check_parameters()
-        self.X_, self.D_ = X.copy(), D
-
-    def predict(self, X: Any, D_true: Any = None) -> np.ndarray:
-        """Train as the script does, with the test rows at hand, and predict these.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (rows, features)
-            Features of the test rows.
-        D_true : array-like of shape (rows, labels), default=None
-            True label distributions of the test rows; an error is raised without them.
-
-        Returns
-        -------
-        ndarray of shape (rows, labels)
-            A distribution for each row: not negative, with sum 1.
-        """
-        X, D_true = self._checked_with_truth(X, D_true)
-        draw_seed, seed = child_seeds(self.random_state, 2)
-        X_drawn, D_drawn = self._drawn(X, D_true, draw_seed)
-        judges = (X, D_true) if self.best_iteration else None
-        # A ring of as many batches as hold the rows of an epoch.
-        self.forest_ = self._forest(queue_batches=max(1, -(-len(self.D_) // self.batch_size)))
-        self.forest_._train(X_drawn, D_drawn, seed, judges, np.inf)
-        self.diagnostics_ = self.forest_.diagnostics_
-        return to_simplex(self.forest_._predict(X))
-
-    def _forest(self, queue_batches: int | None = None) -> SLDLF:
-        """Return a forest with the script's settings."""
-        return SLDLF(
-            n_estimators=self.n_estimators,
-            depth=self.depth,
-            units=self.units,
-            max_iter=self.max_iter,
-            batch_size=self.batch_size,
-            batch_replacement=True,
-            leaf_batches=50,
-            queue="stale",
-            queue_batches=queue_batches,
-            learning_rate=self.learning_rate,
-            init="xavier_inputs",
-            standardise=False,
-            random_state=self.random_state,
-        )
-
-    def _drawn(self, X: Any, D: np.ndarray, seed: int) -> tuple[Any, np.ndarray]:
-        """Return the rows to train on: as given, or drawn from these and the test rows."""
-        if not self.draw_rows:
-            return self.X_, self.D_
-        count = len(self.D_)
-        drawn = np.random.default_rng(seed).integers(0, count + len(D), count)
-        return _stacked(self.X_, X)[drawn], np.vstack([self.D_, D])[drawn]
-
-
-def _stacked(above: Any, below: Any) -> Any:
-    """Return dense or sparse rows, one block below the other."""
-    if hasattr(above, "tocsr"):
-        from scipy.sparse import vstack
-
-        return vstack([above, below], format="csr")
-    return np.vstack([above, below])

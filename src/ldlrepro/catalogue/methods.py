@@ -147,7 +147,7 @@ class Method(Value):
     sees_test_labels: bool = Field(
         default=False,
         description=(
-            "given the test labels at prediction time; only for the ceiling control and for "
+            "told the test labels before it predicts; only for the ceiling control and for "
             "diagnostics of leaks"
         ),
     )

@@ -28,6 +28,7 @@ DECISIVE_KEY = {
 }
 """The key that only a file of this kind has."""
 PAPER = "paper.yaml"
+OF_A_PAPER = (PAPER, "claims.yaml", "misses.yaml")
 _ID = re.compile(r"[a-z0-9_]+")
 
 
@@ -90,10 +91,18 @@ def own_files(paths: Iterable[str | Path]) -> OwnFiles:
     return files
 
 
+def beside_papers(folders: Iterable[Path]) -> OwnFiles:
+    """Find what lies in folders of papers beside the papers' own files."""
+    files = OwnFiles()
+    for folder in folders:
+        _add_folder(files, folder, of_paper=True)
+    return files
+
+
 def _add_folder(files: OwnFiles, folder: Path, of_paper: bool) -> None:
     """Add the files in a folder, and the papers in folders inside it."""
     papers = [] if of_paper else sorted(folder.glob(f"*/{PAPER}"))
-    others = [path for path in sorted(folder.glob("*.yaml")) if path.name != PAPER]
+    others = [path for path in sorted(folder.glob("*.yaml")) if path.name not in OF_A_PAPER]
     for path in [*papers, *others]:
         try:
             tree = read_yaml(path)

@@ -14,7 +14,15 @@ from ldlrepro.catalogue.entries import Entry, Value
 from ldlrepro.catalogue.measures import Measure
 from ldlrepro.catalogue.methods import Method
 from ldlrepro.catalogue.modules import Modules
-from ldlrepro.catalogue.own_files import PAPER, OwnFile, OwnFiles, completed, leave_out, own_files
+from ldlrepro.catalogue.own_files import (
+    PAPER,
+    OwnFile,
+    OwnFiles,
+    beside_papers,
+    completed,
+    leave_out,
+    own_files,
+)
 from ldlrepro.catalogue.papers import Paper, Protocol, check_known
 from ldlrepro.catalogue.runs import RunConfig
 from ldlrepro.catalogue.yaml_files import checked, find_root, read_yaml
@@ -235,7 +243,9 @@ class Project:
     @cached_property
     def modules(self) -> Modules:
         """Return what loads the Python modules beside own files."""
-        return Modules(self.own.folders, self.root / FOLDERS["paper"])
+        beside = [file for found in self._beside_papers.values() for file in found.values()]
+        ours = {file.path.parent for file in beside}
+        return Modules([*self.own.folders, *sorted(ours)], self.root / FOLDERS["paper"])
 
     def is_own(self, file: Path) -> bool:
         """Tell whether a file is the user's own, and not the checkout's."""
@@ -317,9 +327,17 @@ class Project:
         folder = self.root / FOLDERS[kind]
         if kind == "paper":
             return {path.parent.name for path in folder.glob(f"*/{PAPER}")}
-        return {path.stem for path in folder.glob("*.yaml")}
+        return {path.stem for path in folder.glob("*.yaml")} | self._beside_papers[kind].keys()
+
+    @cached_property
+    def _beside_papers(self) -> Mapping[str, Mapping[str, OwnFile]]:
+        """What lies beside the checkout's papers, found as beside those of a user."""
+        papers = sorted((self.root / FOLDERS["paper"]).glob(f"*/{PAPER}"))
+        return beside_papers(path.parent for path in papers).found
 
     def _checkouts_file(self, kind: str, name: str) -> Path:
+        if kind != "paper" and (beside := self._beside_papers[kind].get(name)):
+            return beside.path
         folder = self.root / FOLDERS.get(kind, "config/metrics")
         return folder / name / PAPER if kind == "paper" else folder / f"{name}.yaml"
 

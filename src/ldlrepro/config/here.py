@@ -11,7 +11,7 @@ from ldlrepro.catalogue.project import OWN_FILES, ROOT, Project, from_environmen
 def current() -> Project:
     """Return the project of the current folder and environment."""
     project = _open(os.getcwd(), os.environ.get(ROOT), os.environ.get(OWN_FILES))
-    if project.own.folders:
+    if project.modules.folders:
         project.modules.take_turn()
     return project
 

@@ -125,8 +125,9 @@ def _workflow(crate: ROCrate, root: Path) -> Any:
 def _code(crate: ROCrate, root: Path, units: Iterable[UnitScores]) -> None:
     """Add the workflow's code, with the settings of this paper's methods and data sets."""
     methods = {unit.method.partition("@")[0] for unit in units}
-    files = [f"config/methods/{name}.yaml" for name in methods]
-    files += [f"config/datasets/{unit.dataset}.yaml" for unit in units]
+    described = {config.file_of("method", name) for name in methods}
+    described |= {config.file_of("dataset", unit.dataset) for unit in units}
+    files = [p.relative_to(root).as_posix() for p in described if p.is_relative_to(root)]
     files += SINGLE
     for folder in CODE:
         found = (root / folder).rglob("*")

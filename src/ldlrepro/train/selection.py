@@ -49,7 +49,7 @@ def run_fold(
 
     With a grid, candidates are fitted on training rows without the validation rows and scored on
     the validation rows; the winner is fitted again on all training rows. Test labels are read by
-    nothing here, but for the one control whose config says that it sees them.
+    nothing here, but told to the methods whose YAML says ``sees_test_labels``.
     """
     start, start_cpu = time.perf_counter(), time.process_time()
     chosen: dict[str, Any] = {}
@@ -62,9 +62,8 @@ def run_fold(
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
     rows = scaler.transform(X[fold.test])
     if method.sees_test_labels:
-        predictions = model.predict(rows, D[fold.test])
-    else:
-        predictions = model.predict(rows)
+        model.tell(D[fold.test])
+    predictions = model.predict(rows)
     done, done_cpu = time.perf_counter(), time.process_time()
     return Fitted(
         predictions=predictions,
