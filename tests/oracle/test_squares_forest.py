@@ -100,9 +100,17 @@ def test_few_rows_give_the_bits_of_xgboost(n):
     assert_same_bits(settings(n_estimators=30), X[:n], D[:n], X)
 
 
-def test_more_slots_than_sixteen_bits_count_give_the_bits_of_xgboost():
+@pytest.mark.parametrize("bins", [2, 7, 256])
+def test_other_numbers_of_bins_give_the_bits_of_xgboost(monkeypatch, bins):
+    monkeypatch.setattr(_learners, "BINS", bins)
+    X, D = problem(10)
+    assert_same_bits(settings(), X[:200], D[:200], X[200:])
+
+
+def test_more_slots_than_sixteen_bits_count_give_the_bits_of_xgboost(monkeypatch):
+    monkeypatch.setattr(_learners, "BINS", 256)
     X, D = problem(30, n=260, q=270)
-    assert_same_bits(settings(max_bin=256, trees=2), X, D, X[::3])
+    assert_same_bits(settings(n_estimators=2), X, D, X[::3])
 
 
 def test_a_single_label_and_feature_give_the_bits_of_xgboost():
