@@ -75,6 +75,7 @@ def test_what_fails_or_cannot_be_had_is_a_row_and_the_rest_goes_on(undisturbed, 
     (project.root / "config/methods/broken.yaml").write_text(
         "title: Broken\nclass: ldlrepro.models.broken.Broken\n"
     )
+    (project.root / "papers/tiny/cells.csv").unlink()  # so that every method runs on all data
     project.edit("papers/tiny/paper.yaml", "  RF: rf\n", "  Broken: broken\n")
     project.edit("papers/tiny/paper.yaml", "[drawn_faces]", "[drawn_faces, fgnet]")
     project.edit("config/config.yaml", "offline: false", "offline: true")
