@@ -353,7 +353,7 @@ def grow(
     rows = np.flatnonzero(weight)
     m = len(rows)
     uppers = q if len(features.row_features) else 0
-    keys = np.empty((2, m), key)
+    keys: np.ndarray = np.empty((2, m), key)
     room = Room(
         rows=rows,
         right=np.zeros(n, np.uint8),
