@@ -18,7 +18,7 @@ TINY_STEPS = 6
 SLICE = """
 papers: [ldlf]
 extra: false
-only: {datasets: [morph, morph_sub], methods: [dldlf, sa_bfgs]}
+only: {datasets: [morph, morph_sub], methods: [dldlf, dldlf@alexnet, sa_bfgs]}
 """
 
 
