@@ -267,22 +267,21 @@ def test_a_row_that_is_left_out_by_decision_says_so(printed, tiny):
 # ---------------------------------------------------------------------- sources
 
 
-def test_a_complete_local_record_beats_the_reference_which_beats_half_a_record():
+def test_a_complete_local_record_beats_the_reference_which_beats_half_a_record(tiny):
     whole, half = scored({"kl": [1.0] * 4}), scored({"kl": [1.0] * 3})
     theirs = scored({"kl": [2.0] * 4}, source=REFERENCE)
+    unit = a_unit()
     theirs_half = scored({"kl": [2.0] * 3}, source=REFERENCE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "protocol", lambda name: {"scheme": "kfold", "folds": 4})
-        assert is_complete(a_unit(), whole)
-        assert not is_complete(a_unit(), half)
-        assert best_source(a_unit(), by_key(whole), by_key(theirs)) is whole
-        assert best_source(a_unit(), by_key(half), by_key(theirs)) is theirs
-        assert best_source(a_unit(), by_key(half), {}) is half
-        assert best_source(a_unit(), {}, by_key(theirs)) is theirs
-        assert best_source(a_unit(), by_key(half), by_key(theirs_half)) is half
-        assert best_source(a_unit(), {}, by_key(theirs_half)) is theirs_half
-        assert best_source(a_unit(), by_key(whole), by_key(theirs_half)) is whole
-        assert best_source(a_unit(), {}, {}) is None
+    assert is_complete(unit, whole)
+    assert not is_complete(unit, half)
+    assert best_source(unit, by_key(whole), by_key(theirs)) is whole
+    assert best_source(unit, by_key(half), by_key(theirs)) is theirs
+    assert best_source(unit, by_key(half), {}) is half
+    assert best_source(unit, {}, by_key(theirs)) is theirs
+    assert best_source(unit, by_key(half), by_key(theirs_half)) is half
+    assert best_source(unit, {}, by_key(theirs_half)) is theirs_half
+    assert best_source(unit, by_key(whole), by_key(theirs_half)) is whole
+    assert best_source(unit, {}, {}) is None
 
 
 def test_bits_are_compared_where_there_is_something_to_compare(printed):

@@ -136,9 +136,9 @@ def change_versions(checkout, patch):
     "change", [change_settings, change_code, change_folds, change_data, change_versions]
 )
 def test_a_fold_computed_with_anything_else_is_not_taken_up(ready, monkeypatch, change):
-    job = interrupted(ready, monkeypatch)
+    interrupted(ready, monkeypatch)
     change(ready, monkeypatch)
-    assert origins(job) == ["computed"] * 4
+    assert origins(ready.job()) == ["computed"] * 4
 
 
 def test_a_fold_of_another_seed_is_not_taken_up(ready, monkeypatch):
@@ -147,17 +147,18 @@ def test_a_fold_of_another_seed_is_not_taken_up(ready, monkeypatch):
 
 
 def test_another_measure_to_select_by_makes_another_grid_search(ready, monkeypatch):
-    job = interrupted(ready, monkeypatch, method="near@grid")
+    interrupted(ready, monkeypatch, method="near@grid")
     ready.edit("papers/tiny/paper.yaml", "folds: 4,", "folds: 4, select_by: clark,")
+    job = ready.job(method="near@grid")
     assert origins(job) == ["computed"] * 4
     assert {row.selection["by"] for row in read_rows(job.record)} == {"clark"}
 
 
 def test_titles_resources_and_threads_do_not_cost_finished_folds(ready, monkeypatch):
-    job = interrupted(ready, monkeypatch)
+    interrupted(ready, monkeypatch)
     ready.edit("config/methods/near.yaml", "title: neighbours", "title: Neighbours")
     ready.edit("config/methods/near.yaml", "mem_mb: 700", "mem_mb: 1900")
-    assert origins(replace(job, threads=2))[:2] == ["journal", "journal"]
+    assert origins(ready.job(threads=2))[:2] == ["journal", "journal"]
 
 
 def test_a_chunk_leaves_the_folds_of_another_alone(ready, monkeypatch):

@@ -36,7 +36,7 @@ def cell(paper: str, table: str, dataset: str, method: str, setting: str = "") -
 
 
 def test_a_plain_row_is_measured_under_the_papers_own_protocol():
-    method = config.load_paper("mslp")["methods"]["CPNN"]
+    method = Project.open().paper("mslp").methods["CPNN"].method
     assert cell("mslp", "1", "sjaffe", "CPNN").unit == plan.unit("mslp", "sjaffe", method)
 
 
