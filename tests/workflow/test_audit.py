@@ -179,7 +179,7 @@ def test_numbers_edited_in_the_reference_are_found_without_the_checksums(finishe
     only_the_reference(
         finished,
         ("aa_knn", "kl", lambda text: f"{float(text) / 10:.12g}"),
-        ("rf", "params", lambda text: text.replace('"trees": 50', '"trees": 51')),
+        ("rf", "params", lambda text: text.replace('"n_estimators": 50', '"n_estimators": 51')),
         ("sa_bfgs", "n_test", lambda text: str(int(text) + 1)),
     )
     units = [f"tiny/drawn_faces/{name}" for name in ("aa_knn@grid", "rf", "sa_bfgs", "train_mean")]
@@ -187,7 +187,7 @@ def test_numbers_edited_in_the_reference_are_found_without_the_checksums(finishe
     assert {name for name, check in checks.items() if check["failed"]} == {"reruns"}
     said = {r["subject"].partition(",")[0]: r["text"] for r in checks["reruns"]["failed"]}
     assert list(said) == units[:3]
-    for text, column in zip(said.values(), ("kl", "params.trees", "n_test"), strict=True):
+    for text, column in zip(said.values(), ("kl", "params.n_estimators", "n_test"), strict=True):
         assert text.startswith(f"{column} is ")
         assert ";" not in text
 
