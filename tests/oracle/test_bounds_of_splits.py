@@ -5,9 +5,8 @@ import pytest
 from numba import njit
 
 from ldl.boosting import _newton_trees
-from ldl.boosting._bins import make_bins
+from ldl.boosting._bins import ABREAST, make_bins
 from ldl.boosting._newton_trees import (
-    ABREAST,
     Rules,
     _bound_bins,
     _bound_rows,

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldl.boosting._newton_trees import ABREAST
 from ldl.forests._columns import NEW_VALUE, ROW, TWO_VALUED, between, columns_of, make_columns
 
+ABREAST = 16
+"""Features in a block, which are looked at abreast."""
 _BINS_PER_ROW = 4
 """A node goes by its rows where features have on average so many bins for each."""
 

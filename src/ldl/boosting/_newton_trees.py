@@ -13,11 +13,12 @@ sorted by every feature, for most bins would be empty.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ldl._compiled import cached, compiled
+from ldl.boosting._bins import ABREAST, Bins
 from ldl.boosting._tree import (
     ROUNDING,
     SMALLEST,
@@ -29,11 +30,6 @@ from ldl.boosting._tree import (
 )
 from ldl.forests._compiled import START
 
-if TYPE_CHECKING:
-    from ldl.boosting._bins import Bins
-
-ABREAST = 16
-"""Features in a block, which are looked at abreast."""
 BIN_SHIFT, ROW_BITS = np.uint32(24), np.uint32(2**24 - 1)
 """Words of sorted rows hold the bin above this bit, and the row below it."""
 _BEHIND = 1.0 - 1e-9
