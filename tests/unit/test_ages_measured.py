@@ -117,7 +117,10 @@ def drf_cell(local: UnitScores, table: str):
 @pytest.fixture
 def deep(checkout):
     """A method for the printed DRF, whatever the project has."""
-    checkout.write("config/methods/drf.yaml", "title: DRF\nclass: ldl.DRF\n")
+    variants = ("nrf", "no_split_annealing", "no_annealing", "no_annealing_kmeans")
+    named = "".join(f"  {variant}: {{}}\n" for variant in (*variants, "no_leaf_annealing_kmeans"))
+    text = f"title: DRF\nclass: ldl.DRF\nvariants:\n{named}"
+    checkout.write("config/methods/drf.yaml", text)
     return checkout
 
 

@@ -195,7 +195,8 @@ def test_a_figure_with_few_folds_says_so_beside_its_claim():
 @pytest.mark.parametrize("paper", config.paper_ids())
 def test_claims_of_the_papers_speak_of_what_there_is(paper):
     """Methods, tables, figures and experiments that a claim names exist in the paper's file."""
-    tree = config.load_paper(paper)
+    tree, project = config.load_paper(paper), config.current()
+    figures = project.paper(paper).figures
     for claim in tree.get("claims", []):
         test = claim.get("test", {})
         named = [*test.get("methods", []), *test.get("rivals", []), test.get("method")]
@@ -208,7 +209,8 @@ def test_claims_of_the_papers_speak_of_what_there_is(paper):
         assert {*test.get("tables", []), test.get("table", "")} - {""} <= set(tree["tables"])
         for check in single_checks(test.get("checks", [])):
             if "figure" in check:
-                there = [[p.line, p.x] for p in sweeps.points(tree["figures"][check["figure"]])]
+                points = sweeps.points(figures[check["figure"]], project)
+                there = [[p.line, p.x] for p in points]
                 assert check["from"] in there, claim["id"]
                 assert check["to"] in there, claim["id"]
             assert check.get("experiment", "") in {"", *tree.get("experiments", {})}

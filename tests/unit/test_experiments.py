@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from ldlrepro import config, experiments, plan
+from ldlrepro.catalogue import Figure
 from ldlrepro.cli import main
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
@@ -148,14 +149,20 @@ def test_a_misspelt_setting_is_named_by_ldlrepro_run(ready, capsys):
 # ---------------------------------------------------------------------- figures of units
 
 
+def points_of(**varied) -> list[sweeps.Point]:
+    """The points of a figure that varies a method as told."""
+    figure = Figure(title="a figure", dataset="sjaffe", metric="kl", **varied)
+    return list(sweeps.points(figure, config.current()))
+
+
 def test_every_line_has_every_x():
-    figure = {
-        "method": "structrf",
-        "fixed": {"n_estimators": 20},
-        "x": {"max_depth": [2, 5]},
-        "lines": {"max_samples": [0.2, 0.8]},
-    }
-    found = [(point.line, point.x, point.method) for point in sweeps.points(figure)]
+    found = points_of(
+        method="structrf",
+        fixed={"n_estimators": 20},
+        x={"max_depth": [2, 5]},
+        lines={"max_samples": [0.2, 0.8]},
+    )
+    found = [(point.line, point.x, point.method) for point in found]
     assert found == [
         (line, x, f"structrf@n_estimators=20,max_samples={line},max_depth={x}")
         for line in (0.2, 0.8)
@@ -164,22 +171,23 @@ def test_every_line_has_every_x():
 
 
 def test_a_line_may_have_settings_of_its_own():
-    figure = {
-        "method": "structrf",
-        "fixed": {"n_estimators": 20},
-        "fixed_by_line": {"0.8": {"n_estimators": 30}},
-        "x": {"max_depth": [2]},
-        "lines": {"max_samples": [0.2, 0.8]},
-    }
-    assert [point.method for point in sweeps.points(figure)] == [
-        "structrf@n_estimators=20,max_samples=0.2,max_depth=2",
-        "structrf@n_estimators=30,max_samples=0.8,max_depth=2",
+    found = points_of(
+        method="structrf",
+        fixed={"n_estimators": 20},
+        fixed_by_line={"0.8": {"n_estimators": 30}},
+        x={"max_depth": [2, 5]},
+        lines={"max_samples": [0.2, 0.8]},
+    )
+    assert [point.method for point in found] == [
+        f"structrf@n_estimators={n_estimators},max_samples={line},max_depth={x}"
+        for n_estimators, line in ((20, 0.2), (30, 0.8))
+        for x in (2, 5)
     ]
 
 
 def test_a_point_with_the_settings_of_the_tables_is_the_run_of_the_tables():
-    figure = {"method": "ldldf", "x": {"learners_per_layer": [2, 6]}}
-    assert [point.method for point in sweeps.points(figure)] == [
+    found = points_of(method="ldldf", x={"learners_per_layer": [2, 6]})
+    assert [point.method for point in found] == [
         "ldldf@learners_per_layer=2",
         "ldldf",
     ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ldlrepro import config, models
+from ldlrepro import models
 from ldlrepro.core.errors import UserError
 
 
@@ -27,14 +27,14 @@ def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():
         ("ldl.neighbours.knn.np", "has no estimator 'np'"),
     ],
 )
-def test_class_that_cannot_be_found_is_refused_with_the_file(monkeypatch, path, message):
-    monkeypatch.setattr(config, "load_method", lambda name: {"title": "m", "class": path})
+def test_class_that_cannot_be_found_is_refused_with_the_file(checkout, path, message):
+    checkout.write("config/methods/m.yaml", f"title: m\nclass: {path}\n")
     with pytest.raises(UserError, match=message):
         models.load("m")
 
 
-def test_parameter_in_the_yaml_that_the_class_lacks_is_refused(monkeypatch):
-    spec = {"class": "ldl.neighbours.knn.AAKNN", "parameters": {"k": 3}}
-    monkeypatch.setattr(config, "load_method", lambda name: spec)
+def test_parameter_in_the_yaml_that_the_class_lacks_is_refused(checkout):
+    text = "title: m\nclass: ldl.neighbours.knn.AAKNN\nparameters: {k: 3}\n"
+    checkout.write("config/methods/m.yaml", text)
     with pytest.raises(UserError, match=r"config/methods/m\.yaml: parameters: .*parameter 'k'"):
         models.load("m")

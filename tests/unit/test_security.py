@@ -64,6 +64,8 @@ def test_no_source_runs_what_it_reads():
     assert found == {
         # The contract of estimators pickles a model in memory, and reads back what it just made.
         "src/ldl/checks.py": ["pickle.loads"],
+        # Machine code that the library wrote itself, with a checksum, into the user's own cache.
+        "src/ldl/_machine_code.py": ["pickle.loads"],
         # Weights that a package ships, opened only if their bytes are those that were looked at.
         "src/ldlrepro/data/eyes/networks.py": ["joblib.load"],
     }
