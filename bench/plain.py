@@ -317,11 +317,11 @@ class LDLCL:
         self,
         collaboration: float = 0.5,
         sparsity: float = 0.1,
-        ridge: float = 1e-3,
+        alpha: float = 1e-3,
         max_iter: int = 300,
         random_state: int | None = None,
     ) -> None:
-        self.collaboration, self.sparsity, self.ridge = collaboration, sparsity, ridge
+        self.collaboration, self.sparsity, self.alpha = collaboration, sparsity, alpha
         self.max_iter = max_iter
 
     def fit(self, X: np.ndarray, D: np.ndarray) -> None:
@@ -338,10 +338,10 @@ class LDLCL:
             P = softmax(ones @ W)
             mixed = np.maximum(P @ self.mixing_, 1e-9)
             totals = mixed.sum(axis=1, keepdims=True)
-            value = -(D * np.log(mixed / totals)).sum() + self.ridge / 2 * (W**2).sum()
+            value = -(D * np.log(mixed / totals)).sum() + self.alpha / 2 * (W**2).sum()
             by_P = ((1 / totals - D / mixed) * (P @ self.mixing_ > 1e-9)) @ self.mixing_.T
             by_Z = P * (by_P - (P * by_P).sum(axis=1, keepdims=True))
-            return value, (ones.T @ by_Z + self.ridge * W).ravel()
+            return value, (ones.T @ by_Z + self.alpha * W).ravel()
 
         self.W_ = _minimised(objective, np.zeros(ones.shape[1] * c), self.max_iter).reshape(-1, c)
 
@@ -370,12 +370,12 @@ class LDLLDM:
 
     def __init__(
         self,
-        ridge: float = 1e-3,
+        alpha: float = 1e-3,
         global_weight: float = 1.0,
         max_iter: int = 300,
         random_state: int | None = None,
     ) -> None:
-        self.ridge, self.global_weight, self.max_iter = ridge, global_weight, max_iter
+        self.alpha, self.global_weight, self.max_iter = alpha, global_weight, max_iter
 
     def fit(self, X: np.ndarray, D: np.ndarray) -> None:
         c = D.shape[1]
@@ -393,8 +393,8 @@ class LDLLDM:
             value = -(D * np.log(P)).sum() + self.global_weight * (away**2).sum()
             by_P = 2 * self.global_weight * away @ rest.T
             by_Z = P - D + P * (by_P - (P * by_P).sum(axis=1, keepdims=True))
-            value += self.ridge / 2 * (W**2).sum()
-            return value, (ones.T @ by_Z + self.ridge * W).ravel()
+            value += self.alpha / 2 * (W**2).sum()
+            return value, (ones.T @ by_Z + self.alpha * W).ravel()
 
         start = np.eye(ones.shape[1], c).ravel()
         self.W_ = _minimised(objective, start, self.max_iter).reshape(-1, c)
@@ -423,7 +423,7 @@ class SoftForest:
     def __init__(
         self,
         leaves: str = "distributions",
-        trees: int = 5,
+        n_estimators: int = 5,
         depth: int = 6,
         units: int = 128,
         max_iter: int = 6000,
@@ -436,7 +436,7 @@ class SoftForest:
         tau: float = 0.5,
         random_state: int | None = None,
     ) -> None:
-        self.leaves, self.trees, self.depth, self.units = leaves, trees, depth, units
+        self.leaves, self.n_estimators, self.depth, self.units = leaves, n_estimators, depth, units
         self.max_iter, self.batch_size = max_iter, batch_size
         self.leaf_batches, self.leaf_repeats = leaf_batches, leaf_repeats
         self.learning_rate, self.drop_every = learning_rate, drop_every
@@ -454,7 +454,7 @@ class SoftForest:
         leaf_seed, seed = child_seeds(self.random_state, 2)
         phi_seed, map_seed, batch_seed, _ = child_seeds(seed, 4)
         phi_draws = np.random.default_rng(phi_seed)
-        self.phi_ = draw_phi(self.trees, self.depth, self.units, phi_draws)
+        self.phi_ = draw_phi(self.n_estimators, self.depth, self.units, phi_draws)
         self.mean_, spread = X.mean(axis=0), X.std(axis=0)
         self.factor_ = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1), 0)
         rows = torch.from_numpy((X - self.mean_) * self.factor_)
@@ -512,9 +512,11 @@ class SoftForest:
         if self.leaves == "distributions":
             self.D_ = torch.from_numpy(D)
             leaves = 2 ** (self.depth - 1)
-            self.Q_ = torch.full((self.trees, leaves, self.labels_), 1 / self.labels_).double()
+            self.Q_ = torch.full(
+                (self.n_estimators, leaves, self.labels_), 1 / self.labels_
+            ).double()
             return
-        twin = DRF(n_estimators=self.trees, depth=self.depth)
+        twin = DRF(n_estimators=self.n_estimators, depth=self.depth)
         numbers = twin._standardise(D)
         self.y_ = torch.from_numpy(numbers)
         self.shift_, self.scale_ = twin.shift_, twin.scale_

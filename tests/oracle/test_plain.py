@@ -7,7 +7,14 @@ import ldl
 from bench import plain
 from tests.oracle.examples import softmax_problem
 
-NARROW = {"trees": 2, "depth": 3, "units": 6, "max_iter": 14, "batch_size": 9, "leaf_batches": 4}
+NARROW = {
+    "n_estimators": 2,
+    "depth": 3,
+    "units": 6,
+    "max_iter": 14,
+    "batch_size": 9,
+    "leaf_batches": 4,
+}
 LINEAR = {"max_iter": 40}
 
 
@@ -25,8 +32,8 @@ def split(seed: int, **shape: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         ("LPPKNN", {"u": 0.4, "pca_keep": 0.9}, {}),
         ("NPEKNN", {"u": 0.6, "graph_neighbors": 7}, {}),
         ("CCAKNN", {"ridge": 0.01, "n_neighbors": 3}, {}),
-        ("LDLCL", {"collaboration": 0.4, "ridge": 0.5, **LINEAR}, {}),
-        ("LDLLDM", {"ridge": 0.5, "global_weight": 0.3, **LINEAR}, {"n_clusters": 1}),
+        ("LDLCL", {"collaboration": 0.4, "alpha": 0.5, **LINEAR}, {}),
+        ("LDLLDM", {"alpha": 0.5, "global_weight": 0.3, **LINEAR}, {"n_clusters": 1}),
         (
             "AOSOLDLogitBoost",
             {"max_iter": 6, "max_leaf_nodes": 5},
