@@ -32,17 +32,20 @@ ASK_BEFORE = """
 import json, sys
 from ldlrepro import config, plan
 
-try:
-    from ldlrepro.catalogue.digests import method_digest
-except ImportError:  # before the stages had folders of their own
-    from ldlrepro.runs.provenance import method_digest
-
 found = {}
 for name in json.load(sys.stdin):
-    unit = plan.Unit(*name.split("/"))
-    if config.method_exists(unit.method) and unit.protocol in plan.protocols():
-        code = method_digest(config.load_method(unit.method))
-        found[name] = {"spec_sha256": plan.spec_digest(unit), "code_sha256": code}
+    protocol, data_set, method = name.split("/")
+    if not config.method_exists(method) or protocol not in plan.protocols():
+        continue
+    if hasattr(plan, "spec_digest"):  # before units held methods, and not their names
+        from ldlrepro.config.digests import method_digest
+        spec = plan.spec_digest(plan.Unit(protocol, data_set, method))
+        code = method_digest(config.load_method(method))
+    else:
+        from ldlrepro.catalogue.digests import method_digest
+        unit = plan.unit(protocol, data_set, method)
+        spec, code = unit.spec_sha256, method_digest(unit.method)
+    found[name] = {"spec_sha256": spec, "code_sha256": code}
 json.dump(found, sys.stdout)
 """
 
@@ -82,11 +85,8 @@ def main() -> None:
 
 def migrate(name: str, record: dict[str, Any], old: dict[str, str], commit: str) -> bool:
     """Replace the digests of a record of the old code that are not today's; return whether any."""
-    unit = plan.Unit(*name.split("/"))
-    new = {
-        "spec_sha256": plan.spec_digest(unit),
-        "code_sha256": digests.method_digest(config.current().method(unit.method)),
-    }
+    unit = plan.unit(*name.split("/"))
+    new = {"spec_sha256": unit.spec_sha256, "code_sha256": digests.method_digest(unit.method)}
     if new == old or any(record[key] != digest for key, digest in old.items()):
         return False
     record |= {"before": [*record.get("before", []), {**old, "commit": commit}], **new}
