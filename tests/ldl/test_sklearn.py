@@ -207,26 +207,23 @@ import sys
 
 sys.modules["{package}"] = None
 import numpy as np
+from scipy.sparse import csr_array
 from ldl import {name}
 
 generator = np.random.default_rng(0)
 X = generator.integers(256, size={shape}, dtype=np.uint8)
-{name}({given}).fit(X, generator.dirichlet(np.ones(3), size=len(X)))
+{name}().fit({features}, generator.dirichlet(np.ones(3), size=len(X)))
 """
 
 
 @pytest.mark.parametrize(
-    ("name", "package", "given"),
-    [
-        ("LDLDF", "xgboost", "learners='xgb'"),
-        ("SLDLF", "torch", ""),
-        ("DLDL", "torch", ""),
-    ],
+    ("name", "package", "features"),
+    [("LDLDF", "xgboost", "csr_array(X)"), ("SLDLF", "torch", "X"), ("DLDL", "torch", "X")],
 )
-def test_a_method_that_lacks_an_extra_says_what_to_install(name, package, given):
+def test_a_method_that_lacks_an_extra_says_what_to_install(name, package, features):
     """In a process of its own: a module that is loaded once keeps what it has imported."""
     shape = (8, 16, 16, 3) if name in IMAGES else (24, 5)
-    code = LACKING.format(name=name, package=package, given=given, shape=shape)
+    code = LACKING.format(name=name, package=package, features=features, shape=shape)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr.splitlines()[-1].startswith(
         f"ModuleNotFoundError: {name} needs {package}, which is not installed: pip install "
