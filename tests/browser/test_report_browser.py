@@ -233,7 +233,6 @@ def made_up_paper(paper: str, rng: random.Random) -> PaperPage:
         rows=rows,
         tables={table: f"what table {table} shows" for table in {row.table: 0 for row in rows}},
         units=units,
-        left_out=[("Figure 5", "its sample is not listed")],
         leaks=[(paper, "movie", "two rows have a twin in training")],
         figures={"figure_1": Figure("Figure 1", drawing, "A line.", table=[["x"], ["1"]])},
         commands=["snakemake --cores 32"],

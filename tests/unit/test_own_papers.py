@@ -79,8 +79,8 @@ def test_rows_are_completed_and_settings_choose_the_method(folder):
     assert rows[3]["mean"] == "0.1210"
     assert {row["better"] for row in rows} == {"lower", "higher"}
     units = {cell.row["setting"]: cell.unit for cell in plan.cells("mine")}
-    assert units["early"].method == "train_mean"
-    assert units["late"].method == "uniform"
+    assert units["early"].method.id == "train_mean"
+    assert units["late"].method.id == "uniform"
     assert all(cell.unit.is_own for cell in plan.cells("mine") if cell.unit)
 
 

@@ -36,9 +36,13 @@ def score(checkout) -> UnitScores:
     return local_units(Workspace(), [plan.unit(*KEY)])[KEY]
 
 
-def elsewhere(unit: UnitScores, dataset: str) -> UnitScores:
+@pytest.fixture
+def elsewhere(measured, ready) -> UnitScores:
     """The same numbers as if measured on another data set."""
-    return replace(unit, dataset=dataset, rows=[replace(r, dataset=dataset) for r in unit.rows])
+    toy = (ready.root / "config/datasets/toy.yaml").read_text()
+    ready.write("config/datasets/other.yaml", toy)
+    rows = [replace(row, dataset="other") for row in measured.rows]
+    return replace(measured, dataset="other", rows=rows)
 
 
 def test_a_unit_reads_back_with_scores_parameters_and_digests(measured, tmp_path):
@@ -80,11 +84,13 @@ def test_neither_data_nor_predictions_nor_places_are_kept(measured, tmp_path, re
     assert json.loads(rows[0]["params"])["n_neighbors"] in (2, 4, 8)
 
 
-def test_units_that_no_paper_asks_for_are_dropped_and_others_keep_their_bytes(measured, tmp_path):
+def test_units_that_no_paper_asks_for_are_dropped_and_others_keep_their_bytes(
+    measured, elsewhere, tmp_path
+):
     write_reference(tmp_path, [measured], COMMAND)
     table = tmp_path / "tiny/near.csv"
     alone = table.read_bytes(), table.with_suffix(".json").read_bytes()
-    write_reference(tmp_path, [elsewhere(measured, "other")], COMMAND)
+    write_reference(tmp_path, [elsewhere], COMMAND)
     assert drop_unplanned(tmp_path, {KEY}) == ["tiny/other/near@grid"]
     assert (table.read_bytes(), table.with_suffix(".json").read_bytes()) == alone
     assert drop_unplanned(tmp_path, {KEY}) == []
@@ -93,8 +99,8 @@ def test_units_that_no_paper_asks_for_are_dropped_and_others_keep_their_bytes(me
     assert not table.with_suffix(".json").exists()
 
 
-def test_other_data_sets_stay_when_one_is_renewed(measured, tmp_path):
-    write_reference(tmp_path, [measured, elsewhere(measured, "other")], COMMAND)
+def test_other_data_sets_stay_when_one_is_renewed(measured, elsewhere, tmp_path):
+    write_reference(tmp_path, [measured, elsewhere], COMMAND)
     table = tmp_path / "tiny/near.csv"
     others = [line for line in table.read_text().splitlines() if ",other," in line]
     scores = {name: [v + 1 for v in values] for name, values in measured.scores.items()}

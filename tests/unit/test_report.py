@@ -96,7 +96,6 @@ def rich_content() -> ReportContent:
     whole = page(
         rows,
         units,
-        left_out=[("Figure 5", "the sample is not listed")],
         leaks=[("cv", "toy", "two rows have a twin")],
         figures={"figure_1": Figure("Figure 1", DRAWING, "a drawing", NUMBERS)},
         commands=["snakemake --cores 2"],
@@ -149,7 +148,7 @@ def test_text_from_data_cannot_become_markup(tmp_path):
     row = cell("not run", method=HOSTILE, reason=HOSTILE, dataset=HOSTILE, setting=HOSTILE)
     bad = unit(rows=[fold(0, status="failed", error=HOSTILE, params={"a": HOSTILE})])
     whole = unit(dataset=HOSTILE)
-    hostile = page([cell(), row], [bad, whole], title=HOSTILE, left_out=[(HOSTILE, HOSTILE)])
+    hostile = page([cell(), row], [bad, whole], title=HOSTILE)
     text, reading = written(content(hostile, machine=HOSTILE), tmp_path)
     assert reading.tags["script"] == 7
     assert reading.tags["img"] == 0

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from ldlrepro import cli
+from ldlrepro.catalogue import Protocol
 from ldlrepro.judge.trials import cuts
 
 TRIALS = Path("results/trials/tiny/toy.jsonl")
-SHUFFLED = {"scheme": "kfold", "folds": 4, "validation": "next_fold"}
-APART = {"scheme": "leave_one_group_out", "validation": "none"}
+SHUFFLED = Protocol(scheme="kfold", folds=4, validation="next_fold", text="four folds")
+APART = Protocol(scheme="leave_one_group_out", text="each person once")
 
 
 def ask(capsys, *arguments: str) -> tuple[int, str, str]:

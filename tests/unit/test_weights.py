@@ -414,11 +414,11 @@ def asked(capsys, *words: str) -> tuple[int, str]:
 
 def test_weights_of_ones_own_are_listed_fetched_and_prepared(own: Path, capsys) -> None:
     assert config.load_weights("mine")["files"][0]["sha256"] == sha256_of(own / "w.pth")
-    assert "mine        in a local folder" in asked(capsys, "weights")[1]
+    assert "mine        in a local folder" in asked(capsys, "list", "weights")[1]
     assert asked(capsys, "fetch", "mine") == (0, "mine: here, 1 file(s) checked\n")
     assert asked(capsys, "prepare", "mine") == (0, "mine: data/ready/mine.weights.pth\n")
-    assert "mine        ready  " in asked(capsys, "weights")[1]
-    listed = json.loads(asked(capsys, "weights", "--json")[1])
+    assert "mine        ready  " in asked(capsys, "list", "weights")[1]
+    listed = json.loads(asked(capsys, "list", "weights", "--json")[1])
     assert {row["id"]: row["where"] for row in listed} == {
         "alexnet": "to be downloaded",
         "mine": "ready",
