@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-NEEDED = ("jsonschema", "mlflow", "pandas", "snakemake", "yaml")
+NEEDED = ("mlflow", "pandas", "pydantic", "snakemake", "yaml")
 """Some of the extra ``workflow``, without which no verb works; the library ``ldl`` needs none."""
 
 
