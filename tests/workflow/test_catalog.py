@@ -69,7 +69,7 @@ def test_every_notebook_runs_on_small_results(name, tracked) -> None:
     assert "Traceback" not in page
     assert "data:image/png" in page or "<table" in page
     if '"parameters"' in (ROOT / "notebooks" / f"{name}.ipynb").read_text():
-        assert "&quot;tiny&quot;" in page
+        assert '<span class="s2">"tiny"</span>' in page
 
 
 def test_a_notebook_that_fails_says_where_and_leaves_no_page(tracked, tmp_path) -> None:
