@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class SoftTrees(LDLEstimator):
     """Base of all soft forests: parameters of the trees and of their leaf steps."""
 
-    trees: int = 5
+    n_estimators: int = 5
     depth: int = 6
     units: int | None = 128
     phi_replacement: bool = False
@@ -67,7 +67,7 @@ class NumberTrees(SoftTrees):
 
         return first_leaves(
             numbers,
-            (self.trees, self._leaf_count()),
+            (self.n_estimators, self._leaf_count()),
             self.leaf_init,
             generator,
             least_variance=self.least_variance / self.scale_**2,
@@ -122,7 +122,7 @@ class SoftForest(SoftTrees):
         units = self._leaf_count() if self.units is None else self.units
         check_parameters({**self.get_params(), "units": units}, self._own_words())
         return ForestSettings(
-            trees=self.trees,
+            trees=self.n_estimators,
             depth=self.depth,
             units=units,
             phi_replacement=self.phi_replacement,

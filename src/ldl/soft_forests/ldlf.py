@@ -183,7 +183,7 @@ class SLDLF(SoftForest):
         settings = self._checked_settings()
         with one_thread():
             leaves = DistributionLeaves(
-                self.trees, self._leaf_count(), D.shape[1], DTYPES[self.dtype]
+                self.n_estimators, self._leaf_count(), D.shape[1], DTYPES[self.dtype]
             )
             forest = LinearForest(settings, X, D, leaves, seed)
             best = BestLeafStep(forest, *judges, patience) if judges else None
@@ -332,7 +332,7 @@ class SLDLFReleased(LDLEstimator):
     def _forest(self, queue_batches: int | None = None) -> SLDLF:
         """Return a forest with the script's settings."""
         return SLDLF(
-            trees=self.trees,
+            trees=self.n_estimators,
             depth=self.depth,
             units=self.units,
             max_iter=self.max_iter,
