@@ -27,10 +27,10 @@ import sys
 import tempfile
 import time
 import uuid
+from importlib.metadata import version
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import llvmlite
 import numba
 import numpy as np
 from numba.core import config, types
@@ -99,8 +99,10 @@ class _KeptCode(NullCache):
         return source_digest(self.function)
 
 
+@functools.cache
 def _versions() -> tuple[str, ...]:
-    return sys.version, numba.__version__, llvmlite.__version__, np.__version__
+    # llvmlite is numba's own choice, so it is asked for by name and not imported.
+    return sys.version, numba.__version__, version("llvmlite"), np.__version__
 
 
 def _spelled(kind: Any) -> Any:
