@@ -1,4 +1,4 @@
-"""What a forest adds to a training step of the network below it, on an NVIDIA card.
+"""Time that a forest adds to a training step of the network below it, on an NVIDIA card.
 
     python -m bench.gpu
     python -m bench.gpu --device cpu --network tiny --side 48     without a card

@@ -136,7 +136,7 @@ def source_digest(function: Any) -> str:
 
 
 class _Said:
-    """What a function and all that it calls in its package say, in words."""
+    """Source of a function and of all that it calls in its package, in words."""
 
     def __init__(self, function: Any) -> None:
         self.package = _top(function.__module__)

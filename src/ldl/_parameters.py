@@ -1,4 +1,4 @@
-"""What parameters may be: a class has a table of constraints, to which ``fit`` holds them."""
+"""Constraints of parameters: each class has a table of them, which ``fit`` checks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class OneOrMore:
 
 Constraint = Interval | Options | OneOrMore | None
 Constraints = Mapping[str, Constraint | tuple[Constraint, ...]]
-"""What each parameter may be: one constraint, or several of which one is to be met.
+"""Constraints by parameter: one, or several of which one is to be met.
 
 None stands for itself. What has no constraint is not looked at.
 """

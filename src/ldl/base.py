@@ -75,7 +75,7 @@ class LDLEstimator:
     spreads_nan = False
     """Whether NaN or infinity in X makes predictions NaN, so that a look at these is enough."""
     _constraints: ClassVar[Constraints] = {}
-    """What the parameters may be that this class adds to those of its bases, or changes."""
+    """Constraints of the parameters that this class adds to those of its bases, or changes."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 RUNS_AT_IMPORT = "\nprint('what runs when a module is imported counts for all who use it')\n"
 WHOLE: dict[tuple[Callable[..., str], tuple[str, ...]], dict[str, str]] = {}
-"""What is answered about whole sources, which takes a second and is the same for every copy."""
+"""Digests of whole sources, which take a second and are the same for every copy."""
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ class Rules(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What one tree grows on."""
+    """Rows and features that one tree grows on."""
 
     columns: Columns
     D: np.ndarray

@@ -1,4 +1,4 @@
-"""What the YAML files say, as typed values that nobody changes.
+"""Contents of the YAML files, as typed values that cannot be changed.
 
 ``Project.open()`` opens a checkout. Every complaint about a file names the file, the key, what is
 allowed, and the nearest name that exists.

@@ -1,4 +1,4 @@
-"""What stands beside a paper: its claims, and why its numbers are missed."""
+"""Claims of a paper, and reasons why its numbers are missed."""
 
 from __future__ import annotations
 

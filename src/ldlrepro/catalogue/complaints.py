@@ -43,7 +43,7 @@ OF_KEYS = ("missing", "extra_forbidden")
 
 
 def complaints(error: ValidationError, model: type[Entry], tree: dict[str, Any]) -> list[str]:
-    """Return a line for everything that is wrong, sorted."""
+    """Return one line for each mistake, sorted."""
     whole = schema(model)
     groups: dict[tuple[Any, ...], list[Any]] = {}
     for number, each in enumerate(error.errors(include_url=False)):

@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCu
 
 T = TypeVar("T")
 List = Annotated[tuple[T, ...], Strict(False)]
-"""A list of the file, which nobody changes."""
+"""A list in a YAML file, kept as a tuple."""
 Map = Mapping[str, T]
 Values = Mapping[str, Any]
 """Names with values that only an estimator or a drawing knows."""
@@ -144,7 +144,7 @@ class Value(Entry):
 
     @property
     def project(self) -> Home:
-        """Return the project that it was asked of."""
+        """Return the project that this value belongs to."""
         return self._project
 
     @property

@@ -1,4 +1,4 @@
-"""A checkout, opened: what its YAML files say, as typed values that nobody changes."""
+"""An opened checkout: the contents of its YAML files as typed values that cannot be changed."""
 
 from __future__ import annotations
 

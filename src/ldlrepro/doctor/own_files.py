@@ -8,9 +8,9 @@ import shlex
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.doctor.papers import check_paper
 
 SEED = 7
+T = TypeVar("T")
 
 
 def examine(file: str) -> tuple[str, str, Path, Iterator[Finding]]:
@@ -140,22 +141,30 @@ def words(error: BaseException) -> str:
 # ---------------------------------------------------------------------- data sets
 
 
+def _prepared(name: str, path: Path, data: Path, prepare: Callable[[str, Path], T]) -> T | Finding:
+    """Fetch and prepare what an own file describes; a problem names the user's folder."""
+    from ldlrepro.data.fetch import default_mirrors, fetch
+
+    status = fetch(name, data, default_mirrors(), offline=True, progress=False)
+    if not status.available:
+        return Finding(name, BAD, status.reason)
+    try:
+        return prepare(name, data)
+    except UserError as error:
+        text = str(error).partition(" Remove the file and type")[0]
+        return Finding(name, BAD, text.replace(str(data / "raw" / name), str(path.parent)))
+
+
 def check_dataset(name: str, path: Path) -> Iterator[Finding]:
     """Fetch and read a data set in a folder that is thrown away."""
-    from ldlrepro.data.fetch import default_mirrors, fetch
     from ldlrepro.data.registry import defects_found, load_ready, prepare
 
     with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder)
-        status = fetch(name, data, default_mirrors(), offline=True, progress=False)
-        if not status.available:
-            yield Finding(name, BAD, status.reason)
-            return
-        try:
-            dataset = load_ready(prepare(name, data))
-        except UserError as error:
-            text = str(error).partition(" Remove the file and type")[0]
-            yield Finding(name, BAD, text.replace(str(data / "raw" / name), str(path.parent)))
+        dataset = _prepared(
+            name, path, Path(folder), lambda name, data: load_ready(prepare(name, data))
+        )
+        if isinstance(dataset, Finding):
+            yield dataset
             return
     n, q = dataset.X.shape
     yield Finding(name, GOOD, f"{n} rows, {q} features, {dataset.D.shape[1]} labels")
@@ -199,19 +208,13 @@ def check_metric(name: str, path: Path) -> Iterator[Finding]:
 
 def check_weights(name: str, path: Path) -> Iterator[Finding]:
     """Fetch and read weights in a folder that is thrown away, and probe them."""
-    from ldlrepro.data.fetch import default_mirrors, fetch
     from ldlrepro.data.weights import prepare_weights, weights_facts
 
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
-        status = fetch(name, data, default_mirrors(), offline=True, progress=False)
-        if not status.available:
-            yield Finding(name, BAD, status.reason)
-            return
-        try:
-            prepare_weights(name, data)
-        except UserError as error:
-            yield Finding(name, BAD, str(error).replace(str(data / "raw" / name), str(path.parent)))
+        prepared = _prepared(name, path, data, prepare_weights)
+        if isinstance(prepared, Finding):
+            yield prepared
             return
         facts = weights_facts(name, data)
     layers = "all layers" if facts["layers"] == "all" else "convolutions alone"
