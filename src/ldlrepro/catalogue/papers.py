@@ -309,6 +309,33 @@ class ByPrint(Selection):
     evidence: str = Field(description="what was looked at")
 
 
+class Candidates(Entry):
+    """Readings of what a paper leaves open, among which the digits of its other data sets choose.
+
+    Each is a protocol, a method of the main protocol, or both: ``protocol/method``.
+    """
+
+    methods: List[str] = Field(description="printed method names", min_length=1)
+    tables: List[str] = Field(default=(), description="table numbers; default all")
+    as_stated: str = Field(
+        description=(
+            "what the text, released code or validation rows settle, and the project's default "
+            "where all are silent; no printed number had a say in it"
+        ),
+    )
+    others: List[str] = Field(description="the other readings", min_length=1)
+    open: str = Field(description="what the paper leaves open", min_length=1)
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """Return all readings, the stated one first."""
+        return (self.as_stated, *self.others)
+
+    def covers(self, row: Mapping[str, str]) -> bool:
+        """Tell whether they are readings of a printed number's method."""
+        return row["method"] in self.methods and row["table"] in (self.tables or [row["table"]])
+
+
 class Misprint(Entry):
     """A printed value that is impossible, with the proof."""
 
@@ -397,6 +424,13 @@ class Paper(Value):
             "are marked wherever a number rests on them"
         ),
     )
+    candidates: List[Candidates] = Field(
+        default=(),
+        description=(
+            "readings of what the paper leaves open; a data set is judged by the one that the "
+            "digits of the other data sets choose"
+        ),
+    )
     misprints: List[Misprint] = Field(
         default=(),
         description="printed values that are impossible, each with the proof",
@@ -472,6 +506,9 @@ class Paper(Value):
     def _names(self) -> Iterator[tuple[str, Iterable[str], Collection[str]]]:
         """Yield key, the names that stand there, and the names that may."""
         data_sets = self.project.data_set_ids
+        for number, choice in enumerate(self.candidates):
+            yield f"candidates.{number}.methods", choice.methods, self.methods
+            yield f"candidates.{number}.tables", choice.tables, self.tables
         yield "datasets", self.datasets, data_sets
         yield "use_dataset", self.use_dataset.values(), data_sets
         for number, block in enumerate(self.extra):
