@@ -15,6 +15,7 @@ from ldlrepro.core.errors import UserError, nearest, unknown
 
 if TYPE_CHECKING:
     from ldlrepro.catalogue.data_sets import DataSet
+    from ldlrepro.catalogue.methods import Method
 
 
 class Protocol(Value):
@@ -114,6 +115,10 @@ class Protocol(Value):
         description=("mean over folds, or over all tested rows, so that large folds count more"),
     )
     text: str = Field(description="the protocol in words, with what the paper leaves open")
+    by_print: str = Field(
+        default="",
+        description="what was looked at, where the printed numbers chose these folds",
+    )
 
     _paper: str = PrivateAttr("")
 
@@ -424,6 +429,10 @@ class Paper(Value):
             "are marked wherever a number rests on them"
         ),
     )
+    stated: Map[List[str]] = Field(
+        default_factory=dict,
+        description="method id -> parameters whose values this paper states",
+    )
     candidates: List[Candidates] = Field(
         default=(),
         description=(
@@ -467,6 +476,10 @@ class Paper(Value):
         for number, entry in enumerate(found):
             self._check_selection(entry, f"{self.project.shown(path)}: misses.{number}")
         return found
+
+    def states(self, method: Method, parameter: str) -> bool:
+        """Tell whether the paper states the value that a parameter of a method has."""
+        return any(parameter in self.stated.get(name, ()) for name in (method.id, method.base))
 
     def experiment(self, name: str) -> Experiment:
         """Return an experiment by its id."""
