@@ -33,7 +33,7 @@ from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report.html import audit_page
 from ldlrepro.track.store import shell_word
 from ldlrepro.train import provenance
-from ldlrepro.train.inputs import global_seed, make_inputs
+from ldlrepro.train.inputs import global_seed, make_unit_inputs
 
 OUT = RESULTS / "audit"
 
@@ -88,7 +88,7 @@ def audit(question: Question, workspace: Workspace, say: Callable[[str], None]) 
     scope = Scope(
         question.papers,
         workspace,
-        global_seed(question.seed),
+        global_seed(config.current(), question.seed),
         question.tracking_uri or config.tracking_uri(run),
     )
     lot = secrets.randbelow(2**31) if question.lot is None else question.lot
@@ -99,13 +99,13 @@ def audit(question: Question, workspace: Workspace, say: Callable[[str], None]) 
         say(_line(checks[-1]))
     # In a fresh clone the reference is audited, and there are no data or folds yet.
     for unit in sorted({d.unit for d in draws}):
-        make_inputs(unit.data_set.id, unit.protocol.id, scope.seed, workspace, unit)
+        make_unit_inputs(config.current(), unit, scope.seed, workspace)
     reruns = check_reruns(scope, draws, say)
     for scored in too_long:
         reruns.skip(
-            "/".join(scored.key),
+            scored.key,
             f"not in the draw: a fold takes more than {question.longest:g} s",
-            f"ldlrepro audit --unit {'/'.join(scored.key)}",
+            f"ldlrepro audit --unit {scored.key}",
         )
     say(_line(reruns))
     asked = len(question.named) or question.units
@@ -133,7 +133,7 @@ def certificate(
         "papers": list(papers),
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "ldlrepro": __version__,
-        "git_commit": provenance.git_commit(),
+        "git_commit": provenance.git_commit(config.project_root()),
         "versions": provenance.versions(),
         "machine": provenance.machine(),
         "command": command,
@@ -170,7 +170,7 @@ def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list
     generator = np.random.default_rng(lot)
     if not question.named:
         return draw(scope.chosen, question.units, question.longest, generator)
-    known = {"/".join(unit.key): unit for unit in scope.chosen}
+    known = {unit.key: unit for unit in scope.chosen}
     broken = {unit.key for unit in scope.unusable}  # the check of records says why
     names = question.named
     for name in names:

@@ -21,15 +21,8 @@ from ldlrepro.data.photographs import fingerprint_of, raw_file, rows_to_compare
 from ldlrepro.folds import leaks, splits
 from ldlrepro.folds.making import protocol_folds
 from ldlrepro.judge.bands import bands_of, has_band, too_good
-from ldlrepro.judge.reference import ReferenceUnits, chosen_units
-from ldlrepro.judge.scores import (
-    REFERENCE,
-    Key,
-    Units,
-    UnitScores,
-    is_complete,
-    local_units,
-)
+from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.scores import REFERENCE, Sources, Units, UnitScores, is_complete
 from ldlrepro.train import provenance, records
 from ldlrepro.train.records import OK, UNAVAILABLE, FoldRow
 
@@ -49,6 +42,10 @@ class Scope:
     unusable: dict[plan.Unit, str] = field(default_factory=dict)
 
     @cached_property
+    def judge(self) -> Judge:
+        return Judge(plan.current(), self.workspace)
+
+    @cached_property
     def planned(self) -> list[plan.Unit]:
         return sorted({unit for paper in self.papers for unit in plan.paper_units(paper)})
 
@@ -65,14 +62,14 @@ class Scope:
     @cached_property
     def local(self) -> Units:
         """Local units that can be used; why the others cannot is in ``unusable``."""
-        found: dict[Key, UnitScores] = {}
+        found: dict[str, UnitScores] = {}
         for unit in self.present:
             try:
-                found |= local_units(self.workspace, [unit])
+                found |= self.judge.local_units([unit])
             except Exception as error:  # damage shows as errors of all kinds
                 self.unusable[unit] = str(error).strip().partition("\n")[0]
             else:
-                if _names(unit) not in found:
+                if unit.key not in found:
                     self.unusable[unit] = self._why_unusable(unit)
         return found
 
@@ -86,12 +83,12 @@ class Scope:
 
     @cached_property
     def reference(self) -> Units:
-        return ReferenceUnits(config.project_root() / "reference")
+        return self.judge.reference
 
     @cached_property
     def chosen(self) -> list[UnitScores]:
         """Scores that the tables show: complete local records, else the reference."""
-        return chosen_units(self.planned, self.local, self.reference)
+        return Sources(self.local, self.reference).chosen(self.planned)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -159,15 +156,15 @@ def check_records(scope: Scope) -> Check:
     )
     usable = scope.local
     for unit, reason in scope.unusable.items():
-        check.judge("/".join(_names(unit)), reason or "cannot be read", _again(unit))
+        check.judge(unit.key, reason or "cannot be read", _again(unit))
     for key, scored in usable.items():
-        unit = plan.unit(*key)
+        unit = plan.current().unit_of(key)
         if all(row.status == UNAVAILABLE for row in scored.rows):
-            check.skip("/".join(key), scored.rows[0].error)
+            check.skip(key, scored.rows[0].error)
             continue
-        with check.of("/".join(key), _again(unit)):
+        with check.of(key, _again(unit)):
             problems = _problems(scope, unit, scored)
-            check.judge("/".join(key), "; ".join(sorted(set(problems))), _again(unit))
+            check.judge(key, "; ".join(sorted(set(problems))), _again(unit))
     for scored in scope.chosen:
         if scored.source == REFERENCE:
             _judge_reference(scope, check, scored)
@@ -176,11 +173,11 @@ def check_records(scope: Scope) -> Check:
 
 def _judge_reference(scope: Scope, check: Check, scored: UnitScores) -> None:
     """Skip reference records older than the code: only a rerun tells whether that matters."""
-    unit = plan.unit(*scored.key)
-    subject = f"{'/'.join(scored.key)} (reference)"
+    unit = plan.current().unit_of(scored.key)
+    subject = f"{scored.key} (reference)"
     older = {name for row in scored.rows for name in differing(row, current_digests(unit))}
     if older - {"lock file"}:
-        command = f"ldlrepro audit --unit {'/'.join(scored.key)}"
+        command = f"ldlrepro audit --unit {scored.key}"
         check.skip(subject, f"made with another {' and '.join(sorted(older))}", command)
     else:
         check.judge(subject, "; ".join(_wrong_seeds(scope, unit, scored)), _again(unit))
@@ -216,7 +213,7 @@ def current_digests(unit: plan.Unit) -> dict[str, str]:
     return {
         "spec_sha256": unit.spec_sha256,
         "code_sha256": digests.method_digest(unit.method),
-        "lock_sha256": provenance.lock_digest(),
+        "lock_sha256": provenance.lock_digest(unit.method.project.root),
     }
 
 
@@ -229,9 +226,9 @@ def differing(row: FoldRow, today: dict[str, str]) -> list[str]:
 def check_too_good(scope: Scope) -> Check:
     """Look for means far better than other fold seeds give: test rows may be in training."""
     check = Check("too good", "Is no number better than its band over many fold seeds?")
-    bands = bands_of(scope.chosen)
+    bands = bands_of(scope.chosen, scope.judge.project)
     for scored in scope.chosen:
-        subject = "/".join(scored.key)
+        subject = scored.key
         if has_band(scored, bands):
             measures = too_good(scored, bands)
             problem = f"better than any seed should be: {measures}" if measures else ""
@@ -241,7 +238,7 @@ def check_too_good(scope: Scope) -> Check:
 
 def check_tables(scope: Scope) -> Check:
     """Check that the tables are those that the records give."""
-    from ldlrepro.judge.answer import answer_text, judge_paper
+    from ldlrepro.judge.answer import answer_text
     from ldlrepro.report.build import paper_page
     from ldlrepro.report.export import table_texts
 
@@ -253,7 +250,7 @@ def check_tables(scope: Scope) -> Check:
             check.skip(paper, "its tables have not been made here", command)
             continue
         with check.of(paper, command):
-            answer = judge_paper(paper, scope.workspace)
+            answer = scope.judge.anew(scope.judge.project.paper(paper))
             expected = {scope.workspace.answer(paper): answer_text(answer)}
             for name, text in table_texts(paper_page(answer)).items():
                 expected[folder / name] = text.encode()
@@ -265,7 +262,6 @@ def check_tables(scope: Scope) -> Check:
 
 def check_tracking(scope: Scope) -> Check:
     """Check that MLflow says what the records say."""
-    from ldlrepro.judge.answer import current_answer
     from ldlrepro.track import sync as track
 
     check = Check("tracking", "Does MLflow hold every run once, with the numbers of the records?")
@@ -273,9 +269,9 @@ def check_tracking(scope: Scope) -> Check:
     for paper in scope.papers:
         command = f"ldlrepro sync {paper}"
         planned = set(plan.paper_units(paper))
-        units = [unit for unit in scope.chosen if plan.unit(*unit.key) in planned]
+        units = [unit for unit in scope.chosen if plan.current().unit_of(unit.key) in planned]
         with check.of(paper, command):
-            rows = current_answer(paper, scope.workspace).rows
+            rows = scope.judge.answer(scope.judge.project.paper(paper)).rows
             told = track.differences(paper, units, scope.tracking_uri, rows)
             if told is None:
                 check.skip(paper, "never tracked here", command)

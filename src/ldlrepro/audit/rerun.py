@@ -21,7 +21,7 @@ from ldlrepro.audit import Check
 from ldlrepro.audit.consistency import Scope, current_digests, differing
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.reference import DIGITS
-from ldlrepro.judge.scores import LOCAL, UnitScores, is_complete, score_unit
+from ldlrepro.judge.scores import LOCAL, Scorer, UnitScores, is_complete
 from ldlrepro.train import records
 from ldlrepro.train.records import FoldRow
 
@@ -58,12 +58,12 @@ class Draw:
     @property
     def name(self) -> str:
         fold = f"repeat {self.row.repeat}, fold {self.row.fold}"
-        return f"{'/'.join(self.scored.key)}, {fold} ({self.scored.source})"
+        return f"{self.scored.key}, {fold} ({self.scored.source})"
 
     @property
     def command(self) -> str:
         return (
-            f"ldlrepro run {' '.join(self.scored.key)} --folds {self.position}-{self.position}"
+            f"ldlrepro run {' '.join(self.scored.ids)} --folds {self.position}-{self.position}"
             f" --threads {self.threads} --fresh"
         )
 
@@ -79,7 +79,7 @@ def draw(
     """Draw ``count`` units with a fold each; return them, and the units with too long a fold."""
     candidates, too_long = [], []
     for scored in units:
-        unit = plan.unit(*scored.key)
+        unit = plan.current().unit_of(scored.key)
         if not is_complete(unit, scored):
             continue
         position = int(lot.integers(len(scored.rows)))
@@ -141,7 +141,8 @@ def _rerun(scope: Scope, one: Draw, check: Check) -> None:
             said = f"the run {new.status}: {new.error.strip().splitlines()[-1]}"
             check.judge(one.name, said, one.command)
         else:
-            again = score_unit(Workspace(desk / "results", desk / "data"), one.unit, {path: [new]})
+            there = Workspace(desk / "results", desk / "data")
+            again = Scorer(scope.judge.plan, there).score(one.unit, {path: [new]})
             facts, numbers = [*_other_facts(one, new)], [*_other_numbers(one, again, path)]
             processors = _by_processor(one, new)
             if processors and not facts and not numbers:

@@ -60,7 +60,10 @@ def folds(args: argparse.Namespace) -> int:
     from ldlrepro.folds.making import write_protocol_folds
     from ldlrepro.train.inputs import global_seed, holds_rows
 
-    protocol = config.current().protocol(args.protocol)
+    project = config.current()
+    protocol = project.protocol(args.protocol)
     config.load_dataset(args.dataset)
-    say(write_protocol_folds(protocol, args.dataset, global_seed(args.seed), HERE))
+    say(
+        write_protocol_folds(protocol, args.dataset, global_seed(config.current(), args.seed), HERE)
+    )
     return outcome(holds_rows(HERE.ready(args.dataset)), args.of_workflow)

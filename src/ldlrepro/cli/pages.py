@@ -11,12 +11,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldlrepro import config
+from ldlrepro import config, plan
 from ldlrepro.core.progress import say
 from ldlrepro.core.workspace import Workspace
 
 if TYPE_CHECKING:
     from ldlrepro.judge.answer import PaperAnswer
+    from ldlrepro.judge.judging import Judge
 
 HERE = Workspace()
 NEEDED_TO_DRAW = ("matplotlib.figure", "matplotlib.backends.backend_svg", "pandas", "scipy.stats")
@@ -54,6 +55,12 @@ def _report(args: argparse.Namespace) -> int:
     return 0
 
 
+def _judge() -> Judge:
+    from ldlrepro.judge.judging import Judge
+
+    return Judge(plan.current(), HERE)
+
+
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
     collects = gc.isenabled()
@@ -68,10 +75,11 @@ def without_garbage_collection() -> Iterator[None]:
 def _drawn(papers: Sequence[str], folder: Path) -> list[PaperAnswer]:
     """Return the answers of now, and see that all figures are as new as these."""
     from ldlrepro.core.at_once import at_once
-    from ldlrepro.judge.answer import kept_answer
 
+    judge = _judge()
     kept = {
-        paper: kept_answer(paper, HERE) if _has_figures(paper, folder) else None for paper in papers
+        paper: judge.kept(judge.project.paper(paper)) if _has_figures(paper, folder) else None
+        for paper in papers
     }
     anew = [paper for paper, answer in kept.items() if answer is None]
     if anew:
@@ -82,31 +90,30 @@ def _drawn(papers: Sequence[str], folder: Path) -> list[PaperAnswer]:
 
 
 def _has_figures(paper: str, folder: Path) -> bool:
-    from ldlrepro.judge.answer import answered_at
     from ldlrepro.report.figures import LIST
 
     listed = folder / paper / LIST
-    return listed.exists() and listed.stat().st_mtime_ns > answered_at(paper, HERE)
+    return listed.exists() and listed.stat().st_mtime_ns > _judge().answered_at(
+        config.current().paper(paper)
+    )
 
 
 def _draw(paper: str, folder: Path) -> PaperAnswer:
     """Return a paper's answer of now, with its figures drawn."""
-    from ldlrepro.judge.answer import current_answer
     from ldlrepro.report.build import paper_page
     from ldlrepro.report.figures import write_figures
 
-    judged = current_answer(paper, HERE)
+    judged = _judge().answer(config.current().paper(paper))
     if not _has_figures(paper, folder):
         write_figures(paper_page(judged), folder / paper)
     return judged
 
 
 def figures(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import answer_of
     from ldlrepro.report.build import paper_page
     from ldlrepro.report.figures import write_figures
 
-    page = paper_page(answer_of(args.paper, HERE, args.of_workflow))
+    page = paper_page(_judge().answer_of(config.current().paper(args.paper), args.of_workflow))
     for path in write_figures(page, HERE.figures(args.paper)):
         say(str(path))
     return 0
@@ -120,11 +127,10 @@ def notebook(args: argparse.Namespace) -> int:
 
 
 def export(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answer
     from ldlrepro.report.crate import write_crate
 
     out = args.crate or HERE.results / "crate" / args.paper
-    count = write_crate(current_answer(args.paper, HERE), out, HERE)
+    count = write_crate(_judge().answer(config.current().paper(args.paper)), out, HERE)
     say(f"{args.paper}: {count} units in {out}; check it with `rocrate-validator validate`")
     return 0
 

@@ -17,11 +17,12 @@ HERE = Workspace()
 def compare(args: argparse.Namespace) -> int:
     from ldlrepro import experiments
     from ldlrepro.audit.seals import write_seals
-    from ldlrepro.judge.answer import judge_paper, write_answer
+    from ldlrepro.judge.answer import write_answer
+    from ldlrepro.judge.judging import Judge
     from ldlrepro.report.build import paper_page
     from ldlrepro.report.export import write_tables
 
-    answer = judge_paper(args.paper, HERE)
+    answer = Judge(plan.current(), HERE).anew(config.current().paper(args.paper))
     place = HERE.answer(args.paper)
     written = write_tables(paper_page(answer), place.parent)
     write_answer(answer, place)
@@ -32,19 +33,23 @@ def compare(args: argparse.Namespace) -> int:
 
 
 def tidy(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import answer_of, complete_here
+    from ldlrepro.judge.judging import Judge
     from ldlrepro.train.journals import forget_journals
 
-    count = forget_journals(complete_here(answer_of(args.paper, HERE, args.of_workflow)), HERE)
+    judge = Judge(plan.current(), HERE)
+    answer = judge.answer_of(judge.project.paper(args.paper), args.of_workflow)
+    count = forget_journals(judge.complete_here(answer), HERE)
     say(f"{args.paper}: journals of {count} units thrown away")
     return 0
 
 
 def gate(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import answer_of
     from ldlrepro.judge.gate import pass_gate
+    from ldlrepro.judge.judging import Judge
 
-    answers = [answer_of(paper, HERE, args.of_workflow) for paper in args.papers]
+    judge = Judge(plan.current(), HERE)
+    papers = [judge.project.paper(paper) for paper in args.papers]
+    answers = [judge.answer_of(paper, args.of_workflow) for paper in papers]
     page = Path(args.page)
     if args.of_workflow and not page.is_file():
         raise UserError(f"{page}: no such file, but the workflow should have made it")
@@ -58,22 +63,23 @@ def record(args: argparse.Namespace) -> int:
     """Renew reference/ and its checksums; without a paper, the checksums alone."""
     from ldlrepro import experiments
     from ldlrepro.audit.seals import REFERENCE_SUMS, refuse_changed_reference, seal_reference
+    from ldlrepro.judge.judging import Judge
     from ldlrepro.judge.reference import drop_unplanned, write_reference
-    from ldlrepro.judge.scores import local_units
 
     root = config.project_root()
     refuse_changed_reference(root)
     for paper in args.paper:
         planned = [unit for unit in plan.paper_units(paper) if not unit.is_own]
-        units = local_units(HERE, planned)
+        units = Judge(plan.current(), HERE).local_units(planned)
         command = args.command_line or f"snakemake --cores all {paper}"
-        written = write_reference(root / "reference", units.values(), command)
-        for name in config.load_paper(paper).get("experiments", {}):
-            measured = experiments.read(paper, name, HERE.results)
-            if measured and measured.pop("source") == experiments.LOCAL:
+        written = write_reference(plan.current(), root / "reference", units.values(), command)
+        value = config.current().paper(paper)
+        for name in value.experiments:
+            measured = experiments.read(value, name, HERE.results)
+            if measured and measured.source == experiments.LOCAL:
                 written.append(experiments.write(measured, root / "reference"))
         say(f"{paper}: {len(written)} reference files")
-    asked_for = {unit.ids for paper in config.paper_ids() for unit in plan.paper_units(paper)}
+    asked_for = {unit.key for paper in config.paper_ids() for unit in plan.paper_units(paper)}
     if dropped := drop_unplanned(root / "reference", asked_for):
         say("no paper asks for these any more, dropped: " + ", ".join(dropped))
     seal_reference(root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from ldlrepro import plan
@@ -17,12 +18,13 @@ HERE = Workspace()
 
 def run(args: argparse.Namespace) -> int:
     from ldlrepro.train import by_hand
-    from ldlrepro.train.inputs import global_seed, make_inputs
+    from ldlrepro.train.inputs import global_seed, make_unit_inputs
 
     unit = plan.unit(args.protocol, args.dataset, args.method)
-    seed = global_seed(args.seed)
+    project = plan.current().project
+    seed = global_seed(project, args.seed)
     if args.inputs:
-        make_inputs(unit.data_set.id, unit.protocol.id, seed, HERE, unit)
+        make_unit_inputs(project, unit, seed, HERE)
     failed, lacking = by_hand.run(
         plan.current(),
         unit,
@@ -40,22 +42,23 @@ def run(args: argparse.Namespace) -> int:
 
 def try_(args: argparse.Namespace) -> int:
     from ldlrepro.judge import trials
-    from ldlrepro.train.inputs import global_seed, make_inputs
+    from ldlrepro.train.inputs import global_seed, make_unit_inputs
 
+    project = plan.current().project
     question = trials.Question(
-        protocol=args.protocol,
-        dataset=args.dataset,
-        methods=args.method,
+        project=project,
+        units=[plan.unit(args.protocol, args.dataset, method) for method in args.method],
         cuts=args.cuts,
         fold=args.fold,
         measure=args.measure,
         threads=args.threads,
-        seed=global_seed(args.seed),
+        seed=global_seed(project, args.seed),
     )
     question.check()
-    for unit in question.planned:
-        make_inputs(unit.data_set.id, unit.protocol.id, question.seed, HERE, unit)
-    rows, good = trials.compare(question, HERE)
+    for unit in question.units:
+        make_unit_inputs(project, unit, question.seed, HERE)
+    lines, good = trials.compare(question, HERE)
+    rows = [asdict(line) for line in lines]
     if not args.json:
         columns = max((list(row["scores"]) for row in rows), key=len)
         rows = [_for_people(row, columns) for row in rows]
@@ -85,19 +88,21 @@ def experiment(args: argparse.Namespace) -> int:
     from ldlrepro import experiments
     from ldlrepro.train.inputs import align, check_inputs, global_seed, make_inputs
 
-    spec = plan.experiment(args.paper, args.experiment)
-    for dataset in spec["datasets"]:
+    project = plan.current().project
+    paper = project.paper(args.paper)
+    asked = paper.experiment(args.experiment)
+    protocol = project.protocol(asked.protocol) if asked.protocol else None
+    for name in asked.datasets:
+        data_set = project.data_set(name)
         if args.inputs:
-            make_inputs(dataset, spec["protocol"], global_seed(args.seed), HERE)
-            if spec["images"] and not HERE.pixels(dataset).is_file():
-                align(dataset, HERE, 1)
-        check_inputs(dataset, spec["protocol"], spec["images"], HERE)
-    inputs = experiments.Inputs(
-        HERE.results, HERE.data, spec["datasets"], spec["protocol"], say, spec["images"]
-    )
-    missing = sorted(set(spec["datasets"]) - set(inputs.available()))
+            make_inputs(project, data_set, protocol, global_seed(project, args.seed), HERE)
+            if asked.images and not HERE.pixels(name).is_file():
+                align(name, HERE, 1)
+        check_inputs(data_set, protocol, asked.images, HERE)
+    inputs = experiments.Inputs(plan.current(), HERE, asked.datasets, protocol, say, asked.images)
+    missing = sorted(set(asked.datasets) - set(inputs.available()))
     if missing:
         say(f"data not available, left out: {', '.join(missing)}")
-    path = experiments.write(experiments.run(args.paper, args.experiment, inputs), HERE.results)
+    path = experiments.write(experiments.run(paper, args.experiment, inputs), HERE.results)
     say(f"{args.paper}: {args.experiment}: {path}")
     return outcome(not missing, args.of_workflow)

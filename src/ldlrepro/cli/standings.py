@@ -17,12 +17,14 @@ HERE = Workspace()
 
 def leaderboard(args: argparse.Namespace) -> int:
     """Print the report's leaderboard for one measure: a line per method and protocol."""
-    from ldlrepro.judge.answer import current_answers
+    from ldlrepro.judge.judging import Judge
     from ldlrepro.report.build import paper_page
     from ldlrepro.report.leaderboard import collect, standings
 
     wanted = args.paper or config.real_papers()
-    board = collect([paper_page(judged) for judged in current_answers(wanted, HERE)])
+    judge = Judge(plan.current(), HERE)
+    answers = judge.answers(judge.project.paper(paper) for paper in wanted)
+    board = collect([paper_page(judged) for judged in answers])
     if args.measure not in board.directions:
         raise UserError(
             f"no measure '{args.measure}'.{nearest(args.measure, board.directions)} "

@@ -102,22 +102,23 @@ def _papers() -> Listed:
 
 
 def status(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import maintainers_units
-    from ldlrepro.judge.scores import is_complete, local_units
+    from ldlrepro.judge.judging import Judge
+    from ldlrepro.judge.scores import Sources, is_complete
     from ldlrepro.train.records import FAILED, UNAVAILABLE, last_line
     from ldlrepro.workflow import schedule as schedules
 
-    reference = maintainers_units()
+    judge = Judge(plan.current(), HERE)
+    reference = judge.reference
     rows, failures = [], []
     for paper in args.paper or config.paper_ids():
         units = plan.paper_units(paper)
-        local = local_units(HERE, units)
-        keys = {unit: unit.ids for unit in units}
+        local = judge.local_units(units)
+        keys = {unit: unit.key for unit in units}
         done = {u for u, key in keys.items() if key in local and is_complete(u, local[key])}
         states = [{row.status for row in unit.rows} for unit in local.values()]
         absent = {key for key, unit in local.items() if unit.rows[0].status == UNAVAILABLE}
         open_units = [u for u, key in keys.items() if u not in done and key not in absent]
-        jobs, unknown = schedules.jobs_of(open_units, {}, reference)
+        jobs, unknown = schedules.jobs_of(open_units, Sources({}, reference))
         seconds = sum(r.fit_s + r.predict_s + r.overhead_s for u in local.values() for r in u.rows)
         rows.append(
             {
@@ -137,7 +138,7 @@ def status(args: argparse.Namespace) -> int:
         )
         for key, scored in local.items():
             if errors := [row.error for row in scored.rows if row.status == FAILED]:
-                failures.append(f"FAILED {'/'.join(key)}: {last_line(errors[0])}")
+                failures.append(f"FAILED {key}: {last_line(errors[0])}")
     answer(args.json, rows, tuple(rows[0]))
     if failures and not args.json:
         print("\n".join(["", *failures]))
@@ -146,8 +147,7 @@ def status(args: argparse.Namespace) -> int:
 
 def schedule(args: argparse.Namespace) -> int:
     """Say how long papers take, all of them together first."""
-    from ldlrepro.judge.answer import maintainers_units
-    from ldlrepro.judge.scores import local_units
+    from ldlrepro.judge.judging import Judge
     from ldlrepro.workflow import schedule as schedules
 
     papers = args.paper or config.real_papers(config.FIVE)
@@ -156,11 +156,11 @@ def schedule(args: argparse.Namespace) -> int:
     if len(papers) > 1:
         # A unit of two papers is computed once.
         wanted = {"together" if args.paper else config.FIVE: everything, **wanted}
-    local, reference = local_units(HERE, everything), maintainers_units()
+    sources = Judge(plan.current(), HERE).sources(everything)
     found = {
         name: schedules.simulate(jobs, args.cores, missing)
         for name, units in wanted.items()
-        for jobs, missing in [schedules.jobs_of(units, local, reference)]
+        for jobs, missing in [schedules.jobs_of(units, sources)]
     }
     if not any(outcome.jobs for outcome in found.values()):
         raise UserError(

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from ldlrepro import config
+from ldlrepro import config, plan
 from ldlrepro.core.files import write_text
 from ldlrepro.core.progress import say
 from ldlrepro.core.workspace import Workspace
@@ -16,13 +16,14 @@ HERE = Workspace()
 
 
 def sync(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import answer_of
+    from ldlrepro.judge.judging import Judge
     from ldlrepro.track import sync as tracking
 
     uri = _uri(args)
+    judge = Judge(plan.current(), HERE)
     for paper in args.paper:
         title = config.load_paper(paper)["title"]
-        answer = answer_of(paper, HERE, args.of_workflow)
+        answer = judge.answer_of(config.current().paper(paper), args.of_workflow)
         files = sorted(HERE.figures(paper).glob("*.svg"))
         files += sorted(HERE.answer(paper).parent.rglob("*.csv"))
         counts = tracking.sync(paper, title, answer.units, uri, files, rows=answer.rows)

@@ -8,24 +8,24 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ldlrepro import config
+from ldlrepro import config, plan
 from ldlrepro.cli import openings
 from ldlrepro.cli.output import answer
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.workspace import Workspace
 
 if TYPE_CHECKING:
+    from ldlrepro.judge.answer import PaperAnswer
     from ldlrepro.judge.claims import ClaimRow
 
 HERE = Workspace()
 
 
 def verdicts(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answers
     from ldlrepro.judge.misses import idle, unexplained
     from ldlrepro.judge.verdicts import VERDICTS
 
@@ -35,13 +35,13 @@ def verdicts(args: argparse.Namespace) -> int:
             f"no verdict '{args.show}'.{nearest(args.show, VERDICTS)} "
             f"They are: {', '.join(VERDICTS)}"
         )
-    everything = {answer.paper: answer.rows for answer in current_answers(wanted, HERE)}
+    everything = {answer.paper: answer.rows for answer in _answers(wanted)}
     rows = [row for mine in everything.values() for row in mine]
     rows = _only(rows, "dataset", args.dataset)
     rows = _only(rows, "method", args.method)
     if args.unexplained:
         for paper, mine in everything.items():
-            for reason in idle(mine, paper):
+            for reason in idle(mine, config.current().paper(paper)):
                 where = config.shown(config.paper_file(paper, "misses.yaml"))
                 print(f"{where}: no miss for: {reason}", file=sys.stderr)
         rows = unexplained(rows)
@@ -65,6 +65,13 @@ def verdicts(args: argparse.Namespace) -> int:
         if len(papers) > 1:
             counted.append(_counted(group, [row for row in rows if row.paper in papers]))
     return answer(args.json, counted, tuple(counted[0]))
+
+
+def _answers(papers: Iterable[str]) -> list[PaperAnswer]:
+    from ldlrepro.judge.judging import Judge
+
+    judge = Judge(plan.current(), HERE)
+    return judge.answers(judge.project.paper(paper) for paper in papers)
 
 
 def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
@@ -117,12 +124,13 @@ def _cell_line(row: Any) -> dict[str, str]:
 
 
 def explain(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answer
     from ldlrepro.judge.explain import explain, summary
+    from ldlrepro.judge.judging import Judge
 
     paper = args.cell.partition("/")[0]
-    config.load_paper(paper)
-    facts = explain(args.cell, current_answer(paper, HERE))
+    judge = Judge(plan.current(), HERE)
+    answered = judge.answer(judge.project.paper(paper))
+    facts = explain(args.cell, answered, judge.project)
     if args.json:
         print(json.dumps(facts, indent=1, default=str))
     else:
@@ -142,10 +150,8 @@ def _lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def claims(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answers
-
     wanted = args.paper or config.real_papers()
-    judged = [found for found in current_answers(wanted, HERE) if found.claims]
+    judged = [found for found in _answers(wanted) if found.claims]
     if args.json:
         return answer(True, [asdict(row) for found in judged for row in found.claims], [])
     width = min(shutil.get_terminal_size().columns, 110)
@@ -180,11 +186,10 @@ def _claim_in_lines(row: ClaimRow, width: int) -> str:
 
 def contradictions(args: argparse.Namespace) -> int:
     """Print experiments that several papers print, a line each, the widest apart first."""
-    from ldlrepro.judge.answer import current_answers
     from ldlrepro.judge.contradictions import contradictions
 
     wanted = args.paper or config.real_papers()
-    rows = [row for judged in current_answers(wanted, HERE) for row in judged.rows]
+    rows = [row for judged in _answers(wanted) for row in judged.rows]
     lines: list[dict[str, Any]] = []
     for one in contradictions(rows):
         if args.dataset not in (None, one.dataset) or args.method not in (None, one.method):
@@ -218,7 +223,7 @@ def protocols(args: argparse.Namespace) -> int:
     """Print what printed digits say of the folds: a table of rows, one of methods, what is left."""
     from ldlrepro.experiments.protocols import LEFT_TO_JSON, findings
 
-    tables = findings(args.paper, HERE.results)
+    tables = findings(config.current().paper(args.paper), HERE.results)
     if args.json:
         print(json.dumps(tables, indent=1))
         return 0

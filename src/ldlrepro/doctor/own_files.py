@@ -184,21 +184,22 @@ def check_metric(name: str, path: Path) -> Iterator[Finding]:
 
     if name in {**metrics.BETTER, **metrics.LABEL_BETTER, **metrics.AGE_BETTER}:
         raise UserError(f"{path}: '{name}' is one of our measures. Rename your file.")
-    _ = config.current().measure(name).function
+    measure = config.current().measure(name)
+    _ = measure.function
     yield Finding(name, GOOD, "its file and its function")
     _, D = contract.sample()
     worst = np.full_like(D, 1 / D.shape[1])
     with_zeros = np.eye(D.shape[1])[D.argmax(axis=1)]
     before = D.copy()
-    right, wrong = measures.own_value(name, D, D.copy()), measures.own_value(name, D, worst)
+    right, wrong = measures.own_value(measure, D, D.copy()), measures.own_value(measure, D, worst)
     untouched = bool((before == D).all())
     yield Finding(name, GOOD if untouched else BAD, "leaves the distributions as they were")
-    again = measures.own_value(name, D, worst)
+    again = measures.own_value(measure, D, worst)
     yield Finding(name, GOOD if again == wrong else BAD, "gives the same number twice")
-    better = right < wrong if measures.directions()[name] == "lower" else right > wrong
+    better = right < wrong if measure.better == "lower" else right > wrong
     text = f"true labels score {right:.4g}, equal degrees {wrong:.4g}"
     yield Finding(name, GOOD if better else BAD, f"is better for the truth: {text}")
-    zeros = [measures.own_value(name, D, with_zeros), measures.own_value(name, with_zeros, D)]
+    zeros = [measures.own_value(measure, D, with_zeros), measures.own_value(measure, with_zeros, D)]
     finite = bool(np.isfinite(zeros).all())
     yield Finding(name, GOOD if finite else NOTE, "is finite where a degree is zero")
 

@@ -65,9 +65,10 @@ def _missing_methods(paper: str) -> Iterator[Finding]:
 
 
 def _missing_measurements(paper: str) -> Iterator[Finding]:
-    for spec in config.load_paper(paper).get("experiments", {}).values():
+    value = config.current().paper(paper)
+    for asked in value.experiments.values():
         try:
-            module_name(paper, spec["code"])
+            module_name(value, asked.code)
         except UserError as error:
             yield Finding(paper, BAD, str(error))
 

@@ -26,11 +26,10 @@ from ldlrepro.data.dataset import Dataset
 from ldlrepro.folds.given import write_parts
 from ldlrepro.folds.making import protocol_folds
 from ldlrepro.folds.splits import Fold, folds_digest
-from ldlrepro.judge.answer import maintainers_units
 from ldlrepro.judge.bands import bands_of
 from ldlrepro.judge.chosen import is_by_print
-from ldlrepro.judge.reference import chosen_units
-from ldlrepro.judge.scores import UnitScores, is_complete, local_units
+from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.scores import UnitScores, is_complete
 from ldlrepro.report.citation import entries
 
 LAYOUT = 1
@@ -63,7 +62,7 @@ class Baseline:
             "folds": len(self.unit.values(self.measure)),
             "seeds low": _rounded(low),
             "seeds high": _rounded(high),
-            "by print": is_by_print(self.unit.method),
+            "by print": is_by_print(config.current().method(self.unit.method)),
             "source": self.unit.source,
         }
 
@@ -83,14 +82,15 @@ def collect(
             if right_set and right_method and protocol in (None, unit.protocol.id):
                 wanted.append(unit)
     wanted = list(dict.fromkeys(wanted))
+    judge = Judge(plan.current(), workspace)
     whole = [
         unit
-        for unit in chosen_units(wanted, local_units(workspace, wanted), maintainers_units())
-        if is_complete(plan.unit(*unit.key), unit)
+        for unit in judge.sources(wanted).chosen(wanted)
+        if is_complete(judge.plan.unit_of(unit.key), unit)
     ]
     bands = {
         (where, band.method, band.measure): (band.low, band.high)
-        for where, found in bands_of(maintainers_units().values()).items()
+        for where, found in bands_of(judge.reference.values(), judge.project).items()
         for band in found
     }
     return [

@@ -52,7 +52,11 @@ def paper_page(answer: PaperAnswer) -> PaperPage:
         method_titles={method: _title(method) for method in methods},
         own_methods={name: _title(name) for name in config.own_ids("method")},
         sees_labels={method for method in methods if _sees_labels(method)},
-        by_print={name for name in methods if config.method_exists(name) and is_by_print(name)},
+        by_print={
+            name
+            for name in methods
+            if config.method_exists(name) and is_by_print(config.current().method(name))
+        },
         own=tree["own"],
         group=tree["group"],
         synthetic=tree["synthetic"],
@@ -80,7 +84,7 @@ def report_content(
         pages=pages,
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         version=__version__,
-        git_commit=provenance.git_commit(),
+        git_commit=provenance.git_commit(config.project_root()),
         machine=f"{provenance.machine()['cpu']}, {platform.system()}",
         overhead=[Overhead.of(page) for page in pages if page.units],
         findings=source().is_file()
@@ -90,7 +94,7 @@ def report_content(
             for name in notebooks_shown
         ],
         logs={
-            unit.key: log_of(unit)
+            unit.ids: log_of(unit)
             for page in pages
             for unit in page.units
             if unit.source == LOCAL and unit.files
@@ -100,7 +104,7 @@ def report_content(
 
 def log_of(unit: UnitScores) -> Path:
     """Return the log of a unit's first job."""
-    return Path("logs", "units", *unit.key, f"{min(unit.files).stem}.log")
+    return Path("logs", "units", *unit.ids, f"{min(unit.files).stem}.log")
 
 
 def _protocols(definitions: Mapping[str, Any]) -> list[tuple[list[str], str]]:

@@ -12,6 +12,7 @@ from ldlrepro.config import plugins
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ldlrepro.experiments import Measurement
     from ldlrepro.judge.answer import Curve, Photographs
     from ldlrepro.judge.claims import ClaimRow
     from ldlrepro.judge.persons import PersonsApart
@@ -153,7 +154,7 @@ class PaperPage:
     printed_figures: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Figure number -> its entry in the paper's file."""
     curves: list[Curve] = field(default_factory=list)
-    experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    experiments: dict[str, Measurement] = field(default_factory=dict)
     """Measurements of experiments, by their id."""
     experiment_titles: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Experiment id -> (title, how it was done)."""
@@ -218,7 +219,7 @@ class ReportContent:
         found: dict[UnitKey, UnitScores] = {}
         for page in self.pages:
             for unit in page.units:
-                found.setdefault(unit.key, unit)
+                found.setdefault(unit.ids, unit)
         return found
 
 

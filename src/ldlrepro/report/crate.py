@@ -172,7 +172,7 @@ def _tables(crate: ROCrate, paper: str, folder: Path) -> list[Any]:
 def _unit_action(
     crate: ROCrate, unit: UnitScores, tool: Any, data: dict[str, Any], maker: Any
 ) -> Any:
-    name = "/".join(unit.key)
+    name = unit.key
     start, end = _span(unit)
     first = unit.rows[0]
     action = _entity(
@@ -181,7 +181,7 @@ def _unit_action(
         "CreateAction",
         name=name,
         description=(
-            f"ldlrepro run {' '.join(unit.key)}; folds {first.folds_sha256}, settings "
+            f"ldlrepro run {' '.join(unit.ids)}; folds {first.folds_sha256}, settings "
             f"{first.spec_sha256}, code {first.code_sha256}"
         ),
         startTime=_iso(start),

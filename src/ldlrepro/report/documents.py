@@ -85,9 +85,9 @@ class Documents:
         self._of_unit: dict[UnitKey, Document] = {}
         for doc in self.all:
             for unit in (unit for page in doc.papers for unit in page.units):
-                self._of_unit.setdefault(unit.key, doc)
+                self._of_unit.setdefault(unit.ids, doc)
         self._own_units = {
-            doc: {unit.key for page in doc.papers for unit in page.units} for doc in self.all
+            doc: {unit.ids for page in doc.papers for unit in page.units} for doc in self.all
         }
         self._links = {
             (one, other): "" if one is other else relative(other.path, one.folder)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import experiments
+from ldlrepro import config, experiments
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.answer import Curve
@@ -28,7 +28,8 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
     """Draw a paper's figures by file name: two for every paper, then the paper's own."""
     found = {"agreement": Figure(*agreement_figure(page)), "methods": Figure(*methods_figure(page))}
     drawn = {
-        name: experiments.drawings(page.id, measured) for name, measured in page.experiments.items()
+        name: experiments.drawings(config.current().paper(page.id), measured)
+        for name, measured in page.experiments.items()
     }
     curves = {curve.number: curve for curve in page.curves}
     for number, spec in page.printed_figures.items():
@@ -41,7 +42,7 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
             image, caption, ranks = rank_figure(page.rows, page.units, spec, page.own_methods)
             found[name] = Figure(title, image, caption, ranks)
         elif drawing := drawn.get(spec.get("experiment", ""), {}).get(spec.get("drawing", number)):
-            source = page.experiments[spec["experiment"]]["source"]
+            source = page.experiments[spec["experiment"]].source
             caption = f"Experiment {spec['experiment']}, {source}; its numbers stand there."
             found[name] = Figure(title, as_svg(drawing), caption, numbers(drawing))
     return found

@@ -108,7 +108,7 @@ def _rendered(
     more = {"drawings.js": drawn, "leaderboard.js": "leaderboard" in doc.views}
     names = ["report.js", *(name for name, needed in more.items() if needed), "jump.js"]
     scripts = [_asset(name) for name in names]
-    units = {unit.key: unit for page in doc.papers for unit in page.units}
+    units = {unit.ids: unit for page in doc.papers for unit in page.units}
     records = [record_data(unit, log_of, doc.folder) for unit in units.values()]
     return template.render(
         context,

@@ -112,7 +112,7 @@ class Board:
     """Paper -> protocols under which its units ran."""
     failed: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     """(protocol, method) -> data sets on which a fold failed."""
-    directions: dict[str, str] = field(default_factory=measures.directions)
+    directions: dict[str, str] = field(default_factory=dict)
 
     def protocols(self) -> list[tuple[str, str]]:
         """Return (paper, protocol), each protocol once, with the paper whose own it is."""
@@ -129,20 +129,20 @@ def collect(pages: Sequence[PaperPage]) -> Board:
     units: dict[tuple[str, str, str], UnitScores] = {}
     for unit in (unit for page in pages for unit in page.units):
         if "=" not in unit.method and unit.rows:
-            units.setdefault(unit.key, unit)
+            units.setdefault(unit.ids, unit)
     folds: dict[tuple[str, str], int] = {}
-    for (protocol, dataset, _), unit in units.items():
-        place = (protocol, dataset)
+    for unit in units.values():
+        place = (unit.protocol, unit.dataset)
         folds[place] = max(folds.get(place, 0), len(unit.rows))
     entries = [
         _entry(unit)
-        for key, unit in units.items()
-        if sum(row.status == OK for row in unit.rows) == folds[key[0], key[1]]
+        for unit in units.values()
+        if sum(row.status == OK for row in unit.rows) == folds[unit.protocol, unit.dataset]
     ]
     failed: dict[tuple[str, str], list[str]] = {}
-    for (protocol, dataset, method), unit in units.items():
+    for unit in units.values():
         if any(row.status == FAILED for row in unit.rows):
-            failed.setdefault((protocol, method), []).append(dataset)
+            failed.setdefault((unit.protocol, unit.method), []).append(unit.dataset)
     titles = {name: title for page in pages for name, title in page.method_titles.items()}
     names = dict.fromkeys([*(entry.method for entry in entries), *(name for _, name in failed)])
     present = {entry.protocol for entry in entries}
@@ -155,6 +155,7 @@ def collect(pages: Sequence[PaperPage]) -> Board:
         {name: _contestant(name, titles.get(name, name)) for name in names},
         {paper: protocols for paper, protocols in papers.items() if protocols},
         failed,
+        measures.directions(config.current()),
     )
 
 
@@ -165,7 +166,7 @@ def _entry(unit: UnitScores) -> Entry:
         if all(map(math.isfinite, values)) and (mean := unit.mean(name)) is not None
     }
     fit = statistics.fmean(row.seconds[0] for row in unit.rows)
-    return Entry(*unit.key, means, fit, max(row.peak_mb for row in unit.rows), unit.source)
+    return Entry(*unit.ids, means, fit, max(row.peak_mb for row in unit.rows), unit.source)
 
 
 def _contestant(method: str, title: str) -> Contestant:
@@ -176,7 +177,7 @@ def _contestant(method: str, title: str) -> Contestant:
         return Contestant(method, title)
     spec = config.load_method(method)
     note = SEES_LABELS if spec["sees_test_labels"] else CONTROL if spec["control"] else ""
-    by_print = is_by_print(method)
+    by_print = is_by_print(config.current().method(method))
     title = spec["title"] + ", by print" * by_print
     return Contestant(method, title, note, method in config.own_ids("method"), by_print)
 

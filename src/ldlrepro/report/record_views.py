@@ -39,12 +39,12 @@ def record_data(unit: UnitScores, log_of: Callable[[UnitKey], str], folder: Path
     measures = [name for name in unit.scores if any(map(math.isfinite, unit.scores[name]))]
     summaries = [mean_and_std(unit.scores[name]) or (None, None) for name in measures]
     return {
-        "key": unit.key,
-        "route": route("record", *unit.key),
+        "key": unit.ids,
+        "route": route("record", *unit.ids),
         "source": unit.source,
-        "log": log_of(unit.key),
+        "log": log_of(unit.ids),
         "files": [file_link(path, folder) for path in unit.files],
-        "command": f"ldlrepro run {' '.join(map(shlex.quote, unit.key))} --inputs --fresh",
+        "command": f"ldlrepro run {' '.join(map(shlex.quote, unit.ids))} --inputs --fresh",
         "measures": [[name, measure_title(name)] for name in measures],
         "mean": [_short(mean) for mean, _ in summaries],
         "std": [_short(std) for _, std in summaries],

@@ -9,12 +9,13 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ldlrepro import config, experiments
+from ldlrepro import config, experiments, plan
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.chosen import all_looks
 from ldlrepro.judge.reference import ReferenceUnits
+from ldlrepro.judge.scores import Sources
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.judge.verdicts import MET, MISSED, VERDICTS, VerdictRow
 from ldlrepro.report.agreement_figure import COLOURS
@@ -29,11 +30,12 @@ Rows = dict[str, list[VerdictRow]]
 
 def all_rows() -> Rows:
     """Return the verdicts of every paper, as a fresh clone shows them."""
-    reference = ReferenceUnits(config.project_root() / "reference")
-    nothing = Path("no results")
+    planned, nothing = plan.current(), Path("no results")
+    project = planned.project
+    sources = Sources({}, ReferenceUnits(project.root / "reference", project))
     return {
-        paper: verdict_rows(paper, {}, reference, experiments.read_all(paper, nothing))
-        for paper in config.real_papers()
+        paper.id: verdict_rows(planned, paper, sources, experiments.read_all(paper, nothing))
+        for paper in project.real_papers()
     }
 
 
@@ -95,7 +97,7 @@ def method_table(mine: Iterable[VerdictRow]) -> str:
 
 def looks_table() -> str:
     """Return every choice by the print in Markdown."""
-    return _markdown([("whose", "what", "what was looked at"), *all_looks()])
+    return _markdown([("whose", "what", "what was looked at"), *all_looks(config.current())])
 
 
 def _markdown(lines: Iterable[Iterable[object]]) -> str:

@@ -226,7 +226,7 @@ def numbered_notes(rows: Iterable[VerdictRow]) -> dict[str, int]:
 
 def _grid(page: PaperPage, table: str, rows: list[VerdictRow], notes: dict[str, int]) -> Grid:
     columns = _columns(rows)
-    units = {unit.key for unit in page.units}
+    units = {unit.ids for unit in page.units}
     blocks = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
         own = [row for row in rows if row.dataset == dataset]
@@ -347,7 +347,7 @@ def _measured_lines(
     named = {(row.protocol, row.unit_dataset, row.method_id) for row in page.rows}
     lines = []
     for unit in page.units:
-        if (unit.protocol, unit.dataset) not in places or unit.key in named:
+        if (unit.protocol, unit.dataset) not in places or unit.ids in named:
             continue
         family, _, variant = unit.method.partition("@")
         if "=" in variant or family in elsewhere:  # a point of a figure, or of another table
@@ -376,7 +376,7 @@ def _measured_line(
         remark += f"; {done} of {len(unit.rows)} folds"
     if show_protocol:
         remark += f"; protocol {unit.protocol}"
-    return MeasuredLine(label, remark, unit.key, cells)
+    return MeasuredLine(label, remark, unit.ids, cells)
 
 
 def _measured_cell(unit: UnitScores, column: Column) -> tuple[str, str]:

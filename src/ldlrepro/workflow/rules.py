@@ -319,9 +319,9 @@ class Rules:
         return tree_digest({method.id: method.plain() for method in sorted(methods)})
 
     def judge_code(self, wildcards: Any) -> str:
-        entries = ("ldlrepro.judge.answer", "ldlrepro.report.build:paper_page")
+        entries = ("ldlrepro.judge.judging", "ldlrepro.report.build:paper_page")
         code = digests.stage_digest(*entries, "ldlrepro.report.export", "ldlrepro.audit.seals")
-        return tree_digest([code, measures.digests(), _templates("grid.html.j2")])
+        return tree_digest([code, measures.digests(self.project), _templates("grid.html.j2")])
 
     # ------------------------------------------------------------------ experiments
 
@@ -351,7 +351,7 @@ class Rules:
         return tree_digest({**parts, "parameters": dict(asked.parameters)})
 
     def experiment_code(self, wildcards: Any) -> str:
-        name = module_name(wildcards.paper, self._experiment(wildcards).code)
+        name = module_name(self._paper(wildcards), self._experiment(wildcards).code)
         return digests.stage_digest(name, modules=self.project.modules)
 
     def figure_code(self, wildcards: Any) -> str:
@@ -360,7 +360,7 @@ class Rules:
 
     def _drawing_code(self, *modules: str, papers: Iterable[Paper]) -> str:
         """Return the digest of modules and of papers' experiments, which are imported by name."""
-        named = {module_name(p.id, each.code) for p in papers for each in p.experiments.values()}
+        named = {module_name(p, each.code) for p in papers for each in p.experiments.values()}
         beside = self.project.modules
         own = [digests.stage_digest(module, modules=beside) for module in sorted(named)]
         return tree_digest([digests.stage_digest(*modules), sorted(own)])
@@ -408,7 +408,7 @@ class Rules:
         return [f"results/track/{paper}.json" for paper in self.run.papers]
 
     def report_code(self, wildcards: Any) -> str:
-        modules = ["ldlrepro.report.build", "ldlrepro.report.html", "ldlrepro.judge.answer"]
+        modules = ["ldlrepro.report.build", "ldlrepro.report.html", "ldlrepro.judge.judging"]
         return tree_digest(
             [self._drawing_code(*modules, papers=self.project.papers), _templates("*")]
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ldlrepro import plan
-from ldlrepro.judge.scores import Units, best_source
+from ldlrepro.judge.scores import Sources
 from ldlrepro.train.records import OK
 
 START_S = 1.0
@@ -56,13 +56,11 @@ class Schedule:
         return self.core_seconds / (self.cores * self.wall_seconds) if self.jobs else 0.0
 
 
-def jobs_of(
-    units: Iterable[plan.Unit], local: Units, reference: Units
-) -> tuple[list[Job], list[plan.Unit]]:
+def jobs_of(units: Iterable[plan.Unit], sources: Sources) -> tuple[list[Job], list[plan.Unit]]:
     """Return every job that the workflow would start, and the units without times."""
     jobs, missing = [], []
     for unit in units:
-        found = best_source(unit, local, reference)
+        found = sources.best(unit)
         finished = [row for row in found.rows if row.status == OK] if found else []
         if found is None or not finished:
             missing.append(unit)
