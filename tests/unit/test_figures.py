@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from ldlrepro import config, experiments
+from ldlrepro import experiments
 from ldlrepro.core.errors import UserError
 from ldlrepro.experiments import read_all
 from ldlrepro.judge.scores import UnitScores
@@ -19,6 +19,7 @@ from ldlrepro.report.canvas import as_svg, numbers
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
 from ldlrepro.train.records import OK, FoldRow
+from tests.unit.judged import PROJECT
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -95,8 +96,8 @@ def test_the_points_of_a_drawing_are_its_numbers():
 
 def test_a_drawing_of_an_experiment_has_its_numbers_beside_it():
     found = {
-        (paper, number)
-        for paper in config.real_papers()
+        (paper.id, number)
+        for paper in PROJECT.real_papers()
         for name, measured in read_all(paper, Path("nowhere")).items()
         for number, drawing in experiments.drawings(paper, measured).items()
         if len(numbers(drawing)) > 1

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ldlrepro import cli, config, plan
-from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.scores import Sources, UnitScores
 from ldlrepro.train.records import FAILED, OK, FoldRow
 from ldlrepro.workflow.schedule import START_S, Job, jobs_of, simulate
 
@@ -41,7 +41,7 @@ def test_jobs_are_the_chunks_of_a_unit_with_the_times_of_its_folds():
     names = unit.ids
     rows = [FoldRow(*names, repeat=n, fold=0, status=OK, fit_s=float(n)) for n in range(10)]
     record = UnitScores(*names, rows, {}, "local")
-    jobs, missing = jobs_of([unit, other], {record.key: record}, {})
+    jobs, missing = jobs_of([unit, other], Sources({record.key: record}, {}))
     assert missing == [other]
     assert sum(job.seconds for job in jobs) == sum(range(10))
     assert sum(job.wall for job in jobs) == sum(range(10)) + START_S * len(jobs)
@@ -54,10 +54,12 @@ def test_a_fold_that_failed_takes_the_mean_of_the_others_and_alone_tells_nothing
     names = unit.ids
     rows = [FoldRow(*names, repeat=n, fold=0, status=OK, fit_s=2.0) for n in range(9)]
     rows.append(FoldRow(*names, repeat=9, fold=0, status=FAILED))
-    jobs, missing = jobs_of([unit], {}, {names: UnitScores(*names, rows, {}, "reference")})
+    jobs, missing = jobs_of(
+        [unit], Sources({}, {unit.key: UnitScores(*names, rows, {}, "reference")})
+    )
     assert (sum(job.seconds for job in jobs), missing) == (20.0, [])
     only = UnitScores(*names, rows[9:], {}, "reference")
-    assert jobs_of([unit], {}, {names: only}) == ([], [unit])
+    assert jobs_of([unit], Sources({}, {unit.key: only})) == ([], [unit])
 
 
 @pytest.mark.parametrize(("threads", "seconds"), [(1, 3.0), (2, 9.0)])
@@ -67,7 +69,7 @@ def test_on_one_thread_the_processor_tells_how_long_a_fold_takes(threads, second
     names = unit.ids
     row = FoldRow(*names, repeat=0, fold=0, status=OK, threads=threads, **times)
     record = UnitScores(*names, [row], {}, "local")
-    (job,), _ = jobs_of([unit], {record.key: record}, {})
+    (job,), _ = jobs_of([unit], Sources({record.key: record}, {}))
     assert job.seconds == seconds
 
 
