@@ -111,8 +111,7 @@ def scores_csv(units: Iterable[UnitScores]) -> str:
         peak = max((row.peak_mb for row in rows), default="")
         summaries = [mean_and_std(unit.scores.get(name, [])) or ("", "") for name in names]
         values = [value for pair in summaries for value in pair]
-        place = unit.protocol, unit.dataset, unit.method
-        writer.writerow([*place, unit.source, len(rows), len(unit.rows), fit, peak, *values])
+        writer.writerow([*unit.ids, unit.source, len(rows), len(unit.rows), fit, peak, *values])
     return out.getvalue()
 
 

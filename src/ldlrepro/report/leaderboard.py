@@ -168,8 +168,7 @@ def _entry(unit: UnitScores) -> Entry:
         if all(map(math.isfinite, values)) and (mean := unit.mean(name)) is not None
     }
     fit = statistics.fmean(row.seconds[0] for row in unit.rows)
-    place = unit.protocol, unit.dataset, unit.method
-    return Entry(*place, means, fit, max(row.peak_mb for row in unit.rows), unit.source)
+    return Entry(*unit.ids, means, fit, max(row.peak_mb for row in unit.rows), unit.source)
 
 
 def _contestant(project: Project, name: str) -> Contestant:

@@ -325,7 +325,7 @@ class Rules:
         return tree_digest({method.id: method.plain() for method in sorted(methods)})
 
     def judge_code(self, wildcards: Any) -> str:
-        entries = ("ldlrepro.judge.answer", "ldlrepro.report.build:paper_page")
+        entries = ("ldlrepro.judge.judging", "ldlrepro.report.content")
         code = digests.stage_digest(*entries, "ldlrepro.report.export", "ldlrepro.audit.seals")
         return tree_digest([code, measures.digests(self.project), _templates("grid.html.j2")])
 
@@ -414,7 +414,7 @@ class Rules:
         return [f"results/track/{paper}.json" for paper in self.run.papers]
 
     def report_code(self, wildcards: Any) -> str:
-        modules = ["ldlrepro.report.build", "ldlrepro.report.html", "ldlrepro.judge.answer"]
+        modules = ["ldlrepro.report.build", "ldlrepro.report.html", "ldlrepro.judge.judging"]
         return tree_digest(
             [self._drawing_code(*modules, papers=self.project.papers), _templates("*")]
         )
