@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ldlrepro.config import plugins
+from ldlrepro.catalogue.own_files import id_of
 from ldlrepro.core.errors import UserError
 
 TEMPLATES = {
@@ -149,7 +149,7 @@ def write(kind: str, name: str, folder: Path, year: int) -> list[Path]:
     }
     texts = {place / file.format(**words): text for file, text in TEMPLATES[kind].items()}
     yaml = next(path for path in texts if path.suffix == ".yaml")
-    plugins.id_of(kind, yaml)
+    id_of(kind, yaml)
     if there := [path for path in texts if path.exists()]:
         raise UserError(f"{there[0]} is there already. Choose another name, or remove it.")
     place.mkdir(parents=True, exist_ok=True)
