@@ -298,6 +298,11 @@ class Method(Value):
             )
         return kind
 
+    @property
+    def draws(self) -> bool:
+        """Tell whether another seed gives other predictions."""
+        return "random_state" in self.kind._parameter_names()
+
     def estimator(self, **overrides: Any) -> LDLEstimator:
         """Return the unfitted estimator, with the fixed parameters and ``overrides``.
 

@@ -138,6 +138,12 @@ class Protocol(Value):
         counts = (self.folds, data_set.count_persons() if data_set else None)
         return min((count for count in counts if count is not None), default=None)
 
+    def draws_folds(self, data_set: str) -> bool:
+        """Tell whether another seed makes other folds of a data set."""
+        if self.scheme == "kfold":
+            return self.shuffle and data_set not in self.given
+        return self.scheme == "shuffle_split"
+
     def published_folds(self, data_set: str) -> Path | None:
         """Return the table of folds that somebody else has drawn, beside the paper's file."""
         given = self.given.get(data_set)

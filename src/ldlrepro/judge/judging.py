@@ -29,7 +29,7 @@ from ldlrepro.judge.answer import (
     read_answer,
     write_answer,
 )
-from ldlrepro.judge.bands import bands_of, with_bands
+from ldlrepro.judge.bands import Bands, SeedNoise, bands_of, with_bands
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.claims import claim_rows
 from ldlrepro.judge.comparisons import Evidence
@@ -39,7 +39,6 @@ from ldlrepro.judge.scores import (
     LOCAL,
     Scorer,
     Sources,
-    Units,
     UnitScores,
     expected_folds,
     is_complete,
@@ -73,9 +72,15 @@ class Judge:
         return Scorer(self.plan, self.workspace)
 
     @cached_property
-    def reference(self) -> Units:
+    def reference(self) -> ReferenceUnits:
         """Return every unit of ``reference/``."""
         return ReferenceUnits(self.project.root / "reference", self.project)
+
+    @cached_property
+    def reference_bands(self) -> Bands:
+        """Return what the choice of seeds changes, where the maintainers repeated units."""
+        repeated = [p.id for p in self.project.protocols.values() if p.noise_of]
+        return bands_of(self.reference.of(repeated), self.project)
 
     def local_units(self, units: Iterable[Unit]) -> dict[str, UnitScores]:
         """Return scored local records of units; those without any are left out."""
@@ -146,8 +151,9 @@ class Judge:
         sources = self.sources(units)
         measured = experiments.read_all(paper, self.workspace.results)
         chosen = sources.chosen(units)
-        rows = verdict_rows(self.plan, paper, sources, measured)
-        rows = with_bands(rows, bands_of(chosen, self.project))
+        bands = bands_of(chosen, self.project)
+        noise = SeedNoise(bands, self.reference_bands)
+        rows = with_bands(verdict_rows(self.plan, paper, sources, noise, measured), bands)
         curves = figure_curves(self.plan, paper, sources)
         evidence = Evidence(
             rows,
