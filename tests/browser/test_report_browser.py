@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pytest
-from ldlrepro.judge.judging import Judge
 
 from ldlrepro.core.workspace import Workspace
+from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow, band, difference, judge
 from ldlrepro.plan import Plan

@@ -30,4 +30,7 @@ def test_an_audit_that_saw_everything_says_no_more():
     whole[1].judge("p", "")
     whole[1].skipped.clear()
     whole[2].skipped.clear()
-    assert certificate(PROJECT, [paper("p")], whole, "ldlrepro audit p", 3)["summary"] == "PASS, 3 of 3 rerun"
+    assert (
+        certificate(PROJECT, [paper("p")], whole, "ldlrepro audit p", 3)["summary"]
+        == "PASS, 3 of 3 rerun"
+    )

@@ -16,9 +16,9 @@ import yaml
 from pydantic import Field
 
 from ldlrepro import __version__, cli
+from ldlrepro.catalogue.own_files import PAPER
 from ldlrepro.catalogue.runs import Slice
 from ldlrepro.catalogue.schemas import FILES
-from ldlrepro.catalogue.own_files import PAPER
 from ldlrepro.catalogue.yaml_files import checked
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor import config_docs

@@ -13,7 +13,6 @@ from ldlrepro.cli import main
 from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.doctor import machine as doctor
 
-
 PROJECT = Project.open()
 
 

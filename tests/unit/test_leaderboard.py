@@ -171,9 +171,8 @@ def test_the_page_holds_the_numbers_that_python_ranks(tmp_path):
 
 
 def test_programs_get_the_same_ranking(monkeypatch, capsys):
-    from ldlrepro.judge.judging import Judge
-
     from ldlrepro import cli
+    from ldlrepro.judge.judging import Judge
 
     units = grid(["sa_bfgs", "aa_knn", "uniform"], NINE)
     answers = [report_pages.answer("structrf", units=units)]

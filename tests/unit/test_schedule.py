@@ -11,7 +11,6 @@ from ldlrepro.plan import Plan
 from ldlrepro.train.records import FAILED, OK, FoldRow
 from ldlrepro.workflow.schedule import START_S, Job, jobs_of, simulate
 
-
 PLAN = Plan(Project.open())
 
 

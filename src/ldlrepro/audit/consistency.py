@@ -120,7 +120,7 @@ def check_data(scope: Scope) -> Check:
                 continue
             for file in read_status(where / "raw" / dataset).files:
                 name = file["name"]
-                path, entry = raw_file(data_set, name, where), expected.get(name, {})
+                path, entry = raw_file(dataset, name, where), expected.get(name, {})
                 if path is None:
                     check.skip(file["name"], "unpacked: its images count in the digest of the rows")
                 else:

@@ -70,8 +70,8 @@ def images(args: argparse.Namespace) -> int:
         code = _find_eyes(args, data_set)
         if not args.compare:
             return code
-        prepare(data_set, HERE.data)
-    faces = load_faces(data_set, HERE.data)
+        prepare(data_set.id, HERE.data)
+    faces = load_faces(data_set.id, HERE.data)
     if args.compare:
         return _compare(args, project, data_set, faces)
     if args.show:
@@ -101,17 +101,17 @@ def _bring(data_set: DataSet, folder: Path) -> None:
 
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder")
-    status = fetch(data_set, HERE.data, [], offline=True, images_from=folder)
+    status = fetch(data_set.id, HERE.data, [], offline=True, images_from=folder)
     if not status.available:
         raise UserError(f"{data_set.id}: {status.reason}")
-    prepare(data_set, HERE.data)
+    prepare(data_set.id, HERE.data)
 
 
 def _find_eyes(args: argparse.Namespace, data_set: DataSet) -> int:
     from ldlrepro.data.eyes.album import find_eyes
 
     line = ProgressLine(f"{args.dataset}: images looked at")
-    search = find_eyes(data_set, HERE.data, args.threads, line.update)
+    search = find_eyes(data_set.id, HERE.data, args.threads, line.update)
     line.close()
     found = {
         "images": len(search.lines) + search.given,
@@ -150,17 +150,19 @@ def _show(args: argparse.Namespace, faces: FaceSet) -> int:
 
 
 def _compare(args: argparse.Namespace, project: Project, data_set: DataSet, faces: FaceSet) -> int:
-    from ldlrepro.data import load_ready
+    from ldlrepro.data import load
+    from ldlrepro.data.features.align import Crop
     from ldlrepro.data.features.published import compare
 
     features = data_set.features
     if features is None or features.extractor != "lbp" or not faces.labels:
         raise UserError(f"{args.dataset} is not rated, or has no LBP features to compare.")
-    published = load_ready(HERE.ready(project.data_set(args.compare).id))
+    published = load(project.data_set(args.compare).id)
+    spec = data_set.plain()
     if args.place_eyes:
-        return _place_eyes(args, data_set, faces, published)
-    X, recipe = _in_runs(faces, data_set)
-    D, _ = distributions(faces, data_set)
+        return _place_eyes(args, spec, faces, published)
+    X, recipe = _in_runs(faces, spec)
+    D, _ = distributions(faces, spec)
     found = compare(X, D, np.asarray(published.X), published.D)
     if args.json:
         crop = Crop.of(spec["crop"]).to_dict()
@@ -183,7 +185,7 @@ def _in_runs(faces: FaceSet, spec: dict[str, Any]) -> tuple[np.ndarray, dict[str
     """Return LBP features in scikit-image's order of bins, and their recipe."""
     from ldlrepro.data.features.extract import extract
 
-    return extract(faces, {**spec, "features": {"extractor": "lbp", "order": "runs"}}, DATA)
+    return extract(faces, {**spec, "features": {"extractor": "lbp", "order": "runs"}}, HERE.data)
 
 
 def _place_eyes(

@@ -14,7 +14,7 @@ from ldlrepro.cli.verb import Parser, Verb
 from ldlrepro.core.errors import nearest
 
 INDENT = 17
-GROUPS = {
+GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "What holds, and why": {
         "verdicts": ("verdicts", "explain", "claims"),
         "standings": ("leaderboard", "baselines"),

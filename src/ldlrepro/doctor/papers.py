@@ -67,7 +67,7 @@ def _missing_methods(paper: Paper, project: Project) -> Iterator[Finding]:
 def _missing_measurements(paper: Paper) -> Iterator[Finding]:
     for experiment in paper.experiments.values():
         try:
-            module_name(paper.id, experiment.code)
+            module_name(paper, experiment.code)
         except UserError as error:
             yield Finding(paper.id, BAD, str(error))
 
