@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import plan
 from ldlrepro.catalogue import Project
 from ldlrepro.catalogue.project import OWN_FILES
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.folds.splits import folds_seed, make_folds, write_folds
-from ldlrepro.plan import Plan
+from ldlrepro.judge.judging import Judge
+from ldlrepro.plan import Chunk, Plan
 from ldlrepro.train.unit import UnitJob
 from ldlrepro.workflow.rules import Rules
 from tests.mlflow_server import MlflowServer
@@ -74,6 +75,11 @@ class Checkout:
         """What runs of the checkout, as its files are now."""
         return Plan(self.project)
 
+    @property
+    def judge(self) -> Judge:
+        """A judge of the papers, by the files as they are now."""
+        return Judge(self.plan, Workspace())
+
     def rules(self, **changes) -> Rules:
         """What the Snakefile asks, with changes of the run configuration."""
         return Rules(self.plan, self.project.run.model_copy(update=changes))
@@ -119,13 +125,13 @@ class Checkout:
         self.forget()
 
     def job(self, method: str = "near", folds: str = "0-3", **changes) -> UnitJob:
-        chunk = plan.Chunk.parse(plan.unit("tiny", "toy", method), folds)
+        chunk = Chunk.parse(self.plan.unit("tiny", "toy", method), folds)
         job = UnitJob(
             chunk=chunk,
             ready=DATA / "ready" / "toy.npz",
             folds=RESULTS / "folds" / "tiny" / "toy.npz",
             record=chunk.record(RESULTS),
-            journal=RESULTS / "journal" / "tiny" / "toy" / method,
+            journal=RESULTS / "journal" / chunk.unit.key,
             seed=2026,
         )
         return replace(job, **changes)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ldlrepro import cli, config, experiments, plan
+from ldlrepro.catalogue import from_environment
 from ldlrepro.catalogue.digests import stage_digest
 from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.config import plugins
@@ -122,12 +123,14 @@ def test_its_measurements_lie_beside_it(folder, ready, capsys):
     (folder / "beside.py").write_text("TWICE = 2\n")
     ready.forget()
     assert ask(capsys, "experiment", "mine", "mine")[0] == 0
-    found = experiments.read("mine", "mine", Path("results"))
-    assert found["facts"] == {"rows": 120, "size": 3}
-    assert experiments.drawings("mine", found) == {}
-    code = experiments.module_name("mine", "times")
-    assert found["provenance"]["code_sha256"] == stage_digest(code)
-    assert stage_digest(code) != stage_digest(experiments.module_name("structrf", "times"))
+    project = from_environment()
+    mine, structrf = project.paper("mine"), project.paper("structrf")
+    found = experiments.read(mine, "mine", Path("results"))
+    assert found.facts == {"rows": 120, "size": 3}
+    assert experiments.drawings(mine, found) == {}
+    code = experiments.module_name(mine, "times")
+    assert found.provenance.code_sha256 == stage_digest(code)
+    assert stage_digest(code) != stage_digest(experiments.module_name(structrf, "times"))
 
 
 def test_a_measurement_that_nobody_has_is_found_by_check(folder, capsys):

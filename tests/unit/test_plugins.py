@@ -12,14 +12,17 @@ import numpy as np
 import pytest
 
 from ldlrepro import cli, config, models, plan
-from ldlrepro.catalogue import digests
+from ldlrepro.catalogue import digests, from_environment
 from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import default_mirrors, fetch
 from ldlrepro.data.registry import load_ready, prepare
-from ldlrepro.judge import measures, scores
+from ldlrepro.judge import measures
+from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.plan import Plan
 from ldlrepro.train.unit import run_unit
 from ldlrepro.workflow.rules import Rules
 
@@ -387,13 +390,15 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
     job = ready.job()
     run_unit(job)
     stamp = job.record.stat().st_mtime_ns
-    unit = plan.unit("tiny", "toy", "near")
-    here = Workspace()
-    assert "largest" not in scores.local_units(here, [unit])["tiny", "toy", "near"].scores
+
+    def local() -> UnitScores:
+        planned = Plan(from_environment())
+        return Judge(planned, Workspace()).local_units([job.chunk.unit])[job.chunk.unit.key]
+
+    assert "largest" not in local().scores
     folder.metric()
     plugins.announce({"own_files": str(folder.root)})
-    folder.checkout.forget()
-    scored = scores.local_units(here, [unit])["tiny", "toy", "near"].scores
+    scored = local().scores
     np.testing.assert_allclose(scored["largest"], scored["chebyshev"])
     assert job.record.stat().st_mtime_ns == stamp
 
@@ -423,7 +428,7 @@ def test_a_measure_that_cannot_be_used_is_told_why(folder, capsys, old, new, mes
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace(old, new))
     plugins.announce({"own_files": str(path)})
     with pytest.raises(UserError, match=message):
-        measures.evaluate(np.full((3, 2), 0.5), np.full((3, 2), 0.5))
+        measures.evaluate(np.full((3, 2), 0.5), np.full((3, 2), 0.5), from_environment().measures)
 
 
 def test_check_finds_a_measure_of_the_wrong_direction(folder, capsys):

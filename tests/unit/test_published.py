@@ -10,7 +10,7 @@ import pytest
 from ldl import metrics
 from ldlrepro import config, plan
 from ldlrepro.doctor.papers import broken_relations
-from ldlrepro.judge.cells import verdict_rows
+from tests.unit.judged import PROJECT, verdicts
 
 COUNTS = {
     "structrf": {"3": 72, "19": 18, "20": 8, "21": 36, **{str(t): 24 for t in range(4, 19)}},
@@ -102,7 +102,7 @@ def test_every_measure_has_the_direction_that_we_score_by():
 
 
 def test_every_cell_has_a_name_of_its_own():
-    names = Counter(row.cell for paper in PAPERS for row in verdict_rows(paper, {}, {}))
+    names = Counter(row.cell for paper in PAPERS for row in verdicts(paper))
     assert len(names) == 2345
 
 
@@ -184,10 +184,10 @@ def test_sound_rows_pass_the_relations():
 
 
 def test_the_demos_printed_numbers_are_the_maintainers_records():
-    from ldlrepro.judge.cells import verdict_rows
     from ldlrepro.judge.reference import ReferenceUnits
 
-    rows = verdict_rows("demo", {}, ReferenceUnits(config.project_root() / "reference"))
+    reference = ReferenceUnits(PROJECT.root / "reference", PROJECT)
+    rows = verdicts("demo", reference=reference)
     assert len(rows) == 48
     for row in rows:
         assert row.measured is not None
@@ -212,6 +212,6 @@ def test_cells_that_equal_the_copied_paper_are_quoted_and_no_others():
             same = all(float(ours) == float(other) for ours, other in pairs)
             (alike if same else others).add(place)
     assert (len(alike), len(others)) == (180, 18)
-    rows = verdict_rows("ldldf", {}, {})
+    rows = verdicts("ldldf")
     quoted = {(r.dataset, r.method, r.metric) for r in rows if r.verdict == "quoted"}
     assert quoted == alike

@@ -10,7 +10,7 @@ import pytest
 from ldlrepro import cli, plan
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.pixels import make_pixels
-from ldlrepro.judge.scores import local_units
+from ldlrepro.judge.judging import Judge
 from ldlrepro.train import cards
 from ldlrepro.train.long_training import Curve, FoldName, FoldWatch, parse_rows, read_rows
 from ldlrepro.train.records import OK, UNAVAILABLE, read_predictions
@@ -233,8 +233,8 @@ def test_every_fit_of_a_fold_has_a_state_of_its_own(tmp_path):
 
 
 def _watch(folder: Path, fresh: bool = False) -> FoldWatch:
-    name = FoldName(("photos", "drawn_fgnet", "steps"), 0, 1)
-    return FoldWatch(name, folder, folder / "curves", fresh, lambda line: None)
+    name = FoldName("photos/drawn_fgnet/steps", 0, 1)
+    return FoldWatch(name, folder, folder / "curves", fresh, "", lambda line: None)
 
 
 # ---------------------------------------------------------------------- heard
@@ -286,7 +286,7 @@ def test_a_method_on_features_is_not_run_on_photographs_alone(photos):
     assert cli.main(["folds", "photos", "drawn_fgnet"]) == 0
     assert cli.main(["run", "photos", "drawn_fgnet", "train_mean"]) == 1
     unit = plan.unit("photos", "drawn_fgnet", "train_mean")
-    (scored,) = local_units(Workspace(), [unit]).values()
+    (scored,) = Judge(plan.current(), Workspace()).local_units([unit]).values()
     assert scored.rows[0].error == "needs features: drawn_fgnet has photographs only"
 
 
