@@ -96,23 +96,17 @@ def _only(rows: list[VerdictRow], column: str, wanted: str | None) -> list[Verdi
 
 
 def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
-    """Return a line of counts; what stands after `reproduced` says what these two are worth."""
+    """Return a line of counts: what holds, by which evidence numbers are met, every verdict."""
     from ldlrepro.judge.tallies import tally
-    from ldlrepro.judge.verdicts import MET
 
     found = tally(rows)
-    met = {verdict: found.counts[verdict] for verdict in MET}
     sources = Counter(row.source for row in rows if row.source)
     return {
         "paper": name,
         "cells": found.total,
-        **met,
-        "apart from mean": found.from_mean,
-        "discriminate": found.discriminating,
-        "not known": found.untold,
-        "by print": found.met_by_print,
-        **{verdict: count for verdict, count in found.counts.items() if verdict not in met},
-        "std off": found.std_off,
+        "holds": found.holds,
+        **found.evidence,
+        **found.counts,
         "other settings": found.other_settings,
         "local": sources["local"],
         "reference": sources["reference"],

@@ -114,7 +114,7 @@ class Readings:
     def _numbers(
         self, cells: Sequence[Cell], place: int
     ) -> tuple[np.ndarray, np.ndarray, bool] | None:
-        """Return a reading's means and deviations, what a seed changes in each, and whether one does."""
+        """Return means and deviations of a reading, what a seed changes in them, and if it does."""
         units = [readings_of(cell)[place] for cell in cells]
         unit = units[0]
         scored = self.sources.best(unit)

@@ -33,6 +33,7 @@ from ldlrepro.judge.bands import Bands, SeedNoise, bands_of, with_bands
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.claims import claim_rows
 from ldlrepro.judge.comparisons import Evidence
+from ldlrepro.judge.experiment_cells import Experiments
 from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.reference import ReferenceUnits
 from ldlrepro.judge.scores import (
@@ -43,6 +44,7 @@ from ldlrepro.judge.scores import (
     expected_folds,
     is_complete,
 )
+from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.plan import Plan, Unit
 from ldlrepro.train.records import FAILED, UNAVAILABLE
 
@@ -151,9 +153,7 @@ class Judge:
         sources = self.sources(units)
         measured = experiments.read_all(paper, self.workspace.results)
         chosen = sources.chosen(units)
-        bands = bands_of(chosen, self.project)
-        noise = SeedNoise(bands, self.reference_bands)
-        rows = with_bands(verdict_rows(self.plan, paper, sources, noise, measured), bands)
+        rows = self._rows(paper, sources, chosen, measured)
         curves = figure_curves(self.plan, paper, sources)
         evidence = Evidence(
             rows,
@@ -177,6 +177,20 @@ class Judge:
             troubles=list(_troubles(sources.local.values())),
             own_files=self._own_files(),
         )
+
+    def rows(self, paper: Paper) -> list[VerdictRow]:
+        """Judge the printed numbers of a paper, and nothing else."""
+        units = self.plan.units(paper)
+        sources = self.sources(units)
+        measured = experiments.read_all(paper, self.workspace.results)
+        return self._rows(paper, sources, sources.chosen(units), measured)
+
+    def _rows(
+        self, paper: Paper, sources: Sources, chosen: list[UnitScores], measured: Experiments
+    ) -> list[VerdictRow]:
+        bands = bands_of(chosen, self.project)
+        noise = SeedNoise(bands, self.reference_bands)
+        return with_bands(verdict_rows(self.plan, paper, sources, noise, measured), bands)
 
     def complete_here(self, answer: PaperAnswer) -> dict[str, list[Path]]:
         """Return the records of units whose every fold was computed here, by their keys."""

@@ -102,7 +102,7 @@ class VerdictRow:
         """Return the texts that belong to the cell."""
         rests_on = self.rests_on and f"rests on what the print chose: {self.rests_on}"
         changed = OTHER_SETTINGS if self.other_settings else ""
-        texts = (self.reason, self.note, self.choice, rests_on, changed)
+        texts = (self.reason, self.note, rests_on, changed)
         return [text for text in dict.fromkeys(texts) if text]
 
     @property
@@ -115,6 +115,15 @@ class VerdictRow:
         if self.other_settings:
             found.append("other settings")
         return found
+
+    @property
+    def unit_key(self) -> str:
+        """The key of the unit that stands for it; '' where none does."""
+        return self.key_under(self.protocol) if self.method_id else ""
+
+    def key_under(self, protocol: str) -> str:
+        """Return the key of the same method on the same data set under a protocol."""
+        return f"{protocol}/{self.unit_dataset}/{self.method_id}"
 
     @property
     def cell(self) -> str:

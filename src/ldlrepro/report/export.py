@@ -49,9 +49,10 @@ FILE_COLUMNS = {
     "fold_seeds": "fold_seeds",
     "train_mean": "train_mean",
     "forest": "forest",
-    "discriminates": "discriminates",
-    "std_off": "std_off",
-    "chosen_by_print": "by_print",
+    "evidence": "evidence",
+    "holds": "holds",
+    "as_stated": "as_stated",
+    "as_stated_measured": "as_stated_measured",
     "other_settings": "other_settings",
 }
 """Column of the CSV files -> field of a verdict row."""

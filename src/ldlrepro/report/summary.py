@@ -9,16 +9,14 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ldlrepro import experiments
 from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
-from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.chosen import all_looks
-from ldlrepro.judge.reference import ReferenceUnits
-from ldlrepro.judge.scores import Sources
+from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
-from ldlrepro.judge.verdicts import MET, MISSED, VERDICTS, VerdictRow
+from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS, VerdictRow
 from ldlrepro.plan import Plan
 from ldlrepro.report.agreement_figure import COLOURS
 from ldlrepro.report.canvas import as_svg
@@ -32,24 +30,18 @@ Rows = dict[Paper, list[VerdictRow]]
 
 def all_rows(plan: Plan) -> Rows:
     """Return the verdicts of every paper, as a fresh clone shows them."""
-    project = plan.project
-    sources = Sources({}, ReferenceUnits(project.root / "reference", project))
-    nothing = Path("no results")
-    return {
-        paper: verdict_rows(plan, paper, sources, experiments.read_all(paper, nothing))
-        for paper in project.real_papers()
-    }
+    judge = Judge(plan, Workspace(Path("no results"), Path("no data")))
+    return {paper: judge.rows(paper) for paper in plan.project.real_papers()}
 
 
 def verdict_table(rows: Rows) -> str:
     """Return the counts of verdicts in Markdown, and what the met numbers are worth."""
-    worth: Iterable[object] = ("apart from mean", "discriminate", "not known", "by print")
-    lines: list[Iterable[object]] = [("paper", "cells", *MET, *worth, *VERDICTS[len(MET) :])]
+    lines: list[Iterable[object]] = [("paper", "cells", "holds", *EVIDENCE, *VERDICTS)]
     for name, mine in with_groups(rows):
         found = tally(mine)
-        exact, reproduced, *others = found.counts.values()
-        worth = (found.from_mean, found.discriminating, found.untold, found.met_by_print)
-        lines.append((name, found.total, exact, reproduced, *worth, *others))
+        lines.append(
+            (name, found.total, found.holds, *found.evidence.values(), *found.counts.values())
+        )
     return _markdown(lines)
 
 
@@ -67,8 +59,9 @@ def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
 def own_table(rows: Rows) -> str:
     """Return the counts of each paper's own methods in Markdown."""
     shares = [f"within {100 * share:.0f} %" for share in WITHIN]
-    worth = ("discriminate", "not known", "by print")
-    lines: list[Iterable[object]] = [("own method of", "cells", *MET, *worth, *MISSED, *shares)]
+    lines: list[Iterable[object]] = [
+        ("own method of", "cells", "holds", *EVIDENCE, *JUDGED, *shares)
+    ]
     for paper, mine in rows.items():
         found = tally(row for row in mine if row.method in paper.own)
         lines.append(
@@ -78,23 +71,22 @@ def own_table(rows: Rows) -> str:
 
 
 def _own_counts(found: Tally) -> Iterable[int]:
-    exact, reproduced, better, worse, *_ = found.counts.values()
-    yield from (found.total, exact, reproduced)
-    yield from (found.discriminating, found.untold, found.met_by_print)
-    yield from (better, worse, *map(found.within, WITHIN))
+    yield from (found.total, found.holds, *found.evidence.values())
+    yield from (found.counts[verdict] for verdict in JUDGED)
+    yield from map(found.within, WITHIN)
 
 
 def method_table(mine: Iterable[VerdictRow]) -> str:
     """Return a paper's counts by printed method in Markdown, of the cells that are judged."""
-    lines: list[Iterable[object]] = [("method", "cells judged", *MET, *MISSED)]
+    lines: list[Iterable[object]] = [("method", "cells judged", "holds", *JUDGED)]
     methods: dict[str, list[VerdictRow]] = {}
     for row in mine:
         methods.setdefault(row.method, []).append(row)
     for method, cells in methods.items():
         found = tally(cells)
-        counts = [found.counts[verdict] for verdict in (*MET, *MISSED)]
-        if any(counts):
-            lines.append((method, sum(counts), *counts))
+        if found.judged:
+            counts = [found.counts[verdict] for verdict in JUDGED]
+            lines.append((method, found.judged, found.holds, *counts))
     return _markdown(lines)
 
 
