@@ -300,8 +300,9 @@ class Method(Value):
 
     @property
     def draws(self) -> bool:
-        """Tell whether another seed gives other predictions."""
-        return "random_state" in self.kind._parameter_names()
+        """Tell whether another seed gives other predictions; a start may be drawn, or be fixed."""
+        settings = self.estimator().get_params(deep=False)
+        return "random_state" in settings and settings.get("init") != "identity"
 
     def estimator(self, **overrides: Any) -> LDLEstimator:
         """Return the unfitted estimator, with the fixed parameters and ``overrides``.

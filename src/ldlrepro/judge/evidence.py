@@ -54,6 +54,22 @@ class Choice:
         )
 
 
+@dataclass(frozen=True)
+class ReadingRow:
+    """A reading of what a paper leaves open for one of its methods."""
+
+    method: str
+    """As printed."""
+    reading: str
+    """Protocol and method."""
+    stated: bool
+    surprise: float
+    """Mean over the data sets; the least is chosen."""
+    chosen: int
+    """Data sets that it is chosen for by the others."""
+    of: int
+
+
 @dataclass(frozen=True, eq=False)
 class Readings:
     """The readings of what a paper leaves open, and the digits that choose among them."""
@@ -77,6 +93,25 @@ class Readings:
         return Choice(
             readings[best], readings[runner_up], len(readings), len(others), same, len(turns)
         )
+
+    def table(self) -> list[ReadingRow]:
+        """Return every reading with its surprise, and how many data sets are judged by it."""
+        rows = []
+        for (method, *names), surprises in self._surprises.items():
+            if len(surprises) < 2:
+                continue
+            chosen = [
+                ranked(surprises, [name for name in surprises if name != left_out])[0]
+                for left_out in surprises
+            ]
+            for place, reading in enumerate(names):
+                surprise = statistics.fmean(mine[place] for mine in surprises.values())
+                rows.append(
+                    ReadingRow(
+                        method, reading, not place, surprise, chosen.count(place), len(chosen)
+                    )
+                )
+        return rows
 
     @cached_property
     def _surprises(self) -> dict[tuple[str, ...], dict[str, list[float]]]:
@@ -114,7 +149,7 @@ class Readings:
     def _numbers(
         self, cells: Sequence[Cell], place: int
     ) -> tuple[np.ndarray, np.ndarray, bool] | None:
-        """Return means and deviations of a reading, what a seed changes in them, and if it does."""
+        """Return the numbers of a reading, what a seed changes in them, and whether it does."""
         units = [readings_of(cell)[place] for cell in cells]
         unit = units[0]
         scored = self.sources.best(unit)

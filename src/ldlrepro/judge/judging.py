@@ -33,7 +33,7 @@ from ldlrepro.judge.bands import Bands, SeedNoise, bands_of, with_bands
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.claims import claim_rows
 from ldlrepro.judge.comparisons import Evidence
-from ldlrepro.judge.experiment_cells import Experiments
+from ldlrepro.judge.evidence import Readings
 from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.reference import ReferenceUnits
 from ldlrepro.judge.scores import (
@@ -153,7 +153,9 @@ class Judge:
         sources = self.sources(units)
         measured = experiments.read_all(paper, self.workspace.results)
         chosen = sources.chosen(units)
-        rows = self._rows(paper, sources, chosen, measured)
+        noise = self._noise(chosen)
+        rows = verdict_rows(self.plan, paper, sources, noise, measured)
+        rows = with_bands(rows, noise.bands)
         curves = figure_curves(self.plan, paper, sources)
         evidence = Evidence(
             rows,
@@ -167,6 +169,7 @@ class Judge:
         return PaperAnswer(
             paper=paper.id,
             rows=rows,
+            readings=Readings(self.plan, paper, sources, noise).table(),
             units=chosen,
             claims=claim_rows(paper, evidence),
             curves=curves,
@@ -183,14 +186,11 @@ class Judge:
         units = self.plan.units(paper)
         sources = self.sources(units)
         measured = experiments.read_all(paper, self.workspace.results)
-        return self._rows(paper, sources, sources.chosen(units), measured)
+        noise = self._noise(sources.chosen(units))
+        return verdict_rows(self.plan, paper, sources, noise, measured)
 
-    def _rows(
-        self, paper: Paper, sources: Sources, chosen: list[UnitScores], measured: Experiments
-    ) -> list[VerdictRow]:
-        bands = bands_of(chosen, self.project)
-        noise = SeedNoise(bands, self.reference_bands)
-        return with_bands(verdict_rows(self.plan, paper, sources, noise, measured), bands)
+    def _noise(self, units: Iterable[UnitScores]) -> SeedNoise:
+        return SeedNoise(bands_of(units, self.project), self.reference_bands)
 
     def complete_here(self, answer: PaperAnswer) -> dict[str, list[Path]]:
         """Return the records of units whose every fold was computed here, by their keys."""

@@ -118,7 +118,8 @@ def _verdict_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, st
             tags[f"shown/{name}"] = f"{np.mean(values):.4f}{spread}"
     lines = [
         f"| {cell.table} | {cell.metric} | {cell.measured:.4f} | {cell.printed} | "
-        f"{'' if cell.difference is None else f'{100 * cell.difference:+.1f} %'} | {cell.verdict} | {cell.evidence} |"
+        f"{'' if cell.difference is None else f'{100 * cell.difference:+.1f} %'} | "
+        f"{cell.verdict} | {cell.evidence} |"
         for cell in cells
     ]
     if lines:
