@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from ldlrepro.catalogue import Project, Request, RunConfig
 from ldlrepro.catalogue.methods import Resources
 from ldlrepro.core.errors import UserError
-from ldlrepro.plan import LONGEST_JOB_S, Cell, Chunk, Plan, Unit, is_quoted
+from ldlrepro.plan import Cell, Chunk, Plan, Unit, is_quoted
 from ldlrepro.plan.past_runs import Measured
+from ldlrepro.plan.planning import LONGEST_JOB_S
 
 PLAN = Plan(Project.open())
 MSLP = PLAN.project.paper("mslp")

@@ -17,6 +17,7 @@ from ldlrepro.catalogue.own_files import DECISIVE_KEY
 from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
+from ldlrepro.data import Dataset
 from ldlrepro.data.fetch import default_mirrors, fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.judge import measures
@@ -78,7 +79,6 @@ class Folder:
     def write(self, name: str, text: str) -> Path:
         path = self.root / name
         path.write_text(text)
-        self.checkout.forget()
         return path
 
     def name(self, *paths: Path | str) -> None:
@@ -284,8 +284,15 @@ def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
 def prepared(folder: Folder, rows: int = 12):
     folder.data(rows)
     folder.name()
-    fetch("rows_of_mine", Path("data"), default_mirrors(), offline=True, progress=False)
-    return load_ready(prepare("rows_of_mine", Path("data")))
+    return brought()
+
+
+def brought() -> Dataset:
+    """The rows, fetched from beside their YAML and prepared."""
+    project = from_environment()
+    mine = project.data_set("rows_of_mine")
+    fetch(mine, Path("data"), default_mirrors(project), offline=True, progress=False)
+    return load_ready(prepare(mine, Path("data")))
 
 
 def test_a_csv_becomes_features_labels_groups_and_target(folder):
@@ -354,8 +361,7 @@ def test_a_european_table_with_gaps_gives_the_same_numbers_without_those_rows(fo
     path = folder.root / "rows_of_mine.yaml"
     way = 'csv: {separator: ";", decimal: ",", gaps: drop}\n'
     folder.write(path.name, path.read_text() + way)
-    fetch("rows_of_mine", Path("data"), default_mirrors(), offline=True, progress=False)
-    data = load_ready(prepare("rows_of_mine", Path("data")))
+    data = brought()
     kept = [row for row in range(12) if row not in (2, 4)]
     np.testing.assert_array_equal(data.X, plain.X[kept])
     np.testing.assert_array_equal(data.D, plain.D[kept])

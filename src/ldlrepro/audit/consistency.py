@@ -120,12 +120,12 @@ def check_data(scope: Scope) -> Check:
                 continue
             for file in read_status(where / "raw" / dataset).files:
                 name = file["name"]
-                path, entry = raw_file(dataset, name, where), expected.get(name, {})
+                path, entry = raw_file(data_set, name, where), expected.get(name, {})
                 if path is None:
                     check.skip(file["name"], "unpacked: its images count in the digest of the rows")
                 else:
                     check.judge(str(path), mismatch(path, {**file, **entry}), again)
-            found = fingerprint_of(data, where)
+            found = fingerprint_of(data_set, data, where)
             same = all(data.fingerprint[key] == value for key, value in found.items())
             check.judge(dataset, "" if same else "the rows have not the digest they had", again)
     return check
@@ -143,11 +143,11 @@ def check_folds(scope: Scope) -> Check:
             except DataUnavailable as error:
                 check.skip(str(path), str(error))
                 continue
-            made = protocol_folds(protocol, data, scope.seed, scope.workspace)
+            made = protocol_folds(protocol, data_set, data, scope.seed, scope.workspace)
             stored, _ = splits.read_folds(path)
             same = splits.folds_digest(stored) == splits.folds_digest(made)
             check.judge(str(path), "" if same else "not the folds of the protocol", again)
-            rows = rows_to_compare(data, scope.workspace.data)
+            rows = rows_to_compare(data_set, data, scope.workspace.data)
             told = json.loads(path.with_suffix(".leaks.json").read_text(encoding="utf-8"))
             found = leaks.check_leaks(rows, data.D, stored, data.groups)
             problem = "" if found.text() == told["text"] else "another answer than the file gives"

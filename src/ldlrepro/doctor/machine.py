@@ -149,7 +149,7 @@ def whereabouts(source: DataSet | Weights, workspace: Workspace, mirrors: Sequen
         return DRAWN
     if is_fetched(source.id, workspace):
         return FETCHED
-    if local_sources(source.id, workspace.data, mirrors):
+    if local_sources(source, workspace.data, mirrors):
         return IN_A_FOLDER
     return PUBLIC if any(file.urls for file in source.files) else LICENSED
 
@@ -185,7 +185,7 @@ def _weights(project: Project, workspace: Workspace) -> Iterator[Finding]:
 def _mirrors(project: Project) -> list[Path]:
     from ldlrepro.data.fetch import default_mirrors
 
-    return default_mirrors(project.run.mirrors)
+    return default_mirrors(project, project.run.mirrors)
 
 
 def _tracking(project: Project) -> Iterator[Finding]:
