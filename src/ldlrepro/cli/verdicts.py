@@ -41,6 +41,7 @@ def verdicts(args: argparse.Namespace) -> int:
     """
     from ldlrepro.judge.misses import idle, unexplained
     from ldlrepro.judge.verdicts import VERDICTS
+    from ldlrepro.report.summary import with_groups
 
     judge = judge_here()
     wanted = papers_of(judge.project, args.paper)
@@ -71,14 +72,8 @@ def verdicts(args: argparse.Namespace) -> int:
         shown = [_cell_line(row) for row in rows]
         columns = ("cell", "printed", "measured", "difference", "source", "marks", "reason")
         return answer(args.json, [asdict(r) for r in rows] if args.json else shown, columns)
-    groups: dict[str, list[str]] = {}
-    for paper in wanted:
-        groups.setdefault(paper.group, []).append(paper.id)
-    counted = []
-    for group, papers in groups.items():
-        counted += [_counted(name, [row for row in rows if row.paper == name]) for name in papers]
-        if len(papers) > 1:
-            counted.append(_counted(group, [row for row in rows if row.paper in papers]))
+    kept = {paper: [row for row in rows if row.paper == paper.id] for paper in wanted}
+    counted = [_counted(name, mine) for name, mine in with_groups(kept)]
     return answer(args.json, counted, tuple(counted[0]))
 
 
@@ -96,22 +91,14 @@ def _only(rows: list[VerdictRow], column: str, wanted: str | None) -> list[Verdi
 
 
 def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
-    """Return a line of counts; what stands after `reproduced` says what these two are worth."""
+    """Return a line of counts."""
     from ldlrepro.judge.tallies import tally
-    from ldlrepro.judge.verdicts import MET
 
     found = tally(rows)
-    met = {verdict: found.counts[verdict] for verdict in MET}
     sources = Counter(row.source for row in rows if row.source)
     return {
         "paper": name,
-        "cells": found.total,
-        **met,
-        "apart from mean": found.from_mean,
-        "discriminate": found.discriminating,
-        "not known": found.untold,
-        "by print": found.met_by_print,
-        **{verdict: count for verdict, count in found.counts.items() if verdict not in met},
+        **found.line,
         "std off": found.std_off,
         "other settings": found.other_settings,
         "local": sources["local"],

@@ -55,6 +55,20 @@ class Tally:
     def median_difference(self) -> float | None:
         return statistics.median(self.differences) if self.differences else None
 
+    @property
+    def line(self) -> dict[str, int]:
+        """Return the counts as tables have them; what stands behind the met says its worth."""
+        met = {name: self.counts[name] for name in MET}
+        return {
+            "cells": self.total,
+            **met,
+            "apart from mean": self.from_mean,
+            "discriminate": self.discriminating,
+            "not known": self.untold,
+            "by print": self.met_by_print,
+            **{name: count for name, count in self.counts.items() if name not in met},
+        }
+
     def within(self, share: float) -> int:
         """Count the cells whose measured mean is within this share of the printed one."""
         return sum(one <= share for one in self.differences)
