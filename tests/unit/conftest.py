@@ -21,6 +21,7 @@ from ldlrepro.plan import Chunk, Plan
 from ldlrepro.train.unit import UnitJob
 from ldlrepro.workflow.rules import Rules
 from tests.mlflow_server import MlflowServer
+from tests.unit.sources import forget
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -84,20 +85,10 @@ class Checkout:
         """What the Snakefile asks, with changes of the run configuration."""
         return Rules(self.plan, self.project.run.model_copy(update=changes))
 
-    @staticmethod
-    def forget() -> None:
-        """Drop what modules remember of files, for a test changes them."""
-        ours = [module for name, module in sys.modules.items() if name.startswith("ldlrepro.")]
-        for module in ours:
-            for value in vars(module).values():
-                if hasattr(value, "cache_clear"):
-                    value.cache_clear()
-
     def write(self, path: str, text: str) -> Path:
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-        self.forget()
         return file
 
     def edit(self, path: str, old: str, new: str) -> None:
@@ -108,12 +99,14 @@ class Checkout:
     def module(self, name: str, text: str) -> Path:
         """A module of a user's own, importable here."""
         sys.modules.pop(name, None)
+        forget()  # what digests of code remember of it
         return self.write(f"own/{name}.py", text)
 
     def make_data(self) -> None:
         """Draw the toy data as they are configured now."""
-        fetch("toy", DATA, [], offline=True, progress=False)
-        prepare("toy", DATA)
+        toy = self.project.data_set("toy")
+        fetch(toy, DATA, [], offline=True, progress=False)
+        prepare(toy, DATA)
 
     def make_folds(self, seed: int = 2026) -> None:
         data = load_ready(DATA / "ready" / "toy.npz")
@@ -122,7 +115,6 @@ class Checkout:
         )
         meta = {"data_sha256": data.fingerprint["data_sha256"]}
         write_folds(RESULTS / "folds" / "tiny" / "toy.npz", folds, meta)
-        self.forget()
 
     def job(self, method: str = "near", folds: str = "0-3", **changes) -> UnitJob:
         chunk = Chunk.parse(self.plan.unit("tiny", "toy", method), folds)
@@ -138,7 +130,7 @@ class Checkout:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checkout]:
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     """The project's configuration in a folder that is the working directory as well."""
     root = tmp_path / "checkout"
     for part in ("config", "papers"):
@@ -148,9 +140,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checko
     monkeypatch.setenv(OWN_FILES, "")
     monkeypatch.chdir(root)
     monkeypatch.syspath_prepend(str(root / "own"))
-    Checkout.forget()
-    yield Checkout(root)
-    Checkout.forget()
+    return Checkout(root)
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from ldlrepro.judge.scores import (
     Sources,
     UnitScores,
     is_complete,
-    unavailable_reason,
 )
 from ldlrepro.judge.tallies import tally
 from ldlrepro.plan import is_quoted
@@ -243,7 +242,7 @@ def test_what_was_never_run_says_what_to_type_or_whom_to_ask(printed, tiny, data
 def test_missing_data_are_told_with_the_reason_of_the_record(printed):
     unit = scored({"kl": [0.0] * 4}, status=UNAVAILABLE, error="ask the authors")
     unit = replace(unit, scores={})
-    assert unavailable_reason(unit) == "ask the authors"
+    assert unit.trouble == "ask the authors"
     (row,) = printed("kl,0.5,,lower,,", local=by_key(unit))
     assert (row.verdict, row.reason) == ("not run", "ask the authors")
 

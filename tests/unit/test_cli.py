@@ -271,7 +271,6 @@ def test_status_names_what_failed_and_how_long_the_rest_takes(tiny, capsys):
     assert (row["failed"], row["of unknown length"]) == (1, 2)
     ask(capsys, "run", "tiny", "toy", "train_mean")
     ask(capsys, "record", "tiny")
-    tiny.forget()
     shutil.rmtree(tiny.root / "results" / "units")
     _, out, _ = ask(capsys, "status", "tiny", "--json")
     (row,) = json.loads(out)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldlrepro import config
-from ldlrepro.catalogue import Method
+from ldlrepro.catalogue import Method, from_environment
 from ldlrepro.catalogue.digests import class_digest, method_digest, spec_digest
 from ldlrepro.core.code_digest import code_digest
 from tests.unit.sources import copied, forget
@@ -23,7 +22,8 @@ def sources(tmp_path, monkeypatch, checkout):
 
 
 def digests_of(methods) -> dict[str, str]:
-    return {name: method_digest(config.current().method(name)) for name in methods}
+    project = from_environment()
+    return {name: method_digest(project.method(name)) for name in methods}
 
 
 def changed_by(edit, methods=SOME) -> set[str]:
@@ -36,8 +36,8 @@ def changed_by(edit, methods=SOME) -> set[str]:
 
 def bases() -> list[str]:
     """Methods of the packages, whose sources are copied; those beside a paper stay where it is."""
-    names = [name for name in config.method_ids() if "@" not in name]
-    return [name for name in names if config.load_method(name)["class"].startswith("ldl")]
+    known = from_environment().methods
+    return [m.id for m in known if m.id == m.base and m.class_path.startswith("ldl")]
 
 
 # ---------------------------------------------------------------------- what decides
@@ -256,5 +256,5 @@ def test_the_measure_that_selects_counts_where_there_is_something_to_select():
 
 
 def test_no_two_methods_share_their_settings():
-    specs = {name: spec_digest(config.current().method(name), "kl") for name in config.method_ids()}
+    specs = {m.id: spec_digest(m, "kl") for m in from_environment().methods}
     assert len(set(specs.values())) == len(specs)

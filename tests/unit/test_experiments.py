@@ -15,9 +15,8 @@ from ldlrepro.cli import main
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.experiments import Inputs
-from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.plan import sweeps
-from ldlrepro.report.build import paper_page
+from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings
 from ldlrepro.train.unit import run_unit
 from papers.structrf import split_search, step_loss, times
@@ -63,9 +62,10 @@ def draw(series):
 """
 
 
-def judged(checkout) -> PaperAnswer:
+def page_of(checkout) -> PaperPage:
     judge = checkout.judge
-    return judge.anew(judge.project.paper("tiny"))
+    paper = judge.project.paper("tiny")
+    return PaperPage.of(judge.project, judge.anew(paper))
 
 
 def inputs_of(checkout, say=lambda line: None) -> Inputs:
@@ -106,7 +106,6 @@ def test_an_experiment_on_images_gets_pixels_which_are_made_where_they_lack(tiny
         "papers/tiny/paper.yaml",
         (tiny.root / "papers/tiny/paper.yaml").read_text() + text,
     )
-    tiny.forget()
     assert main(["experiment", "tiny", "looks", "--inputs"]) == 0
     found = json.loads((RESULTS / "experiments/tiny/looks.json").read_text())
     assert found["facts"] == {"rows": 2, "height": 64, "width": 64, "channels": 3}
@@ -213,8 +212,8 @@ def test_points_are_units_of_the_paper_unless_extras_are_left_out(paper):
 def test_a_figure_shows_the_points_that_were_measured(paper):
     for k in (1, 8):
         run_unit(paper.job(f"near@n_neighbors={k}"))
-    page = paper_page(judged(paper))
-    (curve,) = page.curves
+    page = page_of(paper)
+    (curve,) = page.answer.curves
     assert set(curve.values) == {(None, 1), (None, 8)}
     assert curve.means()[None, 1] > curve.means()[None, 8] * 0.1
     drawn = drawings(page)
@@ -225,8 +224,8 @@ def test_a_figure_shows_the_points_that_were_measured(paper):
 def test_points_of_a_figure_are_compared_on_the_folds_that_all_of_them_have(paper):
     run_unit(paper.job("near@n_neighbors=1", folds="0-2"))
     run_unit(paper.job("near@n_neighbors=8"))
-    page = paper_page(judged(paper))
-    (curve,) = page.curves
+    page = page_of(paper)
+    (curve,) = page.answer.curves
     assert [len(values) for values in curve.values.values()] == [3, 3]
     assert "mean over 3 of 4 folds" in drawings(page)["figure_1"].caption
 
@@ -245,7 +244,7 @@ def test_an_experiment_leaves_facts_cells_and_what_it_was_made_with(paper):
 
 def test_the_same_experiment_is_drawn_as_a_figure_of_the_paper(paper):
     main(["experiment", "tiny", "dots"])
-    assert "figure_2" in drawings(paper_page(judged(paper)))
+    assert "figure_2" in drawings(page_of(paper))
 
 
 def test_seconds_are_judged_in_relation_to_the_yardstick(paper):
@@ -303,7 +302,8 @@ def test_a_difference_is_taken_fold_by_fold(ready):
     for method in ("near", "train_mean"):
         run_unit(ready.job(method))
     judge = ready.judge
-    units = judge.local_units(judge.plan.units(judge.project.paper("tiny")))
+    wanted = [judge.plan.unit("tiny", "toy", method) for method in ("near", "train_mean")]
+    units = judge.local_units(wanted)
     (row,) = verdicts("tiny", units, plan=judge.plan)
     near, mean = (units[f"tiny/toy/{m}"].scores["kl"] for m in ("near", "train_mean"))
     assert row.measured == pytest.approx(sum(near) / 4 - sum(mean) / 4)

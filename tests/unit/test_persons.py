@@ -14,6 +14,7 @@ from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.train.records import FoldRow
 from papers.drf.age_order import ascending, whitened
 from papers.structrf.row_order import best_cut, nearest
+from tests.described import data_set
 from tests.unit.judged import with_protocols
 from tests.unit.protocols import protocol
 
@@ -43,7 +44,7 @@ def test_bundles_hold_whole_persons_and_as_many_each() -> None:
 def test_folds_by_person_test_every_row_once_and_share_nobody() -> None:
     groups = np.repeat(np.arange(10), 4)
     data = Dataset("d", np.zeros((40, 1)), np.full((40, 2), 0.5), groups)
-    made = protocol_folds(protocol(BY_PERSON), data, 1, Workspace())
+    made = protocol_folds(protocol(BY_PERSON), data_set({}, "d"), data, 1, Workspace())
     assert len(made) == 5
     assert sorted(np.concatenate([fold.test for fold in made])) == list(range(40))
     assert not any(set(groups[fold.train]) & set(groups[fold.test]) for fold in made)

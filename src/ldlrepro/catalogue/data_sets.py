@@ -282,6 +282,14 @@ class DataSet(Source):
         return self.reader.startswith("drawn_")
 
     @property
+    def owner_of_images(self) -> DataSet:
+        """Return the data set whose raw images these are: itself, where nothing else is said."""
+        if not self.images_of:
+            return self
+        owner: DataSet = self.project.data_set(self.images_of)
+        return owner
+
+    @property
     def only_photographs(self) -> bool:
         """Tell whether it has images but no table of features."""
         return self.layout is not None and self.features is None

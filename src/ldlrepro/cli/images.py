@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -70,8 +70,8 @@ def images(args: argparse.Namespace) -> int:
         code = _find_eyes(args, data_set)
         if not args.compare:
             return code
-        prepare(data_set.id, HERE.data)
-    faces = load_faces(data_set.id, HERE.data)
+        prepare(data_set, HERE.data)
+    faces = load_faces(data_set, HERE.data)
     if args.compare:
         return _compare(args, project, data_set, faces)
     if args.show:
@@ -101,17 +101,17 @@ def _bring(data_set: DataSet, folder: Path) -> None:
 
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder")
-    status = fetch(data_set.id, HERE.data, [], offline=True, images_from=folder)
+    status = fetch(data_set, HERE.data, [], offline=True, images_from=folder)
     if not status.available:
         raise UserError(f"{data_set.id}: {status.reason}")
-    prepare(data_set.id, HERE.data)
+    prepare(data_set, HERE.data)
 
 
 def _find_eyes(args: argparse.Namespace, data_set: DataSet) -> int:
     from ldlrepro.data.eyes.album import find_eyes
 
     line = ProgressLine(f"{args.dataset}: images looked at")
-    search = find_eyes(data_set.id, HERE.data, args.threads, line.update)
+    search = find_eyes(data_set, HERE.data, args.threads, line.update)
     line.close()
     found = {
         "images": len(search.lines) + search.given,
@@ -152,20 +152,24 @@ def _show(args: argparse.Namespace, faces: FaceSet) -> int:
 def _compare(args: argparse.Namespace, project: Project, data_set: DataSet, faces: FaceSet) -> int:
     from ldlrepro.data import load
     from ldlrepro.data.features.align import Crop
+    from ldlrepro.data.features.extract import extract
     from ldlrepro.data.features.published import compare
 
     features = data_set.features
     if features is None or features.extractor != "lbp" or not faces.labels:
         raise UserError(f"{args.dataset} is not rated, or has no LBP features to compare.")
     published = load(project.data_set(args.compare).id)
-    spec = data_set.plain()
+    # Scikit-image's order of bins: that of the published features is what is looked for.
+    in_runs = data_set.model_copy(
+        update={"features": features.model_copy(update={"order": "runs"})}
+    )
     if args.place_eyes:
-        return _place_eyes(args, spec, faces, published)
-    X, recipe = _in_runs(faces, spec)
-    D, _ = distributions(faces, spec)
+        return _place_eyes(args, in_runs, faces, published)
+    X, recipe = extract(faces, in_runs, HERE.data)
+    D, _ = distributions(faces, data_set)
     found = compare(X, D, np.asarray(published.X), published.D)
     if args.json:
-        crop = Crop.of(spec["crop"]).to_dict()
+        crop = Crop.of(data_set).to_dict()
         return answer(
             args.json, [{**found.to_dict(), "crop": crop, "placed": recipe["placed_by"]}], ()
         )
@@ -181,17 +185,11 @@ def _compare(args: argparse.Namespace, project: Project, data_set: DataSet, face
     return answer(args.json, rows, ("order of bins", "distance", "nearest"))
 
 
-def _in_runs(faces: FaceSet, spec: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return LBP features in scikit-image's order of bins, and their recipe."""
-    from ldlrepro.data.features.extract import extract
-
-    return extract(faces, {**spec, "features": {"extractor": "lbp", "order": "runs"}}, HERE.data)
-
-
 def _place_eyes(
-    args: argparse.Namespace, spec: dict[str, Any], faces: FaceSet, published: Dataset
+    args: argparse.Namespace, data_set: DataSet, faces: FaceSet, published: Dataset
 ) -> int:
     """Look for the place of the eyes that the published features fit best."""
+    from ldlrepro.data.features.extract import extract
     from ldlrepro.data.features.published import place_eyes
 
     known = [row for row, face in enumerate(faces.faces) if face.eyes is not None]
@@ -202,11 +200,12 @@ def _place_eyes(
         )
     chosen = np.linspace(0, len(known) - 1, min(len(known), LOOKED_AT)).round().astype(int)
     some = faces.chosen([known[place] for place in chosen], "a few, to look for the eyes' place")
-    D, _ = distributions(some, spec)
+    D, _ = distributions(some, data_set)
 
     def features(eye_x: float, eye_y: float) -> np.ndarray:
-        crop = {**spec["crop"], "eye_x": eye_x, "eye_y": eye_y}
-        return _in_runs(some, {**spec, "crop": crop})[0]
+        assert data_set.crop is not None  # photographs have one
+        crop = data_set.crop.model_copy(update={"eye_x": eye_x, "eye_y": eye_y})
+        return extract(some, data_set.model_copy(update={"crop": crop}), HERE.data)[0]
 
     line = StatusLine()
     found = place_eyes(

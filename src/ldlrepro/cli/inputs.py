@@ -27,11 +27,11 @@ def fetch(args: argparse.Namespace) -> int:
     from ldlrepro.data.fetch import OFFLINE, default_mirrors, fetch
 
     project = plan_here().project
-    mirrors = default_mirrors(args.mirror)
+    mirrors = default_mirrors(project, args.mirror)
     offline = args.offline or bool(os.environ.get(OFFLINE))
     here = True
     for name in args.dataset:
-        status = fetch(project.source(name).id, HERE.data, mirrors, offline=offline)
+        status = fetch(project.source(name), HERE.data, mirrors, offline=offline)
         here &= status.available
         if args.json:
             told = {"available": status.available, "reason": status.reason, "files": status.files}
@@ -50,13 +50,13 @@ def prepare(args: argparse.Namespace) -> int:
     if args.dataset in project.weights_ids:
         from ldlrepro.data.weights import prepare_weights
 
-        path = prepare_weights(args.dataset, HERE.data)
+        path = prepare_weights(project.weights(args.dataset), HERE.data)
         say(f"{args.dataset}: {path}")
         return 0
     from ldlrepro.data.registry import prepare, warning_of
     from ldlrepro.train.inputs import holds_rows
 
-    path = prepare(args.dataset, HERE.data)
+    path = prepare(project.data_set(args.dataset), HERE.data)
     say(f"{args.dataset}: {path}")
     if warning := warning_of(path):
         say(f"{args.dataset}: {warning}")
@@ -71,7 +71,7 @@ def pixels(args: argparse.Namespace) -> int:
     from ldlrepro.train.inputs import align, holds_rows
 
     data_set = plan_here().project.data_set(args.dataset)
-    say(f"{args.dataset}: {align(data_set.id, HERE, args.threads)}")
+    say(f"{args.dataset}: {align(data_set, HERE, args.threads)}")
     return outcome(holds_rows(HERE.ready(args.dataset)), args.of_workflow)
 
 
@@ -83,5 +83,5 @@ def folds(args: argparse.Namespace) -> int:
 
     project = plan_here().project
     protocol, data_set = project.protocol(args.protocol), project.data_set(args.dataset)
-    say(write_protocol_folds(protocol, data_set.id, global_seed(project, args.seed), HERE))
+    say(write_protocol_folds(protocol, data_set, global_seed(project, args.seed), HERE))
     return outcome(holds_rows(HERE.ready(args.dataset)), args.of_workflow)

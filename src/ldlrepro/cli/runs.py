@@ -157,7 +157,7 @@ def experiment(args: argparse.Namespace) -> int:
         if args.inputs:
             make_inputs(project, data_set, protocol, global_seed(project, args.seed), HERE)
             if asked.images and not HERE.pixels(data_set.id).is_file():
-                align(data_set.id, HERE, 1)
+                align(data_set, HERE, 1)
         check_inputs(data_set, protocol, asked.images, HERE)
     inputs = experiments.Inputs(plan, HERE, asked.datasets, protocol, say, asked.images)
     missing = sorted(set(asked.datasets) - set(inputs.available()))

@@ -52,7 +52,7 @@ def _datasets(plan: Plan) -> list[Row]:
     from ldlrepro.data.fetch import default_mirrors
     from ldlrepro.doctor.machine import whereabouts
 
-    mirrors = default_mirrors(plan.project.run.mirrors)
+    mirrors = default_mirrors(plan.project, plan.project.run.mirrors)
     rows = []
     for data_set in plan.project.data_sets:
         shape = data_set.shape
@@ -67,7 +67,7 @@ def _weights(plan: Plan) -> list[Row]:
     from ldlrepro.data.fetch import default_mirrors
     from ldlrepro.doctor.machine import whereabouts
 
-    mirrors = default_mirrors(plan.project.run.mirrors)
+    mirrors = default_mirrors(plan.project, plan.project.run.mirrors)
     return [
         {
             "id": weights.id,

@@ -43,6 +43,7 @@ def verdicts(args: argparse.Namespace) -> int:
     """
     from ldlrepro.judge.misses import idle, unexplained
     from ldlrepro.judge.verdicts import EVIDENCE, VERDICTS
+    from ldlrepro.report.summary import with_groups
 
     judge = judge_here()
     wanted = papers_of(judge.project, args.paper)
@@ -80,14 +81,8 @@ def verdicts(args: argparse.Namespace) -> int:
         lines = [_cell_line(row) for row in rows]
         columns = ("cell", "printed", "measured", "difference", "source", "marks", "reason")
         return answer(args.json, [asdict(r) for r in rows] if args.json else lines, columns)
-    groups: dict[str, list[str]] = {}
-    for paper in wanted:
-        groups.setdefault(paper.group, []).append(paper.id)
-    counted = []
-    for group, papers in groups.items():
-        counted += [_counted(name, [row for row in rows if row.paper == name]) for name in papers]
-        if len(papers) > 1:
-            counted.append(_counted(group, [row for row in rows if row.paper in papers]))
+    kept = {paper: [row for row in rows if row.paper == paper.id] for paper in wanted}
+    counted = [_counted(name, mine) for name, mine in with_groups(kept)]
     return answer(args.json, counted, tuple(counted[0]))
 
 
@@ -125,10 +120,7 @@ def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
     sources = Counter(row.source for row in rows if row.source)
     return {
         "paper": name,
-        "cells": found.total,
-        "holds": found.holds,
-        **found.evidence,
-        **found.counts,
+        **found.line,
         "other settings": found.other_settings,
         "local": sources["local"],
         "reference": sources["reference"],

@@ -143,13 +143,14 @@ def whereabouts(source: DataSet | Weights, workspace: Workspace, mirrors: Sequen
 
     is_table = isinstance(source, DataSet)
     ready = workspace.ready(source.id) if is_table else workspace.weights(source.id)
-    if ready.with_suffix(".json").is_file():
+    fetched = is_fetched(source.id, workspace)
+    if fetched and ready.with_suffix(".json").is_file():
         return READY
     if isinstance(source, DataSet) and source.is_drawn:
         return DRAWN
-    if is_fetched(source.id, workspace):
+    if fetched:
         return FETCHED
-    if local_sources(source.id, workspace.data, mirrors):
+    if local_sources(source, workspace.data, mirrors):
         return IN_A_FOLDER
     return PUBLIC if any(file.urls for file in source.files) else LICENSED
 
@@ -185,7 +186,7 @@ def _weights(project: Project, workspace: Workspace) -> Iterator[Finding]:
 def _mirrors(project: Project) -> list[Path]:
     from ldlrepro.data.fetch import default_mirrors
 
-    return default_mirrors(project.run.mirrors)
+    return default_mirrors(project, project.run.mirrors)
 
 
 def _tracking(project: Project) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import shlex
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ldl import checks as contract
-from ldlrepro.catalogue import Method, Project
+from ldlrepro.catalogue import DataSet, Method, Project, Weights
 from ldlrepro.catalogue.own_files import absolute, id_of, kind_of
 from ldlrepro.catalogue.yaml_files import read_yaml
 from ldlrepro.core.errors import UserError, nearest
@@ -24,6 +24,7 @@ from ldlrepro.doctor.papers import check_paper
 from ldlrepro.plan.planning import Plan
 
 SEED = 7
+S = TypeVar("S", DataSet, Weights)
 T = TypeVar("T")
 
 
@@ -165,17 +166,17 @@ def _words(error: BaseException, beside: Path) -> str:
 
 
 def _prepared(
-    mine: Examined, data: Path, prepare: Callable[[str, Mapping[str, Any], Path], T]
+    mine: Examined, source: S, data: Path, prepare: Callable[[S, Path], T]
 ) -> T | Finding:
     """Fetch and prepare what an own file describes; a problem names the user's folder."""
-    from ldlrepro.data.fetch import default_mirrors, fetch_spec
+    from ldlrepro.data.fetch import default_mirrors, fetch
 
-    spec = mine.project.source(mine.id).plain()
-    status = fetch_spec(mine.id, spec, data, [mine.path.parent, *default_mirrors()], web=None)
+    mirrors = [mine.path.parent, *default_mirrors(mine.project)]
+    status = fetch(source, data, mirrors, offline=True, progress=False)
     if not status.available:
         return Finding(mine.id, BAD, status.reason)
     try:
-        return prepare(mine.id, spec, data)
+        return prepare(source, data)
     except UserError as error:
         text = str(error).partition(" Remove the file and type")[0]
         folder = str(mine.path.parent)
@@ -184,11 +185,11 @@ def _prepared(
 
 def check_dataset(mine: Examined) -> Iterator[Finding]:
     """Fetch and read a data set in a folder that is thrown away."""
-    from ldlrepro.data.registry import defects_found, load_ready, prepare_spec
+    from ldlrepro.data.registry import defects_found, load_ready, prepare
 
-    name = mine.id
+    source, name = mine.project.data_set(mine.id), mine.id
     with tempfile.TemporaryDirectory() as folder:
-        dataset = _prepared(mine, Path(folder), lambda *told: load_ready(prepare_spec(*told)))
+        dataset = _prepared(mine, source, Path(folder), lambda *told: load_ready(prepare(*told)))
         if isinstance(dataset, Finding):
             yield dataset
             return
@@ -202,12 +203,12 @@ def check_dataset(mine: Examined) -> Iterator[Finding]:
 
 def check_weights(mine: Examined) -> Iterator[Finding]:
     """Fetch and read weights in a folder that is thrown away, and probe them."""
-    from ldlrepro.data.weights import prepare_weights_spec, weights_facts
+    from ldlrepro.data.weights import prepare_weights, weights_facts
 
     weights, name = mine.project.weights(mine.id), mine.id
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
-        prepared = _prepared(mine, data, prepare_weights_spec)
+        prepared = _prepared(mine, weights, data, prepare_weights)
         if isinstance(prepared, Finding):
             yield prepared
             return

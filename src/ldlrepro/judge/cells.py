@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,7 +20,6 @@ from ldlrepro.judge.scores import (
     Sources,
     UnitScores,
     expected_folds,
-    unavailable_reason,
 )
 from ldlrepro.judge.verdicts import (
     BLIND,
@@ -38,7 +37,6 @@ from ldlrepro.judge.verdicts import (
 )
 from ldlrepro.plan import Cell, Plan, Unit, is_quoted
 from ldlrepro.plan.printed import TIMES, cell_key
-from ldlrepro.train.records import FAILED, last_line
 
 TRAIN_MEAN, FOREST = "train_mean", "rf_reg"
 YARDSTICKS = ("the training mean", "an ordinary forest")
@@ -222,7 +220,7 @@ class _Cells:
             scored = self.sources.best(unit)
             values = scored.values(row.metric) if scored else []
             if scored and values:
-                mean, own = _mean_and_std(scored, values)
+                mean, own = scored.mean_and_std(values)
                 theirs = replace(
                     row,
                     noise=self.noise.std(unit, row.metric, own),
@@ -238,11 +236,11 @@ class _Cells:
         elif cell.base is None:
             values = scored.values(metric)
         else:
-            values = _differences(metric, scored, self.sources.best(cell.base))
+            values = scored.differences(self.sources.best(cell.base), metric)
         if not values or cell.unit is None:
             return None
         theirs = self.sources.reference.get(scored.key)
-        mean, std = _mean_and_std(scored, values)
+        mean, std = scored.mean_and_std(values)
         return Numbers(
             mean,
             std,
@@ -272,29 +270,12 @@ def _of_other_settings(unit: Unit, scored: UnitScores) -> bool:
     return scored.rows[0].spec_sha256 not in ("", unit.spec_sha256)
 
 
-def _mean_and_std(scored: UnitScores, values: Sequence[float]) -> tuple[float, float | None]:
-    if scored.over_rows and len(values) == len(scored.rows):
-        # The standard deviation over folds of very different sizes says nothing about this mean.
-        return statistics.fmean(values, [row.n_test for row in scored.rows]), None
-    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
-
-
-def _differences(metric: str, scored: UnitScores, other: UnitScores | None) -> list[float]:
-    """Return differences to the other method on the same folds, fold by fold."""
-    metric = metric.removeprefix("delta_")
-    mine, theirs = scored.values(metric), other.values(metric) if other else []
-    return [a - b for a, b in zip(mine, theirs, strict=True)] if len(mine) == len(theirs) else []
-
-
 def _why_not(cell: Cell, scored: UnitScores | None) -> str:
     if cell.skip or cell.unit is None:
         return cell.skip
     if scored is not None:
-        if reason := unavailable_reason(scored):
+        if reason := scored.trouble:
             return reason
-        failed = [row for row in scored.rows if row.status == FAILED]
-        if failed:
-            return f"failed: {last_line(failed[0].error)}"
         if cell.row["metric"] in TIMES:
             return (
                 "no time to compare it with: `compared_to` of the table, run on the same kind of "

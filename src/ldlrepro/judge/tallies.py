@@ -48,6 +48,11 @@ class Tally:
     def median_difference(self) -> float | None:
         return statistics.median(self.differences) if self.differences else None
 
+    @property
+    def line(self) -> dict[str, int]:
+        """Return the counts as tables have them: what holds, by which evidence, every verdict."""
+        return {"cells": self.total, "holds": self.holds, **self.evidence, **self.counts}
+
     def within(self, share: float) -> int:
         """Count the cells whose measured mean is within this share of the printed one."""
         return sum(one <= share for one in self.differences)

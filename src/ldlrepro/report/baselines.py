@@ -157,7 +157,7 @@ def proven_folds(
             f"the data set is not here; type `ldlrepro fetch {name}` and `ldlrepro prepare "
             f"{name}`, and again"
         ) from None
-    made = protocol_folds(protocol, data, seed, judge.workspace)
+    made = protocol_folds(protocol, data_set, data, seed, judge.workspace)
     if digests - {folds_digest(made)}:
         raise UserError(
             f"the records were made on other folds than those of {protocol.id} with seed {seed}"

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -36,24 +35,17 @@ def all_rows(plan: Plan) -> Rows:
 
 def verdict_table(rows: Rows) -> str:
     """Return the counts of verdicts in Markdown, and what the met numbers are worth."""
-    lines: list[Iterable[object]] = [("paper", "cells", "holds", *EVIDENCE, *VERDICTS)]
-    for name, mine in with_groups(rows):
-        found = tally(mine)
-        lines.append(
-            (name, found.total, found.holds, *found.evidence.values(), *found.counts.values())
-        )
-    return _markdown(lines)
+    lines = [{"paper": name, **tally(mine).line} for name, mine in with_groups(rows)]
+    return _markdown([lines[0], *(line.values() for line in lines)])
 
 
 def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
-    """Yield the papers with their cells, and after those of a group the group with all of them."""
-    groups = itertools.groupby(rows.items(), lambda item: item[0].group)
-    for group, papers in groups:
-        together: list[VerdictRow] = []
-        for paper, mine in papers:
-            yield paper.id, mine
-            together += mine
-        yield group, together
+    """Yield the papers with their cells, and after several of a group the group with all cells."""
+    for group in dict.fromkeys(paper.group for paper in rows):
+        papers = [paper for paper in rows if paper.group == group]
+        yield from ((paper.id, rows[paper]) for paper in papers)
+        if len(papers) > 1:
+            yield group, [row for paper in papers for row in rows[paper]]
 
 
 def own_table(rows: Rows) -> str:

@@ -78,7 +78,7 @@ class Rules:
 
     def __init__(self, plan: Plan, run: RunConfig) -> None:
         self.plan, self.project, self.run = plan, plan.project, run
-        self.mirrors = default_mirrors(run.mirrors)
+        self.mirrors = default_mirrors(plan.project, run.mirrors)
 
     def check_files(self) -> None:
         """Refuse damaged files that inputs of rules are planned by: printed numbers, the reference.
@@ -116,7 +116,7 @@ class Rules:
         """
         described = self.project.source(wildcards.dataset)
         places = [described.file.parent] if described.is_own else []
-        return [str(path) for path in local_sources(wildcards.dataset, DATA, places)]
+        return [str(path) for path in local_sources(described, DATA, places)]
 
     def within_reach(self, wildcards: Any) -> bool:
         """Tell whether the raw files are here or there is somewhere to get them from.
@@ -128,10 +128,10 @@ class Rules:
 
     def _within_reach(self, source: DataSet | Weights) -> bool:
         raw = DATA / "raw" / source.id
-        found = {path.name for path in local_sources(source.id, DATA, self.mirrors)}
+        found = {path.name for path in local_sources(source, DATA, self.mirrors)}
         if isinstance(source, DataSet):
             if source.images_of:
-                return self._within_reach(self.project.source(source.images_of))
+                return self._within_reach(source.owner_of_images)
             if source.reader == "images":
                 return bool(found) or (raw / "images").is_dir()
         return all(
@@ -377,14 +377,13 @@ class Rules:
         """Return the papers of a report: the configuration's for `all`, else the one named."""
         return list(self.run.papers) if wildcards.paper == "all" else [wildcards.paper]
 
-    def scope_answers(self, wildcards: Any) -> list[str]:
-        return [f"results/compare/{paper}/answer.json" for paper in self.scope(wildcards)]
+    def of_scope(self, pattern: str) -> Callable[[Any], list[str]]:
+        """Return the files of a report's papers: ``pattern`` with each paper in it."""
 
-    def scope_figures(self, wildcards: Any) -> list[str]:
-        return [f"results/figures/{paper}" for paper in self.scope(wildcards)]
+        def files(wildcards: Any) -> list[str]:
+            return [pattern.format(paper=paper) for paper in self.scope(wildcards)]
 
-    def scope_tracked(self, wildcards: Any) -> list[str]:
-        return [f"results/track/{paper}.json" for paper in self.scope(wildcards)]
+        return files
 
     def scope_notebooks(self, wildcards: Any) -> list[str]:
         """Return all notebooks for the report of everything; one paper's does not wait for them."""
@@ -406,12 +405,6 @@ class Rules:
 
     def notebook_source(self, wildcards: Any) -> str:
         return _from_here(self.project.root / "notebooks" / f"{wildcards.notebook}.ipynb")
-
-    def notebook_answers(self, wildcards: Any) -> list[str]:
-        return [f"results/compare/{paper}/answer.json" for paper in self.run.papers]
-
-    def notebook_tracked(self, wildcards: Any) -> list[str]:
-        return [f"results/track/{paper}.json" for paper in self.run.papers]
 
     def report_code(self, wildcards: Any) -> str:
         modules = ["ldlrepro.report.build", "ldlrepro.report.html", "ldlrepro.judge.judging"]

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ldlrepro.judge.scores import Sources
-from ldlrepro.plan import LONGEST_JOB_S, Plan, Unit
+from ldlrepro.plan import Plan, Unit
+from ldlrepro.plan.planning import LONGEST_JOB_S
 from ldlrepro.train.records import OK
 
 START_S = 1.0
