@@ -26,6 +26,7 @@ from ldlrepro.judge.scores import UnitScores
 from ldlrepro.plan import Plan
 from ldlrepro.train.unit import run_unit
 from ldlrepro.workflow.rules import Rules
+from tests.unit.sources import forget
 
 METHOD = """
 title: Mine
@@ -79,6 +80,7 @@ class Folder:
     def write(self, name: str, text: str) -> Path:
         path = self.root / name
         path.write_text(text)
+        forget()  # what digests of code remember of it
         return path
 
     def name(self, *paths: Path | str) -> None:
@@ -240,6 +242,7 @@ def test_code_and_settings_of_an_own_method_are_followed(folder):
     unused = folder.write("unused.py", "A = 1\n")
 
     def now() -> tuple[str, str]:
+        forget()
         method = from_environment().method("mine")
         return digests.method_digest(method), digests.spec_digest(method, "kl")
 
@@ -267,6 +270,7 @@ def test_a_regressor_of_ones_own_counts_although_the_yaml_alone_names_it(folder)
     folder.name(folder.write("flat.yaml", text))
     before = digests.method_digest(from_environment().method("flat"))
     source.write_text("class Flat:\n    LEVEL = 2\n")
+    forget()
     assert digests.method_digest(from_environment().method("flat")) != before
 
 
