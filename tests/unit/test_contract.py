@@ -68,7 +68,7 @@ OURS = [
     if not config.load_method(name)["sees_test_labels"]
     and models.estimator_class(name) is not PythonLDL
 ]
-IMAGES = {name for name in OURS if config.load_method(name).get("needs", {}).get("images")}
+IMAGES = {name for name in OURS if "images" in config.load_method(name).get("needs", ())}
 METHODS = [name for name in OURS if "@" not in name]
 VARIANTS = distinct([name for name in OURS if "@" in name])
 BREAKABLE = ("distributions", "fewer_rows_than_features", "same_bits", "parameters")

@@ -42,7 +42,7 @@ METHOD = """
 title: steps on pixels
 class: own_steps.Steps
 parameters: {steps: 60}
-needs: {images: true}
+needs: [images]
 """
 
 # Random steps towards the mean label: what a step does depends on all before it.

@@ -462,7 +462,7 @@ licence: free
 BEGINS = """
 title: begins with weights
 class: ldl.DLDL
-needs: {images: true}
+needs: [images]
 parameters: {network: alexnet, weights: mine, max_iter: 2, batch_size: 4, readers: 1, device: cpu}
 """
 

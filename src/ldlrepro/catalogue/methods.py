@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, field_validator
 
 from ldlrepro.catalogue.entries import Entry, List, Map, Value, Values
 from ldlrepro.catalogue.inner_parameters import gathered
@@ -39,7 +39,18 @@ class Request(Entry):
 class Resources(Request):
     """What one job may use, on any data set or on single ones."""
 
-    datasets: Map[Request] = Field(default_factory=dict, description="overrides by data set id")
+    datasets: Map[Resources] = Field(
+        default_factory=dict,
+        description="data set id -> keys as here, but this one, that replace these there",
+    )
+
+    @field_validator("datasets")
+    @classmethod
+    def _on_single_ones(cls, datasets: Map[Resources]) -> Map[Resources]:
+        for name, asked in datasets.items():
+            if asked.datasets:
+                raise ValueError(f"{name} is a single data set and has no 'datasets' of its own")
+        return datasets
 
     def on(self, data_set: str) -> Request:
         """Return what a job on a data set may use."""
@@ -94,26 +105,22 @@ ORIGINS = (
 )
 
 
-class Needs(Entry):
+class Needs(tuple[str, ...]):
     """What the method asks of data and machine."""
 
-    ordered_labels: bool = Field(default=False, description="labels must have an order")
-    target: bool = Field(default=False, description="needs a number per row, such as the age")
-    images: bool = Field(
-        default=False, description="reads photographs instead of a table of features"
-    )
+    __slots__ = ()
 
-    def __bool__(self) -> bool:
-        return self.ordered_labels or self.target or self.images
+    @property
+    def images(self) -> bool:
+        """Tell whether it reads photographs instead of a table of features."""
+        return "images" in self
 
 
 class OpenPoint(Entry):
-    """An open point of the paper, a named switch."""
+    """An open point of the paper, by the name of a parameter."""
 
-    switch: str = Field(description="parameter name")
-    default: Any = Field(description="value taken")
-    alternatives: List[Any] = Field(default=(), description="other readings")
-    evidence: str = Field(description="why the default, and what the alternatives give")
+    alternatives: List[Any] = Field(default=(), description="other readings than the value taken")
+    evidence: str = Field(description="why that value, and what the alternatives give")
 
 
 class Variant(Entry):
@@ -141,21 +148,13 @@ class Method(Value):
         description="dotted path of the estimator class, such as `ldl.AAKNN`",
         pattern=r"^[a-zA-Z_][\w.]*\.[A-Za-z_]\w*$",
     )
-    control: bool = Field(
-        default=False, description="a control (floor or ceiling of a measure), not a competitor"
-    )
-    sees_test_labels: bool = Field(
-        default=False,
+    roles: List[Literal["control", "forest", "sees_test_labels"]] = Field(
+        default=(),
         description=(
-            "told the test labels before it predicts; only for the ceiling control and for "
-            "diagnostics of leaks"
-        ),
-    )
-    forest: bool = Field(
-        default=False,
-        description=(
-            "a forest, whose verdicts stand beside those of an ordinary regression forest "
-            "(`rf_reg`)"
+            "`control`: the floor or the ceiling of a measure, not a competitor; `forest`: its "
+            "verdicts stand beside those of an ordinary regression forest (`rf_reg`); "
+            "`sees_test_labels`: told the test labels before it predicts, only for the ceiling "
+            "control and for diagnostics of leaks"
         ),
     )
     diagnoses: str = Field(
@@ -188,20 +187,38 @@ class Method(Value):
             "which age a predicted distribution over ages stands for, the likeliest or the mean"
         ),
     )
-    needs: Needs = Field(
-        default_factory=Needs, description="what the method asks of data and machine"
+    needs: Annotated[
+        List[Literal["ordered_labels", "target", "images"]], AfterValidator(Needs)
+    ] = Field(
+        default_factory=Needs,
+        description=(
+            "what the method asks of data and machine: labels that have an order; a number per "
+            "row, such as the age; photographs instead of a table of features"
+        ),
     )
     resources: Resources = Field(
         default_factory=Resources,
         description="what one job may use; `datasets` overrides it for single data sets",
     )
-    choices: List[OpenPoint] = Field(
-        default=(), description="open points of the paper, each a named switch"
+    choices: Map[OpenPoint] = Field(
+        default_factory=dict, description="parameter -> what the paper leaves open there"
     )
     variants: Map[Variant] = Field(
         default_factory=dict,
         description="other settings of the same class, used as `<id>@<variant>`",
     )
+
+    @property
+    def control(self) -> bool:
+        return "control" in self.roles
+
+    @property
+    def forest(self) -> bool:
+        return "forest" in self.roles
+
+    @property
+    def sees_test_labels(self) -> bool:
+        return "sees_test_labels" in self.roles
 
     # ------------------------------------------------------------------ variants
 

@@ -101,8 +101,11 @@ def load_paper(paper: str) -> Keys:
 
 def load_method(method: str) -> Keys:
     value = current().method(method)
-    defaults: Keys = {"control": False, "sees_test_labels": False, "forest": False}
-    tree = {**defaults, "scaling": "none", **value.plain()}
+    roles: Keys = {
+        name: getattr(value, name) for name in ("control", "sees_test_labels", "forest")
+    }
+    tree = {**roles, "scaling": "none", **value.plain()}
+    tree["choices"] = [{"switch": name, **point.plain()} for name, point in value.choices.items()]
     tree.pop("variants", None)
     if value.weights:
         tree["weights"] = {name: weights.facts() for name, weights in value.weights.items()}

@@ -18,6 +18,7 @@ from ldlrepro.core.errors import UserError
 
 # Names shown for keys that the user chooses; `id` where none is given here.
 PLACEHOLDERS = {
+    "choices": "parameter",
     "grid": "parameter",
     "methods": "printed method",
     "settings": "printed setting",
