@@ -64,7 +64,7 @@ title: A small paper to be killed
 authors: nobody
 venue: nowhere
 year: 2026
-synthetic: true
+group: made up
 protocols:
   chaos: {{scheme: kfold, folds: {FOLDS}, validation: next_fold, text: five folds}}
 datasets: [{", ".join(self.datasets)}]

@@ -30,7 +30,7 @@ title: A tiny paper for the tests
 authors: nobody
 venue: nowhere
 year: 2026
-synthetic: true
+group: made up
 protocols:
   tiny: {scheme: kfold, folds: 4, validation: next_fold, text: four folds}
 datasets: [toy]

@@ -132,8 +132,8 @@ def test_a_number_that_only_seems_quoted_is_judged(printed):
 
 
 MISPRINT = """
-misprints:
-  - {table: "1", dataset: toy, method: Near, metric: kl, proof: it is negative%s}
+remarks:
+  - {kind: misprint, tables: ["1"], datasets: [toy], methods: [Near], metrics: [kl], proof: it is negative%s}
 """
 
 
@@ -187,9 +187,9 @@ def test_what_was_chosen_by_the_print_stands_beside_the_number(printed, tiny):
         "config/methods/near.yaml", "class:", "origins: {print: {n_neighbors: 4 fit}}\nclass:"
     )
     chosen = """
-chosen_by_print:
-  - {datasets: [toy], metrics: [kl], what: these data, evidence: others miss}
-  - {methods: [Mean], what: nothing, evidence: of this cell}
+remarks:
+  - {kind: chosen_by_print, datasets: [toy], metrics: [kl], what: these data, proof: others miss}
+  - {kind: chosen_by_print, methods: [Mean], what: nothing, proof: of this cell}
 """
     (row,) = printed("kl,0.500,,lower,,", local=by_key(unit), extra=chosen)
     assert row.by_print == "n_neighbors (4 fit); these data (others miss)"
@@ -209,8 +209,8 @@ def test_a_record_of_settings_that_have_changed_since_is_marked(printed, tiny):
 
 
 COPIED = """
-copied:
-  - {tables: ["1"], methods: [Near], from: other, proof: all of them}
+remarks:
+  - {kind: copied, tables: ["1"], methods: [Near], from: other, proof: all of them}
 """
 
 
@@ -259,7 +259,7 @@ def test_a_measure_that_we_do_not_compute_is_told(printed):
 
 
 def test_a_row_that_is_left_out_by_decision_says_so(printed, tiny):
-    tiny.edit("papers/tiny/paper.yaml", "Near: near", "Near: {skip: too old}")
+    tiny.edit("papers/tiny/paper.yaml", "Near: near", "Near: {note: too old}")
     (row,) = printed("kl,0.5,,lower,,")
     assert (row.verdict, row.reason, row.protocol) == ("not run", "too old", "")
 

@@ -26,7 +26,7 @@ own: [One]
 methods:
   One: aa_knn
   Two: {method: train_mean, by_setting: {late: uniform}}
-  Three: {skip: nobody has it}
+  Three: {note: nobody has it}
 tables:
   "1": {title: first}
   "2": {title: second, settings: {early: {}, late: {}}}
@@ -268,8 +268,10 @@ def test_what_cannot_be_is_found(folder, capsys, old, new, words):
 
 def test_a_listed_misprint_is_no_finding(folder, capsys):
     (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
-    misprint = "{table: '1', dataset: toy, method: One, metric: kl, proof: negative}"
-    (folder / "paper.yaml").write_text(f"{PAPER}misprints: [{misprint}]\n")
+    misprint = (
+        "{kind: misprint, tables: ['1'], datasets: [toy], methods: [One], metrics: [kl], proof: no}"
+    )
+    (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{misprint}]\n")
     status, _, _ = ask(capsys, "check", folder / "paper.yaml")
     assert status == 0
 
@@ -289,8 +291,8 @@ def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, c
     tiny.forget()
     _, out, _ = ask(capsys, "check", folder / "paper.yaml")
     assert f"One: {len(rows)} of {len(rows)} numbers equal those that structrf prints" in out
-    copied = "{tables: ['1'], methods: [One], from: structrf, their_name: StructRF, proof: all}"
-    (folder / "paper.yaml").write_text(f"{paper}copied: [{copied}]\n")
+    copied = "{kind: copied, tables: ['1'], methods: [One], from: structrf, their_name: StructRF, proof: all}"
+    (folder / "paper.yaml").write_text(f"{paper}remarks: [{copied}]\n")
     tiny.forget()
     _, out, _ = ask(capsys, "check", folder / "paper.yaml")
     assert "structrf prints" not in out

@@ -110,7 +110,7 @@ def test_parts_train_on_one_and_test_on_the_other(checkout):
     small(checkout, "cacd")
     drawn("cacd", "cacd", persons=20)
     faces = load_faces("cacd")
-    definition = {"scheme": "parts", "train_part": "validation", "test_part": "test"}
+    definition = {"scheme": "parts", "parts": ["validation", "test"]}
     (fold,) = parts.make_folds(protocol(definition), "cacd", DATA)
     assert {faces.faces[row].subset for row in fold.train} == {"validation"}
     assert fold.test.tolist() == faces.rows_of("test").tolist()

@@ -30,7 +30,7 @@ title: Two folds on drawn photographs
 authors: nobody
 venue: nowhere
 year: 2026
-synthetic: true
+group: made up
 protocols:
   photos: {scheme: kfold, folds: 2, text: two folds}
 datasets: [drawn_fgnet]

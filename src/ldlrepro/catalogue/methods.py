@@ -187,14 +187,14 @@ class Method(Value):
             "which age a predicted distribution over ages stands for, the likeliest or the mean"
         ),
     )
-    needs: Annotated[
-        List[Literal["ordered_labels", "target", "images"]], AfterValidator(Needs)
-    ] = Field(
-        default_factory=Needs,
-        description=(
-            "what the method asks of data and machine: labels that have an order; a number per "
-            "row, such as the age; photographs instead of a table of features"
-        ),
+    needs: Annotated[List[Literal["ordered_labels", "target", "images"]], AfterValidator(Needs)] = (
+        Field(
+            default_factory=Needs,
+            description=(
+                "what the method asks of data and machine: labels that have an order; a number per "
+                "row, such as the age; photographs instead of a table of features"
+            ),
+        )
     )
     resources: Resources = Field(
         default_factory=Resources,
@@ -238,7 +238,7 @@ class Method(Value):
     def with_variant(self, name: str) -> Method:
         """Return it with a variant merged in: parameters one by one, the rest as a whole."""
         if name not in self.variants:
-            return self._merged(name, Variant(parameters=_settings(name)))
+            return self._merged(name, Variant(parameters=settings_of(name)))
         return self._merged(name, self.variants[name])
 
     def _merged(self, name: str, variant: Variant) -> Method:
@@ -349,7 +349,7 @@ def with_settings(method: str, settings: Mapping[str, Any]) -> str:
     return f"{method}@{named}"
 
 
-def _settings(variant: str) -> dict[str, Any]:
+def settings_of(variant: str) -> dict[str, Any]:
     """Return the settings that an id holds: values as in JSON; what is not JSON is a word."""
     found: dict[str, Any] = {}
     for part in variant.split(","):

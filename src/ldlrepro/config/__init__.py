@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ldlrepro.catalogue import Check, Claim
 from ldlrepro.catalogue.methods import with_settings as with_settings
 from ldlrepro.catalogue.project import FIVE as FIVE
 from ldlrepro.catalogue.yaml_files import read_yaml as read_yaml
@@ -91,19 +92,50 @@ def only_photographs(dataset: Keys) -> bool:
 
 def load_paper(paper: str) -> Keys:
     value = current().paper(paper)
-    defaults: Keys = {"group": "own papers", "synthetic": False, "not_available": {}}
-    defaults |= {"spread": "deviation", "own": [], "references": {}, "chosen_by_print": []}
+    defaults: Keys = {"group": "own papers", "synthetic": value.synthetic, "not_available": {}}
+    defaults |= {"spread": value.spread, "own": [], "references": {}}
+    defaults |= {
+        "chosen_by_print": [remark.plain() for remark in value.chosen_by_print],
+        "copied": [remark.plain() for remark in value.copied],
+        "misprints": [
+            {key: text for key, text in vars(misprint).items() if text or key != "std_reads"}
+            for misprint in value.misprints
+        ],
+    }
     beside: Keys = {"misses": [entry.plain() for entry in value.misses]}
     if value.claims:
-        beside["claims"] = [claim.plain() for claim in value.claims]
+        beside["claims"] = [_claim(claim) for claim in value.claims]
     return {**defaults, **value.plain(), **beside}
+
+
+def _claim(claim: Claim) -> Keys:
+    """Return a claim in the words of its judge."""
+    tree = claim.plain()
+    if claim.test is None:
+        return tree
+    test = claim.test
+    found = {key: value for key, value in tree["test"].items() if key != "methods"}
+    found |= {"kind": {"best_of_each": "best"}.get(test.kind, test.kind), "jointly": test.jointly}
+    found |= {"methods": test.methods} if test.methods else {}
+    found |= {"method": test.method, "rivals": test.rivals} if test.method else {}
+    found |= {"kind": "advantage", "is": test.stands_out} if test.stands_out else {}
+    found |= {"table": test.table} if test.kind == "at_most" else {}
+    found["checks"] = [_check(check) for check in test.checks]
+    return {**tree, "test": found}
+
+
+def _check(check: Check) -> Keys:
+    tree = check.plain()
+    if not check.dataset:
+        return tree
+    units = {key: getattr(check, key) for key in ("protocol", "method", "from_protocol", "than")}
+    kept = {key: value for key, value in tree.items() if key not in ("from", "to")}
+    return kept | {key: name for key, name in units.items() if name}
 
 
 def load_method(method: str) -> Keys:
     value = current().method(method)
-    roles: Keys = {
-        name: getattr(value, name) for name in ("control", "sees_test_labels", "forest")
-    }
+    roles: Keys = {name: getattr(value, name) for name in ("control", "sees_test_labels", "forest")}
     tree = {**roles, "scaling": "none", **value.plain()}
     tree["choices"] = [{"switch": name, **point.plain()} for name, point in value.choices.items()]
     tree.pop("variants", None)

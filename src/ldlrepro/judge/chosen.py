@@ -40,7 +40,7 @@ def by_print(cell: plan.Cell) -> str:
         looks += [f"{name} ({look})" for name, look in origins.print.items()]
     for entry in _choices(cell.row["paper"]):
         if covers(entry, cell.row):
-            looks.append(f"{entry['what']} ({entry['evidence']})")
+            looks.append(f"{entry['what']} ({entry['proof']})")
     return "; ".join(looks)
 
 
@@ -79,7 +79,7 @@ def all_looks() -> Iterator[tuple[str, str, str]]:
     for paper in config.paper_ids():
         for entry in config.load_paper(paper)["chosen_by_print"]:
             whose = [", ".join(entry[key]) for key in SELECTORS if key in entry]
-            yield f"{paper}: {'; '.join(whose) or 'all cells'}", entry["what"], entry["evidence"]
+            yield f"{paper}: {'; '.join(whose) or 'all cells'}", entry["what"], entry["proof"]
 
 
 def _own_looks(method: str) -> dict[str, str]:

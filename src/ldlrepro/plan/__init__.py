@@ -43,7 +43,8 @@ def protocols() -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def protocol(name: str) -> dict[str, Any]:
-    return config.current().protocol(name).plain()
+    value = config.current().protocol(name)
+    return {**value.plain(), "persons_of": value.persons_of, "noise_of": value.noise_of}
 
 
 def published(paper: str) -> list[dict[str, str]]:
