@@ -43,8 +43,7 @@ tables: {"1": {title: one}}
 TINY_DATA = """
 title: sixty rows
 reader: drawn_table
-shape: {n: 60, q: 3, c: 3}
-generator: {name: toy, n: 60, noise_variance: 0.0, seed: 1}
+shape: [60, 3, 3]
 licence: free
 """
 

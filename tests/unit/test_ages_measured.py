@@ -141,7 +141,7 @@ def test_a_network_from_random_weights_is_measured_and_not_judged(deep):
     deep.edit(
         "config/datasets/fgnet.yaml",
         "layout:",
-        "features: {extractor: vgg16, random_weights: 0}\nlayout:",
+        "features: {extractor: vgg16, weights: 0}\nlayout:",
     )
     assert drf_cell(unit("drf_fgnet", "fgnet", "drf", [3.0], [1]), "IV").verdict == "not run"
 

@@ -133,7 +133,8 @@ def test_a_number_that_only_seems_quoted_is_judged(printed):
 
 MISPRINT = """
 remarks:
-  - {kind: misprint, tables: ["1"], datasets: [toy], methods: [Near], metrics: [kl], proof: it is negative%s}
+  - {kind: misprint, tables: ["1"], datasets: [toy], methods: [Near], metrics: [kl],
+     proof: it is negative%s}
 """
 
 

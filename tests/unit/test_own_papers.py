@@ -291,8 +291,8 @@ def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, c
     tiny.forget()
     _, out, _ = ask(capsys, "check", folder / "paper.yaml")
     assert f"One: {len(rows)} of {len(rows)} numbers equal those that structrf prints" in out
-    copied = "{kind: copied, tables: ['1'], methods: [One], from: structrf, their_name: StructRF, proof: all}"
-    (folder / "paper.yaml").write_text(f"{paper}remarks: [{copied}]\n")
+    copied = "kind: copied, tables: ['1'], methods: [One], from: structrf, their_name: StructRF"
+    (folder / "paper.yaml").write_text(f"{paper}remarks: [{{{copied}, proof: all}}]\n")
     tiny.forget()
     _, out, _ = ask(capsys, "check", folder / "paper.yaml")
     assert "structrf prints" not in out

@@ -90,7 +90,7 @@ class Check(Entry):
     )
     to: Pair = Field(
         default=(),
-        description="the second point, or the second unit, whose mean alone is judged without `from`",
+        description="the second point or unit; without `from` the mean of the unit is judged",
     )
     to_each: List[Any] = Field(
         default=(),
@@ -153,11 +153,13 @@ class ClaimTest(Entry):
         default=(),
         description="[better, worse] (pairs)",
     )
-    significant: bool = Field(
+    confirmed: bool | Literal["rivals"] = Field(
+        alias="significant",
         default=False,
         description=(
             "count only differences that a test of significance confirms - over data sets "
-            "(ranks), over the folds of each data set (pairs)"
+            "(ranks), over the folds of each data set (pairs); `rivals` corrects for comparisons "
+            "of the first method with the others alone, not for those among the others (ranks)"
         ),
     )
     protocol: str = Field(
@@ -165,13 +167,6 @@ class ClaimTest(Entry):
         description=(
             "our side takes the runs of all methods under this protocol, not those that the rows "
             "are compared with (ranks)"
-        ),
-    )
-    control: bool = Field(
-        default=False,
-        description=(
-            "compare the method with its rivals only, and not the rivals with each other (ranks); "
-            "fewer comparisons to correct for"
         ),
     )
     statistic: Literal["mean", "std"] = Field(
@@ -209,6 +204,16 @@ class ClaimTest(Entry):
     def rivals(self) -> tuple[str, ...]:
         """Return the methods that it is compared with."""
         return self.named[1:] if self.kind != "order" else ()
+
+    @property
+    def significant(self) -> bool:
+        """Tell whether a test of significance has to confirm differences."""
+        return bool(self.confirmed)
+
+    @property
+    def control(self) -> bool:
+        """Tell whether rivals are not compared with each other."""
+        return self.confirmed == "rivals"
 
     @property
     def jointly(self) -> bool:

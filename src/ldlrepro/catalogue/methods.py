@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
-from ldlrepro.catalogue.entries import Entry, List, Map, Value, Values
+from ldlrepro.catalogue.entries import Entry, List, Map, Value, Values, broken
 from ldlrepro.catalogue.inner_parameters import gathered
 from ldlrepro.core.errors import UserError, nearest, unknown
 from ldlrepro.core.workspace import Workspace
@@ -49,7 +49,7 @@ class Resources(Request):
     def _on_single_ones(cls, datasets: Map[Resources]) -> Map[Resources]:
         for name, asked in datasets.items():
             if asked.datasets:
-                raise ValueError(f"{name} is a single data set and has no 'datasets' of its own")
+                raise broken(f"{name} is a single data set and has no 'datasets' of its own")
         return datasets
 
     def on(self, data_set: str) -> Request:
@@ -148,11 +148,13 @@ class Method(Value):
         description="dotted path of the estimator class, such as `ldl.AAKNN`",
         pattern=r"^[a-zA-Z_][\w.]*\.[A-Za-z_]\w*$",
     )
-    roles: List[Literal["control", "forest", "sees_test_labels"]] = Field(
+    roles: List[Literal["control", "forest", "mean_age", "sees_test_labels"]] = Field(
         default=(),
         description=(
             "`control`: the floor or the ceiling of a measure, not a competitor; `forest`: its "
             "verdicts stand beside those of an ordinary regression forest (`rf_reg`); "
+            "`mean_age`: a predicted distribution over ages stands for their mean, else for the "
+            "likeliest age; "
             "`sees_test_labels`: told the test labels before it predicts, only for the ceiling "
             "control and for diagnostics of leaks"
         ),
@@ -181,20 +183,13 @@ class Method(Value):
     scaling: Scaling = Field(
         default="none", description="how features are scaled, fitted on training rows only"
     )
-    age: Literal["mode", "mean"] = Field(
-        default="mode",
+    asked: List[Literal["ordered_labels", "target", "images"]] = Field(
+        alias="needs",
+        default=(),
         description=(
-            "which age a predicted distribution over ages stands for, the likeliest or the mean"
+            "what the method asks of data and machine: labels that have an order; a number per "
+            "row, such as the age; photographs instead of a table of features"
         ),
-    )
-    needs: Annotated[List[Literal["ordered_labels", "target", "images"]], AfterValidator(Needs)] = (
-        Field(
-            default_factory=Needs,
-            description=(
-                "what the method asks of data and machine: labels that have an order; a number per "
-                "row, such as the age; photographs instead of a table of features"
-            ),
-        )
     )
     resources: Resources = Field(
         default_factory=Resources,
@@ -207,6 +202,15 @@ class Method(Value):
         default_factory=dict,
         description="other settings of the same class, used as `<id>@<variant>`",
     )
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(self.asked)
+
+    @property
+    def age(self) -> str:
+        """Return which age a predicted distribution stands for, the `mean` or the `mode`."""
+        return "mean" if "mean_age" in self.roles else "mode"
 
     @property
     def control(self) -> bool:

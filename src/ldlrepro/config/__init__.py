@@ -71,7 +71,7 @@ def load_metric(metric: str) -> Keys:
 
 
 def load_dataset(dataset: str) -> Keys:
-    return {"sparse": False, "renormalise": False, **current().data_set(dataset).plain()}
+    return current().data_set(dataset).spec()
 
 
 def load_weights(weights: str) -> Keys:
@@ -116,6 +116,7 @@ def _claim(claim: Claim) -> Keys:
     test = claim.test
     found = {key: value for key, value in tree["test"].items() if key != "methods"}
     found |= {"kind": {"best_of_each": "best"}.get(test.kind, test.kind), "jointly": test.jointly}
+    found |= {"significant": test.significant, "control": test.control}
     found |= {"methods": test.methods} if test.methods else {}
     found |= {"method": test.method, "rivals": test.rivals} if test.method else {}
     found |= {"kind": "advantage", "is": test.stands_out} if test.stands_out else {}
@@ -137,6 +138,7 @@ def load_method(method: str) -> Keys:
     value = current().method(method)
     roles: Keys = {name: getattr(value, name) for name in ("control", "sees_test_labels", "forest")}
     tree = {**roles, "scaling": "none", **value.plain()}
+    tree["age"] = value.age
     tree["choices"] = [{"switch": name, **point.plain()} for name, point in value.choices.items()]
     tree.pop("variants", None)
     if value.weights:

@@ -326,13 +326,9 @@ def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:
 def _draw(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> FetchStatus:
     from ldlrepro.data.drawn import draw
 
-    generator = dict(spec["generator"])
     # Drawing begins with an empty folder: no earlier status may speak for it if that is cut short.
     (folder / "fetch.json").unlink(missing_ok=True)
-    draw(folder, **generator)
-    arguments = ", ".join(f"{k}={v}" for k, v in generator.items() if k != "name")
-    source = f"drawn: {generator['name']}({arguments})"
-    return FetchStatus(dataset_id, True, files=_records(folder, source))
+    return FetchStatus(dataset_id, True, files=_records(folder, f"drawn: {draw(folder, spec)}"))
 
 
 def _items(place: Path) -> list[Path]:

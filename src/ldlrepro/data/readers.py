@@ -163,14 +163,13 @@ def checked(
 
 def _persons(path: Path, spec: Mapping[str, Any], named: Any, n: int) -> np.ndarray | None:
     """Return the person of each row: named by the file, or counted off in the order of the rows."""
-    sizes = spec.get("rows_per_person")
-    if sizes is None:
+    sizes = spec.get("persons")
+    if sizes is None or named is not None:
         return _per_row(path, "groups", named, n)
-    sizes = [sizes] if isinstance(sizes, int) else sizes
-    if len(sizes) == 1:  # one number for all
-        sizes = [*sizes] * -(-n // sizes[0])
+    if isinstance(sizes, int):  # as many for each
+        sizes = [n // sizes] * sizes
     if sum(sizes) != n:
-        raise _BadFileError(path, f"rows_per_person adds up to {sum(sizes)} rows, not {n}")
+        raise _BadFileError(path, f"its {n} rows are not those of persons, {sum(sizes)} in all")
     return np.repeat(np.arange(len(sizes)), sizes)
 
 

@@ -89,6 +89,7 @@ def _check_persons(spec: Mapping[str, Any], dataset: Dataset) -> None:
     stated = spec.get("persons")
     if stated is None or dataset.groups is None:
         return
+    stated = stated if isinstance(stated, int) else len(stated)
     found = len(np.unique(dataset.groups))
     if found != stated:
         raise UserError(

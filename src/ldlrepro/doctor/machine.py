@@ -138,7 +138,7 @@ def _data(workspace: Workspace) -> Iterator[Finding]:
     here, public, licensed = [], [], []
     for name in config.dataset_ids():
         spec = config.load_dataset(name)
-        if spec["reader"].startswith(("drawn", "toy", "synthetic")) or "generator" in spec:
+        if spec["reader"].startswith("drawn_"):
             continue
         if is_fetched(name, workspace) or local_sources(name, workspace.data, mirrors):
             here.append(name)

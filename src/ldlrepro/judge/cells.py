@@ -223,9 +223,9 @@ def _mean_and_std(scored: UnitScores, values: Sequence[float]) -> tuple[float, f
 
 
 def _began_from_nothing(scored: UnitScores) -> bool:
-    features = config.load_dataset(scored.dataset).get("features", {})
+    features = config.current().data_set(scored.dataset).features
     trials = [row for row in scored.rows if row.params.get("random_weights")]
-    return bool(trials) or "random_weights" in features
+    return bool(trials) or (features is not None and features.random_weights is not None)
 
 
 def _differences(cell: plan.Cell, scored: UnitScores, other: UnitScores | None) -> list[float]:

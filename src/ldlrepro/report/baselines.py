@@ -108,7 +108,7 @@ def collect(
 
 
 def document(baselines: Sequence[Baseline]) -> dict[str, Any]:
-    """Return everything in one tree; ``config/schemas/baselines.schema.yaml`` describes it."""
+    """Return everything in one tree; ``docs/baselines.md`` explains each key."""
     units = {baseline.unit.key: baseline.unit for baseline in baselines}
     return {
         "layout": LAYOUT,

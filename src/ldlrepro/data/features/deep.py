@@ -56,14 +56,15 @@ def deep_features(
 def network_of(options: Mapping[str, Any], data_dir: Path) -> Loaded:
     """Return the network that ``features`` of a data set's YAML describes."""
     name = options["extractor"]
-    if "weights" in options:
-        weights_facts(options["weights"], data_dir)
-        return load_network(name, Workspace(data=data_dir).weights(options["weights"]))
-    if "random_weights" in options:
-        return random_network(name, options["random_weights"])
+    weights = options.get("weights")
+    if isinstance(weights, int):
+        return random_network(name, weights)
+    if weights:
+        weights_facts(weights, data_dir)
+        return load_network(name, Workspace(data=data_dir).weights(weights))
     raise UserError(
         f"{name} needs features.weights, such as weights: vgg16; `ldlrepro list weights` lists "
-        "them. For a trial without any, say features.random_weights: 0. See docs/images.md."
+        "them. For a trial without any, write a seed, weights: 0. See docs/images.md."
     )
 
 

@@ -48,7 +48,7 @@ def faces_table(dataset_id: str, data_dir: Path) -> Path:
 
 def read_faces(dataset_id: str, spec: Mapping[str, Any], images: Path) -> FaceSet:
     """Look at every image of a layout; raise UserError only where the whole set is of no use."""
-    layout = spec["layout"]["name"]
+    layout = spec["layout"]
     folder = Folder(images)
     listing = LAYOUTS[layout](folder)
     usable, problems = checked(layout, folder, listing)
@@ -62,8 +62,7 @@ def read_faces(dataset_id: str, spec: Mapping[str, Any], images: Path) -> FaceSe
     found = sum(face.points_from == BY_FINDING for face in usable)
     if found:
         faces.notes.append(f"the eyes of {found} images were found by a program, not given")
-    setup = spec["layout"].get("setup")
-    return apply(faces, folder, setup) if setup else faces
+    return apply(faces, folder, dataset_id, spec.get("setup"))
 
 
 def distributions(faces: FaceSet, spec: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
