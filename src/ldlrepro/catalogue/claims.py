@@ -153,13 +153,13 @@ class ClaimTest(Entry):
         default=(),
         description="[better, worse] (pairs)",
     )
-    confirmed: bool | Literal["rivals"] = Field(
+    confirmed: Literal["all", "rivals"] | None = Field(
         alias="significant",
-        default=False,
+        default=None,
         description=(
             "count only differences that a test of significance confirms - over data sets "
-            "(ranks), over the folds of each data set (pairs); `rivals` corrects for comparisons "
-            "of the first method with the others alone, not for those among the others (ranks)"
+            "(ranks), over the folds of each data set (pairs); corrected for all comparisons, or "
+            "for those of the first method with its rivals alone (ranks)"
         ),
     )
     protocol: str = Field(
