@@ -105,7 +105,7 @@ MISTAKES = [
     (DATASET, "reader: mat", "reader: matt", ["'matt'", "Did you mean 'mat'?", "drawn_table"]),
     (DATASET, "sparse: true", "sparse: maybe", ["sparse", "boolean"]),
     (DATASET, "sha256:", "sha265:", ["files.0", "'sha265'", "Did you mean 'sha256'?"]),
-    (DATASET, "sha256:", "bytes: 3, note:", ["files", "missing key sha256", "git_blob"]),
+    (DATASET, "sha256:", "bytes: 3, note:", ["files.0", "missing key sha256", "git_blob"]),
     (DATASET, "licence:", "license:", ["'license'", "Did you mean 'licence'?"]),
     (PAPER, "scheme: kfold", "scheme: kfolds", ["protocols.own.scheme", "Did you mean 'kfold'?"]),
     (PAPER, "folds: 10, ", "", ["protocols.own", "missing key folds"]),

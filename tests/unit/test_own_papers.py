@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from ldlrepro import cli, config, experiments, plan
 from ldlrepro.catalogue.digests import stage_digest
 from ldlrepro.catalogue.project import OWN_FILES
+from ldlrepro.catalogue.schemas import FILES
 from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
+from ldlrepro.doctor import templates
 from ldlrepro.doctor.papers import broken_relations
 
 PAPER = """
@@ -336,6 +339,15 @@ def test_a_template_passes_its_check_as_it_is(tiny, tmp_path, capsys, kind):
     assert status == 0, out
     assert "Nothing wrong" in out
     assert "  note  not so" not in out
+
+
+@pytest.mark.parametrize("kind", list(templates.EXAMPLES))
+def test_a_template_names_every_key_with_its_meaning(kind):
+    words = {"name": "mine", "year": 2026, "title": "Mine", "camel": "Mine"}
+    text = templates.text_of(kind, words)
+    for key, field in FILES[kind].model_fields.items():
+        assert re.search(rf"^(#   )?{field.alias or key}:", text, re.MULTILINE), key
+        assert field.description.split()[0] in text, key
 
 
 def test_a_template_overwrites_nothing(tiny, tmp_path, capsys):

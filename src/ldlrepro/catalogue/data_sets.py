@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from ldlrepro.catalogue.entries import AS_WRITTEN, Entry, List, Value, broken
+from ldlrepro.catalogue.entries import AS_WRITTEN, Entry, List, Value
 
 Collection = Literal["jaffe", "bu_3dfe", "morph", "fgnet", "cacd"]
 
 
 class RawFile(Entry):
-    """A raw file."""
+    """A raw file, with a way to check it."""
+
+    SOME_OF: ClassVar[tuple[str, ...]] = ("sha256", "git_blob")
 
     name: str = Field(
         description="file name in `data/raw/<id>/` and in local folders, without a folder",
@@ -22,10 +24,10 @@ class RawFile(Entry):
     sha256: str = Field(
         default="",
         description=(
-            "SHA-256 of the content; of weights its first digits do, where only they are known, or "
-            "none where nobody published one, so that any file of this name is taken"
+            "SHA-256 of the content, or its first digits where only they are known; empty where "
+            "nobody published one, so that any file of this name is taken"
         ),
-        pattern=r"^[0-9a-f]{8,64}$",
+        pattern=r"^([0-9a-f]{8,64})?$",
     )
     git_blob: str = Field(
         default="",
@@ -230,14 +232,6 @@ class DataSet(Source):
     )
     features: Features | None = Field(default=None, description="how images become features")
     defects: List[str] = Field(default=(), description="known defects of the published file")
-
-    @field_validator("files")
-    @classmethod
-    def _can_be_checked(cls, files: tuple[RawFile, ...]) -> tuple[RawFile, ...]:
-        for file in files:
-            if not (file.sha256 or file.git_blob):
-                raise broken(f"{file.name}: missing key sha256 or git_blob")
-        return files
 
     def spec(self) -> dict[str, Any]:
         """Return what readers of the files are told."""
