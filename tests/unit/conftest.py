@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import plan
 from ldlrepro.catalogue import Project
 from ldlrepro.catalogue.project import OWN_FILES
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.folds.splits import folds_seed, make_folds, write_folds
-from ldlrepro.plan import Plan
+from ldlrepro.judge.judging import Judge
+from ldlrepro.plan import Chunk, Plan
 from ldlrepro.train.unit import UnitJob
 from ldlrepro.workflow.rules import Rules
 from tests.mlflow_server import MlflowServer
@@ -73,24 +74,19 @@ class Checkout:
         """What runs of the checkout, as its files are now."""
         return Plan(self.project)
 
+    @property
+    def judge(self) -> Judge:
+        """A judge of the papers, by the files as they are now."""
+        return Judge(self.plan, Workspace())
+
     def rules(self, **changes) -> Rules:
         """What the Snakefile asks, with changes of the run configuration."""
         return Rules(self.plan, self.project.run.model_copy(update=changes))
-
-    @staticmethod
-    def forget() -> None:
-        """Drop what modules remember of files, for a test changes them."""
-        ours = [module for name, module in sys.modules.items() if name.startswith("ldlrepro.")]
-        for module in ours:
-            for value in vars(module).values():
-                if hasattr(value, "cache_clear"):
-                    value.cache_clear()
 
     def write(self, path: str, text: str) -> Path:
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-        self.forget()
         return file
 
     def edit(self, path: str, old: str, new: str) -> None:
@@ -105,8 +101,9 @@ class Checkout:
 
     def make_data(self) -> None:
         """Draw the toy data as they are configured now."""
-        fetch("toy", DATA, [], offline=True, progress=False)
-        prepare("toy", DATA)
+        toy = self.project.data_set("toy")
+        fetch(toy, DATA, [], offline=True, progress=False)
+        prepare(toy, DATA)
 
     def make_folds(self, seed: int = 2026) -> None:
         data = load_ready(DATA / "ready" / "toy.npz")
@@ -115,23 +112,22 @@ class Checkout:
         )
         meta = {"data_sha256": data.fingerprint["data_sha256"]}
         write_folds(RESULTS / "folds" / "tiny" / "toy.npz", folds, meta)
-        self.forget()
 
     def job(self, method: str = "near", folds: str = "0-3", **changes) -> UnitJob:
-        chunk = plan.Chunk.parse(plan.unit("tiny", "toy", method), folds)
+        chunk = Chunk.parse(self.plan.unit("tiny", "toy", method), folds)
         job = UnitJob(
             chunk=chunk,
             ready=DATA / "ready" / "toy.npz",
             folds=RESULTS / "folds" / "tiny" / "toy.npz",
             record=chunk.record(RESULTS),
-            journal=RESULTS / "journal" / "tiny" / "toy" / method,
+            journal=RESULTS / "journal" / chunk.unit.key,
             seed=2026,
         )
         return replace(job, **changes)
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checkout]:
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     """The project's configuration in a folder that is the working directory as well."""
     root = tmp_path / "checkout"
     for part in ("config", "papers"):
@@ -141,9 +137,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checko
     monkeypatch.setenv(OWN_FILES, "")
     monkeypatch.chdir(root)
     monkeypatch.syspath_prepend(str(root / "own"))
-    Checkout.forget()
-    yield Checkout(root)
-    Checkout.forget()
+    return Checkout(root)
 
 
 @pytest.fixture

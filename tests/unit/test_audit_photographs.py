@@ -12,6 +12,7 @@ from ldlrepro import cli
 from ldlrepro.audit.consistency import Scope, check_data, check_folds
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.drawn.albums import write_album
+from ldlrepro.judge.judging import Judge
 
 DATA, RESULTS = Path("data"), Path("results")
 PROTOCOLS = {
@@ -36,7 +37,8 @@ def photographed(tiny):
             tiny.edit(f"config/datasets/{dataset}.yaml", "features: {extractor: lbp}\n", "")
         # Without a table of features this method has nothing to fit: a row that says so.
         assert cli.main(["run", "tiny", dataset, "train_mean", "--inputs"]) == 1
-        return Scope(["tiny"], Workspace(), 2026, "")
+        judge = Judge(tiny.plan, Workspace())
+        return Scope(judge, [judge.project.paper("tiny")], 2026, "")
 
     return make
 

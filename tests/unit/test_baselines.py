@@ -32,7 +32,6 @@ def ran(ready):
     for method in ("near", "train_mean"):
         assert cli.main(["run", "tiny", "toy", method]) == 0
     assert cli.main(["run", "tiny", "toy", "near@grid", "--folds", "0-0"]) == 0
-    ready.forget()
     return ready
 
 
@@ -44,7 +43,6 @@ def written(folder: Path, *options: str) -> dict[str, bytes]:
 
 def test_made_again_every_byte_is_the_same(ran):
     first = written(ran.root / "one")
-    ran.forget()
     assert first == written(ran.root / "two")
     assert sorted(first) == ["baselines.json", "by_fold.csv", "cite.bib", "folds/tiny/toy.csv"]
 

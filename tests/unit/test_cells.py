@@ -8,29 +8,29 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldlrepro import config, plan
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.folds.splits import read_folds
-from ldlrepro.judge.cells import _quoted, verdict_rows
+from ldlrepro.judge.cells import quoted_source
 from ldlrepro.judge.scores import (
     LOCAL,
     REFERENCE,
+    Scorer,
+    Sources,
     UnitScores,
-    best_source,
     is_complete,
-    local_units,
     unavailable_reason,
 )
 from ldlrepro.judge.tallies import tally
+from ldlrepro.plan import is_quoted
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, predictions_path
 from ldlrepro.train.unit import run_unit
+from tests.unit import judged
 
 HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
 
 
-def a_unit() -> plan.Unit:
-    return plan.unit("tiny", "toy", "near")
+KEY = "tiny/toy/near"
 
 
 def scored(
@@ -71,7 +71,7 @@ def printed(tiny):
         if extra:
             paper = (tiny.root / "papers/tiny/paper.yaml").read_text()
             tiny.write("papers/tiny/paper.yaml", paper + extra)
-        return verdict_rows("tiny", local or {}, reference or {})
+        return judged.verdicts("tiny", local, reference, plan=tiny.plan)
 
     return verdicts
 
@@ -108,18 +108,18 @@ def test_a_number_that_the_paper_quotes_is_shown_and_not_judged(printed):
 
 def test_the_source_of_every_quoted_number_of_the_papers_is_named():
     nameless = {
-        (paper, cell.row["quoted_from"])
-        for paper in config.real_papers()
-        for cell in plan.cells(paper)
-        if plan.is_quoted(cell.row) and "] " not in _quoted(cell)
+        (paper.id, cell.row["quoted_from"])
+        for paper in judged.PROJECT.real_papers()
+        for cell in judged.PLAN.cells(paper)
+        if is_quoted(cell.row) and "] " not in quoted_source(paper, cell.row["quoted_from"])
     }
     assert nameless == set()
-    (cell,) = [
-        cell
-        for cell in plan.cells("drf")
-        if (cell.row["method"], cell.row["metric"], cell.row["table"]) == ("AGES", "cs5", "I")
+    (row,) = [
+        row
+        for row in judged.verdicts("drf")
+        if (row.method, row.metric, row.table) == ("AGES", "cs5", "I")
     ]
-    assert _quoted(cell) == (
+    assert row.reason == (
         "the paper takes it from [58] Geng, Zhou and Smith-Miles, IEEE TPAMI 29, 2007 "
         "(read from CS curve)"
     )
@@ -198,7 +198,7 @@ remarks:
 
 def test_a_record_of_settings_that_have_changed_since_is_marked(printed, tiny):
     unit = scored({"kl": [0.5] * 4})
-    today = plan.unit(*unit.key).spec_sha256
+    today = tiny.plan.unit_of(unit.key).spec_sha256
     made = replace(unit, rows=[replace(row, spec_sha256=today) for row in unit.rows])
     (row,) = printed("kl,0.500,,lower,,", reference=by_key(made))
     assert (row.other_settings, row.marks) == (False, [])
@@ -271,18 +271,18 @@ def test_a_row_that_is_left_out_by_decision_says_so(printed, tiny):
 def test_a_complete_local_record_beats_the_reference_which_beats_half_a_record(tiny):
     whole, half = scored({"kl": [1.0] * 4}), scored({"kl": [1.0] * 3})
     theirs = scored({"kl": [2.0] * 4}, source=REFERENCE)
-    unit = a_unit()
+    unit = tiny.plan.unit_of(KEY)
     theirs_half = scored({"kl": [2.0] * 3}, source=REFERENCE)
     assert is_complete(unit, whole)
     assert not is_complete(unit, half)
-    assert best_source(unit, by_key(whole), by_key(theirs)) is whole
-    assert best_source(unit, by_key(half), by_key(theirs)) is theirs
-    assert best_source(unit, by_key(half), {}) is half
-    assert best_source(unit, {}, by_key(theirs)) is theirs
-    assert best_source(unit, by_key(half), by_key(theirs_half)) is half
-    assert best_source(unit, {}, by_key(theirs_half)) is theirs_half
-    assert best_source(unit, by_key(whole), by_key(theirs_half)) is whole
-    assert best_source(unit, {}, {}) is None
+    assert Sources(by_key(whole), by_key(theirs)).best(unit) is whole
+    assert Sources(by_key(half), by_key(theirs)).best(unit) is theirs
+    assert Sources(by_key(half), {}).best(unit) is half
+    assert Sources({}, by_key(theirs)).best(unit) is theirs
+    assert Sources(by_key(half), by_key(theirs_half)).best(unit) is half
+    assert Sources({}, by_key(theirs_half)).best(unit) is theirs_half
+    assert Sources(by_key(whole), by_key(theirs_half)).best(unit) is whole
+    assert Sources({}, {}).best(unit) is None
 
 
 def test_bits_are_compared_where_there_is_something_to_compare(printed):
@@ -299,14 +299,15 @@ def test_bits_are_compared_where_there_is_something_to_compare(printed):
 # ---------------------------------------------------------------------- scores of local records
 
 
-def places(checkout) -> Workspace:
-    return Workspace(checkout.root / "results", checkout.root / "data")
+def local(checkout) -> dict[str, UnitScores]:
+    places = Workspace(checkout.root / "results", checkout.root / "data")
+    return Scorer(checkout.plan, places).local_units([checkout.plan.unit_of(KEY)])
 
 
 def test_scores_are_those_of_the_stored_predictions(ready):
     job = ready.job()
     run_unit(job)
-    found = local_units(places(ready), [a_unit()])[a_unit().ids]
+    found = local(ready)[KEY]
     folds, _ = read_folds(job.folds)
     with np.load(job.ready) as stored, np.load(predictions_path(job.record)) as predicted:
         for fold, value in zip(folds, found.scores["kl"], strict=True):
@@ -325,7 +326,7 @@ def test_predictions_that_were_changed_are_refused_with_what_to_do(ready):
     arrays["r000_f002"] = arrays["r000_f002"][::-1]
     np.savez_compressed(path, **arrays)
     with pytest.raises(UserError, match=r"fold 2 are not those .* remove it and"):
-        local_units(places(ready), [a_unit()])
+        local(ready)
 
 
 def other_folds(checkout):
@@ -350,7 +351,6 @@ def no_folds(checkout):
 def test_a_record_of_other_rows_or_folds_is_never_scored(ready, change):
     """Sizes agree, so nothing else would notice that rows and predictions do not."""
     run_unit(ready.job())
-    assert len(local_units(places(ready), [a_unit()])) == 1
+    assert len(local(ready)) == 1
     change(ready)
-    ready.forget()
-    assert local_units(places(ready), [a_unit()]) == {}
+    assert local(ready) == {}

@@ -7,11 +7,12 @@ import math
 import pytest
 
 from ldl import metrics
-from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows
+from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
 from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.train.records import OK, FoldRow
+from tests.unit.judged import outcome_of
 
 
 class Made:
@@ -19,15 +20,15 @@ class Made:
 
     def __init__(self) -> None:
         self.rows: list[VerdictRow] = []
-        self.units: dict[tuple[str, str, str], UnitScores] = {}
+        self.units: dict[str, UnitScores] = {}
 
     def unit(self, dataset: str, method: str, values: list[float], metric="kl", protocol="p"):
         rows = [
             FoldRow(protocol, dataset, method, repeat, 0, OK, n_train=80, n_test=20)
             for repeat in range(len(values))
         ]
-        key = (protocol, dataset, method)
-        self.units[key] = UnitScores(protocol, dataset, method, rows, {metric: values}, "local")
+        made = UnitScores(protocol, dataset, method, rows, {metric: values}, "local")
+        self.units[made.key] = made
 
     def add(self, dataset, name, printed, values, *, by="method", metric="kl", **changes):
         """A printed number and its folds; nothing was measured where ``values`` is empty."""
@@ -55,9 +56,8 @@ class Made:
             self.unit(dataset, method_id, values, metric, changes.get("protocol", "p"))
 
     def judge(self, **test):
-        evidence = Evidence(self.rows, {}, {}, self.units)
-        (claim,) = claim_rows("p", [{"id": "c", "text": "t", "test": test}], evidence)
-        return claim
+        evidence = Evidence(self.rows, {}, {}, metrics.BETTER, self.units)
+        return outcome_of({"id": "c", "text": "t", "test": test}, evidence)
 
 
 RANKS = {"kind": "ranks", "method": "Mine", "rivals": ["Rival"]}
@@ -172,7 +172,7 @@ def test_folds_that_failed_are_left_out_and_one_is_not_enough():
     made = Made()
     made.add("d", "Mine", 0.1, FOLDS)
     made.add("d", "Rival", 0.2, [v + 0.05 for v in FOLDS])
-    scores = made.units["p", "d", "rival"].scores["kl"]
+    scores = made.units["p/d/rival"].scores["kl"]
     scores[1:4] = [math.nan] * 3
     assert made.judge(**PAIRS, significant=True).measured == "1 of 1"
     scores[4] = math.nan

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ldlrepro import config
 from ldlrepro.catalogue import Method
 from ldlrepro.catalogue.digests import class_digest, method_digest, spec_digest
 from ldlrepro.core.code_digest import code_digest
+from tests.here import project
 from tests.unit.sources import copied, forget
 
 KNN, MEAN, FOREST = "aa_knn", "train_mean", "rf_reg"
@@ -23,7 +23,8 @@ def sources(tmp_path, monkeypatch, checkout):
 
 
 def digests_of(methods) -> dict[str, str]:
-    return {name: method_digest(config.current().method(name)) for name in methods}
+    opened = project()
+    return {name: method_digest(opened.method(name)) for name in methods}
 
 
 def changed_by(edit, methods=SOME) -> set[str]:
@@ -36,8 +37,8 @@ def changed_by(edit, methods=SOME) -> set[str]:
 
 def bases() -> list[str]:
     """Methods of the packages, whose sources are copied; those beside a paper stay where it is."""
-    names = [name for name in config.method_ids() if "@" not in name]
-    return [name for name in names if config.load_method(name)["class"].startswith("ldl")]
+    methods = [method for method in project().methods if method.id == method.base]
+    return [method.id for method in methods if method.class_path.startswith("ldl")]
 
 
 # ---------------------------------------------------------------------- what decides
@@ -255,5 +256,5 @@ def test_the_measure_that_selects_counts_where_there_is_something_to_select():
 
 
 def test_no_two_methods_share_their_settings():
-    specs = {name: spec_digest(config.current().method(name), "kl") for name in config.method_ids()}
+    specs = {method.id: spec_digest(method, "kl") for method in project().methods}
     assert len(set(specs.values())) == len(specs)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ldlrepro import config, plan
 from ldlrepro.core.errors import UserError
+from tests import here
 
 METHOD = "config/methods/mine.yaml"
 PAPER = "papers/mine/paper.yaml"
@@ -75,15 +75,16 @@ def mine(checkout):
 
 def load_everything() -> None:
     """What Snakemake reads before it plans, and what planning reads."""
-    config.load_run_config()
-    for paper in config.paper_ids():
-        plan.cells(paper)
-        plan.paper_units(paper)
+    here.check_run()
+    planned = here.plan()
+    for paper in planned.project.papers:
+        planned.cells(paper)
+        planned.units(paper)
 
 
 def test_the_files_that_the_mistakes_are_made_in_are_right(mine):
     load_everything()
-    assert [c.unit.protocol.id for c in plan.cells("mine")] == ["own", "split", "own", "split"]
+    assert [c.unit.protocol.id for c in here.cells("mine")] == ["own", "split", "own", "split"]
 
 
 MISTAKES = [
@@ -161,7 +162,7 @@ def test_all_mistakes_of_a_file_are_listed_at_once(mine):
     mine.edit(METHOD, "threads: 1", "threads: many")
     mine.edit(METHOD, "scaling: none", "scalling: none")
     with pytest.raises(UserError) as caught:
-        config.load_method("mine")
+        here.project().method("mine")
     lines = str(caught.value).splitlines()
     assert len(lines) == 2
     assert all(line.startswith(f"{METHOD}: ") for line in lines)
@@ -179,7 +180,7 @@ def test_all_mistakes_of_a_file_are_listed_at_once(mine):
 def test_a_file_that_is_no_mapping_is_named(checkout, content, words):
     (checkout.root / METHOD).write_bytes(content)
     with pytest.raises(UserError, match=words) as caught:
-        config.load_method("mine")
+        here.project().method("mine")
     assert METHOD in str(caught.value)
 
 

@@ -15,11 +15,12 @@ from ldlrepro.data.drawn.sketches import EMOTIONS, write_faces
 from ldlrepro.data.drawn.toy import toy
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
+from tests.here import known
 
 
 def made(dataset: str, data_dir: Path) -> Dataset:
-    assert fetch(dataset, data_dir, []).available
-    return load_ready(prepare(dataset, data_dir))
+    assert fetch(known(dataset), data_dir, []).available
+    return load_ready(prepare(known(dataset), data_dir))
 
 
 @pytest.fixture(scope="module")

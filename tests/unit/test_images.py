@@ -15,6 +15,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.images.reading import read_faces
+from tests.described import data_set
 
 LAYOUTS = ("jaffe", "bu_3dfe", "morph", "fgnet", "cacd")
 
@@ -37,7 +38,7 @@ def copy(albums: Path, tmp_path: Path) -> Callable[[str], Path]:
 
 
 def faces_in(layout: str, images: Path, **more: object) -> FaceSet:
-    return read_faces("demo", {"layout": layout, **more}, images)
+    return read_faces(data_set({"reader": "images", "layout": layout, **more}), images)
 
 
 def found(faces: FaceSet, kind: str) -> list[str]:

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import cli, config, experiments, plan
+from ldlrepro import cli, experiments
+from ldlrepro.catalogue import from_environment
 from ldlrepro.catalogue.digests import stage_digest
 from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.catalogue.schemas import FILES
-from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor import templates
 from ldlrepro.doctor.papers import broken_relations
+from tests import here
 
 PAPER = """
 title: Mine
@@ -53,8 +54,7 @@ def folder(tiny, tmp_path):
     place.mkdir(parents=True)
     (place / "paper.yaml").write_text(PAPER)
     (place / "cells.csv").write_text(CELLS)
-    plugins.announce({"own_files": str(place.parent)})
-    tiny.forget()
+    here.own_files(place.parent)
     return place
 
 
@@ -70,21 +70,20 @@ def ask(capsys, *arguments: str) -> tuple[int, str, str]:
 def test_a_paper_is_found_by_its_folder_its_parent_or_its_file(folder, tiny, monkeypatch):
     for named in (folder, folder.parent, folder / "paper.yaml"):
         monkeypatch.setenv(OWN_FILES, "")
-        plugins.announce({"own_files": str(named)})
-        tiny.forget()
-        assert config.own_ids("paper") == ["mine"]
-        assert len(plan.cells("mine")) == 6
+        here.own_files(named)
+        assert here.project().own_ids("paper") == ["mine"]
+        assert len(here.cells("mine")) == 6
     assert os.environ[OWN_FILES].endswith("paper.yaml")  # for jobs
 
 
 def test_rows_are_completed_and_settings_choose_the_method(folder):
-    rows = plan.published("mine")
+    rows = here.published("mine")
     assert rows[3]["mean"] == "0.1210"
     assert {row["better"] for row in rows} == {"lower", "higher"}
-    units = {cell.row["setting"]: cell.unit for cell in plan.cells("mine")}
+    units = {cell.row["setting"]: cell.unit for cell in here.cells("mine")}
     assert units["early"].method.id == "train_mean"
     assert units["late"].method.id == "uniform"
-    assert all(cell.unit.is_own for cell in plan.cells("mine") if cell.unit)
+    assert all(cell.unit.is_own for cell in here.cells("mine") if cell.unit)
 
 
 def test_its_numbers_are_counted_apart(folder, capsys):
@@ -95,16 +94,15 @@ def test_its_numbers_are_counted_apart(folder, capsys):
 
 
 def test_what_lies_beside_it_runs_in_it_alone(folder, tiny):
-    before = set(plan.paper_units("structrf"))
+    before = set(here.units("structrf"))
     (folder / "beside.yaml").write_text(
         "title: b\nclass: ldl.AAKNN\nparameters: {n_neighbors: 3}\n"
     )
     paper = folder / "paper.yaml"
     paper.write_text(PAPER.replace("One: aa_knn", "One: beside"))
-    tiny.forget()
-    assert config.own_ids("method") == ["beside"]
-    assert plan.cells("mine")[0].unit == plan.unit("mine", "toy", "beside")
-    assert set(plan.paper_units("structrf")) == before
+    assert here.project().own_ids("method") == ["beside"]
+    assert here.cells("mine")[0].unit == here.unit("mine", "toy", "beside")
+    assert set(here.units("structrf")) == before
 
 
 MEASUREMENT = """
@@ -123,14 +121,15 @@ def test_its_measurements_lie_beside_it(folder, ready, capsys):
     (folder / "paper.yaml").write_text(text.replace("[toy]}", "[toy], parameters: {size: 3}}"))
     (folder / "times.py").write_text(MEASUREMENT)
     (folder / "beside.py").write_text("TWICE = 2\n")
-    ready.forget()
     assert ask(capsys, "experiment", "mine", "mine")[0] == 0
-    found = experiments.read("mine", "mine", Path("results"))
-    assert found["facts"] == {"rows": 120, "size": 3}
-    assert experiments.drawings("mine", found) == {}
-    code = experiments.module_name("mine", "times")
-    assert found["provenance"]["code_sha256"] == stage_digest(code)
-    assert stage_digest(code) != stage_digest(experiments.module_name("structrf", "times"))
+    project = from_environment()
+    mine, structrf = project.paper("mine"), project.paper("structrf")
+    found = experiments.read(mine, "mine", Path("results"))
+    assert found.facts == {"rows": 120, "size": 3}
+    assert experiments.drawings(mine, found) == {}
+    code = experiments.module_name(mine, "times")
+    assert found.provenance.code_sha256 == stage_digest(code)
+    assert stage_digest(code) != stage_digest(experiments.module_name(structrf, "times"))
 
 
 def test_a_measurement_that_nobody_has_is_found_by_check(folder, capsys):
@@ -150,10 +149,10 @@ def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny
     worse.mkdir()
     (worse / "paper.yaml").write_text("protocols: [")
     (folder / "half.yaml").write_text("class: [")
-    tiny.forget()
-    assert config.own_ids("paper") == ["mine"]
-    assert config.own_ids("method") == []
-    config.real_papers()
+    opened = here.project()
+    assert opened.own_ids("paper") == ["mine"]
+    assert opened.own_ids("method") == []
+    opened.real_papers()
     warned = capsys.readouterr().err
     for name in ("broken/paper.yaml", "worse/paper.yaml", "half.yaml"):
         assert warned.count(f"warning: left out: {folder.parent}") == 3
@@ -170,10 +169,9 @@ def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny
 )
 def test_a_name_that_will_not_do_is_refused(folder, tiny, name, message):
     folder.rename(folder.parent / name)
-    plugins.announce({"own_files": str(folder.parent / name)})
-    tiny.forget()
+    here.own_files(folder.parent / name)
     with pytest.raises(UserError, match=message):
-        config.paper_ids()
+        _ = here.project().paper_ids
 
 
 # ---------------------------------------------------------------------- mistakes in cells.csv
@@ -220,12 +218,12 @@ def test_a_mistake_in_the_printed_numbers_is_one_clear_line(folder, capsys, old,
 def test_all_mistakes_are_listed_at_once_up_to_twenty(folder):
     (folder / "cells.csv").write_text(CELLS.replace("kl,", "lk,").replace("0.0500", "x"))
     with pytest.raises(UserError) as caught:
-        plan.published("mine")
+        here.published("mine")
     assert len(str(caught.value).splitlines()) == 6
     lines = [ONE.replace("toy", f"set{n}") for n in range(30)]
     (folder / "cells.csv").write_text("\n".join([CELLS.splitlines()[0], *lines]) + "\n")
     with pytest.raises(UserError) as caught:
-        plan.published("mine")
+        here.published("mine")
     assert len(str(caught.value).splitlines()) == 21
     assert str(caught.value).endswith("and 10 more")
 
@@ -233,7 +231,7 @@ def test_all_mistakes_are_listed_at_once_up_to_twenty(folder):
 def test_a_file_in_latin_letters_says_so(folder):
     (folder / "cells.csv").write_bytes(CELLS.replace("printed", "großer").encode("latin-1"))
     with pytest.raises(UserError, match=r"cells\.csv: not UTF-8"):
-        plan.published("mine")
+        here.published("mine")
 
 
 # ---------------------------------------------------------------------- numbers that cannot be
@@ -283,7 +281,7 @@ def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, c
     """StructRF's KL on five data sets, as the StructRF paper prints it."""
     theirs = [
         row
-        for row in plan.published("structrf")
+        for row in here.published("structrf")
         if row["method"] == "StructRF" and row["metric"] == "kl" and row["table"].isdecimal()
     ]
     rows = {row["dataset"]: row for row in theirs if 4 <= int(row["table"]) <= 18}
@@ -291,15 +289,13 @@ def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, c
     (folder / "cells.csv").write_text("\n".join([CELLS.splitlines()[0], *lines]) + "\n")
     paper = PAPER.replace("[toy]", f"[{', '.join(rows)}]")
     (folder / "paper.yaml").write_text(paper)
-    tiny.forget()
     _, out, _ = ask(capsys, "check", folder / "paper.yaml")
     assert f"One: {len(rows)} of {len(rows)} numbers equal those that structrf prints" in out
     copied = "kind: copied, tables: ['1'], methods: [One], from: structrf, their_name: StructRF"
     (folder / "paper.yaml").write_text(f"{paper}remarks: [{{{copied}, proof: all}}]\n")
-    tiny.forget()
     _, out, _ = ask(capsys, "check", folder / "paper.yaml")
     assert "structrf prints" not in out
-    assert len(plan.copies("mine")) == len(rows)
+    assert len(here.copies("mine")) == len(rows)
 
 
 def test_the_anomalies_of_four_more_papers_are_found(capsys):
@@ -313,11 +309,11 @@ def test_the_anomalies_of_four_more_papers_are_found(capsys):
         ],
     }
     for paper, texts in wanted.items():
-        _, out, _ = ask(capsys, "check", config.paper_file(paper))
+        _, out, _ = ask(capsys, "check", here.project().file_of("paper", paper))
         for text in texts:
             assert text in out
-    assert len(plan.copies("ldl_hr")) == 33
-    assert len(plan.copies("df_ldl")) == 198
+    assert len(here.copies("ldl_hr")) == 33
+    assert len(here.copies("df_ldl")) == 198
 
 
 def test_relations_allow_half_a_printed_unit():

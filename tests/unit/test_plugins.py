@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -11,17 +10,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import cli, config, models, plan
-from ldlrepro.catalogue import digests
+from ldlrepro import cli
+from ldlrepro.catalogue import digests, from_environment
+from ldlrepro.catalogue.own_files import DECISIVE_KEY
 from ldlrepro.catalogue.project import OWN_FILES
-from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import default_mirrors, fetch
 from ldlrepro.data.registry import load_ready, prepare
-from ldlrepro.judge import measures, scores
+from ldlrepro.judge import measures
+from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.plan import Plan
 from ldlrepro.train.unit import run_unit
 from ldlrepro.workflow.rules import Rules
+from tests import here
+from tests.here import known
 
 METHOD = """
 title: Mine
@@ -75,7 +79,6 @@ class Folder:
     def write(self, name: str, text: str) -> Path:
         path = self.root / name
         path.write_text(text)
-        self.checkout.forget()
         return path
 
     def method(self) -> Path:
@@ -105,7 +108,7 @@ def folder(tiny, tmp_path, monkeypatch) -> Folder:
 
 
 def rules_now() -> Rules:
-    return Rules(plan.current(), config.current().run)
+    return Rules(here.plan(), here.project().run)
 
 
 def ask(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -119,25 +122,25 @@ def ask(capsys, *arguments: str) -> tuple[int, str, str]:
 
 def test_a_file_a_folder_a_list_and_the_environment_lead_to_the_same(folder, monkeypatch):
     path = str(folder.method())
-    for given in (path, str(folder.root), [path], [str(folder.root), path]):
+    for given in ([path], [folder.root], [folder.root, path]):
         monkeypatch.setenv(OWN_FILES, "")
-        plugins.announce({"own_files": given})
-        assert config.own_ids("method") == ["mine", "mine@more"]
-    assert os.environ[OWN_FILES].split(os.pathsep)[-1] == path  # for jobs
-    assert config.load_method("mine@more")["parameters"] == {"shift": 2.0}
-    assert models.load("mine").shift == 1.0
+        here.own_files(*given)
+        assert here.project().own_ids("method") == ["mine", "mine@more"]
+    assert here.project().method("mine@more").parameters == {"shift": 2.0}
+    assert here.project().method("mine").estimator().shift == 1.0
 
 
 def test_verbs_typed_by_hand_know_those_of_the_configuration(folder):
     folder.checkout.edit("config/config.yaml", "own_files: []", f"own_files: {folder.root}")
     folder.method()
-    assert config.method_exists("mine@more")
+    assert here.project().has_method("mine@more")
 
 
 def test_a_folder_may_hold_files_of_all_kinds(folder):
     folder.method(), folder.data(), folder.metric()
-    plugins.announce({"own_files": str(folder.root)})
-    assert [list(plugins.files(kind)) for kind in plugins.DECISIVE_KEY] == [
+    here.own_files(folder.root)
+    found = here.project().own.found
+    assert [list(found[kind]) for kind in DECISIVE_KEY] == [
         [],
         ["mine"],
         ["rows_of_mine"],
@@ -156,36 +159,34 @@ def test_a_folder_may_hold_files_of_all_kinds(folder):
     ],
 )
 def test_what_cannot_be_used_is_refused_in_words(folder, name, text, message):
-    path = folder.write(name, text)
-    run = {**config.load_run_config(), "own_files": str(path)}
+    here.own_files(folder.write(name, text))
     with pytest.raises(UserError, match=message):
-        config.check_run_config(run, "config/config.yaml")
+        here.check_run()
 
 
 def test_a_path_that_leads_nowhere_is_named(folder):
-    plugins.announce({"own_files": str(folder.root / "gone.yaml")})
+    here.own_files(folder.root / "gone.yaml")
     with pytest.raises(UserError, match=r"gone\.yaml: no such file or folder, but own_files"):
-        config.method_ids()
+        _ = here.project().method_ids
 
 
 def test_a_module_that_another_one_hides_is_refused(folder):
     folder.write("json.py", CODE.format(helper="math"))
-    plugins.announce({"own_files": str(folder.write("mine.yaml", METHOD.format(module="json")))})
+    here.own_files(folder.write("mine.yaml", METHOD.format(module="json")))
     with pytest.raises(UserError, match=r"Python finds another module 'json' first"):
-        config.load_method("mine")
+        here.project().method("mine")
 
 
 # ---------------------------------------------------------------------- planned
 
 
 def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
-    before = {paper: set(plan.paper_units(paper)) for paper in ("structrf", "tiny", "ldlf")}
+    before = {paper: set(here.units(paper)) for paper in ("structrf", "tiny", "ldlf")}
     folder.method()
-    plugins.announce({"own_files": str(folder.root)})
-    folder.checkout.forget()
+    here.own_files(folder.root)
     for paper, units in before.items():
-        added = set(plan.paper_units(paper, extra=False)) - units
-        places = {c.unit.ids[:2] for c in plan.cells(paper) if c.unit and not c.skip}
+        added = set(here.units(paper, extra=False)) - units
+        places = {c.unit.ids[:2] for c in here.cells(paper) if c.unit and not c.skip}
         places = places or {("tiny", "toy")}
         wanted = {(*place, name) for place in places for name in ("mine", "mine@more")}
         assert {u.ids for u in added} == wanted
@@ -193,8 +194,8 @@ def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
 
 def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
     folder.data()
-    plugins.announce({"own_files": str(folder.root)})
-    added = [unit for unit in plan.paper_units("tiny") if unit.data_set.id == "rows_of_mine"]
+    here.own_files(folder.root)
+    added = [unit for unit in here.units("tiny") if unit.data_set.id == "rows_of_mine"]
     assert {unit.method.id for unit in added} == {"near", "train_mean", "uniform", "true_labels"}
     assert {unit.protocol.id for unit in added} == {"tiny"}
     assert all(unit.is_own for unit in added)
@@ -202,11 +203,12 @@ def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
 
 def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folder):
     folder.data()
-    plugins.announce({"own_files": str(folder.root)})
-    methods = {u.method.id for u in plan.paper_units("drf") if u.data_set.id == "rows_of_mine"}
-    assert config.load_method("drf_linear")["needs"]
+    here.own_files(folder.root)
+    methods = {u.method.id for u in here.units("drf") if u.data_set.id == "rows_of_mine"}
+    opened = here.project()
+    assert opened.method("drf_linear").needs
     assert "cpnn" in methods
-    assert not [name for name in methods if config.load_method(name).get("needs")]
+    assert not [name for name in methods if opened.method(name).needs]
 
 
 # ---------------------------------------------------------------------- digests
@@ -214,12 +216,11 @@ def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folde
 
 def test_code_and_settings_of_an_own_method_are_followed(folder):
     path = folder.method()
-    plugins.announce({"own_files": str(path)})
+    here.own_files(path)
     unused = folder.write("unused.py", "A = 1\n")
 
     def now() -> tuple[str, str]:
-        folder.checkout.forget()
-        method = config.current().method("mine")
+        method = here.project().method("mine")
         return digests.method_digest(method), digests.spec_digest(method, "kl")
 
     code, settings = now()
@@ -243,20 +244,18 @@ def test_a_regressor_of_ones_own_counts_although_the_yaml_alone_names_it(folder)
     source = folder.write(f"{module}.py", "class Flat:\n    LEVEL = 1\n")
     parameters = f"{{regressor: {module}.Flat}}"
     text = f"title: m\nclass: ldl.Regression\nparameters: {parameters}\n"
-    plugins.announce({"own_files": str(folder.write("flat.yaml", text))})
-    before = digests.method_digest(config.current().method("flat"))
+    here.own_files(folder.write("flat.yaml", text))
+    before = digests.method_digest(here.project().method("flat"))
     source.write_text("class Flat:\n    LEVEL = 2\n")
-    folder.checkout.forget()
-    assert digests.method_digest(config.current().method("flat")) != before
+    assert digests.method_digest(here.project().method("flat")) != before
 
 
 def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
-    before = {m: digests.method_digest(config.current().method(m)) for m in ("rf", "aa_knn@grid")}
+    before = {m: digests.method_digest(here.project().method(m)) for m in ("rf", "aa_knn@grid")}
     folder.method()
     folder.write("numpy_helper.py", "A = 1\n")
-    plugins.announce({"own_files": str(folder.root)})
-    folder.checkout.forget()
-    assert before == {m: digests.method_digest(config.current().method(m)) for m in before}
+    here.own_files(folder.root)
+    assert before == {m: digests.method_digest(here.project().method(m)) for m in before}
 
 
 # ---------------------------------------------------------------------- data
@@ -264,9 +263,15 @@ def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
 
 def prepared(folder: Folder, rows: int = 12):
     folder.data(rows)
-    plugins.announce({"own_files": str(folder.root)})
-    fetch("rows_of_mine", Path("data"), default_mirrors(), offline=True, progress=False)
-    return load_ready(prepare("rows_of_mine", Path("data")))
+    here.own_files(folder.root)
+    fetch(
+        known("rows_of_mine"),
+        Path("data"),
+        default_mirrors(from_environment()),
+        offline=True,
+        progress=False,
+    )
+    return load_ready(prepare(known("rows_of_mine"), Path("data")))
 
 
 def test_a_csv_becomes_features_labels_groups_and_target(folder):
@@ -332,8 +337,14 @@ def test_a_european_table_with_gaps_gives_the_same_numbers_without_those_rows(fo
     folder.write("rows.csv", "\n".join(lines) + "\n")
     path = folder.root / "rows_of_mine.yaml"
     folder.write(path.name, path.read_text() + "gaps: drop\n")
-    fetch("rows_of_mine", Path("data"), default_mirrors(), offline=True, progress=False)
-    data = load_ready(prepare("rows_of_mine", Path("data")))
+    fetch(
+        known("rows_of_mine"),
+        Path("data"),
+        default_mirrors(from_environment()),
+        offline=True,
+        progress=False,
+    )
+    data = load_ready(prepare(known("rows_of_mine"), Path("data")))
     kept = [row for row in range(12) if row not in (2, 4)]
     np.testing.assert_array_equal(data.X, plain.X[kept])
     np.testing.assert_array_equal(data.D, plain.D[kept])
@@ -385,13 +396,15 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
     job = ready.job()
     run_unit(job)
     stamp = job.record.stat().st_mtime_ns
-    unit = plan.unit("tiny", "toy", "near")
-    here = Workspace()
-    assert "largest" not in scores.local_units(here, [unit])["tiny", "toy", "near"].scores
+
+    def local() -> UnitScores:
+        planned = Plan(from_environment())
+        return Judge(planned, Workspace()).local_units([job.chunk.unit])[job.chunk.unit.key]
+
+    assert "largest" not in local().scores
     folder.metric()
-    plugins.announce({"own_files": str(folder.root)})
-    folder.checkout.forget()
-    scored = scores.local_units(here, [unit])["tiny", "toy", "near"].scores
+    here.own_files(folder.root)
+    scored = local().scores
     np.testing.assert_allclose(scored["largest"], scored["chebyshev"])
     assert job.record.stat().st_mtime_ns == stamp
 
@@ -399,8 +412,7 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
 def test_tables_are_made_again_when_an_own_measure_changes(folder):
     seen = [rules_now().judge_code(None)]
     path = folder.metric()
-    plugins.announce({"own_files": str(path)})
-    folder.checkout.forget()
+    here.own_files(path)
     seen.append(rules_now().judge_code(None))
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace("max", "min"))
     seen.append(rules_now().judge_code(None))
@@ -419,9 +431,9 @@ def test_tables_are_made_again_when_an_own_measure_changes(folder):
 def test_a_measure_that_cannot_be_used_is_told_why(folder, capsys, old, new, message):
     path = folder.metric()
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace(old, new))
-    plugins.announce({"own_files": str(path)})
+    here.own_files(path)
     with pytest.raises(UserError, match=message):
-        measures.evaluate(np.full((3, 2), 0.5), np.full((3, 2), 0.5))
+        measures.evaluate(np.full((3, 2), 0.5), np.full((3, 2), 0.5), from_environment().measures)
 
 
 def test_check_finds_a_measure_of_the_wrong_direction(folder, capsys):

@@ -38,7 +38,7 @@ def test_relative_deviations_are_signed_percentages(share, shown):
 def test_controls_and_own_methods_stand_below_the_printed_lines():
     units = [unit("true_labels"), unit("uniform"), unit("mine"), unit("rf")]
     (block,) = page_tables(page(units=units)).grids[0].blocks
-    assert [line.key[2] for line in block.measured] == [
+    assert [line.unit.method for line in block.measured] == [
         "mine",
         "uniform",
         "true_labels",
@@ -50,8 +50,10 @@ def test_a_variant_stands_in_the_tables_that_print_its_method():
     rows = [cell(), cell(table="2", method="NN", method_id="nn")]
     units = [unit("rf@deep"), unit("nn@slow"), unit("mine@fast"), unit("uniform")]
     shown = [
-        {line.key[2] for line in grid.blocks[0].measured}
-        for grid in page_tables(page(rows, units, tables={"1": "one", "2": "two"})).grids
+        {line.unit.method for line in grid.blocks[0].measured}
+        for grid in page_tables(
+            page(rows, units, tables={"1": {"title": "one"}, "2": {"title": "two"}})
+        ).grids
     ]
     assert shown == [{"rf@deep", "mine@fast", "uniform"}, {"nn@slow", "mine@fast", "uniform"}]
 

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from ldlrepro import config
 from ldlrepro.workflow.rules import Rules
 
 IMAGES = """
@@ -71,7 +70,7 @@ def test_weights_are_fetched_and_planned_again_as_data_sets_are(rules, checkout)
     here = SimpleNamespace(dataset="vgg16_conv", weights="vgg16_conv")
     assert not rules.within_reach(here)
     assert rules.own_files(here) == []
-    name = config.load_weights("vgg16_conv")["files"][0]["name"]
+    name = checkout.project.weights("vgg16_conv").files[0].name
     put = checkout.write(f"data/manual/vgg16_conv/{name}", "a wheel")
     assert rules.within_reach(here)
     assert rules.own_files(here) == [str(put.relative_to(checkout.root))]

@@ -141,8 +141,7 @@ class ClaimTest(Entry):
         default="method",
         description="what the test names and compares - printed methods or printed settings",
     )
-    named: List[str] = Field(
-        alias="methods",
+    methods: List[str] = Field(
         default=(),
         description=(
             "printed methods, the best first: all in their order (order), or one and then its "
@@ -191,19 +190,14 @@ class ClaimTest(Entry):
     checks: List[Check] = Field(default=(), description="numbers compared with limits (checks)")
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """Return the methods from best to worst, of a test of their order."""
-        return self.named if self.kind == "order" else ()
-
-    @property
     def method(self) -> str:
         """Return the method that is compared with its rivals; '' where there is none such."""
-        return self.named[0] if self.named and self.kind != "order" else ""
+        return self.methods[0] if self.methods else ""
 
     @property
     def rivals(self) -> tuple[str, ...]:
         """Return the methods that it is compared with."""
-        return self.named[1:] if self.kind != "order" else ()
+        return self.methods[1:]
 
     @property
     def significant(self) -> bool:
@@ -224,11 +218,6 @@ class ClaimTest(Entry):
     def stands_out(self) -> str:
         """Return whether an advantage is larger or smaller; '' for other tests."""
         return self.kind.removesuffix("_advantage") if self.kind.endswith("_advantage") else ""
-
-    @property
-    def table(self) -> str:
-        """Return the first of its tables; '' for none."""
-        return self.tables[0] if self.tables else ""
 
 
 class Claim(Entry):

@@ -233,22 +233,17 @@ class DataSet(Source):
     features: Features | None = Field(default=None, description="how images become features")
     defects: List[str] = Field(default=(), description="known defects of the published file")
 
-    def spec(self) -> dict[str, Any]:
-        """Return what readers of the files are told."""
-        told = {"sparse": False, "renormalise": False, **self.plain()}
-        if self.shape:
-            told["shape"] = {k: v for k, v in vars(self.shape).items() if v is not None}
-        if self.crop:
-            sides = dict(zip(("width", "height"), self.crop, strict=True))
-            told["crop"] = sides | dict(zip(("eye_x", "eye_y"), self.eyes, strict=True))
-        if self.ages:
-            first, last = self.ages
-            told["ages"] = {"first": first, "last": last, "width": self.age_width}
-        return told
-
     @property
     def is_drawn(self) -> bool:
         return self.reader.startswith("drawn_")
+
+    @property
+    def owner_of_images(self) -> DataSet:
+        """Return the data set whose raw images these are: itself, where nothing else is said."""
+        if not self.images_of:
+            return self
+        owner: DataSet = self.project.data_set(self.images_of)
+        return owner
 
     @property
     def only_photographs(self) -> bool:

@@ -10,39 +10,54 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldlrepro import config
 from ldlrepro.cli import openings
+from ldlrepro.cli.here import HERE, judge_here, papers_of
 from ldlrepro.cli.output import answer
+from ldlrepro.cli.verb import PAPER, PAPERS, count, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest
-from ldlrepro.core.workspace import Workspace
 
 if TYPE_CHECKING:
     from ldlrepro.judge.claims import ClaimRow
+    from ldlrepro.judge.verdicts import VerdictRow
 
-HERE = Workspace()
 
-
+@verb(
+    PAPERS,
+    takes("--show", metavar="VERDICT", help="list the cells with this verdict"),
+    flag("--unexplained", "list the cells that miss and have no reason in the paper's misses.yaml"),
+    takes("--badges", type=Path, metavar="FOLDER", help="draw a badge per paper and method as SVG"),
+    takes("--dataset", help="only this data set"),
+    takes("--method", help="only this method, as the paper prints it"),
+    json=True,
+    examples=["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
+)
 def verdicts(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answers
+    """Count which printed numbers hold.
+
+    Local results come first, then the maintainers' reference records; the answer says which.
+    """
     from ldlrepro.judge.misses import idle, unexplained
     from ldlrepro.judge.verdicts import VERDICTS
 
-    wanted = args.paper or config.real_papers()
+    judge = judge_here()
+    wanted = papers_of(judge.project, args.paper)
     if args.show and args.show not in VERDICTS:
         raise UserError(
             f"no verdict '{args.show}'.{nearest(args.show, VERDICTS)} "
             f"They are: {', '.join(VERDICTS)}"
         )
-    everything = {answer.paper: answer.rows for answer in current_answers(wanted, HERE)}
+    answers = zip(wanted, judge.answers(wanted), strict=True)
+    everything = {paper: answer.rows for paper, answer in answers}
     rows = [row for mine in everything.values() for row in mine]
     rows = _only(rows, "dataset", args.dataset)
     rows = _only(rows, "method", args.method)
     if args.unexplained:
         for paper, mine in everything.items():
             for reason in idle(mine, paper):
-                where = config.shown(config.paper_file(paper, "misses.yaml"))
+                where = judge.project.shown(paper.beside("misses.yaml"))
                 print(f"{where}: no miss for: {reason}", file=sys.stderr)
         rows = unexplained(rows)
     if args.badges:
@@ -58,7 +73,7 @@ def verdicts(args: argparse.Namespace) -> int:
         return answer(args.json, [asdict(r) for r in rows] if args.json else shown, columns)
     groups: dict[str, list[str]] = {}
     for paper in wanted:
-        groups.setdefault(config.load_paper(paper)["group"], []).append(paper)
+        groups.setdefault(paper.group, []).append(paper.id)
     counted = []
     for group, papers in groups.items():
         counted += [_counted(name, [row for row in rows if row.paper == name]) for name in papers]
@@ -67,7 +82,7 @@ def verdicts(args: argparse.Namespace) -> int:
     return answer(args.json, counted, tuple(counted[0]))
 
 
-def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
+def _only(rows: list[VerdictRow], column: str, wanted: str | None) -> list[VerdictRow]:
     """Return rows with the wanted value; refuse a value that no row has."""
     if not wanted:
         return rows
@@ -80,7 +95,7 @@ def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
     return [row for row in rows if getattr(row, column) == wanted]
 
 
-def _counted(name: str, rows: list[Any]) -> dict[str, Any]:
+def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
     """Return a line of counts; what stands after `reproduced` says what these two are worth."""
     from ldlrepro.judge.tallies import tally
     from ldlrepro.judge.verdicts import MET
@@ -104,7 +119,7 @@ def _counted(name: str, rows: list[Any]) -> dict[str, Any]:
     }
 
 
-def _cell_line(row: Any) -> dict[str, str]:
+def _cell_line(row: VerdictRow) -> dict[str, str]:
     return {
         "cell": row.cell,
         "printed": f"{row.printed} ± {row.printed_std}" if row.printed_std else row.printed,
@@ -116,13 +131,28 @@ def _cell_line(row: Any) -> dict[str, str]:
     }
 
 
+@verb(
+    takes("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE"),
+    flag(
+        "--full",
+        "parameters and where they come from, folds, every other setting, digests, and the "
+        "command that computes it again",
+    ),
+    json=True,
+    examples=[
+        "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
+        'ldlrepro explain "ldldf/4/sjaffe/combination RF+RF/LDLDF/kl"',
+    ],
+)
 def explain(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answer
+    """Tell about one cell: printed and measured value, verdict, why it misses, and the nearest
+    other setting; with --full all about it.
+    """
     from ldlrepro.judge.explain import explain, summary
 
-    paper = args.cell.partition("/")[0]
-    config.load_paper(paper)
-    facts = explain(args.cell, current_answer(paper, HERE))
+    judge = judge_here()
+    paper = judge.project.paper(args.cell.partition("/")[0])
+    facts = explain(args.cell, judge.answer(paper), judge.project)
     if args.json:
         print(json.dumps(facts, indent=1, default=str))
     else:
@@ -141,11 +171,12 @@ def _lines(facts: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+@verb(PAPERS, json=True, examples=["ldlrepro claims structrf"])
 def claims(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answers
-
-    wanted = args.paper or config.real_papers()
-    judged = [found for found in current_answers(wanted, HERE) if found.claims]
+    """Say which sentences of the papers hold, on their own numbers and on ours."""
+    judge = judge_here()
+    answers = judge.answers(papers_of(judge.project, args.paper))
+    judged = [found for found in answers if found.claims]
     if args.json:
         return answer(True, [asdict(row) for found in judged for row in found.claims], [])
     width = min(shutil.get_terminal_size().columns, 110)
@@ -178,13 +209,23 @@ def _claim_in_lines(row: ClaimRow, width: int) -> str:
     return "\n".join(lines)
 
 
+@verb(
+    PAPERS,
+    takes("--dataset", help="of this printed data set only"),
+    takes("--method", help="of this method only, by its id without variant"),
+    count("--first", 40, "how many"),
+    json=True,
+    examples=["ldlrepro contradictions", "ldlrepro contradictions --dataset sjaffe"],
+)
 def contradictions(args: argparse.Namespace) -> int:
-    """Print experiments that several papers print, a line each, the widest apart first."""
-    from ldlrepro.judge.answer import current_answers
+    """List the experiments that more than one paper prints, by how far their numbers are apart,
+    with ours under each paper's protocol.
+    """
     from ldlrepro.judge.contradictions import contradictions
 
-    wanted = args.paper or config.real_papers()
-    rows = [row for judged in current_answers(wanted, HERE) for row in judged.rows]
+    judge = judge_here()
+    answers = judge.answers(papers_of(judge.project, args.paper))
+    rows = [row for judged in answers for row in judged.rows]
     lines: list[dict[str, Any]] = []
     for one in contradictions(rows):
         if args.dataset not in (None, one.dataset) or args.method not in (None, one.method):
@@ -214,8 +255,9 @@ def contradictions(args: argparse.Namespace) -> int:
     return answer(args.json, lines, columns)
 
 
+@verb(PAPER, json=True, examples=["ldlrepro protocols structrf"])
 def protocols(args: argparse.Namespace) -> int:
-    """Print what printed digits say of the folds: a table of rows, one of methods, what is left."""
+    """Say which folds and counts the printed digits of deterministic methods fit."""
     from ldlrepro.experiments.protocols import LEFT_TO_JSON, findings
 
     tables = findings(args.paper, HERE.results)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ldlrepro.catalogue import DataSet
 from ldlrepro.core.errors import nearest
 from ldlrepro.core.progress import say
 
@@ -25,13 +26,14 @@ SEPARATORS = (",", ";", "\t")
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
-def read_csv(path: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
+def read_csv(path: Path, data_set: DataSet) -> dict[str, Any]:
     """Return X, D, groups and target; raise ValueError for a table not as it should be."""
     header, lines, separator = _table(path)
-    labels = list(map(str, spec.get("labels", [])))
+    labels = data_set.labels
     if not labels:
         raise ValueError("`labels` has to name the columns that hold the label degrees")
-    named = {part: str(spec["keys"][part]) for part in _aside(spec)}
+    keys = {"groups": data_set.keys.groups, "target": data_set.keys.target}
+    named = {part: name for part, name in keys.items() if name}
     for name in [*labels, *named.values()]:
         if name not in header:
             held = ", ".join(header)
@@ -39,7 +41,7 @@ def read_csv(path: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
     features = [name for name in header if name not in {*labels, *named.values()}]
     if not features:
         raise ValueError("every column is a label, a group or a target; no feature is left")
-    if spec.get("gaps") == "drop":
+    if data_set.gaps == "drop":
         lines = _without_gaps(path, lines)
     numbers, rows = lines.keys(), lines.values()
     columns = dict(zip(header, zip(*rows, strict=True), strict=True))
@@ -53,10 +55,6 @@ def read_csv(path: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
     if "target" in named:
         parts["target"] = read([named["target"]])[:, 0]
     return parts
-
-
-def _aside(spec: Mapping[str, Any]) -> list[str]:
-    return [part for part in ("groups", "target") if part in spec.get("keys", {})]
 
 
 def _table(path: Path) -> tuple[list[str], dict[int, list[str]], str]:

@@ -16,13 +16,13 @@ import logging
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ldlrepro.config import load_source, plugins, project_root
+from ldlrepro.catalogue import DataSet, Project, Source
 from ldlrepro.core.checksums import mismatch, sha256_of
 from ldlrepro.core.errors import NO_ROOM, UserError
 from ldlrepro.core.files import atomically
@@ -53,32 +53,32 @@ OFFLINE = "LDLREPRO_OFFLINE"
 """Environment variable: never download, unless it is empty."""
 
 
-def default_mirrors(config_mirrors: Sequence[str | Path] = ()) -> list[Path]:
-    """Local folders to copy from: those of own data sets and weights, the config's,
-    LDLREPRO_DATA_MIRROR's, the one beside us."""
-    own = {**plugins.files("dataset"), **plugins.files("weight")}
-    named = sorted({path.parent for path in own.values()})
-    named += [Path(p).expanduser() for p in config_mirrors]
-    named += [Path(p) for p in os.environ.get(MIRRORS, "").split(os.pathsep) if p]
-    beside = project_root().parent / "shared" / "datasets"
-    return list(dict.fromkeys(named + ([beside] if beside.is_dir() else [])))
+def default_mirrors(project: Project, named: Iterable[str | Path] = ()) -> list[Path]:
+    """Local folders to copy from: those of own data sets and weights, those that are ``named``,
+    LDLREPRO_DATA_MIRROR's, the one beside the checkout."""
+    own = [*project.own.found["dataset"].values(), *project.own.found["weight"].values()]
+    found = sorted({file.path.parent for file in own})
+    found += [Path(p).expanduser() for p in named]
+    found += [Path(p) for p in os.environ.get(MIRRORS, "").split(os.pathsep) if p]
+    beside = project.root.parent / "shared" / "datasets"
+    return list(dict.fromkeys(found + ([beside] if beside.is_dir() else [])))
 
 
-def local_sources(dataset_id: str, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:
+def local_sources(source: Source, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:
     """Return the local files that ``fetch`` would use; only their existence is checked."""
-    spec = load_source(dataset_id)
-    if "images_of" in spec:
-        return local_sources(spec["images_of"], data_dir, mirrors)
-    places = _places(dataset_id, data_dir, mirrors)
+    spec = source.plain()
+    if isinstance(source, DataSet) and source.images_of:
+        return local_sources(source.owner_of_images, data_dir, mirrors)
+    places = _places(source.id, data_dir, mirrors)
     if _reader(spec) == "images":
-        place = _image_place(dataset_id, places)
+        place = _image_place(source.id, places)
         return [item for item in _items(place) if item.exists()] if place else []
     found = (_candidates(entry["name"], places) for entry in spec.get("files", []))
     return [paths[0] for paths in found if paths]
 
 
 def fetch(
-    dataset_id: str,
+    source: Source,
     data_dir: Path,
     mirrors: Sequence[Path],
     offline: bool = False,
@@ -86,32 +86,31 @@ def fetch(
     images_from: Path | None = None,
 ) -> FetchStatus:
     """Get the raw files; never raises because data cannot be had."""
-    spec = load_source(dataset_id)
     web = None if offline else Web(progress=progress)
-    return fetch_spec(dataset_id, spec, data_dir, mirrors, web, images_from)
+    return fetch_by(web, source, data_dir, mirrors, images_from)
 
 
-def fetch_spec(
-    dataset_id: str,
-    spec: Mapping[str, Any],
+def fetch_by(
+    web: Web | None,
+    source: Source,
     data_dir: Path,
     mirrors: Sequence[Path],
-    web: Web | None,
     images_from: Path | None = None,
 ) -> FetchStatus:
-    """Fetch a data set described by ``spec``; without ``web`` nothing is downloaded.
+    """Do what ``fetch`` does by a way to download; without one nothing is downloaded.
 
     Photographs come from the folder ``images_from``, whatever its name, or else from the first
     known place that has the name of the data set.
     """
+    dataset_id, spec = source.id, source.plain()
     folder = data_dir / "raw" / dataset_id
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(dataset_id, data_dir) as alone:
-            if "images_of" in spec:
-                status = _borrow(dataset_id, spec["images_of"], data_dir, mirrors)
-            elif _reader(spec).startswith("drawn_"):
-                status = _draw(dataset_id, spec, folder)
+            if isinstance(source, DataSet) and source.images_of:
+                status = _borrow(source, data_dir, mirrors)
+            elif isinstance(source, DataSet) and source.is_drawn:
+                status = _draw(source, folder)
             elif _reader(spec) == "images":
                 known = _image_place(dataset_id, _places(dataset_id, data_dir, mirrors))
                 status = _collect_images(dataset_id, spec, folder, images_from or known)
@@ -307,14 +306,15 @@ def _leads_on(link: Path) -> bool:
     return link.exists() and not link.parent.resolve().is_relative_to(link.resolve())
 
 
-def _borrow(dataset_id: str, owner: str, data_dir: Path, mirrors: Sequence[Path]) -> FetchStatus:
+def _borrow(data_set: DataSet, data_dir: Path, mirrors: Sequence[Path]) -> FetchStatus:
     """Use the images of another data set, which stay where they are and are not copied again."""
-    folder = data_dir / "raw" / owner
+    owner = data_set.owner_of_images
+    folder = data_dir / "raw" / owner.id
     status = read_status(folder) if (folder / "fetch.json").is_file() else None
     if status is None or not status.available:
         status = fetch(owner, data_dir, mirrors, offline=True)
-    reason = status.reason and f"{status.reason} Then type `ldlrepro fetch {dataset_id}`."
-    return FetchStatus(dataset_id, status.available, reason, status.files)
+    reason = status.reason and f"{status.reason} Then type `ldlrepro fetch {data_set.id}`."
+    return FetchStatus(data_set.id, status.available, reason, status.files)
 
 
 def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:
@@ -323,12 +323,13 @@ def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:
     return next((place for place in own if _items(place)), None)
 
 
-def _draw(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> FetchStatus:
+def _draw(data_set: DataSet, folder: Path) -> FetchStatus:
     from ldlrepro.data.drawn import draw
 
     # Drawing begins with an empty folder: no earlier status may speak for it if that is cut short.
     (folder / "fetch.json").unlink(missing_ok=True)
-    return FetchStatus(dataset_id, True, files=_records(folder, f"drawn: {draw(folder, spec)}"))
+    way = f"drawn: {draw(folder, data_set)}"
+    return FetchStatus(data_set.id, True, files=_records(folder, way))
 
 
 def _items(place: Path) -> list[Path]:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ldl import AAKNN, metrics
-from ldlrepro import config
-from ldlrepro.catalogue import Method, Protocol, digests
+from ldlrepro.catalogue import Method, Project, Protocol, digests
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.seeds import rng_for, seed_for
 from ldlrepro.data import Dataset
@@ -128,13 +127,13 @@ def _stratified(label: np.ndarray, count: int, seed: tuple[object, ...]) -> list
 class Runs:
     """Scores of settings on one data set under all folds, each computed once."""
 
-    def __init__(self, data: Dataset, seed: int, kept: Kept) -> None:
-        self.data, self.seed, self.kept = data, seed, kept
+    def __init__(self, project: Project, data: Dataset, seed: int, kept: Kept) -> None:
+        self.project, self.data, self.seed, self.kept = project, data, seed, kept
         self._by_row: tuple[AAKNN, np.ndarray] | None = None
 
     def scores(self, setting: str, folds: str, number: int) -> np.ndarray:
         """Return means and deviations, measure by measure, for the seed of this number."""
-        method = config.current().method(setting)
+        method = self.project.method(setting)
         deciding = [
             self.data.fingerprint["data_sha256"],
             digests.spec_digest(method, "kl"),

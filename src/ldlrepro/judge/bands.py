@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ldl import metrics
-from ldlrepro import plan
+from ldlrepro.catalogue import Project
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import INSIDE, OUTSIDE, VerdictRow, half_unit
 
@@ -58,11 +58,11 @@ Bands = dict[tuple[str, str], list[Band]]
 """Bands of every method and measure, by (protocol whose seeds were varied, data set)."""
 
 
-def bands_of(units: Iterable[UnitScores]) -> Bands:
+def bands_of(units: Iterable[UnitScores], project: Project) -> Bands:
     """Collect the bands of units whose protocol varies the fold seeds."""
     found: Bands = {}
     for unit in units:
-        protocol = plan.protocol(unit.protocol).get("noise_of")
+        protocol = project.protocol(unit.protocol).noise_of
         if not protocol:
             continue
         mine = found.setdefault((protocol, unit.dataset), [])

@@ -107,6 +107,15 @@ class VerdictRow:
         return bool(self.printed_std) and self.measured_std is not None and whole
 
     @property
+    def unit_key(self) -> str:
+        """The key of the unit that stands for it; '' where none does."""
+        return self.key_under(self.protocol) if self.method_id else ""
+
+    def key_under(self, protocol: str) -> str:
+        """Return the key of the same method on the same data set under a protocol."""
+        return f"{protocol}/{self.unit_dataset}/{self.method_id}"
+
+    @property
     def cell(self) -> str:
         """The name that `ldlrepro explain` takes."""
         parts = [self.paper, self.table, self.dataset, self.method, self.metric]

@@ -75,7 +75,7 @@ def table_texts(page: PaperPage) -> dict[str, str]:
     tables = page_tables(page)
     texts = {
         "cells.csv": as_csv(page.rows),
-        "claims.csv": claims_csv(page.claims),
+        "claims.csv": claims_csv(page.answer.claims),
         "scores.csv": scores_csv(page.units),
     }
     for grid in tables.grids:
@@ -111,7 +111,7 @@ def scores_csv(units: Iterable[UnitScores]) -> str:
         peak = max((row.peak_mb for row in rows), default="")
         summaries = [mean_and_std(unit.scores.get(name, [])) or ("", "") for name in names]
         values = [value for pair in summaries for value in pair]
-        writer.writerow([*unit.key, unit.source, len(rows), len(unit.rows), fit, peak, *values])
+        writer.writerow([*unit.ids, unit.source, len(rows), len(unit.rows), fit, peak, *values])
     return out.getvalue()
 
 
@@ -129,7 +129,7 @@ def claims_csv(claims: Iterable[ClaimRow]) -> str:
 
 def as_markdown(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
     """Return a printed table as Markdown."""
-    lines = [f"# {page.title}: Table {grid.id}", ""]
+    lines = [f"# {page.paper.title}: Table {grid.id}", ""]
     lines += [grid.title, ""] if grid.title else []
     lines += [_counts_in_words(grid.tally), ""]
     used: set[int] = set()

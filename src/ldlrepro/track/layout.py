@@ -72,13 +72,13 @@ def content_sha256(unit: UnitScores, cells: Sequence[VerdictRow] = ()) -> str:
 
 def unit_run(unit: UnitScores, rows: Iterable[VerdictRow] = ()) -> TrackedRun:
     """Return the run that holds a unit's record, and what ``rows`` print of it beside it."""
-    cells = [row for row in rows if _key_behind(row) == unit.key and row.measured is not None]
+    cells = [row for row in rows if row.unit_key == unit.key and row.measured is not None]
     spans = [_span_ms(row) for row in unit.rows]
     start = min((s for s, _ in spans if s), default=None)
     end = max((e for _, e in spans if e), default=None)
     identity = {"protocol": unit.protocol, "dataset": unit.dataset, "method": unit.method}
     return TrackedRun(
-        key="/".join(unit.key),
+        key=unit.key,
         content=content_sha256(unit, cells),
         name=f"{unit.dataset} / {unit.method}",
         # Reference records stand in git already.
@@ -95,10 +95,6 @@ def unit_run(unit: UnitScores, rows: Iterable[VerdictRow] = ()) -> TrackedRun:
         | _verdict_tags(unit, cells)
         | _tags(unit.rows),
     )
-
-
-def _key_behind(row: VerdictRow) -> tuple[str, str, str]:
-    return (row.protocol, row.unit_dataset, row.method_id)
 
 
 def _printed_metrics(cells: Sequence[VerdictRow], end_ms: int) -> list[tuple[str, float, int, int]]:
@@ -158,7 +154,7 @@ def saved_views(units: Sequence[UnitScores], rows: Sequence[VerdictRow] = ()) ->
     keys = {unit.key for unit in units}
     printed: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        if _key_behind(row) in keys:
+        if row.unit_key in keys:
             mine = printed.setdefault((row.protocol, row.unit_dataset), [])
             mine += [row.metric] if row.metric not in mine else []
     tables: dict[tuple[str, str], list[str]] = {table: [] for table in printed}

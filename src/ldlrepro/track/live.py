@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import config, plan
+from ldlrepro.catalogue import from_environment
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.progress import say
 from ldlrepro.track.layout import curve_metrics
@@ -39,12 +39,12 @@ def main(protocol: str, dataset: str, method: str, repeat: str, fold: str, curve
     def ended(seconds: float) -> bool:
         return bool(select.select([sys.stdin], [], [], seconds)[0])
 
-    names = (protocol, dataset, method)
-    name = FoldName(names, int(repeat), int(fold))
-    paper = plan.protocols()[protocol][0]
-    title = config.load_paper(paper)["title"]
-    uri = config.tracking_uri(config.load_run_config())
-    stream_curve(paper, title, "/".join(names), str(name), Path(curve), uri, ended, say)
+    unit = f"{protocol}/{dataset}/{method}"
+    name = FoldName(unit, int(repeat), int(fold))
+    project = from_environment()
+    paper = project.paper(project.protocol(protocol).paper)
+    uri = project.tracking_uri
+    stream_curve(paper.id, paper.title, unit, str(name), Path(curve), uri, ended, say)
 
 
 def stream_curve(

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from ldlrepro.catalogue import DataSet
 
 SEED = 1
+TOY_ROWS, PERSONS = 3000, 15
+"""What is drawn where the data set does not say how much."""
 
 
-def draw(folder: Path, spec: Mapping[str, Any]) -> str:
+def draw(folder: Path, data_set: DataSet) -> str:
     """Write the raw files of a drawn data set, and say how; the same data set gives the same bytes.
 
-    A table has as many rows as the data set's shape says. Images have as many persons as it says,
-    with so many images each, in the layout that it names or with ratings.
+    A table has as many rows as the data set's shape says. Images show as many persons as it says,
+    so many of each, in the layout that it names or else with ratings.
     """
     from ldlrepro.data.drawn.albums import write_album
     from ldlrepro.data.drawn.sketches import write_faces
     from ldlrepro.data.drawn.toy import write_toy
 
-    if spec["reader"] == "drawn_table":
-        rows, noise = spec["shape"]["n"], spec.get("noise_variance", 0.0)
+    if data_set.reader == "drawn_table":
+        rows, noise = (data_set.shape and data_set.shape.n) or TOY_ROWS, data_set.noise_variance
         write_toy(folder, rows, noise, SEED)
         return f"toy(n={rows}, noise_variance={noise}, seed={SEED})"
-    persons, each = spec["persons"], spec.get("images_per_person", 6)
+    persons, each = data_set.count_persons() or PERSONS, data_set.images_per_person
     drawn = f"persons={persons}, images_per_person={each}, seed={SEED}"
-    if layout := spec.get("layout"):
-        write_album(folder, layout, persons, each, SEED)
-        return f"album(layout={layout}, {drawn})"
+    if data_set.layout:
+        write_album(folder, data_set.layout, persons, each, SEED)
+        return f"album(layout={data_set.layout}, {drawn})"
     write_faces(folder, persons, each, SEED)
     return f"faces({drawn})"
