@@ -15,6 +15,7 @@ from ldlrepro.data.drawn.sketches import EMOTIONS, write_faces
 from ldlrepro.data.drawn.toy import toy
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
+from tests.described import data_set
 from tests.here import known
 
 
@@ -72,12 +73,11 @@ def test_a_seed_gives_the_same_files_and_another_seed_others(tmp_path: Path) -> 
 
 
 def test_fewer_persons_leave_no_old_images_behind(tmp_path: Path) -> None:
-    spec = {"reader": "drawn_images", "images_per_person": 1}
-    draw(tmp_path, {**spec, "persons": 2})
+    draw(tmp_path, data_set({"reader": "drawn_images", "persons": 3, "images_per_person": 1}))
     before = tree_digest(tmp_path)
-    draw(tmp_path, {**spec, "persons": 1})
+    draw(tmp_path, data_set({"reader": "drawn_images", "persons": 2, "images_per_person": 1}))
     after = tree_digest(tmp_path)
-    assert sorted(after) == ["images/p00_0.png", "images/ratings.csv"]
+    assert sorted(after) == ["images/p00_0.png", "images/p01_0.png", "images/ratings.csv"]
     assert after["images/p00_0.png"] == before["images/p00_0.png"]
 
 

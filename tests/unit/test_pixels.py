@@ -31,9 +31,7 @@ def drawn(dataset: str, layout: str, persons: int = 5, pictures: int = 3) -> Non
 
 
 def small(checkout, dataset: str) -> None:
-    checkout.edit(
-        f"config/datasets/{dataset}.yaml", "width: 224, height: 224", "width: 20, height: 24"
-    )
+    checkout.edit(f"config/datasets/{dataset}.yaml", "crop: [224, 224]", "crop: [20, 24]")
 
 
 @pytest.fixture

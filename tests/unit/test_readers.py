@@ -36,7 +36,7 @@ def spec(**changes: Any) -> dict[str, Any]:
         "reader": "mat",
         "files": [{"name": "data.mat"}],
         "keys": {"X": "features", "D": "labels"},
-        "shape": {"n": N, "q": Q, "c": C},
+        "shape": [N, Q, C],
         **changes,
     }
 

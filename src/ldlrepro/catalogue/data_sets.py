@@ -134,7 +134,13 @@ class Features(Entry):
 class DataSet(Source):
     """A data set, config/datasets/<id>.yaml."""
 
-    ASKED_BY = {"reader": dict.fromkeys(("mat", "npz", "csv"), ("files",))}  # noqa: RUF012
+    ASKED_BY = {  # noqa: RUF012
+        "reader": {
+            **dict.fromkeys(("mat", "npz", "csv"), ("files",)),
+            "drawn_table": ("shape",),
+            "drawn_images": ("persons",),
+        }
+    }
 
     reader: Literal["mat", "npz", "csv", "drawn_table", "drawn_images", "images"] = Field(
         description=(

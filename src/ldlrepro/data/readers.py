@@ -212,8 +212,8 @@ def _check_shape(path: Path, stated: Shape | None, X: Any, D: np.ndarray) -> Non
     words = {"n": "rows", "q": "features", "c": "labels"}
     wrong = [
         f"{found[key]} {words[key]} instead of {count}"
-        for key, count in (stated.plain() if stated else {}).items()
-        if found[key] != count
+        for key, count in (vars(stated) if stated else {}).items()
+        if count is not None and found[key] != count
     ]
     if wrong:
         raise _BadFileError(path, "it has " + ", ".join(wrong))

@@ -7,8 +7,6 @@ from pathlib import Path
 from ldlrepro.catalogue import DataSet
 
 SEED = 1
-TOY_ROWS, PERSONS = 3000, 15
-"""What is drawn where the data set does not say how much."""
 
 
 def draw(folder: Path, data_set: DataSet) -> str:
@@ -22,10 +20,11 @@ def draw(folder: Path, data_set: DataSet) -> str:
     from ldlrepro.data.drawn.toy import write_toy
 
     if data_set.reader == "drawn_table":
-        rows, noise = (data_set.shape and data_set.shape.n) or TOY_ROWS, data_set.noise_variance
+        assert data_set.shape is not None  # a drawn table has one
+        rows, noise = data_set.shape.n or 0, data_set.noise_variance
         write_toy(folder, rows, noise, SEED)
         return f"toy(n={rows}, noise_variance={noise}, seed={SEED})"
-    persons, each = data_set.count_persons() or PERSONS, data_set.images_per_person
+    persons, each = data_set.count_persons() or 0, data_set.images_per_person
     drawn = f"persons={persons}, images_per_person={each}, seed={SEED}"
     if data_set.layout:
         write_album(folder, data_set.layout, persons, each, SEED)
