@@ -32,7 +32,7 @@ title: A tiny paper for the tests
 authors: nobody
 venue: nowhere
 year: 2026
-synthetic: true
+group: made up
 protocols:
   tiny: {scheme: kfold, folds: 4, validation: next_fold, text: four folds}
 datasets: [toy]
@@ -45,8 +45,7 @@ tables: {"1": {title: one}}
 TINY_DATA = """
 title: sixty rows
 reader: drawn_table
-shape: {n: 60, q: 3, c: 3}
-generator: {name: toy, n: 60, noise_variance: 0.0, seed: 1}
+shape: [60, 3, 3]
 licence: free
 """
 

@@ -141,12 +141,12 @@ def test_a_network_from_random_weights_is_measured_and_not_judged(deep):
     deep.edit(
         "config/datasets/fgnet.yaml",
         "layout:",
-        "features: {extractor: vgg16, random_weights: 0}\nlayout:",
+        "features: {extractor: vgg16, weights: 0}\nlayout:",
     )
     assert drf_cell(deep, unit("drf_fgnet", "fgnet", "drf", [3.0], [1]), "IV").verdict == "not run"
 
 
-CHECK = {"protocol": "p", "dataset": "d", "metric": "mae", "method": "new", "than": "old"}
+CHECK = {"dataset": "d", "metric": "mae", "from": ["p", "old"], "to": ["p", "new"]}
 
 
 def checked(check: dict, units: list[UnitScores]):
@@ -169,7 +169,7 @@ def test_a_claim_compares_two_units_in_percent(limits, verdict):
 def test_a_claim_about_one_method_takes_the_mean_that_its_table_takes(checkout, limit, verdict):
     """One person left out at a time: over all images, not over persons."""
     alone = unit("drf_fgnet", "fgnet", "drf", [2.0, 5.0], [1, 4])
-    check = {"protocol": "drf_fgnet", "dataset": "fgnet", "metric": "mae", "method": "drf"}
+    check = {"dataset": "fgnet", "metric": "mae", "to": ["drf_fgnet", "drf"]}
     row = checked({**check, "at_most": limit}, [alone])
     assert row.verdict == verdict
     assert ("mae of drf on fgnet is 4.4" in row.evidence) == (verdict == FAILS)

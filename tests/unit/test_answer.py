@@ -129,9 +129,7 @@ def test_a_damaged_answer_is_named_with_the_command_that_removes_it(tmp_path, te
 def test_what_failed_and_what_lacked_something_is_in_it_with_its_records(ready):
     ready.module("broken", BROKEN)
     ready.write("config/methods/broken.yaml", "title: b\nclass: broken.Broken\n")
-    ready.write(
-        "config/methods/deep.yaml", "title: d\nclass: ldl.DeepLDLF\nneeds: {images: true}\n"
-    )
+    ready.write("config/methods/deep.yaml", "title: d\nclass: ldl.DeepLDLF\nneeds: [images]\n")
     ready.edit("papers/tiny/paper.yaml", "Mean: train_mean", "B: broken\n  D: deep")
     for method in ("near", "broken", "deep"):
         run_unit(ready.job(method))

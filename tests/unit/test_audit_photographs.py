@@ -18,7 +18,7 @@ DATA, RESULTS = Path("data"), Path("results")
 PROTOCOLS = {
     "kfold": "folds: 4",
     "leave_one_group_out": "folds: 3",
-    "parts": "train_part: train, test_part: test",
+    "parts": "parts: [train, test]",
 }
 
 

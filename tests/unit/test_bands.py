@@ -21,7 +21,7 @@ from tests.unit.judged import with_protocols
 SPREAD = (0.040, 0.041, 0.042, 0.043, 0.044, 0.041, 0.042, 0.043, 0.042, 0.042)
 
 
-PROTOCOLS = with_protocols(paper={}, paper_seeds={"noise_of": "paper"})
+PROTOCOLS = with_protocols(paper={}, paper_seeds={"repeats_of": "paper"})
 
 
 def unit(protocol: str, method: str, means: tuple[float, ...], folds: int = 2) -> UnitScores:

@@ -131,8 +131,9 @@ def test_a_number_that_only_seems_quoted_is_judged(printed):
 
 
 MISPRINT = """
-misprints:
-  - {table: "1", dataset: toy, method: Near, metric: kl, proof: it is negative%s}
+remarks:
+  - {kind: misprint, tables: ["1"], datasets: [toy], methods: [Near], metrics: [kl],
+     proof: it is negative%s}
 """
 
 
@@ -179,9 +180,9 @@ def test_what_the_print_chose_is_fitted_unless_the_paper_states_it(printed, tiny
     (row,) = printed("kl,0.500,,lower,,", local=by_key(unit), extra="stated: {near: [n_neighbors]}")
     assert row.evidence == "blind"
     chosen = """
-chosen_by_print:
-  - {datasets: [toy], metrics: [kl], what: these data, evidence: others miss}
-  - {methods: [Mean], what: nothing, evidence: of this cell}
+remarks:
+  - {kind: chosen_by_print, datasets: [toy], metrics: [kl], what: these data, proof: others miss}
+  - {kind: chosen_by_print, methods: [Mean], what: nothing, proof: of this cell}
 """
     tiny.edit("papers/tiny/paper.yaml", "stated: {near: [n_neighbors]}", "")
     (row,) = printed("kl,0.500,,lower,,", local=by_key(unit), extra=chosen)
@@ -203,8 +204,8 @@ def test_a_record_of_settings_that_have_changed_since_is_marked(printed, tiny):
 
 
 COPIED = """
-copied:
-  - {tables: ["1"], methods: [Near], from: other, proof: all of them}
+remarks:
+  - {kind: copied, tables: ["1"], methods: [Near], from: other, proof: all of them}
 """
 
 
@@ -253,7 +254,7 @@ def test_a_measure_that_we_do_not_compute_is_told(printed):
 
 
 def test_a_row_that_is_left_out_by_decision_says_so(printed, tiny):
-    tiny.edit("papers/tiny/paper.yaml", "Near: near", "Near: {skip: too old}")
+    tiny.edit("papers/tiny/paper.yaml", "Near: near", "Near: {note: too old}")
     (row,) = printed("kl,0.5,,lower,,")
     assert (row.verdict, row.reason, row.protocol) == ("not run", "too old", "")
 
@@ -327,7 +328,7 @@ def other_folds(checkout):
 
 
 def other_data(checkout):
-    checkout.edit("config/datasets/toy.yaml", "seed: 1", "seed: 2")
+    checkout.edit("config/datasets/toy.yaml", "licence:", "noise_variance: 0.1\nlicence:")
     checkout.make_data()
     checkout.make_folds()
 

@@ -208,7 +208,6 @@ SPEC = {
     "parameters": {"k": 1, "s": "x"},
     "grid": {},
     "scaling": "none",
-    "sees_test_labels": False,
 }
 
 
@@ -222,9 +221,9 @@ def settings(**change) -> Method:
         {"title": "b"},
         {"description": "b"},
         {"resources": {"threads": 9, "mem_mb": 9000}},
-        {"choices": [{"switch": "k", "default": 1, "evidence": "none"}]},
-        {"needs": {"target": True}},
-        {"control": True},
+        {"choices": {"k": {"evidence": "none"}}},
+        {"needs": ["target"]},
+        {"roles": ["control"]},
         {"parameters": {"s": "x", "k": 1}},
         {"class": "another.module.B"},
     ],
@@ -242,7 +241,7 @@ def test_texts_and_resources_do_not_change_the_settings_digest(change):
         {"grid": {"k": [1, 2]}},
         {"grid": {"k": [2, 1]}},
         {"scaling": "standard"},
-        {"sees_test_labels": True},
+        {"roles": ["sees_test_labels"]},
     ],
 )
 def test_what_decides_the_numbers_changes_the_settings_digest(change):

@@ -34,7 +34,7 @@ def published_datasets() -> set[str]:
 @pytest.mark.parametrize("data_set", PROJECT.data_sets, ids=lambda data_set: data_set.id)
 def test_every_data_set_can_be_had_drawn_or_asked_for(data_set: DataSet) -> None:
     files = data_set.files
-    assert sum([bool(files), data_set.generator is not None, data_set.reader == "images"]) == 1
+    assert sum([bool(files), data_set.is_drawn, data_set.reader == "images"]) == 1
     assert not files or files[0].urls
     if data_set.reader == "images" or (files and files[0].git_blob):
         assert f"data/manual/{data_set.owner_of_images.id}/" in data_set.how_to_get
@@ -48,7 +48,7 @@ def test_every_data_set_with_printed_numbers_is_configured_or_known_to_be_out_of
 
 def test_absent_data_never_raise_and_say_what_to_do(tmp_path: Path) -> None:
     for data_set in PROJECT.data_sets:
-        if data_set.generator:
+        if data_set.is_drawn:
             continue
         status = fetch(data_set, tmp_path, [], offline=True)
         assert not status.available

@@ -78,9 +78,7 @@ def paper(ready):
     """The tiny paper with a figure of units, an experiment, and a table of seconds."""
     ready.write("papers/tiny/dots.py", MODULE)
     text = (ready.root / "papers/tiny/paper.yaml").read_text()
-    text = text.replace(
-        "{title: one}", "{title: times, kind: experiment, experiment: dots, compared_to: Near}"
-    )
+    text = text.replace("{title: one}", "{title: times, experiment: dots, compared_to: Near}")
     ready.write("papers/tiny/paper.yaml", text + FIGURE + EXPERIMENT)
     lines = ["Near,train_time_s,10,,lower,,", "Mean,train_time_s,4.0,,lower,,"]
     ready.write("papers/tiny/cells.csv", HEADER + "".join(f"tiny,1,toy,,{x}\n" for x in lines))
@@ -166,8 +164,7 @@ def points_of(**varied) -> list[sweeps.Point]:
 
 def test_every_line_has_every_x():
     found = points_of(
-        method="structrf",
-        fixed={"n_estimators": 20},
+        method="structrf@n_estimators=20",
         x={"max_depth": [2, 5]},
         lines={"max_samples": [0.2, 0.8]},
     )
@@ -181,11 +178,9 @@ def test_every_line_has_every_x():
 
 def test_a_line_may_have_settings_of_its_own():
     found = points_of(
-        method="structrf",
-        fixed={"n_estimators": 20},
-        fixed_by_line={"0.8": {"n_estimators": 30}},
+        method="structrf@n_estimators=20",
         x={"max_depth": [2, 5]},
-        lines={"max_samples": [0.2, 0.8]},
+        lines={"max_samples": {0.2: {}, 0.8: {"n_estimators": 30}}},
     )
     assert [point.method for point in found] == [
         f"structrf@n_estimators={n_estimators},max_samples={line},max_depth={x}"
@@ -296,7 +291,7 @@ def test_a_misspelt_experiment_is_named(paper):
 
 def test_a_difference_is_taken_fold_by_fold(ready):
     text = (ready.root / "papers/tiny/paper.yaml").read_text()
-    text = text.replace("{title: one}", "{title: d, kind: deltas, compared_to: Mean}")
+    text = text.replace("{title: one}", "{title: d, compared_to: Mean}")
     ready.write("papers/tiny/paper.yaml", text)
     ready.write("papers/tiny/cells.csv", HEADER + "tiny,1,toy,,Near,delta_kl,0,,none,,\n")
     for method in ("near", "train_mean"):

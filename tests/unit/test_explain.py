@@ -17,14 +17,14 @@ from tests.report_pages import answer
 METHODS = {
     "forest": {
         "parameters": {"trees": 20, "step": 1},
-        "choices": [{"switch": "step", "default": 1, "evidence": "none"}],
+        "choices": {"step": {"evidence": "none"}},
         "grid": {"depth": [2, 5]},
         "origins": {"x": ["trees", "depth"], "code": ["trees"], "other": ["gain"]},
     },
     "tree": {},
     "forest@wide": {},
     "forest@far": {},
-    "forest_released": {"diagnoses": "forest", "sees_test_labels": True},
+    "forest_released": {"diagnoses": "forest", "roles": ["sees_test_labels"]},
 }
 
 

@@ -115,7 +115,7 @@ def test_places_of_the_eyes_are_shown_with_the_line_to_write(checkout, capsys):
     compare = ["images", "jaffe_images", "--compare", "jaffe_images", "--place-eyes"]
     status, out, _ = ask(capsys, *compare)
     assert status == 0
-    assert "crop: {..., eye_x: 0.3, eye_y: 0.4}" in out
+    assert "eyes: [0.3, 0.4]" in out
     status, _, err = ask(capsys, "images", "jaffe_images", "--place-eyes")
     assert (status, "--place-eyes needs --compare" in err) == (2, True)
 

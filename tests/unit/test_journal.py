@@ -123,7 +123,7 @@ def change_folds(checkout, patch):
 
 
 def change_data(checkout, patch):
-    checkout.edit("config/datasets/toy.yaml", "seed: 1", "seed: 2")
+    checkout.edit("config/datasets/toy.yaml", "licence:", "noise_variance: 0.1\nlicence:")
     checkout.make_data()
     checkout.make_folds()
 

@@ -120,7 +120,7 @@ def test_the_first_digits_of_a_checksum_will_do_if_they_are_enough(tmp_path: Pat
 
 
 def test_without_weights_nothing_is_made_up(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"needs features\.weights.*random_weights: 0"):
+    with pytest.raises(UserError, match=r"needs features\.weights.*weights: 0"):
         network_of(Features(extractor="vgg16"), tmp_path)
     with pytest.raises(DataUnavailable, match="needs weights: type `ldlrepro fetch vgg16`"):
         network_of(Features(extractor="vgg16", weights="vgg16"), tmp_path)
@@ -152,9 +152,7 @@ def test_rows_stay_with_their_faces_whatever_the_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_album(tmp_path, "fgnet", persons=2, images_per_person=2, seed=1)
-    faces = read_faces(
-        data_set({"reader": "images", "layout": {"name": "fgnet"}}), tmp_path / "images"
-    )
+    faces = read_faces(data_set({"reader": "images", "layout": "fgnet"}), tmp_path / "images")
     loaded = random_network("alexnet", 0, SMALL["alexnet"])
     options = Features(extractor="alexnet", layer="fc6")
     whole, recipe, ways = deep_features(faces, Crop(224, 224), options, loaded)
@@ -175,14 +173,13 @@ def test_random_weights_are_said_in_the_record_and_when_preparing(
     monkeypatch.setitem(backbones.STANDARD, "alexnet", SMALL["alexnet"])
     spec = {
         "reader": "drawn_images",
-        "layout": {"name": "cacd"},
-        "generator": {
-            "name": "album", "layout": "cacd", "persons": 6, "images_per_person": 2, "seed": 1,
-        },
-        "crop": {"width": 224, "height": 224},
-        "ages": {"first": 14, "last": 62, "width": 2},
-        "features": {"extractor": "alexnet", "random_weights": 3},
-    }  # fmt: skip
+        "layout": "cacd",
+        "persons": 6,
+        "images_per_person": 2,
+        "crop": [224, 224],
+        "ages": [14, 62],
+        "features": {"extractor": "alexnet", "weights": 3},
+    }
     demo = data_set(spec)
     assert fetch(demo, tmp_path, [], offline=True).available
     path = prepare(demo, tmp_path)

@@ -26,7 +26,7 @@ def test_every_parameter_of_a_method_with_printed_rows_has_an_origin(method: str
     parameters = set(value.kind._parameter_names())
     said = [*value.origins.print, *(n for names in value.origins.named.values() for n in names)]
     assert set(said) <= parameters | {"scaling"}, "misspelt"
-    settled = {*said, *(choice.switch for choice in value.choices)}
+    settled = {*said, *value.choices}
     assert parameters - PLUMBING <= settled, "write them in origins"
 
 

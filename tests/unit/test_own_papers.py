@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from ldlrepro import cli, experiments
 from ldlrepro.catalogue import from_environment
 from ldlrepro.catalogue.digests import stage_digest
 from ldlrepro.catalogue.project import OWN_FILES
+from ldlrepro.catalogue.schemas import FILES
 from ldlrepro.core.errors import UserError
+from ldlrepro.doctor import templates
 from ldlrepro.doctor.papers import broken_relations
 from ldlrepro.plan import Plan
 from ldlrepro.workflow.rules import Rules
@@ -27,7 +30,7 @@ own: [One]
 methods:
   One: aa_knn
   Two: {method: train_mean, by_setting: {late: uniform}}
-  Three: {skip: nobody has it}
+  Three: {note: nobody has it}
 tables:
   "1": {title: first}
   "2": {title: second, settings: {early: {}, late: {}}}
@@ -286,8 +289,10 @@ def test_what_cannot_be_is_found(folder, capsys, old, new, words):
 
 def test_a_listed_misprint_is_no_finding(folder, capsys):
     (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
-    misprint = "{table: '1', dataset: toy, method: One, metric: kl, proof: negative}"
-    (folder / "paper.yaml").write_text(f"{PAPER}misprints: [{misprint}]\n")
+    misprint = (
+        "{kind: misprint, tables: ['1'], datasets: [toy], methods: [One], metrics: [kl], proof: no}"
+    )
+    (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{misprint}]\n")
     status, _, _ = ask(capsys, "check", folder / "paper.yaml")
     assert status == 0
 
@@ -306,8 +311,8 @@ def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, c
     (folder / "paper.yaml").write_text(paper)
     _, out, _ = ask(capsys, "check", folder / "paper.yaml")
     assert f"One: {len(rows)} of {len(rows)} numbers equal those that structrf prints" in out
-    copied = "{tables: ['1'], methods: [One], from: structrf, their_name: StructRF, proof: all}"
-    (folder / "paper.yaml").write_text(f"{paper}copied: [{copied}]\n")
+    copied = "kind: copied, tables: ['1'], methods: [One], from: structrf, their_name: StructRF"
+    (folder / "paper.yaml").write_text(f"{paper}remarks: [{{{copied}, proof: all}}]\n")
     _, out, _ = ask(capsys, "check", folder / "paper.yaml")
     assert "structrf prints" not in out
     assert copies("mine") == len(rows)
@@ -350,6 +355,15 @@ def test_a_template_passes_its_check_as_it_is(tiny, tmp_path, capsys, kind):
     assert status == 0, out
     assert "Nothing wrong" in out
     assert "  note  not so" not in out
+
+
+@pytest.mark.parametrize("kind", list(templates.EXAMPLES))
+def test_a_template_names_every_key_with_its_meaning(kind):
+    words = {"name": "mine", "year": 2026, "title": "Mine", "camel": "Mine"}
+    text = templates.text_of(kind, words)
+    for key, field in FILES[kind].model_fields.items():
+        assert re.search(rf"^(#   )?{field.alias or key}:", text, re.MULTILINE), key
+        assert field.description.split()[0] in text, key
 
 
 def test_a_template_overwrites_nothing(tiny, tmp_path, capsys):

@@ -18,7 +18,9 @@ from tests.described import data_set
 from tests.unit.judged import with_protocols
 from tests.unit.protocols import protocol
 
-PROTOCOLS = with_protocols(paper={}, paper_persons={"persons_of": "paper"})
+PROTOCOLS = with_protocols(
+    paper={}, paper_persons={"scheme": "leave_one_group_out", "repeats_of": "paper"}
+)
 BY_PERSON = {"scheme": "leave_one_group_out", "folds": 5}
 
 

@@ -31,9 +31,7 @@ def drawn(dataset: str, layout: str, persons: int = 5, pictures: int = 3) -> Non
 
 
 def small(checkout, dataset: str) -> None:
-    checkout.edit(
-        f"config/datasets/{dataset}.yaml", "width: 224, height: 224", "width: 20, height: 24"
-    )
+    checkout.edit(f"config/datasets/{dataset}.yaml", "crop: [224, 224]", "crop: [20, 24]")
 
 
 @pytest.fixture
@@ -112,7 +110,7 @@ def test_parts_train_on_one_and_test_on_the_other(checkout):
     small(checkout, "cacd")
     drawn("cacd", "cacd", persons=20)
     faces = load_faces(known("cacd"), DATA)
-    definition = {"scheme": "parts", "train_part": "validation", "test_part": "test"}
+    definition = {"scheme": "parts", "parts": ["validation", "test"]}
     (fold,) = parts.make_folds(protocol(definition), known("cacd"), DATA)
     assert {faces.faces[row].subset for row in fold.train} == {"validation"}
     assert fold.test.tolist() == faces.rows_of("test").tolist()

@@ -36,7 +36,7 @@ def spec(**changes: Any) -> dict[str, Any]:
         "reader": "mat",
         "files": [{"name": "data.mat"}],
         "keys": {"X": "features", "D": "labels"},
-        "shape": {"n": N, "q": Q, "c": C},
+        "shape": [N, Q, C],
         **changes,
     }
 
@@ -306,8 +306,8 @@ def test_a_raw_file_changed_after_fetching_is_refused(tmp_path: Path) -> None:
         prepare(wanted, tmp_path)
 
 
-@pytest.mark.parametrize(("sizes", "last"), [(3, 3), ([4, 8], 1)])
-def test_rows_per_person_count_persons_off(tmp_path, sizes, last) -> None:
-    found = read_mat(tmp_path, good_arrays(), rows_per_person=sizes)
+@pytest.mark.parametrize(("sizes", "last"), [(4, 3), ([4, 8], 1)])
+def test_rows_stand_person_by_person(tmp_path, sizes, last) -> None:
+    found = read_mat(tmp_path, good_arrays(), persons=sizes)
     assert len(found.groups) == len(found.D) == N
     assert (found.groups[0], found.groups[-1]) == (0, last)

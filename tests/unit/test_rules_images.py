@@ -12,7 +12,7 @@ from ldlrepro.workflow.rules import Rules
 IMAGES = """
 title: reads photographs
 class: ldl.TrainMean
-needs: {images: true}
+needs: [images]
 resources: {gpu: 2}
 """
 

@@ -31,7 +31,7 @@ title: Two folds on drawn photographs
 authors: nobody
 venue: nowhere
 year: 2026
-synthetic: true
+group: made up
 protocols:
   photos: {scheme: kfold, folds: 2, text: two folds}
 datasets: [drawn_fgnet]
@@ -43,7 +43,7 @@ METHOD = """
 title: steps on pixels
 class: own_steps.Steps
 parameters: {steps: 60}
-needs: {images: true}
+needs: [images]
 """
 
 # Random steps towards the mean label: what a step does depends on all before it.

@@ -449,17 +449,18 @@ def test_own_weights_are_checked_and_their_probe_is_printed(own: Path, checkout,
 SMALL_ALBUM = """
 title: few drawn faces
 reader: drawn_images
-layout: {name: cacd}
-crop: {width: 224, height: 224}
-ages: {first: 14, last: 62, width: 2}
+layout: cacd
+crop: [224, 224]
+ages: [14, 62]
 features: {extractor: alexnet, layer: pool5_mean, weights: mine}
-generator: {name: album, layout: cacd, persons: 4, images_per_person: 2, seed: 1}
+persons: 4
+images_per_person: 2
 licence: free
 """
 BEGINS = """
 title: begins with weights
 class: ldl.DLDL
-needs: {images: true}
+needs: [images]
 parameters: {network: alexnet, weights: mine, max_iter: 2, batch_size: 4, readers: 1, device: cpu}
 """
 

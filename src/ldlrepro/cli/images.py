@@ -203,9 +203,7 @@ def _place_eyes(
     D, _ = distributions(some, data_set)
 
     def features(eye_x: float, eye_y: float) -> np.ndarray:
-        assert data_set.crop is not None  # photographs have one
-        crop = data_set.crop.model_copy(update={"eye_x": eye_x, "eye_y": eye_y})
-        return extract(some, data_set.model_copy(update={"crop": crop}), HERE.data)[0]
+        return extract(some, data_set.model_copy(update={"eyes": (eye_x, eye_y)}), HERE.data)[0]
 
     line = StatusLine()
     found = place_eyes(
@@ -222,9 +220,9 @@ def _place_eyes(
     best = found[0]
     print(
         f"{args.dataset}: {len(found)} places of the eyes on {len(some)} images; the features of "
-        f"{args.compare} are nearest with\n\n    crop: {{..., eye_x: {best.eye_x:g}, eye_y: "
-        f"{best.eye_y:g}}}\n\nin config/datasets/{args.dataset}.yaml. That is fitted to the "
-        "published file, not taken from the paper.\n"
+        f"{args.compare} are nearest with\n\n    eyes: [{best.eye_x:g}, {best.eye_y:g}]\n\n"
+        f"in config/datasets/{args.dataset}.yaml. That is fitted to the published file, not taken "
+        "from the paper.\n"
     )
     rows = [{**row, "distance": f"{row['distance']:.4f}"} for row in rows[:5]]
     return answer(False, rows, ("eye_x", "eye_y", "distance", "order"))

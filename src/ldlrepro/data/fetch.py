@@ -324,14 +324,10 @@ def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:
 def _draw(data_set: DataSet, folder: Path) -> FetchStatus:
     from ldlrepro.data.drawn import draw
 
-    generator = data_set.generator
-    assert generator is not None  # what is drawn says how
     # Drawing begins with an empty folder: no earlier status may speak for it if that is cut short.
     (folder / "fetch.json").unlink(missing_ok=True)
-    draw(folder, name=generator.name, **generator.arguments())
-    arguments = ", ".join(f"{k}={v}" for k, v in generator.arguments().items())
-    source = f"drawn: {generator.name}({arguments})"
-    return FetchStatus(data_set.id, True, files=_records(folder, source))
+    way = f"drawn: {draw(folder, data_set)}"
+    return FetchStatus(data_set.id, True, files=_records(folder, way))
 
 
 def _items(place: Path) -> list[Path]:

@@ -156,21 +156,23 @@ def checked(
         id=data_set.id,
         X=X,
         D=D,
-        groups=_persons(path, data_set.rows_per_person, parts.get("groups"), len(D)),
+        groups=_persons(path, data_set.persons, parts.get("groups"), len(D)),
         target=None if target is None else _numbers(path, "target", target[:, None])[:, 0],
         labels=labels,
         fingerprint={**fingerprint(X, D), "renormalised_rows": renormalised},
     )
 
 
-def _persons(path: Path, sizes: Sequence[int], named: Any, n: int) -> np.ndarray | None:
+def _persons(
+    path: Path, sizes: int | Sequence[int] | None, named: Any, n: int
+) -> np.ndarray | None:
     """Return the person of each row: named by the file, or counted off in the order of the rows."""
-    if not sizes:
+    if sizes is None or named is not None:
         return _per_row(path, "groups", named, n)
-    if len(sizes) == 1:  # one number for all
-        sizes = [*sizes] * -(-n // sizes[0])
+    if isinstance(sizes, int):  # as many for each
+        sizes = [n // sizes] * sizes
     if sum(sizes) != n:
-        raise _BadFileError(path, f"rows_per_person adds up to {sum(sizes)} rows, not {n}")
+        raise _BadFileError(path, f"its {n} rows are not those of persons, {sum(sizes)} in all")
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
@@ -210,8 +212,8 @@ def _check_shape(path: Path, stated: Shape | None, X: Any, D: np.ndarray) -> Non
     words = {"n": "rows", "q": "features", "c": "labels"}
     wrong = [
         f"{found[key]} {words[key]} instead of {count}"
-        for key, count in (stated.plain() if stated else {}).items()
-        if found[key] != count
+        for key, count in (vars(stated) if stated else {}).items()
+        if count is not None and found[key] != count
     ]
     if wrong:
         raise _BadFileError(path, "it has " + ", ".join(wrong))

@@ -87,6 +87,7 @@ def _check_persons(data_set: DataSet, dataset: Dataset) -> None:
     stated = data_set.persons
     if stated is None or dataset.groups is None:
         return
+    stated = stated if isinstance(stated, int) else len(stated)
     found = len(np.unique(dataset.groups))
     if found != stated:
         raise UserError(

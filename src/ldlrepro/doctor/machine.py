@@ -159,7 +159,7 @@ def _data(project: Project, workspace: Workspace) -> Iterator[Finding]:
     places: dict[str, list[str]] = {}
     mirrors = _mirrors(project)
     for data_set in project.data_sets:
-        if not (data_set.is_drawn or data_set.generator):
+        if not data_set.is_drawn:
             places.setdefault(whereabouts(data_set, workspace, mirrors), []).append(data_set.id)
     here = sorted(name for place in AT_HAND for name in places.get(place, ()))
     do = f"ready to use: {' '.join(here)}" if here else "a workflow fetches what it needs"

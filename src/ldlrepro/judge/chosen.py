@@ -47,4 +47,4 @@ def all_looks(project: Project) -> Iterator[tuple[str, str, str]]:
     for paper in project.papers:
         for entry in paper.chosen_by_print:
             whose = "; ".join(", ".join(names) for names in entry.named.values())
-            yield f"{paper.id}: {whose or 'all cells'}", entry.what, entry.evidence
+            yield f"{paper.id}: {whose or 'all cells'}", entry.what, entry.proof

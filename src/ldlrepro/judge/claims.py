@@ -139,9 +139,7 @@ def _tally(comparisons: Iterable[Comparison], key: Callable[[Comparison], str]) 
 
 def _names(test: ClaimTest) -> list[str]:
     """Return the names of all that a test compares."""
-    single = [test.method] if test.method else []
-    named = [single, test.methods, test.rivals, *test.pairs]
-    return [name for part in named for name in part]
+    return [*test.methods, *(name for pair in test.pairs for name in pair)]
 
 
 def _verdict(on_paper: Count, here: Count) -> str:
@@ -220,7 +218,7 @@ def _distance(row: VerdictRow, value: Value) -> float:
 def _at_most(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Test whether every number of a table is at most ``limit`` in size."""
     assert test.limit is not None  # so does a largest size
-    rows = [r for r in evidence.rows if r.table == test.table and r.measured is not None]
+    rows = [r for r in evidence.rows if r.table in test.tables and r.measured is not None]
     counts = []
     for value in (printed("mean"), measured("mean")):
         sizes = [(row, abs(value(row) or 0.0)) for row in rows]
@@ -320,7 +318,9 @@ def _mean_of_unit(protocol: str, method: str, check: Check, evidence: Evidence) 
 _TESTS: dict[str, Callable[[ClaimTest, Evidence], tuple[Count, Count]]] = {
     "order": _order,
     "best": _best,
-    "advantage": _advantage,
+    "best_of_each": _best,
+    "larger_advantage": _advantage,
+    "smaller_advantage": _advantage,
     "at_most": _at_most,
     "checks": _checks,
     "ranks": claims_significance.ranks,

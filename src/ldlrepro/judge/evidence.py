@@ -180,7 +180,7 @@ def looks(paper: Paper, cell: Cell) -> list[str]:
 
     What the paper itself states was chosen by nobody, whatever another paper says of it.
     """
-    found = [f"{e.what} ({e.evidence})" for e in paper.chosen_by_print if e.covers(cell.row)]
+    found = [f"{e.what} ({e.proof})" for e in paper.chosen_by_print if e.covers(cell.row)]
     if cell.unit is None:
         return found
     method, protocol = cell.unit.method, cell.unit.protocol

@@ -46,7 +46,8 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
         facts |= _unit_facts(row, scored, project.method(scored.method))
         facts["what moves it"] = what_moves(row, answer, project)
     if row.method_id and project.has_method(row.method_id):
-        facts["open points"] = [one.plain() for one in project.method(row.method_id).choices]
+        choices = project.method(row.method_id).choices
+        facts["open points"] = {name: point.plain() for name, point in choices.items()}
         unit = f"{row.protocol} {row.unit_dataset} {row.method_id}"
         facts["compute it again"] = f"ldlrepro run {unit} --inputs --fresh"
     if name := project.paper(answer.paper).tables[row.table].experiment:
@@ -162,7 +163,7 @@ def origin_of(name: str, method: Method, paper: str) -> str:
         return CODE
     if papers:
         return f"another paper, {papers[0]}"
-    is_open = name in {choice.switch for choice in method.choices}
+    is_open = name in method.choices
     return OPEN if is_open else OURS
 
 

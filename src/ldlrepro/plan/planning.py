@@ -12,7 +12,6 @@ from decimal import Decimal
 from functools import cached_property
 
 from ldlrepro.catalogue import (
-    Copied,
     DataSet,
     Extra,
     Figure,
@@ -22,6 +21,7 @@ from ldlrepro.catalogue import (
     PrintedSetting,
     Project,
     Protocol,
+    Remark,
     RunConfig,
     Table,
 )
@@ -106,9 +106,9 @@ class Plan:
         entry, table = paper.methods[row["method"]], paper.tables[row["table"]]
         setting = table.settings.get(row["setting"], PrintedSetting())
         unavailable = paper.not_available.get(row["dataset"], "")
-        if skip := entry.skip or setting.skip or unavailable:
-            return Cell(row, None, skip, entry.note)
-        if table.kind == "experiment":
+        if skip := entry.skip or unavailable:
+            return Cell(row, None, skip, entry.note if entry.method else "")
+        if table.experiment:
             return Cell(row, None, "", entry.note, experiment=table.experiment)
         name = entry.in_row(row)
         if setting.variant:
@@ -123,10 +123,10 @@ class Plan:
                 unit, *rest = (self._reading(paper, r, unit, key) for r in choice.readings)
                 others = tuple(rest)
         base = None
-        if table.kind == "deltas":
+        if row["metric"].startswith(printed.DELTA):
             other = paper.methods[table.compared_to].in_row(row)
             base = replace(unit, method=self._method(paper, other, f"methods.{table.compared_to}"))
-        return Cell(row, unit, "", entry.note, others, base, table.experiment)
+        return Cell(row, unit, "", entry.note, others, base)
 
     def _reading(self, paper: Paper, reading: str, unit: Unit, key: str) -> Unit:
         """Return the unit of a reading, ``protocol``, ``method`` or ``protocol/method``."""
@@ -276,7 +276,7 @@ def _edges_by_time(seconds: Sequence[float]) -> list[int]:
     return [*edges, len(seconds)]
 
 
-def _is_copy(row: Mapping[str, str], other: Mapping[str, str], entry: Copied) -> bool:
+def _is_copy(row: Mapping[str, str], other: Mapping[str, str], entry: Remark) -> bool:
     """Tell whether two rows of the same thing print the same mean and standard deviation."""
     if entry.means_only:
         return same_to_fewer_digits(row["mean"], other["mean"])

@@ -109,7 +109,7 @@ def _place(unit: Unit) -> tuple[str, str, str]:
 
 
 def document(project: Project, baselines: Sequence[Baseline]) -> dict[str, Any]:
-    """Return everything in one tree; ``config/schemas/baselines.schema.yaml`` describes it."""
+    """Return everything in one tree; ``docs/baselines.md`` explains each key."""
     units = {baseline.unit: baseline.scored for baseline in baselines}
     return {
         "layout": LAYOUT,

@@ -85,7 +85,7 @@ CONTROLS = {
 }
 """Methods that show how low and how high a measure can go, by the titles of tables.
 
-Other methods with ``control: true`` are diagnostics, which keep their own title and place."""
+Other methods with the role ``control`` are diagnostics, which keep their own title and place."""
 
 MEASURE_TITLES = {
     "chebyshev": "Chebyshev",

@@ -78,7 +78,7 @@ def find_eyes(
     if not images.is_dir():
         raise UserError(f"{images}: there is no such folder. Type `ldlrepro fetch {data_set.id}`.")
     folder = Folder(images)
-    listed = {face.file: face for face in LAYOUTS[data_set.layout.name](folder).faces}
+    listed = {face.file: face for face in LAYOUTS[data_set.layout](folder).faces}
     known, _ = given_eyes(folder, list(listed.values()), [])
     wanted = [face.file for face in known if face.eyes is None and (images / face.file).is_file()]
     table = found_table(images)

@@ -30,9 +30,7 @@ class Crop:
     @classmethod
     def of(cls, data_set: DataSet) -> Crop:
         """Return the crop of a data set of photographs, which has one."""
-        asked = data_set.crop
-        assert asked is not None
-        return cls(asked.width, asked.height, asked.eye_x, asked.eye_y)
+        return cls(*data_set.crop, *data_set.eyes)
 
     @property
     def eyes(self) -> Eyes:

@@ -64,7 +64,7 @@ def network_of(features: Features, data_dir: Path) -> Loaded:
         return random_network(name, features.random_weights)
     raise UserError(
         f"{name} needs features.weights, such as weights: vgg16; `ldlrepro list weights` lists "
-        "them. For a trial without any, say features.random_weights: 0. See docs/images.md."
+        "them. For a trial without any, write a seed, weights: 0. See docs/images.md."
     )
 
 

@@ -46,7 +46,7 @@ def faces_table(dataset_id: str, data_dir: Path) -> Path:
 def read_faces(data_set: DataSet, images: Path) -> FaceSet:
     """Look at every image of a layout; raise UserError only where the whole set is of no use."""
     assert data_set.layout is not None  # photographs have one
-    layout = data_set.layout.name
+    layout = data_set.layout
     folder = Folder(images)
     listing = LAYOUTS[layout](folder)
     usable, problems = checked(layout, folder, listing)
@@ -60,8 +60,7 @@ def read_faces(data_set: DataSet, images: Path) -> FaceSet:
     found = sum(face.points_from == BY_FINDING for face in usable)
     if found:
         faces.notes.append(f"the eyes of {found} images were found by a program, not given")
-    setup = data_set.layout.setup
-    return apply(faces, folder, setup) if setup else faces
+    return apply(faces, folder, data_set)
 
 
 def distributions(faces: FaceSet, data_set: DataSet) -> tuple[np.ndarray, list[str]]:
@@ -69,7 +68,6 @@ def distributions(faces: FaceSet, data_set: DataSet) -> tuple[np.ndarray, list[s
     if faces.labels:
         ratings = faces.ratings
         return ratings / ratings.sum(axis=1, keepdims=True), faces.labels
-    ages = data_set.ages
-    assert ages is not None  # what is not rated has ages
-    grid = age_grid(ages.first, ages.last)
-    return age_distributions(faces.ages, grid, ages.width), [f"{age:.0f}" for age in grid]
+    first, last = data_set.ages
+    grid = age_grid(first, last)
+    return age_distributions(faces.ages, grid, data_set.age_width), [f"{age:.0f}" for age in grid]

@@ -1,37 +1,37 @@
 """The parts of MORPH that the papers use, by the rules they state; their lists are not public.
 
-A text file ``<setup>.txt`` with one file name per line goes before the rule: whoever has the list
-of a paper puts it beside the images.
+A text file named for the data set, ``<id>.txt``, with one file name per line goes before the rule:
+whoever has the list of a paper puts it beside the images.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ldlrepro.catalogue.data_sets import Setup
+from ldlrepro.catalogue import DataSet
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.images.layouts import Folder
 
 RATIO_CELLS = {("B", "F"): 1, ("B", "M"): 3, ("W", "F"): 1, ("W", "M"): 3}
 """Black to White 1:1, female to male 1:3: shares of origin and sex, in eighths."""
+SEED = 1
 
 
-def apply(faces: FaceSet, folder: Folder, setup: Setup) -> FaceSet:
-    """Choose the faces of a set-up, whose name, rule, count and seed the YAML gives."""
-    name, rule = setup.name, setup.rule
+def apply(faces: FaceSet, folder: Folder, data_set: DataSet) -> FaceSet:
+    """Choose the faces of a data set, by its list or else by the rule of its set-up."""
+    name, setup = data_set.id, data_set.setup
     listed = folder.find(f"{name}.txt")
     if listed is not None:
         return _by_list(faces, folder, name, listed)
-    if rule == "all":
-        return faces.chosen(range(len(faces)), f"{name}: all images")
-    assert setup.count is not None  # a rule that draws says how many
-    rng, asked = np.random.default_rng(setup.seed), setup.count
+    if setup is None:
+        return faces
+    rule, asked, rng = setup.rule, setup.count, np.random.default_rng(SEED)
     rows = _white(faces, asked, rng) if rule == "white" else _balanced(faces, asked, rng)
     short = "" if len(rows) == asked else f" instead of {asked}"
     return faces.chosen(
         rows,
-        f"{name}: {len(rows)} images{short}, drawn with seed {setup.seed} by the rule "
+        f"{name}: {len(rows)} images{short}, drawn with seed {SEED} by the rule "
         f"'{rule}', for the paper's list is not public; {name}.txt beside the images replaces it",
     )
 
