@@ -10,12 +10,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ldl._docstrings import complete
-from ldl._parameters import Constraints, check_parameters
+from ldl._parameters import check_parameters
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -74,8 +74,6 @@ class LDLEstimator:
     """Whether X holds images instead of a table of features."""
     spreads_nan = False
     """Whether NaN or infinity in X makes predictions NaN, so that a look at these is enough."""
-    _constraints: ClassVar[Constraints] = {}
-    """Constraints of the parameters that this class adds to those of its bases, or changes."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

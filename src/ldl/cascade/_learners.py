@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ldl.forests.random_forest import RFRegression
+from ldl.forests.structrf import MaxFeatures
 from ldl.neighbours.knn import AAKNN
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Settings:
 
     n_estimators: int
     max_depth: int
-    max_features: str | int | float | None
+    max_features: MaxFeatures
     learning_rate: float
     base_score: float | None
     n_neighbors: int

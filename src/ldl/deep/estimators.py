@@ -7,11 +7,11 @@ Xie, Wu and Geng (DLDL, 2017).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldl._parameters import COUNT, Constraints
+from ldl._parameters import Count
 from ldl.base import child_seeds
 from ldl.deep._base import ImageEstimator
 from ldl.soft_forests._base import NumberTrees, SoftTrees, standard_numbers
@@ -136,9 +136,7 @@ class _DeepForest(SoftTrees, ImageEstimator):
         2**(depth - 1) - 1.
     """
 
-    _constraints: ClassVar[Constraints] = {"units": COUNT}
-
-    units: int = 128
+    units: Count = 128
 
     def _head(self, D: np.ndarray, seed: int) -> Head:
         from ldl.deep._heads import ForestHead

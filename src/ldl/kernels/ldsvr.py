@@ -9,13 +9,13 @@ nine tenths of the iterations and costs next to nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
 from ldl._distances import squared_distances
 from ldl._memory import demand_memory
-from ldl._parameters import NOT_NEGATIVE, POSITIVE, Constraints, Options
+from ldl._parameters import NotNegative, Positive
 from ldl.base import LDLEstimator, warn_unfinished
 
 _MAX_ITERATIONS = 500
@@ -92,19 +92,12 @@ class LDSVR(LDLEstimator):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "C": POSITIVE,
-        "epsilon": NOT_NEGATIVE,
-        "width": POSITIVE,
-        "weights": Options("exact", "as_released"),
-        "kernel": Options("rbf", "linear"),
-    }
 
-    C: float = 10.0
-    epsilon: float = 0.03
-    width: float = 0.5
-    weights: str = "exact"
-    kernel: str = "rbf"
+    C: Positive = 10.0
+    epsilon: NotNegative = 0.03
+    width: Positive = 0.5
+    weights: Literal["exact", "as_released"] = "exact"
+    kernel: Literal["rbf", "linear"] = "rbf"
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         demand_memory("LDSVR", 16.0 * X.shape[0] ** 2, "Take a sample of the rows.")

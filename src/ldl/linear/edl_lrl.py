@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Constraints, Interval, Options
+from ldl._parameters import Count, Interval, NotNegative, Positive
 from ldl.linear._bfgs import minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns
 from ldl.linear.ldl_ldm import cluster_rows
@@ -155,23 +155,13 @@ class EDLLRL(MaximumEntropy):
     ((20, 3), 3)
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "alpha": NOT_NEGATIVE,
-        "low_rank": NOT_NEGATIVE,
-        "n_clusters": COUNT,
-        "rho": POSITIVE,
-        "growth": Interval(1),
-        "steps": COUNT,
-        "form": Options("exact", "released"),
-    }
-
-    alpha: float = 0.001
-    low_rank: float = 0.01
-    n_clusters: int = 5
-    rho: float = 1.0
-    growth: float = 1.1
-    steps: int = 10
-    form: str = "exact"
+    alpha: NotNegative = 0.001
+    low_rank: NotNegative = 0.01
+    n_clusters: Count = 5
+    rho: Positive = 1.0
+    growth: Annotated[float, Interval(1)] = 1.1
+    steps: Count = 10
+    form: Literal["exact", "released"] = "exact"
     max_iter: int = 50
     tol: float = 1e-8
     random_state: int | None = field(default=None, kw_only=True)

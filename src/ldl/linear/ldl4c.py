@@ -7,11 +7,11 @@ subgradient, and L-BFGS ends where it finds no further descent.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import NOT_NEGATIVE, POSITIVE, Constraints, Options
+from ldl._parameters import NotNegative, Positive
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns
 from ldl.linear.maxent import drawn_weights
@@ -144,18 +144,11 @@ class LDL4C(PenalisedModel):
     True
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "margin_weight": NOT_NEGATIVE,
-        "rho": POSITIVE,
-        "weights": Options("entropy", "equal"),
-        "error": Options("absolute", "kl"),
-    }
-
-    margin_weight: float = 0.1
-    alpha: float = 0.001
-    rho: float = 0.1
-    weights: str = "entropy"
-    error: str = "absolute"
+    margin_weight: NotNegative = 0.1
+    alpha: NotNegative = 0.001
+    rho: Positive = 0.1
+    weights: Literal["entropy", "equal"] = "entropy"
+    error: Literal["absolute", "kl"] = "absolute"
     max_iter: int = field(default=1000, kw_only=True)
     random_state: int | None = field(default=None, kw_only=True)
 

@@ -7,11 +7,11 @@ finds no further descent.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, NOT_NEGATIVE, Constraints, Options
+from ldl._parameters import Count, NotNegative
 from ldl._scale import Scale
 from ldl.linear._bfgs import Patience
 from ldl.linear._penalised import PenalisedModel
@@ -156,24 +156,14 @@ class LDLHR(PenalisedModel):
     (20, 3)
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "margin_weight": NOT_NEGATIVE,
-        "rest_weight": NOT_NEGATIVE,
-        "rho": NOT_NEGATIVE,
-        "pairs": COUNT,
-        "n_iter_no_change": (COUNT, None),
-        "min_gain": NOT_NEGATIVE,
-        "form": Options("released", "printed"),
-    }
-
-    alpha: float = 100.0
-    margin_weight: float = 1.0
-    rest_weight: float = 1.0
-    rho: float = 0.01
-    pairs: int = 10
-    n_iter_no_change: int | None = None
-    min_gain: float = 0.01
-    form: str = "released"
+    alpha: NotNegative = 100.0
+    margin_weight: NotNegative = 1.0
+    rest_weight: NotNegative = 1.0
+    rho: NotNegative = 0.01
+    pairs: Count = 10
+    n_iter_no_change: Count | None = None
+    min_gain: NotNegative = 0.01
+    form: Literal["released", "printed"] = "released"
     max_iter: int = field(default=50, kw_only=True)
     standardise: bool = field(default=True, kw_only=True)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Constraints, Options
+from ldl._parameters import Count, NotNegative, Positive
 from ldl.base import LDLEstimator
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl_ldm import cluster_rows
@@ -39,7 +39,7 @@ class CodedObjective:
     D: np.ndarray
     centres: np.ndarray
     """Mean distribution of each cluster."""
-    alpha: float
+    alpha: NotNegative
     code_alpha: float
     cluster_weight: float
     released: bool = False
@@ -156,29 +156,16 @@ class LDLSCL(LDLEstimator):
     ((20, 3), (40, 3))
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "alpha": NOT_NEGATIVE,
-        "code_alpha": NOT_NEGATIVE,
-        "cluster_weight": NOT_NEGATIVE,
-        "n_clusters": COUNT,
-        "barrier": NOT_NEGATIVE,
-        "max_iter": COUNT,
-        "learning_rate": POSITIVE,
-        "tol": NOT_NEGATIVE,
-        "code_slopes": Options("exact", "as_released"),
-        "smallest_code": (POSITIVE, None),
-    }
-
-    alpha: float = 0.001
-    code_alpha: float = 0.001
-    cluster_weight: float = 0.001
-    n_clusters: int = 6
-    barrier: float = 1.0
-    max_iter: int = 100
-    learning_rate: float = 0.001
-    tol: float = 0.0001
-    code_slopes: str = "exact"
-    smallest_code: float | None = 1e-6
+    alpha: NotNegative = 0.001
+    code_alpha: NotNegative = 0.001
+    cluster_weight: NotNegative = 0.001
+    n_clusters: Count = 6
+    barrier: NotNegative = 1.0
+    max_iter: Count = 100
+    learning_rate: Positive = 0.001
+    tol: NotNegative = 0.0001
+    code_slopes: Literal["exact", "as_released"] = "exact"
+    smallest_code: Positive | None = 1e-6
     random_state: int | None = None
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:

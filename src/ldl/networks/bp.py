@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, POSITIVE, Constraints, OneOrMore, Options
+from ldl._parameters import Count, Positive
 from ldl.base import LDLEstimator
 from ldl.linear._softmax import softmax_rows
 
@@ -136,21 +136,13 @@ class AABP(LDLEstimator):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "hidden_layer_sizes": OneOrMore(COUNT),
-        "output": Options("softmax", "abs_norm"),
-        "inputs": Options("as_given", "minus_one_to_one"),
-        "init": Options("glorot", "nguyen_widrow"),
-        "learning_rate": POSITIVE,
-        "max_iter": COUNT,
-    }
 
-    hidden_layer_sizes: Sequence[int] = (50,)
-    output: str = "softmax"
-    inputs: str = "as_given"
-    init: str = "glorot"
-    learning_rate: float = 0.5
-    max_iter: int = 600
+    hidden_layer_sizes: Sequence[Count] = (50,)
+    output: Literal["softmax", "abs_norm"] = "softmax"
+    inputs: Literal["as_given", "minus_one_to_one"] = "as_given"
+    init: Literal["glorot", "nguyen_widrow"] = "glorot"
+    learning_rate: Positive = 0.5
+    max_iter: Count = 600
     goal: float = 1e-4
     random_state: int | None = None
 

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from ldl._parameters import (
-    COUNT,
-    FACTOR,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Constraints,
-    Interval,
-    Options,
-)
+from ldl._parameters import Count, Factor, Interval, NotNegative, Options, Positive
 from ldl.base import LDLEstimator
 
 if TYPE_CHECKING:
@@ -51,25 +43,14 @@ class SoftTrees(LDLEstimator):
         Factor of the temperature after each leaf step.
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "n_estimators": COUNT,
-        "depth": Interval(2, whole=True),
-        "units": (COUNT, None),
-        "schedule": Options("joint", "random", "round_robin", "blocks"),
-        "leaf_batches": COUNT,
-        "leaf_repeats": COUNT,
-        "temperature": NOT_NEGATIVE,
-        "temperature_factor": FACTOR,
-    }
-
-    n_estimators: int = 5
-    depth: int = 6
-    units: int | None = 128
-    schedule: str = "joint"
-    leaf_batches: int = 50
-    leaf_repeats: int = 20
-    temperature: float = 0.0
-    temperature_factor: float = 0.9
+    n_estimators: Count = 5
+    depth: Annotated[int, Interval(2, whole=True)] = 6
+    units: Count | None = 128
+    schedule: Literal["joint", "random", "round_robin", "blocks"] = "joint"
+    leaf_batches: Count = 50
+    leaf_repeats: Count = 20
+    temperature: NotNegative = 0.0
+    temperature_factor: Factor = 0.9
 
     def _leaf_count(self) -> int:
         """Return the number of leaves of a tree."""
@@ -113,21 +94,12 @@ class NumberTrees(SoftTrees):
         ``shift_`` are labels.
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "tau": FACTOR,
-        "tau_factor": FACTOR,
-        "leaf_init": Options("random", "kmeans"),
-        "leaf_rule": Options("posterior", "routing"),
-        "split_loss": Options("nll", "l2"),
-        "least_variance": POSITIVE,
-    }
-
-    tau: float = 0.5
-    tau_factor: float = 0.9
-    leaf_init: str = "random"
-    leaf_rule: str = "posterior"
-    split_loss: str = "nll"
-    least_variance: float = 0.01
+    tau: Factor = 0.5
+    tau_factor: Factor = 0.9
+    leaf_init: Literal["random", "kmeans"] = "random"
+    leaf_rule: Annotated[str, Options("posterior", "routing")] = "posterior"
+    split_loss: Literal["nll", "l2"] = "nll"
+    least_variance: Positive = 0.01
 
     def _standardise(self, D: np.ndarray) -> np.ndarray:
         """Return the standardised numbers of the rows; store their mean and deviation."""
@@ -209,28 +181,17 @@ class SoftForest(SoftTrees):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "max_iter": COUNT,
-        "batch_size": COUNT,
-        "solver": Options("sgd", "adam"),
-        "learning_rate": POSITIVE,
-        "momentum": Interval(0, 1, open_high=True),
-        "drop_every": (COUNT, None),
-        "drop_factor": FACTOR,
-        "init": Options("glorot", "xavier_inputs"),
-        "dtype": Options("float32", "float64"),
-    }
 
-    max_iter: int = 30000
-    batch_size: int = 16
-    solver: str = "sgd"
-    learning_rate: float = 0.05
-    momentum: float = 0.9
-    drop_every: int | None = 10000
-    drop_factor: float = 0.5
-    init: str = "glorot"
+    max_iter: Count = 30000
+    batch_size: Count = 16
+    solver: Literal["sgd", "adam"] = "sgd"
+    learning_rate: Positive = 0.05
+    momentum: Annotated[float, Interval(0, 1, open_high=True)] = 0.9
+    drop_every: Count | None = 10000
+    drop_factor: Factor = 0.5
+    init: Literal["glorot", "xavier_inputs"] = "glorot"
     standardise: bool = True
-    dtype: str = "float32"
+    dtype: Literal["float32", "float64"] = "float32"
     random_state: int | None = None
 
     def _checked_settings(self) -> ForestSettings:

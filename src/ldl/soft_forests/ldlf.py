@@ -6,11 +6,11 @@ Shen, Zhao, Guo and Yuille (NIPS 2017).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, PART, Constraints, Options
+from ldl._parameters import Count, Part
 from ldl.base import child_seeds
 from ldl.metrics import evaluate
 from ldl.soft_forests._base import SoftForest
@@ -86,14 +86,6 @@ class SLDLF(SoftForest):
     2
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "queue": Options("recompute", "stale"),
-        "queue_batches": (COUNT, None),
-        "keep": Options("last", "holdout"),
-        "validation_fraction": PART,
-        "n_iter_no_change": COUNT,
-    }
-
     depth: int = 7
     units: int | None = 64
     leaf_batches: int = 100
@@ -102,12 +94,12 @@ class SLDLF(SoftForest):
     learning_rate: float = 2.0
     drop_every: int | None = None
     batch_replacement: bool = False
-    queue: str = "recompute"
-    queue_batches: int | None = None
+    queue: Literal["recompute", "stale"] = "recompute"
+    queue_batches: Count | None = None
     hard_labels: bool = False
-    keep: str = "last"
-    validation_fraction: float = 0.1
-    n_iter_no_change: int = 20
+    keep: Literal["last", "holdout"] = "last"
+    validation_fraction: Part = 0.1
+    n_iter_no_change: Count = 20
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         split_seed, seed = child_seeds(self.random_state, 2)
