@@ -166,7 +166,7 @@ def test_leaf_step_of_a_classification_forest_is_that_of_one_hot_labels():
 def annealed(leaves: object, targets: np.ndarray, temperature: float) -> LinearForest:
     settings = SLDLF(
         n_estimators=2, depth=3, units=5, temperature=temperature, dtype="float64", max_iter=1
-    )._checked_settings()
+    )
     X = np.zeros((len(targets), 2))
     return LinearForest(settings, X, targets, leaves, 0)
 
@@ -228,7 +228,7 @@ def test_entropy_is_largest_and_flat_where_every_side_is_as_probable():
 def forest_of(random_state: int, phi_seed: int | None) -> LinearForest:
     X, D = ages()
     y = D.argmax(1)[:, None].astype(float)
-    settings = DRF(n_estimators=2, depth=4, units=9, phi_seed=phi_seed)._checked_settings()
+    settings = DRF(n_estimators=2, depth=4, units=9, phi_seed=phi_seed)
     return LinearForest(settings, X, y, gaussians(trees=2, leaves=8), random_state)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
@@ -221,11 +221,10 @@ class ImageEstimator(LDLEstimator):
             self.head_,
             images,
             self._targets(D),
-            self._settings(),
+            replace(self._settings(), name=self._name(images, D)),
             window,
             hardware,
             seed,
-            self._name(images, D),
         )
         training.run()
         self.head_.to(torch.device("cpu"))

@@ -12,7 +12,6 @@ from ldl.base import LDLEstimator
 
 if TYPE_CHECKING:
     from ldl.soft_forests._leaves import GaussianLeaves
-    from ldl.soft_forests._training import ForestSettings, Snapshot
 
 
 @dataclass(eq=False, repr=False)
@@ -142,8 +141,17 @@ def standard_numbers(D: np.ndarray) -> tuple[np.ndarray, float, float]:
     return (numbers - shift) / scale, shift, scale
 
 
+class _Fixed:
+    """Choices of a training that only some linear forests leave to their user."""
+
+    batch_replacement: bool = False
+    queue: str = "recompute"
+    queue_batches: int | None = None
+    phi_seed: int | None = None
+
+
 @dataclass(eq=False, repr=False)
-class SoftForest(SoftTrees):
+class SoftForest(SoftTrees, _Fixed):
     """Base of soft forests on a linear map: parameters of the map and of its steps.
 
     Parameters
@@ -193,49 +201,3 @@ class SoftForest(SoftTrees):
     standardise: bool = True
     dtype: Literal["float32", "float64"] = "float32"
     random_state: int | None = None
-
-    def _checked_settings(self) -> ForestSettings:
-        """Return what decides a training."""
-        from ldl.soft_forests._linear import OptimiserSettings
-        from ldl.soft_forests._training import ForestSettings
-
-        return ForestSettings(
-            trees=self.n_estimators,
-            depth=self.depth,
-            units=self._leaf_count() if self.units is None else self.units,
-            max_iter=self.max_iter,
-            batch_size=self.batch_size,
-            leaf_batches=self.leaf_batches,
-            leaf_repeats=self.leaf_repeats,
-            init=self.init,
-            standardise=self.standardise,
-            steps=OptimiserSettings(
-                self.solver,
-                self.learning_rate,
-                self.momentum,
-                self.drop_every,
-                self.drop_factor,
-            ),
-            dtype=self.dtype,
-            schedule=self.schedule,
-            share_units=self._units_are_shared(),
-            temperature=self.temperature,
-            temperature_factor=self.temperature_factor,
-            **self._own_settings(),
-        )
-
-    def _own_settings(self) -> dict[str, Any]:
-        """Return the settings that only some linear forests have as parameters."""
-        return {}
-
-    def _store(self, phi: np.ndarray, state: Snapshot) -> None:
-        """Store what predictions need."""
-        self.phi_, self.state_ = phi, state
-
-    def _mixture(self, table: np.ndarray, X: Any) -> np.ndarray:
-        """Return what a table of leaf contents predicts for X, averaged over trees."""
-        from ldl.soft_forests._linear import one_thread
-        from ldl.soft_forests._training import predict
-
-        with one_thread():
-            return predict(self.phi_, self.state_, table, X)

@@ -121,16 +121,15 @@ class SLDLF(SoftForest):
         from ldl.soft_forests._linear import DTYPES, one_thread
         from ldl.soft_forests._training import BestLeafStep, LinearForest
 
-        settings = self._checked_settings()
         with one_thread():
             leaves = DistributionLeaves(
                 self.n_estimators, self._leaf_count(), D.shape[1], DTYPES[self.dtype]
             )
-            forest = LinearForest(settings, X, D, leaves, seed)
+            forest = LinearForest(self, X, D, leaves, seed)
             best = BestLeafStep(forest, *judges, patience) if judges else None
             iterations = forest.train(best or (lambda iteration: False))
         last = forest.snapshot(iterations)
-        self._store(forest.phi, best.state if best else last)
+        self.phi_, self.state_ = forest.phi, best.state if best else last
         self.diagnostics_ = {
             "iterations": iterations,
             "answers_with_iteration": self.state_.iteration,
@@ -148,11 +147,4 @@ class SLDLF(SoftForest):
         return np.sort(order[count:]), np.sort(order[:count])
 
     def _predict(self, X: Any) -> np.ndarray:
-        return self._mixture(self.state_.table, X)
-
-    def _own_settings(self) -> dict[str, Any]:
-        return {
-            "batch_replacement": self.batch_replacement,
-            "queue": self.queue,
-            "queue_batches": self.queue_batches,
-        }
+        return self.state_.predict(self.phi_, self.state_.table, X)
