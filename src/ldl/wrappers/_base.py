@@ -91,15 +91,6 @@ class Wrapper(LDLEstimator):
             )
         return self
 
-    def __repr__(self) -> str:
-        """Show the parameters that differ from their defaults, without those of the estimator."""
-        changed = (
-            f"{name}={value!r}"
-            for name, value in self.get_params(deep=False).items()
-            if repr(value) != repr(getattr(type(self), name))
-        )
-        return f"{type(self).__name__}({', '.join(changed)})"
-
 
 def _class_at(path: str) -> type[LDLEstimator]:
     """Return the estimator that a dotted path names."""
