@@ -169,17 +169,15 @@ class _State:
         self.objective = 0.5 * norm + problem.C * float(excess @ excess)
 
 
+@dataclass(frozen=True)
 class _Problem:
     """Kernel K, targets Z and settings of a fit."""
 
-    def __init__(
-        self, K: np.ndarray, Z: np.ndarray, C: float, epsilon: float, weights: str
-    ) -> None:
-        self.K = K
-        self.Z = Z
-        self.C = C
-        self.epsilon = epsilon
-        self.weights = weights
+    K: np.ndarray
+    Z: np.ndarray
+    C: float
+    epsilon: float
+    weights: str
 
     def solve(self) -> tuple[_State, int, str]:
         """Iterate to the optimum; return it, the number of iterations, and why they stopped."""

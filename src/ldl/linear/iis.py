@@ -273,17 +273,15 @@ class Sweep:
         return above, np.zeros_like(above) if self.falling is None else gathered(self.falling)
 
 
+@dataclass(frozen=True)
 class _Sums:
     """Sums over rows, at any delta, that the equations of one sweep are made of."""
 
-    def __init__(
-        self, sweep: Sweep, P: np.ndarray, above: np.ndarray, below: np.ndarray, reach: float
-    ) -> None:
-        self.sweep = sweep
-        self.P = P
-        self.above = above
-        self.below = below
-        self.reach = reach
+    sweep: Sweep
+    P: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    reach: float
 
     def at(self, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return sums over positive and over negative features, and their difference's slope."""
