@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from ldl import metrics
+from ldl._holdouts import split
 from ldl._parameters import Count, Interval, NotNegative, Options, Part, Positive
 from ldl.base import LDLEstimator, child_seeds
 from ldl.cascade._layers import Layer, Plan, fit_layer, join, mean_of
@@ -176,7 +177,8 @@ class LDLDF(LDLEstimator):
     def _fit(self, X: Any, D: np.ndarray) -> None:
         plan = self._plan()
         split_seed, *seeds = child_seeds(self.random_state, 1 + self.max_layers)
-        inside, held = self._split(len(D), split_seed)
+        share = self.validation_fraction if self.judge_on == "holdout" else 0.0
+        inside, held = split(len(D), share, split_seed)
         self._check_rows(len(inside))
         self.performance_: list[float] = []
         rule = self._rule()
@@ -247,12 +249,6 @@ class LDLDF(LDLEstimator):
             base_score=self.base_score,
             n_neighbors=self.n_neighbors,
         )
-
-    def _split(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw rows of the cascade, and rows that judge it."""
-        count = max(1, round(self.validation_fraction * n)) if self.judge_on == "holdout" else 0
-        order = np.random.default_rng(seed).permutation(n)
-        return np.sort(order[count:]), np.sort(order[:count])
 
     def _performance(self, L: np.ndarray, D: np.ndarray) -> float:
         """Return the measure of the learners' mean, turned so that more is better."""

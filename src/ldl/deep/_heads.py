@@ -7,21 +7,21 @@ in double precision whatever the network's is: they cost little, and thin leaves
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
+from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves, Leaves
 from ldl.soft_forests._routing import Routing
 from ldl.soft_forests._training import COLD
 
 Outputs = Sequence[Tensor]
 
 
-class Head(Protocol):
-    """The part of a model that stands on the network's outputs."""
+class Head:
+    """The part of a model that stands on the network's outputs; it learns by gradients at least."""
 
     widths: list[int]
     """Outputs of the network in each block."""
@@ -31,6 +31,7 @@ class Head(Protocol):
 
         ``turn`` is the tree whose turn it is, None where all move together.
         """
+        raise NotImplementedError
 
     def visited(self, outputs: Outputs, targets: Tensor) -> None:
         """Take note of a batch that was trained on."""
@@ -40,45 +41,24 @@ class Head(Protocol):
 
     def numbers(self, outputs: Outputs) -> Tensor:
         """Return the predicted number of every row, in the units of the targets' numbers."""
+        raise NotImplementedError
 
     def measures(self, outputs: Outputs) -> dict[str, Tensor]:
         """Return what else is worth a curve, measured on one batch."""
-        ...
+        return {}
 
     def to(self, device: torch.device) -> Any:
         """Move to a device."""
 
     def state(self) -> dict[str, Any]:
         """Return everything that training changes, but for the network."""
-        ...
+        return {}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a state."""
 
 
-class GradientHead:
-    """A head that learns by its gradients alone."""
-
-    def visited(self, outputs: Outputs, targets: Tensor) -> None:
-        pass
-
-    def after(self, step: int, last: bool) -> None:
-        pass
-
-    def measures(self, outputs: Outputs) -> dict[str, Tensor]:
-        return {}
-
-    def to(self, device: torch.device) -> None:
-        pass
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        pass
-
-
-class SoftmaxHead(GradientHead):
+class SoftmaxHead(Head):
     """A distribution by softmax; the loss is the KL divergence from the true one (DLDL)."""
 
     def __init__(self, labels: int) -> None:
@@ -92,7 +72,7 @@ class SoftmaxHead(GradientHead):
         return outputs[0].argmax(1).double()
 
 
-class RegressionHead(GradientHead):
+class RegressionHead(Head):
     """One output; the loss is half its squared distance from the number."""
 
     def __init__(self) -> None:
@@ -105,7 +85,7 @@ class RegressionHead(GradientHead):
         return outputs[0].double()[:, 0]
 
 
-class ForestHead:
+class ForestHead(Head):
     """Soft trees above one block of outputs, or above one for each tree.
 
     Outputs are kept as they were when a batch was visited, and every ``leaf_batches`` steps the
@@ -117,7 +97,7 @@ class ForestHead:
         phi: np.ndarray,
         units: int,
         share_units: bool,
-        leaves: DistributionLeaves | GaussianLeaves,
+        leaves: Leaves,
         leaf_batches: int,
         leaf_repeats: int,
         temperature: float = 0.0,
@@ -236,17 +216,14 @@ class ForestLoss(torch.autograd.Function):
         F: Tensor,
         targets: Tensor,
         routing: Routing,
-        leaves: DistributionLeaves | GaussianLeaves,
+        leaves: Leaves,
         temperature: float,
     ) -> Tensor:
         """Compute the loss and, at the same time, its gradient by the outputs F."""
         targets = targets.t().contiguous()
         both = routing.log_sigmoids(F.detach().double().t().contiguous())
         logs = routing.log_probabilities(both)
-        if isinstance(leaves, DistributionLeaves):
-            loss = leaves.loss(logs.exp(), targets).mean()
-        else:
-            loss = leaves.loss(logs, targets).mean()
+        loss = leaves.loss(logs, targets).mean()
         mass, times = leaves.pull(logs, targets)
         if temperature:
             P = logs.exp()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ldl.deep._heads import Head, Outputs
     from ldl.deep._training import Targets, TrainingSettings
-    from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
+    from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves, Leaves
 
 
 @dataclass(eq=False, repr=False)
@@ -160,9 +160,7 @@ class _DeepForest(SoftTrees, ImageEstimator):
             self.temperature_factor,
         )
 
-    def _leaves(
-        self, D: np.ndarray, generator: np.random.Generator
-    ) -> DistributionLeaves | GaussianLeaves:
+    def _leaves(self, D: np.ndarray, generator: np.random.Generator) -> Leaves:
         """Return leaves to start from."""
         raise NotImplementedError
 

@@ -55,11 +55,8 @@ class CodedObjective:
         )
         pull = 2.0 * self.model.cluster_weight * (C.sum(axis=1)[:, None] * P - C @ p)
         slopes = P - D + P * (pull - (pull * P).sum(axis=1, keepdims=True))
-        of_codes = (
-            self._released(P, C, V, length)
-            if self.model.code_slopes == "as_released"
-            else slopes @ V.T
-        )
+        released = self.model.code_slopes == "as_released"
+        of_codes = self._released(P, C, V, length) if released else slopes @ V.T
         return value, Unknowns(
             X.T @ slopes + 2.0 * self.model.alpha * at.weights,
             C.T @ slopes + 2.0 * self.model.code_alpha * V,

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ldl._holdouts import split
 from ldl._parameters import Count, Part
 from ldl.base import child_seeds
 from ldl.metrics import evaluate
@@ -103,7 +104,8 @@ class SLDLF(SoftForest):
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         split_seed, seed = child_seeds(self.random_state, 2)
-        inside, held = self._split(len(D), split_seed)
+        share = self.validation_fraction if self.keep == "holdout" else 0.0
+        inside, held = split(len(D), share, split_seed)
         judges = (X[held], D[held]) if len(held) else None
         taught = np.eye(D.shape[1])[D.argmax(axis=1)] if self.hard_labels else D
         self._train(X[inside], taught[inside], seed, judges, self.n_iter_no_change)
@@ -139,12 +141,6 @@ class SLDLF(SoftForest):
         }
         if best:
             self.diagnostics_ |= {"judged_kl": best.least, "judged_kl_at_the_end": best.latest}
-
-    def _split(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw the rows to fit and the rows that choose the state that predicts."""
-        count = max(1, round(self.validation_fraction * n)) if self.keep == "holdout" else 0
-        order = np.random.default_rng(seed).permutation(n)
-        return np.sort(order[count:]), np.sort(order[:count])
 
     def _predict(self, X: Any) -> np.ndarray:
         return self.state_.predict(self.phi_, self.state_.table, X)
