@@ -16,12 +16,11 @@ import numpy as np
 
 from ldl._docstrings import complete
 from ldl._parameters import check_parameters
+from ldl.metrics import MAX_LABEL_SUM_ERROR, demand_distributions, scorer
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-MAX_ROW_SUM_ERROR = 1e-3
-"""Label rows further from one than this are refused; smaller errors are mended and counted."""
 SHORT = 8
 """Rows of fewer numbers are added up one number after the other, longer ones eight abreast."""
 OPTIONAL = ("torch", "xgboost")
@@ -151,8 +150,6 @@ class LDLEstimator:
         float
             At most 0. ``ldl.metrics.scorer`` makes scorers of the other measures.
         """
-        from ldl.metrics import scorer
-
         return scorer("kl")(self, X, D)
 
     def _checked(self, X: Any, finite: bool = True) -> Any:
@@ -338,14 +335,7 @@ def check_distributions(D: Any, rows: int) -> tuple[np.ndarray, int]:
         raise ValueError(f"X has {rows} rows but D has {len(D)}")
     if rows < 2:
         raise ValueError("D has one row; at least two are needed to fit (n_samples=1)")
-    if not np.isfinite(D).all():
-        raise ValueError("D contains NaN or infinity")
-    if (D < 0).any():
-        raise ValueError("D contains negative label degrees")
-    sums = D.sum(axis=1)
-    worst = int(np.argmax(np.abs(sums - 1)))
-    if abs(sums[worst] - 1) > MAX_ROW_SUM_ERROR:
-        raise ValueError(f"row {worst} of D sums to {sums[worst]:.6g}, not to 1")
+    sums = demand_distributions("D", D, MAX_LABEL_SUM_ERROR)
     mended = int((np.abs(sums - 1) > 1e-12).sum())
     D /= sums[:, None]
     return D, mended

@@ -713,12 +713,18 @@ def _checked(D_true: Any, D_pred: Any) -> tuple[np.ndarray, np.ndarray]:
         ("D_true", D, MAX_LABEL_SUM_ERROR),
         ("D_pred", P, MAX_PREDICTION_SUM_ERROR),
     ):
-        if not np.isfinite(rows).all():
-            raise ValueError(f"{name} contains NaN or infinity")
-        if (rows < 0).any():
-            raise ValueError(f"{name} contains negative label degrees")
-        sums = rows.sum(axis=1)
-        worst = int(np.argmax(np.abs(sums - 1)))
-        if abs(sums[worst] - 1) > tolerance:
-            raise ValueError(f"row {worst} of {name} sums to {sums[worst]:.9g}, not to 1")
+        demand_distributions(name, rows, tolerance)
     return D, P
+
+
+def demand_distributions(name: str, rows: np.ndarray, tolerance: float) -> np.ndarray:
+    """Refuse what are no distributions, or are so by more than ``tolerance``; return the sums."""
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{name} contains NaN or infinity")
+    if (rows < 0).any():
+        raise ValueError(f"{name} contains negative label degrees")
+    sums = np.asarray(rows.sum(axis=1))
+    worst = int(np.argmax(np.abs(sums - 1)))
+    if abs(sums[worst] - 1) > tolerance:
+        raise ValueError(f"row {worst} of {name} sums to {sums[worst]:.9g}, not to 1")
+    return sums

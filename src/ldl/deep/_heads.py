@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ldl.soft_forests._base import SoftTrees
 from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves, Leaves
 from ldl.soft_forests._routing import Routing
 from ldl.soft_forests._training import COLD
@@ -92,25 +93,15 @@ class ForestHead(Head):
     leaves learn from them.
     """
 
-    def __init__(
-        self,
-        phi: np.ndarray,
-        units: int,
-        share_units: bool,
-        leaves: Leaves,
-        leaf_batches: int,
-        leaf_repeats: int,
-        temperature: float = 0.0,
-        temperature_factor: float = 1.0,
-    ) -> None:
-        trees = len(phi)
+    def __init__(self, phi: np.ndarray, leaves: Leaves, model: SoftTrees) -> None:
+        trees, units = len(phi), model.units or model._leaf_count()
+        share_units = model._units_are_shared()
         self.widths = [units] if share_units else [units] * trees
         own = np.zeros(trees, dtype=np.int64) if share_units else units * np.arange(trees)
         self.routing = Routing(phi + own[:, None], sum(self.widths))
         self.single = nn.ModuleList([Routing(phi[[tree]], units) for tree in range(trees)])
-        self.leaves = leaves
-        self.leaf_batches, self.leaf_repeats = leaf_batches, leaf_repeats
-        self.temperature, self.temperature_factor = temperature, temperature_factor
+        self.leaves, self.model = leaves, model
+        self.temperature = model.temperature
         self.leaf_steps = 0
         self.queue: list[tuple[Tensor, Tensor]] = []
 
@@ -137,18 +128,18 @@ class ForestHead(Head):
 
     def after(self, step: int, last: bool) -> None:
         """Take a leaf step when it is due, then anneal leaves and splits."""
-        if step % self.leaf_batches and not last:
+        if step % self.model.leaf_batches and not last:
             return
         outputs, targets = (torch.cat(parts) for parts in zip(*self.queue, strict=True))
         logs = _log_probabilities(self.routing, outputs)
         targets = targets.t().contiguous()
         counts = targets.new_ones(targets.shape[1])
         for tree in range(self.routing.trees):
-            self.leaves.update(tree, logs[tree], targets, counts, self.leaf_repeats)
+            self.leaves.update(tree, logs[tree], targets, counts, self.model.leaf_repeats)
         self.queue.clear()
         self.leaf_steps += 1
         self.leaves.anneal()
-        self.temperature *= self.temperature_factor
+        self.temperature *= self.model.temperature_factor
         if self.temperature < COLD:
             self.temperature = 0.0
 

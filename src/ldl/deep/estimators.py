@@ -143,22 +143,9 @@ class _DeepForest(SoftTrees, ImageEstimator):
         from ldl.soft_forests._routing import draw_phi
 
         phi_seed, leaf_seed = child_seeds(seed, 2)
-        phi = draw_phi(
-            self.n_estimators,
-            self.depth,
-            self.units,
-            np.random.default_rng(phi_seed),
-        )
-        return ForestHead(
-            phi,
-            self.units,
-            self._units_are_shared(),
-            self._leaves(D, np.random.default_rng(leaf_seed)),
-            self.leaf_batches,
-            self.leaf_repeats,
-            self.temperature,
-            self.temperature_factor,
-        )
+        nodes = np.random.default_rng(phi_seed)
+        phi = draw_phi(self.n_estimators, self.depth, self.units, nodes)
+        return ForestHead(phi, self._leaves(D, np.random.default_rng(leaf_seed)), self)
 
     def _leaves(self, D: np.ndarray, generator: np.random.Generator) -> Leaves:
         """Return leaves to start from."""

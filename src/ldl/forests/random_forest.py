@@ -118,15 +118,6 @@ class RFRegression(LDLEstimator):
         return mean_of_trees(self.forest_, X)
 
 
-class _Thresholds(NamedTuple):
-    """A tree that divides rows by values, not by their ranks."""
-
-    feature: np.ndarray
-    threshold: np.ndarray
-    child: np.ndarray
-    leaves: np.ndarray
-
-
 class _Ranked(NamedTuple):
     """Training features as whole numbers, and the values that these stand for."""
 
@@ -136,14 +127,14 @@ class _Ranked(NamedTuple):
     first_value: np.ndarray
     """``values[first_value[f] + rank]`` is a value of feature f."""
 
-    def with_thresholds(self, tree: RegressionTree) -> _Thresholds:
+    def with_thresholds(self, tree: RegressionTree) -> RegressionTree:
         """Put each threshold in the middle between the values on either side of it."""
         from ldl.forests._columns import between
 
         # Where a leaf has no feature, the numbers mean nothing.
         first = self.first_value[tree.feature]
         low, high = self.values[first + tree.rank], self.values[first + tree.next_rank]
-        return _Thresholds(tree.feature, between(low, high), tree.child, tree.leaves)
+        return tree._replace(threshold=between(low, high))
 
 
 def _rank(X: Any) -> _Ranked:
