@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import pkgutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -85,6 +86,17 @@ Part = Annotated[float, Interval(0, 1, open_low=True, open_high=True)]
 def as_list(value: Any) -> list[Any]:
     """Return a list or tuple as a list, and anything else as a list of one value."""
     return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def class_at(parameter: str, path: str, example: str) -> Any:
+    """Return what the dotted path that a parameter holds names."""
+    try:
+        return pkgutil.resolve_name(path)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"{parameter}: cannot find '{path}' ({error}). "
+            f"Write the dotted path of its class, such as {example}."
+        ) from error
 
 
 def check_parameters(model: Any) -> None:

@@ -371,6 +371,11 @@ def check_features(X: Any, accepts_sparse: bool, finite: bool = True) -> Any:
     return X
 
 
+def dense(X: Any) -> np.ndarray:
+    """Return features as an array, which they are unless they are sparse."""
+    return X.toarray() if hasattr(X, "tocsr") else X
+
+
 def demand_finite(X: Any) -> None:
     """Refuse NaN and infinity; look at numbers one by one only if their squares' sum is neither."""
     values = X.data if hasattr(X, "tocsr") else X

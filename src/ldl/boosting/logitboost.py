@@ -18,7 +18,7 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl._parameters import Count, Factor, Options
-from ldl.base import LDLEstimator
+from ldl.base import LDLEstimator, dense
 from ldl.linear._softmax import softmax_rows
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class _Boosting(LDLEstimator):
         outputs = np.zeros((X.shape[0], self.n_labels_))
         for start in range(0, X.shape[0], _BLOCK_ROWS):
             rows = slice(start, start + _BLOCK_ROWS)
-            block = _dense(X[rows])
+            block = dense(X[rows])
             for forest, part in zip(self.forests_, _parts(outputs, self.forests_), strict=True):
                 _add(block, forest, part[rows])
         return outputs
@@ -388,7 +388,7 @@ class _Watched:
 
     def __init__(self, ensemble: _Ensemble, X: Any, D: np.ndarray) -> None:
         self.ensemble = ensemble
-        self.X = _dense(X)
+        self.X = dense(X)
         self.D = D
         self.outputs = np.zeros_like(D)
 
@@ -423,7 +423,3 @@ def _add(X: np.ndarray, forest: Forest, outputs: np.ndarray) -> None:
     total = np.zeros(outputs.shape)
     add_predictions(X, *forest, total)
     outputs += total
-
-
-def _dense(X: Any) -> np.ndarray:
-    return X.toarray() if hasattr(X, "tocsr") else X

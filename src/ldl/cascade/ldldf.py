@@ -175,13 +175,16 @@ class LDLDF(LDLEstimator):
     # ------------------------------------------------------------------ fitting
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        plan = self._plan()
+        ways = self.cv, self.layer_features, self.test_features, self.normalise
+        plan = Plan(self._kinds(), *ways)
         split_seed, *seeds = child_seeds(self.random_state, 1 + self.max_layers)
         share = self.validation_fraction if self.judge_on == "holdout" else 0.0
         inside, held = split(len(D), share, split_seed)
         self._check_rows(len(inside))
         self.performance_: list[float] = []
-        rule = self._rule()
+        rule = StopRule(self.tol, self.counter)
+        if self.output_layer != "last":
+            rule.ceiling = 0.0 if metrics.BETTER[self.measure] == "lower" else 1.0
         stopped = self._grow(plan, X[inside], D[inside], seeds, rule, (X[held], D[held]))
         kept = len(self.layers_) if self.output_layer == "last" else rule.best_layer
         if self.output_layer == "refitted" and len(held):
@@ -230,12 +233,6 @@ class LDLDF(LDLEstimator):
 
     def _reuse(self) -> Reuse:
         return Reuse(self.reuse, self.test_reuse)
-
-    def _rule(self) -> StopRule:
-        rule = StopRule(self.tol, self.counter)
-        if self.output_layer != "last":
-            rule.ceiling = 0.0 if metrics.BETTER[self.measure] == "lower" else 1.0
-        return rule
 
     def _settings(self, number: int) -> Settings:
         """Return the settings of the learners of a layer; the first has number 0."""
@@ -298,16 +295,6 @@ class LDLDF(LDLEstimator):
         return L
 
     # ------------------------------------------------------------------ parameters
-
-    def _plan(self) -> Plan:
-        """Return the parameters that every layer needs."""
-        return Plan(
-            kinds=self._kinds(),
-            cv=self.cv,
-            layer_features=self.layer_features,
-            test_features=self.test_features,
-            normalise=self.normalise,
-        )
 
     def _kinds(self) -> tuple[str, ...]:
         """Return the kind of each learner of a layer."""

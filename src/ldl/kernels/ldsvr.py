@@ -16,7 +16,7 @@ import numpy as np
 from ldl._distances import squared_distances
 from ldl._memory import demand_memory
 from ldl._parameters import NotNegative, Positive
-from ldl.base import LDLEstimator, warn_unfinished
+from ldl.base import LDLEstimator, dense, warn_unfinished
 
 _MAX_ITERATIONS = 500
 _SMALLEST_STEP = 1e-16
@@ -123,7 +123,7 @@ class LDSVR(LDLEstimator):
     def _gram(self, X: Any) -> np.ndarray:
         """Return the kernel of all pairs of training rows."""
         if self.kernel == "linear":
-            return _products(X, X)
+            return dense(X @ X.T)
         squares = squared_distances(X, X)
         np.fill_diagonal(squares, 0.0)
         self.bandwidth_ = self.width * (_mean_distance(squares) or 1.0)
@@ -277,12 +277,6 @@ class _Problem:
                 return trial
             step /= 10.0
         return None
-
-
-def _products(A: Any, B: Any) -> np.ndarray:
-    """Return the products of every row of A with every row of B, both dense or both sparse."""
-    products = A @ B.T
-    return products.toarray() if hasattr(products, "toarray") else products
 
 
 def _gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from ldl._parameters import Count, Interval, NotNegative, Positive
+from ldl.base import dense
 from ldl.linear._bfgs import minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns
 from ldl.linear.ldl_ldm import cluster_rows
@@ -158,7 +159,7 @@ class EDLLRL(MaximumEntropy):
     random_state: int | None = field(default=None, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        features = X.toarray() if hasattr(X, "tocsr") else X
+        features = dense(X)
         cluster = cluster_rows(features, self.n_clusters, self.random_state)
         # Rows of a cluster stand together, so that its block is a view and not a copy.
         order = np.argsort(cluster, kind="stable")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ldl.base import dense
 from ldl.linear.maxent import MaximumEntropy
 
 _LARGEST_SHIFT = 20.0
@@ -322,7 +323,7 @@ class _Sums:
                 if part is None:
                     continue
                 columns = part[:, k]
-                columns = columns.toarray() if hasattr(columns, "tocsr") else columns
+                columns = dense(columns)
                 exponents = np.minimum(sign * delta[k, j] * sweep.s[:, None], _LARGEST_EXPONENT)
                 shifted = np.exp(exponents)
                 terms = columns * np.ascontiguousarray(self.P[j].T) * shifted

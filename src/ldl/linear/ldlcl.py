@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from ldl._parameters import Interval, NotNegative
-from ldl.base import warn_unfinished
+from ldl.base import dense, warn_unfinished
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import (
     SoftmaxObjective,
@@ -135,9 +135,7 @@ class LDLCL(PenalisedModel):
         from scipy.linalg import cho_factor, cho_solve
 
         A = self.mixing_
-        gram = X.T @ X
-        gram = gram.toarray() if hasattr(gram, "toarray") else gram
-        features = cho_factor(gram + self.alpha * np.eye(X.shape[1]))
+        features = cho_factor(dense(X.T @ X) + self.alpha * np.eye(X.shape[1]))
         labels = cho_factor(A @ A.T + np.eye(len(A)))
         Z, change, iterations = D, np.inf, 0
         while change > _ALTERNATION_TOLERANCE and iterations < _MAX_ALTERNATIONS:

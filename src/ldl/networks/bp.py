@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ldl._parameters import Count, Positive
-from ldl.base import LDLEstimator
+from ldl.base import LDLEstimator, dense
 from ldl.linear._softmax import softmax_rows
 
 
@@ -148,7 +148,7 @@ class AABP(LDLEstimator):
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         if self.inputs == "minus_one_to_one":
-            X = X.toarray() if hasattr(X, "tocsr") else X
+            X = dense(X)
             self.lowest_, self.spread_ = X.min(axis=0), np.ptp(X, axis=0)
         X = self._stretched(X)
         layers = Layers([X.shape[1], *self.hidden_layer_sizes, D.shape[1]], self.output)
@@ -179,7 +179,7 @@ class AABP(LDLEstimator):
         """Stretch features to [-1, 1] if asked to; those that did not vary become zero."""
         if self.inputs == "as_given":
             return X
-        X = X.toarray() if hasattr(X, "tocsr") else X
+        X = dense(X)
         varies = self.spread_ > 0
         factor = np.where(varies, 2.0 / np.where(varies, self.spread_, 1.0), 0.0)
         return np.where(varies, (X - self.lowest_) * factor - 1.0, 0.0)

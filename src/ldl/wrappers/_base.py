@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any, Self
 
+from ldl._parameters import class_at
 from ldl.base import LDLEstimator
 
 
@@ -94,14 +94,7 @@ class Wrapper(LDLEstimator):
 
 def _class_at(path: str) -> type[LDLEstimator]:
     """Return the estimator that a dotted path names."""
-    module, _, name = path.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(
-            f"estimator: cannot find '{path}' ({error}). "
-            "Write the dotted path of its class, such as ldl.AAKNN."
-        ) from error
+    found = class_at("estimator", path, "ldl.AAKNN")
     if not isinstance(found, type) or not issubclass(found, LDLEstimator):
         raise ValueError(f"estimator: '{path}' is no estimator of ldl")
     return found
