@@ -71,7 +71,7 @@ def test_the_code_of_a_base_that_settings_name_changes_the_wrappers_digest(sourc
         ("ldlrepro/train/selection.py", "model.fit(scaler", "model.fit(not scaler or scaler"),
         ("ldlrepro/train/scaling.py", "return ", "return None or "),
         ("ldl/metrics.py", "apart.max(axis=1)", "apart.min(axis=1)"),
-        ("ldl/base.py", "MAX_ROW_SUM_ERROR = 1e-3", "MAX_ROW_SUM_ERROR = 1e-2"),
+        ("ldl/base.py", "SHORT = 8", "SHORT = 9"),
         ("ldlrepro/folds/splits.py", "np.setdiff1d(self.train", "np.union1d(self.train"),
     ],
 )
