@@ -104,7 +104,7 @@ class MeasuredBy:
         return {
             name: table.compared_to
             for name, table in self.paper.tables.items()
-            if table.kind != "deltas" and table.compared_to
+            if table.compared_to
         }
 
     def _yardstick(self, cell: Cell) -> Cell | None:
