@@ -2,7 +2,8 @@
 
     python tools/size.py
 
-Code lines are those that hold code: docstrings, comments and blank lines do not count.
+Code lines are those that hold code: docstrings, comments and blank lines do not count. ``self`` and
+``cls`` are no parameters, for no caller gives them.
 """
 
 from __future__ import annotations
@@ -87,9 +88,11 @@ def functions(part: str) -> Iterator[tuple[str, int, int, bool]]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef):
                 named = node.args
-                taken = len([*named.posonlyargs, *named.args, *named.kwonlyargs])
+                given = [*named.posonlyargs, *named.args, *named.kwonlyargs]
+                taken = sum(one.arg not in ("self", "cls") for one in given)
                 compiled = any(
-                    re.search(r"jit|compiled", ast.unparse(mark)) for mark in node.decorator_list
+                    re.search(r"jit|compiled|cached|inlined", ast.unparse(mark))
+                    for mark in node.decorator_list
                 )
                 length = (node.end_lineno or node.lineno) - node.lineno + 1
                 yield f"{path.relative_to(ROOT)}:{node.name}", length, taken, compiled

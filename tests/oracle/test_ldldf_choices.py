@@ -14,8 +14,6 @@ from ldlrepro.train.selection import run_fold
 from papers.ldldf.ldldf_oracle import LDLDFOracle
 from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
 
-PROJECT = Project.open()
-
 # ---------------------------------------------------------------------- reuse
 
 
@@ -179,7 +177,7 @@ def predictions(method: str, D_test_order: np.ndarray) -> np.ndarray:
     D = D.copy()
     D[45:] = D[45:][D_test_order]
     fold = Fold(0, 0, np.arange(45), np.arange(0), np.arange(45, 60))
-    return run_fold(PROJECT.method(method), X, D, fold, select_by="kl", seed=3).predictions
+    return run_fold(Project.open().method(method), X, D, fold, select_by="kl", seed=3).predictions
 
 
 def test_test_labels_reach_the_oracle_and_nothing_else():

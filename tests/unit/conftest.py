@@ -21,6 +21,7 @@ from ldlrepro.plan import Chunk, Plan
 from ldlrepro.train.unit import UnitJob
 from ldlrepro.workflow.rules import Rules
 from tests.mlflow_server import MlflowServer
+from tests.unit.sources import forget
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -97,6 +98,7 @@ class Checkout:
     def module(self, name: str, text: str) -> Path:
         """A module of a user's own, importable here."""
         sys.modules.pop(name, None)
+        forget()  # what digests of code remember of it
         return self.write(f"own/{name}.py", text)
 
     def make_data(self) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro.catalogue import Claim, Project
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.judge.bands import SeedNoise, bands_of
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.claims import ClaimRow, claim_row
 from ldlrepro.judge.comparisons import Evidence
@@ -18,6 +20,7 @@ from ldlrepro.plan import Plan
 PROJECT = Project.open(Path(__file__).resolve().parents[2])
 PLAN = Plan(PROJECT)
 """The checkout that the tests lie in."""
+NOWHERE = Workspace(Path("no results"), Path("no data"))
 
 
 def verdicts(
@@ -28,7 +31,8 @@ def verdicts(
     plan: Plan = PLAN,
 ) -> list[VerdictRow]:
     sources = Sources(local or {}, reference or {})
-    return verdict_rows(plan, plan.project.paper(paper), sources, experiments)
+    noise = SeedNoise(bands_of(sources.local.values(), plan.project), {})
+    return verdict_rows(plan, plan.project.paper(paper), sources, noise, experiments)
 
 
 def outcome_of(claim: Mapping[str, Any], evidence: Evidence) -> ClaimRow:

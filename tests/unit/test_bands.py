@@ -75,7 +75,7 @@ def test_a_number_outside_of_all_tells_every_band() -> None:
 
 @pytest.mark.parametrize(("measure", "sign"), [("kl", -1), ("cosine", 1)])
 def test_too_good_looks_in_the_direction_of_the_measure(measure, sign) -> None:
-    band = Band("knn", measure, SPREAD)
+    band = Band("knn", measure, SPREAD, 0.01)
     middle = float(np.mean(SPREAD))
     assert band.too_good(middle + sign * 0.02)
     assert not band.too_good(middle - sign * 0.02)
@@ -85,7 +85,7 @@ def test_too_good_looks_in_the_direction_of_the_measure(measure, sign) -> None:
 def test_another_seed_looks_too_good_as_rarely_as_promised() -> None:
     lot = np.random.default_rng(0)
     draws = lot.normal(size=(20000, 11))
-    alarms = np.mean([Band("m", "kl", tuple(d[:10])).too_good(d[10]) for d in draws[:4000]])
+    alarms = np.mean([Band("m", "kl", tuple(d[:10]), 1.0).too_good(d[10]) for d in draws[:4000]])
     assert alarms < 0.004
 
 

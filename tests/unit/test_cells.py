@@ -19,7 +19,6 @@ from ldlrepro.judge.scores import (
     Sources,
     UnitScores,
     is_complete,
-    unavailable_reason,
 )
 from ldlrepro.judge.tallies import tally
 from ldlrepro.plan import is_quoted
@@ -89,7 +88,7 @@ def test_a_measured_cell_shows_mean_deviation_band_and_folds(printed):
     assert (row.n_folds, row.expected_folds, row.source) == (4, 4, "local")
     assert (row.protocol, row.unit_dataset, row.method_id) == ("tiny", "toy", "near")
     assert (row.printed, row.printed_std) == ("0.50", "0.01")
-    assert row.verdict == "reproduced"
+    assert row.verdict == "near"
 
 
 def test_a_cell_whose_folds_all_failed_shows_the_error(printed):
@@ -151,7 +150,7 @@ def test_a_misprinted_deviation_is_replaced_and_the_number_judged(printed):
     unit = scored({"kl": [0.5] * 4})
     line = "kl,0.60,0.20,lower,,"
     (row,) = printed(line, local=by_key(unit))
-    assert row.verdict == "reproduced"
+    assert row.verdict == "near"
     (row,) = printed(line, local=by_key(unit), extra=MISPRINT % ', std_reads: "0.02"')
     assert (row.verdict, row.printed_std) == ("better", "0.20")
     assert row.band == pytest.approx(0.02)
@@ -160,40 +159,35 @@ def test_a_misprinted_deviation_is_replaced_and_the_number_judged(printed):
 # ---------------------------------------------------------------------- what a verdict is worth
 
 
-def test_beside_a_met_number_stands_the_verdict_of_the_training_mean(printed):
+def test_a_number_holds_if_it_is_met_and_the_training_mean_misses_it(printed):
     unit = scored({"kl": [0.5] * 4})
-    for mean, verdict, told in ((0.52, "reproduced", False), (0.9, "worse", True)):
+    for mean, verdict, holds in ((0.508, "reproduced", False), (0.52, "near", True)):
         floor = scored({"kl": [mean] * 4}, method="train_mean")
-        (row,) = printed("kl,0.510,0.05,lower,,", local=by_key(unit, floor))
-        assert (row.verdict, row.train_mean, row.discriminates) == ("reproduced", verdict, told)
-    (row,) = printed("kl,0.510,0.05,lower,,", local=by_key(unit))
-    assert (row.train_mean, row.discriminates) == ("", None)
+        (row,) = printed("kl,0.504,0.05,lower,,", local=by_key(unit, floor))
+        assert row.yardsticks == {"the training mean": verdict}
+        assert (row.verdict, row.evidence, row.holds) == ("reproduced", "blind", holds)
+    (row,) = printed("kl,0.504,0.05,lower,,", local=by_key(unit))
+    assert (row.yardsticks, row.apart, row.holds) == ({"the training mean": ""}, None, False)
 
 
-def test_a_deviation_of_other_folds_is_flagged_only_over_all_folds(printed):
-    values = [0.4, 0.5, 0.6, 0.7]  # a deviation of .129
-    (row,) = printed("kl,0.55,0.03,lower,,", local=by_key(scored({"kl": values})))
-    assert row.std_off == pytest.approx(np.std(values, ddof=1) / 0.03)
-    (row,) = printed("kl,0.55,0.10,lower,,", local=by_key(scored({"kl": values})))
-    assert row.std_off is None
-    (row,) = printed("kl,0.55,0.03,lower,,", local=by_key(scored({"kl": values[:3]})))
-    assert (row.n_folds, row.std_off) == (3, None)
-
-
-def test_what_was_chosen_by_the_print_stands_beside_the_number(printed, tiny):
+def test_what_the_print_chose_is_fitted_unless_the_paper_states_it(printed, tiny):
     unit = scored({"kl": [0.5] * 4})
     (row,) = printed("kl,0.500,,lower,,", local=by_key(unit))
-    assert row.by_print == ""
+    assert (row.evidence, row.rests_on) == ("blind", "")
     tiny.edit(
         "config/methods/near.yaml", "class:", "origins: {print: {n_neighbors: 4 fit}}\nclass:"
     )
+    (row,) = printed("kl,0.500,,lower,,", local=by_key(unit), extra="stated: {near: [n_neighbors]}")
+    assert row.evidence == "blind"
     chosen = """
 remarks:
   - {kind: chosen_by_print, datasets: [toy], metrics: [kl], what: these data, proof: others miss}
   - {kind: chosen_by_print, methods: [Mean], what: nothing, proof: of this cell}
 """
+    tiny.edit("papers/tiny/paper.yaml", "stated: {near: [n_neighbors]}", "")
     (row,) = printed("kl,0.500,,lower,,", local=by_key(unit), extra=chosen)
-    assert row.by_print == "n_neighbors (4 fit); these data (others miss)"
+    assert (row.evidence, row.holds) == ("fitted", False)
+    assert row.rests_on == "these data (others miss); n_neighbors (4 fit)"
 
 
 def test_a_record_of_settings_that_have_changed_since_is_marked(printed, tiny):
@@ -249,7 +243,7 @@ def test_what_was_never_run_says_what_to_type_or_whom_to_ask(printed, tiny, data
 def test_missing_data_are_told_with_the_reason_of_the_record(printed):
     unit = scored({"kl": [0.0] * 4}, status=UNAVAILABLE, error="ask the authors")
     unit = replace(unit, scores={})
-    assert unavailable_reason(unit) == "ask the authors"
+    assert unit.trouble == "ask the authors"
     (row,) = printed("kl,0.5,,lower,,", local=by_key(unit))
     assert (row.verdict, row.reason) == ("not run", "ask the authors")
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ldlrepro.catalogue import Method
+from ldlrepro.catalogue import Method, from_environment
 from ldlrepro.catalogue.digests import class_digest, method_digest, spec_digest
 from ldlrepro.core.code_digest import code_digest
-from tests.here import project
 from tests.unit.sources import copied, forget
 
 KNN, MEAN, FOREST = "aa_knn", "train_mean", "rf_reg"
@@ -23,8 +22,8 @@ def sources(tmp_path, monkeypatch, checkout):
 
 
 def digests_of(methods) -> dict[str, str]:
-    opened = project()
-    return {name: method_digest(opened.method(name)) for name in methods}
+    project = from_environment()
+    return {name: method_digest(project.method(name)) for name in methods}
 
 
 def changed_by(edit, methods=SOME) -> set[str]:
@@ -37,8 +36,8 @@ def changed_by(edit, methods=SOME) -> set[str]:
 
 def bases() -> list[str]:
     """Methods of the packages, whose sources are copied; those beside a paper stay where it is."""
-    methods = [method for method in project().methods if method.id == method.base]
-    return [method.id for method in methods if method.class_path.startswith("ldl")]
+    known = from_environment().methods
+    return [m.id for m in known if m.id == m.base and m.class_path.startswith("ldl")]
 
 
 # ---------------------------------------------------------------------- what decides
@@ -72,7 +71,7 @@ def test_the_code_of_a_base_that_settings_name_changes_the_wrappers_digest(sourc
         ("ldlrepro/train/selection.py", "model.fit(scaler", "model.fit(not scaler or scaler"),
         ("ldlrepro/train/scaling.py", "return ", "return None or "),
         ("ldl/metrics.py", "apart.max(axis=1)", "apart.min(axis=1)"),
-        ("ldl/base.py", "MAX_ROW_SUM_ERROR = 1e-3", "MAX_ROW_SUM_ERROR = 1e-2"),
+        ("ldl/base.py", "SHORT = 8", "SHORT = 9"),
         ("ldlrepro/folds/splits.py", "np.setdiff1d(self.train", "np.union1d(self.train"),
     ],
 )
@@ -256,5 +255,5 @@ def test_the_measure_that_selects_counts_where_there_is_something_to_select():
 
 
 def test_no_two_methods_share_their_settings():
-    specs = {method.id: spec_digest(method, "kl") for method in project().methods}
+    specs = {m.id: spec_digest(m, "kl") for m in from_environment().methods}
     assert len(set(specs.values())) == len(specs)

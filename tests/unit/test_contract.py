@@ -13,8 +13,8 @@ import pytest
 
 from ldl import checks
 from ldl.base import LDLEstimator
+from ldlrepro.catalogue import Project
 from ldlrepro.peers.python_ldl import PythonLDL
-from tests.unit.judged import PROJECT
 
 # Cheaper settings, for classes that have these parameters. The contract does not depend on them.
 CHEAPER = {
@@ -51,6 +51,9 @@ def distinct(names: list[str]) -> list[str]:
         model = build(name) if name in IMAGES else name
         found.setdefault(repr(model), name)
     return list(found.values())
+
+
+PROJECT = Project.open()
 
 
 def build(name: str, **parameters: Any) -> LDLEstimator:

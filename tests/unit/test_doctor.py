@@ -11,6 +11,7 @@ import pytest
 from ldlrepro.catalogue import Project
 from ldlrepro.cli import main
 from ldlrepro.core.errors import ELSEWHERE
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.doctor import machine as doctor
 
 PROJECT = Project.open()
@@ -122,3 +123,14 @@ def test_every_paper_can_be_cited(capsys) -> None:
     for paper in papers:
         assert f"title = {{{{{paper.title}}}}}" in told
     assert told.count("@") == 1 + len(papers)
+
+
+def test_a_data_set_that_cannot_be_had_is_not_called_ready(checkout) -> None:
+    for verb in ("fetch", "prepare"):
+        assert main([verb, "fgnet", "--of-workflow"]) == 0
+    place = doctor.whereabouts(checkout.project.data_set("fgnet"), Workspace(), [])
+    assert place == doctor.LICENSED
+    for verb in ("fetch", "prepare"):
+        assert main([verb, "drawn_faces"]) == 0
+    place = doctor.whereabouts(checkout.project.data_set("drawn_faces"), Workspace(), [])
+    assert place == doctor.READY

@@ -208,7 +208,7 @@ def test_a_figure_shows_the_points_that_were_measured(paper):
     for k in (1, 8):
         run_unit(paper.job(f"near@n_neighbors={k}"))
     page = page_of(paper)
-    (curve,) = page.curves
+    (curve,) = page.answer.curves
     assert set(curve.values) == {(None, 1), (None, 8)}
     assert curve.means()[None, 1] > curve.means()[None, 8] * 0.1
     drawn = drawings(page)
@@ -220,7 +220,7 @@ def test_points_of_a_figure_are_compared_on_the_folds_that_all_of_them_have(pape
     run_unit(paper.job("near@n_neighbors=1", folds="0-2"))
     run_unit(paper.job("near@n_neighbors=8"))
     page = page_of(paper)
-    (curve,) = page.curves
+    (curve,) = page.answer.curves
     assert [len(values) for values in curve.values.values()] == [3, 3]
     assert "mean over 3 of 4 folds" in drawings(page)["figure_1"].caption
 
@@ -297,7 +297,8 @@ def test_a_difference_is_taken_fold_by_fold(ready):
     for method in ("near", "train_mean"):
         run_unit(ready.job(method))
     judge = ready.judge
-    units = judge.local_units(judge.plan.units(judge.project.paper("tiny")))
+    wanted = [judge.plan.unit("tiny", "toy", method) for method in ("near", "train_mean")]
+    units = judge.local_units(wanted)
     (row,) = verdicts("tiny", units, plan=judge.plan)
     near, mean = (units[f"tiny/toy/{m}"].scores["kl"] for m in ("near", "train_mean"))
     assert row.measured == pytest.approx(sum(near) / 4 - sum(mean) / 4)

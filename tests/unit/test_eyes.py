@@ -407,10 +407,10 @@ def test_eyes_are_looked_for_only_where_images_are(checkout, capsys):
     assert "Type `ldlrepro fetch morph`" in capsys.readouterr().err
 
 
-def test_the_table_of_found_eyes_is_an_input_of_ready(album):
+def test_the_table_of_found_eyes_is_an_input_of_ready(checkout, album):
     from types import SimpleNamespace
 
-    rules = album.rules()
+    rules = checkout.rules()
     ask = [rules.found_eyes(SimpleNamespace(dataset=name)) for name in ("morph_sub", "sjaffe")]
     assert ask == [[], []]
     TABLE.parent.mkdir(parents=True)

@@ -2,8 +2,10 @@
 
 import pytest
 
+from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import UserError
-from tests.unit.judged import PROJECT
+
+PROJECT = Project.open()
 
 
 def test_unknown_parameter_is_refused_with_the_nearest_that_exists():

@@ -3,8 +3,9 @@
 import pytest
 
 import ldl
-from tests.unit.judged import PROJECT
+from ldlrepro.catalogue import Project
 
+PROJECT = Project.open()
 OWN_DEFAULTS = ("SABFGS", "LDLHR", "CPNN", "LDSVR", "PTBayes")
 """Classes whose defaults are not those of papers and releases."""
 SAME_EVERYWHERE = {"random_state", "solver", "kernel", "form"}
@@ -13,11 +14,11 @@ SAME_EVERYWHERE = {"random_state", "solver", "kernel", "form"}
 
 def named(method: str) -> tuple[str, set[str]]:
     """Return the class whose settings decide, and the names that the YAML gives settings for."""
-    value = PROJECT.method(method)
-    given = value.parameters
+    told = PROJECT.method(method)
+    given = told.parameters
     if "estimator" in given:
         return given["estimator"].rpartition(".")[2], set(given["settings"])
-    return value.class_path.rpartition(".")[2], {*given, *value.grid}
+    return told.class_path.rpartition(".")[2], {*given, *told.grid}
 
 
 METHODS = [m for m in PROJECT.method_ids if named(m)[0] in OWN_DEFAULTS]

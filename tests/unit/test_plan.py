@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldlrepro.catalogue import Project, Request
+from ldlrepro.catalogue import Project, Request, RunConfig
 from ldlrepro.catalogue.methods import Resources
-from ldlrepro.catalogue.runs import Slice
 from ldlrepro.core.errors import UserError
 from ldlrepro.plan import Cell, Chunk, Plan, Unit, is_quoted
 from ldlrepro.plan.past_runs import Measured
 from ldlrepro.plan.planning import LONGEST_JOB_S
-from tests.unit.judged import PLAN, PROJECT
+
+PLAN = Plan(Project.open())
+MSLP = PLAN.project.paper("mslp")
 
 
 def a_unit() -> Unit:
@@ -27,7 +28,7 @@ def a_unit() -> Unit:
 def cell(paper: str, table: str, dataset: str, method: str, setting: str = "") -> Cell:
     rows = [
         c
-        for c in PLAN.cells(PROJECT.paper(paper))
+        for c in PLAN.cells(PLAN.project.paper(paper))
         if (c.row["table"], c.row["dataset"], c.row["method"], c.row["setting"])
         == (table, dataset, method, setting)
     ]
@@ -38,7 +39,7 @@ def cell(paper: str, table: str, dataset: str, method: str, setting: str = "") -
 
 
 def test_a_plain_row_is_measured_under_the_papers_own_protocol():
-    method = Project.open().paper("mslp").methods["CPNN"].method
+    method = MSLP.methods["CPNN"].method
     assert cell("mslp", "1", "sjaffe", "CPNN").unit == PLAN.unit("mslp", "sjaffe", method)
 
 
@@ -51,8 +52,9 @@ def test_a_row_may_have_its_own_protocol_and_a_note(tiny):
     tiny.edit("papers/tiny/paper.yaml", "Near: near", f"Near: {own}")
     head = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note"
     tiny.write("papers/tiny/cells.csv", f"{head}\ntiny,1,toy,,Near,kl,0.5,,lower,,\n")
-    (found,) = tiny.plan.cells(tiny.project.paper("tiny"))
-    assert found.unit == tiny.plan.unit("mslp", "toy", "near")
+    plan = tiny.plan
+    (found,) = plan.cells(plan.project.paper("tiny"))
+    assert found.unit == plan.unit("mslp", "toy", "near")
     assert found.note == "as another paper has it"
 
 
@@ -73,7 +75,7 @@ def test_a_row_that_nobody_runs_says_why():
 
 def test_numbers_that_an_experiment_measures_have_no_unit():
     for table, experiment in (("3", "times"), ("20", "split_search")):
-        found = [c for c in PLAN.cells(PROJECT.paper("structrf")) if c.row["table"] == table]
+        found = [c for c in PLAN.cells(PLAN.project.paper("structrf")) if c.row["table"] == table]
         assert {(c.unit, c.experiment, c.skip) for c in found} == {(None, experiment, "")}
 
 
@@ -93,35 +95,34 @@ def test_only_what_the_paper_itself_says_counts_as_quoted():
 
 
 def test_units_are_sorted_and_each_stands_once():
-    for paper in PROJECT.paper_ids:
-        units = PLAN.units(PROJECT.paper(paper))
+    for paper in PLAN.project.papers:
+        units = PLAN.units(paper)
         assert units == sorted(set(units))
 
 
 def test_controls_are_extra_units():
-    with_extra = set(PLAN.units(PROJECT.paper("mslp")))
-    without = set(PLAN.units(PROJECT.paper("mslp"), extra=False))
+    with_extra = set(PLAN.units(MSLP))
+    without = set(PLAN.units(MSLP, extra=False))
     assert without < with_extra
     assert PLAN.unit("mslp", "sjaffe", "uniform") in with_extra - without
     assert PLAN.unit("mslp", "m2b_lngoo", "uniform") in with_extra
 
 
-@pytest.mark.parametrize("paper", [paper.id for paper in PROJECT.real_papers()])
+@pytest.mark.parametrize("paper", PLAN.project.real_papers(), ids=lambda paper: paper.id)
 def test_without_extra_units_only_those_are_left_that_printed_numbers_are_judged_by(paper):
     behind = [
-        unit
-        for cell in PLAN.cells(PROJECT.paper(paper))
-        for unit in (cell.unit, cell.base)
-        if not cell.skip
+        unit for cell in PLAN.cells(paper) for unit in (cell.unit, cell.base) if not cell.skip
     ]
-    assert set(PLAN.units(PROJECT.paper(paper), extra=False)) == set(filter(None, behind))
+    assert set(PLAN.units(paper, extra=False)) == set(filter(None, behind))
 
 
 def test_a_paper_without_printed_numbers_runs_every_method_on_every_set(tiny):
-    assert tiny.plan.cells(tiny.project.paper("tiny")) == []
-    assert tiny.plan.units(tiny.project.paper("tiny")) == [
-        tiny.plan.unit("tiny", "toy", "near"),
-        tiny.plan.unit("tiny", "toy", "train_mean"),
+    plan = tiny.plan
+    paper = plan.project.paper("tiny")
+    assert plan.cells(paper) == []
+    assert plan.units(paper) == [
+        plan.unit("tiny", "toy", "near"),
+        plan.unit("tiny", "toy", "train_mean"),
     ]
 
 
@@ -135,12 +136,11 @@ def test_a_paper_without_printed_numbers_runs_every_method_on_every_set(tiny):
     ],
 )
 def test_a_slice_takes_what_both_lists_allow(only):
-    run = PROJECT.run.model_copy(update={"only": Slice.model_validate(only)})
-    units = PLAN.run_units(run, PROJECT.paper("mslp"))
+    units = PLAN.run_units(RunConfig.model_validate({"papers": [], "only": only}), MSLP)
     datasets, methods = only.get("datasets"), only.get("methods")
     wanted = [
         unit
-        for unit in PLAN.units(PROJECT.paper("mslp"))
+        for unit in PLAN.units(MSLP)
         if (unit.data_set.id in datasets if datasets else True)
         and (unit.method.id in methods if methods else True)
     ]
@@ -223,11 +223,11 @@ def test_a_name_that_is_no_chunk_is_refused_with_an_example(name):
 def test_the_record_of_a_chunk_has_a_place_of_its_own():
     paths = {
         chunk.record("results")
-        for paper in PROJECT.paper_ids
-        for unit in PLAN.units(PROJECT.paper(paper))
+        for paper in PLAN.project.papers
+        for unit in PLAN.units(paper)
         for chunk in PLAN.chunks(unit)
     }
-    units = {u for paper in PROJECT.paper_ids for u in PLAN.units(PROJECT.paper(paper))}
+    units = {u for paper in PLAN.project.papers for u in PLAN.units(paper)}
     assert len(paths) >= len(units)
     assert Chunk(a_unit(), 0, 9).record("results") == Path(
         "results/units/mslp/sjaffe/sa_bfgs/folds_0-9.parquet"

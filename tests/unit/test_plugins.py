@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from ldlrepro.catalogue.own_files import DECISIVE_KEY
 from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
+from ldlrepro.data import Dataset
 from ldlrepro.data.fetch import default_mirrors, fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.judge import measures
@@ -24,8 +26,7 @@ from ldlrepro.judge.scores import UnitScores
 from ldlrepro.plan import Plan
 from ldlrepro.train.unit import run_unit
 from ldlrepro.workflow.rules import Rules
-from tests import here
-from tests.here import known
+from tests.unit.sources import forget
 
 METHOD = """
 title: Mine
@@ -71,15 +72,21 @@ def largest(D, P):
 class Folder:
     """A folder outside the checkout; modules have names that no other test imports."""
 
-    def __init__(self, root: Path, checkout) -> None:
-        self.root, self.checkout = root, checkout
+    def __init__(self, root: Path, checkout, monkeypatch) -> None:
+        self.root, self.checkout, self.monkeypatch = root, checkout, monkeypatch
         root.mkdir()
         self.tag = f"own_{abs(hash(str(root))):x}"
 
     def write(self, name: str, text: str) -> Path:
         path = self.root / name
         path.write_text(text)
+        forget()  # what digests of code remember of it
         return path
+
+    def name(self, *paths: Path | str) -> None:
+        """Let the environment name own files, or the folder."""
+        listed = os.pathsep.join(map(str, paths or [self.root]))
+        self.monkeypatch.setenv(OWN_FILES, listed)
 
     def method(self) -> Path:
         helper = f"{self.tag}_helper"
@@ -104,11 +111,16 @@ class Folder:
 @pytest.fixture
 def folder(tiny, tmp_path, monkeypatch) -> Folder:
     monkeypatch.setattr("sys.path", list(sys.path))
-    return Folder(tmp_path / "mine", tiny)
+    return Folder(tmp_path / "mine", tiny, monkeypatch)
+
+
+def plan_now() -> Plan:
+    return Plan(from_environment())
 
 
 def rules_now() -> Rules:
-    return Rules(here.plan(), here.project().run)
+    plan = plan_now()
+    return Rules(plan, plan.project.run)
 
 
 def ask(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -120,26 +132,27 @@ def ask(capsys, *arguments: str) -> tuple[int, str, str]:
 # ---------------------------------------------------------------------- found
 
 
-def test_a_file_a_folder_a_list_and_the_environment_lead_to_the_same(folder, monkeypatch):
-    path = str(folder.method())
+def test_a_file_a_folder_and_both_lead_to_the_same(folder):
+    path = folder.method()
     for given in ([path], [folder.root], [folder.root, path]):
-        monkeypatch.setenv(OWN_FILES, "")
-        here.own_files(*given)
-        assert here.project().own_ids("method") == ["mine", "mine@more"]
-    assert here.project().method("mine@more").parameters == {"shift": 2.0}
-    assert here.project().method("mine").estimator().shift == 1.0
+        folder.name(*given)
+        assert from_environment().own_ids("method") == ["mine", "mine@more"]
+    told = rules_now().environment()[OWN_FILES]
+    assert told.split(os.pathsep) == [str(folder.root), str(path)]  # for jobs
+    assert from_environment().method("mine@more").parameters == {"shift": 2.0}
+    assert from_environment().method("mine").estimator().shift == 1.0
 
 
 def test_verbs_typed_by_hand_know_those_of_the_configuration(folder):
     folder.checkout.edit("config/config.yaml", "own_files: []", f"own_files: {folder.root}")
     folder.method()
-    assert here.project().has_method("mine@more")
+    assert from_environment().has_method("mine@more")
 
 
 def test_a_folder_may_hold_files_of_all_kinds(folder):
     folder.method(), folder.data(), folder.metric()
-    here.own_files(folder.root)
-    found = here.project().own.found
+    folder.name()
+    found = from_environment().own.found
     assert [list(found[kind]) for kind in DECISIVE_KEY] == [
         [],
         ["mine"],
@@ -159,34 +172,40 @@ def test_a_folder_may_hold_files_of_all_kinds(folder):
     ],
 )
 def test_what_cannot_be_used_is_refused_in_words(folder, name, text, message):
-    here.own_files(folder.write(name, text))
+    path = folder.write(name, text)
+    folder.name(path)
+    project = from_environment()
     with pytest.raises(UserError, match=message):
-        here.check_run()
+        project.check(project.run, "config/config.yaml")
 
 
 def test_a_path_that_leads_nowhere_is_named(folder):
-    here.own_files(folder.root / "gone.yaml")
+    folder.name(folder.root / "gone.yaml")
     with pytest.raises(UserError, match=r"gone\.yaml: no such file or folder, but own_files"):
-        _ = here.project().method_ids
+        _ = from_environment().method_ids
 
 
 def test_a_module_that_another_one_hides_is_refused(folder):
     folder.write("json.py", CODE.format(helper="math"))
-    here.own_files(folder.write("mine.yaml", METHOD.format(module="json")))
+    folder.name(folder.write("mine.yaml", METHOD.format(module="json")))
     with pytest.raises(UserError, match=r"Python finds another module 'json' first"):
-        here.project().method("mine")
+        from_environment().method("mine")
 
 
 # ---------------------------------------------------------------------- planned
 
 
 def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
-    before = {paper: set(here.units(paper)) for paper in ("structrf", "tiny", "ldlf")}
+    plan = plan_now()
+    papers = [plan.project.paper(name) for name in ("structrf", "tiny", "ldlf")]
+    before = {paper.id: set(plan.units(paper)) for paper in papers}
     folder.method()
-    here.own_files(folder.root)
-    for paper, units in before.items():
-        added = set(here.units(paper, extra=False)) - units
-        places = {c.unit.ids[:2] for c in here.cells(paper) if c.unit and not c.skip}
+    folder.name()
+    plan = plan_now()
+    for name, units in before.items():
+        paper = plan.project.paper(name)
+        added = set(plan.units(paper, extra=False)) - units
+        places = {c.unit.ids[:2] for c in plan.cells(paper) if c.unit and not c.skip}
         places = places or {("tiny", "toy")}
         wanted = {(*place, name) for place in places for name in ("mine", "mine@more")}
         assert {u.ids for u in added} == wanted
@@ -194,8 +213,10 @@ def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
 
 def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
     folder.data()
-    here.own_files(folder.root)
-    added = [unit for unit in here.units("tiny") if unit.data_set.id == "rows_of_mine"]
+    folder.name()
+    plan = plan_now()
+    units = plan.units(plan.project.paper("tiny"))
+    added = [unit for unit in units if unit.data_set.id == "rows_of_mine"]
     assert {unit.method.id for unit in added} == {"near", "train_mean", "uniform", "true_labels"}
     assert {unit.protocol.id for unit in added} == {"tiny"}
     assert all(unit.is_own for unit in added)
@@ -203,12 +224,13 @@ def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
 
 def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folder):
     folder.data()
-    here.own_files(folder.root)
-    methods = {u.method.id for u in here.units("drf") if u.data_set.id == "rows_of_mine"}
-    opened = here.project()
-    assert opened.method("drf_linear").needs
-    assert "cpnn" in methods
-    assert not [name for name in methods if opened.method(name).needs]
+    folder.name()
+    plan = plan_now()
+    units = plan.units(plan.project.paper("drf"))
+    methods = {unit.method for unit in units if unit.data_set.id == "rows_of_mine"}
+    assert plan.project.method("drf_linear").needs
+    assert "cpnn" in {method.id for method in methods}
+    assert not [method.id for method in methods if method.needs]
 
 
 # ---------------------------------------------------------------------- digests
@@ -216,11 +238,12 @@ def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folde
 
 def test_code_and_settings_of_an_own_method_are_followed(folder):
     path = folder.method()
-    here.own_files(path)
+    folder.name(path)
     unused = folder.write("unused.py", "A = 1\n")
 
     def now() -> tuple[str, str]:
-        method = here.project().method("mine")
+        forget()
+        method = from_environment().method("mine")
         return digests.method_digest(method), digests.spec_digest(method, "kl")
 
     code, settings = now()
@@ -244,18 +267,19 @@ def test_a_regressor_of_ones_own_counts_although_the_yaml_alone_names_it(folder)
     source = folder.write(f"{module}.py", "class Flat:\n    LEVEL = 1\n")
     parameters = f"{{regressor: {module}.Flat}}"
     text = f"title: m\nclass: ldl.Regression\nparameters: {parameters}\n"
-    here.own_files(folder.write("flat.yaml", text))
-    before = digests.method_digest(here.project().method("flat"))
+    folder.name(folder.write("flat.yaml", text))
+    before = digests.method_digest(from_environment().method("flat"))
     source.write_text("class Flat:\n    LEVEL = 2\n")
-    assert digests.method_digest(here.project().method("flat")) != before
+    forget()
+    assert digests.method_digest(from_environment().method("flat")) != before
 
 
 def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
-    before = {m: digests.method_digest(here.project().method(m)) for m in ("rf", "aa_knn@grid")}
+    before = {m: digests.method_digest(from_environment().method(m)) for m in ("rf", "aa_knn@grid")}
     folder.method()
     folder.write("numpy_helper.py", "A = 1\n")
-    here.own_files(folder.root)
-    assert before == {m: digests.method_digest(here.project().method(m)) for m in before}
+    folder.name()
+    assert before == {m: digests.method_digest(from_environment().method(m)) for m in before}
 
 
 # ---------------------------------------------------------------------- data
@@ -263,15 +287,16 @@ def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
 
 def prepared(folder: Folder, rows: int = 12):
     folder.data(rows)
-    here.own_files(folder.root)
-    fetch(
-        known("rows_of_mine"),
-        Path("data"),
-        default_mirrors(from_environment()),
-        offline=True,
-        progress=False,
-    )
-    return load_ready(prepare(known("rows_of_mine"), Path("data")))
+    folder.name()
+    return brought()
+
+
+def brought() -> Dataset:
+    """The rows, fetched from beside their YAML and prepared."""
+    project = from_environment()
+    mine = project.data_set("rows_of_mine")
+    fetch(mine, Path("data"), default_mirrors(project), offline=True, progress=False)
+    return load_ready(prepare(mine, Path("data")))
 
 
 def test_a_csv_becomes_features_labels_groups_and_target(folder):
@@ -337,14 +362,7 @@ def test_a_european_table_with_gaps_gives_the_same_numbers_without_those_rows(fo
     folder.write("rows.csv", "\n".join(lines) + "\n")
     path = folder.root / "rows_of_mine.yaml"
     folder.write(path.name, path.read_text() + "gaps: drop\n")
-    fetch(
-        known("rows_of_mine"),
-        Path("data"),
-        default_mirrors(from_environment()),
-        offline=True,
-        progress=False,
-    )
-    data = load_ready(prepare(known("rows_of_mine"), Path("data")))
+    data = brought()
     kept = [row for row in range(12) if row not in (2, 4)]
     np.testing.assert_array_equal(data.X, plain.X[kept])
     np.testing.assert_array_equal(data.D, plain.D[kept])
@@ -403,7 +421,7 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
 
     assert "largest" not in local().scores
     folder.metric()
-    here.own_files(folder.root)
+    folder.name()
     scored = local().scores
     np.testing.assert_allclose(scored["largest"], scored["chebyshev"])
     assert job.record.stat().st_mtime_ns == stamp
@@ -412,7 +430,7 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
 def test_tables_are_made_again_when_an_own_measure_changes(folder):
     seen = [rules_now().judge_code(None)]
     path = folder.metric()
-    here.own_files(path)
+    folder.name(path)
     seen.append(rules_now().judge_code(None))
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace("max", "min"))
     seen.append(rules_now().judge_code(None))
@@ -431,7 +449,7 @@ def test_tables_are_made_again_when_an_own_measure_changes(folder):
 def test_a_measure_that_cannot_be_used_is_told_why(folder, capsys, old, new, message):
     path = folder.metric()
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace(old, new))
-    here.own_files(path)
+    folder.name(path)
     with pytest.raises(UserError, match=message):
         measures.evaluate(np.full((3, 2), 0.5), np.full((3, 2), 0.5), from_environment().measures)
 

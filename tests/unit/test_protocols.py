@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ldl import AAKNN
+from ldlrepro.core.kept_lines import KeptLines
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import Dataset
 from ldlrepro.experiments import Inputs, protocols
@@ -19,7 +20,6 @@ from ldlrepro.experiments.protocol_runs import (
     MEASURES,
     PERSONS,
     SHUFFLED,
-    Kept,
     Runs,
     folds_for,
     make,
@@ -67,7 +67,7 @@ class Drawn:
 
     def __init__(self, order: str, folder) -> None:
         self.data = rows_in(order)
-        self.scores = Runs(PROJECT, self.data, 2026, Kept(folder / f"{order}.jsonl")).scores
+        self.scores = Runs(PROJECT, self.data, 2026, KeptLines(folder / f"{order}.jsonl")).scores
 
     def print_of(self, setting: str, folds: str, seed: int) -> Printed:
         """Print the scores as a paper would: six measures, four decimals."""
@@ -104,7 +104,7 @@ def test_folds_in_the_order_of_the_file_are_told_with_their_count(setting, drift
 def test_rest_of_the_rows_in_the_last_fold_is_told_from_larger_first_folds(tmp_path):
     rows = Drawn("drifting", tmp_path)
     rows.data = Dataset(**{**vars(rows.data), "X": rows.data.X[:298], "D": rows.data.D[:298]})
-    rows.scores = Runs(PROJECT, rows.data, 2026, Kept(tmp_path / "fewer.jsonl")).scores
+    rows.scores = Runs(PROJECT, rows.data, 2026, KeptLines(tmp_path / "fewer.jsonl")).scores
     how = f"{IN_ORDER}, rest in the last"
     found = rows.conclude(rows.print_of("aa_knn", how, 0))
     assert (found.best.folds, found.best.kind, found.verdict) == (how, IN_ORDER, "told")
@@ -136,7 +136,7 @@ def test_shuffled_folds_of_mixed_rows_are_not_taken_for_the_order_of_the_file(mi
 
 
 def test_neighbours_of_shared_distances_are_those_of_the_method(mixed, tmp_path):
-    runs = Runs(PROJECT, mixed.data, 1, Kept(tmp_path / "x"))
+    runs = Runs(PROJECT, mixed.data, 1, KeptLines(tmp_path / "x"))
     for folds in (SHUFFLED, IN_ORDER, SPLITS):
         for fold in make(folds, mixed.data, ("seed",)):
             model = AAKNN(4).fit(mixed.data.X[fold.train], mixed.data.D[fold.train])
@@ -187,12 +187,13 @@ def test_persons_are_a_way_of_their_own_only_where_the_order_cuts_through_them()
 def test_scores_are_computed_once_and_survive_half_a_line(tmp_path):
     data = rows_in("mixed")
     place = tmp_path / "kept.jsonl"
-    first = Runs(PROJECT, data, 2026, Kept(place)).scores("aa_knn", SHUFFLED, 0)
+    first = Runs(PROJECT, data, 2026, KeptLines(place)).scores("aa_knn", SHUFFLED, 0)
     with open(place, "a", encoding="utf-8") as handle:
-        handle.write('{"name": "half')
-    again = Kept(place)
-    assert list(again.lines.values()) == [first.tolist()]
-    again.lines = {name: [0.0] * len(line) for name, line in again.lines.items()}
+        handle.write('\n{"key": "half')
+    again = KeptLines(place)
+    (line,) = again.lines.values()
+    assert line["numbers"] == first.tolist()
+    again.lines[line["key"]] = {**line, "numbers": [0.0] * len(first)}
     assert not Runs(PROJECT, data, 2026, again).scores("aa_knn", SHUFFLED, 0).any()
     assert Runs(PROJECT, data, 2027, again).scores("aa_knn", SHUFFLED, 0).any()
 

@@ -10,7 +10,8 @@ import pytest
 from ldl import metrics
 from ldlrepro.catalogue import FIVE
 from ldlrepro.doctor.papers import broken_relations
-from tests.unit.judged import PLAN, PROJECT, verdicts
+from ldlrepro.plan import Plan
+from tests.unit.judged import PROJECT, verdicts
 
 COUNTS = {
     "structrf": {"3": 72, "19": 18, "20": 8, "21": 36, **{str(t): 24 for t in range(4, 19)}},
@@ -35,8 +36,15 @@ OTHER_BETTER = {
     **dict.fromkeys(("split_threshold", "feature_index"), "none"),
     "information_gain": "higher",
 }
+PLAN = Plan(PROJECT)
 PAPERS = tuple(COUNTS)
-ROWS = [row for paper in PAPERS for row in PLAN.published(PROJECT.paper(paper))]
+
+
+def published(paper: str) -> list[dict[str, str]]:
+    return PLAN.published(PROJECT.paper(paper))
+
+
+ROWS = [row for paper in PAPERS for row in published(paper)]
 
 
 def row_key(row: dict[str, str]) -> tuple[str, ...]:
@@ -62,8 +70,8 @@ def test_there_are_2345_printed_numbers():
 
 
 def test_there_are_2070_more_in_four_more_papers():
-    more = [paper.id for paper in PROJECT.real_papers("four more papers")]
-    assert {paper: len(PLAN.cells(PROJECT.paper(paper))) for paper in more} == {
+    more = {p.id: len(PLAN.cells(p)) for p in PROJECT.real_papers("four more papers")}
+    assert more == {
         "df_ldl": 884,
         "ldl4c": 358,
         "ldl_hr": 288,
@@ -74,7 +82,7 @@ def test_there_are_2070_more_in_four_more_papers():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_table_has_all_its_numbers_and_dashes(paper):
-    rows = PLAN.published(PROJECT.paper(paper))
+    rows = published(paper)
     assert Counter(row["table"] for row in rows if row["mean"]) == COUNTS[paper]
     dashes = Counter(row["table"] for row in rows if not row["mean"])
     assert dashes == {table: n for (p, table), n in DASHES.items() if p == paper}
@@ -111,13 +119,13 @@ def test_every_cell_has_a_name_of_its_own():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_printed_name_is_mapped_and_every_mapping_is_printed(paper):
-    value = PROJECT.paper(paper)
-    rows = PLAN.published(PROJECT.paper(paper))
+    told = PROJECT.paper(paper)
+    rows = published(paper)
     assert {row["paper"] for row in rows} == {paper}
-    assert {row["method"] for row in rows} == set(value.methods)
-    assert {row["table"] for row in rows} == set(value.tables)
-    assert {row["dataset"] for row in rows} >= set(value.use_dataset)
-    for table, entry in value.tables.items():
+    assert {row["method"] for row in rows} == set(told.methods)
+    assert {row["table"] for row in rows} == set(told.tables)
+    assert {row["dataset"] for row in rows} >= set(told.use_dataset)
+    for table, entry in told.tables.items():
         settings = {row["setting"] for row in rows if row["table"] == table}
         assert set(entry.settings or settings) == settings, table
 
@@ -138,11 +146,8 @@ def all_broken() -> dict[tuple[str, ...], list[frozenset[str]]]:
 
 @pytest.mark.parametrize(("paper", "entry"), MISPRINTS, ids=str)
 def test_a_misprint_names_exactly_one_printed_number(paper, entry):
-    wanted = vars(entry)
     fields = ("table", "dataset", "setting", "method", "metric")
-    rows = [
-        r for r in PLAN.published(PROJECT.paper(paper)) if all(r[f] == wanted[f] for f in fields)
-    ]
+    rows = [r for r in published(paper) if all(r[f] == getattr(entry, f) for f in fields)]
     assert len(rows) == 1
     if entry.std_reads:
         assert rows[0]["std"]
@@ -203,11 +208,11 @@ def test_cells_that_equal_the_copied_paper_are_quoted_and_no_others():
     """LDLDF prints 198 cells of three methods where StructRF prints them too."""
     theirs = {
         (row["dataset"], row["method"], row["metric"]): (row["mean"], row["std"])
-        for row in PLAN.published(PROJECT.paper("structrf"))
+        for row in published("structrf")
         if row["table"].isdecimal() and 4 <= int(row["table"]) <= 18
     }
     alike, others = set(), set()
-    for row in PLAN.published(PROJECT.paper("ldldf")):
+    for row in published("ldldf"):
         place = (row["dataset"], row["method"], row["metric"])
         if row["table"] == "6" and row["mean"] and place in theirs:
             pairs = zip((row["mean"], row["std"]), theirs[place], strict=True)

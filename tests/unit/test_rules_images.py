@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ldlrepro.catalogue import Project
 from ldlrepro.workflow.rules import Rules
 
 IMAGES = """
@@ -70,7 +71,7 @@ def test_weights_are_fetched_and_planned_again_as_data_sets_are(rules, checkout)
     here = SimpleNamespace(dataset="vgg16_conv", weights="vgg16_conv")
     assert not rules.within_reach(here)
     assert rules.own_files(here) == []
-    name = checkout.project.weights("vgg16_conv").files[0].name
+    name = Project.open().weights("vgg16_conv").files[0].name
     put = checkout.write(f"data/manual/vgg16_conv/{name}", "a wheel")
     assert rules.within_reach(here)
     assert rules.own_files(here) == [str(put.relative_to(checkout.root))]

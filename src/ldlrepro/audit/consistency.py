@@ -11,7 +11,7 @@ import numpy as np
 
 from ldlrepro.audit import Check
 from ldlrepro.catalogue import DataSet, Paper, Project, Protocol, digests
-from ldlrepro.core.checksums import mismatch
+from ldlrepro.core.checksums import Content, mismatch
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import DataUnavailable, load_ready
@@ -112,7 +112,7 @@ def check_data(scope: Scope) -> Check:
         dataset, where = data_set.id, scope.workspace.data
         again = f"ldlrepro fetch {dataset}; ldlrepro prepare {dataset}"
         with check.of(dataset, again):
-            expected = {file.name: file.plain() for file in data_set.files}
+            stated = {file.name: file for file in data_set.files}
             try:
                 data = load_ready(scope.workspace.ready(dataset))
             except DataUnavailable as error:
@@ -120,11 +120,13 @@ def check_data(scope: Scope) -> Check:
                 continue
             for file in read_status(where / "raw" / dataset).files:
                 name = file["name"]
-                path, entry = raw_file(data_set, name, where), expected.get(name, {})
+                path = raw_file(data_set, name, where)
                 if path is None:
                     check.skip(file["name"], "unpacked: its images count in the digest of the rows")
                 else:
-                    check.judge(str(path), mismatch(path, {**file, **entry}), again)
+                    known = Content(file["sha256"], file["bytes"])
+                    wrong = [mismatch(path, each) for each in (stated.get(name, known), known)]
+                    check.judge(str(path), next(filter(None, wrong), ""), again)
             found = fingerprint_of(data_set, data, where)
             same = all(data.fingerprint[key] == value for key, value in found.items())
             check.judge(dataset, "" if same else "the rows have not the digest they had", again)

@@ -319,6 +319,12 @@ class Method(Value):
             )
         return kind
 
+    @property
+    def draws(self) -> bool:
+        """Tell whether another seed gives other predictions; a start may be drawn, or be fixed."""
+        settings = self.estimator().get_params(deep=False)
+        return "random_state" in settings and settings.get("init") != "identity"
+
     def estimator(self, **overrides: Any) -> LDLEstimator:
         """Return the unfitted estimator, with the fixed parameters and ``overrides``.
 

@@ -18,6 +18,7 @@ from ldlrepro.core.errors import UserError, nearest, unknown
 
 if TYPE_CHECKING:
     from ldlrepro.catalogue.data_sets import DataSet
+    from ldlrepro.catalogue.methods import Method
 
 MADE_UP = "made up"
 """The group of papers on drawn data."""
@@ -118,6 +119,10 @@ class Protocol(Value):
         description=("mean over folds, or over all tested rows, so that large folds count more"),
     )
     text: str = Field(description="the protocol in words, with what the paper leaves open")
+    by_print: str = Field(
+        default="",
+        description="what was looked at, where the printed numbers chose these folds",
+    )
 
     _paper: str = PrivateAttr("")
 
@@ -146,6 +151,12 @@ class Protocol(Value):
             return None
         counts = (self.folds, data_set.count_persons() if data_set else None)
         return min((count for count in counts if count is not None), default=None)
+
+    def draws_folds(self, data_set: str) -> bool:
+        """Tell whether another seed makes other folds of a data set."""
+        if self.scheme == "kfold":
+            return self.shuffle and data_set not in self.given
+        return self.scheme == "shuffle_split"
 
     def published_folds(self, data_set: str) -> Path | None:
         """Return the table of folds that somebody else has drawn, beside the paper's file."""
@@ -376,6 +387,33 @@ class Misprint:
     """What the standard deviation should read, where only that is wrong."""
 
 
+class Candidates(Entry):
+    """Readings of what a paper leaves open, among which the digits of its other data sets choose.
+
+    Each is a protocol, a method of the main protocol, or both: ``protocol/method``.
+    """
+
+    methods: List[str] = Field(description="printed method names", min_length=1)
+    tables: List[str] = Field(default=(), description="table numbers; default all")
+    as_stated: str = Field(
+        description=(
+            "what the text, released code or validation rows settle, and the project's default "
+            "where all are silent; no printed number had a say in it"
+        ),
+    )
+    others: List[str] = Field(description="the other readings", min_length=1)
+    open: str = Field(description="what the paper leaves open", min_length=1)
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """Return all readings, the stated one first."""
+        return (self.as_stated, *self.others)
+
+    def covers(self, row: Mapping[str, str]) -> bool:
+        """Tell whether they are readings of a printed number's method."""
+        return row["method"] in self.methods and row["table"] in (self.tables or [row["table"]])
+
+
 class Paper(Value):
     """A paper, papers/<id>/paper.yaml."""
 
@@ -432,6 +470,17 @@ class Paper(Value):
     remarks: List[Remark] = Field(
         default=(),
         description="what has to be known of printed numbers before they are judged",
+    )
+    stated: Map[List[str]] = Field(
+        default_factory=dict,
+        description="method id -> parameters whose values this paper states",
+    )
+    candidates: List[Candidates] = Field(
+        default=(),
+        description=(
+            "readings of what the paper leaves open; a data set is judged by the one that the "
+            "digits of the other data sets choose"
+        ),
     )
 
     def placed(self, name: str, file: Path, project: Home) -> Paper:
@@ -497,6 +546,10 @@ class Paper(Value):
             self._check_selection(entry, f"{self.project.shown(path)}: misses.{number}")
         return found
 
+    def states(self, method: Method, parameter: str) -> bool:
+        """Tell whether the paper states the value that a parameter of a method has."""
+        return any(parameter in self.stated.get(name, ()) for name in (method.id, method.base))
+
     def experiment(self, name: str) -> Experiment:
         """Return an experiment by its id."""
         if name not in self.experiments:
@@ -535,6 +588,9 @@ class Paper(Value):
     def _names(self) -> Iterator[tuple[str, Iterable[str], Collection[str]]]:
         """Yield key, the names that stand there, and the names that may."""
         data_sets = self.project.data_set_ids
+        for number, choice in enumerate(self.candidates):
+            yield f"candidates.{number}.methods", choice.methods, self.methods
+            yield f"candidates.{number}.tables", choice.tables, self.tables
         yield "datasets", self.datasets, data_sets
         yield "use_dataset", self.use_dataset.values(), data_sets
         for number, block in enumerate(self.extra):

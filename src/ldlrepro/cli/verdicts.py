@@ -20,13 +20,15 @@ from ldlrepro.cli.verb import PAPER, PAPERS, count, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest
 
 if TYPE_CHECKING:
+    from ldlrepro.judge.answer import PaperAnswer
     from ldlrepro.judge.claims import ClaimRow
     from ldlrepro.judge.verdicts import VerdictRow
 
 
 @verb(
     PAPERS,
-    takes("--show", metavar="VERDICT", help="list the cells with this verdict"),
+    takes("--show", metavar="VERDICT", help="list the cells with this verdict, or evidence"),
+    flag("--readings", "list the readings of what a paper leaves open, and what its digits choose"),
     flag("--unexplained", "list the cells that miss and have no reason in the paper's misses.yaml"),
     takes("--badges", type=Path, metavar="FOLDER", help="draw a badge per paper and method as SVG"),
     takes("--dataset", help="only this data set"),
@@ -40,16 +42,20 @@ def verdicts(args: argparse.Namespace) -> int:
     Local results come first, then the maintainers' reference records; the answer says which.
     """
     from ldlrepro.judge.misses import idle, unexplained
-    from ldlrepro.judge.verdicts import VERDICTS
+    from ldlrepro.judge.verdicts import EVIDENCE, VERDICTS
+    from ldlrepro.report.summary import with_groups
 
     judge = judge_here()
     wanted = papers_of(judge.project, args.paper)
-    if args.show and args.show not in VERDICTS:
+    shown = (*VERDICTS, "holds", *EVIDENCE)
+    if args.show and args.show not in shown:
         raise UserError(
-            f"no verdict '{args.show}'.{nearest(args.show, VERDICTS)} "
-            f"They are: {', '.join(VERDICTS)}"
+            f"no verdict '{args.show}'.{nearest(args.show, shown)} They are: {', '.join(shown)}"
         )
     answers = zip(wanted, judge.answers(wanted), strict=True)
+    if args.readings:
+        found = [line for _, answered in answers for line in _readings(answered)]
+        return answer(args.json, found, ("paper", "method", "reading", "surprise", "chosen"))
     everything = {paper: answer.rows for paper, answer in answers}
     rows = [row for mine in everything.values() for row in mine]
     rows = _only(rows, "dataset", args.dataset)
@@ -66,20 +72,31 @@ def verdicts(args: argparse.Namespace) -> int:
         written = write_badges(args.badges, rows)
         print(f"{len(written)} badges in {args.badges}", file=sys.stderr)
     if args.show:
-        rows = [row for row in rows if row.verdict == args.show]
+        rows = [
+            row
+            for row in rows
+            if args.show in (row.verdict, row.evidence) or (args.show == "holds" and row.holds)
+        ]
     if args.show or args.unexplained:
-        shown = [_cell_line(row) for row in rows]
+        lines = [_cell_line(row) for row in rows]
         columns = ("cell", "printed", "measured", "difference", "source", "marks", "reason")
-        return answer(args.json, [asdict(r) for r in rows] if args.json else shown, columns)
-    groups: dict[str, list[str]] = {}
-    for paper in wanted:
-        groups.setdefault(paper.group, []).append(paper.id)
-    counted = []
-    for group, papers in groups.items():
-        counted += [_counted(name, [row for row in rows if row.paper == name]) for name in papers]
-        if len(papers) > 1:
-            counted.append(_counted(group, [row for row in rows if row.paper in papers]))
+        return answer(args.json, [asdict(r) for r in rows] if args.json else lines, columns)
+    kept = {paper: [row for row in rows if row.paper == paper.id] for paper in wanted}
+    counted = [_counted(name, mine) for name, mine in with_groups(kept)]
     return answer(args.json, counted, tuple(counted[0]))
+
+
+def _readings(found: PaperAnswer) -> list[dict[str, Any]]:
+    return [
+        {
+            "paper": found.paper,
+            "method": row.method,
+            "reading": row.reading + ", as stated" * row.stated,
+            "surprise": f"{row.surprise:.2f}",
+            "chosen": f"for {row.chosen} of {row.of} data sets",
+        }
+        for row in found.readings
+    ]
 
 
 def _only(rows: list[VerdictRow], column: str, wanted: str | None) -> list[VerdictRow]:
@@ -96,23 +113,14 @@ def _only(rows: list[VerdictRow], column: str, wanted: str | None) -> list[Verdi
 
 
 def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
-    """Return a line of counts; what stands after `reproduced` says what these two are worth."""
+    """Return a line of counts: what holds, by which evidence numbers are met, every verdict."""
     from ldlrepro.judge.tallies import tally
-    from ldlrepro.judge.verdicts import MET
 
     found = tally(rows)
-    met = {verdict: found.counts[verdict] for verdict in MET}
     sources = Counter(row.source for row in rows if row.source)
     return {
         "paper": name,
-        "cells": found.total,
-        **met,
-        "apart from mean": found.from_mean,
-        "discriminate": found.discriminating,
-        "not known": found.untold,
-        "by print": found.met_by_print,
-        **{verdict: count for verdict, count in found.counts.items() if verdict not in met},
-        "std off": found.std_off,
+        **found.line,
         "other settings": found.other_settings,
         "local": sources["local"],
         "reference": sources["reference"],

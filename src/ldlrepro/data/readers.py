@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldl.base import MAX_ROW_SUM_ERROR
+from ldl.metrics import MAX_LABEL_SUM_ERROR
 from ldlrepro.catalogue import DataSet
 from ldlrepro.catalogue.data_sets import Shape
 from ldlrepro.core.errors import UserError, nearest
@@ -226,7 +226,7 @@ def _distributions(path: Path, D: np.ndarray, renormalise: bool) -> tuple[np.nda
         raise _BadFileError(path, f"negative label degrees, first in row {row}")
     sums = D.sum(axis=1)
     worst = int(np.argmax(np.abs(sums - 1)))
-    if not renormalise and abs(sums[worst] - 1) > MAX_ROW_SUM_ERROR:
+    if not renormalise and abs(sums[worst] - 1) > MAX_LABEL_SUM_ERROR:
         raise _BadFileError(path, f"label row {worst} sums to {sums[worst]:.6g}, not to 1")
     if (sums <= 0).any():
         raise _BadFileError(path, f"label row {int(np.argmin(sums))} holds only zeros")

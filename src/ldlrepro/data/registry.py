@@ -161,7 +161,7 @@ def _write_ready(
     if dataset.target is not None:
         arrays["target"] = dataset.target
     # Where a file came from differs between machines, and these bytes must not.
-    files = [{key: f[key] for key in ("name", "sha256", "bytes")} for f in status.files]
+    files = [{"name": f["name"], "sha256": f["sha256"], "bytes": f["bytes"]} for f in status.files]
     n, q = dataset.X.shape
     meta = {
         "dataset": dataset.id,

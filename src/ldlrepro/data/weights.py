@@ -94,7 +94,7 @@ def _write_tensors(weights: Weights, folder: Path, path: Path) -> None:
 
     (entry,), told = weights.files, weights.preprocessing
     raw = folder / entry.name
-    if not raw.is_file() or mismatch(raw, entry.plain()):
+    if not raw.is_file() or mismatch(raw, entry):
         again = f"Type `ldlrepro fetch {weights.id}`."
         raise UserError(f"{raw}: gone, or changed since it was fetched. {again}")
     network = with_tensors(weights.network, raw, in_rgb(told, _read(weights, raw)))

@@ -143,11 +143,12 @@ def whereabouts(source: DataSet | Weights, workspace: Workspace, mirrors: Sequen
 
     is_table = isinstance(source, DataSet)
     ready = workspace.ready(source.id) if is_table else workspace.weights(source.id)
-    if ready.with_suffix(".json").is_file():
+    fetched = is_fetched(source.id, workspace)
+    if fetched and ready.with_suffix(".json").is_file():
         return READY
     if isinstance(source, DataSet) and source.is_drawn:
         return DRAWN
-    if is_fetched(source.id, workspace):
+    if fetched:
         return FETCHED
     if local_sources(source, workspace.data, mirrors):
         return IN_A_FOLDER

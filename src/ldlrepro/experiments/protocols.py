@@ -22,6 +22,7 @@ import numpy as np
 from ldlrepro import experiments
 from ldlrepro.catalogue import Paper
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.kept_lines import KeptLines
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.experiments.printed_digits import (
     CANNOT,
@@ -40,7 +41,6 @@ from ldlrepro.experiments.protocol_runs import (
     IN_ORDER,
     MEASURES,
     SHUFFLED,
-    Kept,
     Runs,
     are_drawn,
     folds_for,
@@ -99,7 +99,7 @@ def measure(
     """
     paper = inputs.project.paper(inputs.protocol.paper)
     rows = inputs.plan.published(paper)
-    kept = Kept(inputs.workspace.results / "experiments" / paper.id / "protocols.jsonl")
+    kept = KeptLines(inputs.workspace.results / "experiments" / paper.id / "protocols.jsonl")
     here = inputs.available()
     found: list[Found] = []
     left_out: list[list[Any]] = []

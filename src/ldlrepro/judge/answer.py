@@ -16,6 +16,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
 from ldlrepro.experiments import Measurement
 from ldlrepro.judge.claims import ClaimRow
+from ldlrepro.judge.evidence import ReadingRow
 from ldlrepro.judge.persons import PersonsApart
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
@@ -101,6 +102,8 @@ class PaperAnswer:
     photographs: list[Photographs]
     leaks: list[tuple[str, str, str]]
     """(protocol, data set, what the search for leaks found)."""
+    readings: list[ReadingRow] = field(default_factory=list)
+    """What the paper leaves open, and what its digits choose."""
     troubles: list[Trouble] = field(default_factory=list)
     own_files: list[str] = field(default_factory=list)
     """Ids of the user's own methods, data sets and measures that were known."""

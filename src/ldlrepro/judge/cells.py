@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ldlrepro.catalogue import Paper
 from ldlrepro.catalogue.papers import Misprint
 from ldlrepro.judge import measures
-from ldlrepro.judge.chosen import by_print
+from ldlrepro.judge.bands import SeedNoise
+from ldlrepro.judge.evidence import Readings, looks, printed_deviation, readings_of
 from ldlrepro.judge.experiment_cells import YARDSTICK, Experiments, MeasuredBy, Numbers
 from ldlrepro.judge.misses import with_reasons
 from ldlrepro.judge.reference import same_bits
@@ -20,24 +20,26 @@ from ldlrepro.judge.scores import (
     Sources,
     UnitScores,
     expected_folds,
-    unavailable_reason,
 )
 from ldlrepro.judge.verdicts import (
+    BLIND,
+    FITTED,
+    JUDGED,
+    MET,
     MISPRINT,
     NOT_RUN,
+    PREDICTED,
     QUOTED,
     VerdictRow,
     band,
     difference,
     judge,
-    std_off,
-    tells_apart,
 )
 from ldlrepro.plan import Cell, Plan, Unit, is_quoted
-from ldlrepro.plan.printed import TIMES, Row, cell_key
-from ldlrepro.train.records import FAILED, last_line
+from ldlrepro.plan.printed import TIMES, cell_key
 
 TRAIN_MEAN, FOREST = "train_mean", "rf_reg"
+YARDSTICKS = ("the training mean", "an ordinary forest")
 """Methods whose verdict in a cell shows whether that verdict could have failed."""
 RANDOM_WEIGHTS = (
     "a trial: its network began from random weights, so no number of the paper is judged"
@@ -45,10 +47,15 @@ RANDOM_WEIGHTS = (
 
 
 def verdict_rows(
-    plan: Plan, paper: Paper, sources: Sources, experiments: Experiments | None = None
+    plan: Plan,
+    paper: Paper,
+    sources: Sources,
+    noise: SeedNoise,
+    experiments: Experiments | None = None,
 ) -> list[VerdictRow]:
     """Return a verdict for every printed number of a paper, in printed order."""
-    cells = _Cells(plan, paper, sources, MeasuredBy(plan, paper, sources, experiments or {}))
+    measured = MeasuredBy(plan, paper, sources, experiments or {})
+    cells = _Cells(plan, paper, sources, noise, measured)
     return with_reasons([cells.verdict(cell) for cell in plan.cells(paper)], paper)
 
 
@@ -59,6 +66,7 @@ class _Cells:
     plan: Plan
     paper: Paper
     sources: Sources
+    noise: SeedNoise
     others: MeasuredBy
     """Numbers that are no scores."""
 
@@ -71,13 +79,51 @@ class _Cells:
     def misprints(self) -> Mapping[tuple[str, ...], Misprint]:
         return {cell_key(vars(entry)): entry for entry in self.paper.misprints}
 
+    @cached_property
+    def readings(self) -> Readings:
+        return Readings(self.plan, self.paper, self.sources, self.noise)
+
+    # ------------------------------------------------------------------ verdicts
+
     def verdict(self, cell: Cell) -> VerdictRow:
-        """Judge a cell."""
+        """Judge a cell as the paper states it, else by the reading that other data sets choose."""
+        stated = self._under(cell)
+        if not cell.others or stated.verdict not in JUDGED:
+            return self._with_evidence(stated, cell, cell.unit)
+        choice, row, unit = self.readings.choose(cell), stated, cell.unit
+        if choice and stated.verdict not in MET:
+            chosen = self._under(replace(cell, unit=choice.unit))
+            if chosen.verdict in JUDGED:
+                row, unit = chosen, choice.unit
+        told = ""
+        if choice:
+            other = self._under(replace(cell, unit=choice.runner_up)).verdict
+            told = f"{choice.words} Under that one this number would be {other}."
+        row = replace(
+            row, as_stated=stated.verdict, as_stated_measured=stated.measured, choice=told
+        )
+        return self._with_evidence(row, cell, unit)
+
+    def _with_evidence(self, row: VerdictRow, cell: Cell, judged: Unit | None) -> VerdictRow:
+        """Say what the print had a say in, where the number is met."""
+        if row.verdict not in MET:
+            return row
+        if judged == cell.unit and not looks(self.paper, replace(cell, others=())):
+            return replace(row, evidence=BLIND)
+        rests_on = looks(self.paper, replace(cell, unit=judged, others=readings_of(cell)))
+        if rests_on:
+            return replace(row, evidence=FITTED, rests_on="; ".join(rests_on))
+        return replace(row, evidence=PREDICTED)
+
+    def _under(self, cell: Cell) -> VerdictRow:
+        """Judge a cell by its unit."""
         printed, row = cell.row, self._printed(cell)
         wrong = self.misprints.get(cell_key(printed))
         scored = self.sources.best(cell.unit) if cell.unit else None
         found = self._measured(cell, scored) if scored else self.others.of(cell)
-        std = wrong.std_reads if wrong and wrong.std_reads else self._deviation(printed)
+        std = (
+            wrong.std_reads if wrong and wrong.std_reads else printed_deviation(self.paper, printed)
+        )
         if found:
             row = replace(
                 row,
@@ -88,6 +134,7 @@ class _Cells:
                 source=found.source,
                 same_bits=found.same_bits,
                 band=band(printed["mean"], std, found.std),
+                noise=self._noise(cell, found),
                 difference=difference(found.mean, printed["mean"]),
             )
         if wrong and not wrong.std_reads:
@@ -96,27 +143,36 @@ class _Cells:
             return replace(row, verdict=QUOTED, reason=reason)
         if reason := self._why_not_judged(cell, scored, found):
             return replace(row, verdict=NOT_RUN, reason=reason)
-        assert found is not None
-        assert row.band is not None
-        verdict = judge(found.mean, printed["mean"], row.band, printed["better"])
-        whole = found.n_folds == found.expected_folds
-        return self._with_yardsticks(
-            replace(
-                row,
-                verdict=verdict,
-                std_off=std_off(found.std, std) if whole else None,
-                by_print=by_print(cell, self.paper),
-                other_settings=bool(scored and cell.unit and _of_other_settings(cell.unit, scored)),
-            ),
-            cell,
-            std,
-        )
+        row = self._over_seeds(row, cell)
+        changed = bool(scored and cell.unit and _of_other_settings(cell.unit, scored))
+        row = replace(row, verdict=_judged(row, row.measured), other_settings=changed)
+        return replace(row, yardsticks=self._yardsticks(row, cell, std))
+
+    def _noise(self, cell: Cell, found: Numbers) -> float:
+        """Return what another seed changes in a measured mean; nothing is known of seconds."""
+        metric = cell.row["metric"].removeprefix("delta_")
+        if cell.unit is None or metric not in self.scores:
+            return 0.0
+        return self.noise.std(cell.unit, metric, found.std)
+
+    def _over_seeds(self, row: VerdictRow, cell: Cell) -> VerdictRow:
+        """Take the mean over seeds where the method draws and was repeated with other seeds."""
+        unit = cell.unit
+        if unit is None or cell.base is not None or row.metric not in self.scores:
+            return row
+        band = self.noise.band(unit, row.metric)
+        if band is None or not unit.method.draws:
+            return row
+        mean = statistics.fmean(band.means)
+        row = replace(row, measured=mean, difference=difference(mean, row.printed))
+        met = sum(_judged(row, one) in MET for one in band.means)
+        return replace(row, seeds=len(band.means), seeds_met=met / len(band.means))
 
     def _printed(self, cell: Cell) -> VerdictRow:
         """Return what a verdict says of the print, and of the unit that stands for it."""
         row, unit = cell.row, cell.unit
         notes = [cell.note, row["note"], self.others.note(cell)]
-        if self._prints_variance(row):
+        if row["std"] and self.paper.spread == "variance":
             notes.append("what is printed as a standard deviation is a variance")
         return VerdictRow(
             paper=row["paper"],
@@ -134,15 +190,6 @@ class _Cells:
             unit_dataset=unit.data_set.id if unit else "",
             note="; ".join(filter(None, notes)),
         )
-
-    def _prints_variance(self, row: Row) -> bool:
-        return bool(row["std"]) and self.paper.spread == "variance"
-
-    def _deviation(self, row: Row) -> str:
-        """Return the printed standard deviation, or the root of a printed variance above zero."""
-        if not self._prints_variance(row):
-            return row["std"]
-        return f"{math.sqrt(float(row['std'])):.3f}" if float(row["std"]) else ""
 
     def _quoted(self, cell: Cell) -> str:
         """Return where the paper takes a number from, stated or shown; '' for its own."""
@@ -163,25 +210,24 @@ class _Cells:
         trials = [row for row in scored.rows if row.params.get("random_weights")]
         return bool(trials) or (features is not None and features.random_weights is not None)
 
-    def _with_yardsticks(self, row: VerdictRow, cell: Cell, std: str) -> VerdictRow:
-        """Add the verdicts of methods that know nothing, or little, in the same cell."""
+    def _yardsticks(self, row: VerdictRow, cell: Cell, std: str) -> dict[str, str]:
+        """Return the verdicts of methods that know nothing, or little, in the same cell."""
         if cell.unit is None or cell.base is not None or row.metric not in self.scores:
-            return row
-        is_forest = cell.unit.method.forest
-        found = dict.fromkeys((TRAIN_MEAN, FOREST) if is_forest else (TRAIN_MEAN,), "")
-        for name in found:
-            unit = replace(cell.unit, method=self.plan.project.method(name))
+            return {}
+        found = dict.fromkeys(YARDSTICKS if cell.unit.method.forest else YARDSTICKS[:1], "")
+        for name, method in zip(found, (TRAIN_MEAN, FOREST), strict=False):
+            unit = replace(cell.unit, method=self.plan.project.method(method))
             scored = self.sources.best(unit)
             values = scored.values(row.metric) if scored else []
             if scored and values:
-                mean, own = _mean_and_std(scored, values)
-                found[name] = judge(mean, row.printed, band(row.printed, std, own), row.better)
-        return replace(
-            row,
-            train_mean=found[TRAIN_MEAN],
-            forest=found.get(FOREST, ""),
-            discriminates=tells_apart(row.verdict, found.values()),
-        )
+                mean, own = scored.mean_and_std(values)
+                theirs = replace(
+                    row,
+                    noise=self.noise.std(unit, row.metric, own),
+                    band=band(row.printed, std, own),
+                )
+                found[name] = _judged(theirs, mean)
+        return found
 
     def _measured(self, cell: Cell, scored: UnitScores) -> Numbers | None:
         metric = cell.row["metric"]
@@ -190,11 +236,11 @@ class _Cells:
         elif cell.base is None:
             values = scored.values(metric)
         else:
-            values = _differences(metric, scored, self.sources.best(cell.base))
+            values = scored.differences(self.sources.best(cell.base), metric)
         if not values or cell.unit is None:
             return None
         theirs = self.sources.reference.get(scored.key)
-        mean, std = _mean_and_std(scored, values)
+        mean, std = scored.mean_and_std(values)
         return Numbers(
             mean,
             std,
@@ -203,6 +249,13 @@ class _Cells:
             source=scored.source,
             same_bits=same_bits(scored, theirs) if scored.source == LOCAL else "",
         )
+
+
+def _judged(row: VerdictRow, measured: float | None) -> str:
+    """Return the verdict of a number in place of a row's."""
+    assert measured is not None
+    assert row.band is not None
+    return judge(measured, row.printed, row.noise, row.band, row.better)
 
 
 def quoted_source(paper: Paper, quoted_from: str) -> str:
@@ -217,29 +270,12 @@ def _of_other_settings(unit: Unit, scored: UnitScores) -> bool:
     return scored.rows[0].spec_sha256 not in ("", unit.spec_sha256)
 
 
-def _mean_and_std(scored: UnitScores, values: Sequence[float]) -> tuple[float, float | None]:
-    if scored.over_rows and len(values) == len(scored.rows):
-        # The standard deviation over folds of very different sizes says nothing about this mean.
-        return statistics.fmean(values, [row.n_test for row in scored.rows]), None
-    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
-
-
-def _differences(metric: str, scored: UnitScores, other: UnitScores | None) -> list[float]:
-    """Return differences to the other method on the same folds, fold by fold."""
-    metric = metric.removeprefix("delta_")
-    mine, theirs = scored.values(metric), other.values(metric) if other else []
-    return [a - b for a, b in zip(mine, theirs, strict=True)] if len(mine) == len(theirs) else []
-
-
 def _why_not(cell: Cell, scored: UnitScores | None) -> str:
     if cell.skip or cell.unit is None:
         return cell.skip
     if scored is not None:
-        if reason := unavailable_reason(scored):
+        if reason := scored.trouble:
             return reason
-        failed = [row for row in scored.rows if row.status == FAILED]
-        if failed:
-            return f"failed: {last_line(failed[0].error)}"
         if cell.row["metric"] in TIMES:
             return (
                 "no time to compare it with: `compared_to` of the table, run on the same kind of "

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldlrepro.catalogue import Method, Paper, Project
-from ldlrepro.plan import Cell
+from ldlrepro.catalogue import Method, Project
 
 STATED, CODE, VALIDATION = "stated", "released code", "validation"
 PRINT, OURS = "print", "ours"
@@ -29,18 +28,6 @@ def chosen_by(name: str, method: Method, paper: str) -> str:
     if "code" in sources:
         return CODE
     return STATED if sources - NO_PAPERS else OURS
-
-
-def by_print(cell: Cell, paper: Paper) -> str:
-    """Return what of a cell's setting was chosen by the print, and what was looked at."""
-    looks = []
-    if cell.unit is not None:
-        origins = cell.unit.method.origins
-        looks += [f"{name} ({look})" for name, look in origins.print.items()]
-    for entry in paper.chosen_by_print:
-        if entry.covers(cell.row):
-            looks.append(f"{entry.what} ({entry.proof})")
-    return "; ".join(looks)
 
 
 def is_by_print(method: Method) -> bool:

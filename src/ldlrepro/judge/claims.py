@@ -23,6 +23,7 @@ from ldlrepro.judge.comparisons import (
     Evidence,
     Group,
     Value,
+    before,
     both,
     count_of,
     datasets_of,
@@ -30,7 +31,6 @@ from ldlrepro.judge.comparisons import (
     loss,
     measured,
     printed,
-    total,
     why_none,
 )
 from ldlrepro.judge.verdicts import VerdictRow
@@ -170,17 +170,10 @@ def _order(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
 
 def _best(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Test whether ``method`` is before all ``rivals``, or before each if they count singly."""
-    counts = []
-    for rivals in [test.rivals] if test.jointly else [(rival,) for rival in test.rivals]:
-
-        def holds(group: Group, value: Value, rivals: Sequence[str] = rivals) -> bool:
-            mine = loss(group[test.method], value, test.statistic)
-            return all(mine < loss(group[name], value, test.statistic) for name in rivals)
-
-        found = groups(test, evidence, [test.method, *rivals])
-        counts.append(both(test, holds, found, "" if test.jointly else f"before {rivals[0]}"))
-    on_paper, here = zip(*counts, strict=True)
-    return total(on_paper), total(here)
+    if test.jointly:
+        return before(test, evidence, [(test.method, test.rivals, "")])
+    each = [(test.method, (rival,), f"before {rival}") for rival in test.rivals]
+    return before(test, evidence, each)
 
 
 def _advantage(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:

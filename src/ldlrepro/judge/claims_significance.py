@@ -10,13 +10,10 @@ from ldlrepro.judge.comparisons import (
     Comparison,
     Count,
     Evidence,
-    Group,
     Losses,
-    Value,
-    both,
+    before,
     count_of,
     groups,
-    loss,
     measured_losses,
     name_of,
     printed_losses,
@@ -80,16 +77,8 @@ def pairs(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Test whether the first of a pair is better on one data set in one measure."""
     if test.significant:
         return Count(0, 0), _pairs_over_folds(test, evidence)
-    counts = []
-    for better, worse in test.pairs:
-
-        def holds(group: Group, value: Value, names: tuple[str, str] = (better, worse)) -> bool:
-            return loss(group[names[0]], value) < loss(group[names[1]], value)
-
-        found = groups(test, evidence, [better, worse])
-        counts.append(both(test, holds, found, _what(test, better, worse)))
-    on_paper, here = zip(*counts, strict=True)
-    return total(on_paper), total(here)
+    each = [(better, (worse,), _what(test, better, worse)) for better, worse in test.pairs]
+    return before(test, evidence, each)
 
 
 def _what(test: ClaimTest, better: str, worse: str) -> str:

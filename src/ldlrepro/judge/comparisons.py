@@ -199,6 +199,24 @@ def both(
     return counts[0], counts[1]
 
 
+def before(
+    test: ClaimTest, evidence: Evidence, asked: Iterable[tuple[str, Sequence[str], str]]
+) -> tuple[Count, Count]:
+    """Count where a name is before all of its rivals; what is asked may have words of its own."""
+    counts = []
+    for name, rivals, what in asked:
+
+        def holds(
+            group: Group, value: Value, name: str = name, rivals: Sequence[str] = rivals
+        ) -> bool:
+            mine = loss(group[name], value, test.statistic)
+            return all(mine < loss(group[rival], value, test.statistic) for rival in rivals)
+
+        counts.append(both(test, holds, groups(test, evidence, [name, *rivals]), what))
+    on_paper, here = zip(*counts, strict=True)
+    return total(on_paper), total(here)
+
+
 def count_of(comparisons: Sequence[Comparison], exceptions: Iterable[str]) -> Count:
     """Count comparisons; the exceptions are those that did not hold, in words."""
     return Count(

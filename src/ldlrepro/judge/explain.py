@@ -58,6 +58,7 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
 def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
     """Return what most people ask of a cell, in a few lines with rounded numbers."""
     lines = [f"{cell}: {facts['verdict']}", _numbers(facts)]
+    lines += _worth(facts)
     if reason := facts.get("reason"):
         lines.append(f"why: {reason}")
     if note := facts.get("note"):
@@ -66,11 +67,29 @@ def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
         nearest_one = others[0]
         told = f"{nearest_one['setting']}, {_rounded(nearest_one['measured'], facts)}"
         lines.append(f"nearest of {len(others)} other settings: {told} {nearest_one['difference']}")
-    if by_print := facts.get("by_print"):
-        lines.append(f"chosen by the print: {by_print}")
     if facts.get("other_settings"):
         lines.append("the record was made with other settings than those of today")
     lines.append("all parameters, folds, digests, and how to compute it again: --full")
+    return lines
+
+
+def _worth(facts: Mapping[str, Any]) -> list[str]:
+    """Return what the verdict is worth: as stated, seeds, evidence, and what yardsticks get."""
+    lines = []
+    if "as_stated_measured" in facts and facts["as_stated_measured"] != facts.get("measured"):
+        lines.append(
+            f"as the paper states it: {_rounded(facts['as_stated_measured'], facts)}, "
+            f"{facts['as_stated']}"
+        )
+    if choice := facts.get("choice"):
+        lines.append(f"reading: {choice}")
+    if seeds := facts.get("seeds"):
+        lines.append(f"mean over {seeds} seeds; {facts['seeds_met']:.0%} of them meet the number")
+    if evidence := facts.get("evidence"):
+        rests_on = facts.get("rests_on")
+        lines.append(f"evidence: {evidence}" + (f", by {rests_on}" if rests_on else ""))
+    for name, verdict in facts.get("yardsticks", {}).items():
+        lines.append(f"{name} gets here: {verdict or 'no number'}")
     return lines
 
 
@@ -103,7 +122,7 @@ def _unit_facts(row: VerdictRow, scored: UnitScores, method: Method) -> dict[str
         facts["median of folds"] = round(statistics.median(values), 6)
     return facts | {
         "parameters": parameters_of(row.paper, scored, method),
-        "seeds": f"{first.seed} in the first fold; each fold has its own",
+        "seed of the first fold": first.seed,
         "computed": first.started_at,
         "fit seconds": round(statistics.median(r.fit_s for r in scored.rows), 3),
         "data_sha256": first.data_sha256,

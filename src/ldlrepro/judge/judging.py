@@ -29,21 +29,22 @@ from ldlrepro.judge.answer import (
     read_answer,
     write_answer,
 )
-from ldlrepro.judge.bands import bands_of, with_bands
+from ldlrepro.judge.bands import Bands, SeedNoise, bands_of, with_bands
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.claims import claim_rows
 from ldlrepro.judge.comparisons import Evidence
+from ldlrepro.judge.evidence import Readings
 from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.reference import ReferenceUnits
 from ldlrepro.judge.scores import (
     LOCAL,
     Scorer,
     Sources,
-    Units,
     UnitScores,
     expected_folds,
     is_complete,
 )
+from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.plan import Plan, Unit
 from ldlrepro.train.records import FAILED, UNAVAILABLE
 
@@ -73,9 +74,15 @@ class Judge:
         return Scorer(self.plan, self.workspace)
 
     @cached_property
-    def reference(self) -> Units:
+    def reference(self) -> ReferenceUnits:
         """Return every unit of ``reference/``."""
         return ReferenceUnits(self.project.root / "reference", self.project)
+
+    @cached_property
+    def reference_bands(self) -> Bands:
+        """Return what the choice of seeds changes, where the maintainers repeated units."""
+        repeated = [p.id for p in self.project.protocols.values() if p.noise_of]
+        return bands_of(self.reference.of(repeated), self.project)
 
     def local_units(self, units: Iterable[Unit]) -> dict[str, UnitScores]:
         """Return scored local records of units; those without any are left out."""
@@ -146,8 +153,9 @@ class Judge:
         sources = self.sources(units)
         measured = experiments.read_all(paper, self.workspace.results)
         chosen = sources.chosen(units)
-        rows = verdict_rows(self.plan, paper, sources, measured)
-        rows = with_bands(rows, bands_of(chosen, self.project))
+        noise = self._noise(chosen)
+        rows = verdict_rows(self.plan, paper, sources, noise, measured)
+        rows = with_bands(rows, noise.bands)
         curves = figure_curves(self.plan, paper, sources)
         evidence = Evidence(
             rows,
@@ -161,6 +169,7 @@ class Judge:
         return PaperAnswer(
             paper=paper.id,
             rows=rows,
+            readings=Readings(self.plan, paper, sources, noise).table(),
             units=chosen,
             claims=claim_rows(paper, evidence),
             curves=curves,
@@ -171,6 +180,17 @@ class Judge:
             troubles=list(_troubles(sources.local.values())),
             own_files=self._own_files(),
         )
+
+    def rows(self, paper: Paper) -> list[VerdictRow]:
+        """Judge the printed numbers of a paper, and nothing else."""
+        units = self.plan.units(paper)
+        sources = self.sources(units)
+        measured = experiments.read_all(paper, self.workspace.results)
+        noise = self._noise(sources.chosen(units))
+        return verdict_rows(self.plan, paper, sources, noise, measured)
+
+    def _noise(self, units: Iterable[UnitScores]) -> SeedNoise:
+        return SeedNoise(bands_of(units, self.project), self.reference_bands)
 
     def complete_here(self, answer: PaperAnswer) -> dict[str, list[Path]]:
         """Return the records of units whose every fold was computed here, by their keys."""

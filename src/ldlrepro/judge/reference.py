@@ -155,6 +155,10 @@ class ReferenceUnits(Mapping[str, UnitScores]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def of(self, protocols: Iterable[str]) -> list[UnitScores]:
+        """Return all units of some protocols."""
+        return [unit for name in protocols for unit in self._protocol(name).values()]
+
     def _protocol(self, name: str) -> dict[str, UnitScores]:
         if name not in self._protocols:
             known = self._project.protocols.get(name)  # none for a protocol that is no more

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,9 +19,11 @@ from ldlrepro.folds.splits import folds_digest, read_folds
 from ldlrepro.judge import measures
 from ldlrepro.plan import Plan, Unit
 from ldlrepro.train.records import (
+    FAILED,
     OK,
     UNAVAILABLE,
     FoldRow,
+    last_line,
     predictions_path,
     read_predictions,
     read_rows,
@@ -76,6 +78,30 @@ class UnitScores:
             return None
         sizes, values = zip(*scored, strict=True)
         return statistics.fmean(values, sizes if self.over_rows else None)
+
+    def mean_and_std(self, values: Sequence[float]) -> tuple[float, float | None]:
+        """Return mean and standard deviation of values over the folds, or of the mean over rows."""
+        if self.over_rows and len(values) == len(self.rows):
+            # The deviation over folds of very different sizes says nothing about this mean.
+            return statistics.fmean(values, [row.n_test for row in self.rows]), None
+        return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
+
+    def differences(self, other: UnitScores | None, metric: str) -> list[float]:
+        """Return differences to another method on the same folds, fold by fold."""
+        metric = metric.removeprefix("delta_")
+        mine, theirs = self.values(metric), other.values(metric) if other else []
+        if len(mine) != len(theirs):
+            return []
+        return [a - b for a, b in zip(mine, theirs, strict=True)]
+
+    @property
+    def trouble(self) -> str:
+        """Return why its data were not there, or why a fold failed; '' where all went well."""
+        for row in self.rows:
+            if row.status == UNAVAILABLE:
+                return row.error
+        failed = [row for row in self.rows if row.status == FAILED]
+        return f"failed: {last_line(failed[0].error)}" if failed else ""
 
 
 Units = Mapping[str, UnitScores]
@@ -290,9 +316,3 @@ def expected_folds(unit: Unit, scored: UnitScores | None = None) -> int:
     """Return the number of folds of the protocol, or those recorded if only the data tell it."""
     count = unit.count_folds()
     return count if count is not None else len(scored.rows if scored else [])
-
-
-def unavailable_reason(scored: UnitScores) -> str:
-    """Return why the data of this unit were not there, or ''."""
-    reasons = [row.error for row in scored.rows if row.status == UNAVAILABLE]
-    return reasons[0] if reasons else ""

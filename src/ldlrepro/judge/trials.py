@@ -13,9 +13,7 @@ import math
 import statistics
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ import numpy as np
 from ldl import metrics
 from ldlrepro.catalogue import Project, Protocol, digests
 from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.kept_lines import KeptLines
 from ldlrepro.core.progress import say, time_left
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.core.workspace import Workspace
@@ -217,7 +216,7 @@ def _outcomes(
     """Fit cut by cut, so that a trial that is stopped compares all methods alike."""
     units, by = question.units, question.by
     found: dict[str, list[Outcome]] = {unit.method.id: [] for unit in units}
-    kept = _Kept(workspace.results / "trials" / question.protocol.id / f"{data.id}.jsonl")
+    kept = KeptLines(workspace.results / "trials" / question.protocol.id / f"{data.id}.jsonl")
     total, done, fitted, start = len(units) * len(made), 0, 0, time.monotonic()
     for cut, fold in enumerate(made):
         # One seed for all methods: what two settings share they draw alike.
@@ -225,18 +224,24 @@ def _outcomes(
         for unit in units:
             fit = _Fit(question, unit, data, fold, seed, workspace)
             key = fit.key()
-            outcome, origin = kept.load(key), ", from an earlier trial"
-            if outcome is None:
+            if line := kept.load(key):
+                outcome, origin = (
+                    Outcome(line["scores"], line["seconds"]),
+                    ", from an earlier trial",
+                )
+            else:
                 outcome, origin = fit.outcome(), ""
-                kept.save(key, unit.method.id, outcome)
                 fitted += 1
+                if not outcome.error:
+                    told = {"scores": outcome.scores, "seconds": outcome.seconds}
+                    kept.save(key, method=unit.method.id, **told)
             found[unit.method.id].append(outcome)
             done += 1
-            told = outcome.error or f"{by} {outcome.scores.get(by, math.nan):.4f}"
+            words = outcome.error or f"{by} {outcome.scores.get(by, math.nan):.4f}"
             left = time_left(time.monotonic() - start, fitted, total - done)
             say(
                 f"{done} of {total}: {unit.method.id}, cut {cut}, "
-                f"{told}{origin}{left and ', ' + left}"
+                f"{words}{origin}{left and ', ' + left}"
             )
     return found
 
@@ -294,28 +299,3 @@ class _Fit:
 
     def _features(self) -> tuple[Any, str]:
         return features(self.unit, self.workspace.ready(self.data.id), self.data)
-
-
-class _Kept:
-    """Outcomes of earlier trials, a line each; a trial that was stopped goes on with them."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.lines: dict[str, Outcome] = {}
-        if path.is_file():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                with suppress(ValueError, KeyError, TypeError):  # what a kill left of a line
-                    read = json.loads(line)
-                    self.lines[read["key"]] = Outcome(read["scores"], read["seconds"])
-
-    def load(self, key: str) -> Outcome | None:
-        return self.lines.get(key)
-
-    def save(self, key: str, method: str, outcome: Outcome) -> None:
-        if outcome.error:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        told = {"key": key, "method": method, "scores": outcome.scores, "seconds": outcome.seconds}
-        with open(self.path, "a", encoding="utf-8") as handle:
-            # The newline comes first: a kill may have left half a line.
-            handle.write("\n" + json.dumps(told))

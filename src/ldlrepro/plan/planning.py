@@ -109,18 +109,35 @@ class Plan:
         if skip := entry.skip or unavailable:
             return Cell(row, None, skip, entry.note if entry.method else "")
         if table.experiment:
-            return Cell(row, None, "", entry.note, None, table.experiment)
+            return Cell(row, None, "", entry.note, experiment=table.experiment)
         name = entry.in_row(row)
         if setting.variant:
             name = f"{name.partition('@')[0]}@{setting.variant}"
         protocol = self._protocol(paper, table, setting, entry)
         data_set = self._data_set(paper, setting, row)
         unit = Unit(protocol, data_set, self._method(paper, name, f"methods.{row['method']}"))
+        others: tuple[Unit, ...] = ()
+        for number, choice in enumerate(paper.candidates):
+            if choice.covers(row):
+                key = f"candidates.{number}"
+                unit, *rest = (self._reading(paper, r, unit, key) for r in choice.readings)
+                others = tuple(rest)
         base = None
         if row["metric"].startswith(printed.DELTA):
             other = paper.methods[table.compared_to].in_row(row)
             base = replace(unit, method=self._method(paper, other, f"methods.{table.compared_to}"))
-        return Cell(row, unit, "", entry.note, base)
+        return Cell(row, unit, "", entry.note, others, base)
+
+    def _reading(self, paper: Paper, reading: str, unit: Unit, key: str) -> Unit:
+        """Return the unit of a reading, ``protocol``, ``method`` or ``protocol/method``."""
+        protocol, _, method = reading.rpartition("/")
+        if not protocol and method in self.project.protocols:
+            protocol, method = method, ""
+        return Unit(
+            self.project.protocol(protocol) if protocol else unit.protocol,
+            unit.data_set,
+            self._method(paper, method, key) if method else unit.method,
+        )
 
     def _protocol(
         self, paper: Paper, table: Table, setting: PrintedSetting, entry: PrintedMethod
@@ -144,6 +161,7 @@ class Plan:
         """Return a paper's units, sorted."""
         cells = self.cells(paper)
         units = {cell.unit for cell in cells if cell.unit is not None and not cell.skip}
+        units |= {unit for cell in cells for unit in cell.others}
         units |= set(self._unprinted(paper))
         units |= set(self._own_units(paper, {(unit.protocol, unit.data_set) for unit in units}))
         if extra:

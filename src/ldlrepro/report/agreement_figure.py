@@ -12,6 +12,7 @@ from ldlrepro.report.svg import SOFT, Sheet, blank, text_width
 COLOURS = {
     "exact": "#14493a",
     "reproduced": "#2a7f62",
+    "near": "#7a6a1d",
     "better": "#2b6cb0",
     "worse": "#c05621",
     "quoted": "#718096",
@@ -20,6 +21,7 @@ COLOURS = {
 MARKERS = {
     "exact": "l3.7 3.7-3.7 3.7-3.7-3.7z",
     "reproduced": "",
+    "near": "",
     "better": "l3.2 6.4h-6.4z",
     "worse": "l3.2-6.4h-6.4z",
     "quoted": "h2.7v5.4h-5.4v-5.4z",

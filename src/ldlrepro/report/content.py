@@ -45,20 +45,25 @@ VERDICT_SIGNS = {
         VerdictSign(
             "reproduced",
             "✓",
-            "The measured mean lies within the band around the printed mean. The band is the "
-            "largest of the printed standard deviation, the measured standard deviation and half "
-            "a unit of the last printed digit.",
+            "The measured mean is within 1 % of the printed one, or within two standard deviations "
+            "of what other seeds of the same protocol give.",
+        ),
+        VerdictSign(
+            "near",
+            "≈",
+            "Not reproduced, but within one standard deviation over folds, printed or measured. "
+            "Folds scatter far more than their mean does, so this says little.",
         ),
         VerdictSign(
             "better",
             "▲",
-            "Outside the band, on the side that the measure calls better than printed. That is no "
+            "Not even near, on the side that the measure calls better than printed. That is no "
             "praise: the printed number was not met.",
         ),
         VerdictSign(
             "worse",
             "▼",
-            "Outside the band, on the side that the measure calls worse than printed; also any "
+            "Not even near, on the side that the measure calls worse than printed; also any "
             "miss of a number that has no better side.",
         ),
         VerdictSign("not run", "○", "Nothing was measured here; the note beside it says why."),
@@ -250,23 +255,14 @@ def in_words(counts: Tally) -> list[str]:
     """Return sentences that say what the verdicts of some cells are worth."""
     found = []
     if counts.met:
+        blind, predicted, fitted = counts.evidence.values()
         found.append(
-            f"The mean of the training labels misses {counts.from_mean} of the {counts.met} exact "
-            "or reproduced numbers. Where the method is a forest, an ordinary forest must miss as "
-            f"well, which leaves {counts.discriminating}. Only these say something about their "
-            "method." + (f" For {counts.untold} this is not known." if counts.untold else "")
+            f"{counts.met} numbers are met: {blind} blind, {predicted} predicted, {fitted} fitted. "
+            f"{counts.holds} of them hold: neither the training mean nor, beside a forest, an "
+            "ordinary forest meets them, and no number of their own data set chose their settings."
         )
-    if counts.met_by_print:
-        found.append(
-            f"Of the {counts.met}, {counts.met_by_print} rest on a setting that was chosen because "
-            "it fits the print, or after a look at test rows."
-        )
-    if counts.std_off:
-        found.append(
-            f"{counts.with_std} numbers have a standard deviation on both sides. In "
-            f"{counts.std_off} of them one is more than twice the other, which suggests that the "
-            "paper used other folds."
-        )
+    if counts.untold:
+        found.append(f"For {counts.untold} met numbers no yardstick is known.")
     if counts.other_settings:
         found.append(
             f"{counts.other_settings} were measured with settings that have changed since. Run "

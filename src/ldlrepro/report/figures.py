@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import statistics
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from typing import Any
 from ldlrepro import experiments
 from ldlrepro.catalogue import Figure as Printed
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import write_text
+from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.judge.answer import Curve
 from ldlrepro.report.agreement_figure import agreement_figure
 from ldlrepro.report.canvas import as_svg, canvas, nothing, numbers
@@ -60,9 +59,7 @@ def write_figures(page: PaperPage, folder: Path) -> list[Path]:
 def write_figure(figure: Figure, place: Path) -> None:
     """Write a drawing as SVG, and its numbers as CSV."""
     write_text(place.with_name(f"{place.name}.svg"), figure.image)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(figure.table)
-    write_text(place.with_name(f"{place.name}.csv"), text.getvalue())
+    write_text(place.with_name(f"{place.name}.csv"), csv_text(figure.table))
 
 
 def read_figures(folder: Path) -> dict[str, Figure]:

@@ -5,20 +5,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ldlrepro import experiments
 from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
-from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.chosen import all_looks
-from ldlrepro.judge.reference import ReferenceUnits
-from ldlrepro.judge.scores import Sources
+from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
-from ldlrepro.judge.verdicts import MET, MISSED, VERDICTS, VerdictRow
+from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS, VerdictRow
 from ldlrepro.plan import Plan
 from ldlrepro.report.agreement_figure import COLOURS
 from ldlrepro.report.canvas import as_svg
@@ -32,43 +29,31 @@ Rows = dict[Paper, list[VerdictRow]]
 
 def all_rows(plan: Plan) -> Rows:
     """Return the verdicts of every paper, as a fresh clone shows them."""
-    project = plan.project
-    sources = Sources({}, ReferenceUnits(project.root / "reference", project))
-    nothing = Path("no results")
-    return {
-        paper: verdict_rows(plan, paper, sources, experiments.read_all(paper, nothing))
-        for paper in project.real_papers()
-    }
+    judge = Judge(plan, Workspace(Path("no results"), Path("no data")))
+    return {paper: judge.rows(paper) for paper in plan.project.real_papers()}
 
 
 def verdict_table(rows: Rows) -> str:
     """Return the counts of verdicts in Markdown, and what the met numbers are worth."""
-    worth: Iterable[object] = ("apart from mean", "discriminate", "not known", "by print")
-    lines: list[Iterable[object]] = [("paper", "cells", *MET, *worth, *VERDICTS[len(MET) :])]
-    for name, mine in with_groups(rows):
-        found = tally(mine)
-        exact, reproduced, *others = found.counts.values()
-        worth = (found.from_mean, found.discriminating, found.untold, found.met_by_print)
-        lines.append((name, found.total, exact, reproduced, *worth, *others))
-    return _markdown(lines)
+    lines = [{"paper": name, **tally(mine).line} for name, mine in with_groups(rows)]
+    return _markdown([lines[0], *(line.values() for line in lines)])
 
 
 def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
-    """Yield the papers with their cells, and after those of a group the group with all of them."""
-    groups = itertools.groupby(rows.items(), lambda item: item[0].group)
-    for group, papers in groups:
-        together: list[VerdictRow] = []
-        for paper, mine in papers:
-            yield paper.id, mine
-            together += mine
-        yield group, together
+    """Yield the papers with their cells, and after several of a group the group with all cells."""
+    for group in dict.fromkeys(paper.group for paper in rows):
+        papers = [paper for paper in rows if paper.group == group]
+        yield from ((paper.id, rows[paper]) for paper in papers)
+        if len(papers) > 1:
+            yield group, [row for paper in papers for row in rows[paper]]
 
 
 def own_table(rows: Rows) -> str:
     """Return the counts of each paper's own methods in Markdown."""
     shares = [f"within {100 * share:.0f} %" for share in WITHIN]
-    worth = ("discriminate", "not known", "by print")
-    lines: list[Iterable[object]] = [("own method of", "cells", *MET, *worth, *MISSED, *shares)]
+    lines: list[Iterable[object]] = [
+        ("own method of", "cells", "holds", *EVIDENCE, *JUDGED, *shares)
+    ]
     for paper, mine in rows.items():
         found = tally(row for row in mine if row.method in paper.own)
         lines.append(
@@ -78,23 +63,22 @@ def own_table(rows: Rows) -> str:
 
 
 def _own_counts(found: Tally) -> Iterable[int]:
-    exact, reproduced, better, worse, *_ = found.counts.values()
-    yield from (found.total, exact, reproduced)
-    yield from (found.discriminating, found.untold, found.met_by_print)
-    yield from (better, worse, *map(found.within, WITHIN))
+    yield from (found.total, found.holds, *found.evidence.values())
+    yield from (found.counts[verdict] for verdict in JUDGED)
+    yield from map(found.within, WITHIN)
 
 
 def method_table(mine: Iterable[VerdictRow]) -> str:
     """Return a paper's counts by printed method in Markdown, of the cells that are judged."""
-    lines: list[Iterable[object]] = [("method", "cells judged", *MET, *MISSED)]
+    lines: list[Iterable[object]] = [("method", "cells judged", "holds", *JUDGED)]
     methods: dict[str, list[VerdictRow]] = {}
     for row in mine:
         methods.setdefault(row.method, []).append(row)
     for method, cells in methods.items():
         found = tally(cells)
-        counts = [found.counts[verdict] for verdict in (*MET, *MISSED)]
-        if any(counts):
-            lines.append((method, sum(counts), *counts))
+        if found.judged:
+            counts = [found.counts[verdict] for verdict in JUDGED]
+            lines.append((method, found.judged, found.holds, *counts))
     return _markdown(lines)
 
 

@@ -97,6 +97,8 @@ class Cell:
     notes: list[int]
     key: str
     """The unit whose record answers this cell, or ''."""
+    as_stated: str = ""
+    """What the paper as stated gives, where another reading is judged."""
     best_measured: bool = False
     """Whether nothing in the same column of the data set was measured better."""
     best_printed: bool = False
@@ -325,7 +327,15 @@ def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[str
         band="" if row.band is None else f"{row.band:.3g}",
         notes=[notes[text] for text in row.notes],
         key=row.unit_key if row.unit_key in units else "",
+        as_stated=_as_stated(row, decimals),
     )
+
+
+def _as_stated(row: VerdictRow, decimals: int) -> str:
+    """Return number and verdict of the paper as stated, where another reading is judged."""
+    if row.as_stated_measured in (None, row.measured):
+        return ""
+    return f"{fixed(row.as_stated_measured, decimals)} {row.as_stated}"
 
 
 def _families(rows: Iterable[VerdictRow]) -> set[str]:

@@ -110,19 +110,22 @@ def _printed_metrics(cells: Sequence[VerdictRow], end_ms: int) -> list[tuple[str
 def _verdict_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
     """Return verdicts, means with standard deviations to read, and a description."""
     tags = {f"verdict/{cell.metric}": cell.verdict for cell in reversed(cells)}
+    if cells:
+        tags["holds"] = f"{sum(cell.holds for cell in cells)} of {len(cells)} cells"
     for name, values in unit.scores.items():
         if len(values) and np.isfinite(values).all():
             spread = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
             tags[f"shown/{name}"] = f"{np.mean(values):.4f}{spread}"
     lines = [
         f"| {cell.table} | {cell.metric} | {cell.measured:.4f} | {cell.printed} | "
-        f"{'' if cell.difference is None else f'{100 * cell.difference:+.1f} %'} | {cell.verdict} |"
+        f"{'' if cell.difference is None else f'{100 * cell.difference:+.1f} %'} | "
+        f"{cell.verdict} | {cell.evidence} |"
         for cell in cells
     ]
     if lines:
         head = [
-            "| table | measure | ours | printed | difference | verdict |",
-            "|---|---|---|---|---|---|",
+            "| table | measure | ours | printed | difference | verdict | evidence |",
+            "|---|---|---|---|---|---|---|",
         ]
         tags["mlflow.note.content"] = "\n".join([*head, *lines])
     elif unit.method in CONTROLS:

@@ -1,6 +1,6 @@
 """Sends a training's loss curve to an MLflow server while it grows.
 
-A long training starts ``python -m ldlrepro.track.live PROTOCOL DATASET METHOD REPEAT FOLD CURVE``,
+A long training starts ``python -m ldlrepro.track.live UNIT REPEAT FOLD CURVE``,
 and closes its input when it is done or dies.
 """
 
@@ -32,17 +32,16 @@ from ldlrepro.train.long_training import FoldName
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0
 
 
-def main(protocol: str, dataset: str, method: str, repeat: str, fold: str, curve: str) -> None:
+def main(unit: str, repeat: str, fold: str, curve: str) -> None:
     """Send the curve of a fold until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the training
 
     def ended(seconds: float) -> bool:
         return bool(select.select([sys.stdin], [], [], seconds)[0])
 
-    unit = f"{protocol}/{dataset}/{method}"
     name = FoldName(unit, int(repeat), int(fold))
     project = from_environment()
-    paper = project.paper(project.protocol(protocol).paper)
+    paper = project.paper(project.protocol(unit.partition("/")[0]).paper)
     uri = project.tracking_uri
     stream_curve(paper.id, paper.title, unit, str(name), Path(curve), uri, ended, say)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ldlrepro.catalogue import DataSet, Project, Protocol, Source, Weights
+from ldlrepro.catalogue import DataSet, Project, Protocol, Weights
 from ldlrepro.core.errors import UNREADABLE, UserError
 from ldlrepro.core.progress import ProgressLine, say
 from ldlrepro.core.workspace import Workspace
@@ -123,7 +123,7 @@ def align(data_set: DataSet, workspace: Workspace, threads: int) -> Path:
     return path
 
 
-def _fetch(project: Project, source: Source, workspace: Workspace) -> None:
+def _fetch(project: Project, source: DataSet | Weights, workspace: Workspace) -> None:
     from ldlrepro.data.fetch import default_mirrors, fetch
 
     mirrors = default_mirrors(project, project.run.mirrors)

@@ -377,14 +377,13 @@ class Rules:
         """Return the papers of a report: the configuration's for `all`, else the one named."""
         return list(self.run.papers) if wildcards.paper == "all" else [wildcards.paper]
 
-    def scope_answers(self, wildcards: Any) -> list[str]:
-        return [f"results/compare/{paper}/answer.json" for paper in self.scope(wildcards)]
+    def of_scope(self, pattern: str) -> Callable[[Any], list[str]]:
+        """Return the files of a report's papers: ``pattern`` with each paper in it."""
 
-    def scope_figures(self, wildcards: Any) -> list[str]:
-        return [f"results/figures/{paper}" for paper in self.scope(wildcards)]
+        def files(wildcards: Any) -> list[str]:
+            return [pattern.format(paper=paper) for paper in self.scope(wildcards)]
 
-    def scope_tracked(self, wildcards: Any) -> list[str]:
-        return [f"results/track/{paper}.json" for paper in self.scope(wildcards)]
+        return files
 
     def scope_notebooks(self, wildcards: Any) -> list[str]:
         """Return all notebooks for the report of everything; one paper's does not wait for them."""
@@ -406,12 +405,6 @@ class Rules:
 
     def notebook_source(self, wildcards: Any) -> str:
         return _from_here(self.project.root / "notebooks" / f"{wildcards.notebook}.ipynb")
-
-    def notebook_answers(self, wildcards: Any) -> list[str]:
-        return [f"results/compare/{paper}/answer.json" for paper in self.run.papers]
-
-    def notebook_tracked(self, wildcards: Any) -> list[str]:
-        return [f"results/track/{paper}.json" for paper in self.run.papers]
 
     def report_code(self, wildcards: Any) -> str:
         modules = ["ldlrepro.report.build", "ldlrepro.report.html", "ldlrepro.judge.judging"]
