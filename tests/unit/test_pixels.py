@@ -118,7 +118,9 @@ def test_parts_train_on_one_and_test_on_the_other(checkout):
     leaks = json.loads(Path("results/folds/drf_cacd_val/cacd.leaks.json").read_text())
     assert (leaks["folds"], leaks["shared_groups"]) == (1, 0)
     with pytest.raises(UserError, match="There are: test, train, validation"):
-        parts.make_folds(protocol({**definition, "test_part": "holiday"}), known("cacd"), DATA)
+        parts.make_folds(
+            protocol({**definition, "parts": ["validation", "holiday"]}), known("cacd"), DATA
+        )
 
 
 def test_a_copy_of_an_image_in_training_and_test_is_found(checkout):

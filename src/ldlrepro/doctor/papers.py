@@ -113,7 +113,7 @@ def _impossible(paper: Paper, rows: Sequence[Row], project: Project) -> Iterator
             yield Finding(paper.id, BAD, f"{said}. {CURE}")
 
 
-CURE = "Correct cells.csv, or list the number under `misprints` with the proof."
+CURE = "Correct cells.csv, or list the number in `remarks` as a misprint, with the proof."
 
 
 def broken_relations(numbers: Mapping[str, str], labels: int) -> list[frozenset[str]]:
@@ -198,7 +198,7 @@ def _copies(plan: Plan, paper: Paper, rows: Iterable[Row]) -> Iterator[Finding]:
                 if len(equal) >= FEWEST_COPIES and 2 * len(equal) > len(common):
                     said = f"{method}: {len(equal)} of {len(common)} numbers equal those that "
                     said += f"{other.id} prints for {name}"
-                    cure = "if they were taken from there, say so under `copied`"
+                    cure = "if they were taken from there, say so in `remarks`"
                     yield Finding(paper.id, NOTE, f"{said}; {cure}")
 
 
