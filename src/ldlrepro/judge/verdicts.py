@@ -42,6 +42,8 @@ class VerdictRow:
     verdict: str
     reason: str = ""
     """Reason for not running it or for missing it, proof of a misprint, or source of a quote."""
+    reason_kind: str = ""
+    """What the reason for a miss is: a run that meets it, an argument, a conjecture, unknown."""
     measured: float | None = None
     measured_std: float | None = None
     n_folds: int = 0
