@@ -26,7 +26,7 @@ LAYERS = {
         precompile
     """,
     "ldlrepro": """
-        core catalogue config models peers data folds plan train experiments
+        core catalogue config models peers data lint folds plan train experiments
         judge report track audit doctor workflow cli entry
     """,
 }

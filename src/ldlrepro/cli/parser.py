@@ -154,6 +154,8 @@ def _what_holds() -> Group:
     text = "Say which sentences of the papers hold, on their own numbers and on ours."
     _add_papers(group.verb("claims", "verdicts", text, json=True))
 
+    _add_lint(group)
+
     text = "Rank the methods of each protocol over the data sets that all of them have."
     leaderboard = group.verb("leaderboard", "standings", text, json=True)
     _add_papers(leaderboard)
@@ -172,6 +174,24 @@ def _what_holds() -> Group:
 
     group.verb("cite", "pages", "BibTeX of the project and of the papers.")
     return group
+
+
+def _add_lint(group: Group) -> None:
+    lint = group.verb(
+        "lint",
+        "lint",
+        "Ask whether a printed table is possible, by its own numbers: measures that contradict "
+        "each other, deviations, ranks, copies. Ends with 1 where something is impossible.",
+        json=True,
+    )
+    lint.add_argument("table", help=f"a CSV file of printed numbers, or {IDS['paper']}")
+    lint.add_argument("--folds", type=positive, help="how many values deviations are over")
+    lint.add_argument("--variances", action="store_true", help="variances stand beside the means")
+    lint.add_argument(
+        "--misprints",
+        action="store_true",
+        help="print the impossible numbers as `misprints` of a paper's YAML file, with proofs",
+    )
 
 
 def _add_baselines(group: Group) -> None:

@@ -40,6 +40,7 @@ EXAMPLES = {
     "verdicts": ["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
     "contradictions": ["ldlrepro contradictions", "ldlrepro contradictions --dataset sjaffe"],
     "claims": ["ldlrepro claims structrf"],
+    "lint": ["ldlrepro lint ../table.csv --folds 10", "ldlrepro lint ldldf --misprints"],
     "leaderboard": ["ldlrepro leaderboard structrf", "ldlrepro leaderboard mslp --measure cosine"],
     "baselines": [
         "ldlrepro baselines --dataset sjaffe --method structrf sa_bfgs",
