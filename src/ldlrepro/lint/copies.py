@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import combinations, product
 
 from ldlrepro.lint.findings import SUSPICIOUS, Finding
@@ -30,23 +29,26 @@ def columns_of(cells: Iterable[Cell], by_table: bool = True) -> Columns:
     return found
 
 
-def equal(one: Cell, other: Cell) -> bool:
+def equal(one: Cell, other: Cell, means_alone: bool = False) -> bool:
     """Tell whether means agree in three decimals or more, and deviations where both have one."""
     few = min(one.mean.decimals, other.mean.decimals) < 3
     if few or not one.mean.same_digits(other.mean):
         return False
-    return not (one.std and other.std) or one.std.same_digits(other.std)
+    return means_alone or not (one.std and other.std) or one.std.same_digits(other.std)
 
 
 def compared(
     mine: Column, theirs: Column, means_alone: bool = False
 ) -> tuple[list[Cell], list[tuple[Cell, Cell]]]:
     """Return the common cells that are equal, and the pairs of those that are not."""
-    pairs = [(cell, theirs[place]) for place, cell in mine.items() if place in theirs]
-    if means_alone:
-        pairs = [(replace(one, std=None), other) for one, other in pairs]
-    same = [one for one, other in pairs if equal(one, other)]
-    return same, [(one, other) for one, other in pairs if not equal(one, other)]
+    same, differing = [], []
+    for place in mine.keys() & theirs.keys():
+        one, other = mine[place], theirs[place]
+        if equal(one, other, means_alone):
+            same.append(one)
+        else:
+            differing.append((one, other))
+    return sorted(same, key=lambda cell: cell.line), sorted(differing, key=lambda p: p[0].line)
 
 
 def digits(cells: Iterable[Cell]) -> int:
@@ -91,7 +93,8 @@ def _slips(pairs: Iterable[tuple[Cell, Cell]], there: str, count: str) -> Iterat
         ):
             if mine and theirs and not mine.agrees(theirs):
                 why = f"{there} {what}{theirs.text}, where {count} numbers are the same"
-                yield Finding("slip", SUSPICIOUS, (one,), why, std_alone=bool(what))
+                both = (one, other) if one.source == other.source else (one,)
+                yield Finding("slip", SUSPICIOUS, both, why, both, bool(what))
 
 
 def in_two_tables(cells: Collection[Cell]) -> Iterator[Finding]:
@@ -110,7 +113,7 @@ def in_two_tables(cells: Collection[Cell]) -> Iterator[Finding]:
                     f"{where} has other numbers of {method} in {len(unlike)} of {both} places, "
                     f"the first {two}"
                 )
-                yield Finding("two tables", SUSPICIOUS, (one,), why)
+                yield Finding("two tables", SUSPICIOUS, (one, two), why, (one, two))
         elif method != other and not differing and len(same) >= FEWEST and digits(same) >= DIGITS:
             why = f"all {both} numbers of {method} are those of {other} in {where}"
             yield Finding("column twice", SUSPICIOUS, (same[0],), why)

@@ -48,6 +48,7 @@ COLUMNS = (
     *("paper", "table", "dataset", "setting", "method", "metric", "mean", "std", "better"),
     *("quoted_from", "note", "rank", "c", "n"),
 )
+OURS = {re.sub(r"[^a-z0-9]", "", name): name for name in (*COLUMNS, *BETTER)}
 NUMBER = re.compile(r"-?\d*\.?\d+")
 GAPS = ("", "-", "–", "N/A")
 SLACK = 1e-9
@@ -91,6 +92,8 @@ class Printed:
 
     def same_digits(self, other: Printed) -> bool:
         """Tell whether both are the same in the digits of the shorter."""
+        if self.decimals == other.decimals:
+            return self.value == other.value
         digits = min(self.decimals, other.decimals)
         return round(self.value, digits) == round(other.value, digits)
 
@@ -179,8 +182,7 @@ def read_table(path: Path, source: str) -> list[Cell]:
 
 def _our_name(name: str) -> str:
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
-    ours = {re.sub(r"[^a-z0-9]", "", known): known for known in (*COLUMNS, *BETTER)}
-    return ours.get(plain, OTHER_NAMES.get(plain, name.strip()))
+    return OURS.get(plain, OTHER_NAMES.get(plain, name.strip()))
 
 
 def _cell(
