@@ -16,12 +16,13 @@ DIGITS = 15
 """Digits that equal numbers must have together, each counted once, so that they are no chance."""
 Column = dict[tuple[str, str], Cell]
 """Data set and measure -> cell, of one method in one table."""
-Columns = dict[tuple[str, str, str, str], Column]
-"""Source, table, setting and method -> column."""
+Pairs = list[tuple[Cell, Cell]]
+Key = tuple[str, str, str, str]
+"""Source, table, setting and method."""
 
 
-def columns_of(cells: Iterable[Cell], by_table: bool = True) -> Columns:
-    found: Columns = {}
+def columns_of(cells: Iterable[Cell], by_table: bool = True) -> dict[Key, Column]:
+    found: dict[Key, Column] = {}
     for cell in cells:
         if cell.better in ("lower", "higher"):
             key = (cell.source, cell.table if by_table else "", cell.setting, cell.method)
@@ -37,27 +38,24 @@ def equal(one: Cell, other: Cell, means_alone: bool = False) -> bool:
     return means_alone or not (one.std and other.std) or one.std.same_digits(other.std)
 
 
-def compared(
-    mine: Column, theirs: Column, means_alone: bool = False
-) -> tuple[list[Cell], list[tuple[Cell, Cell]]]:
-    """Return the common cells that are equal, and the pairs of those that are not."""
-    same, differing = [], []
-    for place in mine.keys() & theirs.keys():
+def compared(mine: Column, theirs: Column, means_alone: bool = False) -> tuple[Pairs, Pairs]:
+    """Return the pairs of cells of one place that are equal, and those that are not."""
+    found: tuple[Pairs, Pairs] = [], []
+    for place in [place for place in mine if place in theirs]:
         one, other = mine[place], theirs[place]
-        if equal(one, other, means_alone):
-            same.append(one)
-        else:
-            differing.append((one, other))
-    return sorted(same, key=lambda cell: cell.line), sorted(differing, key=lambda p: p[0].line)
+        found[not equal(one, other, means_alone)].append((one, other))
+    return found
 
 
-def digits(cells: Iterable[Cell]) -> int:
-    """Count the digits of all that is printed in these cells, equal texts once."""
-    return of_texts(printed for cell in cells for printed in (cell.mean, cell.std) if printed)
+def digits(numbers: Iterable[Printed | None]) -> int:
+    """Count the digits of numbers, equal ones once."""
+    return sum(number.digits for number in {n.text: n for n in numbers if n}.values())
 
 
-def of_texts(numbers: Iterable[Printed]) -> int:
-    return sum(number.digits for number in {number.text: number for number in numbers}.values())
+def _finding(rule: str, one: Cell, other: Cell, why: str, std_alone: bool = False) -> Finding:
+    """Return a finding about a cell; the other one is named where it stands in the same file."""
+    cells = (one, other) if one.source == other.source else (one,)
+    return Finding(rule, SUSPICIOUS, cells, why, cells, std_alone)
 
 
 def of_other_papers(
@@ -67,34 +65,28 @@ def of_other_papers(
 
     ``declared`` are the methods of which it is said that their numbers are taken from elsewhere.
     """
-    for (*_, method), mine in columns_of(cells, by_table=False).items():
-        for source, known in others.items():
-            for (*_, theirs), column in columns_of(known, by_table=False).items():
-                same, differing = compared(mine, column)
-                if len(same) < FEWEST or len(same) <= len(differing):
-                    same, differing = compared(mine, column, means_alone=True)
-                    if len(same) < 2 * FEWEST or len(same) <= 4 * len(differing):
-                        continue
-                count = f"{len(same)} of {len(same) + len(differing)}"
-                if method not in declared and not all(cell.quoted for cell in same):
-                    why = (
-                        f"{count} numbers of {method} equal those that {source} prints for {theirs}"
-                    )
-                    yield Finding("copy", SUSPICIOUS, (same[0],), why)
-                if 4 * len(differing) <= len(same):
-                    yield from _slips(differing, f"{source} prints for {theirs}", count)
+    ours = columns_of(cells, by_table=False)
+    theirs = [c for known in others.values() for c in columns_of(known, by_table=False).items()]
+    for ((*_, method), mine), ((source, *_, name), column) in product(ours.items(), theirs):
+        same, differing = compared(mine, column)
+        if len(same) < FEWEST or len(same) <= len(differing):
+            same, differing = compared(mine, column, means_alone=True)
+            if len(same) < 2 * FEWEST or len(same) <= 4 * len(differing):
+                continue
+        count = f"{len(same)} of {len(same) + len(differing)}"
+        if method not in declared and not all(one.quoted for one, _ in same):
+            why = f"{count} numbers of {method} equal those that {source} prints for {name}"
+            yield _finding("copy", *same[0], why)
+        if 4 * len(differing) <= len(same):
+            yield from _slips(differing, f"{source} prints for {name}", count)
 
 
 def _slips(pairs: Iterable[tuple[Cell, Cell]], there: str, count: str) -> Iterator[Finding]:
     for one, other in pairs:
-        for what, mine, theirs in (
-            ("", one.mean, other.mean),
-            ("deviation ", one.std, other.std),
-        ):
+        for what, mine, theirs in (("", one.mean, other.mean), ("deviation ", one.std, other.std)):
             if mine and theirs and not mine.agrees(theirs):
                 why = f"{there} {what}{theirs.text}, where {count} numbers are the same"
-                both = (one, other) if one.source == other.source else (one,)
-                yield Finding("slip", SUSPICIOUS, both, why, both, bool(what))
+                yield _finding("slip", one, other, why, bool(what))
 
 
 def in_two_tables(cells: Collection[Cell]) -> Iterator[Finding]:
@@ -105,26 +97,27 @@ def in_two_tables(cells: Collection[Cell]) -> Iterator[Finding]:
         (_, table, setting, method), (_, other_table, other_setting, other) = first, second
         where = f"Table {other_table}" + (f" ({other_setting})" if other_setting else "")
         if method == other and table != other_table:
+            unlike = [pair for pair in differing if not _agree(*pair)]
             if len(same) >= FEWEST and 4 * len(differing) <= len(same):
                 yield from _slips(differing, f"{where} has", f"{len(same)} of {both}")
-            elif setting == other_setting and (unlike := [p for p in differing if not _agree(*p)]):
-                one, two = unlike[0]
-                why = (
-                    f"{where} has other numbers of {method} in {len(unlike)} of {both} places, "
-                    f"the first {two}"
-                )
-                yield Finding("two tables", SUSPICIOUS, (one, two), why, (one, two))
-        elif method != other and not differing and len(same) >= FEWEST and digits(same) >= DIGITS:
+            elif setting == other_setting and unlike:
+                count = f"{len(unlike)} of {both} places, the first {unlike[0][1]}"
+                why = f"{where} has other numbers of {method} in {count}"
+                yield _finding("two tables", *unlike[0], why)
+        elif method != other and len(same) >= FEWEST and not differing and _tells(same):
             why = f"all {both} numbers of {method} are those of {other} in {where}"
-            yield Finding("column twice", SUSPICIOUS, (same[0],), why)
+            yield _finding("column twice", *same[0], why)
+
+
+def _tells(same: Pairs) -> bool:
+    """Tell whether equal cells have digits enough to be no chance."""
+    return digits(number for one, _ in same for number in (one.mean, one.std)) >= DIGITS
 
 
 def _agree(one: Cell, other: Cell) -> bool:
     """Tell whether neither the means nor the deviations differ by more than rounding."""
-    return all(
-        mine is None or theirs is None or mine.agrees(theirs)
-        for mine, theirs in ((one.mean, other.mean), (one.std, other.std))
-    )
+    stds_agree = not (one.std and other.std) or one.std.agrees(other.std)
+    return stds_agree and one.mean.agrees(other.mean)
 
 
 def equal_rows(cells: Collection[Cell], others: Collection[Cell]) -> Iterator[Finding]:
@@ -134,32 +127,26 @@ def equal_rows(cells: Collection[Cell], others: Collection[Cell]) -> Iterator[Fi
     """
     mine, theirs = columns_of(cells), columns_of(others)
     pairs = [*combinations(mine.items(), 2), *product(mine.items(), theirs.items())]
-    for (key, column), (other_key, other) in pairs:
-        if key[-1] == other_key[-1]:
+    for ((*_, method), column), (key, other) in pairs:
+        if method == key[-1]:
             continue
         same, differing = compared(column, other)
-        if len(same) <= len(differing) or len({cell.dataset for cell in same}) == 1:
-            yield from _equal_rows(column, other, other_key)
+        if len(same) <= len(differing) or len({one.dataset for one, _ in same}) == 1:
+            by_set: dict[str, Pairs] = {}
+            for pair in (*same, *differing):
+                by_set.setdefault(pair[0].dataset, []).append(pair)
+            for of_set in by_set.values():
+                yield from _equal_row(of_set, key)
 
 
-def _equal_rows(mine: Column, theirs: Column, key: tuple[str, str, str, str]) -> Iterator[Finding]:
+def _equal_row(pairs: Pairs, key: Key) -> Iterator[Finding]:
     source, table, _, method = key
-    by_set: dict[str, list[tuple[Cell, Cell]]] = {}
-    for place in mine.keys() & theirs.keys():
-        by_set.setdefault(place[0], []).append((mine[place], theirs[place]))
-    for pairs in by_set.values():
-        cell = min((one for one, _ in pairs), key=lambda one: one.line)
-        where = f"{method} in {source}, Table {table}" if source != cell.source else method
-        where += f" in Table {table}" if source == cell.source and table != cell.table else ""
-        ones = [one for one, other in pairs if equal(one, other)]
-        stds = [(one.std, other.std) for one, other in pairs if one.std and other.std]
-        if len(ones) >= ROW and len(ones) == len(pairs) and digits(ones) >= DIGITS:
-            why = f"all {len(ones)} numbers of the row are those of {where}"
-            yield Finding("row twice", SUSPICIOUS, (cell,), why)
-        elif (
-            len(stds) >= ROW
-            and all(one.text == other.text for one, other in stds)
-            and of_texts(one for one, _ in stds) >= DIGITS
-        ):
-            why = f"all {len(stds)} deviations of the row are those of {where}, the means are not"
-            yield Finding("row twice", SUSPICIOUS, (cell,), why, std_alone=True)
+    first = min(pairs, key=lambda pair: pair[0].line)
+    place = f"{source}, Table {table}" if source != first[0].source else f"Table {table}"
+    stds = [one.std for one, other in pairs if one.std and other.std and one.std == other.std]
+    if len(pairs) >= ROW and _tells(pairs) and all(equal(*pair) for pair in pairs):
+        why = f"all {len(pairs)} numbers of the row are those of {method} in {place}"
+        yield _finding("row twice", *first, why)
+    elif len(stds) == len(pairs) >= ROW and digits(stds) >= DIGITS:
+        why = f"all {len(stds)} deviations of the row are those of {method} in {place}"
+        yield _finding("row twice", *first, f"{why}, but the means are not", True)
