@@ -154,8 +154,6 @@ def _what_holds() -> Group:
     text = "Say which sentences of the papers hold, on their own numbers and on ours."
     _add_papers(group.verb("claims", "verdicts", text, json=True))
 
-    _add_lint(group)
-
     text = "Rank the methods of each protocol over the data sets that all of them have."
     leaderboard = group.verb("leaderboard", "standings", text, json=True)
     _add_papers(leaderboard)
@@ -174,24 +172,6 @@ def _what_holds() -> Group:
 
     group.verb("cite", "pages", "BibTeX of the project and of the papers.")
     return group
-
-
-def _add_lint(group: Group) -> None:
-    lint = group.verb(
-        "lint",
-        "lint",
-        "Ask whether a printed table is possible, by its own numbers: measures that contradict "
-        "each other, deviations, ranks, copies. Ends with 1 where something is impossible.",
-        json=True,
-    )
-    lint.add_argument("table", help=f"a CSV file of printed numbers, or {IDS['paper']}")
-    lint.add_argument("--folds", type=positive, help="how many values deviations are over")
-    lint.add_argument("--variances", action="store_true", help="variances stand beside the means")
-    lint.add_argument(
-        "--misprints",
-        action="store_true",
-        help="print the impossible numbers as `misprints` of a paper's YAML file, with proofs",
-    )
 
 
 def _add_baselines(group: Group) -> None:
@@ -497,6 +477,8 @@ def _of_maintainers() -> Group:
     against.add_argument("--method", help="of this method only, by its id without variant")
     against.add_argument("--first", type=positive, default=40, help="how many; default %(default)s")
 
+    _add_lint(group)
+
     text = "Say which folds and counts the printed digits of deterministic methods fit."
     protocols = group.verb("protocols", "verdicts", text, json=True)
     protocols.add_argument("paper", help=IDS["paper"])
@@ -506,6 +488,24 @@ def _of_maintainers() -> Group:
     record.add_argument("paper", nargs="*", help="papers; without any, the checksums alone")
     record.add_argument("--command-line", help="the command that made the results")
     return group
+
+
+def _add_lint(group: Group) -> None:
+    lint = group.verb(
+        "lint",
+        "lint",
+        "Ask whether a printed table is possible, by its own numbers: measures that contradict "
+        "each other, deviations, ranks, copies. Ends with 1 where something is impossible.",
+        json=True,
+    )
+    lint.add_argument("table", help=f"a CSV file of printed numbers, or {IDS['paper']}")
+    lint.add_argument("--folds", type=positive, help="how many values deviations are over")
+    lint.add_argument("--variances", action="store_true", help="variances stand beside the means")
+    lint.add_argument(
+        "--misprints",
+        action="store_true",
+        help="print the impossible numbers as `misprints` of a paper's YAML file, with proofs",
+    )
 
 
 # ---------------------------------------------------------------------- arguments of several verbs

@@ -60,7 +60,7 @@ def wrong_sums(rows: Rows) -> Iterator[Finding]:
         right = len(group) * (len(group) + 1) / 2
         if abs(total - right) > slack:
             why = f"the mean ranks of {len(group)} methods add up to {right:g}, not to {total:g}"
-            yield Finding("sum", IMPOSSIBLE, tuple(group), why, tuple(group))
+            yield Finding("sum", SUSPICIOUS, tuple(group), why, tuple(group))
 
 
 AVERAGES = ("average", "mean", "avg", "avg.")
