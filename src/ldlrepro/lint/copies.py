@@ -24,7 +24,7 @@ Key = tuple[str, str, str, str]
 def columns_of(cells: Iterable[Cell], by_table: bool = True) -> dict[Key, Column]:
     found: dict[Key, Column] = {}
     for cell in cells:
-        if cell.better in ("lower", "higher"):
+        if cell.has_better:
             key = (cell.source, cell.table if by_table else "", cell.setting, cell.method)
             found.setdefault(key, {}).setdefault((cell.dataset, cell.measure), cell)
     return found

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from statistics import fmean
 
 from ldlrepro.lint.findings import IMPOSSIBLE, SUSPICIOUS, Finding
-from ldlrepro.lint.tables import Cell, Printed, Rows
+from ldlrepro.lint.tables import Cell, Printed, Rows, grouped
 
 UNITS = {"zero_one_loss": 1.0, "accuracy": 1.0, "cs5": 100.0}
 """Measures that count rows -> what all rows together give."""
+AVERAGES = ("average", "mean", "avg", "avg.")
 OUTCOMES = ("wins", "ties", "losses")
 
 
@@ -44,7 +47,6 @@ def no_whole_number(cells: Iterable[Cell], even: Mapping[str, int]) -> Iterator[
 
 def wrong_sums(rows: Rows) -> Iterator[Finding]:
     """Find wins, ties and losses that are not as many as there are, and ranks with a wrong sum."""
-    ranks: dict[tuple[str, str, str], list[Cell]] = {}
     for row in rows.values():
         counted = [row[name] for name in OUTCOMES if name in row]
         if len(counted) == len(OUTCOMES) and counted[0].count:
@@ -52,9 +54,8 @@ def wrong_sums(rows: Rows) -> Iterator[Finding]:
             if total != counted[0].count:
                 why = f"they add up to {total:g}, but there are {counted[0].count} comparisons"
                 yield Finding("sum", IMPOSSIBLE, tuple(counted), why, tuple(counted))
-        if cell := row.get("mean_rank"):
-            ranks.setdefault(cell.row[:3], []).append(cell)
-    for group in ranks.values():
+    ranks = [row["mean_rank"] for row in rows.values() if "mean_rank" in row]
+    for group in grouped(ranks, "table", "dataset", "setting").values():
         total = sum(cell.mean.value for cell in group)
         slack = sum(cell.mean.half for cell in group)
         right = len(group) * (len(group) + 1) / 2
@@ -63,31 +64,18 @@ def wrong_sums(rows: Rows) -> Iterator[Finding]:
             yield Finding("sum", SUSPICIOUS, tuple(group), why, tuple(group))
 
 
-AVERAGES = ("average", "mean", "avg", "avg.")
-
-
-def wrong_averages(rows: Rows) -> Iterator[Finding]:
+def wrong_averages(cells: Iterable[Cell]) -> Iterator[Finding]:
     """Find rows called average that are not the average of the data sets above them."""
-    for (table, dataset, setting, method), row in rows.items():
-        if dataset.lower() not in AVERAGES:
-            continue
-        for measure, average in row.items():
-            others = [
-                other[measure]
-                for (t, d, s, m), other in rows.items()
-                if (t, s, m) == (table, setting, method) and d != dataset and measure in other
-            ]
-            for what in ("mean", "std"):
-                printed = [value for cell in others if (value := getattr(cell, what))]
-                said: Printed | None = getattr(average, what)
-                if said is None or len(printed) < 2 or len(printed) < len(others):
-                    continue
-                found = sum(value.value for value in printed) / len(printed)
-                slack = said.half + sum(value.half for value in printed) / len(printed)
-                if abs(found - said.value) > slack:
-                    why = (
-                        f"the {what}s of the {len(printed)} data sets average {found:.4g}, but "
-                        f"{said.text} is printed"
-                    )
-                    cells = (average, *others)
-                    yield Finding("average", IMPOSSIBLE, cells, why, cells, what == "std")
+    for column in grouped(cells, "table", "setting", "method", "measure").values():
+        averages = [cell for cell in column if cell.dataset.lower() in AVERAGES]
+        others = [cell for cell in column if cell not in averages]
+        for average, what in product(averages, ("mean", "std")):
+            said, printed = (getattr(average, what), [getattr(cell, what) for cell in others])
+            if said is None or len(printed) < 2 or None in printed:
+                continue
+            found = fmean(number.value for number in printed)
+            if abs(found - said.value) > said.half + fmean(number.half for number in printed):
+                of = f"the {what}s of the {len(printed)} data sets"
+                why = f"{of} average {found:.4g}, but {said.text} is printed"
+                involved = (average, *others)
+                yield Finding("average", IMPOSSIBLE, involved, why, involved, what == "std")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import median
 
 from ldlrepro.lint.findings import IMPOSSIBLE, SUSPICIOUS, Finding
 from ldlrepro.lint.relations import MANY, THROUGH_MASS, highest
-from ldlrepro.lint.tables import Cell, Printed, Rows
+from ldlrepro.lint.tables import Cell, Printed, Rows, grouped
 
 FEWEST = 4
 """Other deviations of a row, and of a measure, by which one is judged."""
@@ -37,15 +36,11 @@ def widest(mean: Printed, top: float, parts: int | None) -> float:
     return math.sqrt(largest)
 
 
-def too_wide(rows: Rows, parts: int | None, is_variance: bool) -> Iterator[Finding]:
+def too_wide(cells: Iterable[Cell], parts: int | None, is_variance: bool) -> Iterator[Finding]:
     """Find deviations that no values between a measure's bounds can have around their mean."""
-    for row in rows.values():
-        for cell in row.values():
-            if not cell.std or cell.better not in ("lower", "higher"):
-                continue
-            top = highest(cell.measure, cell.labels or MANY)
-            if cell.mean.value < 0 or cell.mean.low > top:
-                continue
+    for cell in cells:
+        top = highest(cell.measure, cell.labels or MANY)
+        if cell.std and cell.has_better and cell.mean.value >= 0 and cell.mean.low <= top:
             least = max(0.0, cell.std.low)
             least = math.sqrt(least) if is_variance else least
             most = widest(cell.mean, top, None if cell.quoted else parts)
@@ -81,30 +76,29 @@ def unlike_its_twin(rows: Rows) -> Iterator[Finding]:
                 yield Finding("twins", IMPOSSIBLE, cells, why, cells, True)
 
 
-def shifted(rows: Rows, parts_of_one: Collection[str]) -> Iterator[Finding]:
+def shifted(cells: Iterable[Cell], alike: Collection[str]) -> Iterator[Finding]:
     """Find deviations ten or a hundred times what their row and their measure let one expect.
 
     Relative to how far the mean is from perfect, the logarithm of a deviation is nearly a term of
-    its row plus one of its measure. ``parts_of_one`` are methods with one deviation everywhere.
+    its row plus one of its measure. ``alike`` are methods with one deviation everywhere.
     """
-    groups: dict[str, list[Cell]] = {}
-    for row in rows.values():
-        for cell in row.values():
-            usable = cell.std and cell.std.value > 0 and loss(cell) > 0
-            usable = usable and cell.measure in THROUGH_MASS
-            if usable and cell.method not in parts_of_one:
-                groups.setdefault(cell.dataset, []).append(cell)
-    for cells in groups.values():
-        offset = _from_median(cells)
-        yield from _shifted_rows(offset)
-        for cell in cells:
-            others = [c for c in cells if c.row == cell.row and c != cell]
-            mine = [offset[c] for c in others]
-            theirs = [c for c in cells if c.measure == cell.measure]
+    usable = [
+        cell
+        for cell in cells
+        if cell.measure in THROUGH_MASS and cell.method not in alike and loss(cell) > 0
+        if cell.std and cell.std.value > 0
+    ]
+    for group in grouped(usable, "dataset").values():
+        offset = _from_median(group)
+        rows = grouped(group, "row")
+        if len(rows) < FEWEST:
+            continue
+        yield from _shifted_rows(rows.values(), offset)
+        for cell in group:
+            others = [other for other in rows[(cell.row,)] if other != cell]
+            mine = [offset[other] for other in others]
             short = all(c.std and cell.std and c.std.decimals > cell.std.decimals for c in others)
-            if len(mine) < FEWEST or len(theirs) < FEWEST - 1:
-                continue
-            if max(mine) - min(mine) > (WIDE if short else SPREAD):
+            if len(mine) < FEWEST or max(mine) - min(mine) > (WIDE if short else SPREAD):
                 continue
             off = offset[cell] - median(mine)
             power = round(abs(off))
@@ -119,19 +113,15 @@ def shifted(rows: Rows, parts_of_one: Collection[str]) -> Iterator[Finding]:
                 yield Finding("shifted", SUSPICIOUS, (cell,), why, (), True, reads)
 
 
-def _shifted_rows(offset: Mapping[Cell, float]) -> Iterator[Finding]:
-    of_row: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in offset:
-        of_row.setdefault(cell.row, []).append(cell)
-    for cells in of_row.values():
-        offs = sorted(offset[cell] for cell in cells)
-        if len(of_row) < FEWEST or len(cells) < FEWEST or offs[0] < 1 - 2 * NEAR:
-            continue
-        why = (
-            f"all {len(cells)} deviations of the row are {10 ** offs[0]:.0f} to "
-            f"{10 ** offs[-1]:.0f} times what other methods have here"
-        )
-        yield Finding("shifted", SUSPICIOUS, (cells[0],), why, std_alone=True)
+def _shifted_rows(
+    rows: Iterable[Sequence[Cell]], offset: Mapping[Cell, float]
+) -> Iterator[Finding]:
+    for row in rows:
+        times = sorted(10 ** offset[cell] for cell in row)
+        if len(row) >= FEWEST and times[0] > 5:
+            range_ = f"{times[0]:.0f} to {times[-1]:.0f} times"
+            why = f"all {len(row)} deviations of the row are {range_} what other methods have here"
+            yield Finding("shifted", SUSPICIOUS, (row[0],), why, std_alone=True)
 
 
 def loss(cell: Cell) -> float:
@@ -142,30 +132,20 @@ def loss(cell: Cell) -> float:
 def _from_median(cells: list[Cell]) -> dict[Cell, float]:
     """Return how far the logarithm of each relative deviation is from that of its measure."""
     logs = {cell: math.log10(cell.std.value / loss(cell)) for cell in cells if cell.std}
-    of_measure: dict[str, list[float]] = {}
-    for cell, value in logs.items():
-        of_measure.setdefault(cell.measure, []).append(value)
-    return {cell: value - median(of_measure[cell.measure]) for cell, value in logs.items()}
+    usual = {
+        measure: median(logs[cell] for cell in group)
+        for (measure,), group in grouped(cells, "measure").items()
+    }
+    return {cell: value - usual[cell.measure] for cell, value in logs.items()}
 
 
 def all_alike(cells: Iterable[Cell]) -> Iterator[Finding]:
     """Find methods that have one deviation nearly everywhere, whatever the measure."""
-    groups: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in cells:
-        if cell.std and cell.better != "none":
-            groups.setdefault((cell.table, cell.setting, cell.method), []).append(cell)
-    for group in groups.values():
-        counts = Counter(cell.std.text for cell in group if cell.std)
-        text, count = counts.most_common(1)[0]
-        measures = {cell.measure for cell in group if cell.std and cell.std.text == text}
-        if (
-            float(text) > 0
-            and count >= FEWEST_EQUAL
-            and 2 * count > len(group)
-            and len(measures) > 2
-        ):
-            why = (
-                f"{count} of {len(group)} deviations of {group[0].method} are {text}, whatever the "
-                "measure"
-            )
+    judged = [cell for cell in cells if cell.std and cell.std.value > 0 and cell.better != "none"]
+    for group in grouped(judged, "table", "setting", "method").values():
+        (std, same) = max(grouped(group, "std").items(), key=lambda item: len(item[1]))
+        mostly = 2 * len(same) > len(group) and len(same) >= FEWEST_EQUAL
+        if mostly and len({cell.measure for cell in same}) > 2:
+            of = f"{len(same)} of {len(group)} deviations of {group[0].method}"
+            why = f"{of} are {std[0].text}, whatever the measure"
             yield Finding("alike", SUSPICIOUS, (group[0],), why, std_alone=True)

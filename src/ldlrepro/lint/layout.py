@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 from ldlrepro.lint.findings import SUSPICIOUS, Finding
-from ldlrepro.lint.tables import Cell, Rows
+from ldlrepro.lint.tables import Cell, Rows, grouped, rows_of
 
 MOST, NEARLY = 0.8, 0.9
 """Share of cells, and of a method's data sets, from which on the others are exceptions."""
@@ -19,12 +19,8 @@ ALIKE = ({"chebyshev", "sorensen"}, {"kl", "squared_chi2"})
 
 def wrong_ranks(cells: Iterable[Cell]) -> Iterator[Finding]:
     """Find printed ranks, bold marks among them, that do not follow from the printed means."""
-    groups: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in cells:
-        if cell.better in ("lower", "higher"):
-            place = (cell.table, cell.dataset, cell.setting, cell.measure)
-            groups.setdefault(place, []).append(cell)
-    for group in groups.values():
+    judged = [cell for cell in cells if cell.has_better]
+    for group in grouped(judged, "table", "dataset", "setting", "measure").values():
         sign = -1.0 if group[0].better == "higher" else 1.0
         values = {cell: sign * cell.mean.value for cell in group}
         for cell in group:
@@ -39,29 +35,23 @@ def wrong_ranks(cells: Iterable[Cell]) -> Iterator[Finding]:
 
 def fewer_digits(cells: Iterable[Cell]) -> Iterator[Finding]:
     """Find numbers with two or more decimals fewer than nearly all others of their kind."""
-    groups: dict[tuple[str, str, str], list[tuple[Cell, str, int]]] = {}
-    for cell in cells:
-        for what, printed in (("mean", cell.mean), ("std", cell.std)):
-            if printed and cell.better != "none":
-                entry = (cell, printed.text, printed.decimals)
-                groups.setdefault((cell.table, cell.measure, what), []).append(entry)
-    for (_, _, what), group in groups.items():
-        usual, count = Counter(decimals for *_, decimals in group).most_common(1)[0]
-        if count < FEWEST_CELLS or count < MOST * len(group):
-            continue
-        for cell, text, decimals in group:
-            if decimals <= usual - 2:
-                why = f"{what} {text} has {decimals} decimals, {count} of {len(group)} have {usual}"
+    judged = [cell for cell in cells if cell.better != "none"]
+    for group, what in product(grouped(judged, "table", "measure").values(), ("mean", "std")):
+        numbers = {cell: number for cell in group if (number := getattr(cell, what))}
+        decimals = Counter(number.decimals for number in numbers.values())
+        usual, count = max(decimals.items(), key=lambda item: item[1], default=(0, 0))
+        for cell, number in numbers.items():
+            exceptional = count >= max(FEWEST_CELLS, MOST * len(numbers))
+            if exceptional and number.decimals <= usual - 2:
+                has = f"{what} {number.text} has {number.decimals} decimals"
+                why = f"{has}, {count} of {len(numbers)} have {usual}"
                 yield Finding("digits", SUSPICIOUS, (cell,), why, std_alone=what == "std")
 
 
 def left_out(cells: Sequence[Cell]) -> Iterator[Finding]:
     """Find measures that a row lacks, and rows that a method lacks, where nearly all others are."""
-    tables: dict[str, dict[tuple[str, str, str], dict[str, Cell]]] = {}
-    for cell in cells:
-        place = (cell.dataset, cell.setting, cell.method)
-        tables.setdefault(cell.table, {}).setdefault(place, {})[cell.measure] = cell
-    for rows in tables.values():
+    for table in grouped(cells, "table").values():
+        rows = rows_of(table)
         counts = Counter(measure for row in rows.values() for measure in row)
         full = {measure for measure in counts if counts[measure] >= MOST * len(rows)}
         for row in rows.values():
@@ -71,16 +61,13 @@ def left_out(cells: Sequence[Cell]) -> Iterator[Finding]:
             if absent:
                 why = f"there is no {', '.join(sorted(absent))}, which nearly all other rows have"
                 yield Finding("gap", SUSPICIOUS, (first,), why)
-        columns: dict[tuple[str, str], set[str]] = {}
-        for dataset, setting, method in rows:
-            columns.setdefault((setting, method), set()).add(dataset)
-        datasets = {dataset for dataset, *_ in rows}
-        for (setting, method), there in columns.items():
+        datasets = {cell.dataset for cell in table}
+        for column in grouped(table, "setting", "method").values():
+            there = {cell.dataset for cell in column}
             if len(there) >= FEWEST_CELLS and NEARLY * len(datasets) <= len(there) < len(datasets):
-                first = next(iter(rows[min(there), setting, method].values()))
-                lacking = ", ".join(sorted(datasets - there))
-                why = f"{method} has no row on {lacking}, but on {len(there)} other data sets"
-                yield Finding("gap", SUSPICIOUS, (first,), why)
+                lacking = f"{column[0].method} has no row on {', '.join(sorted(datasets - there))}"
+                why = f"{lacking}, but on {len(there)} other data sets"
+                yield Finding("gap", SUSPICIOUS, (column[0],), why)
 
 
 def typed_twice(rows: Rows) -> Iterator[Finding]:

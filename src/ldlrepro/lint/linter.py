@@ -56,17 +56,18 @@ def examine_paper(project: Project, paper: Paper) -> list[Finding]:
 def _findings(cells: Sequence[Cell], beside: Beside) -> Iterator[Finding]:
     yield from layout.left_out(cells)
     cells = [cell for cell in cells if not cell.is_gap]
-    rows = rows_of(cell for cell in cells if (*cell.row, cell.measure) not in beside.misprints)
-    yield from relations.out_of_range(rows)
+    unlisted = [cell for cell in cells if (*cell.row, cell.measure) not in beside.misprints]
+    rows = rows_of(unlisted)
+    yield from relations.out_of_range(unlisted)
     yield from relations.contradicting(rows)
-    yield from deviations.too_wide(rows, beside.parts, beside.is_variance)
+    yield from deviations.too_wide(unlisted, beside.parts, beside.is_variance)
     yield from deviations.unlike_its_twin(rows)
     alike = list(deviations.all_alike(cells))
     yield from alike
-    yield from deviations.shifted(rows, {finding.cell.method for finding in alike})
+    yield from deviations.shifted(unlisted, {finding.cell.method for finding in alike})
     yield from counts.no_whole_number(cells, beside.even)
     yield from counts.wrong_sums(rows)
-    yield from counts.wrong_averages(rows)
+    yield from counts.wrong_averages(unlisted)
     yield from layout.wrong_ranks(cells)
     yield from layout.fewer_digits(cells)
     yield from layout.typed_twice(rows)

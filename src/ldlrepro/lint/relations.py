@@ -8,7 +8,7 @@ bounds are linear, or convex or concave in the direction that survives means ove
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 
@@ -144,20 +144,16 @@ def mass_of(cell: Cell, labels: int) -> Interval:
     return misplaced_mass(cell.measure, cell.mean.low, cell.mean.high, labels)
 
 
-def out_of_range(rows: Rows) -> Iterator[Finding]:
+def out_of_range(cells: Iterable[Cell]) -> Iterator[Finding]:
     """Find means that no measure of distributions can have."""
-    for row in rows.values():
-        for cell in row.values():
-            labels, printed = cell.labels or MANY, cell.mean
-            if cell.better not in ("lower", "higher"):
-                continue
-            top = highest(cell.measure, labels)
-            if printed.value < 0 or printed.low > top:
-                named = cell.labels and cell.measure in ("clark", "canberra")
-                of = f" with {labels} labels" if named else ""
-                limits = "0 or more" if math.isinf(top) else f"between 0 and {top:.4g}{of}"
-                why = f"{cell.measure} is {printed.text}, but must be {limits}"
-                yield Finding("range", IMPOSSIBLE, (cell,), why)
+    for cell in cells:
+        top = highest(cell.measure, cell.labels or MANY)
+        if cell.has_better and (cell.mean.value < 0 or cell.mean.low > top):
+            named = cell.labels and cell.measure in ("clark", "canberra")
+            of = f" with {cell.labels} labels" if named else ""
+            limits = "0 or more" if math.isinf(top) else f"between 0 and {top:.4g}{of}"
+            why = f"{cell.measure} is {cell.mean.text}, but must be {limits}"
+            yield Finding("range", IMPOSSIBLE, (cell,), why)
 
 
 def contradicting(rows: Rows) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ldl import metrics
 from ldlrepro.core.errors import UserError
@@ -28,8 +29,6 @@ BETTER = {
 OTHER_NAMES = {
     "measure": "metric",
     "value": "mean",
-    "data": "dataset",
-    "dataset": "dataset",
     "bold": "rank",
     "labels": "c",
     "rows": "n",
@@ -132,6 +131,11 @@ class Cell:
         return ", ".join(part for part in (table, self.dataset, self.setting, self.method) if part)
 
     @property
+    def has_better(self) -> bool:
+        """Tell whether one direction of its measure is known to be better."""
+        return self.better in ("lower", "higher")
+
+    @property
     def is_gap(self) -> bool:
         """Tell whether a dash is printed, or nothing."""
         return not self.mean.text
@@ -149,6 +153,14 @@ def rows_of(cells: Iterable[Cell]) -> Rows:
     found: Rows = {}
     for cell in cells:
         found.setdefault(cell.row, {}).setdefault(cell.measure, cell)
+    return found
+
+
+def grouped(cells: Iterable[Cell], *names: str) -> dict[tuple[Any, ...], list[Cell]]:
+    """Return cells by the values of some of their attributes."""
+    found: dict[tuple[Any, ...], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(tuple(getattr(cell, name) for name in names), []).append(cell)
     return found
 
 
@@ -171,12 +183,15 @@ def read_table(path: Path, source: str) -> list[Cell]:
                 f"{path}: line 1: there is no column '{name}'. Write the columns dataset, method, "
                 "metric, mean and std, or dataset, method and one for each measure."
             )
-    cells = []
+    cells: list[Cell] = []
     for number, fields in lines[1:]:
         given = dict(zip(header, (field.strip() for field in fields), strict=False))
         for measure in measures or [given.get("metric", "")]:
             text = given.get(measure if measures else "mean", "")
             cells.append(_cell(given, measure, text, f"{path}: line {number}", source, number))
+    for same in grouped(cells, "row", "measure").values():
+        if len(same) > 1:
+            raise UserError(f"{path}: line {same[1].line}: the same cell as line {same[0].line}")
     return cells
 
 
@@ -190,7 +205,6 @@ def _cell(
 ) -> Cell:
     mean, _, beside = (part.strip() for part in text.replace("+-", "±").partition("±"))
     std = given.get("std") or beside
-    rank, n, c = (_whole(given.get(name, "")) for name in ("rank", "n", "c"))
     measure = _our_name(measure)
     return Cell(
         source=source,
@@ -203,11 +217,11 @@ def _cell(
         mean=_number(mean, where),
         std=_number(std, where) if std not in GAPS else None,
         better=given.get("better") or BETTER.get(measure, ""),
-        rank=rank,
+        rank=_whole(given.get("rank", "")),
         note=given.get("note", ""),
         quoted=bool(given.get("quoted_from")),
-        labels=c,
-        count=n,
+        labels=_whole(given.get("c", "")),
+        count=_whole(given.get("n", "")),
     )
 
 
