@@ -44,6 +44,7 @@ def sound_table(source: str = "mine", seed: int = 0, table: str = "1") -> Cells:
 
 SOUND = sound_table()
 OTHER = sound_table("other", 1)
+THEIRS = [replace(cell, source="mine") for cell in OTHER]
 BESIDE = Beside(parts=FOLDS, others={"other": OTHER}, even={"one": 300})
 
 
@@ -131,8 +132,7 @@ def second_table(measure: str, text: str) -> Cells:
 
 def copied(changed: Callable[[Cell], bool], **changes: object) -> Cells:
     """Another paper's table as ours, with some cells changed."""
-    ours = [replace(cell, source="mine") for cell in OTHER]
-    return [replace(cell, **changes) if changed(cell) else cell for cell in ours]
+    return [replace(cell, **changes) if changed(cell) else cell for cell in THEIRS]
 
 
 def rows_exchanged(one: str, other: str) -> Cells:
@@ -140,7 +140,7 @@ def rows_exchanged(one: str, other: str) -> Cells:
     names = {one: other, other: one}
     return [
         replace(cell, method=names.get(cell.method, cell.method)) if is_at("one")(cell) else cell
-        for cell in copied(lambda cell: False)
+        for cell in THEIRS
     ]
 
 
@@ -223,6 +223,7 @@ PLANTS = {
             for c in SOUND
         ],
         "exchanged with another": rows_exchanged("A", "B"),
+        "of another paper": [*without(is_at("one", "A")), *filter(is_at("one", "A"), THEIRS)],
     },
     "two tables": {"with other numbers": [*SOUND, *sound_table("mine", 3, "2")]},
     "slip": {

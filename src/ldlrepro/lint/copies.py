@@ -69,8 +69,9 @@ def of_other_papers(
     theirs = [c for known in others.values() for c in columns_of(known, by_table=False).items()]
     for ((*_, method), mine), ((source, *_, name), column) in product(ours.items(), theirs):
         same, differing = compared(mine, column)
-        if len(same) < FEWEST or len(same) <= len(differing):
-            same, differing = compared(mine, column, means_alone=True)
+        means_alone = len(same) < FEWEST or len(same) <= len(differing)
+        if means_alone:
+            same, differing = compared(mine, column, means_alone)
             if len(same) < 2 * FEWEST or len(same) <= 4 * len(differing):
                 continue
         count = f"{len(same)} of {len(same) + len(differing)}"
@@ -78,13 +79,13 @@ def of_other_papers(
             why = f"{count} numbers of {method} equal those that {source} prints for {name}"
             yield _finding("copy", *same[0], why)
         if 4 * len(differing) <= len(same):
-            yield from _slips(differing, f"{source} prints for {name}", count)
+            yield from _slips(differing, f"{source} prints for {name}", count, means_alone)
 
 
-def _slips(pairs: Iterable[tuple[Cell, Cell]], there: str, count: str) -> Iterator[Finding]:
+def _slips(pairs: Pairs, there: str, count: str, means_alone: bool = False) -> Iterator[Finding]:
     for one, other in pairs:
         for what, mine, theirs in (("", one.mean, other.mean), ("deviation ", one.std, other.std)):
-            if mine and theirs and not mine.agrees(theirs):
+            if mine and theirs and not mine.agrees(theirs) and not (what and means_alone):
                 why = f"{there} {what}{theirs.text}, where {count} numbers are the same"
                 yield _finding("slip", one, other, why, bool(what))
 
@@ -121,32 +122,32 @@ def _agree(one: Cell, other: Cell) -> bool:
 
 
 def equal_rows(cells: Collection[Cell], others: Collection[Cell]) -> Iterator[Finding]:
-    """Find rows that stand under another method as well, and rows that share all deviations.
+    """Find rows of other methods and papers that are the same, or have the same deviations.
 
-    Where most of a method's rows are the other's, the whole column is; that is another finding.
+    Where most rows of a method are those of another, that is a finding about its column.
     """
-    mine, theirs = columns_of(cells), columns_of(others)
-    pairs = [*combinations(mine.items(), 2), *product(mine.items(), theirs.items())]
-    for ((*_, method), column), (key, other) in pairs:
-        if method == key[-1]:
+    ours = [columns_of(cells, by_table=False), columns_of(others, by_table=False)]
+    pairs = [*combinations(columns_of(cells).items(), 2), *product(*(c.items() for c in ours))]
+    for ((source, *_, method), column), ((their_source, *_, name), other) in pairs:
+        if (source, method) == (their_source, name):
             continue
         same, differing = compared(column, other)
-        if len(same) <= len(differing) or len({one.dataset for one, _ in same}) == 1:
+        sets = {one.dataset for one, _ in same}
+        if len(same) <= len(differing) or (len(sets) == 1 and method != name):
             by_set: dict[str, Pairs] = {}
             for pair in (*same, *differing):
                 by_set.setdefault(pair[0].dataset, []).append(pair)
             for of_set in by_set.values():
-                yield from _equal_row(of_set, key)
+                yield from _equal_row(of_set)
 
 
-def _equal_row(pairs: Pairs, key: Key) -> Iterator[Finding]:
-    source, table, _, method = key
-    first = min(pairs, key=lambda pair: pair[0].line)
-    place = f"{source}, Table {table}" if source != first[0].source else f"Table {table}"
+def _equal_row(pairs: Pairs) -> Iterator[Finding]:
+    one, other = first = min(pairs, key=lambda pair: pair[0].line)
+    place = f"{other.source}, " * (one.source != other.source) + f"Table {other.table}"
     stds = [one.std for one, other in pairs if one.std and other.std and one.std == other.std]
     if len(pairs) >= ROW and _tells(pairs) and all(equal(*pair) for pair in pairs):
-        why = f"all {len(pairs)} numbers of the row are those of {method} in {place}"
+        why = f"all {len(pairs)} numbers of the row are those of {other.method} in {place}"
         yield _finding("row twice", *first, why)
     elif len(stds) == len(pairs) >= ROW and digits(stds) >= DIGITS:
-        why = f"all {len(stds)} deviations of the row are those of {method} in {place}"
+        why = f"all {len(stds)} deviations of the row are those of {other.method} in {place}"
         yield _finding("row twice", *first, f"{why}, but the means are not", True)
