@@ -239,13 +239,25 @@ def test_a_wide_table_is_read_by_the_names_that_people_write(tmp_path):
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
-    [("0.41", "0,41 ", "is no number"), ("Method", "Algorithm", "no column 'method'")],
+    [
+        ("0.41", "0,41", "line 2: '0,41' is no number"),
+        ("Method", "Algorithm", "no column 'method'"),
+        ("rival", "ours", "line 3: the same cell as line 2"),
+    ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path, old, new, words):
     file = tmp_path / "table.csv"
     file.write_text(WIDE.replace(f"{old},", f'"{new}",', 1))
     with pytest.raises(UserError, match=words):
         read_table(file, "mine")
+
+
+def test_the_example_of_the_page_is_impossible(tmp_path):
+    page = (ROOT / "docs" / "lint.md").read_text(encoding="utf-8")
+    file = tmp_path / "table.csv"
+    file.write_text(page.partition("```text\n")[2].partition("```")[0])
+    (finding,) = examine(read_table(file, "mine"), Beside())
+    assert (finding.rule, finding.cell.measure) == ("relation", "intersection")
 
 
 def test_the_verb_says_what_is_wrong_in_sentences_json_and_misprints(checkout, tmp_path, capsys):

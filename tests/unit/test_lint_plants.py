@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -254,6 +255,11 @@ def test_a_planted_fault_is_found_by_its_rule(rule, name):
         assert states == {SUSPICIOUS}
     elif rule not in ("two tables", "slip", "copy"):
         assert states == {IMPOSSIBLE}
+
+
+def test_the_page_explains_every_rule():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
+    assert [rule for rule in (*PLANTS, "below the mean", "floor") if f"`{rule}`" not in page] == []
 
 
 def test_a_row_below_the_training_mean_and_one_above_the_labels_are_found():
