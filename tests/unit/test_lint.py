@@ -84,7 +84,8 @@ def test_no_record_of_ours_is_impossible(protocol):
     labels=st.integers(2, 70),
     folds=st.integers(1, 5),
     rows=st.integers(1, 30),
-    digits=st.integers(2, 6),
+    digits=st.integers(2, 10),
+    kind=st.sampled_from(["drawn", "steps", "exchanged"]),
     zeros=st.floats(0, 0.9),
     near=st.sampled_from([0.0, 0.001, 0.1, 0.5, 1.0]),
     peaked=st.sampled_from([0.02, 0.3, 1.0, 20.0]),
@@ -92,12 +93,12 @@ def test_no_record_of_ours_is_impossible(protocol):
     known=st.booleans(),
 )
 def test_means_of_true_measures_are_never_impossible(
-    seed, labels, folds, rows, digits, zeros, near, peaked, convention, known
+    seed, labels, folds, rows, digits, kind, zeros, near, peaked, convention, known
 ):
     rng = np.random.default_rng(seed)
     shape = (folds, rows, labels)
-    D, noise = (_with_zeros(rng, shape, peaked, zeros) for _ in range(2))
-    P = near * noise + (1 - near) * D
+    D, noise = (_with_zeros(rng, shape, peaked, zeros, kind == "steps") for _ in range(2))
+    P = rng.permuted(D, axis=-1) if kind == "exchanged" else near * noise + (1 - near) * D
     ages = np.arange(labels)
     scores = [
         {**evaluate(d, p, convention), **label_errors(d, p), **age_errors(d @ ages, p @ ages)}
@@ -113,9 +114,10 @@ def test_means_of_true_measures_are_never_impossible(
     assert [finding for finding in found if finding.state == IMPOSSIBLE] == []
 
 
-def _with_zeros(rng: np.random.Generator, shape, peaked: float, zeros: float) -> np.ndarray:
+def _with_zeros(rng: np.random.Generator, shape, peaked: float, zeros: float, steps: bool):
     """Distributions, some of whose degrees are zero, but never all of a row."""
-    raw = rng.gamma(peaked, size=shape) + 1e-300
+    raw = np.where(rng.random(shape) < 0.5, peaked, 1.0) if steps else rng.gamma(peaked, size=shape)
+    raw += 1e-300
     kept = rng.random(shape) >= zeros
     kept[..., 0] |= ~kept.any(axis=-1)
     raw = np.where(kept, raw, 0.0)

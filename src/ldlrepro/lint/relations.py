@@ -20,10 +20,14 @@ MANY = 10**6
 Interval = tuple[float, float]
 
 
+def added(labels: int) -> float:
+    """Return what the conventions for zeros inside KL add to all degrees of a row together."""
+    return 1e-5 * min(labels, 100)
+
+
 def kl_up(value: float, labels: int) -> float:
     """Raise a mean KL by what the conventions for zeros can have taken off."""
-    few = min(labels, 100)
-    return value * (1 + 1e-5 * few) + 1e-6 * few
+    return value * (1 + added(labels)) + added(labels) / 10
 
 
 def highest(measure: str, labels: int) -> float:
@@ -54,7 +58,7 @@ def misplaced_mass(measure: str, low: float, high: float, labels: int) -> Interv
         "euclidean": (low / math.sqrt(2), high * math.sqrt(others / labels)),
         "clark": (max(0.0, low) ** 2 - (labels - 1), high / math.sqrt(2)),
         "canberra": (low - (labels - 1), high / 2),
-        "kl": (0.0, min(root(kl / 2), root(1 - math.exp(-max(0.0, kl))))),
+        "kl": (0.0, min(root(kl / 2), root(1 - math.exp(-max(0.0, kl)))) + added(labels)),
         "cosine": ((1 - high) / slope, root(others * (1 - max(0.0, low) ** 2))),
         "squared_chi2": (low / 2, root(high / 2)),
         "fidelity": (1 - high, root(1 - max(0.0, low) ** 2)),
@@ -81,13 +85,18 @@ PAIRS: dict[tuple[str, str], list[tuple[str, Test]]] = {
     ("kl", "fidelity"): [
         (
             "kl >= -2 ln(fidelity)",
-            lambda a, b, c: kl_up(a.high, c) >= -2 * math.log(max(b.high, 1e-300)),
+            lambda a, b, c: (
+                kl_up(a.high, c)
+                >= -2 * math.log(max(b.high, 0.0) + math.sqrt(2 * added(c)) + added(c))
+            ),
         )
     ],
     ("kl", "squared_chi2"): [
         (
             "kl >= -2 ln(1 - squared_chi2 / 4)",
-            lambda a, b, c: kl_up(a.high, c) >= -2 * math.log(max(1 - b.low / 4, 1e-300)),
+            lambda a, b, c: (
+                kl_up(a.high, c) >= -2 * math.log(1 - max(0.0, min(b.low, 2.0) - 4 * added(c)) / 4)
+            ),
         )
     ],
     ("chebyshev", "euclidean"): [
