@@ -291,7 +291,7 @@ def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, c
     (folder / "paper.yaml").write_text(paper)
     tiny.forget()
     _, out, _ = ask(capsys, "check", folder / "paper.yaml")
-    assert "what looks suspicious shows `ldlrepro lint mine`" in out
+    assert "of suspicious numbers; see `ldlrepro lint mine`" in out
     _, out, _ = ask(capsys, "lint", "mine")
     assert f"{len(rows)} of {len(rows)} numbers of One equal those that structrf" in out
     copied = "{tables: ['1'], methods: [One], from: structrf, their_name: StructRF, proof: all}"

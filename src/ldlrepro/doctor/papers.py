@@ -87,8 +87,8 @@ def _impossible(paper: str) -> Iterator[Finding]:
             yield Finding(paper, BAD, f"{finding.cell.place}: {cells}: {finding.why}. {CURE}")
     odd = sum(finding.state != IMPOSSIBLE for finding in found)
     if odd:
-        shown = f"what looks suspicious shows `ldlrepro lint {paper}`: {odd} times"
-        yield Finding(paper, NOTE, shown)
+        look = f"{odd} finding{'s' * (odd > 1)} of suspicious numbers"
+        yield Finding(paper, NOTE, f"{look}; see `ldlrepro lint {paper}`")
 
 
 CURE = "Correct cells.csv, or list the number under `misprints` with the proof."
