@@ -128,12 +128,12 @@ def equal_rows(cells: Collection[Cell], others: Collection[Cell]) -> Iterator[Fi
     """
     ours = [columns_of(cells, by_table=False), columns_of(others, by_table=False)]
     pairs = [*combinations(columns_of(cells).items(), 2), *product(*(c.items() for c in ours))]
-    for ((source, *_, method), column), ((their_source, *_, name), other) in pairs:
-        if (source, method) == (their_source, name):
+    for ((source, _, *mine), column), ((their_source, _, *theirs), other) in pairs:
+        if (source, mine) == (their_source, theirs):
             continue
         same, differing = compared(column, other)
         sets = {one.dataset for one, _ in same}
-        if len(same) <= len(differing) or (len(sets) == 1 and method != name):
+        if len(same) <= len(differing) or (len(sets) == 1 and mine != theirs):
             by_set: dict[str, Pairs] = {}
             for pair in (*same, *differing):
                 by_set.setdefault(pair[0].dataset, []).append(pair)
