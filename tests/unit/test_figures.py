@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from ldlrepro import config, experiments
+from ldlrepro import experiments
+from ldlrepro.catalogue import Method
 from ldlrepro.core.errors import UserError
 from ldlrepro.experiments import read_all
 from ldlrepro.judge.scores import UnitScores
@@ -19,6 +20,8 @@ from ldlrepro.report.canvas import as_svg, numbers
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
 from ldlrepro.train.records import OK, FoldRow
+from tests import report_pages
+from tests.report_pages import PROJECT
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -35,18 +38,11 @@ def unit(method: str, dataset: str = "sjaffe", kl: float = 0.1) -> UnitScores:
 
 
 def page(rows: list[VerdictRow] = (), units: list[UnitScores] = ()) -> PaperPage:
-    return PaperPage(
-        "p",
-        "Title",
-        "A",
-        "V",
-        2020,
-        ["text"],
-        list(rows),
-        {"1": "one"},
-        list(units),
-        method_titles={"near": "Neighbours & friends"},
-    )
+    made = report_pages.page(list(rows), list(units), "p")
+    title = {"title": "Neighbours & friends", "class": "ldl.AAKNN"}
+    near = Method.model_validate(title).placed("near", PROJECT.root, PROJECT)
+    made.methods = {"near": near, "train_mean": PROJECT.method("train_mean")}
+    return made
 
 
 MEASURED = page(
@@ -95,8 +91,8 @@ def test_the_points_of_a_drawing_are_its_numbers():
 
 def test_a_drawing_of_an_experiment_has_its_numbers_beside_it():
     found = {
-        (paper, number)
-        for paper in config.real_papers()
+        (paper.id, number)
+        for paper in PROJECT.real_papers()
         for name, measured in read_all(paper, Path("nowhere")).items()
         for number, drawing in experiments.drawings(paper, measured).items()
         if len(numbers(drawing)) > 1

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from ldl.metrics import ZERO_CONVENTIONS, age_errors, evaluate, label_errors
 from ldlrepro import cli
 from ldlrepro.catalogue import Project
-from ldlrepro.catalogue.papers import Misprint
+from ldlrepro.catalogue.papers import Remark
 from ldlrepro.core.errors import UserError
 from ldlrepro.lint.deviations import widest
 from ldlrepro.lint.findings import IMPOSSIBLE, Finding
@@ -275,8 +275,8 @@ def test_the_verb_says_what_is_wrong_in_sentences_json_and_misprints(checkout, t
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["line"], found["dataset"], found["method"]) == (2, "sjaffe", "ours")
     assert cli.main(["lint", str(file), "--misprints"]) == 1
-    listed = yaml.safe_load(capsys.readouterr().out)["misprints"]
-    assert {entry["metric"] for entry in listed} == {"chebyshev", "intersection"}
+    listed = yaml.safe_load(capsys.readouterr().out)["remarks"]
+    assert [entry["metrics"] for entry in listed] == [["intersection"], ["chebyshev"]]
     file.write_text(WIDE.replace("0.850", "0.844"))
     assert cli.main(["lint", str(file)]) == 0
     assert "none contradicts another; nothing looks suspicious" in capsys.readouterr().out
@@ -292,8 +292,9 @@ def test_misprints_are_entries_that_a_paper_can_have():
     for paper in ("structrf", "df_ldl"):
         cells, beside = table(paper)
         listed = entries(found_in(paper, True))
-        assert all(Misprint.model_validate(entry).proof for entry in listed)
-        names = frozenset(tuple(entry.get(key, "") for key in NAME) for entry in listed)
+        assert all(Remark.model_validate(entry).proof for entry in listed)
+        keys = [f"{key}s" for key in NAME]
+        names = frozenset(tuple(entry.get(key, [""])[0] for key in keys) for entry in listed)
         assert names
         left = examine(cells, replace(beside, misprints=names))
         assert [finding for finding in left if finding.state == IMPOSSIBLE] == []

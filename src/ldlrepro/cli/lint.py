@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldlrepro.cli import openings
+from ldlrepro.cli.verb import IDS, flag, positive, takes, verb
 
 if TYPE_CHECKING:
     from ldlrepro.lint.findings import Finding
@@ -20,8 +21,20 @@ SHOWN = 4
 """Cells of a finding that people see."""
 
 
+@verb(
+    takes("table", help=f"a CSV file of printed numbers, or {IDS['paper']}"),
+    takes("--folds", type=positive, help="how many values deviations are over"),
+    flag("--variances", "variances stand beside the means"),
+    flag("--misprints", "print the impossible numbers as `remarks` of a paper's file, with proofs"),
+    json=True,
+    examples=["ldlrepro lint ../table.csv --folds 10", "ldlrepro lint ldldf --misprints"],
+)
 def lint(args: argparse.Namespace) -> int:
-    """Print what is impossible or suspicious in a table; return 1 if something is impossible."""
+    """Ask whether a printed table is possible, by its own numbers.
+
+    Measures that contradict each other, deviations, ranks, copies. Ends with 1 where something is
+    impossible.
+    """
     from ldlrepro.catalogue import from_environment
     from ldlrepro.lint.findings import IMPOSSIBLE
     from ldlrepro.lint.linter import examine, table_of_file, table_of_paper

@@ -2,93 +2,89 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
-from ldlrepro import config, plan
+from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.experiments import module_name
 from ldlrepro.lint.findings import IMPOSSIBLE
 from ldlrepro.lint.linter import examine_paper
+from ldlrepro.plan.planning import Plan
 
 
-def check_paper(name: str, path: Path) -> Iterator[Finding]:
+def check_paper(plan: Plan, paper: Paper) -> Iterator[Finding]:
     """Yield the findings about a paper: its names, its numbers, what can be measured of them."""
-    tree = config.load_paper(name)
-    yield Finding(name, GOOD, f"{path.name}, its keys and the names in it")
-    missing = list(_missing_methods(name))
+    yield Finding(paper.id, GOOD, f"{paper.file.name}, its keys and the names in it")
+    missing = list(_missing_methods(paper, plan.project))
     yield from missing
-    yield from _missing_measurements(name)
-    plan.protocols()
-    rows = [row for row in plan.published(name) if row["mean"]]
+    yield from _missing_measurements(paper)
+    _ = plan.project.protocols, paper.claims, paper.misses
+    rows = [row for row in plan.published(paper) if row["mean"]]
     if not rows:
-        yield Finding(name, NOTE, "no cells.csv: nothing is printed that could be compared with")
+        nothing = "no cells.csv: nothing is printed that could be compared with"
+        yield Finding(paper.id, NOTE, nothing)
         return
     tables, methods = ({row[column] for row in rows} for column in ("table", "method"))
     yield Finding(
-        name,
+        paper.id,
         GOOD,
         f"{len(rows)} printed numbers of {len(methods)} methods in {len(tables)} tables",
     )
-    yield from _impossible(name)
+    yield from _impossible(plan.project, paper)
     if not missing:  # else there is no unit for some numbers
-        yield from _out_of_reach(name)
-    if not tree["own"]:
-        yield Finding(name, NOTE, "`own` names no method: the paper's own is not counted apart")
+        yield from _out_of_reach(plan, paper)
+    if not paper.own:
+        none = "`own` names no method: the paper's own is not counted apart"
+        yield Finding(paper.id, NOTE, none)
 
 
-def _missing_methods(paper: str) -> Iterator[Finding]:
-    tree = config.load_paper(paper)
-    named: dict[str, list[str]] = {}
-    for printed, entry in tree["methods"].items():
-        entry = {"method": entry} if isinstance(entry, str) else entry
-        others = [*entry.get("by_dataset", {}).values(), *entry.get("by_setting", {}).values()]
-        named[f"methods.{printed}"] = [entry.get("method", ""), *others]
-    for number, block in enumerate(tree.get("extra", [])):
-        named[f"extra.{number}.methods"] = block["methods"]
+def _missing_methods(paper: Paper, project: Project) -> Iterator[Finding]:
+    named: dict[str, set[str]] = {}
+    for printed, entry in paper.methods.items():
+        others = (*entry.by_dataset.values(), *entry.by_setting.values())
+        named[f"methods.{printed}"] = {entry.method, *others}
+    for number, block in enumerate(paper.extra):
+        named[f"extra.{number}.methods"] = set(block.methods)
     for where, methods in named.items():
-        for method in sorted({*methods} - {""}):
-            if not config.method_exists(method):
-                hint = nearest(method, config.method_ids())
-                yield Finding(paper, BAD, f"{where}: there is no method '{method}'.{hint}")
+        for method in sorted(methods - {""}):
+            if not project.has_method(method):
+                hint = nearest(method, project.method_ids)
+                yield Finding(paper.id, BAD, f"{where}: there is no method '{method}'.{hint}")
 
 
-def _missing_measurements(paper: str) -> Iterator[Finding]:
-    for spec in config.load_paper(paper).get("experiments", {}).values():
+def _missing_measurements(paper: Paper) -> Iterator[Finding]:
+    for experiment in paper.experiments.values():
         try:
-            module_name(paper, spec["code"])
+            module_name(paper, experiment.code)
         except UserError as error:
-            yield Finding(paper, BAD, str(error))
+            yield Finding(paper.id, BAD, str(error))
 
 
-def _out_of_reach(paper: str) -> Iterator[Finding]:
+def _out_of_reach(plan: Plan, paper: Paper) -> Iterator[Finding]:
     """Say how many numbers have data and a method, and why others have not."""
-    skipped: dict[str, int] = {}
-    for cell in plan.cells(paper):
-        if cell.skip:
-            skipped[cell.skip] = skipped.get(cell.skip, 0) + 1
-    for reason, count in skipped.items():
-        yield Finding(paper, NOTE, f"{count} numbers are not run: {reason}")
-    units = {cell.unit for cell in plan.cells(paper) if cell.unit and not cell.skip}
-    yield Finding(paper, GOOD, f"{len(units)} units measure the others")
+    cells = plan.cells(paper)
+    for reason, count in Counter(cell.skip for cell in cells if cell.skip).items():
+        yield Finding(paper.id, NOTE, f"{count} numbers are not run: {reason}")
+    units = {cell.unit for cell in cells if cell.unit and not cell.skip}
+    yield Finding(paper.id, GOOD, f"{len(units)} units measure the others")
 
 
 # ---------------------------------------------------------------------- numbers that cannot be
 
 
-def _impossible(paper: str) -> Iterator[Finding]:
+def _impossible(project: Project, paper: Paper) -> Iterator[Finding]:
     """Find numbers that cannot be, and count those that only look odd."""
-    project = config.current()
-    found = examine_paper(project, project.paper(paper))
+    found = examine_paper(project, paper)
     for finding in found:
         if finding.state == IMPOSSIBLE:
             cells = ", ".join(map(str, finding.cells))
-            yield Finding(paper, BAD, f"{finding.cell.place}: {cells}: {finding.why}. {CURE}")
+            yield Finding(paper.id, BAD, f"{finding.cell.place}: {cells}: {finding.why}. {CURE}")
     odd = sum(finding.state != IMPOSSIBLE for finding in found)
     if odd:
         look = f"{odd} finding{'s' * (odd > 1)} of suspicious numbers"
-        yield Finding(paper, NOTE, f"{look}; see `ldlrepro lint {paper}`")
+        yield Finding(paper.id, NOTE, f"{look}; see `ldlrepro lint {paper.id}`")
 
 
-CURE = "Correct cells.csv, or list the number under `misprints` with the proof."
+CURE = "Correct cells.csv, or list the number under `remarks` as a misprint, with the proof."

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ldlrepro.catalogue import Copied, Paper, Project
+from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.lint import copies, counts, deviations, layout, relations, yardsticks
@@ -91,8 +91,9 @@ def table_of_paper(project: Project, paper: Paper) -> tuple[list[Cell], Beside]:
     cells = _read(project, paper)
     declared = {
         name
-        for one, other in _copied(project)
-        if paper.id in (one, other.source)
+        for one in project.papers
+        for other in one.copied
+        if paper.id in (one.id, other.source)
         for name in (*other.methods, other.their_name)
     }
     protocol = paper.main_protocol
@@ -142,16 +143,10 @@ def _with_labels(project: Project, cell: Cell, named: str | None) -> Cell:
     return replace(cell, labels=known.c) if known and cell.labels is None else cell
 
 
-def _copied(project: Project) -> Iterator[tuple[str, Copied]]:
-    for paper in project.papers:
-        for entry in paper.copied:
-            yield paper.id, entry
-
-
 def _beside(project: Project, cells: Sequence[Cell], folds: int | None, paper: str) -> Beside:
     datasets = {cell.dataset for cell in cells} & {*project.data_set_ids}
     shapes = {name: project.data_set(name).shape for name in datasets}
-    even = {n: s.n for n, s in shapes.items() if s and folds and s.n % folds == 0}
+    even = {n: s.n for n, s in shapes.items() if s and s.n and folds and s.n % folds == 0}
     others = {p.id: _numbers(project, p) for p in project.real_papers() if p.id != paper}
     means = yardsticks.training_means(project.root / "reference")
     wanted = {cell.dataset for cell in cells if cell.measure == "error_probability"}
