@@ -289,7 +289,7 @@ def test_what_cannot_be_is_found(folder, capsys, old, new, words):
 def test_a_listed_misprint_is_no_finding(folder, capsys):
     (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
     misprint = (
-        "{kind: misprint, tables: ['1'], datasets: [toy], methods: [One], metrics: [kl], proof: no}"
+        "{kind: misprint, tables: ['1'], datasets: [toy], methods: [One], metrics: [kl], proof: it}"
     )
     (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{misprint}]\n")
     status, _, _ = ask(capsys, "check", folder / "paper.yaml")
