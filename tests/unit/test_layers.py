@@ -26,7 +26,7 @@ LAYERS = {
         precompile
     """,
     "ldlrepro": """
-        core catalogue peers data folds plan train experiments
+        core catalogue peers data lint folds plan train experiments
         judge report track audit doctor workflow cli entry
     """,
 }
