@@ -467,7 +467,7 @@ def test_the_looks_are_those_of_the_yaml_files():
         tree = yaml.safe_load(path.read_text())
         trees = [] if path.name == PAPER else [tree, *tree.get("variants", {}).values()]
         looks = [look for t in trees for look in t.get("origins", {}).get("print", {}).items()]
-        looks += [(e["what"], e["evidence"]) for e in tree.get("chosen_by_print", [])]
+        looks += [(e["what"], e["proof"]) for e in tree.get("remarks", []) if "what" in e]
         for what, look in looks:
             told = [line for line in listed.splitlines() if f" | {look.strip()} |" in line]
             assert any(what in line for line in told), (path.name, what)

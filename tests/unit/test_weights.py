@@ -78,7 +78,7 @@ def spec_of(path: Path, **changes: Any) -> dict[str, Any]:
         "network": "vgg16",
         "files": [{"name": path.name, "sha256": sha256_of(path)}],
         "layout": "torchvision",
-        "preprocessing": IMAGENET,
+        **IMAGENET,
     } | changes
 
 
@@ -196,8 +196,8 @@ def test_blue_green_red_comes_out_as_red_green_blue_and_answers_the_same(tmp_pat
     state = state_of()
     turned = {**state, "features.0.weight": state["features.0.weight"].flip(1)}
     rgb = {**KERAS, "colours": "rgb", "mean": KERAS["mean"][::-1]}
-    one = prepared(tmp_path / "a", state, preprocessing=rgb)
-    two = prepared(tmp_path / "b", turned, preprocessing=KERAS)
+    one = prepared(tmp_path / "a", state, **rgb)
+    two = prepared(tmp_path / "b", turned, **KERAS)
     assert one.read_bytes() == two.read_bytes()
     facts = [weights_facts("mine", tmp_path / side) for side in "ab"]
     assert facts[0]["preprocessing"] == facts[1]["preprocessing"]
@@ -325,11 +325,11 @@ def test_the_order_of_colours_is_told_by_a_probe_of_activations(tmp_path: Path) 
         prepared(tmp_path / "c", turned, probe=probe)
     backwards = {key: IMAGENET[key][::-1] for key in ("mean", "std")}
     with pytest.raises(UserError, match=r"the colours are turned round\. Write colours: bgr\.$"):
-        prepared(tmp_path / "d", turned, probe=probe, preprocessing=IMAGENET | backwards)
+        prepared(tmp_path / "d", turned, probe=probe, **IMAGENET | backwards)
     with pytest.raises(UserError, match="other weights, or mean and std are others"):
         prepared(tmp_path / "e", state_of(seed=2), probe=probe)
     with pytest.raises(UserError, match="other weights, or mean and std are others"):
-        prepared(tmp_path / "f", state, probe=probe, preprocessing=KERAS)
+        prepared(tmp_path / "f", state, probe=probe, **KERAS)
 
 
 def test_a_probe_is_what_the_layers_give_one_by_one(tmp_path: Path) -> None:
@@ -390,7 +390,9 @@ title: my weights
 network: vgg16
 files: [{name: w.pth}]
 layout: torchvision
-preprocessing: {colours: rgb, mean: [123.675, 116.28, 103.53], std: [58.395, 57.12, 57.375]}
+colours: rgb
+mean: [123.675, 116.28, 103.53]
+std: [58.395, 57.12, 57.375]
 """
 
 

@@ -43,7 +43,7 @@ def check_paper(plan: Plan, paper: Paper) -> Iterator[Finding]:
 def _missing_methods(paper: Paper, project: Project) -> Iterator[Finding]:
     named: dict[str, set[str]] = {}
     for printed, entry in paper.methods.items():
-        others = (*entry.by_dataset.values(), *entry.by_setting.values())
+        others = entry.by_setting.values()
         named[f"methods.{printed}"] = {entry.method, *others}
     for number, block in enumerate(paper.extra):
         named[f"extra.{number}.methods"] = set(block.methods)

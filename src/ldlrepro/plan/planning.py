@@ -278,7 +278,7 @@ def _edges_by_time(seconds: Sequence[float]) -> list[int]:
 
 def _is_copy(row: Mapping[str, str], other: Mapping[str, str], entry: Remark) -> bool:
     """Tell whether two rows of the same thing print the same mean and standard deviation."""
-    if entry.means_only:
+    if entry.kind == "copied_means":
         return same_to_fewer_digits(row["mean"], other["mean"])
     return all(same_number(row[part], other[part]) for part in ("mean", "std"))
 
