@@ -16,9 +16,7 @@ import pytest
 from ldlrepro import cli
 from ldlrepro.catalogue import Project
 from ldlrepro.cli import parser
-from ldlrepro.judge.cells import verdict_rows
-from ldlrepro.judge.scores import Sources
-from ldlrepro.plan import Plan
+from tests.unit import judged
 
 LISTED = "list fetch run verdicts status explain".split()  # noqa: SIM905
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,8 +101,7 @@ def test_commands_of_the_examples_are_understood():
             value = getattr(args, name, None) or []
             assert set([value] if isinstance(value, str) else value) <= set(known), line
         if words[1] == "explain":
-            paper = project.paper(args.cell.partition("/")[0])
-            rows = verdict_rows(Plan(project), paper, Sources({}, {}))
+            rows = judged.verdicts(args.cell.partition("/")[0])
             assert args.cell in {row.cell for row in rows}
         if words[1] == "run":
             assert project.has_method(args.method)
