@@ -92,9 +92,9 @@ def test_another_seed_looks_too_good_as_rarely_as_promised() -> None:
 def test_the_audit_refuses_a_unit_that_is_better_than_its_seeds(monkeypatch) -> None:
     leaking = unit("paper", "knn", (0.002,))
     honest = unit("paper", "knn@wide", (0.042,))
-    scope = Scope([], Workspace(*2 * ["x"]), 1, "")
-    scope.__dict__["judge"] = Judge(Plan(PROTOCOLS), scope.workspace)
-    scope.__dict__["chosen"] = [leaking, honest, *seeds("knn", "knn@wide")]
+    scope = Scope(Judge(Plan(PROTOCOLS), Workspace(*2 * ["x"])), [], 1, "")
+    every = [leaking, honest, *seeds("knn", "knn@wide")]
+    scope.__dict__["chosen"] = {scored.key: scored for scored in every}
     check = check_too_good(scope)
     assert check.passed == ["paper/faces/knn@wide"]
     (remark,) = check.failed

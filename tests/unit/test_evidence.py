@@ -23,7 +23,7 @@ title: A paper that leaves its neighbours open
 authors: nobody
 venue: nowhere
 year: 2026
-synthetic: true
+group: made up
 protocols:
   tiny: {scheme: kfold, folds: 4, validation: next_fold, text: four folds}
 datasets: [toy, second, third]
@@ -79,7 +79,7 @@ def test_where_the_text_misses_the_other_data_sets_choose(three):
     assert [(row.evidence, row.method_id) for row in rows] == [
         ("predicted", "near@n_neighbors=2")
     ] * 3
-    assert [(row.as_stated, row.as_stated_measured) for row in rows] == [
+    assert [(row.stated.verdict, row.stated.measured) for row in rows] == [
         ("worse", pytest.approx(0.8))
     ] * 3
     assert "3 of 3 data sets, left out in turn, leave it chosen" in rows[0].choice

@@ -188,7 +188,6 @@ def test_a_record_without_a_column_that_counts_is_told_from_a_damaged_one(done, 
 def test_damaged_folds_are_named_with_what_to_type(done, capsys, damage):
     damage(done.job().folds)
     for arguments in (RUN, ["compare", "tiny"]):
-        done.forget()
         status, told = say(capsys, *arguments)
         assert status == 2
         assert f"rm {done.job().folds}" in told.replace(f"{done.root}/", "")

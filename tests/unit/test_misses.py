@@ -25,9 +25,9 @@ ENTRIES = [
 
 MISSES = """
 misses:
-  - {metrics: [kl], verdict: better, reason: never, evidence: nothing}
-  - {metrics: [kl], reason: other folds, evidence: tiny/toy/near}
-  - {reason: anything else, evidence: tiny/toy/near}
+  - {metrics: [kl], verdict: better, kind: unknown, reason: never, evidence: nothing}
+  - {metrics: [kl], kind: run, reason: other folds, evidence: tiny/toy/near}
+  - {kind: argument, reason: anything else, evidence: tiny/toy/near}
 """
 
 
@@ -45,8 +45,8 @@ def test_a_missed_cell_gets_the_first_reason_that_speaks_of_it(tiny):
     tiny.write("papers/tiny/misses.yaml", MISSES)
     rows = judged(tiny, 0.9, 0.1, 0.5)
     assert [row.verdict for row in rows] == ["worse", "better", "exact"]
-    assert rows[0].reason == "other folds: tiny/toy/near"
-    assert rows[1].reason == "anything else: tiny/toy/near"
+    assert rows[0].reason == "a run meets it: other folds; tiny/toy/near"
+    assert rows[1].reason == "argument: anything else; tiny/toy/near"
     assert rows[2].reason == ""
     assert unexplained(rows) == []
 

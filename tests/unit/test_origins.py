@@ -14,7 +14,7 @@ ANSWERING = sorted(
         unit.method.id
         for paper in PROJECT.papers
         for cell in PLAN.cells(paper)
-        for unit in (cell.unit, cell.base)
+        for unit in (cell.unit, cell.base, *cell.others)
         if unit is not None and not cell.skip
     }
 )
@@ -26,7 +26,8 @@ def test_every_parameter_of_a_method_with_printed_rows_has_an_origin(method: str
     parameters = set(value.kind._parameter_names())
     said = [*value.origins.print, *(n for names in value.origins.named.values() for n in names)]
     assert set(said) <= parameters | {"scaling"}, "misspelt"
-    settled = {*said, *value.choices}
+    named = {part.partition("=")[0] for part in method.partition("@")[2].split(",")}
+    settled = {*said, *value.choices, *named}
     assert parameters - PLUMBING <= settled, "write them in origins"
 
 

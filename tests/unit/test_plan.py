@@ -111,7 +111,10 @@ def test_controls_are_extra_units():
 @pytest.mark.parametrize("paper", PLAN.project.real_papers(), ids=lambda paper: paper.id)
 def test_without_extra_units_only_those_are_left_that_printed_numbers_are_judged_by(paper):
     behind = [
-        unit for cell in PLAN.cells(paper) for unit in (cell.unit, cell.base) if not cell.skip
+        unit
+        for cell in PLAN.cells(paper)
+        for unit in (cell.unit, cell.base, *cell.others)
+        if not cell.skip
     ]
     assert set(PLAN.units(paper, extra=False)) == set(filter(None, behind))
 

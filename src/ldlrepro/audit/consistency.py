@@ -236,11 +236,11 @@ def check_too_good(scope: Scope) -> Check:
     """Look for means far better than other fold seeds give: test rows may be in training."""
     check = Check("too good", "Is no number better than its band over many fold seeds?")
     bands = bands_of(scope.chosen.values(), scope.project)
-    for unit, scored in scope.chosen.items():
+    for scored in scope.chosen.values():
         if has_band(scored, bands):
             measures = too_good(scored, bands)
             problem = f"better than any seed should be: {measures}" if measures else ""
-            check.judge(unit.key, problem, f"ldlrepro audit --unit {unit.key}")
+            check.judge(scored.key, problem, f"ldlrepro audit --unit {scored.key}")
     return check
 
 

@@ -38,14 +38,32 @@ class Selection(Entry):
         return all(row[SELECTORS[key]] in names for key, names in self.named.items())
 
 
+KINDS = {
+    "run": "a run meets it",
+    "argument": "argument",
+    "conjecture": "conjecture",
+    "unknown": "not known",
+}
+"""Kind of a reason -> what readers see."""
+
+
 class Miss(Selection):
     """A reason for missed cells."""
+
+    ASKED_BY = {"kind": {"conjecture": ("refuted_by",)}}  # noqa: RUF012
 
     verdict: Literal["better", "worse"] | None = Field(
         default=None,
         description="only cells with this verdict; default both",
     )
+    kind: Literal["run", "argument", "conjecture", "unknown"] = Field(
+        description=(
+            "what the reason is - a run that meets the cells and that `evidence` names, an "
+            "argument from the numbers, a conjecture, or unknown"
+        ),
+    )
     reason: str = Field(description="why, in one line", min_length=1, pattern=r"^[^\n]*$")
+    refuted_by: str = Field(default="", description="what would refute it; a conjecture has to say")
     evidence: str = Field(
         description=(
             "where to see it - a command, a unit (`protocol/dataset/method`), an experiment "
@@ -53,6 +71,12 @@ class Miss(Selection):
         ),
         min_length=1,
     )
+
+    @property
+    def told(self) -> str:
+        """Return the reason as readers see it."""
+        refuted = f" (refuted by {self.refuted_by})" if self.refuted_by else ""
+        return f"{KINDS[self.kind]}: {self.reason}{refuted}; {self.evidence}"
 
 
 class Misses(Entry):

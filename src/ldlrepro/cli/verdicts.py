@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli import openings
-from ldlrepro.cli.here import HERE, judge_here, papers_of
+from ldlrepro.cli.here import HERE, judge_here, papers_of, plan_here
 from ldlrepro.cli.output import answer
 from ldlrepro.cli.verb import PAPER, PAPERS, count, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest
@@ -268,7 +268,7 @@ def protocols(args: argparse.Namespace) -> int:
     """Say which folds and counts the printed digits of deterministic methods fit."""
     from ldlrepro.experiments.protocols import LEFT_TO_JSON, findings
 
-    tables = findings(args.paper, HERE.results)
+    tables = findings(plan_here().project.paper(args.paper), HERE.results)
     if args.json:
         print(json.dumps(tables, indent=1))
         return 0

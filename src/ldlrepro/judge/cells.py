@@ -99,9 +99,7 @@ class _Cells:
         if choice:
             other = self._under(replace(cell, unit=choice.runner_up)).verdict
             told = f"{choice.words} Under that one this number would be {other}."
-        row = replace(
-            row, as_stated=stated.verdict, as_stated_measured=stated.measured, choice=told
-        )
+        row = replace(row, choice=told, stated=None if unit == cell.unit else stated)
         return self._with_evidence(row, cell, unit)
 
     def _with_evidence(self, row: VerdictRow, cell: Cell, judged: Unit | None) -> VerdictRow:

@@ -76,11 +76,9 @@ def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
 def _worth(facts: Mapping[str, Any]) -> list[str]:
     """Return what the verdict is worth: as stated, seeds, evidence, and what yardsticks get."""
     lines = []
-    if "as_stated_measured" in facts and facts["as_stated_measured"] != facts.get("measured"):
-        lines.append(
-            f"as the paper states it: {_rounded(facts['as_stated_measured'], facts)}, "
-            f"{facts['as_stated']}"
-        )
+    if stated := facts.get("stated"):
+        number = _rounded(stated["measured"], facts)
+        lines.append(f"as the paper states it: {number}, {stated['verdict']}")
     if choice := facts.get("choice"):
         lines.append(f"reading: {choice}")
     if seeds := facts.get("seeds"):

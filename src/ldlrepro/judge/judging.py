@@ -158,7 +158,8 @@ class Judge:
         rows = with_bands(rows, noise.bands)
         curves = figure_curves(self.plan, paper, sources)
         evidence = Evidence(
-            rows,
+            # Sentences speak of methods as their paper states them.
+            [row.as_stated for row in rows],
             {curve.number: curve.means() for curve in curves},
             measured,
             measures.directions(self.project),

@@ -11,7 +11,7 @@ from ldlrepro.judge.verdicts import MISSED, VerdictRow
 
 def with_reasons(rows: Iterable[VerdictRow], paper: Paper) -> list[VerdictRow]:
     """Give every missed cell the first reason that speaks of it."""
-    return [replace(row, reason=_reason(row, paper) or row.reason) for row in rows]
+    return [_with_reason(row, paper) for row in rows]
 
 
 def unexplained(rows: Iterable[VerdictRow]) -> list[VerdictRow]:
@@ -26,11 +26,11 @@ def idle(rows: Sequence[VerdictRow], paper: Paper) -> list[str]:
     ]
 
 
-def _reason(row: VerdictRow, paper: Paper) -> str:
+def _with_reason(row: VerdictRow, paper: Paper) -> VerdictRow:
     for entry in paper.misses:
         if _speaks_of(entry, row):
-            return f"{entry.reason}: {entry.evidence}"
-    return ""
+            return replace(row, reason=entry.told, reason_kind=entry.kind)
+    return row
 
 
 def _speaks_of(entry: Miss, row: VerdictRow) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ class Tally:
     counts: dict[str, int]
     evidence: dict[str, int]
     """Evidence -> met cells that have it."""
+    reasons: dict[str, int]
+    """Kind of reason -> missed cells that have one of it."""
     holds: int
     """Met cells that no yardstick meets, by settings that their data set did not choose."""
     untold: int
@@ -69,6 +72,7 @@ def tally(rows: Iterable[VerdictRow]) -> Tally:
     return Tally(
         counts=counts,
         evidence={name: sum(row.evidence == name for row in met) for name in EVIDENCE},
+        reasons=dict(Counter(row.reason_kind for row in rows if row.reason_kind)),
         holds=sum(row.holds for row in met),
         untold=sum(row.apart is None for row in met),
         other_settings=sum(row.other_settings for row in judged),

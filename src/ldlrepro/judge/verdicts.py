@@ -42,6 +42,8 @@ class VerdictRow:
     verdict: str
     reason: str = ""
     """Reason for not running it or for missing it, proof of a misprint, or source of a quote."""
+    reason_kind: str = ""
+    """What the reason for a miss is: a run that meets it, an argument, a conjecture, unknown."""
     measured: float | None = None
     measured_std: float | None = None
     n_folds: int = 0
@@ -72,13 +74,17 @@ class VerdictRow:
     """What the print had a say in, where the evidence is 'fitted'."""
     choice: str = ""
     """How the other data sets chose the reading, where the paper leaves something open."""
-    as_stated: str = ""
-    """The verdict of the paper as its text states it, where other readings are judged as well."""
-    as_stated_measured: float | None = None
+    stated: VerdictRow | None = None
+    """The cell as the paper states it, where another reading judges it."""
     yardsticks: dict[str, str] = field(default_factory=dict)
     """Name of a yardstick -> the verdict that it gets in this cell; '' without a record."""
     other_settings: bool = False
     """Whether the record was made with other settings than the configuration has today."""
+
+    @property
+    def as_stated(self) -> VerdictRow:
+        """The cell as the paper states it."""
+        return self.stated or self
 
     @property
     def apart(self) -> bool | None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ldlrepro.catalogue import Method, Paper, Project
+from ldlrepro.catalogue.claims import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -261,6 +262,9 @@ def in_words(counts: Tally) -> list[str]:
             f"{counts.holds} of them hold: neither the training mean nor, beside a forest, an "
             "ordinary forest meets them, and no number of their own data set chose their settings."
         )
+    if counts.reasons:
+        kinds = ", ".join(f"{KINDS[kind]} {count}" for kind, count in counts.reasons.items())
+        found.append(f"Reasons for the {counts.missed} that miss: {kinds}.")
     if counts.untold:
         found.append(f"For {counts.untold} met numbers no yardstick is known.")
     if counts.other_settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ FILE_COLUMNS = (
     *("printed", "printed_std", "measured", "measured_std", "relative_difference", "band"),
     *("verdict", "reason", "folds", "expected_folds", "source", "same_bits"),
     *("protocol", "unit_dataset", "method_id", "note", "fold_seeds", "yardsticks_miss"),
-    *("evidence", "holds", "as_stated", "as_stated_measured", "other_settings"),
+    *("evidence", "holds", "other_settings"),
 )
 """Columns of the CSV files: fields of a verdict row, some by a plainer name."""
 RENAMED = {"relative_difference": "difference", "folds": "n_folds", "yardsticks_miss": "apart"}
@@ -61,10 +61,13 @@ def table_texts(page: PaperPage) -> dict[str, str]:
     return texts
 
 
-def as_csv(rows: Iterable[VerdictRow]) -> str:
+def as_csv(rows: Sequence[VerdictRow]) -> str:
     """Write all digits that were measured, and the printed numbers as printed."""
     names = [RENAMED.get(name, name) for name in FILE_COLUMNS]
-    return csv_text([FILE_COLUMNS, *([getattr(row, name) for name in names] for row in rows)])
+    lines = ([getattr(row, name) for name in names] for row in rows)
+    stated = ([row.as_stated.verdict, row.as_stated.measured] for row in rows)
+    told = ([*line, *more] for line, more in zip(lines, stated, strict=True))
+    return csv_text([[*FILE_COLUMNS, "as_stated", "measured_as_stated"], *told])
 
 
 def scores_csv(units: Iterable[UnitScores]) -> str:

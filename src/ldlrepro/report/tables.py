@@ -333,9 +333,7 @@ def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[str
 
 def _as_stated(row: VerdictRow, decimals: int) -> str:
     """Return number and verdict of the paper as stated, where another reading is judged."""
-    if row.as_stated_measured in (None, row.measured):
-        return ""
-    return f"{fixed(row.as_stated_measured, decimals)} {row.as_stated}"
+    return f"{fixed(row.stated.measured, decimals)} {row.stated.verdict}" if row.stated else ""
 
 
 def _families(rows: Iterable[VerdictRow]) -> set[str]:
