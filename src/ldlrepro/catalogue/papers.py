@@ -381,24 +381,14 @@ class Candidates(Entry):
     """
 
     methods: List[str] = Field(description="printed method names", min_length=1)
-    tables: List[str] = Field(default=(), description="table numbers; default all")
-    as_stated: str = Field(
+    readings: List[str] = Field(
         description=(
-            "what the text, released code or validation rows settle, and the project's default "
-            "where all are silent; no printed number had a say in it"
+            "the readings; the first is what the text, released code or validation rows settle, "
+            "and the project's default where all are silent: no printed number had a say in it"
         ),
+        min_length=2,
     )
-    others: List[str] = Field(description="the other readings", min_length=1)
     open: str = Field(description="what the paper leaves open", min_length=1)
-
-    @property
-    def readings(self) -> tuple[str, ...]:
-        """Return all readings, the stated one first."""
-        return (self.as_stated, *self.others)
-
-    def covers(self, row: Mapping[str, str]) -> bool:
-        """Tell whether they are readings of a printed number's method."""
-        return row["method"] in self.methods and row["table"] in (self.tables or [row["table"]])
 
 
 class Paper(Value):
@@ -577,7 +567,6 @@ class Paper(Value):
         data_sets = self.project.data_set_ids
         for number, choice in enumerate(self.candidates):
             yield f"candidates.{number}.methods", choice.methods, self.methods
-            yield f"candidates.{number}.tables", choice.tables, self.tables
         yield "datasets", self.datasets, data_sets
         yield "use_dataset", self.use_dataset.values(), data_sets
         for number, block in enumerate(self.extra):
