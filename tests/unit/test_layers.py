@@ -171,11 +171,6 @@ def circles(edges: dict[str, set[str]]) -> list[list[str]]:
     return [sorted(left)] if left else []
 
 
-def test_a_circle_would_be_found():
-    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
-    assert circles({"a": {"b"}, "b": set()}) == []
-
-
 def test_only_the_command_line_parses_arguments():
     users = {m for m, p in MODULES.items() if "import argparse" in p.read_text(encoding="utf-8")}
     assert {m for m in users if not m.startswith("ldlrepro.cli")} <= set(), users
