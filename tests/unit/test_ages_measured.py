@@ -114,17 +114,7 @@ def drf_cell(local: UnitScores, table: str):
     return row
 
 
-@pytest.fixture
-def deep(checkout):
-    """A method for the printed DRF, whatever the project has."""
-    variants = ("nrf", "no_split_annealing", "no_annealing", "no_annealing_kmeans")
-    named = "".join(f"  {variant}: {{}}\n" for variant in (*variants, "no_leaf_annealing_kmeans"))
-    text = f"title: DRF\nclass: ldl.DRF\nvariants:\n{named}"
-    checkout.write("config/methods/drf.yaml", text)
-    return checkout
-
-
-def test_leave_one_person_out_pools_all_images(deep):
+def test_leave_one_person_out_pools_all_images(checkout):
     row = drf_cell(unit("drf_fgnet", "fgnet", "drf", [10.0, 1.0], [1, 9]), "IV")
     assert row.measured == pytest.approx((10 + 9) / 10)
     # Persons differ more than any band may allow.
@@ -132,13 +122,13 @@ def test_leave_one_person_out_pools_all_images(deep):
     assert row.verdict == "better"
 
 
-def test_a_network_from_random_weights_is_measured_and_not_judged(deep):
+def test_a_network_from_random_weights_is_measured_and_not_judged(checkout):
     trial = unit("drf_fgnet", "fgnet", "drf", [3.0, 3.0], [1, 9])
     trial.rows[0].params = {"random_weights": True}
     row = drf_cell(trial, "IV")
     assert (row.verdict, row.measured) == ("not run", pytest.approx(3.0))
     assert "random weights" in row.reason
-    deep.edit(
+    checkout.edit(
         "config/datasets/fgnet.yaml",
         "layout:",
         "features: {extractor: vgg16, random_weights: 0}\nlayout:",
