@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from ldl import metrics
-from ldlrepro import config
-from ldlrepro.catalogue import digests
+from ldlrepro.catalogue import Project, digests
 from ldlrepro.core.files import write_text
 from ldlrepro.data import DataUnavailable
 from ldlrepro.train import provenance
@@ -134,7 +133,8 @@ def our_code(comparison: Comparison) -> dict[str, str]:
     """Digests of our methods in the comparison: code, and settings that the entry leaves alone."""
     sides = [s for s in (comparison.ours, comparison.peer or {}) if s.get("library") == "ldlrepro"]
     classes = {s["class"]: digests.class_digest(f"ldl.{s['class']}") for s in sides if "class" in s}
-    methods = [config.current().method(s["method"]) for s in sides if "method" in s]
+    project = Project.open(ROOT)
+    methods = [project.method(s["method"]) for s in sides if "method" in s]
     return classes | {m.id: digests.method_digest(m) + digests.spec_digest(m, "") for m in methods}
 
 

@@ -22,13 +22,13 @@ class Ldlrepro:
     @staticmethod
     def build(spec: Mapping[str, Any], seed: int) -> Any:
         import ldl
-        from ldlrepro import models
+        from ldlrepro.catalogue import Project
 
         changes = spec.get("parameters", {})
         if "class" in spec:
             model = getattr(ldl, spec["class"])(**changes)
         else:
-            model = models.load(spec["method"], **changes)
+            model = Project.open().method(spec["method"]).estimator(**changes)
         if "random_state" in model.get_params():
             model.set_params(random_state=seed)
         return Scaled(model, spec["scaling"]) if "scaling" in spec else model

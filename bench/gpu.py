@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from ldl.watch import Silent, watched_by
+from ldlrepro.catalogue import Project
 from ldlrepro.core import numerics
 from ldlrepro.doctor import pairing
 from ldlrepro.doctor.lines import BAD
-from ldlrepro.models import load
 from ldlrepro.train import cards
 
 FORESTS = ("drf", "dldlf@annealed")
@@ -89,14 +89,17 @@ def noise(count: int, side: int) -> tuple[np.ndarray, np.ndarray]:
 
 def untrained(name: str, network: str, batch: int, device: str) -> Any:
     """Return a method on a network without weights."""
-    return load(
-        name,
-        network=network,
-        random_weights=True,
-        learning_rate=0.001,
-        batch_size=batch,
-        device=device,
-        random_state=0,
+    return (
+        Project.open()
+        .method(name)
+        .estimator(
+            network=network,
+            random_weights=True,
+            learning_rate=0.001,
+            batch_size=batch,
+            device=device,
+            random_state=0,
+        )
     )
 
 

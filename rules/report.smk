@@ -5,8 +5,8 @@ rule report:
     Snakemake itself packs.
     """
     input:
-        answers=RULES.scope_answers,
-        figures=RULES.scope_figures,
+        answers=RULES.of_scope("results/compare/{paper}/answer.json"),
+        figures=RULES.of_scope("results/figures/{paper}"),
         notebooks=RULES.scope_notebooks,
         findings=local(RULES.scope_findings),
     output:
@@ -40,8 +40,8 @@ rule gate:
     """Say what was left out, and fail if a run failed."""
     input:
         pages="results/report/{paper}",
-        answers=RULES.scope_answers,
-        tracked=RULES.scope_tracked,
+        answers=RULES.of_scope("results/compare/{paper}/answer.json"),
+        tracked=RULES.of_scope("results/track/{paper}.json"),
     output:
         touch("results/gate/{paper}.ok"),
     log:

@@ -24,17 +24,19 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def real_data(tmp_path_factory) -> Callable[[str], Dataset]:
     """``real_data("sjaffe")``: the data set from a local mirror, or a skip that says what lacks."""
+    from ldlrepro.catalogue import Project
     from ldlrepro.data import DataUnavailable, load_ready, prepare
     from ldlrepro.data.fetch import default_mirrors, fetch
 
-    folder = tmp_path_factory.mktemp("data")
+    folder, project = tmp_path_factory.mktemp("data"), Project.open()
     loaded: dict[str, Dataset] = {}
 
     def load(dataset_id: str) -> Dataset:
         if dataset_id not in loaded:
-            fetch(dataset_id, folder, default_mirrors(), offline=True, progress=False)
+            data_set, mirrors = project.data_set(dataset_id), default_mirrors(project)
+            fetch(data_set, folder, mirrors, offline=True, progress=False)
             try:
-                loaded[dataset_id] = load_ready(prepare(dataset_id, folder))
+                loaded[dataset_id] = load_ready(prepare(data_set, folder))
             except DataUnavailable as error:
                 pytest.skip(f"real data: {error}")
         return loaded[dataset_id]

@@ -3,13 +3,17 @@
 import base64
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
+from ldlrepro.catalogue import Paper, Project
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import JUDGED, VerdictRow
 from ldlrepro.report.content import PaperPage, ReportContent
 from ldlrepro.train.records import FoldRow
+
+PROJECT = Project.open(Path(__file__).parents[1])
 
 
 def fold(number: int, **changes: object) -> FoldRow:
@@ -76,24 +80,46 @@ def answer(paper: str = "demo", **changes) -> PaperAnswer:
     return PaperAnswer(paper, **{**values, **changes})
 
 
-def page(rows: list[VerdictRow] | None = None, units: list[UnitScores] | None = None, **changes):
-    values = {
-        "id": "demo",
+def paper(name: str = "demo", **changes) -> Paper:
+    """A paper about nothing."""
+    protocol = {"scheme": "kfold", "folds": 2, "text": "Two folds."}
+    tree = {
         "title": "A demonstration",
         "authors": "A. Author",
         "venue": "Nowhere",
         "year": 2020,
-        "protocols": [(["folds"], "Two folds.")],
-        "rows": [cell()] if rows is None else rows,
-        "tables": {"1": "one measure"},
-        "units": [unit()] if units is None else units,
+        "protocols": {"folds": protocol},
+        "datasets": [],
+        "methods": {},
+        "tables": {"1": {"title": "one measure"}},
     }
-    return PaperPage(**{**values, **changes})
+    made = Paper.model_validate({**tree, **changes})
+    return made.placed(name, PROJECT.root / "papers" / name / "paper.yaml", PROJECT)
+
+
+def page(
+    rows: list[VerdictRow] | None = None,
+    units: list[UnitScores] | None = None,
+    name: str = "demo",
+    figures: dict[str, Any] | None = None,
+    measured: dict[str, Any] | None = None,
+    project: Project = PROJECT,
+    **changes,
+) -> PaperPage:
+    """A page; changes are keys of the paper's file, or fields of its answer."""
+    of_paper = {key: value for key, value in changes.items() if key in Paper.model_fields}
+    told = {
+        "rows": [cell()] if rows is None else rows,
+        "units": [unit()] if units is None else units,
+        "experiments": measured or {},
+    }
+    told |= {key: value for key, value in changes.items() if key not in of_paper}
+    return PaperPage(paper(name, **of_paper), answer(name, **told), project, figures or {})
 
 
 def content(*pages: PaperPage, **changes) -> ReportContent:
     values = {"generated_at": "2026-01-01", "version": "0.1.0", "git_commit": "abc", "machine": "m"}
-    return ReportContent(list(pages) or [page()], **{**values, **changes})
+    return ReportContent(list(pages) or [page()], PROJECT, **{**values, **changes})
 
 
 def packed_in(html: str, name: str) -> Any:

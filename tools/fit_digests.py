@@ -16,7 +16,7 @@ import sys
 import warnings
 
 from ldl.checks import sample
-from ldlrepro import config, models
+from ldlrepro.catalogue import Project
 
 SHORTER = {"max_iter": 20, "n_estimators": 5, "max_layers": 2}
 """Parameters that are lowered where a method has them."""
@@ -25,14 +25,10 @@ SHORTER = {"max_iter": 20, "n_estimators": 5, "max_layers": 2}
 def main() -> None:
     X, D = sample(n=120, q=20, c=5)
     asked = set(sys.argv[1:])
-    for method in config.method_ids():
-        if asked and method.partition("@")[0] not in asked:
+    for method in Project.open().methods:
+        if (asked and method.base not in asked) or method.kind.accepts_images:
             continue
-        kind = models.estimator_class(method)
-        if kind.accepts_images:
-            continue
-        grid = config.load_method(method).get("grid", {})
-        model = models.load(method, **{name: values[0] for name, values in grid.items()})
+        model = method.estimator(**{name: values[0] for name, values in method.grid.items()})
         known = model.get_params()
         shorter = {
             name: min(known[name], most)
@@ -43,12 +39,12 @@ def main() -> None:
             shorter["random_state"] = 7
         try:
             fitted = model.set_params(**shorter).fit(X[:90], D[:90])
-            if config.load_method(method)["sees_test_labels"]:
+            if method.sees_test_labels:
                 fitted.tell(D[90:])
             answer = hashlib.sha256(fitted.predict(X[90:]).tobytes()).hexdigest()
         except Exception as error:  # of the same kind before and after
             answer = type(error).__name__
-        print(method, answer, flush=True)
+        print(method.id, answer, flush=True)
 
 
 if __name__ == "__main__":

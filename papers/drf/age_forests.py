@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import models
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.data import Dataset, ages
 from ldlrepro.data.images.age_distributions import age_distributions
@@ -40,7 +39,7 @@ def measure(
     outcome = Outcome()
     for dataset in inputs.available():
         folds = inputs.folds(dataset)[:splits]
-        forests = Forests(inputs.load(dataset), folds, methods, outcome)
+        forests = Forests(inputs, inputs.load(dataset), folds, methods, outcome)
         forests.entropies(iterations)
         inputs.say(f"{dataset}: entropies done")
         forests.leaves()
@@ -59,6 +58,7 @@ def measure(
 class Forests:
     """Forests on a data set of ages; what is measured of them goes to the outcome."""
 
+    inputs: Inputs
     data: Dataset
     folds: Sequence[Fold]
     methods: Mapping[str, str]
@@ -87,14 +87,15 @@ class Forests:
         """Fit from one seed, so that fits of fewer iterations are the beginnings of longer ones."""
         D = self.data.D if D is None else D
         state = seed_for(SEED, "age_forests", self.data.id, fold.repeat, fold.fold, seed)
-        model = models.load(self.methods[name], random_state=state, **settings)
+        model = self.inputs.estimator(self.methods[name], random_state=state, **settings)
         if phi_seed is not None:
             model = asking_other_outputs(model, phi_seed)
         return model.fit(self.data.X[fold.train], D[fold.train])
 
     def mae(self, name: str, fold: Fold, **changes: Any) -> float:
         P = self.fitted(name, fold, **changes).predict(self.data.X[fold.test])
-        return ages.errors(P, self.grid, self.target[fold.test], self.methods[name])["mae"]
+        rule = self.inputs.project.method(self.methods[name]).age
+        return ages.errors(P, self.grid, self.target[fold.test], rule)["mae"]
 
     def mean_mae(self, name: str, **changes: Any) -> float:
         return statistics.fmean(self.mae(name, fold, **changes) for fold in self.folds)

@@ -23,7 +23,7 @@ def measure(inputs: Inputs) -> Outcome:
     for dataset in inputs.available():
         data = inputs.load(dataset)
         assert data.target is not None  # ages of the data set's file
-        assert data.groups is not None  # its rows_per_person
+        assert data.groups is not None  # its persons
         stretch = ascending(data.target)
         tree = NearestNeighbors(n_neighbors=1, algorithm="kd_tree").fit(whitened(data.X))
         near = tree.kneighbors(return_distance=False)[:, 0]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ldl._parameters import Constraints, Options
+from ldl._parameters import Options
 from ldl.soft_forests._leaves import LEAST_MASS, DistributionLeaves, GaussianLeaves
 from ldl.soft_forests.drf import DRF
 
@@ -25,12 +25,8 @@ class DRFReading(DRF):
     variance of its distribution (``leaf_rule='binned_dndf'``, in which ``tau`` has no part).
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "leaf_order": Options("ascending", "random"),
-        "leaf_rule": Options("posterior", "routing", "binned_dndf"),
-    }
-
-    leaf_order: str = "ascending"
+    leaf_order: Literal["ascending", "random"] = "ascending"
+    leaf_rule: Annotated[str, Options("posterior", "routing", "binned_dndf")] = "posterior"
 
     def _leaves(self, numbers: np.ndarray, generator: np.random.Generator) -> GaussianLeaves:
         leaves = super()._leaves(numbers, generator)

@@ -35,16 +35,7 @@ def asking_other_outputs(model: Any, phi_seed: int) -> Any:
         generator = np.random.default_rng(phi_seed)
         phi = draw_phi(model.n_estimators, model.depth, model.units, generator)
         usual = own(D, seed)
-        return ForestHead(
-            phi,
-            model.units,
-            len(usual.widths) == 1,
-            usual.leaves,
-            model.leaf_batches,
-            model.leaf_repeats,
-            model.temperature,
-            model.temperature_factor,
-        )
+        return ForestHead(phi, usual.leaves, model)
 
     model._head = head
     return model

@@ -8,7 +8,7 @@ import numpy as np
 
 from ldl.cascade._reuse import Choice, Reuse
 from ldl.cascade.ldldf import LDLDF, NewRows
-from ldlrepro.models.told import Told
+from ldlrepro.train.told import Told
 
 
 class LDLDFOracle(Told, LDLDF):

@@ -16,7 +16,6 @@ from ldl import metrics
 from ldl.base import to_simplex
 from ldl.cascade._learners import LOWEST_DEGREE
 from ldl.cascade.ldldf import LDLDF
-from ldlrepro import models, plan
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.folds.splits import Fold
@@ -44,7 +43,7 @@ def measure(
         count = runs[dataset]
         for setting, method in settings.items():
             found = _means(inputs, dataset, method, parameters, count, seed)
-            printed = _printed(dataset, setting)
+            printed = _printed(inputs, dataset, setting)
             rows.append([dataset, setting, count, *found, printed["kl"], printed["cosine"]])
             inputs.say(f"{dataset}, {setting}: done")
         found = _means(inputs, dataset, "ldldf@xgb_xgb", alone, count, seed)
@@ -67,10 +66,10 @@ def _median_miss(rows: list[list[Any]], name: str) -> float:
     return statistics.median(abs(row[ours] / row[printed] - 1) for row in rows)
 
 
-def _printed(dataset: str, setting: str) -> dict[str, float]:
+def _printed(inputs: Inputs, dataset: str, setting: str) -> dict[str, float]:
     return {
         row["metric"]: float(row["mean"])
-        for row in plan.published("ldldf")
+        for row in inputs.plan.published(inputs.project.paper("ldldf"))
         if (row["dataset"], row["setting"]) == (dataset, setting)
     }
 
@@ -89,7 +88,7 @@ def _one(
     """Return means: sum and KL of the outputs, KL of the distributions made of them, cosine."""
     data = inputs.load(dataset)
     state = seed_for(seed, "output_sums", dataset, method, fold.repeat, fold.fold)
-    model = models.load(method, normalise="none", random_state=state, **parameters)
+    model = inputs.estimator(method, normalise="none", random_state=state, **parameters)
     assert isinstance(model, LDLDF)
     model.fit(data.X[fold.train], data.D[fold.train])
     D, P = data.D[fold.test], model.outputs(data.X[fold.test]).mean(axis=0)

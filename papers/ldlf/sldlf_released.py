@@ -9,7 +9,7 @@ import numpy as np
 
 from ldl.base import child_seeds
 from ldl.soft_forests.ldlf import SLDLF
-from ldlrepro.models.told import Told
+from ldlrepro.train.told import Told
 
 
 @dataclass(eq=False, repr=False)

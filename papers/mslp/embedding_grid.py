@@ -18,7 +18,6 @@ from ldl import metrics
 from ldl._holdouts import first_best
 from ldl.base import to_simplex
 from ldl.neighbours._embedded import Candidate
-from ldlrepro import config, models, plan
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.folds.splits import Fold
@@ -76,7 +75,7 @@ def measure(
     outcome, choices = Outcome(), {}
     best_shares, gains = [], []
     for dataset in inputs.available():
-        printed = _printed(inputs.protocol, dataset)
+        printed = _printed(inputs, dataset)
         here = [name for name in methods if dataset in (only or {}).get(name, [dataset])]
         scans = {name: _scan(inputs, dataset, name, methods[name]) for name in here}
         curves = outcome.series[dataset] = _curves(scans, printed)
@@ -127,20 +126,19 @@ def _scan(inputs: Inputs, dataset: str, name: str, method: str) -> Scan:
 
 def _fitted(inputs: Inputs, dataset: str, method: str, data: Any, fold: Fold) -> tuple[Any, Scaler]:
     """Fit the estimator as the unit does, with the same seed: it holds its hold-outs' scores."""
-    seed = config.load_run_config()["seed"]
-    names = (inputs.protocol, dataset, method, fold.repeat, fold.fold)
-    model = models.load(method, random_state=seed_for(seed, *names))
-    scaler = Scaler(config.load_method(method)["scaling"]).fit(data.X[fold.train])
+    unit = inputs.plan.unit(inputs.protocol.id, dataset, method)
+    seed = seed_for(inputs.project.run.seed, *unit.ids, fold.repeat, fold.fold)
+    model = unit.method.estimator(random_state=seed)
+    scaler = Scaler(unit.method.scaling).fit(data.X[fold.train])
     return model.fit(scaler.transform(data.X[fold.train]), data.D[fold.train]), scaler
 
 
-def _printed(protocol: str, dataset: str) -> dict[str, np.ndarray]:
+def _printed(inputs: Inputs, dataset: str) -> dict[str, np.ndarray]:
     """Return printed rows of the paper on this data set, by method."""
-    paper = plan.protocols()[protocol][0]
-    runs_as = config.load_paper(paper).get("use_dataset", {})
-    names = {dataset} | {name for name, run in runs_as.items() if run == dataset}
+    paper = inputs.project.paper(inputs.protocol.paper)
+    names = {dataset} | {name for name, run in paper.use_dataset.items() if run == dataset}
     found: dict[str, dict[str, float]] = {}
-    for row in plan.published(paper):
+    for row in inputs.plan.published(paper):
         if row["dataset"] in names and row["mean"]:
             found.setdefault(row["method"], {})[row["metric"]] = float(row["mean"])
     return {

@@ -24,7 +24,6 @@ from ldl.neighbours._embedded import combinations
 from ldl.neighbours._spectral import Coordinates, RawFeatures
 from ldl.neighbours.embeddings import LPPKNN
 from ldl.neighbours.knn import AAKNN
-from ldlrepro import config, models
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.experiments import Inputs, Outcome
@@ -126,13 +125,13 @@ def measure(
 
 def _all_planes(inputs: Inputs, task: Task, methods: Mapping[str, str]) -> Found:
     makers: dict[str, Callable[..., Any]] = {
-        name: partial(models.load, method) for name, method in methods.items()
+        name: partial(inputs.estimator, method) for name, method in methods.items()
     }
     makers[UNCENTRED] = partial(UncentredLPP, pca_keep=[1.0], graph_neighbors=[5, 10, 15])
     found = {}
     for name, make in makers.items():
         seed = seed_for(
-            config.load_run_config()["seed"],
+            inputs.project.run.seed,
             "two dimensions",
             task.data.id,
             methods.get(name, name),

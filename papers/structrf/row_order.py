@@ -32,7 +32,7 @@ def measure(inputs: Inputs, seed: int, persons: dict[str, int], sizes: tuple[int
         X = scale(data.X)
         neighbour = nearest(X)
         found = best_cut(X, persons[dataset], *sizes)
-        assert data.groups is not None  # rows_per_person of the data set's file
+        assert data.groups is not None  # persons of the data set's file
         ends_as_stated = np.isin(np.bincount(data.groups).cumsum(), np.cumsum(found)).mean()
         stretch = np.repeat(np.arange(len(found)), found)
         row = [

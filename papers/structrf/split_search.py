@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.experiments import Inputs, Outcome
+from ldlrepro.experiments import Inputs, MeasuredCell, Outcome
 
 from .split_trace import SplitSearch, one_split_search
 
@@ -69,16 +69,15 @@ def _sample(inputs: Inputs, name: str, rows: int, seed: int) -> tuple[np.ndarray
     return (X.toarray() if hasattr(X, "toarray") else X), data.D[chosen]
 
 
-def _cells(dataset: str, setting: str, method: str, found: SplitSearch) -> list[dict[str, Any]]:
+def _cells(dataset: str, setting: str, method: str, found: SplitSearch) -> list[MeasuredCell]:
     values = {
         "feature_index": found.feature + 1,
         "split_threshold": found.threshold,
         "information_gain": found.gain,
         "time_ms": 1000 * found.seconds,
     }
-    where = {"dataset": dataset, "setting": setting, "method": method}
     return [
-        {**where, "metric": metric, "mean": float(value), "std": None, "n": 1}
+        MeasuredCell(dataset, setting, method, metric, float(value), None, 1)
         for metric, value in values.items()
     ]
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ldl import metrics
-from ldlrepro import models
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.folds.splits import Fold
@@ -43,7 +42,7 @@ def _scores(inputs: Inputs, dataset: str, fold: Fold, seed: int) -> list[np.ndar
     found = []
     for method, shift in (("structrf", 0), *CHANGES.values()):
         state = seed_for(seed, "step_loss", dataset, fold.repeat, fold.fold, shift)
-        model = models.load(method, random_state=state).fit(X, D)
+        model = inputs.estimator(method, random_state=state).fit(X, D)
         scores = metrics.evaluate(data.D[fold.test], model.predict(data.X[fold.test]))
         found.append(np.array([scores[name] for name in MEASURES]))
     return found

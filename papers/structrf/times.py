@@ -7,8 +7,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ldlrepro import config, models
-from ldlrepro.experiments import Inputs, Outcome
+from ldlrepro.catalogue import Method
+from ldlrepro.experiments import Inputs, MeasuredCell, Outcome
 from ldlrepro.train.scaling import Scaler
 
 PARTS = {"train_time_s": "Fit", "test_time_s": "Predict"}
@@ -26,18 +26,19 @@ def measure(inputs: Inputs, methods: Mapping[str, str], turns: int) -> Outcome:
                 values = [pair[number] for pair in pairs]
                 mean = statistics.median(values)
                 std = statistics.stdev(values) if turns > 1 else None
-                where = {"dataset": dataset, "setting": "", "method": method, "metric": metric}
-                outcome.cells.append({**where, "mean": mean, "std": std, "n": turns})
+                cell = MeasuredCell(dataset, "", method, metric, mean, std, turns)
+                outcome.cells.append(cell)
                 rows[-1].append(mean)
         outcome.add_table(f"{part}, median seconds", ["data set", *methods], rows)
     return outcome
 
 
 def _take(
-    inputs: Inputs, dataset: str, methods: Mapping[str, str], turns: int
+    inputs: Inputs, dataset: str, named: Mapping[str, str], turns: int
 ) -> dict[str, list[tuple[float, float]]]:
     data, fold = inputs.load(dataset), inputs.folds(dataset)[0]
     X, D, T = data.X[fold.train], data.D[fold.train], data.X[fold.test]
+    methods = {name: inputs.project.method(method) for name, method in named.items()}
     few = slice(0, min(60, len(D)))
     for method in methods.values():
         _time(method, X[few], D[few], T[:5])  # compiled code and caches are ready after this
@@ -49,9 +50,9 @@ def _take(
     return taken
 
 
-def _time(method: str, X: Any, D: Any, T: Any) -> tuple[float, float]:
-    estimator = models.load(method)
-    scaler = Scaler(config.load_method(method)["scaling"]).fit(X)
+def _time(method: Method, X: Any, D: Any, T: Any) -> tuple[float, float]:
+    estimator = method.estimator()
+    scaler = Scaler(method.scaling).fit(X)
     X, T = scaler.transform(X), scaler.transform(T)
     start = time.perf_counter()
     estimator.fit(X, D)

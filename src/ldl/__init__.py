@@ -16,65 +16,58 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ldl.base import LDLEstimator
-    from ldl.baselines.bayes import PTBayes
-    from ldl.baselines.controls import TrainMean, Uniform
-    from ldl.baselines.regression import Regression, RegressorMethod
-    from ldl.baselines.single_label import SingleLabelClassifier
-    from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
-    from ldl.cascade.ldldf import LDLDF
-    from ldl.deep.estimators import DLDL, DeepDRF, DeepLDLF, DeepRegression
-    from ldl.forests.random_forest import RFRegression
-    from ldl.forests.structrf import RFStar, StructRF
-    from ldl.kernels.ldsvr import LDSVR
-    from ldl.kernels.ptsvm import PTSVM
-    from ldl.linear.aldl import ALDL
-    from ldl.linear.edl_lrl import EDLLRL
-    from ldl.linear.iis import SAIIS
-    from ldl.linear.ldl4c import LDL4C
-    from ldl.linear.ldl_hr import LDLHR
-    from ldl.linear.ldl_ldm import LDLLDM
-    from ldl.linear.ldl_scl import LDLSCL
-    from ldl.linear.ldlcl import LDLCL
-    from ldl.linear.maxent import SABFGS
-    from ldl.neighbours.embeddings import CCAKNN, LPPKNN, NPEKNN, PCAKNN
-    from ldl.neighbours.knn import AAKNN
-    from ldl.neighbours.mslp import MSLP
-    from ldl.networks.bp import AABP
-    from ldl.networks.cpnn import CPNN
-    from ldl.soft_forests.drf import DRF
-    from ldl.soft_forests.ldlf import SLDLF
-    from ldl.wrappers.df_ldl import DFLDL
-    from ldl.wrappers.ssg_ldl import SSGLDL
+    from ldl.base import LDLEstimator as LDLEstimator
+    from ldl.baselines.bayes import PTBayes as PTBayes
+    from ldl.baselines.controls import TrainMean as TrainMean
+    from ldl.baselines.controls import Uniform as Uniform
+    from ldl.baselines.regression import Regression as Regression
+    from ldl.baselines.regression import RegressorMethod as RegressorMethod
+    from ldl.baselines.single_label import SingleLabelClassifier as SingleLabelClassifier
+    from ldl.boosting.logitboost import AOSOLDLogitBoost as AOSOLDLogitBoost
+    from ldl.boosting.logitboost import LDLogitBoost as LDLogitBoost
+    from ldl.cascade.ldldf import LDLDF as LDLDF
+    from ldl.deep.estimators import DLDL as DLDL
+    from ldl.deep.estimators import DeepDRF as DeepDRF
+    from ldl.deep.estimators import DeepLDLF as DeepLDLF
+    from ldl.deep.estimators import DeepRegression as DeepRegression
+    from ldl.forests.random_forest import RFRegression as RFRegression
+    from ldl.forests.structrf import RFStar as RFStar
+    from ldl.forests.structrf import StructRF as StructRF
+    from ldl.kernels.ldsvr import LDSVR as LDSVR
+    from ldl.kernels.ptsvm import PTSVM as PTSVM
+    from ldl.linear.aldl import ALDL as ALDL
+    from ldl.linear.edl_lrl import EDLLRL as EDLLRL
+    from ldl.linear.iis import SAIIS as SAIIS
+    from ldl.linear.ldl4c import LDL4C as LDL4C
+    from ldl.linear.ldl_hr import LDLHR as LDLHR
+    from ldl.linear.ldl_ldm import LDLLDM as LDLLDM
+    from ldl.linear.ldl_scl import LDLSCL as LDLSCL
+    from ldl.linear.ldlcl import LDLCL as LDLCL
+    from ldl.linear.maxent import SABFGS as SABFGS
+    from ldl.neighbours.embeddings import CCAKNN as CCAKNN
+    from ldl.neighbours.embeddings import LPPKNN as LPPKNN
+    from ldl.neighbours.embeddings import NPEKNN as NPEKNN
+    from ldl.neighbours.embeddings import PCAKNN as PCAKNN
+    from ldl.neighbours.knn import AAKNN as AAKNN
+    from ldl.neighbours.mslp import MSLP as MSLP
+    from ldl.networks.bp import AABP as AABP
+    from ldl.networks.cpnn import CPNN as CPNN
+    from ldl.soft_forests.drf import DRF as DRF
+    from ldl.soft_forests.ldlf import SLDLF as SLDLF
+    from ldl.wrappers.df_ldl import DFLDL as DFLDL
+    from ldl.wrappers.ssg_ldl import SSGLDL as SSGLDL
 
 _FAMILIES = {
     "ldl.base": ("LDLEstimator",),
     "ldl.baselines.bayes": ("PTBayes",),
-    "ldl.baselines.controls": (
-        "TrainMean",
-        "Uniform",
-    ),
-    "ldl.baselines.regression": (
-        "Regression",
-        "RegressorMethod",
-    ),
+    "ldl.baselines.controls": ("TrainMean", "Uniform"),
+    "ldl.baselines.regression": ("Regression", "RegressorMethod"),
     "ldl.baselines.single_label": ("SingleLabelClassifier",),
-    "ldl.boosting.logitboost": (
-        "AOSOLDLogitBoost",
-        "LDLogitBoost",
-    ),
+    "ldl.boosting.logitboost": ("AOSOLDLogitBoost", "LDLogitBoost"),
     "ldl.cascade.ldldf": ("LDLDF",),
-    "ldl.deep.estimators": (
-        "DLDL",
-        "DeepDRF",
-        "DeepLDLF",
-        "DeepRegression",
-    ),
+    "ldl.deep.estimators": ("DLDL", "DeepDRF", "DeepLDLF", "DeepRegression"),
     "ldl.forests.random_forest": ("RFRegression",),
-    "ldl.forests.structrf": (
-        "RFStar",
-        "StructRF",
-    ),
+    "ldl.forests.structrf": ("RFStar", "StructRF"),
     "ldl.kernels.ldsvr": ("LDSVR",),
     "ldl.kernels.ptsvm": ("PTSVM",),
     "ldl.linear.aldl": ("ALDL",),
@@ -86,12 +79,7 @@ _FAMILIES = {
     "ldl.linear.ldl_scl": ("LDLSCL",),
     "ldl.linear.ldlcl": ("LDLCL",),
     "ldl.linear.maxent": ("SABFGS",),
-    "ldl.neighbours.embeddings": (
-        "CCAKNN",
-        "LPPKNN",
-        "NPEKNN",
-        "PCAKNN",
-    ),
+    "ldl.neighbours.embeddings": ("CCAKNN", "LPPKNN", "NPEKNN", "PCAKNN"),
     "ldl.neighbours.knn": ("AAKNN",),
     "ldl.neighbours.mslp": ("MSLP",),
     "ldl.networks.bp": ("AABP",),
@@ -104,48 +92,7 @@ _FAMILIES = {
 """Where each name is defined."""
 _HOMES = {name: module for module, names in _FAMILIES.items() for name in names}
 
-__all__ = [
-    "AABP",
-    "AAKNN",
-    "ALDL",
-    "CCAKNN",
-    "CPNN",
-    "DFLDL",
-    "DLDL",
-    "DRF",
-    "EDLLRL",
-    "LDL4C",
-    "LDLCL",
-    "LDLDF",
-    "LDLHR",
-    "LDLLDM",
-    "LDLSCL",
-    "LDSVR",
-    "LPPKNN",
-    "MSLP",
-    "NPEKNN",
-    "PCAKNN",
-    "PTSVM",
-    "SABFGS",
-    "SAIIS",
-    "SLDLF",
-    "SSGLDL",
-    "AOSOLDLogitBoost",
-    "DeepDRF",
-    "DeepLDLF",
-    "DeepRegression",
-    "LDLEstimator",
-    "LDLogitBoost",
-    "PTBayes",
-    "RFRegression",
-    "RFStar",
-    "Regression",
-    "RegressorMethod",
-    "SingleLabelClassifier",
-    "StructRF",
-    "TrainMean",
-    "Uniform",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

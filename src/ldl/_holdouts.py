@@ -23,6 +23,13 @@ def holdouts(
     return [(np.sort(order[held:]), np.sort(order[:held])) for order in orders]
 
 
+def split(n: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw rows to fit and rows held out, the share's worth of them, but one where it is not 0."""
+    count = max(1, round(share * n)) if share else 0
+    order = np.random.default_rng(seed).permutation(n)
+    return np.sort(order[count:]), np.sort(order[:count])
+
+
 def first_best(scores: np.ndarray, lower_is_better: bool) -> int:
     """Return the place of the best score, the first where others differ in the last digits only."""
     losses = scores if lower_is_better else -scores

@@ -1,12 +1,22 @@
-"""Constraints of parameters: each class has a table of them, which ``fit`` checks."""
+"""Constraints of parameters, which stand in their annotations; ``fit`` checks them.
+
+An annotation names one constraint or several, of which one is to be met: ``Count | None``,
+``Literal["sgd", "adam"]``, ``Annotated[int, Interval(2, whole=True)]``, or ``Sequence[Count]`` for
+a list. None stands for itself. A parameter without a constraint is not looked at.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Mapping
+import pkgutil
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 
 @dataclass(frozen=True)
@@ -49,32 +59,28 @@ class Options:
 
 
 @dataclass(frozen=True)
-class OneOrMore:
-    """Numbers of an interval: one of them, or a list that is not empty."""
+class Listed:
+    """A list of numbers of an interval that is not empty."""
 
     each: Interval
 
     def allows(self, value: Any) -> bool:
-        """Tell whether a value is such a number or such a list."""
-        values = as_list(value)
-        return bool(values) and all(map(self.each.allows, values))
+        """Tell whether a value is such a list."""
+        return (
+            isinstance(value, (list, tuple)) and bool(value) and all(map(self.each.allows, value))
+        )
 
     def __str__(self) -> str:
-        return f"{self.each}, or a list of such numbers"
+        return f"a list of numbers, each {self.each}"
 
 
-Constraint = Interval | Options | OneOrMore | None
-Constraints = Mapping[str, Constraint | tuple[Constraint, ...]]
-"""Constraints by parameter: one, or several of which one is to be met.
+Constraint = Interval | Options | Listed | None
 
-None stands for itself. What has no constraint is not looked at.
-"""
-
-COUNT = Interval(1, whole=True)
-POSITIVE = Interval(0, open_low=True)
-NOT_NEGATIVE = Interval(0)
-FACTOR = Interval(0, 1, open_low=True)
-PART = Interval(0, 1, open_low=True, open_high=True)
+Count = Annotated[int, Interval(1, whole=True)]
+Positive = Annotated[float, Interval(0, open_low=True)]
+NotNegative = Annotated[float, Interval(0)]
+Factor = Annotated[float, Interval(0, 1, open_low=True)]
+Part = Annotated[float, Interval(0, 1, open_low=True, open_high=True)]
 
 
 def as_list(value: Any) -> list[Any]:
@@ -82,14 +88,48 @@ def as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def check_parameters(model: object) -> None:
-    """Refuse by name what no fit could use, by the tables of a model's class and of its bases."""
-    table: dict[str, Any] = {}
-    for kind in reversed(type(model).__mro__):
-        table |= vars(kind).get("_constraints", {})
-    for name, constraint in table.items():
+def class_at(parameter: str, path: str, example: str) -> Any:
+    """Return what the dotted path that a parameter holds names."""
+    try:
+        return pkgutil.resolve_name(path)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"{parameter}: cannot find '{path}' ({error}). "
+            f"Write the dotted path of its class, such as {example}."
+        ) from error
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse by name what no fit could use."""
+    for name, allowed in constraints_of(model.__class__).items():
         value = getattr(model, name)
-        allowed = constraint if isinstance(constraint, tuple) else (constraint,)
         if not any(value is None if one is None else one.allows(value) for one in allowed):
             text = " or ".join(str(one) for one in allowed)
             raise ValueError(f"{name} must be {text}, got {value!r}")
+
+
+@functools.cache
+def constraints_of(kind: type) -> dict[str, tuple[Constraint, ...]]:
+    """Return what each parameter may be, by the annotations of a class and of its bases.
+
+    What a base says holds where a class writes another default without a constraint.
+    """
+    table = {}
+    for base in reversed(kind.__mro__):
+        with suppress(Exception):  # annotations may name what only a type checker knows
+            for name, hint in inspect.get_annotations(base, eval_str=True).items():
+                parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+                allowed = tuple(map(_constraint, parts))
+                if any(allowed):
+                    table[name] = allowed
+    return table
+
+
+def _constraint(hint: Any) -> Constraint:
+    """Return the constraint of a part of an annotation; None where it has none."""
+    if get_origin(hint) is Literal:
+        return Options(*get_args(hint))
+    if get_origin(hint) is Sequence:
+        each = _constraint(get_args(hint)[0])
+        return Listed(each) if isinstance(each, Interval) else None
+    return next(iter(getattr(hint, "__metadata__", ())), None)

@@ -10,18 +10,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ldl._docstrings import complete
-from ldl._parameters import Constraints, check_parameters
+from ldl._parameters import check_parameters
+from ldl.metrics import MAX_LABEL_SUM_ERROR, demand_distributions, scorer
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-MAX_ROW_SUM_ERROR = 1e-3
-"""Label rows further from one than this are refused; smaller errors are mended and counted."""
 SHORT = 8
 """Rows of fewer numbers are added up one number after the other, longer ones eight abreast."""
 OPTIONAL = ("torch", "xgboost")
@@ -74,8 +73,6 @@ class LDLEstimator:
     """Whether X holds images instead of a table of features."""
     spreads_nan = False
     """Whether NaN or infinity in X makes predictions NaN, so that a look at these is enough."""
-    _constraints: ClassVar[Constraints] = {}
-    """Constraints of the parameters that this class adds to those of its bases, or changes."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -106,13 +103,9 @@ class LDLEstimator:
         self
             The fitted estimator.
         """
-        names = _feature_names(X)
-        X = check_features(X, self.accepts_sparse)
+        given, X = X, check_features(X, self.accepts_sparse)
         D, self.renormalised_ = check_distributions(D, X.shape[0])
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_  # of an earlier fit
+        self._match_names(given, reset=True)
         self.n_features_in_ = int(X.shape[1])
         self.n_labels_ = int(D.shape[1])
         with self._fitted_or_not():
@@ -157,14 +150,12 @@ class LDLEstimator:
         float
             At most 0. ``ldl.metrics.scorer`` makes scorers of the other measures.
         """
-        from ldl.metrics import scorer
-
         return scorer("kl")(self, X, D)
 
     def _checked(self, X: Any, finite: bool = True) -> Any:
         """Check features against those that ``fit`` saw; whether they are finite where asked to."""
         self._demand_fitted()
-        _check_names(_feature_names(X), getattr(self, "feature_names_in_", None))
+        self._match_names(X, reset=False)
         X = check_features(X, self.accepts_sparse, finite)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
@@ -172,6 +163,13 @@ class LDLEstimator:
                 f"{self.n_features_in_} features as input: those that fit saw"
             )
         return X
+
+    def _match_names(self, X: Any, reset: bool) -> None:
+        """Keep the names of features that X has, or compare them with those that ``fit`` saw."""
+        if hasattr(X, "columns") or hasattr(self, "feature_names_in_"):
+            from sklearn.utils.validation import _check_feature_names
+
+            _check_feature_names(self, X, reset=reset)
 
     @contextmanager
     def _fitted_or_not(self) -> Iterator[None]:
@@ -247,7 +245,7 @@ class LDLEstimator:
     def __repr__(self) -> str:
         """Show the parameters that differ from their defaults, as scikit-learn does."""
         signature = inspect.signature(type(self).__init__).parameters
-        given = self.get_params().items()
+        given = self.get_params(deep=False).items()
         changed = (f"{k}={v!r}" for k, v in given if repr(v) != repr(signature[k].default))
         return f"{type(self).__name__}({', '.join(changed)})"
 
@@ -337,14 +335,7 @@ def check_distributions(D: Any, rows: int) -> tuple[np.ndarray, int]:
         raise ValueError(f"X has {rows} rows but D has {len(D)}")
     if rows < 2:
         raise ValueError("D has one row; at least two are needed to fit (n_samples=1)")
-    if not np.isfinite(D).all():
-        raise ValueError("D contains NaN or infinity")
-    if (D < 0).any():
-        raise ValueError("D contains negative label degrees")
-    sums = D.sum(axis=1)
-    worst = int(np.argmax(np.abs(sums - 1)))
-    if abs(sums[worst] - 1) > MAX_ROW_SUM_ERROR:
-        raise ValueError(f"row {worst} of D sums to {sums[worst]:.6g}, not to 1")
+    sums = demand_distributions("D", D, MAX_LABEL_SUM_ERROR)
     mended = int((np.abs(sums - 1) > 1e-12).sum())
     D /= sums[:, None]
     return D, mended
@@ -380,6 +371,11 @@ def check_features(X: Any, accepts_sparse: bool, finite: bool = True) -> Any:
     return X
 
 
+def dense(X: Any) -> np.ndarray:
+    """Return features as an array, which they are unless they are sparse."""
+    return X.toarray() if hasattr(X, "tocsr") else X
+
+
 def demand_finite(X: Any) -> None:
     """Refuse NaN and infinity; look at numbers one by one only if their squares' sum is neither."""
     values = X.data if hasattr(X, "tocsr") else X
@@ -404,51 +400,3 @@ def _numbers(values: Any, name: str, what: str, copy: bool = True) -> np.ndarray
 def _refuse_complex(values: Any, name: str) -> None:
     if values.dtype.kind == "c":
         raise ValueError(f"{name} holds complex numbers. Complex data not supported")
-
-
-def _feature_names(X: Any) -> np.ndarray | None:
-    """Return the columns of a data frame; None for other things or columns that are no text."""
-    columns = getattr(X, "columns", None)
-    if columns is None:
-        return None
-    names = np.asarray(columns, dtype=object)
-    text = [isinstance(name, str) for name in names]
-    if any(text) and not all(text):
-        raise TypeError(
-            "X has column names of mixed types, some text and some not. Feature names are only "
-            "supported if all input features have string names; X.columns = X.columns.astype(str) "
-            "makes them so."
-        )
-    return names if len(names) and all(text) else None
-
-
-def _check_names(given: np.ndarray | None, fitted: np.ndarray | None) -> None:
-    """Refuse columns that are not those of ``fit``, in their order; warn where one has no names."""
-    if given is None or fitted is None:
-        if (given is None) != (fitted is None):
-            import warnings
-
-            warnings.warn(
-                "X does not have valid feature names, but fit saw feature names"
-                if given is None
-                else "X has feature names, but fit saw features without names",
-                UserWarning,
-                stacklevel=4,
-            )
-        return
-    if list(given) == list(fitted):
-        return
-    unseen, missing = sorted({*given} - {*fitted}), sorted({*fitted} - {*given})
-    text = "The feature names should match those that were passed during fit.\n"
-    if unseen:
-        text += _listed("Feature names unseen at fit time", unseen)
-    if missing:
-        text += _listed("Feature names seen at fit time, yet now missing", missing)
-    if not unseen and not missing:
-        text += "Feature names must be in the same order as they were in fit.\n"
-    raise ValueError(text)
-
-
-def _listed(title: str, names: list[str], most: int = 5) -> str:
-    lines = [f"- {name}" for name in names[:most]] + (["- ..."] if len(names) > most else [])
-    return "\n".join([f"{title}:", *lines]) + "\n"

@@ -17,37 +17,6 @@ import numpy as np
 
 from ldl.errors import nearest
 
-__all__ = [
-    "AGE_BETTER",
-    "BETTER",
-    "LABEL_BETTER",
-    "MAX_LABEL_SUM_ERROR",
-    "MAX_PREDICTION_SUM_ERROR",
-    "ZERO_CONVENTIONS",
-    "Scorer",
-    "ZeroConvention",
-    "age_errors",
-    "canberra",
-    "chebyshev",
-    "clark",
-    "cosine",
-    "error_probability",
-    "euclidean",
-    "evaluate",
-    "fidelity",
-    "intersection",
-    "kl",
-    "label_errors",
-    "measure",
-    "per_row",
-    "scorer",
-    "sorensen",
-    "squared_chi2",
-    "zero_convention",
-    "zero_one_loss",
-    "zeros_report",
-]
-
 BETTER = {
     "chebyshev": "lower",
     "clark": "lower",
@@ -279,11 +248,7 @@ def measure(name: str, D_true: Any, D_pred: Any, zeros: str = "clip64") -> float
     """
     if name in LABEL_BETTER:
         return label_errors(D_true, D_pred)[name]
-    if name not in BETTER:
-        known = {**BETTER, **LABEL_BETTER}
-        raise ValueError(
-            f"unknown measure '{name}'.{nearest(name, known)} There are: {', '.join(known)}"
-        )
+    _demand_known(name)
     return evaluate(D_true, D_pred, zeros)[name]
 
 
@@ -719,13 +684,17 @@ def scorer(name: str, zeros: str = "clip64") -> Scorer:
     >>> cross_val_score(AAKNN(), X, D, cv=3, scoring=scorer("kl")).shape
     (3,)
     """
+    _demand_known(name)
+    zero_convention(zeros)
+    return Scorer(name, zeros)
+
+
+def _demand_known(name: str) -> None:
     known = {**BETTER, **LABEL_BETTER}
     if name not in known:
         raise ValueError(
             f"unknown measure '{name}'.{nearest(name, known)} There are: {', '.join(known)}"
         )
-    zero_convention(zeros)
-    return Scorer(name, zeros)
 
 
 def _row_dot(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -744,12 +713,18 @@ def _checked(D_true: Any, D_pred: Any) -> tuple[np.ndarray, np.ndarray]:
         ("D_true", D, MAX_LABEL_SUM_ERROR),
         ("D_pred", P, MAX_PREDICTION_SUM_ERROR),
     ):
-        if not np.isfinite(rows).all():
-            raise ValueError(f"{name} contains NaN or infinity")
-        if (rows < 0).any():
-            raise ValueError(f"{name} contains negative label degrees")
-        sums = rows.sum(axis=1)
-        worst = int(np.argmax(np.abs(sums - 1)))
-        if abs(sums[worst] - 1) > tolerance:
-            raise ValueError(f"row {worst} of {name} sums to {sums[worst]:.9g}, not to 1")
+        demand_distributions(name, rows, tolerance)
     return D, P
+
+
+def demand_distributions(name: str, rows: np.ndarray, tolerance: float) -> np.ndarray:
+    """Refuse what are no distributions, or are so by more than ``tolerance``; return the sums."""
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{name} contains NaN or infinity")
+    if (rows < 0).any():
+        raise ValueError(f"{name} contains negative label degrees")
+    sums = np.asarray(rows.sum(axis=1))
+    worst = int(np.argmax(np.abs(sums - 1)))
+    if abs(sums[worst] - 1) > tolerance:
+        raise ValueError(f"row {worst} of {name} sums to {sums[worst]:.9g}, not to 1")
+    return sums

@@ -92,11 +92,12 @@ class LogHandler(LogHandlerBase):
         """Where Snakemake knows no rule for a word, say the target that was meant."""
         if not (found := NO_RULE.search(text)):
             return
-        from ldlrepro import config
+        from ldlrepro.catalogue import from_environment
 
-        word, papers = found[1], config.paper_ids()
+        project = from_environment()
+        word, papers = found[1], project.paper_ids
         hint = f"{nearest(word, [*papers, 'all', 'notebooks'])} Papers: {', '.join(papers)}"
-        for kind, names in (("dataset", config.dataset_ids()), ("method", config.method_ids())):
+        for kind, names in (("dataset", project.data_set_ids), ("method", project.method_ids)):
             if word in names:
                 hint = f" It is a {kind}; add to a paper: --config 'only={{{kind}s: [{word}]}}'"
         self.line.say(f"ldlrepro: no target '{word}'.{hint}")

@@ -10,10 +10,10 @@ import pytest
 
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import ranking
-from ldlrepro.report.content import PaperPage, ReportContent
+from ldlrepro.report.content import PaperPage
 from ldlrepro.report.html import write_report
 from ldlrepro.report.leaderboard import collect, standings
-from tests.report_pages import measured
+from tests.report_pages import PROJECT, content, measured, page
 
 pytestmark = pytest.mark.browser
 
@@ -45,16 +45,13 @@ def pages() -> list[PaperPage]:
     for dataset in ("d00", "d01"):
         units.append(unit("cv", dataset, "aa_bp", 0.5))
         units[-1].rows[1].status = "failed"
-    return [
-        PaperPage(name, "A title", "A", "V", 2026, [], [], {}, part)
-        for name, part in (("first", units), ("second", few))
-    ]
+    return [page([], units, "first"), page([], few, "second")]
 
 
 @pytest.fixture(scope="module")
 def report(pages, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("board") / "report.html"
-    write_report(ReportContent(pages, "now", "0", "", "a machine"), path)
+    write_report(content(*pages), path)
     return path.with_suffix("") / "leaderboard.html"
 
 
@@ -110,7 +107,7 @@ def assert_as_python(page: Any, found: Any) -> None:
 @pytest.mark.parametrize(("paper", "protocol"), [("first", "cv"), ("second", "few")])
 def test_ranks_and_tests_are_those_of_python(board, pages, paper, protocol, measure):
     choose(board, protocol=protocol, measure=measure)
-    assert_as_python(board, standings(collect(pages), paper, protocol, measure).compared)
+    assert_as_python(board, standings(collect(PROJECT, pages), paper, protocol, measure).compared)
 
 
 def test_ticked_methods_and_data_sets_are_ranked_as_python_would(board, pages):
@@ -122,7 +119,9 @@ def test_ticked_methods_and_data_sets_are_ranked_as_python_would(board, pages):
     board.locator("#board-datasets input[value=d00]").uncheck()
     names = [name for name in METHODS if name != "rf"]
     means = {
-        (e.dataset, e.method): e.means["kl"] for e in collect(pages).entries if e.protocol == "cv"
+        (e.dataset, e.method): e.means["kl"]
+        for e in collect(PROJECT, pages).entries
+        if e.protocol == "cv"
     }
     losses = {d: {n: means[d, n] for n in names if (d, n) in means} for d in DATASETS[1:]}
     assert_as_python(board, ranking(names, losses))

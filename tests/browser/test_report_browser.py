@@ -13,16 +13,18 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from ldlrepro import config
 from ldlrepro.core.workspace import Workspace
-from ldlrepro.judge.answer import judge_paper
+from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow, band, difference, judge
-from ldlrepro.report.build import paper_page, report_content
-from ldlrepro.report.content import CONTROLS, Figure, Overhead, PaperPage, ReportContent
+from ldlrepro.plan import Plan
+from ldlrepro.report.build import report_content
+from ldlrepro.report.content import CONTROLS, Figure, PaperPage, ReportContent
 from ldlrepro.report.figures import write_figures
 from ldlrepro.report.html import write_report
 from ldlrepro.train.records import FoldRow
+from tests import report_pages
+from tests.report_pages import PROJECT
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = pytest.mark.browser
@@ -223,19 +225,17 @@ def made_up_paper(paper: str, rng: random.Random) -> PaperPage:
     if paper == "mslp":
         units.append(made_up_unit("as_released", "sjaffe", "mslp", rng))
     drawing = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0 9 9"/></svg>'
-    return PaperPage(
-        id=paper,
+    return report_pages.page(
+        rows,
+        units,
+        paper,
+        {"figure_1": Figure("Figure 1", drawing, "A line.", table=[["x"], ["1"]])},
         title=f"The paper {paper}",
-        authors="Its authors",
-        venue="A journal",
-        year=2018,
-        protocols=[(["folds"], "Ten folds.")],
-        rows=rows,
-        tables={table: f"what table {table} shows" for table in {row.table: 0 for row in rows}},
-        units=units,
+        tables={
+            table: {"title": f"what table {table} shows"}
+            for table in {row.table: 0 for row in rows}
+        },
         leaks=[(paper, "movie", "two rows have a twin in training")],
-        figures={"figure_1": Figure("Figure 1", drawing, "A line.", table=[["x"], ["1"]])},
-        commands=["snakemake --cores 32"],
     )
 
 
@@ -246,13 +246,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "logs").mkdir()
     (folder / "logs" / "a run.log").write_text("fitted\n")
     pages = [made_up_paper(paper, rng) for paper in ("structrf", "ldlf", "ldldf", "mslp", "drf")]
-    content = ReportContent(
-        pages,
-        generated_at="2026-01-01",
-        version="0.1.0",
-        git_commit="abc",
-        machine="a machine",
-        overhead=[Overhead(page.id, len(page.units), 3600.0, 0.02) for page in pages],
+    content = report_pages.content(
+        *pages,
         logs={
             unit.key: folder / "logs" / "a run.log"
             for page in pages
@@ -525,10 +520,11 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReportCon
     """The report of all papers, as in a fresh clone."""
     folder = tmp_path_factory.mktemp("clone")
     workspace = Workspace(folder / "results", folder / "data")
-    answers = [judge_paper(paper, workspace) for paper in config.real_papers()]
+    judge = Judge(Plan(PROJECT), workspace)
+    answers = [judge.anew(paper) for paper in PROJECT.real_papers()]
     for answer in answers:
-        write_figures(paper_page(answer), workspace.figures(answer.paper))
-    content = report_content(answers, workspace.results / "figures")
+        write_figures(PaperPage.of(PROJECT, answer), workspace.figures(answer.paper))
+    content = report_content(PROJECT, answers, workspace.results / "figures")
     return write_report(content, folder / "results" / "report" / "all.html"), content
 
 

@@ -35,8 +35,8 @@ FOLDS = 5
 FEW = """
 title: a few rows
 reader: drawn_table
-shape: {n: 200, q: 3, c: 3}
-generator: {name: toy, n: 200, noise_variance: 0.1, seed: 5}
+shape: [200, 3, 3]
+noise_variance: 0.1
 licence: free
 """
 # The last step that keeps anything; the report after it can be made again at any time.
@@ -64,7 +64,7 @@ title: A small paper to be killed
 authors: nobody
 venue: nowhere
 year: 2026
-synthetic: true
+group: made up
 protocols:
   chaos: {{scheme: kfold, folds: {FOLDS}, validation: next_fold, text: five folds}}
 datasets: [{", ".join(self.datasets)}]

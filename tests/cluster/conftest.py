@@ -45,7 +45,7 @@ class Burden(LDLEstimator):
 """
 BURDEN_METHOD = """
 title: Burden
-class: ldlrepro.models.burden.Burden
+class: ldlrepro.train.burden.Burden
 resources: {mem_mb: 100, runtime: 10}
 """
 UNIT = "units/tiny/toy/burden/folds_0-4"
@@ -167,6 +167,6 @@ def prepared(tmp_path_factory, cluster, local) -> Callable[..., ClusterProject]:
 
 def _copy(tmp_path_factory) -> Project:
     project = copy_project(tmp_path_factory.mktemp("cluster") / "project")
-    (project.root / "src/ldlrepro/models/burden.py").write_text(BURDEN)
+    (project.root / "src/ldlrepro/train/burden.py").write_text(BURDEN)
     (project.root / "config/methods/burden.yaml").write_text(BURDEN_METHOD)
     return project

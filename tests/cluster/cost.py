@@ -29,7 +29,7 @@ title: Many short units
 authors: nobody
 venue: nowhere
 year: 2026
-synthetic: true
+group: made up
 protocols:
   many: {scheme: kfold, folds: 5, text: five folds}
 datasets: [toy]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Literal
 
 import numpy as np
 import pytest
 
 import ldl
 from ldl import LDLEstimator
-from ldl._parameters import COUNT, FACTOR, PART, Constraints, Interval, OneOrMore, Options
+from ldl._parameters import Count, Interval, Listed, Options, Part, constraints_of
 from tests.ldl.docstrings import read
 from tests.ldl.estimators import NAMES, TABLES, cheap
 
@@ -18,13 +18,13 @@ from tests.ldl.estimators import NAMES, TABLES, cheap
 @pytest.mark.parametrize(
     ("constraint", "allowed", "refused"),
     [
-        (COUNT, [1, np.int64(7)], [0, 1.5, 2.0, True, "1", None, np.nan]),
-        (FACTOR, [1, 0.5, np.float32(0.1)], [0, 1.1, np.nan, "1"]),
-        (PART, [0.5], [0, 1]),
+        (Interval(1, whole=True), [1, np.int64(7)], [0, 1.5, 2.0, True, "1", None, np.nan]),
+        (Interval(0, 1, open_low=True), [1, 0.5, np.float32(0.1)], [0, 1.1, np.nan, "1"]),
+        (Interval(0, 1, open_low=True, open_high=True), [0.5], [0, 1]),
         (Interval(0), [0, np.inf], [-1e-300, -np.inf, np.nan]),
         (Interval(2, 5, open_high=True), [2, 4.9], [5, 1]),
         (Options("a", "b"), ["a"], ["c", 1, None]),
-        (OneOrMore(COUNT), [3, [1, 2], (1,)], [[], [1, 0], "1", [1.5]]),
+        (Listed(Interval(1, whole=True)), [[1, 2], (1,)], [3, [], [1, 0], "1", [1.5]]),
     ],
     ids=str,
 )
@@ -50,10 +50,8 @@ class First(LDLEstimator):
         Their mean.
     """
 
-    _constraints: ClassVar[Constraints] = {"count": COUNT, "share": PART}
-
-    count: int = 3
-    share: float = 0.5
+    count: Count = 3
+    share: Part = 0.5
 
     def _fit(self, X, D):
         self.mean_ = D.mean(axis=0)
@@ -72,13 +70,9 @@ class Second(First):
         A word.
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "count": (Interval(0, whole=True), None),
-        "word": (Options("one", "other"), None),
-    }
-
-    count: int | None = 7
-    word: str | None = None
+    count: Annotated[int, Interval(0, whole=True)] | None = 7
+    share: float = 0.25
+    word: Literal["one", "other"] | None = None
 
 
 X, D = np.eye(3), np.eye(3)
@@ -125,8 +119,6 @@ def test_a_class_without_a_docstring_stays_so():
 @pytest.mark.parametrize("name", NAMES)
 def test_constraints_are_of_parameters_and_allow_the_defaults(name):
     kind = getattr(ldl, name)
-    known = kind._parameter_names()
-    for base in kind.__mro__:
-        assert set(vars(base).get("_constraints", {})) <= set(known), base
+    assert set(constraints_of(kind)) <= set(kind._parameter_names())
     if name in TABLES:
         cheap(name)._check_parameters()

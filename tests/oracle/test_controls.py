@@ -5,7 +5,7 @@ import pytest
 
 from ldl import metrics
 from ldl.baselines.controls import TrainMean, Uniform
-from ldlrepro.models.told import TrueLabels
+from ldlrepro.train.told import TrueLabels
 
 
 @pytest.fixture

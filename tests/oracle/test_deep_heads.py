@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from ldl.deep._heads import ForestHead, ForestLoss, RegressionHead, SoftmaxHead
+from ldl.soft_forests._base import SoftTrees
 from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
 from ldl.soft_forests._routing import draw_phi
 
@@ -43,8 +44,12 @@ def leaves(kind: str, seed: int = 2, **how):
 def head(kind: str = "distributions", share: bool = True, **how) -> tuple[ForestHead, torch.Tensor]:
     phi = draw_phi(TREES, DEPTH, UNITS, np.random.default_rng(4))
     held, targets = leaves(kind, **how.pop("of_leaves", {}))
-    settings = {"leaf_batches": 2, "leaf_repeats": 5, **how}
-    return ForestHead(phi, UNITS, share, held, **settings), targets
+    return ForestHead(phi, held, trees_of(share, **how)), targets
+
+
+def trees_of(share: bool = True, **how) -> SoftTrees:
+    given = {"leaf_batches": 2, "leaf_repeats": 5, "temperature_factor": 1.0, **how}
+    return SoftTrees(units=UNITS, schedule="joint" if share else "random", **given)
 
 
 def by_the_book(forest: ForestHead, phi, F: torch.Tensor, targets: torch.Tensor, temperature=0.0):
@@ -167,7 +172,7 @@ def test_blocks_answer_as_trees_of_their_own_do():
     phi = draw_phi(TREES, DEPTH, UNITS, np.random.default_rng(4))
     each = []
     for tree in range(TREES):
-        one = ForestHead(phi[[tree]], UNITS, True, apart.leaves.only(tree), 2, 5)
+        one = ForestHead(phi[[tree]], apart.leaves.only(tree), trees_of())
         each.append(one.mixture([F[tree]], one.leaves.Q))
     np.testing.assert_allclose(together.numpy(), torch.stack(each).mean(0).numpy(), rtol=1e-12)
 

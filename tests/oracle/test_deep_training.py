@@ -18,9 +18,10 @@ from ldl.deep._pixels import Window
 from ldl.deep._training import Targets, Training, TrainingSettings
 from ldl.deep.estimators import DLDL
 from ldl.deep.weights import PREPROCESSING, TORCHVISION
+from ldl.soft_forests._base import SoftTrees
 from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
-from ldl.soft_forests._linear import OptimiserSettings
-from ldl.soft_forests._training import ForestSettings, LinearForest
+from ldl.soft_forests._training import LinearForest
+from ldl.soft_forests.ldlf import SLDLF
 from ldl.watch import watched_by
 from tests.oracle.formulas import sa_bfgs
 from tests.oracle.images import KINDS, KilledError, Recorder, built, linear_network, pictures
@@ -72,31 +73,27 @@ def two_leaves(kind: str, D: np.ndarray):
 def test_forest_on_a_linear_network_trains_as_the_linear_forest(kind, schedule, temperature):
     X, D = pictures(side=2)
     ours, theirs, targets = two_leaves(kind, D)
-    linear_settings = ForestSettings(
-        trees=TREES,
+    linear_model = SLDLF(
+        n_estimators=TREES,
         depth=DEPTH,
         units=UNITS,
         max_iter=STEPS,
         batch_size=BATCH,
-        batch_replacement=False,
         leaf_batches=4,
         leaf_repeats=3,
         queue="stale",
-        queue_batches=None,
-        init="glorot",
         standardise=False,
-        steps=OptimiserSettings("sgd", 0.3, 0.9, 5, 0.5),
+        learning_rate=0.3,
+        drop_every=5,
         dtype="float64",
         schedule=schedule,
-        share_units=schedule == "joint",
         temperature=temperature,
-        temperature_factor=0.9,
     )
     widths = [UNITS] * (1 if schedule == "joint" else TREES)
     network = linear_network(widths)
     flat = network.trunk((torch.from_numpy(X).permute(0, 3, 1, 2) - network.shift) * network.factor)
-    linear = LinearForest(linear_settings, flat.numpy(), targets, theirs, 0)
-    head = ForestHead(linear.phi, UNITS, schedule == "joint", ours, 4, 3, temperature, 0.9)
+    linear = LinearForest(linear_model, flat.numpy(), targets, theirs, 0)
+    head = ForestHead(linear.phi, ours, linear_model)
     for layer, f in zip(network.outputs, linear.maps, strict=True):
         layer.weight.data.copy_(f.W.t())
     wanted = Targets(targets, targets.argmax(axis=1).astype(float))
@@ -211,7 +208,7 @@ def test_units_drop_out_the_same_after_a_kill(every_step):
         torch.manual_seed(5)
         network = linear_network([UNITS], dropout=0.5)
         phi = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3]])
-        head = ForestHead(phi, UNITS, True, leaves, 4, 3)
+        head = ForestHead(phi, leaves, SoftTrees(units=UNITS, leaf_batches=4, leaf_repeats=3))
         wanted, hardware = Targets(targets, targets[:, 0]), Hardware(torch.device("cpu"))
         training = Training(
             network, head, InMemory(X), wanted, settings(), Window(2, 2), hardware, 0

@@ -18,7 +18,8 @@ BLOCKS = [slice(0, 12), slice(12, 30)]
 
 def objective(X, D, rho=0.7, l2=0.0, diagonal=False) -> LowRankCopies:
     """The loss of the weights, with copies and multipliers that are not zero."""
-    made = LowRankCopies(X, D, BLOCKS, rho, l2, diagonal)
+    form = "released" if diagonal else "exact"
+    made = LowRankCopies(X, D, BLOCKS, EDLLRL(l2 / 2, rho=rho, form=form))
     generator = np.random.default_rng(8)
     made.copies[:] = generator.random(made.copies.shape)
     made.multipliers[:] = generator.normal(size=made.copies.shape)

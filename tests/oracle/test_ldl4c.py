@@ -35,8 +35,8 @@ def loss_in_words(
 def objective(
     X, D, margin: float, rho: float, weighted: bool, kl: bool, l2: float = 0.0
 ) -> WeightedErrors:
-    weights = entropies(D) if weighted else np.ones(len(D))
-    return WeightedErrors(X, D, D.argmax(axis=1), weights, kl, margin, rho, l2)
+    weights, error = "entropy" if weighted else "equal", "kl" if kl else "absolute"
+    return WeightedErrors(X, D, LDL4C(margin, l2, rho, weights, error))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

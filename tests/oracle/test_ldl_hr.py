@@ -16,6 +16,10 @@ from tests.oracle.formulas import ldl_hr
 problem = partial(softmax_problem, n=30)
 
 
+def objective_of(X, D, margin=0.0, rest=0.0, rho=0.01, l2=0.0, form="released") -> HighestAndRest:
+    return HighestAndRest(X, D, LDLHR(l2, margin, rest, rho, form=form))
+
+
 def printed_loss(P: np.ndarray, D: np.ndarray, margin: float, rest: float, rho: float) -> float:
     """The paper's form: the top label is left out of the rest, and the margin divided by rho."""
     total = 0.0
@@ -48,7 +52,7 @@ def loss_in_words(P: np.ndarray, D: np.ndarray, margin: float, rest: float, rho:
 def test_loss_is_the_sum_of_its_terms(margin, rest, rho):
     X, D = problem()
     W = np.random.default_rng(1).normal(size=(4, 5))
-    objective = HighestAndRest(X, D, D.argmax(axis=1), margin, rest, rho, l2=0.4)
+    objective = objective_of(X, D, margin, rest, rho, l2=0.4)
     expected = loss_in_words(softmax_rows(X @ W), D, margin, rest, rho) + 0.2 * (W**2).sum()
     assert objective(W.T.ravel())[0] == pytest.approx(expected, rel=1e-12)
 
@@ -56,8 +60,8 @@ def test_loss_is_the_sum_of_its_terms(margin, rest, rho):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_subgradient_equals_central_differences_away_from_kinks(sparse):
     X, D = problem()
-    objective = HighestAndRest(
-        csr_matrix(X) if sparse else X, D, D.argmax(axis=1), margin=5.0, rest=2.0, rho=0.2, l2=0.3
+    objective = objective_of(
+        csr_matrix(X) if sparse else X, D, margin=5.0, rest=2.0, rho=0.2, l2=0.3
     )
     check_gradient(objective, np.random.default_rng(2).normal(size=20), step=1e-6)
 
@@ -75,9 +79,7 @@ def test_the_printed_form_ends_at_the_loss_that_the_paper_prints(margin, rest):
 
 def test_subgradient_without_the_top_label_in_the_rest():
     X, D = problem()
-    objective = HighestAndRest(
-        X, D, D.argmax(axis=1), margin=5.0, rest=2.0, rho=0.2, l2=0.3, top_rests=False
-    )
+    objective = objective_of(X, D, margin=1.0, rest=2.0, rho=0.2, l2=0.3, form="printed")
     check_gradient(objective, np.random.default_rng(2).normal(size=20), step=1e-6)
 
 
@@ -91,7 +93,7 @@ def test_without_a_rest_the_forms_differ_by_the_factor_rho_only():
 def test_loss_at_zero_weights_by_hand():
     """P is uniform, so every label below the highest lacks the whole margin."""
     X, D = problem(n=8, c=4)
-    value = HighestAndRest(X, D, D.argmax(axis=1), margin=10.0, rest=1.0, rho=0.05)(np.zeros(16))[0]
+    value = objective_of(X, D, margin=10.0, rest=1.0, rho=0.05)(np.zeros(16))[0]
     others = np.sort(D, axis=1)[:, :-1]
     expected = 8 * 2 * 0.75 + np.abs(0.25 - others).sum() + 8 * 0.25 + 10.0 * 8 * 3 * 0.05
     assert value == pytest.approx(expected, rel=1e-12)
@@ -109,11 +111,12 @@ def test_first_term_alone_pushes_predictions_to_the_highest_label():
 
 def test_no_hinge_is_paid_where_all_margins_exceed_rho():
     D = problem()[1]
-    X, labels = np.ones((30, 4)), np.full(30, 2)
+    X = np.ones((30, 4))
+    D[:, 2] = D.max(axis=1) + 0.1  # the highest label of all rows
     ahead = np.zeros((5, 4))
     ahead[2] = 2.0
-    paid, gradient = HighestAndRest(X, D, labels, margin=1e6, rho=0.5)(ahead.ravel())
-    free, gradient_without = HighestAndRest(X, D, labels, margin=0.0, rho=0.5)(ahead.ravel())
+    paid, gradient = objective_of(X, D, margin=1e6, rho=0.5)(ahead.ravel())
+    free, gradient_without = objective_of(X, D, margin=0.0, rho=0.5)(ahead.ravel())
     assert paid == free
     np.testing.assert_array_equal(gradient, gradient_without)
 
@@ -121,7 +124,7 @@ def test_no_hinge_is_paid_where_all_margins_exceed_rho():
 def test_one_hot_labels_leave_no_rest():
     X, D = problem()
     hot = np.eye(5)[D.argmax(axis=1)]
-    assert not HighestAndRest(X, hot, hot.argmax(axis=1)).others.any()
+    assert not objective_of(X, hot).others.any()
 
 
 def test_heavier_margin_leaves_less_of_it_lacking():
@@ -138,7 +141,7 @@ def test_heavier_margin_leaves_less_of_it_lacking():
 
 def test_training_never_ends_above_its_start():
     X, D = problem()
-    start = HighestAndRest(np.column_stack([X, np.ones(30)]), D, D.argmax(axis=1), 1e4, 1.0, 0.01)
+    start = objective_of(np.column_stack([X, np.ones(30)]), D, 1e4, 1.0, 0.01)
     for max_iter in (1, 5, 50):
         model = ldl_hr(alpha=0.0, max_iter=max_iter).fit(X, D)
         assert model.loss_ < start(np.zeros(25))[0]
@@ -148,10 +151,10 @@ def test_evaluations_leave_nothing_behind_for_the_next():
     """Buffers are used again and again, with terms switched off as well."""
     X, D = problem()
     for margin, rest in ((7.0, 3.0), (7.0, 0.0), (0.0, 3.0), (0.0, 0.0)):
-        used = HighestAndRest(X, D, D.argmax(axis=1), margin, rest, rho=0.2)
+        used = objective_of(X, D, margin, rest, rho=0.2)
         generator = np.random.default_rng(4)
         for w in generator.normal(size=(3, 20)):
-            fresh = HighestAndRest(X, D, D.argmax(axis=1), margin, rest, rho=0.2)
+            fresh = objective_of(X, D, margin, rest, rho=0.2)
             value, gradient = used(w)
             assert value == fresh(w)[0]
             np.testing.assert_array_equal(gradient, fresh(w)[1])

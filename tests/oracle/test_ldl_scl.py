@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from ldl import LDLSCL
@@ -21,7 +22,11 @@ def problem(n: int = 20, m: int = 3) -> tuple[CodedObjective, Unknowns]:
         generator.uniform(0.1, 2.0, size=(n, m)),
     )
     centres = generator.dirichlet(np.ones(5), size=m)
-    return CodedObjective(X, D, centres, 0.3, 0.2, 0.7), at
+    return CodedObjective(X, D, centres, LDLSCL(0.3, 0.2, 0.7)), at
+
+
+def released(objective: CodedObjective) -> CodedObjective:
+    return replace(objective, model=clone(objective.model).set_params(code_slopes="as_released"))
 
 
 def flat(values: Unknowns) -> np.ndarray:
@@ -58,7 +63,7 @@ def test_slopes_equal_central_differences():
 def test_released_slopes_of_codes_move_the_distance_to_their_own_cluster_only():
     """Written out: the derivative of c_k ||P - p_k||^2 alone, by differences of the code k."""
     objective, at = problem(n=6)
-    objective = replace(objective, released=True)
+    objective = released(objective)
     slopes = objective(at, 0.05)[1].codes
     step = 1e-6
     for i in range(6):
@@ -78,7 +83,7 @@ def test_released_slopes_of_codes_move_the_distance_to_their_own_cluster_only():
 def test_one_cluster_has_the_same_slopes_either_way():
     objective, at = problem(m=1)
     exact = objective(at, 0.1)[1].codes
-    np.testing.assert_allclose(replace(objective, released=True)(at, 0.1)[1].codes, exact)
+    np.testing.assert_allclose(released(objective)(at, 0.1)[1].codes, exact)
 
 
 def test_first_step_of_adam_has_the_learning_rate_as_its_length():
@@ -93,7 +98,7 @@ def test_first_step_of_adam_has_the_learning_rate_as_its_length():
 def test_steps_are_those_of_adam_written_out():
     X, D = softmax_problem(n=40)
     model = LDLSCL(n_clusters=2, max_iter=5, tol=0.0, random_state=0).fit(X, D)
-    objective = CodedObjective(X, D, model.centres_, 0.001, 0.001, 0.001)
+    objective = CodedObjective(X, D, model.centres_, LDLSCL(0.001, 0.001, 0.001))
     member = ((D[:, None, :] - model.centres_) ** 2).sum(axis=2).argmin(axis=1)
     at = Unknowns(np.ones((4, 5)), np.ones((2, 5)), np.where(np.eye(2)[member] > 0, 1.0, 1e-6))
     x, m, v = flat(at), 0.0, 0.0

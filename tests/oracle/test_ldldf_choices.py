@@ -8,7 +8,7 @@ import pytest
 from ldl import metrics
 from ldl.cascade._reuse import Reuse, choose
 from ldl.cascade.ldldf import LDLDF, StopRule
-from ldlrepro import config
+from ldlrepro.catalogue import Project, with_settings
 from ldlrepro.folds.splits import Fold
 from ldlrepro.train.selection import run_fold
 from papers.ldldf.ldldf_oracle import LDLDFOracle
@@ -177,7 +177,7 @@ def predictions(method: str, D_test_order: np.ndarray) -> np.ndarray:
     D = D.copy()
     D[45:] = D[45:][D_test_order]
     fold = Fold(0, 0, np.arange(45), np.arange(0), np.arange(45, 60))
-    return run_fold(config.current().method(method), X, D, fold, select_by="kl", seed=3).predictions
+    return run_fold(Project.open().method(method), X, D, fold, select_by="kl", seed=3).predictions
 
 
 def test_test_labels_reach_the_oracle_and_nothing_else():
@@ -189,7 +189,7 @@ def test_test_labels_reach_the_oracle_and_nothing_else():
 
 
 def cheap(method: str) -> str:
-    return config.with_settings(method, {"n_estimators": 4, "max_estimators": 4, "max_layers": 3})
+    return with_settings(method, {"n_estimators": 4, "max_estimators": 4, "max_layers": 3})
 
 
 def test_oracle_answers_with_the_best_output_so_far():

@@ -24,8 +24,8 @@ def data(seed: int = 0, n: int = 40, q: int = 4, c: int = 3) -> tuple[np.ndarray
 
 def built(X: np.ndarray, D: np.ndarray, seed: int = 5, **parameters: object) -> LinearForest:
     with one_thread():
-        settings = SLDLF(**{**SMALL, **parameters})._checked_settings()
-        leaves = DistributionLeaves(settings.trees, 2 ** (settings.depth - 1), D.shape[1])
+        settings = SLDLF(**{**SMALL, **parameters})
+        leaves = DistributionLeaves(settings.n_estimators, 2 ** (settings.depth - 1), D.shape[1])
         return LinearForest(settings, X, D, leaves, seed)
 
 

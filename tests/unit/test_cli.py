@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import cli, config, plan
-from ldlrepro.cli import parser, texts
+from ldlrepro import cli
+from ldlrepro.catalogue import Project
+from ldlrepro.cli import parser
 from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.judge.scores import Sources
+from ldlrepro.plan import Plan
 
 LISTED = "list fetch run verdicts status explain".split()  # noqa: SIM905
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,20 +93,22 @@ def test_every_verb_of_a_rule_takes_what_its_rule_gives():
 
 
 def test_commands_of_the_examples_are_understood():
-    lines = [line for examples in texts.EXAMPLES.values() for line in examples]
-    lines += [line.strip() for line in texts.EPILOG.splitlines() if "  ldlrepro" in line]
+    project = Project.open()
+    lines = [line for name in cli.verbs() for line in parser.verb_of(name).examples]
+    lines += [line.strip() for line in parser.EPILOG.splitlines() if "  ldlrepro" in line]
     for line in lines:
         words = shlex.split(line.partition("   ")[0])
         args = parser.parse(words[1:])
-        for name, known in (("dataset", config.dataset_ids()), ("paper", config.paper_ids())):
+        for name, known in (("dataset", project.data_set_ids), ("paper", project.paper_ids)):
             value = getattr(args, name, None) or []
             assert set([value] if isinstance(value, str) else value) <= set(known), line
         if words[1] == "explain":
-            paper = args.cell.partition("/")[0]
-            assert args.cell in {row.cell for row in verdict_rows(paper, {}, {})}
+            paper = project.paper(args.cell.partition("/")[0])
+            rows = verdict_rows(Plan(project), paper, Sources({}, {}))
+            assert args.cell in {row.cell for row in rows}
         if words[1] == "run":
-            assert config.method_exists(args.method)
-            assert args.protocol in plan.protocols()
+            assert project.has_method(args.method)
+            assert args.protocol in project.protocols
 
 
 # ---------------------------------------------------------------------- mistakes
@@ -257,7 +262,6 @@ def test_status_names_what_failed_and_how_long_the_rest_takes(tiny, capsys):
     assert (row["failed"], row["of unknown length"]) == (1, 2)
     ask(capsys, "run", "tiny", "toy", "train_mean")
     ask(capsys, "record", "tiny")
-    tiny.forget()
     shutil.rmtree(tiny.root / "results" / "units")
     _, out, _ = ask(capsys, "status", "tiny", "--json")
     (row,) = json.loads(out)
@@ -300,15 +304,17 @@ def run_python(code: str) -> str:
 def test_planning_a_whole_paper_imports_nothing_heavy():
     code = """
 import sys
-from ldlrepro import config, plan
+from ldlrepro.catalogue import Project
+from ldlrepro.plan import Plan
 from ldlrepro.workflow.rules import Rules
 from types import SimpleNamespace as Of
-rules = Rules(plan.current(), config.current().run)
-for paper in config.paper_ids():
+project = Project.open()
+rules = Rules(Plan(project), project.run)
+for paper in project.paper_ids:
     of = Of(paper=paper)
     rules.paper_records(of), rules.paper_tables(of), rules.paper_folds(of), rules.paper_methods(of)
     rules.paper_reference(of), rules.paper_printed(of), rules.paper_experiments(of)
-for method in config.method_ids():
+for method in project.method_ids:
     job = Of(paper="mslp", protocol="mslp", dataset="sjaffe", method=method)
     rules.method_spec(job), rules.method_code(job), rules.unit_threads(job)
 rules.judge_code(job), rules.figure_code(job), rules.report_code(job), rules.reader_code(job)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldlrepro import config
-from ldlrepro.catalogue import Method
+from ldlrepro.catalogue import Method, from_environment
 from ldlrepro.catalogue.digests import class_digest, method_digest, spec_digest
 from ldlrepro.core.code_digest import code_digest
 from tests.unit.sources import copied, forget
@@ -23,7 +22,8 @@ def sources(tmp_path, monkeypatch, checkout):
 
 
 def digests_of(methods) -> dict[str, str]:
-    return {name: method_digest(config.current().method(name)) for name in methods}
+    project = from_environment()
+    return {name: method_digest(project.method(name)) for name in methods}
 
 
 def changed_by(edit, methods=SOME) -> set[str]:
@@ -36,8 +36,8 @@ def changed_by(edit, methods=SOME) -> set[str]:
 
 def bases() -> list[str]:
     """Methods of the packages, whose sources are copied; those beside a paper stay where it is."""
-    names = [name for name in config.method_ids() if "@" not in name]
-    return [name for name in names if config.load_method(name)["class"].startswith("ldl")]
+    known = from_environment().methods
+    return [m.id for m in known if m.id == m.base and m.class_path.startswith("ldl")]
 
 
 # ---------------------------------------------------------------------- what decides
@@ -71,7 +71,7 @@ def test_the_code_of_a_base_that_settings_name_changes_the_wrappers_digest(sourc
         ("ldlrepro/train/selection.py", "model.fit(scaler", "model.fit(not scaler or scaler"),
         ("ldlrepro/train/scaling.py", "return ", "return None or "),
         ("ldl/metrics.py", "apart.max(axis=1)", "apart.min(axis=1)"),
-        ("ldl/base.py", "MAX_ROW_SUM_ERROR = 1e-3", "MAX_ROW_SUM_ERROR = 1e-2"),
+        ("ldl/base.py", "SHORT = 8", "SHORT = 9"),
         ("ldlrepro/folds/splits.py", "np.setdiff1d(self.train", "np.union1d(self.train"),
     ],
 )
@@ -210,7 +210,6 @@ SPEC = {
     "parameters": {"k": 1, "s": "x"},
     "grid": {},
     "scaling": "none",
-    "sees_test_labels": False,
 }
 
 
@@ -224,9 +223,9 @@ def settings(**change) -> Method:
         {"title": "b"},
         {"description": "b"},
         {"resources": {"threads": 9, "mem_mb": 9000}},
-        {"choices": [{"switch": "k", "default": 1, "evidence": "none"}]},
-        {"needs": {"target": True}},
-        {"control": True},
+        {"choices": {"k": {"evidence": "none"}}},
+        {"needs": ["target"]},
+        {"roles": ["control"]},
         {"parameters": {"s": "x", "k": 1}},
         {"class": "another.module.B"},
     ],
@@ -244,7 +243,7 @@ def test_texts_and_resources_do_not_change_the_settings_digest(change):
         {"grid": {"k": [1, 2]}},
         {"grid": {"k": [2, 1]}},
         {"scaling": "standard"},
-        {"sees_test_labels": True},
+        {"roles": ["sees_test_labels"]},
     ],
 )
 def test_what_decides_the_numbers_changes_the_settings_digest(change):
@@ -258,5 +257,5 @@ def test_the_measure_that_selects_counts_where_there_is_something_to_select():
 
 
 def test_no_two_methods_share_their_settings():
-    specs = {name: spec_digest(config.current().method(name), "kl") for name in config.method_ids()}
+    specs = {m.id: spec_digest(m, "kl") for m in from_environment().methods}
     assert len(set(specs.values())) == len(specs)

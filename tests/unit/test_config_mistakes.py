@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from ldlrepro import config, plan
 from ldlrepro.core.errors import UserError
 
 METHOD = "config/methods/mine.yaml"
@@ -73,17 +72,19 @@ def mine(checkout):
     return checkout
 
 
-def load_everything() -> None:
+def load_everything(checkout) -> None:
     """What Snakemake reads before it plans, and what planning reads."""
-    config.load_run_config()
-    for paper in config.paper_ids():
+    plan = checkout.plan
+    plan.project.check(plan.project.run, RUN)
+    for paper in plan.project.papers:
         plan.cells(paper)
-        plan.paper_units(paper)
+        plan.units(paper)
 
 
 def test_the_files_that_the_mistakes_are_made_in_are_right(mine):
-    load_everything()
-    assert [c.unit.protocol.id for c in plan.cells("mine")] == ["own", "split", "own", "split"]
+    load_everything(mine)
+    cells = mine.plan.cells(mine.project.paper("mine"))
+    assert [c.unit.protocol.id for c in cells] == ["own", "split", "own", "split"]
 
 
 MISTAKES = [
@@ -137,7 +138,7 @@ MISTAKES = [
 def test_a_mistake_is_named_with_its_file_its_key_and_the_nearest_name(mine, path, old, new, words):
     mine.edit(path, old, new)
     with pytest.raises(UserError) as caught:
-        load_everything()
+        load_everything(mine)
     message = str(caught.value)
     for word in [path, *words]:
         assert word in message
@@ -147,7 +148,7 @@ def test_all_mistakes_of_a_file_are_listed_at_once(mine):
     mine.edit(METHOD, "threads: 1", "threads: many")
     mine.edit(METHOD, "scaling: none", "scalling: none")
     with pytest.raises(UserError) as caught:
-        config.load_method("mine")
+        mine.project.method("mine")
     lines = str(caught.value).splitlines()
     assert len(lines) == 2
     assert all(line.startswith(f"{METHOD}: ") for line in lines)
@@ -165,11 +166,11 @@ def test_all_mistakes_of_a_file_are_listed_at_once(mine):
 def test_a_file_that_is_no_mapping_is_named(checkout, content, words):
     (checkout.root / METHOD).write_bytes(content)
     with pytest.raises(UserError, match=words) as caught:
-        config.load_method("mine")
+        checkout.project.method("mine")
     assert METHOD in str(caught.value)
 
 
 def test_a_mistake_in_a_file_of_claims_is_named_with_that_file(mine):
     mine.write("papers/mslp/claims.yaml", "claims:\n  - {id: a, text: b, untestd: c}\n")
     with pytest.raises(UserError, match=r"papers/mslp/claims\.yaml: .*untestd"):
-        load_everything()
+        load_everything(mine)

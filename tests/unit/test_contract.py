@@ -13,7 +13,7 @@ import pytest
 
 from ldl import checks
 from ldl.base import LDLEstimator
-from ldlrepro import config, models
+from ldlrepro.catalogue import Project
 from ldlrepro.peers.python_ldl import PythonLDL
 
 # Cheaper settings, for classes that have these parameters. The contract does not depend on them.
@@ -54,23 +54,27 @@ def distinct(names: list[str]) -> list[str]:
     return list(found.values())
 
 
+PROJECT = Project.open()
+
+
 def build(name: str, **parameters: Any) -> LDLEstimator:
-    kind = models.estimator_class(name)
+    kind = PROJECT.method(name).kind
     known = kind._parameter_names()
     cheaper = SMALL if name in IMAGES else CHEAPER | FEW_ROUNDS.get(kind.__name__, {})
     wanted = {**cheaper, "random_state": 7, **parameters}
-    return models.load(name, **{key: value for key, value in wanted.items() if key in known})
+    return PROJECT.method(name).estimator(
+        **{key: value for key, value in wanted.items() if key in known}
+    )
 
 
 # Those that see test labels have to be told them first. Algorithms of python-ldl are not ours to
 # hold to anything, and run in an environment that need not be there: see test_peers.py.
 OURS = [
     name
-    for name in config.method_ids()
-    if not config.load_method(name)["sees_test_labels"]
-    and models.estimator_class(name) is not PythonLDL
+    for name in PROJECT.method_ids
+    if not PROJECT.method(name).sees_test_labels and PROJECT.method(name).kind is not PythonLDL
 ]
-IMAGES = {name for name in OURS if config.load_method(name).get("needs", {}).get("images")}
+IMAGES = {name for name in OURS if PROJECT.method(name).needs.images}
 METHODS = [name for name in OURS if "@" not in name]
 VARIANTS = [name for name in distinct(sorted(OURS, key=lambda name: "@" in name)) if "@" in name]
 BREAKABLE = ("distributions", "fewer_rows_than_features", "same_bits", "parameters")
@@ -93,7 +97,7 @@ NOT_EQUIVARIANT = {
 NOT_EQUIVARIANT |= {
     name: "labels enter as the numbers 1, 2, ..., or draw the first weights in their order"
     for name in IMAGES
-    if models.estimator_class(name).__name__ != "DeepLDLF"
+    if PROJECT.method(name).kind.__name__ != "DeepLDLF"
 }
 
 
@@ -134,7 +138,7 @@ def trial_of(name: str, **fixed: Any) -> checks.Trial:
 
 
 def keeps(name: str, rule: checks.Rule) -> None:
-    kind = models.estimator_class(name)
+    kind = PROJECT.method(name).kind
     fixed = EQUIVARIANT_WITH.get(kind.__name__, {}) if rule.id == "label_order" else {}
     rule.check(trial_of(name, **fixed))
 
@@ -144,7 +148,7 @@ def keeps(name: str, rule: checks.Rule) -> None:
 def test_every_method_keeps_every_rule(name, rule):
     if name in EXEMPT.get(rule.id, {}):
         pytest.skip(EXEMPT[rule.id][name])
-    if rule.id == "n_jobs" and "n_jobs" not in models.estimator_class(name)._parameter_names():
+    if rule.id == "n_jobs" and "n_jobs" not in PROJECT.method(name).kind._parameter_names():
         pytest.skip("has no n_jobs")
     keeps(name, rule)
 
@@ -156,9 +160,9 @@ def test_every_variant_keeps_the_rules_that_a_parameter_can_break(name):
             keeps(name, rule)
 
 
-@pytest.mark.parametrize("name", [name for name in OURS if config.load_method(name).get("grid")])
+@pytest.mark.parametrize("name", [name for name in OURS if PROJECT.method(name).grid])
 def test_every_candidate_of_the_grid_is_accepted(name):
-    checks.grid_rule(config.load_method(name)["grid"]).check(trial_of(name))
+    checks.grid_rule(PROJECT.method(name).grid).check(trial_of(name))
 
 
 # ---------------------------------------------------------------------- what breaks a rule

@@ -6,19 +6,23 @@ from dataclasses import asdict
 
 import pytest
 
-from ldlrepro import plan
-from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.reference import write_reference
-from ldlrepro.judge.scores import local_units
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.plan import Chunk, Plan
 from ldlrepro.train.records import read_predictions, read_rows
 from ldlrepro.train.unit import UnitJob, run_unit
 
-
-def a_unit() -> plan.Unit:
-    return plan.unit("tiny", "toy", "near")
+KEY = "tiny/toy/near"
 
 
-HERE = Workspace()
+def local(checkout) -> list[UnitScores]:
+    judge = checkout.judge
+    return list(judge.local_units([judge.plan.unit_of(KEY)]).values())
+
+
+def cut(monkeypatch, *edges: tuple[int, int]) -> None:
+    """Cut every unit at these folds from now on."""
+    monkeypatch.setattr(Plan, "chunks", lambda self, unit: [Chunk(unit, *each) for each in edges])
 
 
 def origins(job: UnitJob) -> list[str]:
@@ -68,14 +72,12 @@ def change_settings(checkout, patch):
 
 def test_the_reference_is_the_same_before_and_after_another_cut(uncut, monkeypatch, tmp_path):
     def written(name: str) -> dict[str, str]:
-        uncut.forget()
-        units = local_units(HERE, [a_unit()])
-        return {p.name: p.read_text() for p in write_reference(tmp_path / name, units.values(), "")}
+        paths = write_reference(uncut.plan, tmp_path / name, local(uncut), "")
+        return {path.name: path.read_text() for path in paths}
 
     before = written("before")
     assert set(before) == {"near.csv", "near.json"}
-    halves = [plan.Chunk(a_unit(), 0, 1), plan.Chunk(a_unit(), 2, 3)]
-    monkeypatch.setattr(plan, "chunks", lambda unit: halves)
+    cut(monkeypatch, (0, 1), (2, 3))
     assert written("to be cut") == before, "results of the old cut are out of sight"
     for part in ("0-1", "2-3"):
         run_unit(uncut.job(folds=part))
@@ -84,11 +86,11 @@ def test_the_reference_is_the_same_before_and_after_another_cut(uncut, monkeypat
 
 def test_of_several_old_cuts_every_fold_counts_once_and_settings_are_not_mixed(uncut, monkeypatch):
     run_unit(uncut.job(folds="1-3"))
-    monkeypatch.setattr(plan, "chunks", lambda unit: [plan.Chunk(a_unit(), n, n) for n in range(4)])
-    (found,) = local_units(HERE, [a_unit()]).values()
+    cut(monkeypatch, *((n, n) for n in range(4)))
+    (found,) = local(uncut)
     assert [row.fold for row in found.rows] == [0, 1, 2, 3]
     change_settings(uncut, monkeypatch)
     run_unit(uncut.job(folds="0-2"))
-    (found,) = local_units(HERE, [a_unit()]).values()
+    (found,) = local(uncut)
     assert [row.fold for row in found.rows] == [0, 1, 2]
     assert len({row.spec_sha256 for row in found.rows}) == 1

@@ -16,6 +16,7 @@ from ldlrepro.data.drawn.albums import MORPH_HEADER, write_album
 from ldlrepro.data.images import load_faces
 from ldlrepro.data.images.faces import BROKEN, LEAVE_OUT, MISSING
 from ldlrepro.data.images.pictures import open_picture
+from tests.here import known
 from tests.unit.damaged_images import Damaged, write_damaged
 
 DATA = Path("data")
@@ -63,7 +64,7 @@ def test_two_hundred_damaged_images_stop_nothing_and_all_stand_in_the_table(dama
         used = "no" if file.kind in (BROKEN, MISSING) else "yes"
         assert row["used"] == used, (file, row)
     unusable = sum(file.kind in (BROKEN, MISSING) for file in damaged)
-    faces = load_faces("morph", DATA)
+    faces = load_faces(known("morph"), DATA)
     assert len(faces) == len(damaged) + GOOD - unusable
     assert sum(faces.counts().get(kind, 0) for kind in LEAVE_OUT) == unusable + 1
     about = json.loads((DATA / "ready" / "morph.pixels.json").read_text())
@@ -80,7 +81,7 @@ def test_eyes_are_looked_for_in_damaged_albums_too(damaged, capsys):
     assert cli.main(["fetch", "morph"]) == 0
     assert cli.main(["images", "morph", "--find-eyes", "--threads", "2"]) == 0
     assert cli.main(["prepare", "morph"]) == 0
-    faces = load_faces("morph", DATA)
+    faces = load_faces(known("morph"), DATA)
     broken = {file.name for file in damaged if file.kind in (BROKEN, MISSING)}
     told = {p.file for p in faces.problems if p.kind == "no face"}
     assert not told & broken  # which have a line of their own

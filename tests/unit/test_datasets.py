@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro.config import dataset_ids, load_dataset, load_paper, paper_ids, project_root
+from ldlrepro.catalogue import DataSet
 from ldlrepro.data import Dataset, DataUnavailable, load_ready, prepare
 from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
+from tests.unit.judged import PROJECT
 
-TABLES = [i for i in dataset_ids() if load_dataset(i)["reader"] == "mat"]
+TABLES = [data_set.id for data_set in PROJECT.data_sets if data_set.reader == "mat"]
 MIRRORED = {
     **{name: 30 for name in TABLES if name.startswith("yeast_")},
     **{"sjaffe": 1, "sbu_3dfe": 2, "m2b": 4, "m2b_lngoo": 4, "movie": 0, "scut_fbp": 0},
@@ -24,49 +25,48 @@ MIRRORED = {
 def published_datasets() -> set[str]:
     """Every data set that the tables of printed numbers name."""
     names: set[str] = set()
-    for path in (project_root() / "papers").glob("*/cells.csv"):
+    for path in (PROJECT.root / "papers").glob("*/cells.csv"):
         with open(path, encoding="utf-8", newline="") as handle:
             names |= {row["dataset"] for row in csv.DictReader(handle) if row["dataset"]}
     return names
 
 
-@pytest.mark.parametrize("dataset", dataset_ids())
-def test_every_data_set_can_be_had_drawn_or_asked_for(dataset: str) -> None:
-    spec = load_dataset(dataset)
-    ways = [bool(spec.get("files")), "generator" in spec, spec["reader"] == "images"]
-    assert sum(ways) == 1
-    assert "urls" in spec["files"][0] if spec.get("files") else True
-    if spec["reader"] == "images" or "git_blob" in (spec.get("files") or [{}])[0]:
-        assert f"data/manual/{spec.get('images_of', dataset)}/" in spec["how_to_get"]
-        assert f"`ldlrepro fetch {dataset}`" in spec["how_to_get"]
+@pytest.mark.parametrize("data_set", PROJECT.data_sets, ids=lambda data_set: data_set.id)
+def test_every_data_set_can_be_had_drawn_or_asked_for(data_set: DataSet) -> None:
+    files = data_set.files
+    assert sum([bool(files), data_set.is_drawn, data_set.reader == "images"]) == 1
+    assert not files or files[0].urls
+    if data_set.reader == "images" or (files and files[0].git_blob):
+        assert f"data/manual/{data_set.owner_of_images.id}/" in data_set.how_to_get
+        assert f"`ldlrepro fetch {data_set.id}`" in data_set.how_to_get
 
 
 def test_every_data_set_with_printed_numbers_is_configured_or_known_to_be_out_of_reach() -> None:
-    out_of_reach = {name for paper in paper_ids() for name in load_paper(paper)["not_available"]}
-    assert published_datasets() - set(dataset_ids()) == out_of_reach
+    out_of_reach = {name for paper in PROJECT.papers for name in paper.not_available}
+    assert published_datasets() - set(PROJECT.data_set_ids) == out_of_reach
 
 
 def test_absent_data_never_raise_and_say_what_to_do(tmp_path: Path) -> None:
-    for dataset in dataset_ids():
-        if "generator" in load_dataset(dataset):
+    for data_set in PROJECT.data_sets:
+        if data_set.is_drawn:
             continue
-        status = fetch(dataset, tmp_path, [], offline=True)
+        status = fetch(data_set, tmp_path, [], offline=True)
         assert not status.available
-        assert f"ldlrepro fetch {dataset}" in status.reason
-        with pytest.raises(DataUnavailable, match=f"{dataset} is not available"):
-            load_ready(prepare(dataset, tmp_path))
+        assert f"ldlrepro fetch {data_set.id}" in status.reason
+        with pytest.raises(DataUnavailable, match=f"{data_set.id} is not available"):
+            load_ready(prepare(data_set, tmp_path))
 
 
 # ---------------------------------------------------------------------- real files
 
 
 def ready(dataset: str, data_dir: Path) -> Dataset:
-    mirrors = default_mirrors()
-    if not local_sources(dataset, data_dir, mirrors):
+    described, mirrors = PROJECT.data_set(dataset), default_mirrors(PROJECT)
+    if not local_sources(described, data_dir, mirrors):
         pytest.skip(f"no local mirror holds {dataset}; set LDLREPRO_DATA_MIRROR to a folder of it")
-    status = fetch(dataset, data_dir, mirrors, offline=True)
+    status = fetch(described, data_dir, mirrors, offline=True)
     assert status.available, status.reason
-    return load_ready(prepare(dataset, data_dir))
+    return load_ready(prepare(described, data_dir))
 
 
 @pytest.mark.realdata
@@ -75,7 +75,8 @@ def test_real_files_have_the_checksums_and_shapes_of_the_config(
     dataset: str, tmp_path: Path
 ) -> None:
     data = ready(dataset, tmp_path)
-    shape = load_dataset(dataset).get("shape", {})
+    stated = PROJECT.data_set(dataset).shape
+    shape = stated.plain() if stated else {}
     found = {"n": data.X.shape[0], "q": data.X.shape[1], "c": data.D.shape[1]}
     assert {key: found[key] for key in shape} == shape
     np.testing.assert_allclose(data.D.sum(axis=1), 1.0, atol=1e-14)

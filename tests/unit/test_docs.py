@@ -14,16 +14,19 @@ from typing import Any
 import pytest
 import yaml
 
-from ldlrepro import __version__, cli, config, plan
+from ldlrepro import __version__, cli
+from ldlrepro.catalogue.own_files import PAPER
+from ldlrepro.catalogue.runs import Slice
 from ldlrepro.catalogue.schemas import FILES
 from ldlrepro.catalogue.yaml_files import checked
-from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.doctor import config_docs
+from ldlrepro.plan import Plan
 from ldlrepro.report import citation
-from tests.report_pages import packed_in
+from tests.report_pages import PROJECT, packed_in
 
 ROOT = Path(__file__).resolve().parents[2]
+PLAN = Plan(PROJECT)
 CONFIG_PAGE = ROOT / "config" / "README.md"
 TOP = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 NOTES = sorted((ROOT / "papers").glob("*/note.md"))
@@ -68,9 +71,9 @@ def test_the_shown_errors_are_the_real_ones():
     with pytest.raises(UserError) as error:
         checked(FILES["method"], wrong, "config/methods/sa_bfgs.yaml")
     assert f"    ldlrepro: {error.value}\n" in page
-    run = {**config.load_run_config(), "only": {"datasets": ["sjafe"]}}
+    run = PROJECT.run.model_copy(update={"only": Slice(datasets=["sjafe"])})
     with pytest.raises(UserError) as error:
-        config.check_run_config(run, "config/config.yaml")
+        PROJECT.check(run, "config/config.yaml")
     assert f"    {error.value}\n" in page
 
 
@@ -127,7 +130,8 @@ def test_every_path_exists(page):
 def test_every_cell_exists(page):
     named = set(re.findall(r"ldlrepro explain ([a-z]+/\S+)", code(page)))
     for cell in named:
-        rows = (printed.row for printed in plan.cells(cell.partition("/")[0]))
+        paper = PROJECT.paper(cell.partition("/")[0])
+        rows = (printed.row for printed in PLAN.cells(paper))
         parts = ("paper", "table", "dataset", "setting", "method", "metric")
         assert cell in {"/".join(row[part] for part in parts if row[part]) for row in rows}
 
@@ -140,7 +144,7 @@ def test_the_faq_names_the_unit_of_its_cell():
     wanted = dict(zip(names, cell.groups(), strict=True))
     (unit,) = (
         printed.unit
-        for printed in plan.cells("structrf")
+        for printed in PLAN.cells(PROJECT.paper("structrf"))
         if {name: printed.row[name] for name in names} == wanted
     )
     assert unit is not None
@@ -321,8 +325,8 @@ def test_a_run_can_write_into_another_folder(project, tmp_path):
 
 def test_citation_lists_every_paper_under_a_key_of_its_own():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    trees = [config.load_paper(paper) for paper in config.real_papers()]
-    printed = {(tree["title"], tree["year"], tree["authors"]) for tree in trees}
+    papers = PROJECT.real_papers()
+    printed = {(paper.title, paper.year, paper.authors) for paper in papers}
     assert len(printed) == 9
     assert printed == {
         (entry["title"], entry["year"], ", ".join(p["family-names"] for p in entry["authors"]))
@@ -331,7 +335,7 @@ def test_citation_lists_every_paper_under_a_key_of_its_own():
     assert all(p["given-names"] for entry in cited["references"] for p in entry["authors"])
     reached = [entry["title"] for entry in cited["references"] if {"doi", "url"} & set(entry)]
     assert len(reached) == 8, "all but that of NIPS, which gives none"
-    keys = [entry.partition("{")[2].partition(",")[0] for entry in citation.entries()]
+    keys = [entry.partition("{")[2].partition(",")[0] for entry in citation.entries(PROJECT)]
     assert len(set(keys)) == 10
     assert "gonzalez2021synthetic" in keys
     assert all(key.isascii() and key.isalnum() for key in keys)
@@ -380,7 +384,7 @@ def test_tables_picture_and_looks_are_those_of_now(monkeypatch):
         return re.findall(r">(\d+)</text>", svg)
 
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
-    for name, text in summary.renewed().items():
+    for name, text in summary.renewed(PLAN).items():
         shown = (ROOT / name).read_text()
         if name == summary.PICTURE:  # whose paths are not the same on every machine
             assert numbers(shown) == numbers(text)
@@ -394,7 +398,7 @@ def test_the_looks_are_those_of_the_yaml_files():
     listed = page.partition("<!-- looks -->")[2].partition("<!-- end of looks -->")[0]
     for path in (*ROOT.glob("config/methods/*.yaml"), *ROOT.glob("papers/*/*.yaml")):
         tree = yaml.safe_load(path.read_text())
-        trees = [] if path.name == plugins.PAPER else [tree, *tree.get("variants", {}).values()]
+        trees = [] if path.name == PAPER else [tree, *tree.get("variants", {}).values()]
         looks = [look for t in trees for look in t.get("origins", {}).get("print", {}).items()]
         looks += [(e["what"], e["evidence"]) for e in tree.get("chosen_by_print", [])]
         for what, look in looks:

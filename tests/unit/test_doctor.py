@@ -8,17 +8,20 @@ from collections import namedtuple
 
 import pytest
 
-from ldlrepro import config
+from ldlrepro.catalogue import Project
 from ldlrepro.cli import main
 from ldlrepro.core.errors import ELSEWHERE
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.doctor import machine as doctor
+
+PROJECT = Project.open()
 
 
 @pytest.fixture
 def told(capsys, monkeypatch, tmp_path):
     """The answer in a folder without data, by what it is about."""
-    monkeypatch.setenv("LDLREPRO_ROOT", str(config.project_root()))
-    monkeypatch.setattr("ldlrepro.data.fetch.default_mirrors", lambda folders: [])
+    monkeypatch.setenv("LDLREPRO_ROOT", str(PROJECT.root))
+    monkeypatch.setattr("ldlrepro.data.fetch.default_mirrors", lambda *_: [])
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/none.db")
     monkeypatch.chdir(tmp_path)
 
@@ -93,7 +96,7 @@ def test_packages_of_other_versions_are_named(told, monkeypatch) -> None:
 
 PINS = dict(
     line.split("==")
-    for line in (config.project_root() / "envs" / "lock.txt").read_text().splitlines()
+    for line in (PROJECT.root / "envs" / "lock.txt").read_text().splitlines()
     if "==" in line
 )
 
@@ -116,7 +119,18 @@ def test_a_card_that_this_torch_cannot_use_is_bad(told, monkeypatch) -> None:
 def test_every_paper_can_be_cited(capsys) -> None:
     assert main(["cite"]) == 0
     told = capsys.readouterr().out
-    papers = [config.load_paper(p) for p in config.real_papers()]
+    papers = PROJECT.real_papers()
     for paper in papers:
-        assert f"title = {{{{{paper['title']}}}}}" in told
+        assert f"title = {{{{{paper.title}}}}}" in told
     assert told.count("@") == 1 + len(papers)
+
+
+def test_a_data_set_that_cannot_be_had_is_not_called_ready(checkout) -> None:
+    for verb in ("fetch", "prepare"):
+        assert main([verb, "fgnet", "--of-workflow"]) == 0
+    place = doctor.whereabouts(checkout.project.data_set("fgnet"), Workspace(), [])
+    assert place == doctor.LICENSED
+    for verb in ("fetch", "prepare"):
+        assert main([verb, "drawn_faces"]) == 0
+    place = doctor.whereabouts(checkout.project.data_set("drawn_faces"), Workspace(), [])
+    assert place == doctor.READY

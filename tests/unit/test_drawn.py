@@ -11,15 +11,17 @@ import pytest
 
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.data.drawn import draw
-from ldlrepro.data.drawn.sketches import EMOTIONS
+from ldlrepro.data.drawn.sketches import EMOTIONS, write_faces
 from ldlrepro.data.drawn.toy import toy
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
+from tests.described import data_set
+from tests.here import known
 
 
 def made(dataset: str, data_dir: Path) -> Dataset:
-    assert fetch(dataset, data_dir, []).available
-    return load_ready(prepare(dataset, data_dir))
+    assert fetch(known(dataset), data_dir, []).available
+    return load_ready(prepare(known(dataset), data_dir))
 
 
 @pytest.fixture(scope="module")
@@ -63,21 +65,19 @@ def test_noise_of_the_stated_variance_falls_on_all_features_and_on_no_label() ->
 
 
 def test_a_seed_gives_the_same_files_and_another_seed_others(tmp_path: Path) -> None:
-    size = {"persons": 2, "images_per_person": 2}
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        (tmp_path / name).mkdir()
-        draw(tmp_path / name, "faces", seed=seed, **size)
+        write_faces(tmp_path / name, persons=2, images_per_person=2, seed=seed)
     first, again, other = (tree_digest(tmp_path / name) for name in "abc")
     assert first == again
     assert set(first.values()).isdisjoint(other.values())
 
 
 def test_fewer_persons_leave_no_old_images_behind(tmp_path: Path) -> None:
-    draw(tmp_path, "faces", persons=2, images_per_person=1, seed=1)
+    draw(tmp_path, data_set({"reader": "drawn_images", "persons": 3, "images_per_person": 1}))
     before = tree_digest(tmp_path)
-    draw(tmp_path, "faces", persons=1, images_per_person=1, seed=1)
+    draw(tmp_path, data_set({"reader": "drawn_images", "persons": 2, "images_per_person": 1}))
     after = tree_digest(tmp_path)
-    assert sorted(after) == ["images/p00_0.png", "images/ratings.csv"]
+    assert sorted(after) == ["images/p00_0.png", "images/p01_0.png", "images/ratings.csv"]
     assert after["images/p00_0.png"] == before["images/p00_0.png"]
 
 

@@ -8,21 +8,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from ldlrepro import config, experiments, plan
-from ldlrepro.catalogue import Figure
+from ldlrepro import experiments
+from ldlrepro.catalogue import Figure, with_settings
+from ldlrepro.catalogue.runs import Slice
 from ldlrepro.cli import main
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.experiments import Inputs
-from ldlrepro.judge.answer import judge_paper
-from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.plan import sweeps
-from ldlrepro.report.build import paper_page
+from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings
 from ldlrepro.train.unit import run_unit
 from papers.structrf import split_search, step_loss, times
+from tests.unit.judged import PLAN, PROJECT, verdicts
 
-DATA, RESULTS = Path("data"), Path("results")
+RESULTS = Path("results")
 HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
 FIGURE = """
 figures:
@@ -44,13 +44,12 @@ experiments:
     parameters: {size: 3}
 """
 MODULE = """
-from ldlrepro.experiments import Outcome
+from ldlrepro.experiments import MeasuredCell, Outcome
 
 def measure(inputs, size):
     rows = len(inputs.load("toy").D)
     cells = [
-        {"dataset": "toy", "setting": "", "method": m, "metric": "train_time_s",
-         "mean": value, "std": 0.1, "n": len(inputs.folds("toy"))}
+        MeasuredCell("toy", "", m, "train_time_s", value, 0.1, len(inputs.folds("toy")))
         for m, value in (("Near", 1.0), ("Mean", 0.5))
     ]
     return Outcome(facts={"rows": rows, "size": size}, cells=cells, series={"dots": [1, 2]})
@@ -63,14 +62,23 @@ def draw(series):
 """
 
 
+def page_of(checkout) -> PaperPage:
+    judge = checkout.judge
+    paper = judge.project.paper("tiny")
+    return PaperPage.of(judge.project, judge.anew(paper))
+
+
+def inputs_of(checkout, say=lambda line: None) -> Inputs:
+    plan = checkout.plan
+    return Inputs(plan, Workspace(), ["toy"], plan.project.protocol("tiny"), say)
+
+
 @pytest.fixture
 def paper(ready):
     """The tiny paper with a figure of units, an experiment, and a table of seconds."""
     ready.write("papers/tiny/dots.py", MODULE)
     text = (ready.root / "papers/tiny/paper.yaml").read_text()
-    text = text.replace(
-        "{title: one}", "{title: times, kind: experiment, experiment: dots, compared_to: Near}"
-    )
+    text = text.replace("{title: one}", "{title: times, experiment: dots, compared_to: Near}")
     ready.write("papers/tiny/paper.yaml", text + FIGURE + EXPERIMENT)
     lines = ["Near,train_time_s,10,,lower,,", "Mean,train_time_s,4.0,,lower,,"]
     ready.write("papers/tiny/cells.csv", HEADER + "".join(f"tiny,1,toy,,{x}\n" for x in lines))
@@ -96,7 +104,6 @@ def test_an_experiment_on_images_gets_pixels_which_are_made_where_they_lack(tiny
         "papers/tiny/paper.yaml",
         (tiny.root / "papers/tiny/paper.yaml").read_text() + text,
     )
-    tiny.forget()
     assert main(["experiment", "tiny", "looks", "--inputs"]) == 0
     found = json.loads((RESULTS / "experiments/tiny/looks.json").read_text())
     assert found["facts"] == {"rows": 2, "height": 64, "width": 64, "channels": 3}
@@ -117,15 +124,15 @@ def test_without_its_inputs_an_experiment_names_what_lacks(paper, capsys, lackin
 
 @pytest.mark.parametrize("value", [1, 0.8, 1e-05, None, True, "sqrt"])
 def test_settings_come_back_as_they_went_in(tiny, value):
-    name = config.with_settings("near", {"other": 1, "n_neighbors": value})
-    found = config.load_method(name)["parameters"]["n_neighbors"]
+    name = with_settings("near", {"other": 1, "n_neighbors": value})
+    found = tiny.project.method(name).parameters["n_neighbors"]
     assert found == value
     assert type(found) is type(value)
 
 
 @pytest.mark.parametrize("name", ["near@n_neighbors=", "near@=7", "near@n=7/../x", "far@n=7"])
 def test_what_is_no_setting_is_no_method(tiny, name):
-    assert not config.method_exists(name)
+    assert not tiny.project.has_method(name)
 
 
 # ---------------------------------------------------------------------- figures of units
@@ -134,16 +141,14 @@ def test_what_is_no_setting_is_no_method(tiny, name):
 def points_of(**varied) -> list[sweeps.Point]:
     """The points of a figure that varies a method as told."""
     figure = Figure(title="a figure", dataset="sjaffe", metric="kl", **varied)
-    return list(sweeps.points(figure, config.current()))
+    return list(sweeps.points(figure, PROJECT))
 
 
 def test_every_line_has_every_x_and_may_have_settings_of_its_own():
     found = points_of(
-        method="structrf",
-        fixed={"n_estimators": 20},
-        fixed_by_line={"0.8": {"n_estimators": 30}},
+        method="structrf@n_estimators=20",
         x={"max_depth": [2, 5]},
-        lines={"max_samples": [0.2, 0.8]},
+        lines={"max_samples": {0.2: {}, 0.8: {"n_estimators": 30}}},
     )
     assert [(point.line, point.x, point.method) for point in found] == [
         (line, x, f"structrf@n_estimators={n_estimators},max_samples={line},max_depth={x}")
@@ -161,16 +166,17 @@ def test_a_point_with_the_settings_of_the_tables_is_the_run_of_the_tables():
 
 
 def test_points_are_units_of_the_paper_unless_extras_are_left_out(paper):
+    plan, tiny = paper.plan, paper.project.paper("tiny")
     points = {plan.unit("tiny", "toy", f"near@n_neighbors={k}") for k in (1, 2, 8)}
-    assert points <= set(plan.paper_units("tiny"))
-    assert not points & set(plan.paper_units("tiny", extra=False))
+    assert points <= set(plan.units(tiny))
+    assert not points & set(plan.units(tiny, extra=False))
 
 
 def test_a_figure_shows_the_points_that_were_measured(paper):
     for k in (1, 8):
         run_unit(paper.job(f"near@n_neighbors={k}"))
-    page = paper_page(judge_paper("tiny", Workspace()))
-    (curve,) = page.curves
+    page = page_of(paper)
+    (curve,) = page.answer.curves
     assert set(curve.values) == {(None, 1), (None, 8)}
     assert curve.means()[None, 1] > curve.means()[None, 8] * 0.1
     drawn = drawings(page)
@@ -181,8 +187,8 @@ def test_a_figure_shows_the_points_that_were_measured(paper):
 def test_points_of_a_figure_are_compared_on_the_folds_that_all_of_them_have(paper):
     run_unit(paper.job("near@n_neighbors=1", folds="0-2"))
     run_unit(paper.job("near@n_neighbors=8"))
-    page = paper_page(judge_paper("tiny", Workspace()))
-    (curve,) = page.curves
+    page = page_of(paper)
+    (curve,) = page.answer.curves
     assert [len(values) for values in curve.values.values()] == [3, 3]
     assert "mean over 3 of 4 folds" in drawings(page)["figure_1"].caption
 
@@ -192,22 +198,23 @@ def test_points_of_a_figure_are_compared_on_the_folds_that_all_of_them_have(pape
 
 def test_an_experiment_leaves_facts_cells_and_what_it_was_made_with(paper):
     assert main(["experiment", "tiny", "dots"]) == 0
-    found = experiments.read("tiny", "dots", RESULTS)
-    assert found["facts"] == {"rows": 60, "size": 3}
-    assert found["cells"][0]["n"] == 4
-    assert found["source"] == "local"
-    assert set(found["provenance"]["data_sha256"]) == {"toy"}
+    found = experiments.read(paper.project.paper("tiny"), "dots", RESULTS)
+    assert found.facts == {"rows": 60, "size": 3}
+    assert found.cells[0].n == 4
+    assert found.source == "local"
+    assert set(found.provenance.data_sha256) == {"toy"}
 
 
 def test_the_same_experiment_is_drawn_as_a_figure_of_the_paper(paper):
     main(["experiment", "tiny", "dots"])
-    assert "figure_2" in drawings(paper_page(judge_paper("tiny", Workspace())))
+    assert "figure_2" in drawings(page_of(paper))
 
 
 def test_seconds_are_judged_in_relation_to_the_yardstick(paper):
     """Mean takes half of Near's time; Near is printed with 10 s, so Mean is measured as 5 s."""
     main(["experiment", "tiny", "dots"])
-    rows = verdict_rows("tiny", {}, {}, experiments.read_all("tiny", RESULTS))
+    measured = experiments.read_all(paper.project.paper("tiny"), RESULTS)
+    rows = verdicts("tiny", experiments=measured, plan=paper.plan)
     near, mean = rows
     assert (near.verdict, near.measured) == ("not run", pytest.approx(10.0))
     assert near.reason.startswith("the yardstick of this table")
@@ -218,7 +225,7 @@ def test_seconds_are_judged_in_relation_to_the_yardstick(paper):
 
 
 def test_without_the_experiment_its_cells_say_what_to_type(paper):
-    near, _ = verdict_rows("tiny", {}, {}, {})
+    near, _ = verdicts("tiny", plan=paper.plan)
     assert near.reason == "not run yet: ldlrepro experiment tiny dots --inputs"
 
 
@@ -226,22 +233,25 @@ def test_the_maintainers_measurement_stands_in_for_a_local_one(paper):
     main(["experiment", "tiny", "dots"])
     assert main(["record", "tiny"]) == 0
     experiments.place(RESULTS, "tiny", "dots").unlink()
-    found = experiments.read("tiny", "dots", RESULTS)
-    assert (found["source"], found["facts"]["rows"]) == ("reference", 60)
+    found = experiments.read(paper.project.paper("tiny"), "dots", RESULTS)
+    assert (found.source, found.facts["rows"]) == ("reference", 60)
     kept = json.loads((paper.root / "reference/experiments/tiny/dots.json").read_text())
     assert "source" not in kept
 
 
 def test_a_slice_and_a_run_without_extras_leave_experiments_out(paper):
-    everything = {"only": {}, "extra": True}
-    assert plan.run_experiments(everything, "tiny") == ["dots"]
-    assert plan.run_experiments({**everything, "extra": False}, "tiny") == []
-    assert plan.run_experiments({**everything, "only": {"methods": ["near"]}}, "tiny") == []
+    def of_run(**changes) -> list[str]:
+        run = paper.project.run.model_copy(update=changes)
+        return paper.plan.run_experiments(run, paper.project.paper("tiny"))
+
+    assert of_run() == ["dots"]
+    assert of_run(extra=False) == []
+    assert of_run(only=Slice(methods=["near"])) == []
 
 
 def test_a_misspelt_experiment_is_named(paper):
     with pytest.raises(UserError, match="Did you mean 'dots'"):
-        plan.experiment("tiny", "dotz")
+        paper.project.paper("tiny").experiment("dotz")
 
 
 # ---------------------------------------------------------------------- differences
@@ -249,18 +259,16 @@ def test_a_misspelt_experiment_is_named(paper):
 
 def test_a_difference_is_taken_fold_by_fold(ready):
     text = (ready.root / "papers/tiny/paper.yaml").read_text()
-    text = text.replace("{title: one}", "{title: d, kind: deltas, compared_to: Mean}")
+    text = text.replace("{title: one}", "{title: d, compared_to: Mean}")
     ready.write("papers/tiny/paper.yaml", text)
     ready.write("papers/tiny/cells.csv", HEADER + "tiny,1,toy,,Near,delta_kl,0,,none,,\n")
-    units = {}
     for method in ("near", "train_mean"):
         run_unit(ready.job(method))
-    from ldlrepro.judge.scores import local_units
-
-    wanted = [plan.unit("tiny", "toy", m) for m in ("near", "train_mean")]
-    units = local_units(Workspace(), wanted)
-    (row,) = verdict_rows("tiny", units, {})
-    near, mean = (units["tiny", "toy", m].scores["kl"] for m in ("near", "train_mean"))
+    judge = ready.judge
+    wanted = [judge.plan.unit("tiny", "toy", method) for method in ("near", "train_mean")]
+    units = judge.local_units(wanted)
+    (row,) = verdicts("tiny", units, plan=judge.plan)
+    near, mean = (units[f"tiny/toy/{m}"].scores["kl"] for m in ("near", "train_mean"))
     assert row.measured == pytest.approx(sum(near) / 4 - sum(mean) / 4)
     assert row.n_folds == 4
 
@@ -269,10 +277,10 @@ def test_a_difference_is_taken_fold_by_fold(ready):
 
 
 def test_one_split_search_is_measured_and_drawn(tmp_path):
-    inputs = Inputs(tmp_path, tmp_path, [], say=lambda line: None)
+    inputs = Inputs(PLAN, Workspace(tmp_path, tmp_path), [], say=lambda line: None)
     found = split_search.measure(inputs, 300, {"exhaustive": "a", "adaptive": "b"}, seed=1)
     assert found.cells == []  # a stand-in enters no table of the paper
-    whole, adaptive = found.tables[0]["rows"]
+    whole, adaptive = found.tables[0].rows
     assert whole[3] == 36 * 299  # every cut between distinct values
     assert adaptive[3] < whole[3] / 5
     assert 0 < found.facts["gain_kept_drawn"] <= 1
@@ -287,9 +295,9 @@ def test_the_papers_own_sample_answers_its_cells(tmp_path, monkeypatch):
     X, D = split_search.drawn_sample(120, seed=2)
     monkeypatch.setattr(Inputs, "available", lambda self: ["human_gene"])
     monkeypatch.setattr(Inputs, "load", lambda self, name: SimpleNamespace(X=X, D=D))
-    inputs = Inputs(tmp_path, tmp_path, ["human_gene"], say=lambda line: None)
+    inputs = Inputs(PLAN, Workspace(tmp_path, tmp_path), ["human_gene"], say=lambda line: None)
     found = split_search.measure(inputs, 100, {"exhaustive": "a", "adaptive": "b"}, seed=1)
-    cells = {(c["setting"], c["method"], c["metric"]): c["mean"] for c in found.cells}
+    cells = {(c.setting, c.method, c.metric): c.mean for c in found.cells}
     assert {key[:2] for key in cells} == {("a", "StructRF"), ("b", "StructRF*")}
     assert 1 <= cells["a", "StructRF", "feature_index"] <= 36
     assert cells["a", "StructRF", "information_gain"] >= cells["b", "StructRF*", "information_gain"]
@@ -298,22 +306,22 @@ def test_the_papers_own_sample_answers_its_cells(tmp_path, monkeypatch):
 
 def test_times_are_taken_of_every_method_in_turns(ready):
     said = []
-    inputs = Inputs(RESULTS, DATA, ["toy"], "tiny", said.append)
+    inputs = inputs_of(ready, said.append)
     found = times.measure(inputs, {"Near": "near", "Mean": "train_mean"}, turns=2)
-    assert [(c["method"], c["metric"], c["n"]) for c in found.cells] == [
+    assert [(c.method, c.metric, c.n) for c in found.cells] == [
         (method, metric, 2) for metric in times.PARTS for method in ("Near", "Mean")
     ]
-    assert all(cell["mean"] > 0 for cell in found.cells)
+    assert all(cell.mean > 0 for cell in found.cells)
     assert [line.split(":")[1].split()[0] for line in said] == ["Near", "Mean"] * 2
-    assert found.tables[0]["columns"] == ["data set", "Near", "Mean"]
+    assert found.tables[0].columns == ["data set", "Near", "Mean"]
 
 
 def test_the_adaptive_step_is_set_against_another_seed(ready, monkeypatch):
     """With the same method on both sides only another seed changes anything."""
     changes = {"same": ("structrf", 0), "another": ("structrf", 1)}
     monkeypatch.setattr(step_loss, "CHANGES", changes)
-    found = step_loss.measure(Inputs(RESULTS, DATA, ["toy"], "tiny", lambda line: None), seed=1)
-    same, another = found.tables[0]["rows"]
+    found = step_loss.measure(inputs_of(ready), seed=1)
+    same, another = found.tables[0].rows
     assert same == ["toy", "same", *[0.0] * 6]
     assert any(another[2:])
     assert found.facts["step_percent"] == found.facts["step_over_seed"] == 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,15 @@ import pytest
 from ldl import metrics
 from ldl.neighbours.embeddings import LPPKNN
 from ldl.neighbours.knn import AAKNN
-from ldlrepro import config, experiments
+from ldlrepro import experiments
 from ldlrepro.core.seeds import seed_for
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.experiments import Inputs
 from ldlrepro.train import selection
 from papers.mslp import embedding_grid, two_dimensions
 from papers.mslp import two_dimensions_drawn as drawn
 from papers.mslp.embedding_grid import KL, MEASURES, Scan
+from tests.unit.judged import PLAN, PROJECT
 
 SMALL = """
 title: a small grid
@@ -39,7 +42,9 @@ PUBLISHED = """paper,table,dataset,setting,method,metric,mean,std,better,quoted_
 def inputs(ready) -> Inputs:
     ready.write("config/methods/small.yaml", SMALL)
     ready.write("config/methods/small_lpp.yaml", SMALL_LPP)
-    return Inputs(Path("results"), Path("data"), ["toy", "absent"], "tiny", lambda line: None)
+    plan = ready.plan
+    tiny = plan.project.protocol("tiny")
+    return Inputs(plan, Workspace(), ["toy", "absent"], tiny, lambda line: None)
 
 
 def scan(tested: list[list[float]], validated: list[list[float]], shares: list[float]) -> Scan:
@@ -84,20 +89,21 @@ def test_nearest_grid_point_is_measured_in_relative_deviations():
 
 
 def test_both_label_files_of_m2b_stand_beside_the_printed_row():
-    rows = [embedding_grid._printed("mslp", name)["MSLP"] for name in ("m2b_lngoo", "m2b")]
+    inputs = Inputs(PLAN, Workspace(), [], PROJECT.protocol("mslp"))
+    rows = [embedding_grid._printed(inputs, name)["MSLP"] for name in ("m2b_lngoo", "m2b")]
     assert rows[0][KL] == 0.5684
     assert (rows[0] == rows[1]).all()
 
 
 def test_nested_scores_are_those_of_the_unit(inputs):
     outcome = embedding_grid.measure(inputs, {"MSLP": "small"})
-    data, method = inputs.load("toy"), config.current().method("small")
+    data, method = inputs.load("toy"), inputs.project.method("small")
     scores = []
     for fold in inputs.folds("toy"):
         seed = seed_for(2026, "tiny", "toy", "small", fold.repeat, fold.fold)
         fitted = selection.run_fold(method, data.X, data.D, fold, select_by="kl", seed=seed)
         scores.append(metrics.evaluate(data.D[fold.test], fitted.predictions))
-    (row,) = (r for r in outcome.tables[2]["rows"] if r[1] == embedding_grid.NESTED)
+    (row,) = (r for r in outcome.tables[2].rows if r[1] == embedding_grid.NESTED)
     for measure, value in zip(MEASURES, row[2:8], strict=True):
         assert value == pytest.approx(np.mean([s[measure] for s in scores]), abs=6e-5)
 
@@ -125,8 +131,9 @@ def test_a_method_that_is_confined_to_other_data_sets_is_left_out(inputs):
 
 def test_printed_rows_get_their_nearest_grid_point_and_others_none(ready, inputs):
     ready.write("papers/tiny/cells.csv", PUBLISHED)
+    inputs = replace(inputs, plan=ready.plan)
     outcome = embedding_grid.measure(inputs, {"Near": "small", "LPP": "small_lpp"})
-    kinds = {(row[0], row[1]) for row in outcome.tables[2]["rows"]}
+    kinds = {(row[0], row[1]) for row in outcome.tables[2].rows}
     assert ("Near", embedding_grid.NEAREST) in kinds
     assert ("LPP", embedding_grid.NEAREST) not in kinds
     assert ("LPP", embedding_grid.NESTED) in kinds
@@ -136,7 +143,7 @@ def test_what_sees_test_labels_says_so(inputs):
     for text in (embedding_grid.TESTED, embedding_grid.NEAREST):
         assert text.startswith("diagnostic")
     outcome = embedding_grid.measure(inputs, {"MSLP": "small"})
-    assert "diagnostic" in outcome.tables[0]["title"]
+    assert "diagnostic" in outcome.tables[0].title
 
 
 def test_curves_are_drawn_one_panel_per_data_set(inputs):
@@ -218,7 +225,7 @@ def test_embeddings_are_measured_drawn_and_compared(inputs):
         "LPP, not centred",
         "MSLP, clearest values",
     }
-    facts, (mslp, lpp, *_) = outcome.facts, outcome.tables[0]["rows"]
+    facts, (mslp, lpp, *_) = outcome.facts, outcome.tables[0].rows
     assert facts["mixing of MSLP over LPP on toy"] == pytest.approx(mslp[1] / lpp[1], rel=0.02)
     assert facts["least mixing of MSLP over LPP on toy"] == pytest.approx(
         mslp[4] / lpp[4], rel=0.02
@@ -275,19 +282,17 @@ def test_the_legend_names_labels_and_the_neutral_rows():
 
 
 def test_claims_speak_of_numbers_that_the_recorded_experiments_name():
-    tree = config.load_paper("mslp")
-    recorded = {
-        name: experiments.read("mslp", name, Path("nowhere")) for name in tree["experiments"]
-    }
+    paper = PROJECT.paper("mslp")
+    recorded = {name: experiments.read(paper, name, Path("nowhere")) for name in paper.experiments}
     asked = [
-        (check["experiment"], check["fact"])
-        for claim in tree["claims"]
-        for check in claim["test"].get("checks", [])
+        (check.experiment, check.fact)
+        for claim in paper.claims
+        for check in (claim.test.checks if claim.test else ())
     ]
     assert {name for name, _ in asked} <= set(recorded)
     missing = [
         (name, fact)
         for name, fact in asked
-        if recorded[name] is not None and fact not in recorded[name]["facts"]
+        if recorded[name] is not None and fact not in recorded[name].facts
     ]
     assert missing == []

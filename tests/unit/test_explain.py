@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-
-import pytest
+from pathlib import Path
+from types import SimpleNamespace
 
 from ldl import metrics
-from ldlrepro import config
+from ldlrepro.catalogue import Method
 from ldlrepro.judge import explain
 from ldlrepro.judge.scores import REFERENCE, UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
@@ -17,20 +17,23 @@ from tests.report_pages import answer
 METHODS = {
     "forest": {
         "parameters": {"trees": 20, "step": 1},
-        "choices": [{"switch": "step", "default": 1}],
+        "choices": {"step": {"evidence": "none"}},
         "grid": {"depth": [2, 5]},
         "origins": {"x": ["trees", "depth"], "code": ["trees"], "other": ["gain"]},
     },
     "tree": {},
     "forest@wide": {},
     "forest@far": {},
-    "forest_released": {"diagnoses": "forest", "sees_test_labels": True},
+    "forest_released": {"diagnoses": "forest", "roles": ["sees_test_labels"]},
 }
 
 
-@pytest.fixture(autouse=True)
-def methods(monkeypatch):
-    monkeypatch.setattr(config, "load_method", METHODS.__getitem__)
+def method(name: str) -> Method:
+    made = Method.model_validate({"title": name, "class": "ldl.AAKNN", **METHODS[name]})
+    return made.placed(name, Path("method.yaml"), SimpleNamespace())
+
+
+PROJECT = SimpleNamespace(method=method)
 
 
 def unit(method: str, kl: float, depths: tuple[int, ...] = (2, 5, 5)) -> UnitScores:
@@ -51,7 +54,7 @@ def unit(method: str, kl: float, depths: tuple[int, ...] = (2, 5, 5)) -> UnitSco
 
 
 def test_every_parameter_says_where_it_comes_from() -> None:
-    told = explain.parameters_of("x", unit("forest", 0.1))
+    told = explain.parameters_of("x", unit("forest", 0.1), method("forest"))
     assert {p["parameter"]: p["from"] for p in told} == {
         "depth": explain.CHOSEN + "the paper, x",
         "gain": "another paper, other",
@@ -61,7 +64,8 @@ def test_every_parameter_says_where_it_comes_from() -> None:
 
 
 def test_values_that_differ_between_folds_are_counted() -> None:
-    values = {p["parameter"]: p["value"] for p in explain.parameters_of("x", unit("forest", 0.1))}
+    told = explain.parameters_of("x", unit("forest", 0.1), method("forest"))
+    values = {p["parameter"]: p["value"] for p in told}
     assert values["depth"] == "5 (2 folds), 2 (1 folds)"
     assert values["trees"] == "20"
 
@@ -72,7 +76,7 @@ def test_other_settings_on_the_same_folds_are_told_the_nearest_to_the_print_firs
     units += [unit("forest_released", 0.105)]
     row = VerdictRow("x", "1", "faces", "", "F", "kl", "0.10", "", "lower", "worse")
     row = dataclasses.replace(row, protocol="p", unit_dataset="faces", method_id="forest")
-    told = explain.what_moves(row, answer("x", units=units))
+    told = explain.what_moves(row, answer("x", units=units), PROJECT)
     assert [(t["setting"], t["difference"]) for t in told] == [
         ("forest_released" + explain.LEAK, "+5.0%"),
         ("forest@wide", "+10.0%"),

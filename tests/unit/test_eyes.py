@@ -23,6 +23,7 @@ from ldlrepro.data.features.align import similarity
 from ldlrepro.data.images import load_faces
 from ldlrepro.data.images.faces import Eyes
 from ldlrepro.data.images.found import COLUMNS
+from tests.here import known
 
 
 def installed() -> bool:
@@ -227,7 +228,7 @@ def test_one_command_finds_the_eyes_and_prepare_uses_them(album, capsys):
         assert float(row["confidence"]) > 0.97
 
     assert cli.main(["prepare", "morph"]) == 0
-    faces = load_faces("morph", DATA)
+    faces = load_faces(known("morph"), DATA)
     assert [f.points_from for f in faces.faces].count("found") == 9
     assert faces.counts() == dict.fromkeys(("no face", "several faces", "tiny face"), 1) | {
         "unsure eyes": 1,
@@ -243,10 +244,10 @@ def test_several_processes_write_the_same_bytes(album, capsys, monkeypatch):
     from ldlrepro.data.eyes import album as module
 
     monkeypatch.setattr(module, "AT_ONCE", 3)
-    module.find_eyes("morph", DATA, workers=1)
+    module.find_eyes(known("morph"), DATA, workers=1)
     alone = TABLE.read_bytes()
     TABLE.unlink()
-    module.find_eyes("morph", DATA, workers=2)
+    module.find_eyes(known("morph"), DATA, workers=2)
     assert TABLE.read_bytes() == alone
 
 
@@ -254,7 +255,7 @@ def stopped_search(monkeypatch, after: int, error: BaseException) -> list[str]:
     """End a search after so many images, go on, and return the files that were looked at again."""
     from ldlrepro.data.eyes import album as module
 
-    module.find_eyes("morph", DATA)
+    module.find_eyes(known("morph"), DATA)
     undisturbed = TABLE.read_bytes()
     TABLE.unlink()
     searched, written = module._searched, module.write_found
@@ -274,7 +275,7 @@ def stopped_search(monkeypatch, after: int, error: BaseException) -> list[str]:
         patch.setattr(module, "_searched", killed)
         patch.setattr(module, "write_found", write)
         with pytest.raises(type(error)):
-            module.find_eyes("morph", DATA)
+            module.find_eyes(known("morph"), DATA)
     assert not TABLE.exists()
     looked_at: list[str] = []
 
@@ -283,7 +284,7 @@ def stopped_search(monkeypatch, after: int, error: BaseException) -> list[str]:
         return searched(images, files, workers)
 
     monkeypatch.setattr(module, "_searched", counted)
-    module.find_eyes("morph", DATA)
+    module.find_eyes(known("morph"), DATA)
     assert TABLE.read_bytes() == undisturbed
     assert not TABLE.with_name("eyes.unfinished.csv").exists()
     return [Path(file).name for file in looked_at]
@@ -308,7 +309,7 @@ def test_points_that_the_user_gave_go_first_and_are_never_overwritten(album, cap
     assert (album / "eyes.csv").read_text() == given
     assert "000001_1M31.JPG" not in lines()
     assert cli.main(["prepare", "morph"]) == 0
-    first, second, *_ = load_faces("morph", DATA).faces
+    first, second, *_ = load_faces(known("morph"), DATA).faces
     assert (first.points_from, second.points_from) == ("found", "eyes.csv")
     assert second.eyes == (50, 60, 90, 61)
 
@@ -342,13 +343,10 @@ def test_eyes_are_looked_for_only_where_images_are(checkout, capsys):
     assert "Type `ldlrepro fetch morph`" in capsys.readouterr().err
 
 
-def test_the_table_of_found_eyes_is_an_input_of_ready(album):
+def test_the_table_of_found_eyes_is_an_input_of_ready(checkout, album):
     from types import SimpleNamespace
 
-    from ldlrepro import config, plan
-    from ldlrepro.workflow.rules import Rules
-
-    rules = Rules(plan.current(), config.current().run)
+    rules = checkout.rules()
     ask = [rules.found_eyes(SimpleNamespace(dataset=name)) for name in ("morph_sub", "sjaffe")]
     assert ask == [[], []]
     TABLE.parent.mkdir(parents=True)

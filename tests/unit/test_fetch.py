@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from ldlrepro.data.fetch import fetch_spec
+from ldlrepro.data.fetch import fetch
+from tests.described import data_set
 from tests.fetch_server import (
     CONTENT,
     OTHER,
@@ -232,6 +233,6 @@ def test_an_unreachable_server_is_a_reason_and_no_error(tmp_path: Path) -> None:
 
 
 def test_offline_opens_no_address(tmp_path: Path, server: Server) -> None:
-    status = fetch_spec("demo", spec_of(entry(server.url)), tmp_path, [], None)
+    status = fetch(data_set(spec_of(entry(server.url))), tmp_path, [], offline=True)
     assert_absent(status, tmp_path, "offline")
     assert server.ranges == []

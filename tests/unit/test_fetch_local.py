@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.data import fetch as fetching
 from ldlrepro.data.fetch import default_mirrors, fetch
@@ -24,6 +25,7 @@ from tests.fetch_server import (
     send_all,
     send_from,
 )
+from tests.here import known
 
 
 @pytest.fixture
@@ -124,7 +126,7 @@ def test_mirrors_come_from_config_then_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LDLREPRO_DATA_MIRROR", f"{tmp_path / 'b'}:{tmp_path / 'c'}")
-    found = default_mirrors([tmp_path / "a", tmp_path / "b"])
+    found = default_mirrors(Project.open(), [tmp_path / "a", tmp_path / "b"])
     assert found[:3] == [tmp_path / "a", tmp_path / "b", tmp_path / "c"]
     assert found.count(tmp_path / "b") == 1
 
@@ -141,7 +143,7 @@ def test_status_files_that_are_not_ours_are_refused(tmp_path: Path) -> None:
 def test_drawing_that_is_cut_short_leaves_no_status_of_an_earlier_one(tmp_path, monkeypatch):
     from ldlrepro.data.fetch import read_status
 
-    fetch("toy", tmp_path, [], offline=True, progress=False)
+    fetch(known("toy"), tmp_path, [], offline=True, progress=False)
     assert read_status(tmp_path / "raw" / "toy").available
 
     def killed(folder: Path, **arguments: Any) -> None:
@@ -149,7 +151,7 @@ def test_drawing_that_is_cut_short_leaves_no_status_of_an_earlier_one(tmp_path, 
 
     monkeypatch.setattr("ldlrepro.data.drawn.draw", killed)
     with pytest.raises(KeyboardInterrupt):
-        fetch("toy", tmp_path, [], offline=True, progress=False)
+        fetch(known("toy"), tmp_path, [], offline=True, progress=False)
     with pytest.raises(UserError, match="not fetched yet"):
         read_status(tmp_path / "raw" / "toy")
 
@@ -161,10 +163,10 @@ def test_preparing_waits_for_a_fetch_under_way(tmp_path, dataset):
     from ldlrepro.data.fetch import locked
     from ldlrepro.data.registry import prepare
 
-    fetch(dataset, tmp_path, [], offline=True, progress=False)
+    fetch(known(dataset), tmp_path, [], offline=True, progress=False)
     with ThreadPoolExecutor(1) as pool:
         with locked(dataset, tmp_path):
-            preparing = pool.submit(prepare, dataset, tmp_path)
+            preparing = pool.submit(prepare, known(dataset), tmp_path)
             with pytest.raises(Waiting):
                 preparing.result(timeout=1)
         assert preparing.result(timeout=60).is_file()

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from ldlrepro import config, experiments
+from ldlrepro import experiments
+from ldlrepro.catalogue import Method
 from ldlrepro.core.errors import UserError
 from ldlrepro.experiments import read_all
 from ldlrepro.judge.scores import UnitScores
@@ -19,7 +20,7 @@ from ldlrepro.report.canvas import as_svg, numbers
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
 from tests import report_pages
-from tests.report_pages import cell, measured
+from tests.report_pages import PROJECT, cell, measured
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -29,7 +30,11 @@ def unit(method: str, dataset: str = "sjaffe", kl: float = 0.1) -> UnitScores:
 
 
 def page(rows: list[VerdictRow] = (), units: list[UnitScores] = ()) -> PaperPage:
-    return report_pages.page(list(rows), list(units), method_titles={"near": "Near & friends"})
+    made = report_pages.page(list(rows), list(units), "p")
+    title = {"title": "Neighbours & friends", "class": "ldl.AAKNN"}
+    near = Method.model_validate(title).placed("near", PROJECT.root, PROJECT)
+    made.methods = {"near": near, "train_mean": PROJECT.method("train_mean")}
+    return made
 
 
 MEASURED = page(
@@ -79,8 +84,8 @@ def test_the_points_of_a_drawing_are_its_numbers():
 
 def test_a_drawing_of_an_experiment_has_its_numbers_beside_it():
     found = {
-        (paper, number)
-        for paper in config.real_papers()
+        (paper.id, number)
+        for paper in PROJECT.real_papers()
         for name, measured in read_all(paper, Path("nowhere")).items()
         for number, drawing in experiments.drawings(paper, measured).items()
         if len(numbers(drawing)) > 1

@@ -13,7 +13,7 @@ from ldlrepro.judge.scores import REFERENCE
 from ldlrepro.train.records import FAILED, UNAVAILABLE
 from tests.report_pages import answer, unit
 
-KEY = ("cv", "toy", "rf")
+KEY = "cv/toy/rf"
 RECORD = Path("results/units/cv/toy/rf/folds_0-1.parquet")
 LACK = "needs a GPU, and there is none here"
 BROKEN = Trouble(KEY, FAILED, ["Traceback\nValueError: no", "again"], 5, [RECORD])
@@ -55,7 +55,7 @@ def test_a_failed_unit_is_told_once_with_its_last_words_and_its_records(tmp_path
 @pytest.mark.parametrize(("reason", "again"), [("toy is not available: ask", 0), (LACK, 1)])
 def test_what_was_left_out_is_no_failure_and_told_by_reason(tmp_path, reason, again):
     left_out = [
-        Trouble(("cv", name, "rf"), UNAVAILABLE, [reason], 5, [RECORD]) for name in ("toy", "other")
+        Trouble(f"cv/{name}/rf", UNAVAILABLE, [reason], 5, [RECORD]) for name in ("toy", "other")
     ]
     good, told = passed(tmp_path, answer(troubles=left_out))
     assert good

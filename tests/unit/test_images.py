@@ -15,6 +15,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.images.reading import read_faces
+from tests.described import data_set
 
 LAYOUTS = ("jaffe", "bu_3dfe", "morph", "fgnet", "cacd")
 
@@ -37,7 +38,7 @@ def copy(albums: Path, tmp_path: Path) -> Callable[[str], Path]:
 
 
 def faces_in(layout: str, images: Path, **more: object) -> FaceSet:
-    return read_faces("demo", {"layout": {"name": layout, **more}}, images)
+    return read_faces(data_set({"reader": "images", "layout": layout, **more}), images)
 
 
 def found(faces: FaceSet, kind: str) -> list[str]:
@@ -227,22 +228,22 @@ def test_a_folder_without_images_says_so(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- set-ups of MORPH
 
 
-def setup(name: str, rule: str, count: int = 0) -> dict[str, object]:
-    return {"name": name, "rule": rule, "count": count, "seed": 3}
+def setup(rule: str, count: int) -> dict[str, object]:
+    return {"rule": rule, "count": count}
 
 
 def test_setup_one_draws_so_many_white_persons_images(albums: Path) -> None:
     images = albums / "morph" / "images"
-    faces = faces_in("morph", images, setup=setup("one", "white", 5))
-    again = faces_in("morph", images, setup=setup("one", "white", 5))
+    faces = faces_in("morph", images, setup=setup("white", 5))
+    again = faces_in("morph", images, setup=setup("white", 5))
     assert [face.origin for face in faces.faces] == ["W"] * 5
     assert [f.file for f in faces.faces] == [f.file for f in again.faces]
-    assert "drawn with seed 3" in faces.notes[0]
+    assert "drawn with seed 1" in faces.notes[0]
 
 
 def test_setup_three_keeps_the_ratios_of_origin_and_sex(albums: Path) -> None:
     # 4 images in the smallest cells allow 16 in these shares; 13 asked for give one eighth: 8.
-    faces = faces_in("morph", albums / "morph" / "images", setup=setup("three", "balanced", 13))
+    faces = faces_in("morph", albums / "morph" / "images", setup=setup("balanced", 13))
     cells = [(face.origin, face.sex) for face in faces.faces]
     counts = {cell: cells.count(cell) for cell in set(cells)}
     assert counts == {("B", "F"): 1, ("B", "M"): 3, ("W", "F"): 1, ("W", "M"): 3}
@@ -252,7 +253,7 @@ def test_setup_three_keeps_the_ratios_of_origin_and_sex(albums: Path) -> None:
 def test_the_list_of_a_paper_goes_before_the_rule(copy: Callable[[str], Path]) -> None:
     images = copy("morph")
     wanted = [path.name for path in images_below(images)[4:7]]
-    (images / "one.txt").write_text("\n".join([*wanted, "999999_00M20.JPG"]) + "\n")
-    faces = faces_in("morph", images, setup=setup("one", "white", 5))
+    (images / "demo.txt").write_text("\n".join([*wanted, "999999_00M20.JPG"]) + "\n")
+    faces = faces_in("morph", images, setup=setup("white", 5))
     assert [Path(face.file).name for face in faces.faces] == wanted
-    assert "3 of the 4 names in one.txt" in faces.notes[0]
+    assert "3 of the 4 names in demo.txt" in faces.notes[0]

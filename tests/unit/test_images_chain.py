@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ldlrepro import cli
-from ldlrepro.config import load_dataset
 from ldlrepro.data import load_ready
 from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.data.images import load_faces
+from tests.here import known
 
 DATA = Path("data")
 LICENSED = {
@@ -50,13 +50,13 @@ def test_images_in_their_owners_layout_become_a_set(checkout, capsys, dataset):
     assert ask(capsys, "fetch", dataset)[0] == 0
     status, _, said = ask(capsys, "prepare", dataset)
     assert status == 0, said
-    faces = load_faces(dataset)
+    faces = load_faces(known(dataset), DATA)
     assert len(faces) == 16
     assert all(path.is_file() for path in faces.paths)
     status, out, _ = ask(capsys, "images", dataset)
     assert status == 0
     assert out.startswith(f"{dataset}: 16 images of 8 persons in use")
-    if "features" in load_dataset(dataset):
+    if known(dataset).features:
         data = load_ready(DATA / "ready" / f"{dataset}.npz")
         assert data.X.shape == (16, 243)
         assert data.meta["features"]["placed_by"] == {"eyes": 16}
@@ -87,10 +87,10 @@ def test_setups_of_morph_share_its_images(checkout, capsys):
     for dataset in ("morph", *setups):
         assert ask(capsys, "fetch", dataset)[0] == 0
         assert ask(capsys, "prepare", dataset)[0] == 0
-    sizes = {name: len(load_faces(name)) for name in ("morph", *setups)}
+    sizes = {name: len(load_faces(known(name), DATA)) for name in ("morph", *setups)}
     assert sizes == {"morph": 16, "morph_setup_1": 8, "morph_setup_3": 16, "morph_sub": 16}
-    assert {face.origin for face in load_faces("morph_setup_1").faces} == {"W"}
-    assert load_faces("morph_sub", DATA).folder == DATA / "raw" / "morph" / "images"
+    assert {face.origin for face in load_faces(known("morph_setup_1"), DATA).faces} == {"W"}
+    assert load_faces(known("morph_sub"), DATA).folder == DATA / "raw" / "morph" / "images"
     assert not (DATA / "raw" / "morph_sub" / "images").exists()
     _, out, _ = ask(capsys, "images", "morph_setup_1")
     assert "8 images instead of 5492, drawn with seed 1 by the rule 'white'" in out
@@ -115,7 +115,7 @@ def test_places_of_the_eyes_are_shown_with_the_line_to_write(checkout, capsys):
     compare = ["images", "jaffe_images", "--compare", "jaffe_images", "--place-eyes"]
     status, out, _ = ask(capsys, *compare)
     assert status == 0
-    assert "crop: {..., eye_x: 0.3, eye_y: 0.4}" in out
+    assert "eyes: [0.3, 0.4]" in out
     status, _, err = ask(capsys, "images", "jaffe_images", "--place-eyes")
     assert (status, "--place-eyes needs --compare" in err) == (2, True)
 

@@ -115,7 +115,7 @@ def change_folds(checkout, patch):
 
 
 def change_data(checkout, patch):
-    checkout.edit("config/datasets/toy.yaml", "seed: 1", "seed: 2")
+    checkout.edit("config/datasets/toy.yaml", "licence:", "noise_variance: 0.1\nlicence:")
     checkout.make_data()
     checkout.make_folds()
 
@@ -205,7 +205,7 @@ def test_a_unit_with_a_failed_fold_keeps_its_journal(ready, monkeypatch):
 def test_what_is_gone_already_is_no_error(ready):
     job = ready.job()
     run_unit(job)
-    complete = {("tiny", "toy", "near"): [job.record]}
+    complete = {"tiny/toy/near": [job.record]}
     for _ in range(2):
         assert forget_journals(complete, Workspace()) == 1
     assert not job.journal.exists()

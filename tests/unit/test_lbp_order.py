@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ldlrepro.catalogue import from_environment
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.data.features.lbp import (
     BINS,
@@ -20,6 +21,7 @@ from ldlrepro.data.features.lbp import (
 from ldlrepro.data.features.published import compare, place_eyes
 from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
 from ldlrepro.data.registry import load_ready, prepare
+from tests.here import known
 
 LARGEST = {"sjaffe": 14659, "sbu_3dfe": 778256}
 """Inner pixels of the images behind the published features."""
@@ -53,11 +55,11 @@ def test_points_are_counted_from_the_right_against_the_clock(
 
 
 def published(dataset: str, data_dir: Path) -> Dataset:
-    mirrors = default_mirrors()
-    if not local_sources(dataset, data_dir, mirrors):
+    described, mirrors = known(dataset), default_mirrors(from_environment())
+    if not local_sources(described, data_dir, mirrors):
         pytest.skip(f"no local mirror holds {dataset}; set LDLREPRO_DATA_MIRROR to a folder of it")
-    assert fetch(dataset, data_dir, mirrors, offline=True).available
-    return load_ready(prepare(dataset, data_dir))
+    assert fetch(described, data_dir, mirrors, offline=True).available
+    return load_ready(prepare(described, data_dir))
 
 
 @pytest.mark.realdata
@@ -111,8 +113,8 @@ def correlation(one: list[float], two: list[float]) -> float:
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """Drawn faces in JAFFE's files, through fetch and prepare, with ordered codes."""
     data = tmp_path_factory.mktemp("data")
-    assert fetch("drawn_jaffe", data, []).available
-    return load_ready(prepare("drawn_jaffe", data))
+    assert fetch(known("drawn_jaffe"), data, []).available
+    return load_ready(prepare(known("drawn_jaffe"), data))
 
 
 def in_runs(X: np.ndarray) -> np.ndarray:

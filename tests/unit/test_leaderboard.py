@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ldlrepro.config import plugins
+from ldlrepro.catalogue import Project
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report import leaderboard
 from ldlrepro.report.content import CONTROLS, PaperPage
@@ -16,7 +16,8 @@ from ldlrepro.report.leaderboard import (
     collect,
     standings,
 )
-from tests.report_pages import measured
+from tests import report_pages
+from tests.report_pages import PROJECT, measured
 
 
 def unit(method: str, dataset: str, kl: float, protocol: str = "cv") -> UnitScores:
@@ -24,8 +25,8 @@ def unit(method: str, dataset: str, kl: float, protocol: str = "cv") -> UnitScor
     return measured((protocol, dataset, method), scores, fit_s=kl, peak_mb=101)
 
 
-def page(units, paper: str = "first", **changes) -> PaperPage:
-    return PaperPage(paper, "A title", "A", "V", 2026, [], [], {}, list(units), **changes)
+def page(units, paper: str = "first") -> PaperPage:
+    return report_pages.page([], list(units), paper)
 
 
 def grid(methods, datasets, protocol: str = "cv") -> list[UnitScores]:
@@ -45,7 +46,7 @@ NINE = [f"d{number}" for number in range(9)]
 
 
 def test_methods_are_ranked_in_the_order_of_their_scores_in_either_direction():
-    board = collect([page(grid(["sa_bfgs", "aa_knn", "pt_bayes"], NINE))])
+    board = collect(PROJECT, [page(grid(["sa_bfgs", "aa_knn", "pt_bayes"], NINE))])
     for measure in ("kl", "cosine"):
         outcome = standings(board, "first", "cv", measure)
         assert ranks(outcome) == {"sa_bfgs": 1, "aa_knn": 2, "pt_bayes": 3}
@@ -58,7 +59,7 @@ def test_methods_are_ranked_in_the_order_of_their_scores_in_either_direction():
 
 def test_controls_and_what_sees_test_labels_are_shown_and_never_ranked():
     unranked = ["uniform", "train_mean", "true_labels", "ldldf_oracle", "sldlf_released"]
-    board = collect([page(grid([*unranked, "sa_bfgs", "aa_knn"], NINE))])
+    board = collect(PROJECT, [page(grid([*unranked, "sa_bfgs", "aa_knn"], NINE))])
     outcome = standings(board, "first", "cv")
     assert ranks(outcome) == {"sa_bfgs": 1, "aa_knn": 2}
     notes = {line.contestant.id: line.contestant.note for line in outcome.lines if not line.rank}
@@ -68,7 +69,7 @@ def test_controls_and_what_sees_test_labels_are_shown_and_never_ranked():
 
 
 def test_settings_chosen_by_the_print_are_ranked_and_named():
-    board = collect([page(grid(["sa_bfgs", "sa_bfgs@toolbox"], NINE))])
+    board = collect(PROJECT, [page(grid(["sa_bfgs", "sa_bfgs@toolbox"], NINE))])
     assert [c.by_print for c in board.contestants.values()] == [False, True]
     assert board.contestants["sa_bfgs@toolbox"].title == "SA-BFGS (toolbox optimiser), by print"
     assert set(ranks(standings(board, "first", "cv"))) == {"sa_bfgs", "sa_bfgs@toolbox"}
@@ -77,7 +78,7 @@ def test_settings_chosen_by_the_print_are_ranked_and_named():
 def test_only_data_sets_with_all_compared_methods_count():
     units = [*grid(["sa_bfgs", "aa_knn", "rf"], NINE), unit("sa_bfgs", "alone", 9.0)]
     units += grid(["pt_bayes"], NINE[:2])
-    outcome = standings(collect([page(units)]), "first", "cv")
+    outcome = standings(collect(PROJECT, [page(units)]), "first", "cv")
     assert set(ranks(outcome)) == {"sa_bfgs", "aa_knn", "rf"}
     assert (len(outcome.datasets), outcome.of) == (9, 10)
     left = next(line for line in outcome.lines if line.contestant.id == "pt_bayes")
@@ -89,7 +90,7 @@ def test_an_incomplete_unit_and_a_point_of_a_figure_are_no_contestants():
     half = unit("rf", "d0", 0.1)
     del half.rows[1]
     units = [*grid(["sa_bfgs", "aa_knn"], ["d0"]), half, unit("structrf@n_estimators=5", "d0", 0.1)]
-    assert set(collect([page(units)]).contestants) == {"sa_bfgs", "aa_knn"}
+    assert set(collect(PROJECT, [page(units)]).contestants) == {"sa_bfgs", "aa_knn"}
 
 
 def with_a_failed_fold(method: str, dataset: str) -> UnitScores:
@@ -105,7 +106,7 @@ def test_a_unit_that_failed_counts_for_nothing_and_is_told():
         with_a_failed_fold("rf", "d0"),
         with_a_failed_fold("rf", "d1"),
     ]
-    board = collect([page(units)])
+    board = collect(PROJECT, [page(units)])
     outcome = standings(board, "first", "cv")
     told = {line.contestant.id: (line.datasets, line.failed) for line in outcome.lines}
     assert told == {"sa_bfgs": (2, ()), "aa_knn": (2, ("d2",)), "rf": (0, ("d0", "d1"))}
@@ -123,7 +124,7 @@ def test_methods_of_two_protocols_never_meet():
         page(grid(["sa_bfgs"], ["d0"]), "first"),
         page(grid(["aa_knn"], ["d0"], "other"), "second"),
     ]
-    board = collect(pages)
+    board = collect(PROJECT, pages)
     assert board.protocols() == [("first", "cv"), ("second", "other")]
     assert [ranks(standings(board, *place)) for place in board.protocols()] == [
         {"sa_bfgs": 1.0},
@@ -131,17 +132,12 @@ def test_methods_of_two_protocols_never_meet():
     ]
 
 
-@pytest.fixture
-def own_method(checkout, tmp_path):
+def test_a_method_of_ones_own_is_always_compared_and_opens_the_page(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("title: Mine\nclass: ldl.AAKNN\n")
-    plugins.announce({"own_files": str(path)})
-    checkout.forget()
-
-
-def test_a_method_of_ones_own_is_always_compared_and_opens_the_page(own_method):
+    project = Project.open(PROJECT.root, [path])
     units = grid(["sa_bfgs", "aa_knn"], NINE) + grid(["mine", "sa_bfgs", "aa_knn"], ["d0"], "small")
-    board = collect([page(units)])
+    board = collect(project, [page(units)])
     assert board.contestants["mine"].own
     assert ranks(standings(board, "first", "small"))["mine"] == 1
     assert board_data(board, leaderboard.all_standings(board))["start"]["protocol"] == "small"
@@ -149,12 +145,11 @@ def test_a_method_of_ones_own_is_always_compared_and_opens_the_page(own_method):
 
 def test_programs_get_the_same_ranking(monkeypatch, capsys):
     from ldlrepro import cli
-    from ldlrepro.judge import answer
-    from ldlrepro.report import build
+    from ldlrepro.judge.judging import Judge
 
     units = grid(["sa_bfgs", "aa_knn", "uniform"], NINE)
-    monkeypatch.setattr(answer, "current_answers", lambda papers, workspace: papers)
-    monkeypatch.setattr(build, "paper_page", lambda paper: page(units, paper))
+    answers = [report_pages.answer("structrf", units=units)]
+    monkeypatch.setattr(Judge, "answers", lambda judge, papers: answers)
     assert cli.main(["leaderboard", "structrf", "--measure", "cosine", "--json"]) == 0
     rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)}
     assert [rows[name]["rank"] for name in ("sa_bfgs", "aa_knn", "uniform")] == [1, 2, None]

@@ -2,20 +2,22 @@
 
 import pytest
 
-from ldlrepro import models
+from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import UserError
+
+PROJECT = Project.open()
 
 
 def test_unknown_parameter_is_refused_with_the_nearest_that_exists():
     with pytest.raises(UserError, match=r"no parameter 'n_neighbours'.*mean 'n_neighbors'"):
-        models.load("aa_knn", n_neighbours=3)
+        PROJECT.method("aa_knn").estimator(n_neighbours=3)
 
 
 def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():
-    assert models.load("aa_knn").get_params() == {"n_neighbors": 4}
-    assert models.load("aa_knn", n_neighbors=9).get_params() == {"n_neighbors": 9}
-    default = models.estimator_class("aa_knn")().get_params()
-    assert models.load("aa_knn@grid").get_params() == default
+    assert PROJECT.method("aa_knn").estimator().get_params() == {"n_neighbors": 4}
+    assert PROJECT.method("aa_knn").estimator(n_neighbors=9).get_params() == {"n_neighbors": 9}
+    default = PROJECT.method("aa_knn").kind().get_params()
+    assert PROJECT.method("aa_knn@grid").estimator().get_params() == default
 
 
 @pytest.mark.parametrize(
@@ -30,4 +32,4 @@ def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():
 def test_class_that_cannot_be_found_is_refused_with_the_file(checkout, path, message):
     checkout.write("config/methods/m.yaml", f"title: m\nclass: {path}\n")
     with pytest.raises(UserError, match=message):
-        models.load("m")
+        checkout.project.method("m").estimator()

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ldlrepro import config, plan
 from ldlrepro.cli import parser
 from ldlrepro.core.errors import UserError
-from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.misses import idle, unexplained
+from tests.unit.judged import PLAN, PROJECT, verdicts
 from tests.unit.test_cells import HEADER, by_key, scored
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +37,8 @@ def judged(tiny, *values: float):
     lines = "".join(f"tiny,1,toy,,Near,{metric},0.500,,lower,,\n" for metric in metrics)
     tiny.write("papers/tiny/cells.csv", HEADER + lines)
     means = dict(zip(metrics, values, strict=True))
-    return verdict_rows("tiny", by_key(scored({m: [v] * 4 for m, v in means.items()})), {})
+    units = by_key(scored({m: [v] * 4 for m, v in means.items()}))
+    return verdicts("tiny", units, plan=tiny.plan)
 
 
 def test_a_missed_cell_gets_the_first_reason_that_speaks_of_it(tiny):
@@ -54,13 +54,13 @@ def test_a_missed_cell_gets_the_first_reason_that_speaks_of_it(tiny):
 def test_a_reason_for_what_was_met_is_idle(tiny):
     tiny.write("papers/tiny/misses.yaml", MISSES)
     rows = judged(tiny, 0.9, 0.5, 0.5)
-    assert idle(rows, "tiny") == ["never"]
+    assert idle(rows, tiny.project.paper("tiny")) == ["never"]
 
 
 def test_a_reason_for_an_unknown_method_is_refused(tiny):
     tiny.write("papers/tiny/misses.yaml", MISSES.replace("{metrics: [kl],", "{methods: [Nera],", 1))
     with pytest.raises(UserError, match=r"tiny/misses\.yaml: misses\.0\.methods: 'Nera'.*Near"):
-        config.load_paper("tiny")
+        _ = tiny.project.paper("tiny").misses
 
 
 @pytest.mark.parametrize(("paper", "entry"), ENTRIES)
@@ -69,7 +69,7 @@ def test_the_evidence_exists(paper: str, entry: dict[str, str]) -> None:
     if evidence.startswith("ldlrepro "):
         args = parser.parse(shlex.split(evidence)[1:])
         if "cell" in args:
-            assert args.cell in {row.cell for row in verdict_rows(paper, {}, {})}
+            assert args.cell in {row.cell for row in verdicts(paper)}
     elif evidence.startswith(("docs/", "papers/")):
         path, _, anchor = evidence.partition("#")
         titles = re.findall(r"^#+ (.+)$", (ROOT / path).read_text(), re.MULTILINE)
@@ -77,7 +77,7 @@ def test_the_evidence_exists(paper: str, entry: dict[str, str]) -> None:
         assert anchor in known
     elif evidence.startswith("experiment "):
         home, _, name = evidence.removeprefix("experiment ").partition("/")
-        assert name in config.load_paper(home)["experiments"]
+        assert name in PROJECT.paper(home).experiments
     else:
-        units = {unit for home in config.paper_ids() for unit in plan.paper_units(home)}
-        assert plan.unit(*evidence.split("/")) in units
+        units = {unit for home in PROJECT.papers for unit in PLAN.units(home)}
+        assert PLAN.unit_of(evidence) in units

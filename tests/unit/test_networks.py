@@ -15,14 +15,16 @@ from ldl.deep import backbones, weights  # noqa: E402
 from ldl.deep.backbones import BUILDERS, Sizes  # noqa: E402
 from ldl.deep.weights import load_network, random_network  # noqa: E402
 from ldl.errors import UserError  # noqa: E402
+from ldlrepro.catalogue.data_sets import Features  # noqa: E402
 from ldlrepro.core.checksums import sha256_of  # noqa: E402
 from ldlrepro.data.dataset import DataUnavailable  # noqa: E402
 from ldlrepro.data.drawn.albums import write_album  # noqa: E402
 from ldlrepro.data.features.align import Crop  # noqa: E402
 from ldlrepro.data.features.deep import deep_features, network_of, normalised  # noqa: E402
-from ldlrepro.data.fetch import fetch_spec  # noqa: E402
+from ldlrepro.data.fetch import fetch  # noqa: E402
 from ldlrepro.data.images.reading import read_faces  # noqa: E402
-from ldlrepro.data.registry import load_ready, prepare_spec, warning_of  # noqa: E402
+from ldlrepro.data.registry import load_ready, prepare, warning_of  # noqa: E402
+from tests.described import data_set  # noqa: E402
 from tests.traps import Trap  # noqa: E402
 
 SMALL = {"vgg16": Sizes((2,) * 13, 6, 4), "alexnet": Sizes((3, 4, 3, 4, 2), 6, 4)}
@@ -118,10 +120,10 @@ def test_the_first_digits_of_a_checksum_will_do_if_they_are_enough(tmp_path: Pat
 
 
 def test_without_weights_nothing_is_made_up(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"needs features\.weights.*random_weights: 0"):
-        network_of({"extractor": "vgg16"}, tmp_path)
+    with pytest.raises(UserError, match=r"needs features\.weights.*weights: 0"):
+        network_of(Features(extractor="vgg16"), tmp_path)
     with pytest.raises(DataUnavailable, match="needs weights: type `ldlrepro fetch vgg16`"):
-        network_of({"extractor": "vgg16", "weights": "vgg16"}, tmp_path)
+        network_of(Features(extractor="vgg16", weights="vgg16"), tmp_path)
 
 
 def test_random_weights_leave_the_callers_random_numbers_alone() -> None:
@@ -150,9 +152,9 @@ def test_rows_stay_with_their_faces_whatever_the_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_album(tmp_path, "fgnet", persons=2, images_per_person=2, seed=1)
-    faces = read_faces("demo", {"layout": {"name": "fgnet"}}, tmp_path / "images")
+    faces = read_faces(data_set({"reader": "images", "layout": "fgnet"}), tmp_path / "images")
     loaded = random_network("alexnet", 0, SMALL["alexnet"])
-    options = {"extractor": "alexnet", "layer": "fc6"}
+    options = Features(extractor="alexnet", layer="fc6")
     whole, recipe, ways = deep_features(faces, Crop(224, 224), options, loaded)
     monkeypatch.setattr("ldlrepro.data.features.deep.BATCH", 3)
     parts, _, _ = deep_features(faces, Crop(224, 224), options, loaded)
@@ -171,16 +173,16 @@ def test_random_weights_are_said_in_the_record_and_when_preparing(
     monkeypatch.setitem(backbones.STANDARD, "alexnet", SMALL["alexnet"])
     spec = {
         "reader": "drawn_images",
-        "layout": {"name": "cacd"},
-        "generator": {
-            "name": "album", "layout": "cacd", "persons": 6, "images_per_person": 2, "seed": 1,
-        },
-        "crop": {"width": 224, "height": 224},
-        "ages": {"first": 14, "last": 62, "width": 2},
-        "features": {"extractor": "alexnet", "random_weights": 3},
-    }  # fmt: skip
-    assert fetch_spec("demo", spec, tmp_path, [], None).available
-    path = prepare_spec("demo", spec, tmp_path)
+        "layout": "cacd",
+        "persons": 6,
+        "images_per_person": 2,
+        "crop": [224, 224],
+        "ages": [14, 62],
+        "features": {"extractor": "alexnet", "weights": 3},
+    }
+    demo = data_set(spec)
+    assert fetch(demo, tmp_path, [], offline=True).available
+    path = prepare(demo, tmp_path)
     assert warning_of(path).startswith("RANDOM WEIGHTS")
     record = json.loads(path.with_suffix(".json").read_text())
     assert record["meta"]["features"]["seed"] == 3

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from ldlrepro import cli, plan
+from ldlrepro import cli
 from ldlrepro.cli import openings
 from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED, ClaimRow
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.report.content import PaperPage
+from ldlrepro.plan import Plan
 from ldlrepro.report.leaderboard import Board, all_standings, collect
 from ldlrepro.train.records import FoldRow
 from ldlrepro.workflow.schedule import Job, simulate
+from tests.report_pages import PROJECT, page
 
 
 def test_a_schedule_begins_with_how_long_it_takes(capsys):
@@ -31,7 +32,7 @@ def test_of_a_paper_that_was_timed_as_a_whole_nothing_comes_on_top():
 
 
 def test_of_a_paper_that_was_never_timed_no_time_is_told():
-    found = simulate([], 4, [plan.unit("mslp", "sjaffe", "uniform")] * 3)
+    found = simulate([], 4, [Plan(PROJECT).unit("mslp", "sjaffe", "uniform")] * 3)
     assert openings.of_schedule("p", found) == "p: none of its 3 units was ever timed."
 
 
@@ -58,7 +59,7 @@ def board(datasets: int) -> Board:
         for method, kl in (("sa_bfgs", 0.1), ("aa_knn", 0.2), ("uniform", 0.3))
         for row in [FoldRow("cv", f"d{number}", method, 0, 0, "ok", fit_s=1.0, peak_mb=1.0)]
     ]
-    return collect([PaperPage("first", "A title", "A", "V", 2026, [], [], {}, units)])
+    return collect(PROJECT, [page([], units, "first")])
 
 
 def test_a_leaderboard_begins_with_who_leads_and_where_your_own_stand():

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ldlrepro import config, models, plan
+from ldlrepro.catalogue.yaml_files import read_yaml
 from ldlrepro.judge.chosen import NO_PAPERS, chosen_by
 from ldlrepro.judge.explain import CODE, OPEN, OURS, PLUMBING, origin_of
+from tests.unit.judged import PLAN, PROJECT
 
 ANSWERING = sorted(
     {
         unit.method.id
-        for paper in config.paper_ids()
-        for cell in plan.cells(paper)
+        for paper in PROJECT.papers
+        for cell in PLAN.cells(paper)
         for unit in (cell.unit, cell.base)
         if unit is not None and not cell.skip
     }
@@ -21,18 +22,18 @@ ANSWERING = sorted(
 
 @pytest.mark.parametrize("method", ANSWERING)
 def test_every_parameter_of_a_method_with_printed_rows_has_an_origin(method: str) -> None:
-    spec = config.load_method(method)
-    parameters = set(models.estimator_class(method)._parameter_names())
-    said = [name for names in spec["origins"].values() for name in names]
+    value = PROJECT.method(method)
+    parameters = set(value.kind._parameter_names())
+    said = [*value.origins.print, *(n for names in value.origins.named.values() for n in names)]
     assert set(said) <= parameters | {"scaling"}, "misspelt"
-    settled = {*said, *(choice["switch"] for choice in spec.get("choices", []))}
+    settled = {*said, *value.choices}
     assert parameters - PLUMBING <= settled, "write them in origins"
 
 
 @pytest.mark.parametrize("method", ANSWERING)
 def test_what_a_variant_changes_is_not_left_to_the_origins_of_the_method(method: str) -> None:
     family, _, variant = method.partition("@")
-    changes = config.read_yaml(config.file_of("method", family)).get("variants", {}).get(variant)
+    changes = read_yaml(PROJECT.file_of("method", family)).get("variants", {}).get(variant)
     if changes is None:
         return
     said = {name for names in changes.get("origins", {}).values() for name in names}
@@ -41,8 +42,8 @@ def test_what_a_variant_changes_is_not_left_to_the_origins_of_the_method(method:
 
 @pytest.mark.parametrize("method", ANSWERING)
 def test_origins_are_papers_code_or_ours_and_ours_excludes_the_others(method: str) -> None:
-    origins = config.load_method(method)["origins"]
-    assert set(origins) <= {*config.paper_ids(), *NO_PAPERS}
+    origins = dict(PROJECT.method(method).origins.named)
+    assert set(origins) <= {*PROJECT.paper_ids, *NO_PAPERS}
     ours = set(origins.pop("ours", []))
     assert not ours & {name for names in origins.values() for name in names}
 
@@ -67,7 +68,7 @@ def test_origins_are_papers_code_or_ours_and_ours_excludes_the_others(method: st
 def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
     method: str, parameter: str, paper: str, origin: str
 ) -> None:
-    assert origin_of(parameter, config.load_method(method), paper) == origin
+    assert origin_of(parameter, PROJECT.method(method), paper) == origin
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
 def test_the_print_comes_before_every_other_reason(
     method: str, parameter: str, paper: str, why: str
 ) -> None:
-    assert chosen_by(parameter, config.load_method(method), paper) == why
+    assert chosen_by(parameter, PROJECT.method(method), paper) == why
 
 
 PAPERS_SAY = {
@@ -132,6 +133,7 @@ PAPERS_SAY = {
 @pytest.mark.parametrize("paper", PAPERS_SAY)
 def test_numbers_of_the_papers_texts_are_told_as_theirs_and_are_what_runs(paper: str) -> None:
     for method, numbers in PAPERS_SAY[paper]:
-        spec, values = config.load_method(method), models.load(method).get_params()
+        value = PROJECT.method(method)
+        values = value.estimator().get_params()
         assert {name: values[name] for name in numbers} == numbers
-        assert {origin_of(name, spec, paper) for name in numbers} == {f"the paper, {paper}"}
+        assert {origin_of(name, value, paper) for name in numbers} == {f"the paper, {paper}"}

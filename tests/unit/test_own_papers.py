@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import os
+import re
 from pathlib import Path
 
 import pytest
 
-from ldlrepro import cli, config, experiments, plan
+from ldlrepro import cli, experiments
+from ldlrepro.catalogue import from_environment
 from ldlrepro.catalogue.digests import stage_digest
 from ldlrepro.catalogue.project import OWN_FILES
-from ldlrepro.config import plugins
+from ldlrepro.catalogue.schemas import FILES
 from ldlrepro.core.errors import UserError
+from ldlrepro.doctor import templates
 from ldlrepro.doctor.papers import broken_relations
+from ldlrepro.plan import Plan
+from ldlrepro.workflow.rules import Rules
 
 PAPER = """
 title: Mine
@@ -26,7 +30,7 @@ own: [One]
 methods:
   One: aa_knn
   Two: {method: train_mean, by_setting: {late: uniform}}
-  Three: {skip: nobody has it}
+  Three: {note: nobody has it}
 tables:
   "1": {title: first}
   "2": {title: second, settings: {early: {}, late: {}}}
@@ -44,15 +48,29 @@ CELLS = """table,dataset,setting,method,metric,mean,std,rank,note
 
 
 @pytest.fixture
-def folder(tiny, tmp_path):
+def folder(tiny, tmp_path, monkeypatch):
     """A folder outside the checkout, with a paper in it."""
     place = tmp_path / "elsewhere" / "mine"
     place.mkdir(parents=True)
     (place / "paper.yaml").write_text(PAPER)
     (place / "cells.csv").write_text(CELLS)
-    plugins.announce({"own_files": str(place.parent)})
-    tiny.forget()
+    monkeypatch.setenv(OWN_FILES, str(place.parent))
     return place
+
+
+def now() -> Plan:
+    """The plan of the files as they are now."""
+    return Plan(from_environment())
+
+
+def rows_of(paper: str) -> list[dict[str, str]]:
+    plan = now()
+    return plan.published(plan.project.paper(paper))
+
+
+def copies(paper: str) -> int:
+    plan = now()
+    return len(plan.copies(plan.project.paper(paper)))
 
 
 def ask(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -64,24 +82,26 @@ def ask(capsys, *arguments: str) -> tuple[int, str, str]:
 # ---------------------------------------------------------------------- found
 
 
-def test_a_paper_is_found_by_its_folder_its_parent_or_its_file(folder, tiny, monkeypatch):
+def test_a_paper_is_found_by_its_folder_its_parent_or_its_file(folder, monkeypatch):
     for named in (folder, folder.parent, folder / "paper.yaml"):
-        monkeypatch.setenv(OWN_FILES, "")
-        plugins.announce({"own_files": str(named)})
-        tiny.forget()
-        assert config.own_ids("paper") == ["mine"]
-        assert len(plan.cells("mine")) == 6
-    assert os.environ[OWN_FILES].endswith("paper.yaml")  # for jobs
+        monkeypatch.setenv(OWN_FILES, str(named))
+        plan = now()
+        assert plan.project.own_ids("paper") == ["mine"]
+        assert len(plan.cells(plan.project.paper("mine"))) == 6
+        told = Rules(plan, plan.project.run).environment()
+        assert told[OWN_FILES] == str(named)  # for jobs
 
 
 def test_rows_are_completed_and_settings_choose_the_method(folder):
-    rows = plan.published("mine")
+    plan = now()
+    mine = plan.project.paper("mine")
+    rows = plan.published(mine)
     assert rows[3]["mean"] == "0.1210"
     assert {row["better"] for row in rows} == {"lower", "higher"}
-    units = {cell.row["setting"]: cell.unit for cell in plan.cells("mine")}
+    units = {cell.row["setting"]: cell.unit for cell in plan.cells(mine)}
     assert units["early"].method.id == "train_mean"
     assert units["late"].method.id == "uniform"
-    assert all(cell.unit.is_own for cell in plan.cells("mine") if cell.unit)
+    assert all(cell.unit.is_own for cell in plan.cells(mine) if cell.unit)
 
 
 def test_its_numbers_are_counted_apart(folder, capsys):
@@ -91,17 +111,18 @@ def test_its_numbers_are_counted_apart(folder, capsys):
     assert lines["mine"][1] == "6"
 
 
-def test_what_lies_beside_it_runs_in_it_alone(folder, tiny):
-    before = set(plan.paper_units("structrf"))
+def test_what_lies_beside_it_runs_in_it_alone(folder):
+    plan = now()
+    before = set(plan.units(plan.project.paper("structrf")))
     (folder / "beside.yaml").write_text(
         "title: b\nclass: ldl.AAKNN\nparameters: {n_neighbors: 3}\n"
     )
     paper = folder / "paper.yaml"
     paper.write_text(PAPER.replace("One: aa_knn", "One: beside"))
-    tiny.forget()
-    assert config.own_ids("method") == ["beside"]
-    assert plan.cells("mine")[0].unit == plan.unit("mine", "toy", "beside")
-    assert set(plan.paper_units("structrf")) == before
+    plan = now()
+    assert plan.project.own_ids("method") == ["beside"]
+    assert plan.cells(plan.project.paper("mine"))[0].unit == plan.unit("mine", "toy", "beside")
+    assert set(plan.units(plan.project.paper("structrf"))) == before
 
 
 MEASUREMENT = """
@@ -120,14 +141,15 @@ def test_its_measurements_lie_beside_it(folder, ready, capsys):
     (folder / "paper.yaml").write_text(text.replace("[toy]}", "[toy], parameters: {size: 3}}"))
     (folder / "times.py").write_text(MEASUREMENT)
     (folder / "beside.py").write_text("TWICE = 2\n")
-    ready.forget()
     assert ask(capsys, "experiment", "mine", "mine")[0] == 0
-    found = experiments.read("mine", "mine", Path("results"))
-    assert found["facts"] == {"rows": 120, "size": 3}
-    assert experiments.drawings("mine", found) == {}
-    code = experiments.module_name("mine", "times")
-    assert found["provenance"]["code_sha256"] == stage_digest(code)
-    assert stage_digest(code) != stage_digest(experiments.module_name("structrf", "times"))
+    project = from_environment()
+    mine, structrf = project.paper("mine"), project.paper("structrf")
+    found = experiments.read(mine, "mine", Path("results"))
+    assert found.facts == {"rows": 120, "size": 3}
+    assert experiments.drawings(mine, found) == {}
+    code = experiments.module_name(mine, "times")
+    assert found.provenance.code_sha256 == stage_digest(code)
+    assert stage_digest(code) != stage_digest(experiments.module_name(structrf, "times"))
 
 
 def test_a_measurement_that_nobody_has_is_found_by_check(folder, capsys):
@@ -147,10 +169,10 @@ def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny
     worse.mkdir()
     (worse / "paper.yaml").write_text("protocols: [")
     (folder / "half.yaml").write_text("class: [")
-    tiny.forget()
-    assert config.own_ids("paper") == ["mine"]
-    assert config.own_ids("method") == []
-    config.real_papers()
+    project = now().project
+    assert project.own_ids("paper") == ["mine"]
+    assert project.own_ids("method") == []
+    project.real_papers()
     warned = capsys.readouterr().err
     for name in ("broken/paper.yaml", "worse/paper.yaml", "half.yaml"):
         assert warned.count(f"warning: left out: {folder.parent}") == 3
@@ -165,12 +187,11 @@ def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny
         ("structrf", r"'structrf' is the id of papers/structrf/paper\.yaml"),
     ],
 )
-def test_a_name_that_will_not_do_is_refused(folder, tiny, name, message):
+def test_a_name_that_will_not_do_is_refused(folder, monkeypatch, name, message):
     folder.rename(folder.parent / name)
-    plugins.announce({"own_files": str(folder.parent / name)})
-    tiny.forget()
+    monkeypatch.setenv(OWN_FILES, str(folder.parent / name))
     with pytest.raises(UserError, match=message):
-        config.paper_ids()
+        _ = now().project.paper_ids
 
 
 # ---------------------------------------------------------------------- mistakes in cells.csv
@@ -217,12 +238,12 @@ def test_a_mistake_in_the_printed_numbers_is_one_clear_line(folder, capsys, old,
 def test_all_mistakes_are_listed_at_once_up_to_twenty(folder):
     (folder / "cells.csv").write_text(CELLS.replace("kl,", "lk,").replace("0.0500", "x"))
     with pytest.raises(UserError) as caught:
-        plan.published("mine")
+        rows_of("mine")
     assert len(str(caught.value).splitlines()) == 6
     lines = [ONE.replace("toy", f"set{n}") for n in range(30)]
     (folder / "cells.csv").write_text("\n".join([CELLS.splitlines()[0], *lines]) + "\n")
     with pytest.raises(UserError) as caught:
-        plan.published("mine")
+        rows_of("mine")
     assert len(str(caught.value).splitlines()) == 21
     assert str(caught.value).endswith("and 10 more")
 
@@ -230,7 +251,7 @@ def test_all_mistakes_are_listed_at_once_up_to_twenty(folder):
 def test_a_file_in_latin_letters_says_so(folder):
     (folder / "cells.csv").write_bytes(CELLS.replace("printed", "großer").encode("latin-1"))
     with pytest.raises(UserError, match=r"cells\.csv: not UTF-8"):
-        plan.published("mine")
+        rows_of("mine")
 
 
 # ---------------------------------------------------------------------- numbers that cannot be
@@ -268,8 +289,10 @@ def test_what_cannot_be_is_found(folder, capsys, old, new, words):
 
 def test_a_listed_misprint_is_no_finding(folder, capsys):
     (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
-    misprint = "{table: '1', dataset: toy, method: One, metric: kl, proof: negative}"
-    (folder / "paper.yaml").write_text(f"{PAPER}misprints: [{misprint}]\n")
+    misprint = (
+        "{kind: misprint, tables: ['1'], datasets: [toy], methods: [One], metrics: [kl], proof: no}"
+    )
+    (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{misprint}]\n")
     status, _, _ = ask(capsys, "check", folder / "paper.yaml")
     assert status == 0
 
@@ -278,7 +301,7 @@ def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, c
     """StructRF's KL on five data sets, as the StructRF paper prints it."""
     theirs = [
         row
-        for row in plan.published("structrf")
+        for row in rows_of("structrf")
         if row["method"] == "StructRF" and row["metric"] == "kl" and row["table"].isdecimal()
     ]
     rows = {row["dataset"]: row for row in theirs if 4 <= int(row["table"]) <= 18}
@@ -286,15 +309,13 @@ def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, c
     (folder / "cells.csv").write_text("\n".join([CELLS.splitlines()[0], *lines]) + "\n")
     paper = PAPER.replace("[toy]", f"[{', '.join(rows)}]")
     (folder / "paper.yaml").write_text(paper)
-    tiny.forget()
     _, out, _ = ask(capsys, "check", folder / "paper.yaml")
     assert f"One: {len(rows)} of {len(rows)} numbers equal those that structrf prints" in out
-    copied = "{tables: ['1'], methods: [One], from: structrf, their_name: StructRF, proof: all}"
-    (folder / "paper.yaml").write_text(f"{paper}copied: [{copied}]\n")
-    tiny.forget()
+    copied = "kind: copied, tables: ['1'], methods: [One], from: structrf, their_name: StructRF"
+    (folder / "paper.yaml").write_text(f"{paper}remarks: [{{{copied}, proof: all}}]\n")
     _, out, _ = ask(capsys, "check", folder / "paper.yaml")
     assert "structrf prints" not in out
-    assert len(plan.copies("mine")) == len(rows)
+    assert copies("mine") == len(rows)
 
 
 def test_the_anomalies_of_four_more_papers_are_found(capsys):
@@ -308,11 +329,11 @@ def test_the_anomalies_of_four_more_papers_are_found(capsys):
         ],
     }
     for paper, texts in wanted.items():
-        _, out, _ = ask(capsys, "check", config.paper_file(paper))
+        _, out, _ = ask(capsys, "check", now().project.paper(paper).file)
         for text in texts:
             assert text in out
-    assert len(plan.copies("ldl_hr")) == 33
-    assert len(plan.copies("df_ldl")) == 198
+    assert copies("ldl_hr") == 33
+    assert copies("df_ldl") == 198
 
 
 def test_relations_allow_half_a_printed_unit():
@@ -334,6 +355,15 @@ def test_a_template_passes_its_check_as_it_is(tiny, tmp_path, capsys, kind):
     assert status == 0, out
     assert "Nothing wrong" in out
     assert "  note  not so" not in out
+
+
+@pytest.mark.parametrize("kind", list(templates.EXAMPLES))
+def test_a_template_names_every_key_with_its_meaning(kind):
+    words = {"name": "mine", "year": 2026, "title": "Mine", "camel": "Mine"}
+    text = templates.text_of(kind, words)
+    for key, field in FILES[kind].model_fields.items():
+        assert re.search(rf"^(#   )?{field.alias or key}:", text, re.MULTILINE), key
+        assert field.description.split()[0] in text, key
 
 
 def test_a_template_overwrites_nothing(tiny, tmp_path, capsys):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldlrepro import plan
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.folds.making import bundled, protocol_folds
@@ -14,9 +13,14 @@ from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.scores import UnitScores
 from papers.drf.age_order import ascending, whitened
 from papers.structrf.row_order import best_cut, nearest
+from tests.described import data_set
 from tests.report_pages import measured
+from tests.unit.judged import with_protocols
 from tests.unit.protocols import protocol
 
+PROTOCOLS = with_protocols(
+    paper={}, paper_persons={"scheme": "leave_one_group_out", "repeats_of": "paper"}
+)
 BY_PERSON = {"scheme": "leave_one_group_out", "folds": 5}
 
 
@@ -42,17 +46,14 @@ def test_bundles_hold_whole_persons_and_as_many_each() -> None:
 def test_folds_by_person_test_every_row_once_and_share_nobody() -> None:
     groups = np.repeat(np.arange(10), 4)
     data = Dataset("d", np.zeros((40, 1)), np.full((40, 2), 0.5), groups)
-    made = protocol_folds(protocol(BY_PERSON), data, 1, Workspace())
+    made = protocol_folds(protocol(BY_PERSON), data_set({}, "d"), data, 1, Workspace())
     assert len(made) == 5
     assert sorted(np.concatenate([fold.test for fold in made])) == list(range(40))
     assert not any(set(groups[fold.train]) & set(groups[fold.test]) for fold in made)
 
 
 @pytest.fixture
-def units(monkeypatch):
-    known = {"paper": {}, "paper_persons": {"persons_of": "paper"}}
-    monkeypatch.setattr(plan, "protocol", known.__getitem__)
-
+def units():
     def make(protocol: str, method: str, kl: float) -> UnitScores:
         scores = {measure: [kl - 0.01, kl + 0.01] for measure in metrics.BETTER}
         return measured((protocol, "faces", method), scores)
@@ -72,7 +73,7 @@ def units(monkeypatch):
 
 
 def test_what_is_lost_is_measured_against_the_training_mean(units) -> None:
-    (found,) = persons_apart(units)
+    (found,) = persons_apart(units, PROTOCOLS)
     lost = {line.method: line.lost for line in found.lines}
     assert lost == {
         "aa_knn": pytest.approx(0.5),  # gained .06, gains .03
@@ -82,7 +83,7 @@ def test_what_is_lost_is_measured_against_the_training_mean(units) -> None:
 
 
 def test_places_change_and_controls_have_none(units) -> None:
-    (found,) = persons_apart(units)
+    (found,) = persons_apart(units, PROTOCOLS)
     places = [(line.method, line.rank_mixed, line.rank_apart) for line in found.lines]
     assert places == [("aa_knn", 1, 2), ("sa_bfgs", 2, 1), ("rf", 3, 3)]
     assert found.agreement["kl"] == pytest.approx(1 / 3)  # one of three pairs turned round

@@ -3,8 +3,9 @@
 import pytest
 
 import ldl
-from ldlrepro import config, models
+from ldlrepro.catalogue import Project
 
+PROJECT = Project.open()
 OWN_DEFAULTS = ("SABFGS", "LDLHR", "CPNN", "LDSVR", "PTBayes")
 """Classes whose defaults are not those of papers and releases."""
 SAME_EVERYWHERE = {"random_state", "solver", "kernel", "form"}
@@ -13,14 +14,14 @@ SAME_EVERYWHERE = {"random_state", "solver", "kernel", "form"}
 
 def named(method: str) -> tuple[str, set[str]]:
     """Return the class whose settings decide, and the names that the YAML gives settings for."""
-    spec = config.load_method(method)
-    given = spec.get("parameters", {})
+    told = PROJECT.method(method)
+    given = told.parameters
     if "estimator" in given:
         return given["estimator"].rpartition(".")[2], set(given["settings"])
-    return spec["class"].rpartition(".")[2], {*given, *spec.get("grid", {})}
+    return told.class_path.rpartition(".")[2], {*given, *told.grid}
 
 
-METHODS = [m for m in config.method_ids() if named(m)[0] in OWN_DEFAULTS]
+METHODS = [m for m in PROJECT.method_ids if named(m)[0] in OWN_DEFAULTS]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -60,5 +61,5 @@ def test_yaml_names_every_setting_that_the_library_may_choose_otherwise(method):
     ],
 )
 def test_resolved_settings_are_those_of_the_records(method, expected):
-    found = models.load(method).get_params()
+    found = PROJECT.method(method).estimator().get_params()
     assert {name: found[name] for name in expected} == expected

@@ -10,12 +10,14 @@ import pytest
 
 from ldlrepro import cli
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images import load_faces
-from ldlrepro.data.pixels import Pixels, load_pixels, make_pixels, pixels_path
+from ldlrepro.data.pixels import Pixels, load_pixels, make_pixels
 from ldlrepro.folds import parts
+from tests.here import known
 from tests.unit.protocols import protocol
 
 DATA = Path("data")
@@ -29,9 +31,7 @@ def drawn(dataset: str, layout: str, persons: int = 5, pictures: int = 3) -> Non
 
 
 def small(checkout, dataset: str) -> None:
-    checkout.edit(
-        f"config/datasets/{dataset}.yaml", "width: 224, height: 224", "width: 20, height: 24"
-    )
+    checkout.edit(f"config/datasets/{dataset}.yaml", "crop: [224, 224]", "crop: [20, 24]")
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ def morph(checkout):
 
 
 def test_every_row_is_the_aligned_image_of_the_same_row_of_the_data_set(morph):
-    X, about = load_pixels(make_pixels("morph", DATA))
-    faces, ready = load_faces("morph"), load_ready(DATA / "ready" / "morph.npz")
+    X, about = load_pixels(make_pixels(known("morph"), Workspace()))
+    faces, ready = load_faces(known("morph"), DATA), load_ready(DATA / "ready" / "morph.npz")
     assert X.shape == (len(ready.D), 24, 20, 3) == tuple(about["shape"])
     for row in (0, 7, 14):
         image, _ = aligned(faces.faces[row], faces.paths[row], Crop(20, 24))
@@ -57,18 +57,18 @@ def test_every_row_is_the_aligned_image_of_the_same_row_of_the_data_set(morph):
 
 def test_several_processes_write_the_bytes_of_one(morph, monkeypatch):
     monkeypatch.setattr("ldlrepro.data.pixels.ROWS_AT_ONCE", 4)
-    first = make_pixels("morph", DATA).read_bytes()
-    assert make_pixels("morph", DATA, workers=3).read_bytes() == first
+    first = make_pixels(known("morph"), Workspace()).read_bytes()
+    assert make_pixels(known("morph"), Workspace(), workers=3).read_bytes() == first
 
 
 def test_the_verb_says_how_far_it_is_and_leaves_no_half_file(morph, capsys):
     assert cli.main(["pixels", "morph"]) == 0
     assert "morph: images aligned: 15 of 15" in capsys.readouterr().err
-    (load_faces("morph").paths[3]).write_bytes(b"gone bad since it was looked at")
-    before = pixels_path("morph", DATA).read_bytes()
+    (load_faces(known("morph"), DATA).paths[3]).write_bytes(b"gone bad since it was looked at")
+    before = Workspace().pixels("morph").read_bytes()
     with pytest.raises(UserError, match=r"no whole image of a known format.*ldlrepro prepare"):
-        make_pixels("morph", DATA)
-    assert pixels_path("morph", DATA).read_bytes() == before
+        make_pixels(known("morph"), Workspace())
+    assert Workspace().pixels("morph").read_bytes() == before
     assert not list((DATA / "ready").glob(".*.part"))
 
 
@@ -85,7 +85,7 @@ def test_a_data_set_without_photographs_says_why_it_has_no_pixels(
     assert cli.main(["fetch", dataset, "--offline"]) == status
     assert cli.main(["prepare", dataset]) == status
     with pytest.raises(DataUnavailable, match=f"needs images: .*{reason}"):
-        load_pixels(make_pixels(dataset, DATA))
+        load_pixels(make_pixels(known(dataset), Workspace()))
 
 
 # ---------------------------------------------------------------------- rows of it
@@ -109,23 +109,23 @@ def test_rows_of_rows_are_read_in_the_order_asked_for(tmp_path):
 def test_parts_train_on_one_and_test_on_the_other(checkout):
     small(checkout, "cacd")
     drawn("cacd", "cacd", persons=20)
-    faces = load_faces("cacd")
-    definition = {"scheme": "parts", "train_part": "validation", "test_part": "test"}
-    (fold,) = parts.make_folds(protocol(definition), "cacd", DATA)
+    faces = load_faces(known("cacd"), DATA)
+    definition = {"scheme": "parts", "parts": ["validation", "test"]}
+    (fold,) = parts.make_folds(protocol(definition), known("cacd"), DATA)
     assert {faces.faces[row].subset for row in fold.train} == {"validation"}
     assert fold.test.tolist() == faces.rows_of("test").tolist()
     assert cli.main(["folds", "drf_cacd_val", "cacd"]) == 0
     leaks = json.loads(Path("results/folds/drf_cacd_val/cacd.leaks.json").read_text())
     assert (leaks["folds"], leaks["shared_groups"]) == (1, 0)
     with pytest.raises(UserError, match="There are: test, train, validation"):
-        parts.make_folds(protocol({**definition, "test_part": "holiday"}), "cacd", DATA)
+        parts.make_folds(protocol({**definition, "test_part": "holiday"}), known("cacd"), DATA)
 
 
 def test_a_copy_of_an_image_in_training_and_test_is_found(checkout):
     small(checkout, "fgnet")
     checkout.edit("config/datasets/fgnet.yaml", "persons: 82", "persons: 3")
     drawn("fgnet", "fgnet", persons=3)
-    faces = load_faces("fgnet")
+    faces = load_faces(known("fgnet"), DATA)
     faces.paths[4].write_bytes(faces.paths[0].read_bytes())
     assert cli.main(["prepare", "fgnet"]) == 0
     assert cli.main(["folds", "drf_fgnet", "fgnet"]) == 0

@@ -9,22 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldlrepro import config, plan
-from ldlrepro.catalogue import Project, Request
+from ldlrepro.catalogue import Project, Request, RunConfig
 from ldlrepro.catalogue.methods import Resources
 from ldlrepro.core.errors import UserError
-from ldlrepro.plan import Chunk, Plan
+from ldlrepro.plan import Cell, Chunk, Plan, Unit, is_quoted
 from ldlrepro.plan.past_runs import Measured
+from ldlrepro.plan.planning import LONGEST_JOB_S
+
+PLAN = Plan(Project.open())
+MSLP = PLAN.project.paper("mslp")
 
 
-def a_unit() -> plan.Unit:
-    return plan.unit("mslp", "sjaffe", "sa_bfgs")
+def a_unit() -> Unit:
+    return PLAN.unit("mslp", "sjaffe", "sa_bfgs")
 
 
-def cell(paper: str, table: str, dataset: str, method: str, setting: str = "") -> plan.Cell:
+def cell(paper: str, table: str, dataset: str, method: str, setting: str = "") -> Cell:
     rows = [
         c
-        for c in plan.cells(paper)
+        for c in PLAN.cells(PLAN.project.paper(paper))
         if (c.row["table"], c.row["dataset"], c.row["method"], c.row["setting"])
         == (table, dataset, method, setting)
     ]
@@ -35,8 +38,8 @@ def cell(paper: str, table: str, dataset: str, method: str, setting: str = "") -
 
 
 def test_a_plain_row_is_measured_under_the_papers_own_protocol():
-    method = Project.open().paper("mslp").methods["CPNN"].method
-    assert cell("mslp", "1", "sjaffe", "CPNN").unit == plan.unit("mslp", "sjaffe", method)
+    method = MSLP.methods["CPNN"].method
+    assert cell("mslp", "1", "sjaffe", "CPNN").unit == PLAN.unit("mslp", "sjaffe", method)
 
 
 def test_a_printed_data_set_may_be_another_one_here():
@@ -48,7 +51,8 @@ def test_a_row_may_have_its_own_protocol_and_a_note(tiny):
     tiny.edit("papers/tiny/paper.yaml", "Near: near", f"Near: {own}")
     head = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note"
     tiny.write("papers/tiny/cells.csv", f"{head}\ntiny,1,toy,,Near,kl,0.5,,lower,,\n")
-    (found,) = plan.cells("tiny")
+    plan = tiny.plan
+    (found,) = plan.cells(plan.project.paper("tiny"))
     assert found.unit == plan.unit("mslp", "toy", "near")
     assert found.note == "as another paper has it"
 
@@ -59,7 +63,7 @@ def test_a_table_may_have_its_own_protocol():
 
 def test_a_setting_may_have_its_own_protocol_and_variant():
     found = cell("ldlf", "3", "morph_sub", "dLDLF", "training ratio 20%; AlexNet")
-    assert found.unit == plan.unit("ldlf_ratio_20", "morph_sub", "dldlf@alexnet")
+    assert found.unit == PLAN.unit("ldlf_ratio_20", "morph_sub", "dldlf@alexnet")
 
 
 def test_a_row_that_nobody_runs_says_why():
@@ -70,7 +74,7 @@ def test_a_row_that_nobody_runs_says_why():
 
 def test_numbers_that_an_experiment_measures_have_no_unit():
     for table, experiment in (("3", "times"), ("20", "split_search")):
-        found = [c for c in plan.cells("structrf") if c.row["table"] == table]
+        found = [c for c in PLAN.cells(PLAN.project.paper("structrf")) if c.row["table"] == table]
         assert {(c.unit, c.experiment, c.skip) for c in found} == {(None, experiment, "")}
 
 
@@ -81,39 +85,41 @@ def test_a_difference_knows_what_it_is_taken_to():
 
 
 def test_only_what_the_paper_itself_says_counts_as_quoted():
-    assert plan.is_quoted({"quoted_from": "[27]"})
-    assert not plan.is_quoted({"quoted_from": "inferred: [46]"})
-    assert not plan.is_quoted({"quoted_from": ""})
+    assert is_quoted({"quoted_from": "[27]"})
+    assert not is_quoted({"quoted_from": "inferred: [46]"})
+    assert not is_quoted({"quoted_from": ""})
 
 
 # ---------------------------------------------------------------------- units
 
 
 def test_units_are_sorted_and_each_stands_once():
-    for paper in config.paper_ids():
-        units = plan.paper_units(paper)
+    for paper in PLAN.project.papers:
+        units = PLAN.units(paper)
         assert units == sorted(set(units))
 
 
 def test_controls_are_extra_units():
-    with_extra = set(plan.paper_units("mslp"))
-    without = set(plan.paper_units("mslp", extra=False))
+    with_extra = set(PLAN.units(MSLP))
+    without = set(PLAN.units(MSLP, extra=False))
     assert without < with_extra
-    assert plan.unit("mslp", "sjaffe", "uniform") in with_extra - without
-    assert plan.unit("mslp", "m2b_lngoo", "uniform") in with_extra
+    assert PLAN.unit("mslp", "sjaffe", "uniform") in with_extra - without
+    assert PLAN.unit("mslp", "m2b_lngoo", "uniform") in with_extra
 
 
-@pytest.mark.parametrize("paper", config.real_papers())
+@pytest.mark.parametrize("paper", PLAN.project.real_papers(), ids=lambda paper: paper.id)
 def test_without_extra_units_only_those_are_left_that_printed_numbers_are_judged_by(paper):
     behind = [
-        unit for cell in plan.cells(paper) for unit in (cell.unit, cell.base) if not cell.skip
+        unit for cell in PLAN.cells(paper) for unit in (cell.unit, cell.base) if not cell.skip
     ]
-    assert set(plan.paper_units(paper, extra=False)) == set(filter(None, behind))
+    assert set(PLAN.units(paper, extra=False)) == set(filter(None, behind))
 
 
 def test_a_paper_without_printed_numbers_runs_every_method_on_every_set(tiny):
-    assert plan.cells("tiny") == []
-    assert plan.paper_units("tiny") == [
+    plan = tiny.plan
+    paper = plan.project.paper("tiny")
+    assert plan.cells(paper) == []
+    assert plan.units(paper) == [
         plan.unit("tiny", "toy", "near"),
         plan.unit("tiny", "toy", "train_mean"),
     ]
@@ -129,11 +135,11 @@ def test_a_paper_without_printed_numbers_runs_every_method_on_every_set(tiny):
     ],
 )
 def test_a_slice_takes_what_both_lists_allow(only):
-    units = plan.run_units({"only": only, "extra": True}, "mslp")
+    units = PLAN.run_units(RunConfig.model_validate({"papers": [], "only": only}), MSLP)
     datasets, methods = only.get("datasets"), only.get("methods")
     wanted = [
         unit
-        for unit in plan.paper_units("mslp")
+        for unit in PLAN.units(MSLP)
         if (unit.data_set.id in datasets if datasets else True)
         and (unit.method.id in methods if methods else True)
     ]
@@ -172,18 +178,18 @@ def test_a_measured_unit_is_cut_into_jobs_of_limited_length_but_not_within_a_fol
     assert covered == list(range(len(seconds)))
     lengths = [sum(seconds[c.first : c.last + 1]) for c in chunks]
     for chunk, length in zip(chunks, lengths, strict=True):
-        assert length <= plan.LONGEST_JOB_S or chunk.first == chunk.last
+        assert length <= LONGEST_JOB_S or chunk.first == chunk.last
     for here, there in itertools.pairwise(chunks):  # no cut was needless
-        assert sum(seconds[here.first : there.first + 1]) > plan.LONGEST_JOB_S
+        assert sum(seconds[here.first : there.first + 1]) > LONGEST_JOB_S
 
 
 def test_the_reference_cuts_a_dear_unit():
-    unit = plan.unit("mslp", "sbu_3dfe", "aa_bp@toolbox")
-    seconds = plan.current().past_runs.reference(unit).seconds
-    for chunk in plan.chunks(unit):
+    unit = PLAN.unit("mslp", "sbu_3dfe", "aa_bp@toolbox")
+    seconds = PLAN.past_runs.reference(unit).seconds
+    for chunk in PLAN.chunks(unit):
         length = sum(seconds[chunk.first : chunk.last + 1])
-        assert length <= plan.LONGEST_JOB_S or chunk.first == chunk.last
-    assert len(plan.chunks(unit)) > 1
+        assert length <= LONGEST_JOB_S or chunk.first == chunk.last
+    assert len(PLAN.chunks(unit)) > 1
 
 
 @pytest.mark.parametrize(
@@ -196,8 +202,8 @@ def test_chunks_overlap_when_they_share_a_fold(a, b, expected):
 
 
 def test_where_only_the_data_know_the_number_of_folds_there_is_one_chunk():
-    assert plan.chunks(plan.unit("drf_fgnet", "morph", "uniform")) == [
-        Chunk(plan.unit("drf_fgnet", "morph", "uniform"))
+    assert PLAN.chunks(PLAN.unit("drf_fgnet", "morph", "uniform")) == [
+        Chunk(PLAN.unit("drf_fgnet", "morph", "uniform"))
     ]
 
 
@@ -240,9 +246,9 @@ def test_resources_go_from_defaults_over_the_method_to_the_data_set(checkout):
 def test_folds_are_counted_without_the_data_where_a_file_states_the_persons(
     protocol, dataset, count
 ):
-    assert plan.unit(protocol, dataset, "uniform").count_folds() == count
+    assert PLAN.unit(protocol, dataset, "uniform").count_folds() == count
 
 
 def test_each_person_left_out_may_be_a_job_of_its_own():
-    cut = plan.chunks(plan.unit("drf_fgnet", "fgnet", "drf"))
+    cut = PLAN.chunks(PLAN.unit("drf_fgnet", "fgnet", "drf"))
     assert [(chunk.first, chunk.last) for chunk in cut] == [(i, i) for i in range(82)]

@@ -11,17 +11,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import cli, config, models, plan
-from ldlrepro.catalogue import digests
+from ldlrepro import cli
+from ldlrepro.catalogue import digests, from_environment
 from ldlrepro.catalogue.project import OWN_FILES
-from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
+from ldlrepro.data import Dataset
 from ldlrepro.data.fetch import default_mirrors, fetch
 from ldlrepro.data.registry import load_ready, prepare
-from ldlrepro.judge import measures, scores
+from ldlrepro.judge import measures
+from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.scores import UnitScores
+from ldlrepro.plan import Plan
 from ldlrepro.train.unit import run_unit
 from ldlrepro.workflow.rules import Rules
+from tests.unit.sources import forget
 
 METHOD = """
 title: Mine
@@ -67,16 +71,21 @@ def largest(D, P):
 class Folder:
     """A folder outside the checkout; modules have names that no other test imports."""
 
-    def __init__(self, root: Path, checkout) -> None:
-        self.root, self.checkout = root, checkout
+    def __init__(self, root: Path, checkout, monkeypatch) -> None:
+        self.root, self.checkout, self.monkeypatch = root, checkout, monkeypatch
         root.mkdir()
         self.tag = f"own_{abs(hash(str(root))):x}"
 
     def write(self, name: str, text: str) -> Path:
         path = self.root / name
         path.write_text(text)
-        self.checkout.forget()
+        forget()  # what digests of code remember of it
         return path
+
+    def name(self, *paths: Path | str) -> None:
+        """Let the environment name own files, or the folder."""
+        listed = os.pathsep.join(map(str, paths or [self.root]))
+        self.monkeypatch.setenv(OWN_FILES, listed)
 
     def method(self) -> Path:
         helper = f"{self.tag}_helper"
@@ -101,11 +110,16 @@ class Folder:
 @pytest.fixture
 def folder(tiny, tmp_path, monkeypatch) -> Folder:
     monkeypatch.setattr("sys.path", list(sys.path))
-    return Folder(tmp_path / "mine", tiny)
+    return Folder(tmp_path / "mine", tiny, monkeypatch)
+
+
+def plan_now() -> Plan:
+    return Plan(from_environment())
 
 
 def rules_now() -> Rules:
-    return Rules(plan.current(), config.current().run)
+    plan = plan_now()
+    return Rules(plan, plan.project.run)
 
 
 def ask(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -117,21 +131,21 @@ def ask(capsys, *arguments: str) -> tuple[int, str, str]:
 # ---------------------------------------------------------------------- found
 
 
-def test_a_file_a_folder_a_list_and_the_environment_lead_to_the_same(folder, monkeypatch):
-    path = str(folder.method())
-    for given in (path, str(folder.root), [path], [str(folder.root), path]):
-        monkeypatch.setenv(OWN_FILES, "")
-        plugins.announce({"own_files": given})
-        assert config.own_ids("method") == ["mine", "mine@more"]
-    assert os.environ[OWN_FILES].split(os.pathsep)[-1] == path  # for jobs
-    assert config.load_method("mine@more")["parameters"] == {"shift": 2.0}
-    assert models.load("mine").shift == 1.0
+def test_a_file_a_folder_and_both_lead_to_the_same(folder):
+    path = folder.method()
+    for given in ([path], [folder.root], [folder.root, path]):
+        folder.name(*given)
+        assert from_environment().own_ids("method") == ["mine", "mine@more"]
+    told = rules_now().environment()[OWN_FILES]
+    assert told.split(os.pathsep) == [str(folder.root), str(path)]  # for jobs
+    assert from_environment().method("mine@more").parameters == {"shift": 2.0}
+    assert from_environment().method("mine").estimator().shift == 1.0
 
 
 def test_verbs_typed_by_hand_know_those_of_the_configuration(folder):
     folder.checkout.edit("config/config.yaml", "own_files: []", f"own_files: {folder.root}")
     folder.method()
-    assert config.method_exists("mine@more")
+    assert from_environment().has_method("mine@more")
 
 
 @pytest.mark.parametrize(
@@ -145,34 +159,38 @@ def test_verbs_typed_by_hand_know_those_of_the_configuration(folder):
 )
 def test_what_cannot_be_used_is_refused_in_words(folder, name, text, message):
     path = folder.write(name, text)
-    run = {**config.load_run_config(), "own_files": str(path)}
+    folder.name(path)
+    project = from_environment()
     with pytest.raises(UserError, match=message):
-        config.check_run_config(run, "config/config.yaml")
+        project.check(project.run, "config/config.yaml")
 
 
 def test_a_path_that_leads_nowhere_is_named(folder):
-    plugins.announce({"own_files": str(folder.root / "gone.yaml")})
+    folder.name(folder.root / "gone.yaml")
     with pytest.raises(UserError, match=r"gone\.yaml: no such file or folder, but own_files"):
-        config.method_ids()
+        _ = from_environment().method_ids
 
 
 def test_a_module_that_another_one_hides_is_refused(folder):
     folder.write("json.py", CODE.format(helper="math"))
-    plugins.announce({"own_files": str(folder.write("mine.yaml", METHOD.format(module="json")))})
+    folder.name(folder.write("mine.yaml", METHOD.format(module="json")))
     with pytest.raises(UserError, match=r"Python finds another module 'json' first"):
-        config.load_method("mine")
+        from_environment().method("mine")
 
 
 # ---------------------------------------------------------------------- planned
 
 
 def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
-    before = {paper: set(plan.paper_units(paper)) for paper in ("structrf", "tiny", "ldlf")}
+    plan = plan_now()
+    papers = [plan.project.paper(name) for name in ("structrf", "tiny", "ldlf")]
+    before = {paper.id: set(plan.units(paper)) for paper in papers}
     folder.method()
-    plugins.announce({"own_files": str(folder.root)})
-    folder.checkout.forget()
-    for paper, units in before.items():
-        added = set(plan.paper_units(paper, extra=False)) - units
+    folder.name()
+    plan = plan_now()
+    for name, units in before.items():
+        paper = plan.project.paper(name)
+        added = set(plan.units(paper, extra=False)) - units
         places = {c.unit.ids[:2] for c in plan.cells(paper) if c.unit and not c.skip}
         places = places or {("tiny", "toy")}
         wanted = {(*place, name) for place in places for name in ("mine", "mine@more")}
@@ -181,8 +199,10 @@ def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
 
 def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
     folder.data()
-    plugins.announce({"own_files": str(folder.root)})
-    added = [unit for unit in plan.paper_units("tiny") if unit.data_set.id == "rows_of_mine"]
+    folder.name()
+    plan = plan_now()
+    units = plan.units(plan.project.paper("tiny"))
+    added = [unit for unit in units if unit.data_set.id == "rows_of_mine"]
     assert {unit.method.id for unit in added} == {"near", "train_mean", "uniform", "true_labels"}
     assert {unit.protocol.id for unit in added} == {"tiny"}
     assert all(unit.is_own for unit in added)
@@ -190,11 +210,13 @@ def test_the_papers_methods_and_the_controls_run_on_an_own_data_set(folder):
 
 def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folder):
     folder.data()
-    plugins.announce({"own_files": str(folder.root)})
-    methods = {u.method.id for u in plan.paper_units("drf") if u.data_set.id == "rows_of_mine"}
-    assert config.load_method("drf_linear")["needs"]
-    assert "cpnn" in methods
-    assert not [name for name in methods if config.load_method(name).get("needs")]
+    folder.name()
+    plan = plan_now()
+    units = plan.units(plan.project.paper("drf"))
+    methods = {unit.method for unit in units if unit.data_set.id == "rows_of_mine"}
+    assert plan.project.method("drf_linear").needs
+    assert "cpnn" in {method.id for method in methods}
+    assert not [method.id for method in methods if method.needs]
 
 
 # ---------------------------------------------------------------------- digests
@@ -202,12 +224,12 @@ def test_what_needs_more_than_features_and_labels_stays_away_from_own_data(folde
 
 def test_code_and_settings_of_an_own_method_are_followed(folder):
     path = folder.method()
-    plugins.announce({"own_files": str(path)})
+    folder.name(path)
     unused = folder.write("unused.py", "A = 1\n")
 
     def now() -> tuple[str, str]:
-        folder.checkout.forget()
-        method = config.current().method("mine")
+        forget()
+        method = from_environment().method("mine")
         return digests.method_digest(method), digests.spec_digest(method, "kl")
 
     code, settings = now()
@@ -231,20 +253,19 @@ def test_a_regressor_of_ones_own_counts_although_the_yaml_alone_names_it(folder)
     source = folder.write(f"{module}.py", "class Flat:\n    LEVEL = 1\n")
     parameters = f"{{regressor: {module}.Flat}}"
     text = f"title: m\nclass: ldl.Regression\nparameters: {parameters}\n"
-    plugins.announce({"own_files": str(folder.write("flat.yaml", text))})
-    before = digests.method_digest(config.current().method("flat"))
+    folder.name(folder.write("flat.yaml", text))
+    before = digests.method_digest(from_environment().method("flat"))
     source.write_text("class Flat:\n    LEVEL = 2\n")
-    folder.checkout.forget()
-    assert digests.method_digest(config.current().method("flat")) != before
+    forget()
+    assert digests.method_digest(from_environment().method("flat")) != before
 
 
 def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
-    before = {m: digests.method_digest(config.current().method(m)) for m in ("rf", "aa_knn@grid")}
+    before = {m: digests.method_digest(from_environment().method(m)) for m in ("rf", "aa_knn@grid")}
     folder.method()
     folder.write("numpy_helper.py", "A = 1\n")
-    plugins.announce({"own_files": str(folder.root)})
-    folder.checkout.forget()
-    assert before == {m: digests.method_digest(config.current().method(m)) for m in before}
+    folder.name()
+    assert before == {m: digests.method_digest(from_environment().method(m)) for m in before}
 
 
 # ---------------------------------------------------------------------- data
@@ -252,9 +273,16 @@ def test_digests_of_our_methods_do_not_hear_of_own_files(folder):
 
 def prepared(folder: Folder, rows: int = 12):
     folder.data(rows)
-    plugins.announce({"own_files": str(folder.root)})
-    fetch("rows_of_mine", Path("data"), default_mirrors(), offline=True, progress=False)
-    return load_ready(prepare("rows_of_mine", Path("data")))
+    folder.name()
+    return brought()
+
+
+def brought() -> Dataset:
+    """The rows, fetched from beside their YAML and prepared."""
+    project = from_environment()
+    mine = project.data_set("rows_of_mine")
+    fetch(mine, Path("data"), default_mirrors(project), offline=True, progress=False)
+    return load_ready(prepare(mine, Path("data")))
 
 
 def test_a_csv_becomes_features_labels_groups_and_target(folder):
@@ -285,8 +313,8 @@ def test_a_changed_file_of_ones_own_is_noticed(folder):
         ("p0", "p0,7", "line 2 has 7 values for 6 columns"),
         ("0.637", "much", r"line 2, column 'good': 'much' is not a number"),
         ("0.637", "0.9", r"label row 0 sums to 1\.263"),
-        ("0.637", "nan", r"line 2, column 'good': 'nan' is no value; write csv: {gaps: drop}"),
-        ("0.637", '"0,637"', r"'0,637' seems to have a decimal comma; write csv: {decimal: \",\"}"),
+        ("0.637", "nan", r"line 2, column 'good': 'nan' is no value; write gaps: drop"),
+        ("0.637", '"0,637"', r"'0,637' has a comma, but so have columns; write a decimal point"),
     ],
 )
 def test_check_says_what_is_wrong_with_a_table(folder, capsys, old, new, message):
@@ -300,17 +328,15 @@ def test_check_says_what_is_wrong_with_a_table(folder, capsys, old, new, message
     assert str(folder.root / "rows.csv") in out
 
 
-@pytest.mark.parametrize(("name", "mark"), [(";", ";"), ("tab", "\t")])
-def test_a_table_with_other_separators_is_told_the_option_that_reads_it(folder, capsys, name, mark):
-    path = folder.data()
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_a_table_with_other_separators_gives_the_same_numbers(folder, mark):
+    plain = prepared(folder)
     text = (folder.root / "rows.csv").read_text()
     folder.write("rows.csv", text.replace(",", mark))
-    status, out, _ = ask(capsys, "check", str(path))
-    assert status == 1
-    option = f'csv: {{separator: "{name}"}}'
-    assert f"separated by '{name}'; write {option}" in out
-    folder.write(path.name, path.read_text() + option + "\n")
-    assert ask(capsys, "check", str(path))[0] == 0
+    fetch("rows_of_mine", Path("data"), default_mirrors(), offline=True, progress=False)
+    data = load_ready(prepare("rows_of_mine", Path("data")))
+    np.testing.assert_array_equal(data.X, plain.X)
+    np.testing.assert_array_equal(data.D, plain.D)
 
 
 def test_a_european_table_with_gaps_gives_the_same_numbers_without_those_rows(folder, capsys):
@@ -320,10 +346,8 @@ def test_a_european_table_with_gaps_gives_the_same_numbers_without_those_rows(fo
         lines[number] = lines[number].replace(old, "NA" if number == 3 else " ", 1)
     folder.write("rows.csv", "\n".join(lines) + "\n")
     path = folder.root / "rows_of_mine.yaml"
-    way = 'csv: {separator: ";", decimal: ",", gaps: drop}\n'
-    folder.write(path.name, path.read_text() + way)
-    fetch("rows_of_mine", Path("data"), default_mirrors(), offline=True, progress=False)
-    data = load_ready(prepare("rows_of_mine", Path("data")))
+    folder.write(path.name, path.read_text() + "gaps: drop\n")
+    data = brought()
     kept = [row for row in range(12) if row not in (2, 4)]
     np.testing.assert_array_equal(data.X, plain.X[kept])
     np.testing.assert_array_equal(data.D, plain.D[kept])
@@ -333,17 +357,18 @@ def test_a_european_table_with_gaps_gives_the_same_numbers_without_those_rows(fo
 
 def test_a_point_in_a_table_with_decimal_commas_is_refused(folder, capsys):
     path = folder.data()
-    folder.write(path.name, path.read_text() + 'csv: {decimal: ","}\n')
+    text = (folder.root / "rows.csv").read_text().replace(",", ";")
+    folder.write("rows.csv", text.replace("0.637", "0,637", 1))
     status, out, _ = ask(capsys, "check", str(path))
     assert status == 1
-    assert "has a point where decimals are written with a comma" in out
+    assert "has a point where others have a decimal comma" in out
 
 
 def test_a_table_of_gaps_alone_is_no_table(folder, capsys):
     path = folder.data()
     text = (folder.root / "rows.csv").read_text().splitlines()
     folder.write("rows.csv", "\n".join([text[0] + ",empty", *(line + "," for line in text[1:])]))
-    folder.write(path.name, path.read_text() + "csv: {gaps: drop}\n")
+    folder.write(path.name, path.read_text() + "gaps: drop\n")
     status, out, _ = ask(capsys, "check", str(path))
     assert (status, "every row has a gap" in out) == (1, True)
 
@@ -366,13 +391,15 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
     job = ready.job()
     run_unit(job)
     stamp = job.record.stat().st_mtime_ns
-    unit = plan.unit("tiny", "toy", "near")
-    here = Workspace()
-    assert "largest" not in scores.local_units(here, [unit])["tiny", "toy", "near"].scores
+
+    def local() -> UnitScores:
+        planned = Plan(from_environment())
+        return Judge(planned, Workspace()).local_units([job.chunk.unit])[job.chunk.unit.key]
+
+    assert "largest" not in local().scores
     folder.metric()
-    plugins.announce({"own_files": str(folder.root)})
-    folder.checkout.forget()
-    scored = scores.local_units(here, [unit])["tiny", "toy", "near"].scores
+    folder.name()
+    scored = local().scores
     np.testing.assert_allclose(scored["largest"], scored["chebyshev"])
     assert job.record.stat().st_mtime_ns == stamp
 
@@ -380,8 +407,7 @@ def test_an_own_measure_is_scored_beside_the_ten_without_a_new_fit(folder, ready
 def test_tables_are_made_again_when_an_own_measure_changes(folder):
     seen = [rules_now().judge_code(None)]
     path = folder.metric()
-    plugins.announce({"own_files": str(path)})
-    folder.checkout.forget()
+    folder.name(path)
     seen.append(rules_now().judge_code(None))
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace("max", "min"))
     seen.append(rules_now().judge_code(None))
@@ -400,9 +426,9 @@ def test_tables_are_made_again_when_an_own_measure_changes(folder):
 def test_a_measure_that_cannot_be_used_is_told_why(folder, capsys, old, new, message):
     path = folder.metric()
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace(old, new))
-    plugins.announce({"own_files": str(path)})
+    folder.name(path)
     with pytest.raises(UserError, match=message):
-        measures.evaluate(np.full((3, 2), 0.5), np.full((3, 2), 0.5))
+        measures.evaluate(np.full((3, 2), 0.5), np.full((3, 2), 0.5), from_environment().measures)
 
 
 def test_check_finds_a_measure_of_the_wrong_direction(folder, capsys):

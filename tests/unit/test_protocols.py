@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 from ldl import AAKNN
-from ldlrepro import config, plan
+from ldlrepro.core.kept_lines import KeptLines
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import Dataset
 from ldlrepro.experiments import Inputs, protocols
 from ldlrepro.experiments.printed_digits import Printed, as_printed, together
@@ -18,12 +20,13 @@ from ldlrepro.experiments.protocol_runs import (
     MEASURES,
     PERSONS,
     SHUFFLED,
-    Kept,
     Runs,
     folds_for,
     make,
     repeats_folds,
 )
+from ldlrepro.plan import Plan
+from tests.unit.judged import PLAN, PROJECT
 
 SPLITS = "10 splits, 80 %"
 SEEDS = 20
@@ -64,7 +67,7 @@ class Drawn:
 
     def __init__(self, order: str, folder) -> None:
         self.data = rows_in(order)
-        self.scores = Runs(self.data, 2026, Kept(folder / f"{order}.jsonl")).scores
+        self.scores = Runs(PROJECT, self.data, 2026, KeptLines(folder / f"{order}.jsonl")).scores
 
     def print_of(self, setting: str, folds: str, seed: int) -> Printed:
         """Print the scores as a paper would: six measures, four decimals."""
@@ -101,7 +104,7 @@ def test_folds_in_the_order_of_the_file_are_told_with_their_count(setting, drift
 def test_rest_of_the_rows_in_the_last_fold_is_told_from_larger_first_folds(tmp_path):
     rows = Drawn("drifting", tmp_path)
     rows.data = Dataset(**{**vars(rows.data), "X": rows.data.X[:298], "D": rows.data.D[:298]})
-    rows.scores = Runs(rows.data, 2026, Kept(tmp_path / "fewer.jsonl")).scores
+    rows.scores = Runs(PROJECT, rows.data, 2026, KeptLines(tmp_path / "fewer.jsonl")).scores
     how = f"{IN_ORDER}, rest in the last"
     found = rows.conclude(rows.print_of("aa_knn", how, 0))
     assert (found.best.folds, found.best.kind, found.verdict) == (how, IN_ORDER, "told")
@@ -127,7 +130,7 @@ def test_shuffled_folds_of_mixed_rows_are_not_taken_for_the_order_of_the_file(mi
 
 
 def test_neighbours_of_shared_distances_are_those_of_the_method(mixed, tmp_path):
-    runs = Runs(mixed.data, 1, Kept(tmp_path / "x"))
+    runs = Runs(PROJECT, mixed.data, 1, KeptLines(tmp_path / "x"))
     for folds in (SHUFFLED, IN_ORDER, SPLITS):
         for fold in make(folds, mixed.data, ("seed",)):
             model = AAKNN(4).fit(mixed.data.X[fold.train], mixed.data.D[fold.train])
@@ -157,14 +160,15 @@ def test_persons_are_a_way_of_their_own_only_where_the_order_cuts_through_them()
 def test_scores_are_computed_once_and_survive_half_a_line(tmp_path):
     data = rows_in("mixed")
     place = tmp_path / "kept.jsonl"
-    first = Runs(data, 2026, Kept(place)).scores("aa_knn", SHUFFLED, 0)
+    first = Runs(PROJECT, data, 2026, KeptLines(place)).scores("aa_knn", SHUFFLED, 0)
     with open(place, "a", encoding="utf-8") as handle:
-        handle.write('{"name": "half')
-    again = Kept(place)
-    assert list(again.lines.values()) == [first.tolist()]
-    again.lines = {name: [0.0] * len(line) for name, line in again.lines.items()}
-    assert not Runs(data, 2026, again).scores("aa_knn", SHUFFLED, 0).any()
-    assert Runs(data, 2027, again).scores("aa_knn", SHUFFLED, 0).any()
+        handle.write('\n{"key": "half')
+    again = KeptLines(place)
+    (line,) = again.lines.values()
+    assert line["numbers"] == first.tolist()
+    again.lines[line["key"]] = {**line, "numbers": [0.0] * len(first)}
+    assert not Runs(PROJECT, data, 2026, again).scores("aa_knn", SHUFFLED, 0).any()
+    assert Runs(PROJECT, data, 2027, again).scores("aa_knn", SHUFFLED, 0).any()
 
 
 # ---------------------------------------------------------------------- tables
@@ -188,43 +192,48 @@ def test_rows_are_measured_summed_up_and_what_tells_nothing_is_named(
         for place, measure in enumerate(MEASURES[:count])
     ]
     rows = [row if row["dataset"] != "short" else {**row, "std": ""} for row in rows]
-    monkeypatch.setattr(plan, "published", lambda paper: rows)
-    monkeypatch.setattr(plan, "protocols", lambda: {"folds": ("paper", {})})
-    monkeypatch.setattr(config, "load_paper", lambda paper: {})
+    monkeypatch.setattr(Plan, "published", lambda self, paper: rows)
     monkeypatch.setattr(Inputs, "available", lambda self: ["drawn", "short"])
     monkeypatch.setattr(Inputs, "load", lambda self, dataset: drifting.data)
-    inputs = Inputs(tmp_path, tmp_path, ["drawn", "absent", "short"], "folds", lambda text: None)
+    inputs = Inputs(
+        Plan(PROJECT),
+        Workspace(tmp_path, tmp_path),
+        ["drawn", "absent", "short"],
+        PROJECT.protocol("mslp"),
+        lambda text: None,
+    )
     outcome = protocols.measure(inputs, 2026, {"AA-kNN": ASKED}, stated=SPLITS)
     by_row, joint, nothing = outcome.tables
-    row = dict(zip(by_row["columns"], by_row["rows"][0], strict=True))
+    row = dict(zip(by_row.columns, by_row.rows[0], strict=True))
     assert row["folds"] == IN_ORDER
     assert row["digits that agree"] == "12 of 12"
     assert row["deviations with n-1, n"].startswith("6, ")
     assert row["stated folds"].startswith("0 of ")
-    together = dict(zip(joint["columns"], joint["rows"][0], strict=True))
+    together = dict(zip(joint.columns, joint.rows[0], strict=True))
     assert (together["folds"], together["nearest on"]) == (IN_ORDER, "1 of 1")
     assert together["settings"] == "aa_knn (1)"
-    assert nothing["rows"] == [
+    assert nothing.rows == [
         ["AA-kNN", "absent", "cannot be told: data not here"],
         ["AA-kNN", "short", "cannot be told: fewer than 4 numbers printed"],
     ]
-    assert json.loads(json.dumps(outcome.tables)) == outcome.tables
+    tables = [asdict(table) for table in outcome.tables]
+    assert json.loads(json.dumps(tables)) == tables
 
 
-@pytest.mark.parametrize("paper", config.real_papers())
+@pytest.mark.parametrize(
+    "paper", [p for p in PROJECT.papers if "protocols" in p.experiments], ids=lambda paper: paper.id
+)
 def test_what_a_paper_asks_for_exists(paper):
-    spec = config.load_paper(paper).get("experiments", {}).get("protocols")
-    if spec is None:
-        return
-    asked = spec["parameters"]
+    spec = paper.experiments["protocols"]
+    asked = spec.parameters
     if "stated" in asked:
         assert asked["stated"] in FOLDS
-    printed = {row["method"] for row in plan.published(paper)}
+    printed = {row["method"] for row in PLAN.published(paper)}
     for method, wanted in asked["methods"].items():
         assert method in printed
-        assert set(wanted.get("datasets", [])) <= set(spec["datasets"])
-        assert set(wanted.get("at", {})) <= set(wanted.get("datasets", spec["datasets"]))
+        assert set(wanted.get("datasets", [])) <= set(spec.datasets)
+        assert set(wanted.get("at", {})) <= set(wanted.get("datasets", spec.datasets))
         for variation in (wanted, *wanted.get("at", {}).values()):
             for setting in variation.get("settings", []):
-                config.load_method(setting)
+                assert PROJECT.has_method(setting)
             assert set(variation.get("folds", [])) <= set(FOLDS)

@@ -6,11 +6,11 @@ from ldlrepro.train import provenance
 
 
 def test_the_lock_digest_follows_the_lock_file(checkout):
-    assert provenance.lock_digest() == ""
+    assert provenance.lock_digest(checkout.root) == ""
     checkout.write("envs/lock.txt", "numpy==2.0\n")
-    first = provenance.lock_digest()
+    first = provenance.lock_digest(checkout.root)
     checkout.write("envs/lock.txt", "numpy==2.1\n")
-    assert len({"", first, provenance.lock_digest()}) == 3
+    assert len({"", first, provenance.lock_digest(checkout.root)}) == 3
 
 
 def test_the_machine_is_described_without_its_name():

@@ -8,9 +8,10 @@ from collections import Counter
 import pytest
 
 from ldl import metrics
-from ldlrepro import config, plan
+from ldlrepro.catalogue import FIVE
 from ldlrepro.doctor.papers import broken_relations
-from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.plan import Plan
+from tests.unit.judged import PROJECT, verdicts
 
 COUNTS = {
     "structrf": {"3": 72, "19": 18, "20": 8, "21": 36, **{str(t): 24 for t in range(4, 19)}},
@@ -35,8 +36,15 @@ OTHER_BETTER = {
     **dict.fromkeys(("split_threshold", "feature_index"), "none"),
     "information_gain": "higher",
 }
+PLAN = Plan(PROJECT)
 PAPERS = tuple(COUNTS)
-ROWS = [row for paper in PAPERS for row in plan.published(paper)]
+
+
+def published(paper: str) -> list[dict[str, str]]:
+    return PLAN.published(PROJECT.paper(paper))
+
+
+ROWS = [row for paper in PAPERS for row in published(paper)]
 
 
 def row_key(row: dict[str, str]) -> tuple[str, ...]:
@@ -56,25 +64,25 @@ def printed_rows() -> dict[tuple[str, ...], dict[str, str]]:
 
 
 def test_there_are_2345_printed_numbers():
-    assert sum(len(plan.cells(paper)) for paper in PAPERS) == 2345
+    assert sum(len(PLAN.cells(PROJECT.paper(paper))) for paper in PAPERS) == 2345
     assert sum(sum(tables.values()) for tables in COUNTS.values()) == 2345
-    assert set(config.real_papers(config.FIVE)) == set(PAPERS)
+    assert {paper.id for paper in PROJECT.real_papers(FIVE)} == set(PAPERS)
 
 
 def test_there_are_2070_more_in_four_more_papers():
-    more = config.real_papers("four more papers")
-    assert {paper: len(plan.cells(paper)) for paper in more} == {
+    more = {p.id: len(PLAN.cells(p)) for p in PROJECT.real_papers("four more papers")}
+    assert more == {
         "df_ldl": 884,
         "ldl4c": 358,
         "ldl_hr": 288,
         "ssg_ldl": 540,
     }
-    assert set(config.real_papers()) == {*PAPERS, *more}
+    assert {paper.id for paper in PROJECT.real_papers()} == {*PAPERS, *more}
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_table_has_all_its_numbers_and_dashes(paper):
-    rows = plan.published(paper)
+    rows = published(paper)
     assert Counter(row["table"] for row in rows if row["mean"]) == COUNTS[paper]
     dashes = Counter(row["table"] for row in rows if not row["mean"])
     assert dashes == {table: n for (p, table), n in DASHES.items() if p == paper}
@@ -102,7 +110,7 @@ def test_every_measure_has_the_direction_that_we_score_by():
 
 
 def test_every_cell_has_a_name_of_its_own():
-    names = Counter(row.cell for paper in PAPERS for row in verdict_rows(paper, {}, {}))
+    names = Counter(row.cell for paper in PAPERS for row in verdicts(paper))
     assert len(names) == 2345
 
 
@@ -111,47 +119,46 @@ def test_every_cell_has_a_name_of_its_own():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_printed_name_is_mapped_and_every_mapping_is_printed(paper):
-    tree = config.load_paper(paper)
-    rows = plan.published(paper)
+    told = PROJECT.paper(paper)
+    rows = published(paper)
     assert {row["paper"] for row in rows} == {paper}
-    assert {row["method"] for row in rows} == set(tree["methods"])
-    assert {row["table"] for row in rows} == set(tree["tables"])
-    assert {row["dataset"] for row in rows} >= set(tree.get("use_dataset", {}))
-    for table, entry in tree["tables"].items():
+    assert {row["method"] for row in rows} == set(told.methods)
+    assert {row["table"] for row in rows} == set(told.tables)
+    assert {row["dataset"] for row in rows} >= set(told.use_dataset)
+    for table, entry in told.tables.items():
         settings = {row["setting"] for row in rows if row["table"] == table}
-        assert set(entry.get("settings", settings)) == settings, table
+        assert set(entry.settings or settings) == settings, table
 
 
 # ---------------------------------------------------------------------- misprints
 
-MISPRINTS = [(p, entry) for p in PAPERS for entry in config.load_paper(p).get("misprints", [])]
+MISPRINTS = [(p, entry) for p in PAPERS for entry in PROJECT.paper(p).misprints]
 
 
 def all_broken() -> dict[tuple[str, ...], list[frozenset[str]]]:
     found = {}
     for key, printed in printed_rows().items():
-        shape = config.load_dataset(key[2]).get("shape")
+        shape = PROJECT.data_set(key[2]).shape
         if shape and not any(metric.startswith("delta_") for metric in printed):
-            found[key] = broken_relations(printed, shape["c"])
+            found[key] = broken_relations(printed, shape.c)
     return {key: pairs for key, pairs in found.items() if pairs}
 
 
 @pytest.mark.parametrize(("paper", "entry"), MISPRINTS, ids=str)
 def test_a_misprint_names_exactly_one_printed_number(paper, entry):
-    wanted = {"setting": "", **entry}
     fields = ("table", "dataset", "setting", "method", "metric")
-    rows = [r for r in plan.published(paper) if all(r[f] == wanted[f] for f in fields)]
+    rows = [r for r in published(paper) if all(r[f] == getattr(entry, f) for f in fields)]
     assert len(rows) == 1
-    if "std_reads" in entry:
+    if entry.std_reads:
         assert rows[0]["std"]
-        assert float(entry["std_reads"]) < float(rows[0]["std"])
+        assert float(entry.std_reads) < float(rows[0]["std"])
 
 
 def test_every_row_with_an_impossible_relation_is_listed_and_no_other():
     listed = {
-        (paper, e["table"], e["dataset"], e.get("setting", ""), e["method"])
+        (paper, e.table, e.dataset, e.setting, e.method)
         for paper, e in MISPRINTS
-        if "std_reads" not in e
+        if not e.std_reads
     }
     assert set(all_broken()) == listed
 
@@ -160,9 +167,9 @@ def test_every_listed_row_has_a_misprint_in_each_pair_that_breaks():
     """A pair of numbers cannot both be right; at least one of the two must be listed."""
     for key, pairs in all_broken().items():
         named = {
-            e["metric"]
+            e.metric
             for paper, e in MISPRINTS
-            if (paper, e["table"], e["dataset"], e.get("setting", ""), e["method"]) == key
+            if (paper, e.table, e.dataset, e.setting, e.method) == key
         }
         for pair in pairs:
             assert named & pair, (key, pair)
@@ -184,10 +191,10 @@ def test_sound_rows_pass_the_relations():
 
 
 def test_the_demos_printed_numbers_are_the_maintainers_records():
-    from ldlrepro.judge.cells import verdict_rows
     from ldlrepro.judge.reference import ReferenceUnits
 
-    rows = verdict_rows("demo", {}, ReferenceUnits(config.project_root() / "reference"))
+    reference = ReferenceUnits(PROJECT.root / "reference", PROJECT)
+    rows = verdicts("demo", reference=reference)
     assert len(rows) == 48
     for row in rows:
         assert row.measured is not None
@@ -201,17 +208,17 @@ def test_cells_that_equal_the_copied_paper_are_quoted_and_no_others():
     """LDLDF prints 198 cells of three methods where StructRF prints them too."""
     theirs = {
         (row["dataset"], row["method"], row["metric"]): (row["mean"], row["std"])
-        for row in plan.published("structrf")
+        for row in published("structrf")
         if row["table"].isdecimal() and 4 <= int(row["table"]) <= 18
     }
     alike, others = set(), set()
-    for row in plan.published("ldldf"):
+    for row in published("ldldf"):
         place = (row["dataset"], row["method"], row["metric"])
         if row["table"] == "6" and row["mean"] and place in theirs:
             pairs = zip((row["mean"], row["std"]), theirs[place], strict=True)
             same = all(float(ours) == float(other) for ours, other in pairs)
             (alike if same else others).add(place)
     assert (len(alike), len(others)) == (180, 18)
-    rows = verdict_rows("ldldf", {}, {})
+    rows = verdicts("ldldf")
     quoted = {(r.dataset, r.method, r.metric) for r in rows if r.verdict == "quoted"}
     assert quoted == alike

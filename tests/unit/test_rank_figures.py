@@ -5,16 +5,18 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 import pandas as pd
+import pytest
 
 from ldl import metrics
+from ldlrepro.catalogue import Figure, Project
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import Ranking
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.ranks import BAR, WIDTH, bars_of, rank_figure
-from tests.report_pages import measured
+from tests.report_pages import PROJECT, measured, page
 
 SVG = "{http://www.w3.org/2000/svg}"
-SPEC = {"title": "ranks", "ranks": "6"}
+PRINTED = Figure(title="ranks", ranks="6")
 
 
 def row(dataset: str, method: str, printed: float, **changes) -> VerdictRow:
@@ -57,8 +59,12 @@ def bars(image: str) -> list[list[float]]:
     return list(found.values())
 
 
-def drawn(rows, units, spec=SPEC) -> str:
-    return texts(rank_figure(rows, units, spec)[0])
+def figure_of(rows, units, printed=PRINTED, project=PROJECT):
+    return rank_figure(page(rows, units, "p", project=project), printed, "Ranks")
+
+
+def drawn(rows, units, printed=PRINTED) -> str:
+    return texts(figure_of(rows, units, printed).image)
 
 
 def test_both_sides_say_on_how_many_data_sets_they_rest():
@@ -82,12 +88,12 @@ def test_bars_join_what_does_not_differ_and_nothing_else():
             row(b.dataset, "B", float(c.printed)),
             row(c.dataset, "C", float(b.printed)),
         )
-    ((first, second),) = bars(rank_figure(rows, units, SPEC)[0])
+    ((first, second),) = bars(figure_of(rows, units).image)
     assert first == second < WIDTH / 2  # both at rank 2.5, on the printed side
 
 
 def test_the_ranks_are_given_as_numbers_too():
-    names, *ranks = rank_figure(*table(8), SPEC)[2]
+    names, *ranks = figure_of(*table(8)).table
     assert names == ["diagram", "data sets", "Friedman p", "method", "average rank"]
     assert [(line[0], line[3], line[4]) for line in ranks[:2]] == [
         ("KL, printed", "A", "1.00"),
@@ -104,9 +110,9 @@ def test_what_ran_on_other_splits_is_marked():
     units = [
         unit(u.dataset, u.method, u.scores["kl"][0], "q" if u.method == "c" else "p") for u in units
     ]
-    figure, caption, _ = rank_figure(rows, units, SPEC)
-    assert "3.0 C†" in texts(figure)
-    assert caption.endswith("† under the protocol q, on other splits.")
+    figure = figure_of(rows, units)
+    assert "3.0 C†" in texts(figure.image)
+    assert figure.caption.endswith("† under the protocol q, on other splits.")
 
 
 def test_bars_are_the_largest_groups_in_which_no_two_differ():
@@ -125,16 +131,24 @@ def test_bars_are_the_largest_groups_in_which_no_two_differ():
 # ---------------------------------------------------------------------- methods of one's own
 
 
-def with_own(count: int, of: int) -> tuple[str, str]:
+@pytest.fixture
+def own(tmp_path) -> Project:
+    """A project with a method of one's own."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: Mine\nclass: ldl.AAKNN\n")
+    return Project.open(PROJECT.root, [path])
+
+
+def with_own(own: Project, count: int, of: int) -> tuple[str, str]:
     """Texts and caption of a figure with an own method on ``count`` of ``of`` data sets."""
     rows, units = table(of)
     units += [unit(f"d{number}", "mine", 0.01) for number in range(count)]
-    figure, caption, _ = rank_figure(rows, units, SPEC, {"mine": "Mine"})
-    return texts(figure), caption
+    figure = figure_of(rows, units, project=own)
+    return texts(figure.image), figure.caption
 
 
-def test_an_own_method_stands_on_the_measured_side_only():
-    found, caption = with_own(9, 9)
+def test_an_own_method_stands_on_the_measured_side_only(own):
+    found, caption = with_own(own, 9, 9)
     assert found.count("Mine (own)") == 1
     assert "KL, printed: 9 data sets" in found
     assert "KL, measured: 9 data sets" in found

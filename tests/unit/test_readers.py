@@ -17,9 +17,10 @@ from scipy.sparse import csr_matrix, issparse
 from ldlrepro.core.errors import UserError
 from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.data.dataset import fingerprint
-from ldlrepro.data.fetch import fetch_spec
+from ldlrepro.data.fetch import fetch
 from ldlrepro.data.readers import read
-from ldlrepro.data.registry import defects_found, prepare_spec
+from ldlrepro.data.registry import defects_found, prepare
+from tests.described import data_set
 from tests.traps import Trap
 
 N, Q, C = 12, 5, 3
@@ -35,14 +36,14 @@ def spec(**changes: Any) -> dict[str, Any]:
         "reader": "mat",
         "files": [{"name": "data.mat"}],
         "keys": {"X": "features", "D": "labels"},
-        "shape": {"n": N, "q": Q, "c": C},
+        "shape": [N, Q, C],
         **changes,
     }
 
 
 def read_mat(folder: Path, arrays: dict[str, Any], **changes: Any) -> Any:
     savemat(folder / "data.mat", arrays)
-    return read("demo", spec(**changes), folder)
+    return read(data_set(spec(**changes)), folder)
 
 
 def assert_refused(folder: Path, arrays: dict[str, Any], problem: str, **changes: Any) -> None:
@@ -136,7 +137,7 @@ def test_a_truncated_mat_file_is_refused_in_one_line(tmp_path: Path, share: floa
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
     with pytest.raises(UserError) as caught:
-        read("demo", spec(), tmp_path)
+        read(data_set(spec()), tmp_path)
     assert_one_line(str(caught.value), path, "")
 
 
@@ -148,7 +149,7 @@ def test_a_pickle_is_refused_and_not_run(
     trap = tmp_path / "sprung"
     (tmp_path / name).write_bytes(pickle.dumps(Trap(trap), protocol))
     with pytest.raises(UserError) as caught:
-        read("demo", spec(reader=reader, files=[{"name": name}]), tmp_path)
+        read(data_set(spec(reader=reader, files=[{"name": name}])), tmp_path)
     assert_one_line(str(caught.value), tmp_path / name, "Python pickle, which is never loaded")
     assert not trap.exists()
 
@@ -173,7 +174,7 @@ def with_ratings(tmp_path: Path, text: str) -> Path:
 
 def test_ratings_become_distributions(tmp_path: Path) -> None:
     text = "file,person,joy,fear\n0.png,A,4,1\n1.png,B,1.5,1.5\n"
-    dataset = read("demo", IMAGES, with_ratings(tmp_path, text))
+    dataset = read(data_set(IMAGES), with_ratings(tmp_path, text))
     np.testing.assert_allclose(dataset.D, [[0.8, 0.2], [0.5, 0.5]])
     assert dataset.groups is not None
     assert dataset.groups.tolist() == ["A", "B"]
@@ -197,15 +198,15 @@ def test_ratings_become_distributions(tmp_path: Path) -> None:
 def test_a_wrong_table_of_ratings_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     folder = with_ratings(tmp_path, text)
     with pytest.raises(UserError) as caught:
-        read("demo", IMAGES, folder)
+        read(data_set(IMAGES), folder)
     assert_one_line(str(caught.value), folder / "images" / "ratings.csv", problem)
 
 
 def test_images_without_ratings_or_features_are_unavailable_as_a_table(tmp_path: Path) -> None:
     with pytest.raises(DataUnavailable, match=r"ratings.csv is missing. Ask for them"):
-        read("demo", IMAGES, tmp_path)
+        read(data_set(IMAGES), tmp_path)
     with pytest.raises(DataUnavailable, match="no table of features"):
-        read("demo", {"reader": "images"}, tmp_path)
+        read(data_set({"reader": "images"}), tmp_path)
 
 
 # ---------------------------------------------------------------------- fingerprints
@@ -236,9 +237,9 @@ def prepared(tmp_path: Path, arrays: dict[str, Any], **changes: Any) -> Path:
     mirror.mkdir(exist_ok=True)
     savemat(mirror / "data.mat", arrays)
     sha = hashlib.sha256((mirror / "data.mat").read_bytes()).hexdigest()
-    wanted = spec(files=[{"name": "data.mat", "sha256": sha}], **changes)
-    fetch_spec("demo", wanted, tmp_path, [mirror], None)
-    return prepare_spec("demo", wanted, tmp_path)
+    wanted = data_set(spec(files=[{"name": "data.mat", "sha256": sha}], **changes))
+    fetch(wanted, tmp_path, [mirror], offline=True)
+    return prepare(wanted, tmp_path)
 
 
 def test_a_prepared_data_set_comes_back_as_it_was_read(tmp_path: Path) -> None:
@@ -258,11 +259,11 @@ def test_preparing_twice_gives_the_same_bytes_wherever_the_files_came_from(tmp_p
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     first = prepared(here, good_arrays()).read_bytes()
-    wanted = spec(files=[{"name": "data.mat", "sha256": mat_sha(here)}])
+    wanted = data_set(spec(files=[{"name": "data.mat", "sha256": mat_sha(here)}]))
     # A .mat file holds the time it was written, so the raw file itself is carried over.
     shutil.copytree(here / "mirror", there / "manual" / "demo")
-    fetch_spec("demo", wanted, there, [], None)
-    path = prepare_spec("demo", wanted, there)
+    fetch(wanted, there, [], offline=True)
+    path = prepare(wanted, there)
     assert path.read_bytes() == first
     assert path.with_suffix(".json").read_bytes() == (here / "ready" / "demo.json").read_bytes()
 
@@ -283,9 +284,10 @@ def test_the_readable_summary_names_shape_fingerprint_and_defects(tmp_path: Path
 
 
 def test_unavailable_data_are_prepared_as_such(tmp_path: Path) -> None:
-    wanted = spec(files=[{"name": "data.mat", "sha256": "0" * 64}], how_to_get="Ask the authors.")
-    fetch_spec("demo", wanted, tmp_path, [], None)
-    path = prepare_spec("demo", wanted, tmp_path)
+    files = [{"name": "data.mat", "sha256": "0" * 64}]
+    wanted = data_set(spec(files=files, how_to_get="Ask the authors."))
+    fetch(wanted, tmp_path, [], offline=True)
+    path = prepare(wanted, tmp_path)
     with pytest.raises(DataUnavailable, match=r"demo is not available: .*Ask the authors\."):
         load_ready(path)
     summary = json.loads(path.with_suffix(".json").read_text())
@@ -295,17 +297,17 @@ def test_unavailable_data_are_prepared_as_such(tmp_path: Path) -> None:
 def test_a_raw_file_changed_after_fetching_is_refused(tmp_path: Path) -> None:
     prepared(tmp_path, good_arrays())
     raw = tmp_path / "raw" / "demo" / "data.mat"
-    wanted = spec(files=[{"name": "data.mat", "sha256": mat_sha(tmp_path)}])
+    wanted = data_set(spec(files=[{"name": "data.mat", "sha256": mat_sha(tmp_path)}]))
     savemat(raw, good_arrays(seed=1))
     with pytest.raises(UserError, match="changed since it was fetched"):
-        prepare_spec("demo", wanted, tmp_path)
+        prepare(wanted, tmp_path)
     raw.unlink()
     with pytest.raises(UserError, match=r"data\.mat: gone, or changed"):
-        prepare_spec("demo", wanted, tmp_path)
+        prepare(wanted, tmp_path)
 
 
-@pytest.mark.parametrize(("sizes", "last"), [(3, 3), ([4, 8], 1)])
-def test_rows_per_person_count_persons_off(tmp_path, sizes, last) -> None:
-    found = read_mat(tmp_path, good_arrays(), rows_per_person=sizes)
+@pytest.mark.parametrize(("sizes", "last"), [(4, 3), ([4, 8], 1)])
+def test_rows_stand_person_by_person(tmp_path, sizes, last) -> None:
+    found = read_mat(tmp_path, good_arrays(), persons=sizes)
     assert len(found.groups) == len(found.D) == N
     assert (found.groups[0], found.groups[-1]) == (0, last)

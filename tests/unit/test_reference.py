@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldlrepro import config, models, plan
 from ldlrepro.audit.seals import check_seals
-from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.reference import ReferenceUnits, drop_unplanned, same_bits, write_reference
-from ldlrepro.judge.scores import REFERENCE, UnitScores, is_complete, local_units
+from ldlrepro.judge.scores import REFERENCE, UnitScores, is_complete
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE
 from ldlrepro.train.unit import run_unit
+from tests.unit.judged import PROJECT
 
 COMMAND = "snakemake --cores all tiny"
-KEY = ("tiny", "toy", "near@grid")
+KEY = "tiny/toy/near@grid"
 
 
 @pytest.fixture
@@ -32,8 +31,8 @@ def measured(ready) -> UnitScores:
 
 
 def score(checkout) -> UnitScores:
-    checkout.forget()
-    return local_units(Workspace(), [plan.unit(*KEY)])[KEY]
+    judge = checkout.judge
+    return judge.local_units([judge.plan.unit_of(KEY)])[KEY]
 
 
 @pytest.fixture
@@ -45,11 +44,11 @@ def elsewhere(measured, ready) -> UnitScores:
     return replace(measured, dataset="other", rows=rows)
 
 
-def test_a_unit_reads_back_with_scores_parameters_and_digests(measured, tmp_path):
-    written = write_reference(tmp_path, [measured], COMMAND)
+def test_a_unit_reads_back_with_scores_parameters_and_digests(measured, tmp_path, ready):
+    written = write_reference(ready.plan, tmp_path, [measured], COMMAND)
     names = sorted(path.relative_to(tmp_path).as_posix() for path in written)
     assert names == ["tiny/near.csv", "tiny/near.json"]
-    found = ReferenceUnits(tmp_path)
+    found = ReferenceUnits(tmp_path, ready.project)
     assert list(found) == [KEY]
     unit = found[KEY]
     assert unit.source == REFERENCE
@@ -74,7 +73,7 @@ def test_a_unit_reads_back_with_scores_parameters_and_digests(measured, tmp_path
 
 
 def test_neither_data_nor_predictions_nor_places_are_kept(measured, tmp_path, ready):
-    for path in write_reference(tmp_path, [measured], COMMAND):
+    for path in write_reference(ready.plan, tmp_path, [measured], COMMAND):
         text = path.read_text()
         assert str(ready.root) not in text
         assert str(ready.root.parent) not in text
@@ -85,12 +84,12 @@ def test_neither_data_nor_predictions_nor_places_are_kept(measured, tmp_path, re
 
 
 def test_units_that_no_paper_asks_for_are_dropped_and_others_keep_their_bytes(
-    measured, elsewhere, tmp_path
+    measured, elsewhere, tmp_path, ready
 ):
-    write_reference(tmp_path, [measured], COMMAND)
+    write_reference(ready.plan, tmp_path, [measured], COMMAND)
     table = tmp_path / "tiny/near.csv"
     alone = table.read_bytes(), table.with_suffix(".json").read_bytes()
-    write_reference(tmp_path, [elsewhere], COMMAND)
+    write_reference(ready.plan, tmp_path, [elsewhere], COMMAND)
     assert drop_unplanned(tmp_path, {KEY}) == ["tiny/other/near@grid"]
     assert (table.read_bytes(), table.with_suffix(".json").read_bytes()) == alone
     assert drop_unplanned(tmp_path, {KEY}) == []
@@ -99,16 +98,16 @@ def test_units_that_no_paper_asks_for_are_dropped_and_others_keep_their_bytes(
     assert not table.with_suffix(".json").exists()
 
 
-def test_other_data_sets_stay_when_one_is_renewed(measured, elsewhere, tmp_path):
-    write_reference(tmp_path, [measured, elsewhere], COMMAND)
+def test_other_data_sets_stay_when_one_is_renewed(measured, elsewhere, tmp_path, ready):
+    write_reference(ready.plan, tmp_path, [measured, elsewhere], COMMAND)
     table = tmp_path / "tiny/near.csv"
     others = [line for line in table.read_text().splitlines() if ",other," in line]
     scores = {name: [v + 1 for v in values] for name, values in measured.scores.items()}
-    write_reference(tmp_path, [replace(measured, scores=scores)], "another command")
+    write_reference(ready.plan, tmp_path, [replace(measured, scores=scores)], "another command")
     lines = table.read_text().splitlines()
     assert [line for line in lines if ",other," in line] == others
     assert len(lines) == 1 + 4 + 4
-    found = ReferenceUnits(tmp_path)
+    found = ReferenceUnits(tmp_path, ready.project)
     np.testing.assert_allclose(found[KEY].scores["kl"], scores["kl"], rtol=1e-11)
     facts = json.loads(table.with_suffix(".json").read_text())
     commands = {name: unit["command"] for name, unit in facts["near@grid"].items()}
@@ -123,25 +122,25 @@ def with_a_failed_fold(measured):
     return replace(measured, rows=rows, scores=scores)
 
 
-def test_a_fold_that_failed_is_a_row_with_the_last_line_of_its_error(measured, tmp_path):
+def test_a_fold_that_failed_is_a_row_with_the_last_line_of_its_error(measured, tmp_path, ready):
     failed = with_a_failed_fold(measured)
-    write_reference(tmp_path, [failed], COMMAND)
-    found = ReferenceUnits(tmp_path)[KEY]
+    write_reference(ready.plan, tmp_path, [failed], COMMAND)
+    found = ReferenceUnits(tmp_path, ready.project)[KEY]
     assert [row.status for row in found.rows] == ["ok"] * 3 + [FAILED]
     assert [row.error for row in found.rows] == [""] * 3 + ["PeerError: it took more than 120 s"]
     assert found.mean("kl") == pytest.approx(failed.mean("kl"), rel=1e-11)
     assert math.isnan(found.scores["kl"][3])
-    assert not is_complete(plan.unit(*KEY), found)
+    assert not is_complete(ready.plan.unit_of(KEY), found)
 
 
-def test_a_unit_whose_data_were_not_there_is_not_written(measured, tmp_path):
+def test_a_unit_whose_data_were_not_there_is_not_written(measured, tmp_path, ready):
     rows = [replace(row, status=UNAVAILABLE) for row in measured.rows]
-    assert write_reference(tmp_path, [replace(measured, rows=rows)], COMMAND) == []
+    assert write_reference(ready.plan, tmp_path, [replace(measured, rows=rows)], COMMAND) == []
 
 
-def test_bits_are_the_same_where_every_fold_has_the_references_digest(measured, tmp_path):
-    write_reference(tmp_path, [measured], COMMAND)
-    theirs = ReferenceUnits(tmp_path)[KEY]
+def test_bits_are_the_same_where_every_fold_has_the_references_digest(measured, tmp_path, ready):
+    write_reference(ready.plan, tmp_path, [measured], COMMAND)
+    theirs = ReferenceUnits(tmp_path, ready.project)[KEY]
     assert same_bits(measured, theirs) == "yes"
     assert same_bits(measured, None) == ""
     changed = [*measured.rows[:3], replace(measured.rows[3], predictions_sha256="0" * 64)]
@@ -157,14 +156,14 @@ def test_our_reference_has_the_bytes_that_its_checksums_name():
 
 def test_our_reference_names_the_parameters_that_the_methods_have_now():
     """Else an audit that draws such a fold fails: `ldlrepro run PROTOCOL DATA METHOD --fresh`."""
-    units = ReferenceUnits(Path(__file__).resolve().parents[2] / "reference")
+    units = ReferenceUnits(PROJECT.root / "reference", PROJECT)
     stale = {
-        "/".join(unit.key)
+        unit.key
         for unit in units.values()
         for row in unit.rows
         if row.status == OK
-        and config.method_exists(unit.method)
-        and set(row.params) != set(models.estimator_class(unit.method)._parameter_names())
+        and PROJECT.has_method(unit.method)
+        and set(row.params) != set(PROJECT.method(unit.method).kind._parameter_names())
     }
     assert len(units) > 500
     assert stale == set()

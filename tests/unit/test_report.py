@@ -6,33 +6,39 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
+from ldlrepro.experiments import MeasuredTable, Measurement, Provenance
 from ldlrepro.judge.answer import Photographs
 from ldlrepro.judge.claims import ClaimRow
-from ldlrepro.report.content import (
-    Figure,
-    Overhead,
-    ReportContent,
-    UnitKey,
-)
+from ldlrepro.report.content import Figure, ReportContent
 from ldlrepro.report.html import render_report, write_report
 from ldlrepro.report.record_views import record_data
 from tests.report_pages import cell, content, fold, page, unit
 
-MEASURED = {
-    "source": "reference",
-    "provenance": {
-        "started_at": "2026-01-01T00:00:00+00:00",
-        "git_commit": "0123456789abcdef",
-        "machine": {"cpu": "a processor"},
-    },
-    "tables": [{"title": "Fit", "columns": ["data set", "RF"], "rows": [["toy", 0.123456]]}],
-}
+MEASURED = Measurement(
+    paper="demo",
+    experiment="times",
+    facts={},
+    cells=[],
+    tables=[MeasuredTable("Fit", ["data set", "RF"], [["toy", 0.123456]])],
+    series={},
+    provenance=Provenance(
+        started_at="2026-01-01T00:00:00+00:00",
+        seconds=1.0,
+        git_commit="0123456789abcdef",
+        code_sha256="",
+        lock_sha256="",
+        data_sha256={},
+        versions={},
+        machine={"cpu": "a processor"},
+    ),
+    source="reference",
+)
 DRAWING = "<svg xmlns='http://www.w3.org/2000/svg'/>"
 NUMBERS = [["data set", "rank"], ["toy", "1.5"]]
 HOSTILE = "</script><img src=x onerror=alert(1)> | & \"'"
 
 
-def no_log(key: UnitKey) -> str:
+def no_log(key: str) -> str:
     return ""
 
 
@@ -81,15 +87,16 @@ def rich_content() -> ReportContent:
         units,
         leaks=[("cv", "toy", "two rows have a twin")],
         figures={"figure_1": Figure("Figure 1", DRAWING, "a drawing", NUMBERS)},
-        commands=["snakemake --cores 2"],
         claims=[
             ClaimRow("demo", "a", "RF first", "holds partly", "3 of 3", "2 of 3", "not: toy kl"),
             ClaimRow("demo", "faces", "on faces too", "not tested", "", "", "licensed images"),
         ],
-        experiments={"times": MEASURED},
-        experiment_titles={"times": ("Times side by side", "In turns.")},
+        measured={"times": MEASURED},
+        experiments={
+            "times": {"title": "Times side by side", "text": "In turns.", "code": "times"}
+        },
     )
-    return content(whole, overhead=[Overhead("demo", 4, 120.0, 0.03)])
+    return content(whole)
 
 
 # ---------------------------------------------------------------------- the HTML file
@@ -163,7 +170,7 @@ def test_an_experiment_shows_its_tables_and_where_they_come_from(tmp_path):
 
 def test_a_record_holds_means_over_the_folds_that_have_a_value(tmp_path):
     half = unit(scores={"kl": [0.2, math.nan], "cosine": [math.nan, math.nan]})
-    data = record_data(half, no_log, tmp_path)
+    data = record_data(half, content(), no_log, tmp_path)
     assert data["measures"] == [["kl", "KL"]]
     assert (data["mean"], data["std"], data["scores"]) == ([0.2], [None], [[0.2, None]])
 
@@ -171,7 +178,7 @@ def test_a_record_holds_means_over_the_folds_that_have_a_value(tmp_path):
 def test_candidates_are_listed_best_first_in_the_direction_of_the_measure(tmp_path):
     tried = [{"depth": 5, "cosine": 0.7}, {"depth": 9, "cosine": 0.8}]
     searched = unit(rows=[fold(0, selection={"by": "cosine", "rows": 3, "tried": tried}), fold(1)])
-    selection = record_data(searched, no_log, tmp_path)["selection"]
+    selection = record_data(searched, content(), no_log, tmp_path)["selection"]
     assert selection["candidates"] == [[[9], 0.8, [0.8, None]], [[5], 0.7, [0.7, None]]]
 
 
@@ -196,7 +203,7 @@ def test_record_files_are_linked_only_in_the_folder_of_the_run(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     inside, outside = Path("runs/a b.parquet"), tmp_path.parent / "rf.csv"
     for folder in (Path("report"), tmp_path / "report"):
-        data = record_data(unit(files=[inside, outside]), no_log, folder)
+        data = record_data(unit(files=[inside, outside]), content(), no_log, folder)
         assert data["files"] == [["a b.parquet", "../runs/a%20b.parquet"], ["rf.csv", ""]]
 
 

@@ -16,8 +16,8 @@ from tests.report_pages import cell, content, packed_in, page, unit
 def two():
     shared = unit()
     return content(
-        page([cell(paper="one")], [shared, unit("mine")], id="one"),
-        page([cell(paper="two")], [shared], id="two"),
+        page([cell(paper="one")], [shared, unit("mine")], name="one"),
+        page([cell(paper="two")], [shared], name="two"),
     )
 
 
@@ -48,13 +48,13 @@ def test_commands_and_notes_of_the_findings_are_links(tmp_path, monkeypatch):
         "`ldlrepro verdicts demo --show worse`, `ldlrepro explain gone/1/toy/RF/kl`, "
         "[a note](../papers/demo/note.md#part)\n"
     )
-    monkeypatch.setattr("ldlrepro.report.findings.source", lambda: docs / "findings.md")
     monkeypatch.chdir(tmp_path)
     reports = tmp_path / "results" / "report"
 
     def shown() -> str:
         pages = [page([cell(paper="demo")])]
-        return findings(pages, lambda *parts: "#/" + "/".join(parts), Path("results/report"))
+        written = docs / "findings.md"
+        return findings(written, pages, lambda *p: "#/" + "/".join(p), Path("results/report"))
 
     text = shown()
     assert "<h1>" not in text

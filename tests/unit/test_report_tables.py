@@ -38,7 +38,7 @@ def test_relative_deviations_are_signed_percentages(share, shown):
 def test_controls_and_own_methods_stand_below_the_printed_lines():
     units = [unit("true_labels"), unit("uniform"), unit("mine"), unit("rf")]
     (block,) = page_tables(page(units=units)).grids[0].blocks
-    assert [line.key[2] for line in block.measured] == [
+    assert [line.unit.method for line in block.measured] == [
         "mine",
         "uniform",
         "true_labels",
@@ -50,8 +50,10 @@ def test_a_variant_stands_in_the_tables_that_print_its_method():
     rows = [cell(), cell(table="2", method="NN", method_id="nn")]
     units = [unit("rf@deep"), unit("nn@slow"), unit("mine@fast"), unit("uniform")]
     shown = [
-        {line.key[2] for line in grid.blocks[0].measured}
-        for grid in page_tables(page(rows, units, tables={"1": "one", "2": "two"})).grids
+        {line.unit.method for line in grid.blocks[0].measured}
+        for grid in page_tables(
+            page(rows, units, tables={"1": {"title": "one"}, "2": {"title": "two"}})
+        ).grids
     ]
     assert shown == [{"rf@deep", "mine@fast", "uniform"}, {"nn@slow", "mine@fast", "uniform"}]
 
@@ -63,26 +65,28 @@ def test_the_tally_judges_measured_numbers_only():
     assert [counts.within(share) for share in (0.09, 0.1, 0.3)] == [0, 1, 2]
 
 
-def test_the_tally_counts_apart_what_could_not_have_failed():
-    beside = {"train_mean": "worse", "forest": "reproduced", "discriminates": False}
+def test_the_tally_counts_what_holds_and_by_which_evidence():
+    missed, met = {"the training mean": "worse"}, {"the training mean": "exact"}
     rows = [
-        cell("exact", train_mean="reproduced", discriminates=True),
-        cell("exact", train_mean="exact", discriminates=False),
-        cell(**beside, by_print="k (fits)"),
-        cell(discriminates=None),
-        cell("better", train_mean="better", by_print="k (fits)", std_off=3.0),
+        cell("exact", evidence="blind", yardsticks=missed),
+        cell("exact", evidence="predicted", yardsticks=met),
+        cell("reproduced", evidence="fitted", yardsticks=missed),
+        cell("reproduced", evidence="blind", yardsticks={"the training mean": ""}),
+        cell("near", yardsticks=missed),
+        cell("better", yardsticks=missed),
     ]
     counts = tally(rows)
-    assert (counts.met, counts.missed) == (4, 1)
-    assert (counts.from_mean, counts.discriminating, counts.untold) == (2, 1, 1)
-    assert (counts.by_print, counts.met_by_print, counts.std_off) == (2, 1, 1)
+    assert (counts.met, counts.missed, counts.judged) == (4, 1, 6)
+    assert counts.evidence == {"blind": 2, "predicted": 1, "fitted": 1}
+    assert (counts.holds, counts.untold) == (1, 1)
 
 
 def test_marks_say_what_a_verdict_is_worth():
-    told = cell(train_mean="exact", forest="worse", by_print="k (fits)", std_off=3.04)
-    assert told.marks == ["mean too", "by print", "std ×3"]
-    assert told.notes == ["chosen because it fits the print: k (fits)"]
-    assert cell("better", train_mean="better").marks == []
+    yardsticks = {"the training mean": "exact", "an ordinary forest": "near"}
+    told = cell("exact", evidence="fitted", rests_on="k (fits)", yardsticks=yardsticks)
+    assert told.marks == ["the training mean too", "fitted"]
+    assert told.notes == ["rests on what the print chose: k (fits)"]
+    assert cell("better", yardsticks=yardsticks).marks == []
     (block,) = page_tables(page([told])).grids[0].blocks
     assert block.printed[0].cells[0][0].notes == [1]
 

@@ -34,7 +34,6 @@ def replanned(tmp_path, monkeypatch, checkout) -> Iterator[Callable[..., set[str
 
     def names(file: str, ask: Callable[[Rules, str], str], *among: str) -> set[str]:
         def answers() -> dict[str, str]:
-            checkout.forget()
             rules = checkout.rules()
             return {name: ask(rules, name) for name in among}
 
@@ -170,7 +169,7 @@ def test_jobs_are_told_where_raw_files_may_come_from(monkeypatch):
     assert [str(folder) for folder in rules.mirrors[:3]] == ["/of the run", "near", "/of the shell"]
     assert told[OFFLINE] == "1"
     monkeypatch.setenv(MIRRORS, told[MIRRORS])
-    assert default_mirrors() == rules.mirrors
+    assert default_mirrors(rules.project) == rules.mirrors
     with pytest.raises(UserError, match="a mirror's path must not hold ':'"):
         rules_with(run, mirrors=("/with:colon",)).environment()
 
@@ -194,7 +193,6 @@ def test_damaged_files_are_told_when_the_snakefile_is_read(checkout, damaged, se
     checkout.rules().check_files()
     with open(checkout.root / damaged, "a") as file:
         file.write("garbage\n")
-    checkout.forget()
     with pytest.raises(WorkflowError, match=damaged.removesuffix(".json")):
         checkout.rules().check_files()
 

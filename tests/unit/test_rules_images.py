@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from ldlrepro import config
+from ldlrepro.catalogue import Project
 from ldlrepro.workflow.rules import Rules
 
 IMAGES = """
 title: reads photographs
 class: ldl.TrainMean
-needs: {images: true}
+needs: [images]
 resources: {gpu: 2}
 """
 
@@ -71,7 +71,7 @@ def test_weights_are_fetched_and_planned_again_as_data_sets_are(rules, checkout)
     here = SimpleNamespace(dataset="vgg16_conv", weights="vgg16_conv")
     assert not rules.within_reach(here)
     assert rules.own_files(here) == []
-    name = config.load_weights("vgg16_conv")["files"][0]["name"]
+    name = Project.open().weights("vgg16_conv").files[0].name
     put = checkout.write(f"data/manual/vgg16_conv/{name}", "a wheel")
     assert rules.within_reach(here)
     assert rules.own_files(here) == [str(put.relative_to(checkout.root))]

@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 import pytest
 
-from ldlrepro import config
+from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.track.sync import serve
 from ldlrepro.train.records import predictions_path, read_predictions
@@ -125,7 +125,7 @@ def test_yaml_makes_no_objects(tiny, tmp_path):
     for tag in (f"!!python/object/apply:os.mkdir ['{trap}']", "!!python/name:os.system"):
         tiny.write("config/methods/near.yaml", f"title: {tag}\nclass: x.Y\n")
         with pytest.raises(UserError, match=r"near\.yaml: not valid YAML"):
-            config.load_method("near")
+            Project.open().method("near")
     assert not trap.exists()
 
 
@@ -142,7 +142,7 @@ def test_the_file_of_a_data_set_has_a_name_and_no_path(tiny, name):
     url = "https://example.org/x"
     tiny.write("config/datasets/d.yaml", DATA.format(name=name, sha="0" * 64, url=url))
     with pytest.raises(UserError, match=r"files\.0\.name"):
-        config.load_dataset("d")
+        Project.open().data_set("d")
 
 
 # ---------------------------------------------------------------------- what listens

@@ -18,18 +18,19 @@ from ldlrepro.train.long_training import FoldName, FoldWatch
 from ldlrepro.train.records import OK, FoldRow
 
 PAPER = "drf"
-KEY = ("drf_morph", "morph", "drf")
+IDS = ("drf_morph", "morph", "drf")
+KEY = "/".join(IDS)
 DEADLINE_S = 120
 
 
 def unit(folder: Path, curve: str = "") -> UnitScores:
     """One fold of a deep method, recorded in a folder."""
-    row = FoldRow(*KEY, repeat=0, fold=0, status=OK, started_at="2026-03-01T10:00:00+00:00")
+    row = FoldRow(*IDS, repeat=0, fold=0, status=OK, started_at="2026-03-01T10:00:00+00:00")
     row.curve = curve
     record = folder / "folds_0-0.parquet"
     record.parent.mkdir(parents=True, exist_ok=True)
     record.write_bytes(b"record")
-    return UnitScores(*KEY, [row], {"kl": [0.5]}, LOCAL, [record])
+    return UnitScores(*IDS, [row], {"kl": [0.5]}, LOCAL, [record])
 
 
 def curve(steps: int, fits: int = 1) -> str:
@@ -113,7 +114,7 @@ def test_what_a_server_missed_is_sent_again_once(tmp_path, monkeypatch):
 
     said: list[str] = []
     path = tmp_path / "r000_f000.csv"
-    stream_curve(PAPER, "DRF", "/".join(KEY), "f", path, "http://there:1", grows, said.append)
+    stream_curve(PAPER, "DRF", KEY, "f", path, "http://there:1", grows, said.append)
     assert client.sent == [(name, step) for step in range(1, 6) for name in ("loss", "mae")]
     assert client.ended
     assert pauses == [5.0, 5.0, 10.0, 20.0, 5.0]
@@ -134,7 +135,7 @@ def test_a_server_that_dies_neither_stops_nor_spoils_a_training(
 ):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", own_server.address)
     name = FoldName(KEY, 0, 0)
-    with FoldWatch(name, tmp_path, tmp_path / "curves", False, print) as heard:
+    with FoldWatch(name, tmp_path, tmp_path / "curves", False, own_server.address, print) as heard:
         heard.restore()
         for step in range(1, 11):
             heard.report(step, {"steps": 20, "loss": 1 / step})
@@ -162,7 +163,7 @@ def test_a_server_that_dies_neither_stops_nor_spoils_a_training(
 def test_without_a_server_no_process_is_started_and_mlflow_is_not_imported(tmp_path):
     script = (
         "import sys; from pathlib import Path; from ldlrepro.train.long_training import *;"
-        f"w = FoldWatch(FoldName({KEY!r}, 0, 0), Path('.'), Path('curves'), False, print);"
+        f"w = FoldWatch(FoldName({KEY!r}, 0, 0), Path('.'), Path('curves'), False, '', print);"
         "w.report(1, {'steps': 1, 'loss': 1.0}); assert w._sender is None;"
         "assert 'mlflow' not in sys.modules"
     )

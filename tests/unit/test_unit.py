@@ -8,14 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import config
 from ldlrepro.catalogue.digests import method_digest
 from ldlrepro.core.checksums import array_sha256
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.registry import load_ready
 from ldlrepro.folds.splits import folds_digest, read_folds, write_folds
-from ldlrepro.judge.scores import local_units
 from ldlrepro.train.records import (
     FAILED,
     OK,
@@ -57,7 +54,7 @@ def test_a_unit_leaves_rows_and_predictions_that_belong_together(ready):
         assert P.shape == (row.n_test, 3)
         assert row.data_sha256 == data.fingerprint["data_sha256"]
         assert row.folds_sha256 == folds_digest(folds)
-        assert row.code_sha256 == method_digest(config.current().method("near@grid"))
+        assert row.code_sha256 == method_digest(ready.project.method("near@grid"))
         assert row.params["n_neighbors"] in (2, 4, 8)
         assert row.selection["rows"] == len(fold.validation)
         assert row.peak_mb > 1
@@ -135,7 +132,7 @@ def test_an_error_in_a_method_is_a_row_and_the_other_folds_go_on(ready):
     assert rows[1].error.strip().endswith("ZeroDivisionError: in the second fold")
     assert rows[1].predictions_sha256 == ""
     assert set(read_predictions(job.record)) == {(0, 0), (0, 2), (0, 3)}
-    scored = local_units(Workspace(), [job.chunk.unit])[job.chunk.unit.ids]
+    scored = ready.judge.local_units([job.chunk.unit])[job.chunk.unit.key]
     assert len(scored.values("kl")) == 3
     assert np.isnan(scored.scores["kl"][1])
 

@@ -6,9 +6,9 @@ from random import random
 
 import pytest
 
-from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.scores import LOCAL, REFERENCE, UnitScores
 from ldlrepro.train.records import FAILED, OK, FoldRow
+from tests.unit.judged import verdicts
 
 PRINTED = """paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note
 tiny,1,toy,plain,Near,time_s,8.0,,lower,,
@@ -49,7 +49,7 @@ def record(
         for i, value in enumerate(seconds)
     ]
     rows += [FoldRow("tiny", "toy", method, 0, i, FAILED) for i in range(len(rows), 4)]
-    return {("tiny", "toy", method): UnitScores("tiny", "toy", method, rows, {}, source)}
+    return {f"tiny/toy/{method}": UnitScores("tiny", "toy", method, rows, {}, source)}
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def timed(tiny):
 def test_seconds_are_scaled_so_that_the_yardstick_takes_as_long_as_printed(timed):
     """Plain takes 2 s here and 8 s in print, so the 7 s of the other count as 28 s."""
     local = record("near", [1.0, 2.0, 3.0]) | record("near@grid", [6.5, 7.0, 7.5])
-    plain, searched, again = verdict_rows("tiny", local, {})
+    plain, searched, again = verdicts("tiny", local, plan=timed.plan)
     assert (plain.verdict, plain.measured) == ("not run", pytest.approx(8.0))
     assert plain.reason.startswith("the yardstick of this table")
     assert searched.measured == pytest.approx(28.0)
@@ -75,27 +75,27 @@ def test_seconds_are_scaled_so_that_the_yardstick_takes_as_long_as_printed(timed
 
 def test_seconds_of_another_machine_are_no_yardstick(timed):
     theirs = record("near", [2.0] * 4, REFERENCE) | record("near@grid", [4.0] * 4, REFERENCE)
-    _, searched, _ = verdict_rows("tiny", record("near@grid", [7.0] * 4), theirs)
+    _, searched, _ = verdicts("tiny", record("near@grid", [7.0] * 4), theirs, plan=timed.plan)
     assert searched.verdict == "not run"
     assert searched.reason.startswith("no time to compare it with")
-    _, searched, _ = verdict_rows("tiny", {}, theirs)
+    _, searched, _ = verdicts("tiny", {}, theirs, plan=timed.plan)
     assert searched.measured == pytest.approx(16.0)
 
 
 def test_seconds_of_another_processor_or_code_or_unknown_ones_are_not_judged(timed):
     plain = record("near", [2.0] * 4)
     unknown = record("near@grid", [7.0] * 4)
-    first = unknown["tiny", "toy", "near@grid"].rows[0]
+    first = unknown["tiny/toy/near@grid"].rows[0]
     first.fit_cpu_s = first.predict_cpu_s = 0.0
     elsewhere, changed = (
         record("near@grid", [7.0] * 4, **other) for other in ({"cpu": "another"}, {"code": "newer"})
     )
     for other in (elsewhere, changed, unknown):
-        _, searched, _ = verdict_rows("tiny", plain | other, {})
+        _, searched, _ = verdicts("tiny", plain | other, plan=timed.plan)
         assert (searched.verdict, searched.measured) == ("not run", None)
 
 
 def test_without_records_the_cell_says_what_to_type(timed):
-    assert {row.reason for row in verdict_rows("tiny", {}, {})} == {
+    assert {row.reason for row in verdicts("tiny", plan=timed.plan)} == {
         "not run yet: snakemake --cores all tiny"
     }

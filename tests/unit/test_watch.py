@@ -7,22 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import cli, plan
+from ldlrepro import cli
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.pixels import make_pixels
-from ldlrepro.judge.scores import local_units
+from ldlrepro.plan import Chunk, Unit
 from ldlrepro.train import cards
 from ldlrepro.train.long_training import Curve, FoldName, FoldWatch, parse_rows, read_rows
 from ldlrepro.train.records import OK, UNAVAILABLE, read_predictions
 from ldlrepro.train.records import read_rows as read_rows_of_record
 from ldlrepro.train.unit import UnitJob, run_unit
+from tests.here import known, unit
 from tests.traps import Trap
 
 DATA, RESULTS = Path("data"), Path("results")
 
 
-def a_unit() -> plan.Unit:
-    return plan.unit("photos", "drawn_fgnet", "steps")
+def a_unit() -> Unit:
+    return unit("photos", "drawn_fgnet", "steps")
 
 
 PAPER = """
@@ -30,7 +31,7 @@ title: Two folds on drawn photographs
 authors: nobody
 venue: nowhere
 year: 2026
-synthetic: true
+group: made up
 protocols:
   photos: {scheme: kfold, folds: 2, text: two folds}
 datasets: [drawn_fgnet]
@@ -42,7 +43,7 @@ METHOD = """
 title: steps on pixels
 class: own_steps.Steps
 parameters: {steps: 60}
-needs: {images: true}
+needs: [images]
 """
 
 # Random steps towards the mean label: what a step does depends on all before it.
@@ -111,12 +112,12 @@ def photos(checkout):
     assert cli.main(["fetch", "drawn_fgnet"]) == 0
     assert cli.main(["prepare", "drawn_fgnet"]) == 0
     assert cli.main(["folds", "photos", "drawn_fgnet"]) == 0
-    make_pixels("drawn_fgnet", DATA)
+    make_pixels(known("drawn_fgnet"), Workspace())
     return checkout
 
 
 def job(name: str = "results") -> UnitJob:
-    chunk = plan.Chunk(a_unit(), 0, 1)
+    chunk = Chunk(a_unit(), 0, 1)
     return UnitJob(
         chunk=chunk,
         ready=DATA / "ready" / "drawn_fgnet.npz",
@@ -188,7 +189,7 @@ def test_a_state_of_other_code_settings_or_pixels_is_never_taken_up(photos, chan
         photos.edit("config/methods/steps.yaml", "steps: 60", "steps: 61")
     else:
         photos.edit("config/datasets/drawn_fgnet.yaml", "height: 64", "height: 60")
-        make_pixels("drawn_fgnet", DATA)
+        make_pixels(known("drawn_fgnet"), Workspace())
     own_steps.stop_at = None
     own_steps.done.clear()
     run_unit(job())
@@ -233,8 +234,8 @@ def test_every_fit_of_a_fold_has_a_state_of_its_own(tmp_path):
 
 
 def _watch(folder: Path, fresh: bool = False) -> FoldWatch:
-    name = FoldName(("photos", "drawn_fgnet", "steps"), 0, 1)
-    return FoldWatch(name, folder, folder / "curves", fresh, lambda line: None)
+    name = FoldName("photos/drawn_fgnet/steps", 0, 1)
+    return FoldWatch(name, folder, folder / "curves", fresh, "", lambda line: None)
 
 
 # ---------------------------------------------------------------------- heard
@@ -285,8 +286,9 @@ def test_a_method_on_features_is_not_run_on_photographs_alone(photos):
     assert cli.main(["prepare", "drawn_fgnet"]) == 0
     assert cli.main(["folds", "photos", "drawn_fgnet"]) == 0
     assert cli.main(["run", "photos", "drawn_fgnet", "train_mean"]) == 1
-    unit = plan.unit("photos", "drawn_fgnet", "train_mean")
-    (scored,) = local_units(Workspace(), [unit]).values()
+    judge = photos.judge
+    planned = judge.plan.unit("photos", "drawn_fgnet", "train_mean")
+    (scored,) = judge.local_units([planned]).values()
     assert scored.rows[0].error == "needs features: drawn_fgnet has photographs only"
 
 

@@ -7,17 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import cli, plan
+from ldlrepro import cli
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.pixels import make_pixels
+from ldlrepro.plan import Chunk, Unit
 from ldlrepro.train.long_training import FoldWatch
 from ldlrepro.train.records import OK, read_predictions
 from ldlrepro.train.unit import UnitJob, run_unit
+from tests.here import known, unit
 
 DATA, RESULTS = Path("data"), Path("results")
 
 
-def a_unit() -> plan.Unit:
-    return plan.unit("drf_morph", "drawn_morph", "drf@small")
+def a_unit() -> Unit:
+    return unit("drf_morph", "drawn_morph", "drf@small")
 
 
 @pytest.fixture
@@ -29,8 +32,8 @@ def job(checkout) -> UnitJob:
     for words in (["fetch", "drawn_morph"], ["prepare", "drawn_morph"]):
         assert cli.main(words) == 0
     assert cli.main(["folds", "drf_morph", "drawn_morph"]) == 0
-    make_pixels("drawn_morph", DATA)
-    chunk = plan.Chunk(a_unit(), 0, 0)
+    make_pixels(known("drawn_morph"), Workspace())
+    chunk = Chunk(a_unit(), 0, 0)
     return UnitJob(
         chunk=chunk,
         ready=DATA / "ready" / "drawn_morph.npz",

@@ -17,19 +17,19 @@ from ldl.deep import backbones  # noqa: E402
 from ldl.deep._networks import image_network  # noqa: E402
 from ldl.deep.backbones import Sizes, vgg_face_names  # noqa: E402
 from ldl.deep.weights import load_network, random_network  # noqa: E402
-from ldlrepro import cli, config  # noqa: E402
-from ldlrepro.catalogue import digests  # noqa: E402
-from ldlrepro.config import plugins  # noqa: E402
+from ldlrepro import cli  # noqa: E402
+from ldlrepro.catalogue import Weights, digests  # noqa: E402
 from ldlrepro.core.checksums import sha256_of  # noqa: E402
 from ldlrepro.core.errors import UserError  # noqa: E402
 from ldlrepro.core.workspace import Workspace  # noqa: E402
 from ldlrepro.data.dataset import DataUnavailable  # noqa: E402
-from ldlrepro.data.fetch import fetch_spec  # noqa: E402
+from ldlrepro.data.fetch import fetch, fetch_by  # noqa: E402
 from ldlrepro.data.weights import (  # noqa: E402
-    prepare_weights_spec,
+    prepare_weights,
     probe_of,
     weights_facts,
 )
+from tests import described, here  # noqa: E402
 from tests.fetch_server import Server, send_from, web  # noqa: E402
 from tests.onnx_files import model, tensor, wheel  # noqa: E402
 
@@ -84,37 +84,37 @@ def spec_of(path: Path, **changes: Any) -> dict[str, Any]:
 
 def prepared(folder: Path, stored: Any, name: str = "w.pth", **changes: Any) -> Path:
     """Fetch and prepare a file as the workflow does."""
-    spec = spec_of(put(folder, stored, name), **changes)
-    assert fetch_spec("mine", spec, folder, [], None).available
-    return prepare_weights_spec("mine", spec, folder)
+    mine = described.weights(spec_of(put(folder, stored, name), **changes))
+    assert fetch(mine, folder, [], offline=True).available
+    return prepare_weights(mine, folder)
 
 
 # ---------------------------------------------------------------------- fetching
 
 
-def served(server: Server, stored: bytes) -> dict[str, Any]:
+def served(server: Server, stored: bytes) -> Weights:
     """Describe a file of which the beginning of its checksum is known."""
     server.answer = lambda handler: send_from(handler, stored)
     entry = {"name": "w-12345678.pth", "sha256": "26cc73f9", "urls": [server.url]}
-    return {"files": [entry], "how_to_get": "ask their authors."}
+    return described.weights({"files": [entry], "how_to_get": "ask their authors."})
 
 
 def test_a_download_is_checked_by_as_many_digits_as_are_known(
     tmp_path: Path, server: Server
 ) -> None:
-    status = fetch_spec("mine", served(server, b"tensors"), tmp_path, [], web())
+    status = fetch_by(web(), served(server, b"tensors"), tmp_path, [])
     assert status.available, status.reason
     assert status.files[0]["sha256"] == hashlib.sha256(b"tensors").hexdigest()
-    status = fetch_spec("mine", served(server, b"others"), tmp_path / "anew", [], web())
+    status = fetch_by(web(), served(server, b"others"), tmp_path / "anew", [])
     assert "expected SHA-256 26cc73f9, got " in status.reason
     assert status.reason.endswith("ask their authors.")
     assert [path.name for path in (tmp_path / "anew/raw/mine").iterdir()] == ["fetch.json"]
 
 
 def test_without_a_file_there_is_a_reason_and_what_asks_for_it_gets_it(tmp_path: Path) -> None:
-    spec = {"files": [{"name": "w.pth"}], "how_to_get": "Ask their authors."}
-    assert not fetch_spec("mine", spec, tmp_path, [], None).available
-    path = prepare_weights_spec("mine", spec, tmp_path)
+    mine = described.weights({"files": [{"name": "w.pth"}], "how_to_get": "Ask their authors."})
+    assert not fetch(mine, tmp_path, [], offline=True).available
+    path = prepare_weights(mine, tmp_path)
     assert path.read_bytes() == b""
     with pytest.raises(DataUnavailable, match=r"needs weights: mine is not.*Ask their authors\."):
         weights_facts("mine", tmp_path)
@@ -327,11 +327,12 @@ def test_a_probe_is_what_the_layers_give_one_by_one(tmp_path: Path) -> None:
 
 
 def test_a_method_names_weights_by_their_id_alone(checkout) -> None:
-    spec = config.load_method("drf@weights=vgg16_conv,max_iter=3")
-    assert spec["parameters"]["weights"] == "data/ready/vgg16_conv.weights.pth"
-    (entry,) = config.load_weights("vgg16_conv")["files"]
-    assert spec["weights"] == {
-        "vgg16_conv": {"file": entry["sha256"], "layout": "keras_onnx", "preprocessing": KERAS}
+    method = checkout.project.method("drf@weights=vgg16_conv,max_iter=3")
+    file = Path("data/ready/vgg16_conv.weights.pth").absolute()
+    assert method.estimator().get_params()["weights"] == str(file)
+    (entry,) = checkout.project.weights("vgg16_conv").files
+    assert {name: weights.facts() for name, weights in method.weights.items()} == {
+        "vgg16_conv": {"file": entry.sha256, "layout": "keras_onnx", "preprocessing": KERAS}
     }
 
 
@@ -339,22 +340,21 @@ def test_features_of_unknown_weights_are_told_before_anything_runs(checkout) -> 
     features = "{extractor: vgg16, layer: pool5, weights: vgg61}"
     checkout.edit("config/datasets/drawn_morph.yaml", "{extractor: lbp}", features)
     with pytest.raises(UserError, match=r"drawn_morph\.yaml: features\.weights.*'vgg16'"):
-        config.load_run_config()
+        here.check_run()
 
 
 def test_settings_have_another_digest_with_other_weights_and_not_elsewhere(
     checkout, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def digest(weights: str) -> str:
-        checkout.forget()
-        return digests.spec_digest(config.current().method(f"drf@weights={weights}"), "kl")
+        return digests.spec_digest(here.project().method(f"drf@weights={weights}"), "kl")
 
     first = digest("vgg16")
     assert digest("vgg16_conv") != first
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    there = config.load_method("drf@weights=vgg16")["parameters"]["weights"]
-    assert (checkout.root / there).resolve() == Path("data/ready/vgg16.weights.pth").resolve()
+    there = here.project().method("drf@weights=vgg16").estimator().get_params()["weights"]
+    assert there == str(Path("data/ready/vgg16.weights.pth").absolute())
     assert digest("vgg16") == first
     checkout.edit("config/weights/vgg16.yaml", "123.675", "123.0")
     assert digest("vgg16") != first
@@ -378,8 +378,7 @@ def own(checkout, tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "mine.yaml").write_text(MINE)
     torch.save(state_of(), folder / "w.pth")
-    plugins.announce({"own_files": str(folder)})
-    checkout.forget()
+    here.own_files(folder)
     return folder
 
 
@@ -390,7 +389,7 @@ def asked(capsys, *words: str) -> tuple[int, str]:
 
 
 def test_weights_of_ones_own_are_listed_fetched_and_prepared(own: Path, capsys) -> None:
-    assert config.load_weights("mine")["files"][0]["sha256"] == sha256_of(own / "w.pth")
+    assert here.known("mine").files[0].sha256 == sha256_of(own / "w.pth")
     assert "mine        in a local folder" in asked(capsys, "list", "weights")[1]
     assert asked(capsys, "fetch", "mine") == (0, "mine: here, 1 file(s) checked\n")
     assert asked(capsys, "prepare", "mine") == (0, "mine: data/ready/mine.weights.pth\n")
@@ -413,12 +412,10 @@ def test_own_weights_are_checked_and_their_probe_is_printed(own: Path, checkout,
     assert "--config own_files=" in told.replace("'", "")
     probe = told.partition("probe: ")[2].partition("\n")[0]
     (own / "mine.yaml").write_text(f"{MINE}probe: {probe}\n")
-    checkout.forget()
     status, told = asked(capsys, "check", str(own / "mine.yaml"))
     assert status == 0
     assert "mine  good  probe: [" in told
     torch.save(state_of("alexnet"), own / "w.pth")
-    checkout.forget()
     status, told = asked(capsys, "check", str(own / "mine.yaml"))
     assert status == 1
     assert f"{own}/w.pth: 5 convolutions, but vgg16 has 13" in told
@@ -429,17 +426,18 @@ def test_own_weights_are_checked_and_their_probe_is_printed(own: Path, checkout,
 SMALL_ALBUM = """
 title: few drawn faces
 reader: drawn_images
-layout: {name: cacd}
-crop: {width: 224, height: 224}
-ages: {first: 14, last: 62, width: 2}
+layout: cacd
+crop: [224, 224]
+ages: [14, 62]
 features: {extractor: alexnet, layer: pool5_mean, weights: mine}
-generator: {name: album, layout: cacd, persons: 4, images_per_person: 2, seed: 1}
+persons: 4
+images_per_person: 2
 licence: free
 """
 BEGINS = """
 title: begins with weights
 class: ldl.DLDL
-needs: {images: true}
+needs: [images]
 parameters: {network: alexnet, weights: mine, max_iter: 2, batch_size: 4, readers: 1, device: cpu}
 """
 
@@ -468,6 +466,5 @@ def test_without_its_weights_a_unit_is_not_run_and_says_how_to_get_them(
     (album / "w.pth").rename(album / "u.pth")
     digest = sha256_of(album / "u.pth")[:8]
     (album / "mine.yaml").write_text(given.replace("abcdef01", digest))
-    tiny.forget()
     status, told = asked(capsys, "run", "tiny", "toy", "begins", "--inputs")
     assert "4 folds, 0 failed" in told

@@ -114,7 +114,7 @@ title: A tiny paper for the tests
 authors: nobody
 venue: nowhere
 year: 2026
-synthetic: true
+group: made up
 protocols:
   tiny: {scheme: kfold, folds: 5, validation: next_fold, text: five folds}
 datasets: [drawn_faces]

@@ -28,6 +28,7 @@ from ldlrepro.judge.reference import ReferenceUnits
 from ldlrepro.report.html import audit_page
 from ldlrepro.track import sync as track
 from ldlrepro.train import records
+from tests.report_pages import PROJECT, paper
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -402,13 +403,13 @@ def bare() -> argparse.Namespace:
 
 def test_nothing_to_look_at_is_no_pass() -> None:
     looked, nothing = Check("data", "?", passed=["a"]), Check("reruns", "?")
-    assert certificate(["tiny"], [looked, nothing], "", 1)["verdict"] == "fail"
+    assert certificate(PROJECT, [paper("tiny")], [looked, nothing], "", 1)["verdict"] == "fail"
 
 
 def test_the_page_shows_what_is_wrong_and_runs_nothing_of_it() -> None:
     check = Check("data", "Right?")
     check.judge("<script>x</script>", "changed", "type this")
-    page = audit_page(certificate(["tiny"], [check], "ldlrepro audit tiny", 1))
+    page = audit_page(certificate(PROJECT, [paper("tiny")], [check], "ldlrepro audit tiny", 1))
     assert "<script>" not in page
     assert "type this" in page
     assert "fail" in page

@@ -40,7 +40,7 @@ def with_morph(project):
     write_album(project.root / "data" / "manual" / "morph" / "album", "morph", 24, 3, seed=4)
     for dataset in ("morph", "morph_sub"):
         path = f"config/datasets/{dataset}.yaml"
-        project.edit(path, "width: 224, height: 224", "width: 32, height: 32")
+        project.edit(path, "crop: [224, 224]", "crop: [32, 32]")
     project.edit("config/datasets/morph_sub.yaml", "count: 20160", "count: 32")
     project.edit("papers/ldlf/paper.yaml", "folds: 10", "folds: 2")
     project.edit("papers/ldlf/paper.yaml", "repeats: 5", "repeats: 2")
@@ -92,7 +92,7 @@ def test_tables_4_and_5_of_drf_are_measured_when_fgnet_and_cacd_are_there(projec
         there = project.root / "data" / "manual" / layout / "album"
         write_album(there, layout, persons, 4, seed=4)
         path = f"config/datasets/{layout}.yaml"
-        project.edit(path, "width: 224, height: 224", "width: 32, height: 32")
+        project.edit(path, "crop: [224, 224]", "crop: [32, 32]")
     project.edit("config/datasets/fgnet.yaml", "persons: 82", f"persons: {PERSONS}")
     shrink(project, "drf", folds_per_job=1)
     (project.root / "config" / "slice.yaml").write_text(DRF)

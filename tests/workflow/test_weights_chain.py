@@ -35,9 +35,7 @@ def with_weights(project: Project) -> Project:
     there.parent.mkdir(parents=True)
     torch.save(alone, there)
     (project.root / "config/weights/mine.yaml").write_text(MINE % sha256_of(there))
-    project.edit(
-        "config/datasets/drawn_morph.yaml", "width: 64, height: 64", "width: 224, height: 224"
-    )
+    project.edit("config/datasets/drawn_morph.yaml", "crop: [64, 64]", "crop: [224, 224]")
     project.edit(
         "config/datasets/drawn_morph.yaml",
         "{extractor: lbp}",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ldl._parameters import POSITIVE, Constraints, Interval, Options
+from ldl._parameters import Interval, Positive
 from ldl.base import LDLEstimator, to_simplex
 
 _JITTER = 1e-14
@@ -83,20 +83,12 @@ class PTBayes(LDLEstimator):
     True
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "transformation": Options("weights", "resample"),
-        "covariance_type": Options("full", "diag", "shrunk"),
-        "domain": Options("log", "density"),
-        "floor": Interval(0, 1, open_high=True),
-        "worth": (POSITIVE, None),
-    }
-
-    transformation: str = "weights"
-    covariance_type: str = "diag"
-    domain: str = "log"
-    floor: float = 1e-9
+    transformation: Literal["weights", "resample"] = "weights"
+    covariance_type: Literal["full", "diag", "shrunk"] = "diag"
+    domain: Literal["log", "density"] = "log"
+    floor: Annotated[float, Interval(0, 1, open_high=True)] = 1e-9
     random_state: int | None = None
-    worth: float | None = field(default=3.0, kw_only=True)
+    worth: Positive | None = field(default=3.0, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         mass = D / len(D)

@@ -6,12 +6,12 @@ own, derives from ``RegressorMethod``.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ldl._parameters import class_at
 from ldl.base import LDLEstimator, child_seeds
 
 
@@ -99,14 +99,7 @@ class Regression(RegressorMethod):
     random_state: int | None = None
 
     def _regressor(self) -> Any:
-        module_name, _, name = self.regressor.rpartition(".")
-        try:
-            kind = getattr(importlib.import_module(module_name), name)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise ValueError(
-                f"regressor: cannot find '{self.regressor}' ({error}). "
-                "Write the dotted path of its class, such as sklearn.linear_model.Ridge."
-            ) from error
+        kind = class_at("regressor", self.regressor, "sklearn.linear_model.Ridge")
         return kind(**(self.settings or {}))
 
 

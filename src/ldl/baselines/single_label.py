@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, POSITIVE, Constraints, Options
+from ldl._parameters import Count, Positive
 from ldl.base import LDLEstimator, child_seeds
 
 _ITERATIONS = {"lr": 100, "svm": 1000}
@@ -64,17 +64,10 @@ class SingleLabelClassifier(LDLEstimator):
            [0., 1.]])
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "classifier": Options("lr", "svm", "bayes", "rbf_svm"),
-        "target": Options("highest", "drawn"),
-        "C": POSITIVE,
-        "max_iter": (COUNT, None),
-    }
-
-    classifier: str = "lr"
-    target: str = "highest"
-    C: float = 1.0
-    max_iter: int | None = None
+    classifier: Literal["lr", "svm", "bayes", "rbf_svm"] = "lr"
+    target: Literal["highest", "drawn"] = "highest"
+    C: Positive = 1.0
+    max_iter: Count | None = None
     random_state: int | None = None
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:

@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldl.forests._columns import NEW_VALUE, ROW, TWO_VALUED, between, columns_of, make_columns
+from ldl.forests._columns import (
+    NEW_VALUE,
+    ROW,
+    TWO_VALUED,
+    Columns,
+    between,
+    columns_of,
+    make_columns,
+)
 
 ABREAST = 16
 """Features in a block, which are looked at abreast."""
@@ -61,25 +69,7 @@ def make_bins(X: Any, max_bins: int) -> Bins:
     """
     columns = make_columns(X)
     n, q = X.shape
-    binned: list[np.ndarray] = []
-    edges: list[np.ndarray] = []
-    for line, column in zip(columns.line, columns_of(X), strict=True):
-        if line >= 0:
-            words = columns.words[line]
-            rows, starts = words & ROW, words >= NEW_VALUE
-            starts[0] = True
-            values = column[rows[starts]]
-            rank = np.cumsum(starts) - 1
-            bin_of = _bins_of_ranks(np.bincount(rank), max_bins)
-            bin_of_row = np.empty(n, np.uint8)
-            bin_of_row[rows] = bin_of[rank]
-            binned.append(bin_of_row)
-            last = np.flatnonzero(np.diff(bin_of))
-            edges.append(between(values[last], values[last + 1]))
-        elif line == TWO_VALUED:
-            edges.append(between(column.min(keepdims=True), column.max(keepdims=True)))
-        else:
-            edges.append(np.zeros(0))
+    binned, edges = _binned(X, columns, max_bins)
     sizes = np.array([len(part) + 1 for part in edges])[columns.line >= 0]
     order = np.argsort(-sizes, kind="stable")
     place = np.full(q, -1)
@@ -116,6 +106,30 @@ def make_bins(X: Any, max_bins: int) -> Bins:
         feature_start=columns.feature_start,
         feature_rows=columns.feature_rows.astype(np.int64),
     )
+
+
+def _binned(X: Any, columns: Columns, max_bins: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return the bin of each row, for features with many values, and each feature's thresholds."""
+    binned: list[np.ndarray] = []
+    edges: list[np.ndarray] = []
+    for line, column in zip(columns.line, columns_of(X), strict=True):
+        if line >= 0:
+            words = columns.words[line]
+            rows, starts = words & ROW, words >= NEW_VALUE
+            starts[0] = True
+            values = column[rows[starts]]
+            rank = np.cumsum(starts) - 1
+            bin_of = _bins_of_ranks(np.bincount(rank), max_bins)
+            bin_of_row = np.empty(len(column), np.uint8)
+            bin_of_row[rows] = bin_of[rank]
+            binned.append(bin_of_row)
+            last = np.flatnonzero(np.diff(bin_of))
+            edges.append(between(values[last], values[last + 1]))
+        elif line == TWO_VALUED:
+            edges.append(between(column.min(keepdims=True), column.max(keepdims=True)))
+        else:
+            edges.append(np.zeros(0))
+    return binned, edges
 
 
 def _bins_of_ranks(counts: np.ndarray, max_bins: int) -> np.ndarray:

@@ -108,41 +108,32 @@ def _pruned(summary, most):
 
 
 @compiled
+def _ranks_in(summary, k, value):
+    """Return whether a summary has a value, its least and greatest rank there, and its rows.
+
+    ``k`` is the first place whose value is not below.
+    """
+    if k < len(summary) and summary[k, VALUE] == value:
+        return 1, summary[k, LEAST], summary[k, GREATEST], summary[k, WEIGHT]
+    least = summary[k - 1, LEAST] + summary[k - 1, WEIGHT] if k > 0 else np.float32(0.0)
+    if k == len(summary):
+        return 0, least, summary[k - 1, GREATEST], np.float32(0.0)
+    return 0, least, summary[k, GREATEST] - summary[k, WEIGHT], np.float32(0.0)
+
+
+@compiled
 def _merged(one, other):
     """Merge two summaries: ranks are added up."""
     merged, size, i, j = np.empty((len(one) + len(other), 4), np.float32), 0, 0, 0
-    below_one, below_other = np.float32(0.0), np.float32(0.0)
     while i < len(one) or j < len(other):
-        take_one = j == len(other) or (i < len(one) and one[i, VALUE] <= other[j, VALUE])
-        take_other = i == len(one) or (j < len(other) and other[j, VALUE] <= one[i, VALUE])
+        first = j == len(other) or (i < len(one) and one[i, VALUE] <= other[j, VALUE])
+        value = one[i, VALUE] if first else other[j, VALUE]
+        here, least, greatest, weight = _ranks_in(one, i, value)
+        there, more_least, more_greatest, more_weight = _ranks_in(other, j, value)
         line = merged[size]
-        line[:] = 0.0
-        line[VALUE] = one[i, VALUE] if take_one else other[j, VALUE]
-        if take_one:
-            line[LEAST] += one[i, LEAST]
-            line[GREATEST] += one[i, GREATEST]
-            line[WEIGHT] += one[i, WEIGHT]
-        else:
-            line[LEAST] += below_one
-            behind = i == len(one)
-            line[GREATEST] += one[i - 1, GREATEST] if behind else one[i, GREATEST] - one[i, WEIGHT]
-        if take_other:
-            line[LEAST] += other[j, LEAST]
-            line[GREATEST] += other[j, GREATEST]
-            line[WEIGHT] += other[j, WEIGHT]
-        else:
-            line[LEAST] += below_other
-            behind = j == len(other)
-            line[GREATEST] += (
-                other[j - 1, GREATEST] if behind else other[j, GREATEST] - other[j, WEIGHT]
-            )
-        if take_one:
-            below_one = one[i, LEAST] + one[i, WEIGHT]
-            i += 1
-        if take_other:
-            below_other = other[j, LEAST] + other[j, WEIGHT]
-            j += 1
-        size += 1
+        line[VALUE], line[LEAST] = value, least + more_least
+        line[GREATEST], line[WEIGHT] = greatest + more_greatest, weight + more_weight
+        i, j, size = i + here, j + there, size + 1
     return merged[:size]
 
 
@@ -162,13 +153,12 @@ def _summarise(values, bins):
     """Summarise a feature as xgboost does, queue by queue."""
     size = _size_of_summaries(len(values), bins)
     levels, sizes = np.empty((64, size, 4), np.float32), np.zeros(64, np.int64)
-    queue, length = np.empty(2 * size, np.float32), 0
-    begin, deepest = 0, 0
+    begin, length, deepest = 0, 0, 0
     for i in range(len(values)):
         # Equal values in a row take one place in the queue.
         if i > begin and values[i] == values[i - 1]:
             continue
-        if length == len(queue):
+        if length == 2 * size:
             summary = _summary_of(values[begin:i])
             begin, length, level = i, 0, 1
             while sizes[level] > 0:

@@ -153,9 +153,9 @@ def _first_of_the_best(highest, before):
 
 
 @compiled
-def _search_histogram(histogram, whole, before, shift, unit, left, highest):
+def _search_histogram(histogram, whole, before, shift, unit, room):
     """Find the last slot that goes to the left, and the sum there; -1 where the node is a leaf."""
-    features = len(highest)
+    left, highest, features = room.left, room.highest, len(room.highest)
     total, n = _unpacked(whole, shift, unit)
     left[:] = 0
     highest[:] = 0.0
@@ -173,8 +173,9 @@ def _search_histogram(histogram, whole, before, shift, unit, left, highest):
 
 
 @compiled
-def _search_rows(slots, words, rows, whole, before, shift, unit, moved, left, highest):
+def _search_rows(slots, rows, whole, before, shift, unit, room):
     """Find the same without a histogram: the bin of every row is a split of every feature."""
+    words, moved, left, highest = room.words, room.moved, room.left, room.highest
     features = len(highest)
     total, n = _unpacked(whole, shift, unit)
     highest[:] = 0.0
@@ -200,6 +201,15 @@ def _search_rows(slots, words, rows, whole, before, shift, unit, moved, left, hi
             if as_good and (where == LEAF or slot < where):
                 where, sum_there = slot, found
     return where, sum_there
+
+
+@compiled
+def _search(slots, rows, histogram, whole, shift, unit, room):
+    """Return the slot of the best split and the packed sum up to it; LEAF where none gains."""
+    before = _gain(*_unpacked(whole, shift, unit))
+    if len(rows) > FEW_ROWS:
+        return _search_histogram(histogram, whole, before, shift, unit, room)
+    return _search_rows(slots, rows, whole, before, shift, unit, room)
 
 
 @compiled
@@ -273,24 +283,7 @@ def grow(slots, gradients, max_depth, learning_rate, room, outputs):
         here = rows[begin:end]
         where, left = LEAF, np.int64(0)
         if depth < max_depth and len(here) > 1:
-            before = _gain(*_unpacked(whole, shift, unit))
-            if len(here) > FEW_ROWS:
-                where, left = _search_histogram(
-                    histograms[h], whole, before, shift, unit, room.left, room.highest
-                )
-            else:
-                where, left = _search_rows(
-                    slots,
-                    words,
-                    here,
-                    whole,
-                    before,
-                    shift,
-                    unit,
-                    room.moved,
-                    room.left,
-                    room.highest,
-                )
+            where, left = _search(slots, here, histograms[h], whole, shift, unit, room)
         if where == LEAF:
             value = _value(gradients, here, learning_rate)
             for row in here:
@@ -307,14 +300,8 @@ def grow(slots, gradients, max_depth, learning_rate, room, outputs):
         count += 2
         larger, smaller = sides if middle - begin >= end - middle else (sides[1], sides[0])
         if depth + 1 < max_depth:
-            _hand_down(
-                slots,
-                words,
-                rows[larger[1] : larger[2]],
-                rows[smaller[1] : smaller[2]],
-                histograms[h],
-                histograms[h + 1],
-            )
+            more, fewer = rows[larger[1] : larger[2]], rows[smaller[1] : smaller[2]]
+            _hand_down(slots, words, more, fewer, histograms[h], histograms[h + 1])
         for place, (child, first, last, sum_of) in enumerate((larger, smaller)):
             stack[height, 0], stack[height, 1], stack[height, 2] = child, first, last
             stack[height, 3], stack[height, 4], stack[height, 5] = depth + 1, h + place, sum_of

@@ -11,14 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from threading import local
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
-from ldl._parameters import COUNT, FACTOR, Constraints, Options
-from ldl.base import LDLEstimator
+from ldl._parameters import Count, Factor, Options
+from ldl.base import LDLEstimator, dense
 from ldl.linear._softmax import softmax_rows
 
 if TYPE_CHECKING:
@@ -49,21 +49,13 @@ class _Boosting(LDLEstimator):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "max_iter": COUNT,
-        "learning_rate": FACTOR,
-        "max_leaf_nodes": COUNT,
-        "min_samples_leaf": COUNT,
-        "n_iter_no_change": (COUNT, None),
-        "select_by": Options(*metrics.BETTER),
-    }
 
-    max_iter: int = 500
-    learning_rate: float = 0.1
-    max_leaf_nodes: int = 20
-    min_samples_leaf: int = 5
-    n_iter_no_change: int | None = 50
-    select_by: str = "kl"
+    max_iter: Count = 500
+    learning_rate: Factor = 0.1
+    max_leaf_nodes: Count = 20
+    min_samples_leaf: Count = 5
+    n_iter_no_change: Count | None = 50
+    select_by: Annotated[str, Options(*metrics.BETTER)] = "kl"
     random_state: int | None = None
 
     # ------------------------------------------------------------------ to be written by methods
@@ -148,7 +140,7 @@ class _Boosting(LDLEstimator):
         outputs = np.zeros((X.shape[0], self.n_labels_))
         for start in range(0, X.shape[0], _BLOCK_ROWS):
             rows = slice(start, start + _BLOCK_ROWS)
-            block = _dense(X[rows])
+            block = dense(X[rows])
             for forest, part in zip(self.forests_, _parts(outputs, self.forests_), strict=True):
                 _add(block, forest, part[rows])
         return outputs
@@ -228,13 +220,8 @@ class LDLogitBoost(_Boosting):
     20
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "working_response": Options("robust", "classical"),
-        "n_jobs": COUNT,
-    }
-
-    working_response: str = "robust"
-    n_jobs: int = 1
+    working_response: Literal["robust", "classical"] = "robust"
+    n_jobs: Count = 1
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         if self.n_jobs <= 1:
@@ -335,9 +322,7 @@ class AOSOLDLogitBoost(_Boosting):
     20
     """
 
-    _constraints: ClassVar[Constraints] = {"pair": Options("auto", "exact", "smo")}
-
-    pair: str = "auto"
+    pair: Literal["auto", "exact", "smo"] = "auto"
 
     def _grow(self, bins: Bins, statistics: np.ndarray, memory: _Memory) -> BoostedTree:
         from ldl.boosting._pair_trees import EXACT_PAIR, SMO_PAIR, Rules, grow
@@ -403,7 +388,7 @@ class _Watched:
 
     def __init__(self, ensemble: _Ensemble, X: Any, D: np.ndarray) -> None:
         self.ensemble = ensemble
-        self.X = _dense(X)
+        self.X = dense(X)
         self.D = D
         self.outputs = np.zeros_like(D)
 
@@ -438,7 +423,3 @@ def _add(X: np.ndarray, forest: Forest, outputs: np.ndarray) -> None:
     total = np.zeros(outputs.shape)
     add_predictions(X, *forest, total)
     outputs += total
-
-
-def _dense(X: Any) -> np.ndarray:
-    return X.toarray() if hasattr(X, "tocsr") else X

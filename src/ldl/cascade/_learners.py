@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ldl.base import dense
 from ldl.forests.random_forest import RFRegression
+from ldl.forests.structrf import MaxFeatures
 from ldl.neighbours.knn import AAKNN
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class Settings:
 
     n_estimators: int
     max_depth: int
-    max_features: str | int | float | None
+    max_features: MaxFeatures
     learning_rate: float
     base_score: float | None
     n_neighbors: int
@@ -112,11 +114,11 @@ class Linear:
     def fit(self, F: Any, D: np.ndarray) -> Linear:
         from sklearn.linear_model import LinearRegression
 
-        self.model_ = LinearRegression().fit(_dense(F), D)
+        self.model_ = LinearRegression().fit(dense(F), D)
         return self
 
     def predict(self, F: Any) -> np.ndarray:
-        return self.model_.predict(_dense(F))
+        return self.model_.predict(dense(F))
 
 
 def as_distributions(P: np.ndarray, normalise: str) -> np.ndarray:
@@ -125,7 +127,3 @@ def as_distributions(P: np.ndarray, normalise: str) -> np.ndarray:
         return P
     P = np.maximum(P, LOWEST_DEGREE)
     return P / P.sum(axis=-1, keepdims=True)
-
-
-def _dense(F: Any) -> np.ndarray:
-    return F.toarray() if hasattr(F, "tocsr") else F

@@ -5,25 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from ldl import metrics
-from ldl._parameters import (
-    COUNT,
-    NOT_NEGATIVE,
-    PART,
-    POSITIVE,
-    Constraints,
-    Interval,
-    Options,
-)
+from ldl._holdouts import split
+from ldl._parameters import Count, Interval, NotNegative, Options, Part, Positive
 from ldl.base import LDLEstimator, child_seeds
 from ldl.cascade._layers import Layer, Plan, fit_layer, join, mean_of
 from ldl.cascade._learners import KINDS, Settings
-from ldl.cascade._reuse import TEST_REUSE, Choice, Reuse, choose
-from ldl.forests.structrf import MAX_FEATURES
+from ldl.cascade._reuse import Choice, Reuse, choose
+from ldl.forests.structrf import MaxFeatures
 
 _PATIENCE = 3
 """Layers that do not improve, after which a cascade ends."""
@@ -151,68 +144,47 @@ class LDLDF(LDLEstimator):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "learners_per_layer": COUNT,
-        "max_layers": COUNT,
-        "cv": Interval(2, whole=True),
-        "n_estimators": COUNT,
-        "n_estimators_step": Interval(0, whole=True),
-        "max_estimators": COUNT,
-        "max_depth": COUNT,
-        "max_depth_step": Interval(0, whole=True),
-        "max_features": MAX_FEATURES,
-        "learning_rate": POSITIVE,
-        "n_neighbors": COUNT,
-        "layer_features": Options("heldout", "fold_mean"),
-        "test_features": Options("mean", "refit"),
-        "normalise": Options("clip", "none"),
-        "reuse": Options("per_learner", "joint", "off"),
-        "test_reuse": Options(*TEST_REUSE),
-        "judge_on": Options("holdout", "out_of_fold", "reused"),
-        "validation_fraction": PART,
-        "measure": Options(*metrics.BETTER),
-        "tol": NOT_NEGATIVE,
-        "counter": Options("consecutive", "cumulative"),
-        "output_layer": Options("refitted", "best", "last"),
-        "n_jobs": COUNT,
-    }
 
     learners: str = "rf+xgb"
-    learners_per_layer: int = 6
-    max_layers: int = 10
-    cv: int = 5
-    n_estimators: int = 40
-    n_estimators_step: int = 20
-    max_estimators: int = 100
-    max_depth: int = 3
-    max_depth_step: int = 3
-    max_features: str | int | float | None = "sqrt"
-    learning_rate: float = 0.3
+    learners_per_layer: Count = 6
+    max_layers: Count = 10
+    cv: Annotated[int, Interval(2, whole=True)] = 5
+    n_estimators: Count = 40
+    n_estimators_step: Annotated[int, Interval(0, whole=True)] = 20
+    max_estimators: Count = 100
+    max_depth: Count = 3
+    max_depth_step: Annotated[int, Interval(0, whole=True)] = 3
+    max_features: MaxFeatures = "sqrt"
+    learning_rate: Positive = 0.3
     base_score: float | None = None
-    n_neighbors: int = 3
-    layer_features: str = "heldout"
-    test_features: str = "mean"
-    normalise: str = "clip"
-    reuse: str = "per_learner"
-    test_reuse: str = "none"
-    judge_on: str = "holdout"
-    validation_fraction: float = 0.2
-    measure: str = "intersection"
-    tol: float = 0.005
-    counter: str = "consecutive"
-    output_layer: str = "refitted"
+    n_neighbors: Count = 3
+    layer_features: Literal["heldout", "fold_mean"] = "heldout"
+    test_features: Literal["mean", "refit"] = "mean"
+    normalise: Literal["clip", "none"] = "clip"
+    reuse: Literal["per_learner", "joint", "off"] = "per_learner"
+    test_reuse: Literal["none", "nearest", "gate"] = "none"
+    judge_on: Literal["holdout", "out_of_fold", "reused"] = "holdout"
+    validation_fraction: Part = 0.2
+    measure: Annotated[str, Options(*metrics.BETTER)] = "intersection"
+    tol: NotNegative = 0.005
+    counter: Literal["consecutive", "cumulative"] = "consecutive"
+    output_layer: Literal["refitted", "best", "last"] = "refitted"
     random_state: int | None = None
-    n_jobs: int = 1
+    n_jobs: Count = 1
 
     # ------------------------------------------------------------------ fitting
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        plan = self._plan()
+        ways = self.cv, self.layer_features, self.test_features, self.normalise
+        plan = Plan(self._kinds(), *ways)
         split_seed, *seeds = child_seeds(self.random_state, 1 + self.max_layers)
-        inside, held = self._split(len(D), split_seed)
+        share = self.validation_fraction if self.judge_on == "holdout" else 0.0
+        inside, held = split(len(D), share, split_seed)
         self._check_rows(len(inside))
         self.performance_: list[float] = []
-        rule = self._rule()
+        rule = StopRule(self.tol, self.counter)
+        if self.output_layer != "last":
+            rule.ceiling = 0.0 if metrics.BETTER[self.measure] == "lower" else 1.0
         stopped = self._grow(plan, X[inside], D[inside], seeds, rule, (X[held], D[held]))
         kept = len(self.layers_) if self.output_layer == "last" else rule.best_layer
         if self.output_layer == "refitted" and len(held):
@@ -262,12 +234,6 @@ class LDLDF(LDLEstimator):
     def _reuse(self) -> Reuse:
         return Reuse(self.reuse, self.test_reuse)
 
-    def _rule(self) -> StopRule:
-        rule = StopRule(self.tol, self.counter)
-        if self.output_layer != "last":
-            rule.ceiling = 0.0 if metrics.BETTER[self.measure] == "lower" else 1.0
-        return rule
-
     def _settings(self, number: int) -> Settings:
         """Return the settings of the learners of a layer; the first has number 0."""
         return Settings(
@@ -280,12 +246,6 @@ class LDLDF(LDLEstimator):
             base_score=self.base_score,
             n_neighbors=self.n_neighbors,
         )
-
-    def _split(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw rows of the cascade, and rows that judge it."""
-        count = max(1, round(self.validation_fraction * n)) if self.judge_on == "holdout" else 0
-        order = np.random.default_rng(seed).permutation(n)
-        return np.sort(order[count:]), np.sort(order[:count])
 
     def _performance(self, L: np.ndarray, D: np.ndarray) -> float:
         """Return the measure of the learners' mean, turned so that more is better."""
@@ -335,16 +295,6 @@ class LDLDF(LDLEstimator):
         return L
 
     # ------------------------------------------------------------------ parameters
-
-    def _plan(self) -> Plan:
-        """Return the parameters that every layer needs."""
-        return Plan(
-            kinds=self._kinds(),
-            cv=self.cv,
-            layer_features=self.layer_features,
-            test_features=self.test_features,
-            normalise=self.normalise,
-        )
 
     def _kinds(self) -> tuple[str, ...]:
         """Return the kind of each learner of a layer."""

@@ -5,20 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
-from ldl._parameters import (
-    COUNT,
-    FACTOR,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Constraints,
-    Interval,
-    Options,
-)
+from ldl._parameters import Count, Factor, Interval, NotNegative, Positive
 from ldl.base import LDLEstimator, check_distributions, child_seeds, to_simplex
 from ldl.deep._images import Images, check_images
 
@@ -102,37 +94,24 @@ class ImageEstimator(LDLEstimator):
     """
 
     accepts_images = True
-    _constraints: ClassVar[Constraints] = {
-        "network": Options("vgg16", "alexnet", "tiny"),
-        "max_iter": COUNT,
-        "batch_size": COUNT,
-        "solver": Options("sgd", "adam"),
-        "learning_rate": POSITIVE,
-        "momentum": Interval(0, 1, open_high=True),
-        "weight_decay": NOT_NEGATIVE,
-        "drop_every": (COUNT, None),
-        "drop_factor": FACTOR,
-        "device": Options("auto", "cpu", "cuda"),
-        "readers": COUNT,
-    }
 
-    network: str = "vgg16"
+    network: Literal["vgg16", "alexnet", "tiny"] = "vgg16"
     weights: str | None = None
     sha256: str | None = None
     random_weights: bool = False
     crop_side: int | None = None
     flip: bool = True
-    max_iter: int = 30000
-    batch_size: int = 16
-    solver: str = "sgd"
-    learning_rate: float = 0.05
-    momentum: float = 0.9
-    weight_decay: float = 0.0005
-    drop_every: int | None = 10000
-    drop_factor: float = 0.5
-    device: str = "auto"
+    max_iter: Count = 30000
+    batch_size: Count = 16
+    solver: Literal["sgd", "adam"] = "sgd"
+    learning_rate: Positive = 0.05
+    momentum: Annotated[float, Interval(0, 1, open_high=True)] = 0.9
+    weight_decay: NotNegative = 0.0005
+    drop_every: Count | None = 10000
+    drop_factor: Factor = 0.5
+    device: Literal["auto", "cpu", "cuda"] = "auto"
     mixed_precision: bool = True
-    readers: int = 2
+    readers: Count = 2
     random_state: int | None = None
 
     # ------------------------------------------------------------------ to be written by methods
@@ -242,11 +221,10 @@ class ImageEstimator(LDLEstimator):
             self.head_,
             images,
             self._targets(D),
-            self._settings(),
+            replace(self._settings(), name=self._name(images, D)),
             window,
             hardware,
             seed,
-            self._name(images, D),
         )
         training.run()
         self.head_.to(torch.device("cpu"))

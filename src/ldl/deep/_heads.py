@@ -7,21 +7,22 @@ in double precision whatever the network's is: they cost little, and thin leaves
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
+from ldl.soft_forests._base import SoftTrees
+from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves, Leaves
 from ldl.soft_forests._routing import Routing
 from ldl.soft_forests._training import COLD
 
 Outputs = Sequence[Tensor]
 
 
-class Head(Protocol):
-    """The part of a model that stands on the network's outputs."""
+class Head:
+    """The part of a model that stands on the network's outputs; it learns by gradients at least."""
 
     widths: list[int]
     """Outputs of the network in each block."""
@@ -31,6 +32,7 @@ class Head(Protocol):
 
         ``turn`` is the tree whose turn it is, None where all move together.
         """
+        raise NotImplementedError
 
     def visited(self, outputs: Outputs, targets: Tensor) -> None:
         """Take note of a batch that was trained on."""
@@ -40,45 +42,24 @@ class Head(Protocol):
 
     def numbers(self, outputs: Outputs) -> Tensor:
         """Return the predicted number of every row, in the units of the targets' numbers."""
+        raise NotImplementedError
 
     def measures(self, outputs: Outputs) -> dict[str, Tensor]:
         """Return what else is worth a curve, measured on one batch."""
-        ...
+        return {}
 
     def to(self, device: torch.device) -> Any:
         """Move to a device."""
 
     def state(self) -> dict[str, Any]:
         """Return everything that training changes, but for the network."""
-        ...
+        return {}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a state."""
 
 
-class GradientHead:
-    """A head that learns by its gradients alone."""
-
-    def visited(self, outputs: Outputs, targets: Tensor) -> None:
-        pass
-
-    def after(self, step: int, last: bool) -> None:
-        pass
-
-    def measures(self, outputs: Outputs) -> dict[str, Tensor]:
-        return {}
-
-    def to(self, device: torch.device) -> None:
-        pass
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        pass
-
-
-class SoftmaxHead(GradientHead):
+class SoftmaxHead(Head):
     """A distribution by softmax; the loss is the KL divergence from the true one (DLDL)."""
 
     def __init__(self, labels: int) -> None:
@@ -92,7 +73,7 @@ class SoftmaxHead(GradientHead):
         return outputs[0].argmax(1).double()
 
 
-class RegressionHead(GradientHead):
+class RegressionHead(Head):
     """One output; the loss is half its squared distance from the number."""
 
     def __init__(self) -> None:
@@ -105,32 +86,22 @@ class RegressionHead(GradientHead):
         return outputs[0].double()[:, 0]
 
 
-class ForestHead:
+class ForestHead(Head):
     """Soft trees above one block of outputs, or above one for each tree.
 
     Outputs are kept as they were when a batch was visited, and every ``leaf_batches`` steps the
     leaves learn from them.
     """
 
-    def __init__(
-        self,
-        phi: np.ndarray,
-        units: int,
-        share_units: bool,
-        leaves: DistributionLeaves | GaussianLeaves,
-        leaf_batches: int,
-        leaf_repeats: int,
-        temperature: float = 0.0,
-        temperature_factor: float = 1.0,
-    ) -> None:
-        trees = len(phi)
+    def __init__(self, phi: np.ndarray, leaves: Leaves, model: SoftTrees) -> None:
+        trees, units = len(phi), model.units or model._leaf_count()
+        share_units = model._units_are_shared()
         self.widths = [units] if share_units else [units] * trees
         own = np.zeros(trees, dtype=np.int64) if share_units else units * np.arange(trees)
         self.routing = Routing(phi + own[:, None], sum(self.widths))
         self.single = nn.ModuleList([Routing(phi[[tree]], units) for tree in range(trees)])
-        self.leaves = leaves
-        self.leaf_batches, self.leaf_repeats = leaf_batches, leaf_repeats
-        self.temperature, self.temperature_factor = temperature, temperature_factor
+        self.leaves, self.model = leaves, model
+        self.temperature = model.temperature
         self.leaf_steps = 0
         self.queue: list[tuple[Tensor, Tensor]] = []
 
@@ -157,18 +128,18 @@ class ForestHead:
 
     def after(self, step: int, last: bool) -> None:
         """Take a leaf step when it is due, then anneal leaves and splits."""
-        if step % self.leaf_batches and not last:
+        if step % self.model.leaf_batches and not last:
             return
         outputs, targets = (torch.cat(parts) for parts in zip(*self.queue, strict=True))
         logs = _log_probabilities(self.routing, outputs)
         targets = targets.t().contiguous()
         counts = targets.new_ones(targets.shape[1])
         for tree in range(self.routing.trees):
-            self.leaves.update(tree, logs[tree], targets, counts, self.leaf_repeats)
+            self.leaves.update(tree, logs[tree], targets, counts, self.model.leaf_repeats)
         self.queue.clear()
         self.leaf_steps += 1
         self.leaves.anneal()
-        self.temperature *= self.temperature_factor
+        self.temperature *= self.model.temperature_factor
         if self.temperature < COLD:
             self.temperature = 0.0
 
@@ -236,17 +207,14 @@ class ForestLoss(torch.autograd.Function):
         F: Tensor,
         targets: Tensor,
         routing: Routing,
-        leaves: DistributionLeaves | GaussianLeaves,
+        leaves: Leaves,
         temperature: float,
     ) -> Tensor:
         """Compute the loss and, at the same time, its gradient by the outputs F."""
         targets = targets.t().contiguous()
         both = routing.log_sigmoids(F.detach().double().t().contiguous())
         logs = routing.log_probabilities(both)
-        if isinstance(leaves, DistributionLeaves):
-            loss = leaves.loss(logs.exp(), targets).mean()
-        else:
-            loss = leaves.loss(logs, targets).mean()
+        loss = leaves.loss(logs, targets).mean()
         mass, times = leaves.pull(logs, targets)
         if temperature:
             P = logs.exp()

@@ -48,6 +48,8 @@ class TrainingSettings:
     flip: bool
     schedule: str = "joint"
     trees: int = 1
+    name: str = ""
+    """Name of this very training; only states with it are taken up."""
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step."""
@@ -98,8 +100,6 @@ class Training:
         Device, precision, threads and processes.
     seed : int
         Seed of everything random.
-    name : str, default=''
-        Name of this training; only states with it are taken up.
     """
 
     def __init__(
@@ -112,11 +112,10 @@ class Training:
         window: Window,
         hardware: Hardware,
         seed: int,
-        name: str = "",
     ) -> None:
         self.network, self.head, self.images = network, head, images
         self.settings, self.window, self.hardware = settings, window, hardware
-        self.seed, self.name = seed, name
+        self.seed = seed
         self.order = Order(images.shape[0], settings.batch_size, seed)
         if self.order.size % hardware.ranks.count:
             raise ValueError(
@@ -219,7 +218,7 @@ class Training:
         parameters = self.network.parameters()
         return _copied(
             {
-                "name": self.name,
+                "name": self.settings.name,
                 "step": self.step,
                 "latest": self.latest,
                 "network": self.network.state_dict(),
@@ -230,7 +229,7 @@ class Training:
 
     def _take_up(self, state: dict[str, Any] | None) -> None:
         """Go on from a state, if it is this training's."""
-        if state is None or state.get("name") != self.name:
+        if state is None or state.get("name") != self.settings.name:
             return
         self.step = self.taken_up_at = state["step"]
         self.latest = dict(state["latest"])

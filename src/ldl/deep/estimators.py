@@ -7,11 +7,11 @@ Xie, Wu and Geng (DLDL, 2017).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldl._parameters import COUNT, Constraints
+from ldl._parameters import Count
 from ldl.base import child_seeds
 from ldl.deep._base import ImageEstimator
 from ldl.soft_forests._base import NumberTrees, SoftTrees, standard_numbers
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ldl.deep._heads import Head, Outputs
     from ldl.deep._training import Targets, TrainingSettings
-    from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
+    from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves, Leaves
 
 
 @dataclass(eq=False, repr=False)
@@ -136,35 +136,18 @@ class _DeepForest(SoftTrees, ImageEstimator):
         2**(depth - 1) - 1.
     """
 
-    _constraints: ClassVar[Constraints] = {"units": COUNT}
-
-    units: int = 128
+    units: Count = 128
 
     def _head(self, D: np.ndarray, seed: int) -> Head:
         from ldl.deep._heads import ForestHead
         from ldl.soft_forests._routing import draw_phi
 
         phi_seed, leaf_seed = child_seeds(seed, 2)
-        phi = draw_phi(
-            self.n_estimators,
-            self.depth,
-            self.units,
-            np.random.default_rng(phi_seed),
-        )
-        return ForestHead(
-            phi,
-            self.units,
-            self._units_are_shared(),
-            self._leaves(D, np.random.default_rng(leaf_seed)),
-            self.leaf_batches,
-            self.leaf_repeats,
-            self.temperature,
-            self.temperature_factor,
-        )
+        nodes = np.random.default_rng(phi_seed)
+        phi = draw_phi(self.n_estimators, self.depth, self.units, nodes)
+        return ForestHead(phi, self._leaves(D, np.random.default_rng(leaf_seed)), self)
 
-    def _leaves(
-        self, D: np.ndarray, generator: np.random.Generator
-    ) -> DistributionLeaves | GaussianLeaves:
+    def _leaves(self, D: np.ndarray, generator: np.random.Generator) -> Leaves:
         """Return leaves to start from."""
         raise NotImplementedError
 

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldl.base import dense
+
 CONSTANT, TWO_VALUED = -2, -1
 NEW_VALUE = np.uint32(2**31)
 ROW = np.uint32(2**31 - 1)
@@ -77,7 +79,7 @@ def bytes_of_columns(X: Any, rows_drawn: int, n_jobs: int) -> float:
     twice, and there are at most as many different ones as it draws.
     """
     n = X.shape[0]
-    first = X[:1000].toarray() if hasattr(X, "tocsr") else X[:1000]
+    first = dense(X[:1000])
     low, high = first.min(axis=0), first.max(axis=0)
     features = int(((first != low) & (first != high)).any(axis=0).sum())
     different = n * (1.0 - (1.0 - 1.0 / n) ** rows_drawn)

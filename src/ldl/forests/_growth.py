@@ -9,7 +9,7 @@ import numpy as np
 
 from ldl._compiled import cached, compiled, inlined
 from ldl.forests._columns import NEW_VALUE, ROW, between
-from ldl.forests._compiled import partition
+from ldl.forests._compiled import START, partition
 from ldl.forests._split_search import (
     BAR,
     NO_GAIN,
@@ -189,8 +189,8 @@ def _grow(sample, room, rules, grown):
         grown.nodes,
     )
     _take_drawn_words(sample.columns, weight, room.words[0])
-    nodes, leaves, deepest, height = 1, 0, 0, 1
-    _put(stack, 0, 0, 0, len(rows), rules.root_depth, 0)
+    nodes, leaves, deepest, height = START + 1, START, START, START + 1
+    _put(stack, START, START, START, len(rows), rules.root_depth, START)
     while height > 0:
         height -= 1
         number, begin, end = stack[height, 0], stack[height, 1], stack[height, 2]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ldl._compiled import cached
+from ldl.base import dense
 
 _BLOCK_ROWS = 512  # which stay in the cache while all trees look at them
 
@@ -64,7 +65,7 @@ def mean_of_trees(forest: Forest, X: Any) -> np.ndarray:
     total = np.zeros((X.shape[0], forest.leaves.shape[1]))
     for start in range(0, X.shape[0], _BLOCK_ROWS):
         rows = slice(start, start + _BLOCK_ROWS)
-        part = X[rows].toarray() if hasattr(X, "tocsr") else X[rows]
+        part = dense(X[rows])
         add_predictions(part, *forest, total[rows])
     return total / len(forest.roots)
 

@@ -109,6 +109,8 @@ class RegressionTree(NamedTuple):
     """Mean distribution of each leaf."""
     deepest: int
     """Depth of the deepest node."""
+    threshold: np.ndarray = np.empty(0)
+    """Rows with a value up to this go to the left; the forest fills it in."""
 
 
 # ---------------------------------------------------------------------- order

@@ -429,7 +429,7 @@ def search(sample, node, rules, words, begin, end, rows, drawn, state):
     """
     if len(sample.columns.row_features):
         _count_upper_values(sample, node, rules, rows)
-    q, used, best = len(node.deck), 0, node.best
+    q, used, best = len(node.deck), START, node.best
     best[BAR], best[GREATEST], node.place[1] = NO_GAIN, 0.0, 0
     while used < q and best[BAR] <= NO_GAIN:
         used = _draw_features(node, rules.per_node, used, state) if rules.per_node else q

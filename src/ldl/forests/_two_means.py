@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ldl._compiled import compiled
-from ldl.forests._compiled import random_below
+from ldl.forests._compiled import START, random_below
 
 LLOYD_STEPS = 50
 POWER_STEPS = 100
@@ -139,7 +139,7 @@ def _dominant_direction(C, size, direction, following):
         direction[j] = C[widest, j]
     for _ in range(POWER_STEPS):
         following[:size] = 0.0
-        _add_multiples(following, 0, size, direction, size, C)
+        _add_multiples(following, START, size, direction, size, C)
         largest = _greatest(following, size)
         if largest == 0.0:
             break
@@ -166,7 +166,7 @@ def _principal_direction(rows, weight, room):
         for j in range(c):
             for i in range(m):
                 spare[i] = weight[rows[i]] * T[j, i]
-            _add_multiples(C[j], 0, c, spare, m, E)
+            _add_multiples(C[j], START, c, spare, m, E)
         _dominant_direction(C, c, direction, following)
         return
     for i in range(m):
@@ -198,7 +198,7 @@ def _lloyd(rows, weight, offset, room):
     for _ in range(LLOYD_STEPS):
         moved = False
         score[:m] = 0.0
-        _add_multiples(score, 0, m, direction, c, room.T)
+        _add_multiples(score, START, m, direction, c, room.T)
         for i in range(m):
             side = np.uint8(score[i] > offset)
             if side != z[i]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ldl._parameters import COUNT, POSITIVE, Constraints, Interval
+from ldl._parameters import Count, Interval, Positive
 from ldl._threads import each
 from ldl.base import LDLEstimator, child_seeds
-from ldl.forests.structrf import MAX_FEATURES, subset_size
+from ldl.forests.structrf import MaxFeatures, subset_size
 
 if TYPE_CHECKING:
     from ldl.forests._regression_trees import Features, RegressionTree
@@ -73,22 +73,14 @@ class RFRegression(LDLEstimator):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "n_estimators": COUNT,
-        "max_depth": (Interval(0, whole=True), None),
-        "max_samples": POSITIVE,
-        "min_samples_split": COUNT,
-        "max_features": MAX_FEATURES,
-        "n_jobs": COUNT,
-    }
 
-    n_estimators: int = 50
-    max_depth: int | None = 20
-    max_samples: float = 0.8
-    min_samples_split: int = 5
-    max_features: str | int | float | None = None
+    n_estimators: Count = 50
+    max_depth: Annotated[int, Interval(0, whole=True)] | None = 20
+    max_samples: Positive = 0.8
+    min_samples_split: Count = 5
+    max_features: MaxFeatures = None
     random_state: int | None = None
-    n_jobs: int = 1
+    n_jobs: Count = 1
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         # numba and the compiled code load here, so that other methods start without them.
@@ -126,15 +118,6 @@ class RFRegression(LDLEstimator):
         return mean_of_trees(self.forest_, X)
 
 
-class _Thresholds(NamedTuple):
-    """A tree that divides rows by values, not by their ranks."""
-
-    feature: np.ndarray
-    threshold: np.ndarray
-    child: np.ndarray
-    leaves: np.ndarray
-
-
 class _Ranked(NamedTuple):
     """Training features as whole numbers, and the values that these stand for."""
 
@@ -144,14 +127,14 @@ class _Ranked(NamedTuple):
     first_value: np.ndarray
     """``values[first_value[f] + rank]`` is a value of feature f."""
 
-    def with_thresholds(self, tree: RegressionTree) -> _Thresholds:
+    def with_thresholds(self, tree: RegressionTree) -> RegressionTree:
         """Put each threshold in the middle between the values on either side of it."""
         from ldl.forests._columns import between
 
         # Where a leaf has no feature, the numbers mean nothing.
         first = self.first_value[tree.feature]
         low, high = self.values[first + tree.rank], self.values[first + tree.next_rank]
-        return _Thresholds(tree.feature, between(low, high), tree.child, tree.leaves)
+        return tree._replace(threshold=between(low, high))
 
 
 def _rank(X: Any) -> _Ranked:

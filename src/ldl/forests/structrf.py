@@ -5,21 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
 from ldl._memory import demand_memory
-from ldl._parameters import (
-    COUNT,
-    FACTOR,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Constraint,
-    Constraints,
-    Interval,
-    Options,
-)
+from ldl._parameters import Count, Factor, Interval, NotNegative, Options, Positive
 from ldl._threads import each
 from ldl.base import LDLEstimator, child_seeds
 
@@ -29,7 +20,7 @@ if TYPE_CHECKING:
 
 _STARTS = ("pca_sign", "random", "farthest_pair")
 _UNLIMITED = 2**31
-MAX_FEATURES: tuple[Constraint, ...] = (COUNT, FACTOR, Options("sqrt"), None)
+MaxFeatures = Count | Factor | Literal["sqrt"] | None
 """Features that a split looks at: a number, a share, the square root of all, or all."""
 
 
@@ -41,33 +32,20 @@ class _SplitForest(LDLEstimator):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "n_estimators": COUNT,
-        "max_depth": (Interval(0, whole=True), None),
-        "max_samples": POSITIVE,
-        "min_samples_split": COUNT,
-        "max_features": MAX_FEATURES,
-        "root_depth": Interval(0, 1, whole=True),
-        "step": Options("exhaustive", "adaptive"),
-        "alpha": NOT_NEGATIVE,
-        "beta": NOT_NEGATIVE,
-        "gmax_scope": Options("node", "feature"),
-        "n_jobs": COUNT,
-    }
 
-    n_estimators: int = 50
-    max_depth: int | None = 20
-    max_samples: float = 0.8
+    n_estimators: Count = 50
+    max_depth: Annotated[int, Interval(0, whole=True)] | None = 20
+    max_samples: Positive = 0.8
     bootstrap: bool = True
-    min_samples_split: int = 5
-    max_features: str | int | float | None = None
-    root_depth: int = 1
-    step: str = "exhaustive"
-    alpha: float = 0.25
-    beta: float = 8.0
-    gmax_scope: str = "node"
+    min_samples_split: Count = 5
+    max_features: MaxFeatures = None
+    root_depth: Annotated[int, Interval(0, 1, whole=True)] = 1
+    step: Annotated[str, Options("exhaustive", "adaptive")] = "exhaustive"
+    alpha: NotNegative = 0.25
+    beta: NotNegative = 8.0
+    gmax_scope: Literal["node", "feature"] = "node"
     random_state: int | None = None
-    n_jobs: int = 1
+    n_jobs: Count = 1
 
     def _grow(self, X: Any, D: np.ndarray, label: np.ndarray, classes: int, start: int = 0) -> None:
         """Grow the trees; leaves hold means of D.
@@ -221,9 +199,7 @@ class StructRF(_SplitForest):
     10
     """
 
-    _constraints: ClassVar[Constraints] = {"kmeans_init": Options(*_STARTS)}
-
-    kmeans_init: str = "pca_sign"
+    kmeans_init: Annotated[str, Options(*_STARTS)] = "pca_sign"
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         self._grow(X, D, np.zeros(0, np.int64), 0, _STARTS.index(self.kmeans_init))
@@ -307,10 +283,8 @@ class RFStar(_SplitForest):
     ((20, 3), True)
     """
 
-    _constraints: ClassVar[Constraints] = {"leaf_smoothing": NOT_NEGATIVE}
-
     step: str = "adaptive"
-    leaf_smoothing: float = 0.0
+    leaf_smoothing: NotNegative = 0.0
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         label = D.argmax(axis=1)

@@ -9,14 +9,14 @@ nine tenths of the iterations and costs next to nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
 from ldl._distances import squared_distances
 from ldl._memory import demand_memory
-from ldl._parameters import NOT_NEGATIVE, POSITIVE, Constraints, Options
-from ldl.base import LDLEstimator, warn_unfinished
+from ldl._parameters import NotNegative, Positive
+from ldl.base import LDLEstimator, dense, warn_unfinished
 
 _MAX_ITERATIONS = 500
 _SMALLEST_STEP = 1e-16
@@ -92,19 +92,12 @@ class LDSVR(LDLEstimator):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "C": POSITIVE,
-        "epsilon": NOT_NEGATIVE,
-        "width": POSITIVE,
-        "weights": Options("exact", "as_released"),
-        "kernel": Options("rbf", "linear"),
-    }
 
-    C: float = 10.0
-    epsilon: float = 0.03
-    width: float = 0.5
-    weights: str = "exact"
-    kernel: str = "rbf"
+    C: Positive = 10.0
+    epsilon: NotNegative = 0.03
+    width: Positive = 0.5
+    weights: Literal["exact", "as_released"] = "exact"
+    kernel: Literal["rbf", "linear"] = "rbf"
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         demand_memory("LDSVR", 16.0 * X.shape[0] ** 2, "Take a sample of the rows.")
@@ -130,7 +123,7 @@ class LDSVR(LDLEstimator):
     def _gram(self, X: Any) -> np.ndarray:
         """Return the kernel of all pairs of training rows."""
         if self.kernel == "linear":
-            return _products(X, X)
+            return dense(X @ X.T)
         squares = squared_distances(X, X)
         np.fill_diagonal(squares, 0.0)
         self.bandwidth_ = self.width * (_mean_distance(squares) or 1.0)
@@ -176,17 +169,15 @@ class _State:
         self.objective = 0.5 * norm + problem.C * float(excess @ excess)
 
 
+@dataclass(frozen=True)
 class _Problem:
     """Kernel K, targets Z and settings of a fit."""
 
-    def __init__(
-        self, K: np.ndarray, Z: np.ndarray, C: float, epsilon: float, weights: str
-    ) -> None:
-        self.K = K
-        self.Z = Z
-        self.C = C
-        self.epsilon = epsilon
-        self.weights = weights
+    K: np.ndarray
+    Z: np.ndarray
+    C: float
+    epsilon: float
+    weights: str
 
     def solve(self) -> tuple[_State, int, str]:
         """Iterate to the optimum; return it, the number of iterations, and why they stopped."""
@@ -286,12 +277,6 @@ class _Problem:
                 return trial
             step /= 10.0
         return None
-
-
-def _products(A: Any, B: Any) -> np.ndarray:
-    """Return the products of every row of A with every row of B, both dense or both sparse."""
-    products = A @ B.T
-    return products.toarray() if hasattr(products, "toarray") else products
 
 
 def _gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:

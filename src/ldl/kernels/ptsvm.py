@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Literal
 
 import numpy as np
 
 from ldl._distances import mean_distance, rbf
 from ldl._memory import demand_memory
-from ldl._parameters import POSITIVE, Constraints, Interval, Options
+from ldl._parameters import Interval, Positive
 from ldl.base import LDLEstimator, child_seeds, warn_unfinished
 
 _PLATT_FOLDS = 5
@@ -130,19 +130,11 @@ class PTSVM(LDLEstimator):
     3
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "transformation": Options("weights", "resample"),
-        "C": POSITIVE,
-        "platt_split": Options("rows", "pairs"),
-        "column_order": Options("sorted", "first_appearance"),
-        "max_rows": (Interval(2, whole=True), None),
-    }
-
-    transformation: str = "weights"
-    C: float = 1.0
-    platt_split: str = "rows"
-    column_order: str = "sorted"
-    max_rows: int | None = None
+    transformation: Literal["weights", "resample"] = "weights"
+    C: Positive = 1.0
+    platt_split: Literal["rows", "pairs"] = "rows"
+    column_order: Literal["sorted", "first_appearance"] = "sorted"
+    max_rows: Annotated[int, Interval(2, whole=True)] | None = None
     random_state: int | None = None
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from ldl._parameters import NOT_NEGATIVE, Constraints
 from ldl._scale import Scale
 from ldl.linear._bfgs import Patience, minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective
@@ -30,8 +28,6 @@ class PenalisedModel(MaximumEntropy):
     tol : float, default=2.22e-9
         Relative decrease of the loss below which an iteration is the last one.
     """
-
-    _constraints: ClassVar[Constraints] = {"alpha": NOT_NEGATIVE}
 
     max_iter: int = 300
     tol: float = 2.22e-9

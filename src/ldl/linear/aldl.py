@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Constraints, Options
+from ldl._parameters import Count, NotNegative, Positive
 from ldl.base import LDLEstimator
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS
@@ -90,19 +90,12 @@ class ALDL(LDLEstimator):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "inner": Options(*_INNER),
-        "max_iter": COUNT,
-        "first_width": POSITIVE,
-        "rounds": COUNT,
-        "tol": NOT_NEGATIVE,
-    }
 
-    inner: str = "bfgs"
-    max_iter: int = 50
-    first_width: float = 3.0
-    rounds: int = 10
-    tol: float = 1e-3
+    inner: Literal["bfgs", "iis"] = "bfgs"
+    max_iter: Count = 50
+    first_width: Positive = 3.0
+    rounds: Count = 10
+    tol: NotNegative = 1e-3
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         y, widths = D.argmax(axis=1), np.full(D.shape[1], self.first_width)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Constraints, Interval, Options
+from ldl._parameters import Count, Interval, NotNegative, Positive
+from ldl.base import dense
 from ldl.linear._bfgs import minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns
 from ldl.linear.ldl_ldm import cluster_rows
@@ -26,23 +27,14 @@ class LowRankCopies(SoftmaxObjective):
     """The loss of the weights while the copies C and the multipliers M stand still.
 
     It is ``1/2 ||P - D||^2 + <M, P - C> + rho / 2 ||P - C||^2 + l2 / 2 ||W||^2``. Rows of a cluster
-    stand together, in one of ``blocks``. With ``diagonal`` the slope of a score leaves out what it
-    moves in the degrees of the other labels.
+    stand together, in one of ``blocks``. In the released form the slope of a score leaves out
+    what it moves in the degrees of the other labels.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        D: np.ndarray,
-        blocks: list[slice],
-        rho: float,
-        l2: float = 0.0,
-        diagonal: bool = False,
-    ) -> None:
-        super().__init__(X, D, l2)
-        self.blocks = blocks
-        self.rho = rho
-        self.diagonal = diagonal
+    def __init__(self, X: Any, D: np.ndarray, blocks: list[slice], model: EDLLRL) -> None:
+        super().__init__(X, D, 2.0 * model.alpha)
+        self.blocks, self.rho = blocks, model.rho
+        self.diagonal = model.form == "released"
         self.copies = np.zeros_like(self.D)
         self.multipliers = np.zeros_like(self.D)
 
@@ -155,45 +147,27 @@ class EDLLRL(MaximumEntropy):
     ((20, 3), 3)
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "alpha": NOT_NEGATIVE,
-        "low_rank": NOT_NEGATIVE,
-        "n_clusters": COUNT,
-        "rho": POSITIVE,
-        "growth": Interval(1),
-        "steps": COUNT,
-        "form": Options("exact", "released"),
-    }
-
-    alpha: float = 0.001
-    low_rank: float = 0.01
-    n_clusters: int = 5
-    rho: float = 1.0
-    growth: float = 1.1
-    steps: int = 10
-    form: str = "exact"
+    alpha: NotNegative = 0.001
+    low_rank: NotNegative = 0.01
+    n_clusters: Count = 5
+    rho: Positive = 1.0
+    growth: Annotated[float, Interval(1)] = 1.1
+    steps: Count = 10
+    form: Literal["exact", "released"] = "exact"
     max_iter: int = 50
     tol: float = 1e-8
     random_state: int | None = field(default=None, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        features = X.toarray() if hasattr(X, "tocsr") else X
+        features = dense(X)
         cluster = cluster_rows(features, self.n_clusters, self.random_state)
         # Rows of a cluster stand together, so that its block is a view and not a copy.
         order = np.argsort(cluster, kind="stable")
         bounds = np.flatnonzero(np.diff(cluster[order], prepend=-1, append=len(D)))
-        released = self.form == "released"
-        objective = LowRankCopies(
-            X[order],
-            D[order],
-            [slice(*ends) for ends in pairwise(bounds.tolist())],
-            self.rho,
-            2.0 * self.alpha,
-            diagonal=released,
-        )
-        self._alternate(objective, shrink=not released)
+        blocks = [slice(*ends) for ends in pairwise(bounds.tolist())]
+        self._alternate(LowRankCopies(X[order], D[order], blocks, self))
 
-    def _alternate(self, objective: LowRankCopies, shrink: bool) -> None:
+    def _alternate(self, objective: LowRankCopies) -> None:
         generator = np.random.default_rng(self.random_state)
         weights = generator.random((objective.X.shape[1], len(objective.D))).T.ravel()
         loss = self._loss(objective, weights, objective.predictions(weights), 0.0)
@@ -206,7 +180,7 @@ class EDLLRL(MaximumEntropy):
             weights = found.x
             evaluations += found.evaluations
             P = objective.predictions(weights)
-            singular = objective.move_copies(P, self.low_rank, shrink)
+            singular = objective.move_copies(P, self.low_rank, shrink=self.form == "exact")
             before, loss = loss, self._loss(objective, weights, P, singular)
             if loss > before or before - loss < self.tol:
                 stopped = "rise" if loss > before else "tol"

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ldl.base import dense
 from ldl.linear.maxent import MaximumEntropy
 
 _LARGEST_SHIFT = 20.0
@@ -273,17 +274,15 @@ class Sweep:
         return above, np.zeros_like(above) if self.falling is None else gathered(self.falling)
 
 
+@dataclass(frozen=True)
 class _Sums:
     """Sums over rows, at any delta, that the equations of one sweep are made of."""
 
-    def __init__(
-        self, sweep: Sweep, P: np.ndarray, above: np.ndarray, below: np.ndarray, reach: float
-    ) -> None:
-        self.sweep = sweep
-        self.P = P
-        self.above = above
-        self.below = below
-        self.reach = reach
+    sweep: Sweep
+    P: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    reach: float
 
     def at(self, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return sums over positive and over negative features, and their difference's slope."""
@@ -324,7 +323,7 @@ class _Sums:
                 if part is None:
                     continue
                 columns = part[:, k]
-                columns = columns.toarray() if hasattr(columns, "tocsr") else columns
+                columns = dense(columns)
                 exponents = np.minimum(sign * delta[k, j] * sweep.s[:, None], _LARGEST_EXPONENT)
                 shifted = np.exp(exponents)
                 terms = columns * np.ascontiguousarray(self.P[j].T) * shifted

@@ -7,11 +7,11 @@ subgradient, and L-BFGS ends where it finds no further descent.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import NOT_NEGATIVE, POSITIVE, Constraints, Options
+from ldl._parameters import NotNegative, Positive
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns
 from ldl.linear.maxent import drawn_weights
@@ -20,28 +20,18 @@ from ldl.linear.maxent import drawn_weights
 class WeightedErrors(SoftmaxObjective):
     """Errors of rows with weights, plus ``margin sum max(0, 1 - (P_t - P_r) / rho)``.
 
-    ``top`` holds the highest label t of every row; r is the highest predicted one of the others.
-    The error of a row is ``sum_j |P_j - D_j|``, or the divergence of P from D where ``kl`` is true.
+    Here t is the highest label of a row; r is the highest predicted one of the others. The error of
+    a row is ``sum_j |P_j - D_j|``, or the divergence of P from D. The model says which, the weights
+    of rows, of the margin and of the penalty, and rho.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        D: np.ndarray,
-        top: np.ndarray,
-        weights: np.ndarray,
-        kl: bool = False,
-        margin: float = 0.0,
-        rho: float = 0.01,
-        l2: float = 0.0,
-    ) -> None:
-        super().__init__(X, D, l2)
-        self.weights = weights
-        self.kl = kl
-        self.margin = margin
-        self.rho = rho
-        self.at_top = (top, np.arange(len(top)))
-        self.weighted_entropy = float(weights @ entropies(D))
+    def __init__(self, X: Any, D: np.ndarray, model: LDL4C) -> None:
+        super().__init__(X, D, model.alpha)
+        self.margin, self.rho = model.margin_weight, model.rho
+        self.kl = model.error == "kl"
+        self.weights = entropies(D) if model.weights == "entropy" else np.ones(len(D))
+        self.at_top = (D.argmax(axis=1), np.arange(len(D)))
+        self.weighted_entropy = float(self.weights @ entropies(D))
         self._slopes = np.empty_like(self.D)
         self._spare = np.empty_like(self.D)
 
@@ -144,33 +134,16 @@ class LDL4C(PenalisedModel):
     True
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "margin_weight": NOT_NEGATIVE,
-        "rho": POSITIVE,
-        "weights": Options("entropy", "equal"),
-        "error": Options("absolute", "kl"),
-    }
-
-    margin_weight: float = 0.1
-    alpha: float = 0.001
-    rho: float = 0.1
-    weights: str = "entropy"
-    error: str = "absolute"
+    margin_weight: NotNegative = 0.1
+    alpha: NotNegative = 0.001
+    rho: Positive = 0.1
+    weights: Literal["entropy", "equal"] = "entropy"
+    error: Literal["absolute", "kl"] = "absolute"
     max_iter: int = field(default=1000, kw_only=True)
     random_state: int | None = field(default=None, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        objective = WeightedErrors(
-            X,
-            D,
-            D.argmax(axis=1),
-            entropies(D) if self.weights == "entropy" else np.ones(len(D)),
-            self.error == "kl",
-            self.margin_weight,
-            self.rho,
-            self.alpha,
-        )
-        self._minimise(objective)
+        self._minimise(WeightedErrors(X, D, self))
 
     def _start(self, features: int, labels: int) -> np.ndarray:
         return drawn_weights((features, labels), self.random_state)

@@ -7,11 +7,11 @@ finds no further descent.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, NOT_NEGATIVE, Constraints, Options
+from ldl._parameters import Count, NotNegative
 from ldl._scale import Scale
 from ldl.linear._bfgs import Patience
 from ldl.linear._penalised import PenalisedModel
@@ -21,30 +21,19 @@ from ldl.linear._softmax import SoftmaxObjective, softmax_columns, standardised,
 class HighestAndRest(SoftmaxObjective):
     """The loss ``sum |P - T| + rest sum |P - R| + margin sum max(0, rho - (P_t - P_j))``.
 
-    ``top`` holds the highest label t of every row. T is one at t and zero elsewhere, R (``others``)
-    is D with zero at t; the last sum runs over the labels j other than t. With ``top_rests`` the
-    second sum includes t.
+    Here t is the highest label of a row. T is one at t and zero elsewhere, R (``others``) is D with
+    zero at t; the last sum runs over the labels j other than t. In the released form
+    the second sum includes t; in the printed one margin is the weight divided by rho.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        D: np.ndarray,
-        top: np.ndarray,
-        margin: float = 0.0,
-        rest: float = 0.0,
-        rho: float = 0.01,
-        l2: float = 0.0,
-        top_rests: bool = True,
-    ) -> None:
-        super().__init__(X, D, l2)
-        self.margin = margin
-        self.rest = rest
-        self.rho = rho
-        self.at_top = (top, np.arange(len(top)))
+    def __init__(self, X: Any, D: np.ndarray, model: LDLHR) -> None:
+        super().__init__(X, D, model.alpha)
+        self.rest, self.rho = model.rest_weight, model.rho
+        self.top_rests = model.form == "released"
+        self.margin = model.margin_weight / (1.0 if self.top_rests else model.rho)
+        self.at_top = (D.argmax(axis=1), np.arange(len(D)))
         self.others = self.D.copy()
         self.others[self.at_top] = 0.0
-        self.top_rests = top_rests
         self._slopes = np.empty_like(self.D)
         self._spare = np.empty_like(self.D)
 
@@ -156,43 +145,23 @@ class LDLHR(PenalisedModel):
     (20, 3)
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "margin_weight": NOT_NEGATIVE,
-        "rest_weight": NOT_NEGATIVE,
-        "rho": NOT_NEGATIVE,
-        "pairs": COUNT,
-        "n_iter_no_change": (COUNT, None),
-        "min_gain": NOT_NEGATIVE,
-        "form": Options("released", "printed"),
-    }
-
-    alpha: float = 100.0
-    margin_weight: float = 1.0
-    rest_weight: float = 1.0
-    rho: float = 0.01
-    pairs: int = 10
-    n_iter_no_change: int | None = None
-    min_gain: float = 0.01
-    form: str = "released"
+    alpha: NotNegative = 100.0
+    margin_weight: NotNegative = 1.0
+    rest_weight: NotNegative = 1.0
+    rho: NotNegative = 0.01
+    pairs: Count = 10
+    n_iter_no_change: Count | None = None
+    min_gain: NotNegative = 0.01
+    form: Literal["released", "printed"] = "released"
     max_iter: int = field(default=50, kw_only=True)
     standardise: bool = field(default=True, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        printed = self.form == "printed"
-        if printed and not self.rho > 0:
+        if self.form == "printed" and not self.rho > 0:
             raise ValueError(f"rho must be above 0 where form is 'printed', got {self.rho}")
         scale = Scale(X) if self.standardise else None
         X, offset = standardised(X, scale) if scale else (X, None)
-        objective = HighestAndRest(
-            with_ones(X),
-            D,
-            D.argmax(axis=1),
-            self.margin_weight / self.rho if printed else self.margin_weight,
-            self.rest_weight,
-            self.rho,
-            self.alpha,
-            top_rests=not printed,
-        )
+        objective = HighestAndRest(with_ones(X), D, self)
         objective.offset = offset
         rounds = self.n_iter_no_change
         patience = Patience(rounds, self.min_gain) if rounds else None

@@ -9,11 +9,11 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from ldl._parameters import COUNT, NOT_NEGATIVE, Constraints
+from ldl._parameters import Count, NotNegative
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
 
@@ -103,16 +103,10 @@ class LDLLDM(PenalisedModel):
     ((20, 3), 3)
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "global_weight": NOT_NEGATIVE,
-        "local_weight": NOT_NEGATIVE,
-        "n_clusters": COUNT,
-    }
-
-    alpha: float = 1e-3
-    global_weight: float = 1.0
-    local_weight: float = 1.0
-    n_clusters: int = 10
+    alpha: NotNegative = 1e-3
+    global_weight: NotNegative = 1.0
+    local_weight: NotNegative = 1.0
+    n_clusters: Count = 10
     random_state: int | None = None
 
     def _fit(self, X: Any, D: np.ndarray) -> None:

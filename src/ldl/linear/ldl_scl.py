@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Constraints, Options
+from ldl._parameters import Count, NotNegative, Positive
 from ldl.base import LDLEstimator
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl_ldm import cluster_rows
@@ -39,11 +39,7 @@ class CodedObjective:
     D: np.ndarray
     centres: np.ndarray
     """Mean distribution of each cluster."""
-    alpha: float
-    code_alpha: float
-    cluster_weight: float
-    released: bool = False
-    """Slopes of the codes as the released code has them."""
+    model: LDLSCL
 
     def __call__(self, at: Unknowns, barrier: float) -> tuple[float, Unknowns]:
         X, D, p, C, V = self.X, self.D, self.centres, at.codes, at.code_weights
@@ -52,18 +48,19 @@ class CodedObjective:
         apart = np.maximum(length[:, None] - 2.0 * P @ p.T + (p * p).sum(axis=1), 0.0)
         value = (
             _divergence(D, P)
-            + self.alpha * float(np.vdot(at.weights, at.weights))
-            + self.code_alpha * float(np.vdot(V, V))
-            + self.cluster_weight * float(np.vdot(C, apart))
+            + self.model.alpha * float(np.vdot(at.weights, at.weights))
+            + self.model.code_alpha * float(np.vdot(V, V))
+            + self.model.cluster_weight * float(np.vdot(C, apart))
             + barrier * float((1.0 / C).sum())
         )
-        pull = 2.0 * self.cluster_weight * (C.sum(axis=1)[:, None] * P - C @ p)
+        pull = 2.0 * self.model.cluster_weight * (C.sum(axis=1)[:, None] * P - C @ p)
         slopes = P - D + P * (pull - (pull * P).sum(axis=1, keepdims=True))
-        of_codes = self._released(P, C, V, length) if self.released else slopes @ V.T
+        released = self.model.code_slopes == "as_released"
+        of_codes = self._released(P, C, V, length) if released else slopes @ V.T
         return value, Unknowns(
-            X.T @ slopes + 2.0 * self.alpha * at.weights,
-            C.T @ slopes + 2.0 * self.code_alpha * V,
-            of_codes + self.cluster_weight * apart - barrier / C**2,
+            X.T @ slopes + 2.0 * self.model.alpha * at.weights,
+            C.T @ slopes + 2.0 * self.model.code_alpha * V,
+            of_codes + self.model.cluster_weight * apart - barrier / C**2,
         )
 
     def _released(
@@ -73,7 +70,7 @@ class CodedObjective:
         p = self.centres
         mean = P @ V.T
         own = (P * P) @ V.T - P @ (p * V).T - (length[:, None] - P @ p.T) * mean
-        return (P - self.D) @ V.T + 2.0 * self.cluster_weight * C * own
+        return (P - self.D) @ V.T + 2.0 * self.model.cluster_weight * C * own
 
 
 @dataclass(eq=False, repr=False)
@@ -156,29 +153,16 @@ class LDLSCL(LDLEstimator):
     ((20, 3), (40, 3))
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "alpha": NOT_NEGATIVE,
-        "code_alpha": NOT_NEGATIVE,
-        "cluster_weight": NOT_NEGATIVE,
-        "n_clusters": COUNT,
-        "barrier": NOT_NEGATIVE,
-        "max_iter": COUNT,
-        "learning_rate": POSITIVE,
-        "tol": NOT_NEGATIVE,
-        "code_slopes": Options("exact", "as_released"),
-        "smallest_code": (POSITIVE, None),
-    }
-
-    alpha: float = 0.001
-    code_alpha: float = 0.001
-    cluster_weight: float = 0.001
-    n_clusters: int = 6
-    barrier: float = 1.0
-    max_iter: int = 100
-    learning_rate: float = 0.001
-    tol: float = 0.0001
-    code_slopes: str = "exact"
-    smallest_code: float | None = 1e-6
+    alpha: NotNegative = 0.001
+    code_alpha: NotNegative = 0.001
+    cluster_weight: NotNegative = 0.001
+    n_clusters: Count = 6
+    barrier: NotNegative = 1.0
+    max_iter: Count = 100
+    learning_rate: Positive = 0.001
+    tol: NotNegative = 0.0001
+    code_slopes: Literal["exact", "as_released"] = "exact"
+    smallest_code: Positive | None = 1e-6
     random_state: int | None = None
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
@@ -188,15 +172,7 @@ class LDLSCL(LDLEstimator):
         member = np.eye(cluster.max() + 1)[cluster]
         self.centres_ = member.T @ D / member.sum(axis=0)[:, None]
         m, (_, q), c = member.shape[1], X.shape, D.shape[1]
-        objective = CodedObjective(
-            X,
-            D,
-            self.centres_,
-            self.alpha,
-            self.code_alpha,
-            self.cluster_weight,
-            self.code_slopes == "as_released",
-        )
+        objective = CodedObjective(X, D, self.centres_, self)
         start = Unknowns(np.ones((q, c)), np.ones((m, c)), np.where(member > 0, 1.0, _FIRST_CODE))
         found, stopped = self._descend(objective, start)
         self.coef_, self.code_coef_, self.codes_ = found.arrays()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ldl._parameters import NOT_NEGATIVE, Constraints, Interval, Options
-from ldl.base import warn_unfinished
+from ldl._parameters import Interval, NotNegative
+from ldl.base import dense, warn_unfinished
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import (
     SoftmaxObjective,
@@ -105,16 +105,10 @@ class LDLCL(PenalisedModel):
     ((20, 3), (3, 3))
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "collaboration": Interval(0, 1),
-        "sparsity": NOT_NEGATIVE,
-        "model": Options("softmax", "regression"),
-    }
-
-    collaboration: float = 0.5
-    sparsity: float = 0.1
-    alpha: float = 1e-3
-    model: str = "softmax"
+    collaboration: Annotated[float, Interval(0, 1)] = 0.5
+    sparsity: NotNegative = 0.1
+    alpha: NotNegative = 1e-3
+    model: Literal["softmax", "regression"] = "softmax"
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         if self.model == "regression" and self.alpha == 0:
@@ -141,9 +135,7 @@ class LDLCL(PenalisedModel):
         from scipy.linalg import cho_factor, cho_solve
 
         A = self.mixing_
-        gram = X.T @ X
-        gram = gram.toarray() if hasattr(gram, "toarray") else gram
-        features = cho_factor(gram + self.alpha * np.eye(X.shape[1]))
+        features = cho_factor(dense(X.T @ X) + self.alpha * np.eye(X.shape[1]))
         labels = cho_factor(A @ A.T + np.eye(len(A)))
         Z, change, iterations = D, np.inf, 0
         while change > _ALTERNATION_TOLERANCE and iterations < _MAX_ALTERNATIONS:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, NOT_NEGATIVE, Constraints, Options
+from ldl._parameters import Count, NotNegative
 from ldl._scale import Scale
 from ldl.base import LDLEstimator
 from ldl.linear._bfgs import Optimum, minimise_bfgs, minimise_lbfgs
@@ -38,9 +38,8 @@ class MaximumEntropy(LDLEstimator):
 
     accepts_sparse = True
     spreads_nan = True
-    _constraints: ClassVar[Constraints] = {"max_iter": COUNT, "tol": NOT_NEGATIVE}
-
-    max_iter: int
+    max_iter: Count
+    tol: NotNegative
     coef_: np.ndarray
     intercept_: np.ndarray
 
@@ -157,20 +156,13 @@ class SABFGS(MaximumEntropy):
     (20, 3)
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "solver": Options("lbfgs", "dense_bfgs", "toolbox"),
-        "alpha": NOT_NEGATIVE,
-        "init": Options("identity", "zeros", "uniform"),
-        "pairs": COUNT,
-    }
-
     max_iter: int = 300
-    solver: str = "lbfgs"
+    solver: Literal["lbfgs", "dense_bfgs", "toolbox"] = "lbfgs"
     fit_intercept: bool = True
-    alpha: float = 30.0
-    init: str = "zeros"
+    alpha: NotNegative = 30.0
+    init: Literal["identity", "zeros", "uniform"] = "zeros"
     random_state: int | None = None
-    pairs: int = field(default=10, kw_only=True)
+    pairs: Count = field(default=10, kw_only=True)
     tol: float = field(default=1e-7, kw_only=True)
     standardise: bool = field(default=True, kw_only=True)
 

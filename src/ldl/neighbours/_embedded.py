@@ -23,7 +23,7 @@ import numpy as np
 
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
-from ldl._parameters import COUNT, FACTOR, Constraints, OneOrMore, as_list
+from ldl._parameters import Count, Factor, as_list
 from ldl.base import LDLEstimator
 from ldl.neighbours._spectral import Coordinates
 from ldl.neighbours.knn import AAKNN
@@ -83,16 +83,10 @@ class EmbeddedKNN(LDLEstimator):
     searched: ClassVar[tuple[str, ...]] = ()
     """Parameters that decide the directions, the first varying slowest."""
 
-    _constraints: ClassVar[Constraints] = {
-        "u": OneOrMore(FACTOR),
-        "n_neighbors": OneOrMore(COUNT),
-        "validation_rows": COUNT,
-    }
-
-    u: float | Sequence[float] = 0.3
-    n_neighbors: int | Sequence[int] = 5
+    u: Factor | Sequence[Factor] = 0.3
+    n_neighbors: Count | Sequence[Count] = 5
     _: KW_ONLY
-    validation_rows: int = 200
+    validation_rows: Count = 200
     random_state: int | None = None
 
     # ------------------------------------------------------------------ to be written by methods

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, FACTOR, NOT_NEGATIVE, Constraints, OneOrMore, Options
+from ldl._parameters import Count, Factor, NotNegative
 from ldl.neighbours._embedded import EmbeddedKNN
 from ldl.neighbours._graphs import (
     degrees,
@@ -45,9 +45,7 @@ class AxesKNN(EmbeddedKNN):
         training rows, ``'linear'`` that of the features.
     """
 
-    _constraints: ClassVar[Constraints] = {"kernel": Options("linear", "rbf")}
-
-    kernel: str = "linear"
+    kernel: Literal["linear", "rbf"] = "linear"
 
     def _coordinates(self, X: np.ndarray) -> Coordinates:
         return KernelAxes(X) if self.kernel == "rbf" else PrincipalAxes(X)
@@ -99,13 +97,9 @@ class _GraphKNN(AxesKNN):
     """
 
     searched = ("pca_keep", "graph_neighbors")
-    _constraints: ClassVar[Constraints] = {
-        "pca_keep": OneOrMore(FACTOR),
-        "graph_neighbors": OneOrMore(COUNT),
-    }
 
-    pca_keep: float | Sequence[float] = 0.98
-    graph_neighbors: int | Sequence[int] = 5
+    pca_keep: Factor | Sequence[Factor] = 0.98
+    graph_neighbors: Count | Sequence[Count] = 5
 
     def _directions(
         self, X: np.ndarray, Z: np.ndarray, D: np.ndarray, grid: dict[str, list[Any]]
@@ -232,10 +226,9 @@ class CCAKNN(AxesKNN):
     """
 
     searched = ("ridge",)
-    _constraints: ClassVar[Constraints] = {"ridge": OneOrMore(NOT_NEGATIVE)}
 
     u: float | Sequence[float] = 1.0
-    ridge: float | Sequence[float] = 1e-3
+    ridge: NotNegative | Sequence[NotNegative] = 1e-3
 
     def _directions(
         self, X: np.ndarray, Z: np.ndarray, D: np.ndarray, grid: dict[str, list[Any]]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, NOT_NEGATIVE, Constraints, Interval, OneOrMore, Options
+from ldl._parameters import Count, Interval, NotNegative
 from ldl.neighbours._embedded import EmbeddedKNN
 from ldl.neighbours._graphs import degrees, multi_scale_graphs, neighbourhoods
 from ldl.neighbours._spectral import Coordinates, Metric, RawFeatures, scaled_directions
@@ -62,20 +62,13 @@ class MSLP(EmbeddedKNN):
     """
 
     searched = ("k_plus", "alpha", "beta", "lam")
-    _constraints: ClassVar[Constraints] = {
-        "k_plus": OneOrMore(COUNT),
-        "alpha": OneOrMore(COUNT),
-        "beta": OneOrMore(Interval(0, 1)),
-        "lam": OneOrMore(NOT_NEGATIVE),
-        "normalisation": Options("metric", "unit"),
-    }
 
     u: float | Sequence[float] = 0.1
-    k_plus: int | Sequence[int] = 10
-    alpha: int | Sequence[int] = 5
-    beta: float | Sequence[float] = 0.5
-    lam: float | Sequence[float] = 0.01
-    normalisation: str = "metric"
+    k_plus: Count | Sequence[Count] = 10
+    alpha: Count | Sequence[Count] = 5
+    beta: Annotated[float, Interval(0, 1)] | Sequence[Annotated[float, Interval(0, 1)]] = 0.5
+    lam: NotNegative | Sequence[NotNegative] = 0.01
+    normalisation: Literal["metric", "unit"] = "metric"
 
     def _coordinates(self, X: np.ndarray) -> Coordinates:
         return RawFeatures()

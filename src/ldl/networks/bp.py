@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, POSITIVE, Constraints, OneOrMore, Options
-from ldl.base import LDLEstimator
+from ldl._parameters import Count, Positive
+from ldl.base import LDLEstimator, dense
 from ldl.linear._softmax import softmax_rows
 
 
@@ -136,27 +136,19 @@ class AABP(LDLEstimator):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "hidden_layer_sizes": OneOrMore(COUNT),
-        "output": Options("softmax", "abs_norm"),
-        "inputs": Options("as_given", "minus_one_to_one"),
-        "init": Options("glorot", "nguyen_widrow"),
-        "learning_rate": POSITIVE,
-        "max_iter": COUNT,
-    }
 
-    hidden_layer_sizes: Sequence[int] = (50,)
-    output: str = "softmax"
-    inputs: str = "as_given"
-    init: str = "glorot"
-    learning_rate: float = 0.5
-    max_iter: int = 600
+    hidden_layer_sizes: Sequence[Count] = (50,)
+    output: Literal["softmax", "abs_norm"] = "softmax"
+    inputs: Literal["as_given", "minus_one_to_one"] = "as_given"
+    init: Literal["glorot", "nguyen_widrow"] = "glorot"
+    learning_rate: Positive = 0.5
+    max_iter: Count = 600
     goal: float = 1e-4
     random_state: int | None = None
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         if self.inputs == "minus_one_to_one":
-            X = X.toarray() if hasattr(X, "tocsr") else X
+            X = dense(X)
             self.lowest_, self.spread_ = X.min(axis=0), np.ptp(X, axis=0)
         X = self._stretched(X)
         layers = Layers([X.shape[1], *self.hidden_layer_sizes, D.shape[1]], self.output)
@@ -187,7 +179,7 @@ class AABP(LDLEstimator):
         """Stretch features to [-1, 1] if asked to; those that did not vary become zero."""
         if self.inputs == "as_given":
             return X
-        X = X.toarray() if hasattr(X, "tocsr") else X
+        X = dense(X)
         varies = self.spread_ > 0
         factor = np.where(varies, 2.0 / np.where(varies, self.spread_, 1.0), 0.0)
         return np.where(varies, (X - self.lowest_) * factor - 1.0, 0.0)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, Constraints, Interval, Options
+from ldl._parameters import Count, Interval
 from ldl.base import LDLEstimator
 from ldl.linear._softmax import softmax_rows
 
@@ -195,17 +195,11 @@ class CPNN(LDLEstimator):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "hidden_layer_sizes": COUNT,
-        "max_iter": COUNT,
-        "hidden_gradient": Options("exact", "as_released"),
-        "smallest_step": Interval(0, Rprop.first, open_low=True),
-    }
 
-    hidden_layer_sizes: int = 50
-    max_iter: int = 100
-    hidden_gradient: str = "exact"
-    smallest_step: float = 1e-6
+    hidden_layer_sizes: Count = 50
+    max_iter: Count = 100
+    hidden_gradient: Literal["exact", "as_released"] = "exact"
+    smallest_step: Annotated[float, Interval(0, Rprop.first, open_low=True)] = 1e-6
     random_state: int | None = None
 
     def _fit(self, X: Any, D: np.ndarray) -> None:

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from ldl._parameters import (
-    COUNT,
-    FACTOR,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Constraints,
-    Interval,
-    Options,
-)
+from ldl._parameters import Count, Factor, Interval, NotNegative, Options, Positive
 from ldl.base import LDLEstimator
 
 if TYPE_CHECKING:
     from ldl.soft_forests._leaves import GaussianLeaves
-    from ldl.soft_forests._training import ForestSettings, Snapshot
 
 
 @dataclass(eq=False, repr=False)
@@ -51,25 +42,14 @@ class SoftTrees(LDLEstimator):
         Factor of the temperature after each leaf step.
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "n_estimators": COUNT,
-        "depth": Interval(2, whole=True),
-        "units": (COUNT, None),
-        "schedule": Options("joint", "random", "round_robin", "blocks"),
-        "leaf_batches": COUNT,
-        "leaf_repeats": COUNT,
-        "temperature": NOT_NEGATIVE,
-        "temperature_factor": FACTOR,
-    }
-
-    n_estimators: int = 5
-    depth: int = 6
-    units: int | None = 128
-    schedule: str = "joint"
-    leaf_batches: int = 50
-    leaf_repeats: int = 20
-    temperature: float = 0.0
-    temperature_factor: float = 0.9
+    n_estimators: Count = 5
+    depth: Annotated[int, Interval(2, whole=True)] = 6
+    units: Count | None = 128
+    schedule: Literal["joint", "random", "round_robin", "blocks"] = "joint"
+    leaf_batches: Count = 50
+    leaf_repeats: Count = 20
+    temperature: NotNegative = 0.0
+    temperature_factor: Factor = 0.9
 
     def _leaf_count(self) -> int:
         """Return the number of leaves of a tree."""
@@ -113,21 +93,12 @@ class NumberTrees(SoftTrees):
         ``shift_`` are labels.
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "tau": FACTOR,
-        "tau_factor": FACTOR,
-        "leaf_init": Options("random", "kmeans"),
-        "leaf_rule": Options("posterior", "routing"),
-        "split_loss": Options("nll", "l2"),
-        "least_variance": POSITIVE,
-    }
-
-    tau: float = 0.5
-    tau_factor: float = 0.9
-    leaf_init: str = "random"
-    leaf_rule: str = "posterior"
-    split_loss: str = "nll"
-    least_variance: float = 0.01
+    tau: Factor = 0.5
+    tau_factor: Factor = 0.9
+    leaf_init: Literal["random", "kmeans"] = "random"
+    leaf_rule: Annotated[str, Options("posterior", "routing")] = "posterior"
+    split_loss: Literal["nll", "l2"] = "nll"
+    least_variance: Positive = 0.01
 
     def _standardise(self, D: np.ndarray) -> np.ndarray:
         """Return the standardised numbers of the rows; store their mean and deviation."""
@@ -170,8 +141,17 @@ def standard_numbers(D: np.ndarray) -> tuple[np.ndarray, float, float]:
     return (numbers - shift) / scale, shift, scale
 
 
+class _Fixed:
+    """Choices of a training that only some linear forests leave to their user."""
+
+    batch_replacement: bool = False
+    queue: str = "recompute"
+    queue_batches: int | None = None
+    phi_seed: int | None = None
+
+
 @dataclass(eq=False, repr=False)
-class SoftForest(SoftTrees):
+class SoftForest(SoftTrees, _Fixed):
     """Base of soft forests on a linear map: parameters of the map and of its steps.
 
     Parameters
@@ -209,72 +189,15 @@ class SoftForest(SoftTrees):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "max_iter": COUNT,
-        "batch_size": COUNT,
-        "solver": Options("sgd", "adam"),
-        "learning_rate": POSITIVE,
-        "momentum": Interval(0, 1, open_high=True),
-        "drop_every": (COUNT, None),
-        "drop_factor": FACTOR,
-        "init": Options("glorot", "xavier_inputs"),
-        "dtype": Options("float32", "float64"),
-    }
 
-    max_iter: int = 30000
-    batch_size: int = 16
-    solver: str = "sgd"
-    learning_rate: float = 0.05
-    momentum: float = 0.9
-    drop_every: int | None = 10000
-    drop_factor: float = 0.5
-    init: str = "glorot"
+    max_iter: Count = 30000
+    batch_size: Count = 16
+    solver: Literal["sgd", "adam"] = "sgd"
+    learning_rate: Positive = 0.05
+    momentum: Annotated[float, Interval(0, 1, open_high=True)] = 0.9
+    drop_every: Count | None = 10000
+    drop_factor: Factor = 0.5
+    init: Literal["glorot", "xavier_inputs"] = "glorot"
     standardise: bool = True
-    dtype: str = "float32"
+    dtype: Literal["float32", "float64"] = "float32"
     random_state: int | None = None
-
-    def _checked_settings(self) -> ForestSettings:
-        """Return what decides a training."""
-        from ldl.soft_forests._linear import OptimiserSettings
-        from ldl.soft_forests._training import ForestSettings
-
-        return ForestSettings(
-            trees=self.n_estimators,
-            depth=self.depth,
-            units=self._leaf_count() if self.units is None else self.units,
-            max_iter=self.max_iter,
-            batch_size=self.batch_size,
-            leaf_batches=self.leaf_batches,
-            leaf_repeats=self.leaf_repeats,
-            init=self.init,
-            standardise=self.standardise,
-            steps=OptimiserSettings(
-                self.solver,
-                self.learning_rate,
-                self.momentum,
-                self.drop_every,
-                self.drop_factor,
-            ),
-            dtype=self.dtype,
-            schedule=self.schedule,
-            share_units=self._units_are_shared(),
-            temperature=self.temperature,
-            temperature_factor=self.temperature_factor,
-            **self._own_settings(),
-        )
-
-    def _own_settings(self) -> dict[str, Any]:
-        """Return the settings that only some linear forests have as parameters."""
-        return {}
-
-    def _store(self, phi: np.ndarray, state: Snapshot) -> None:
-        """Store what predictions need."""
-        self.phi_, self.state_ = phi, state
-
-    def _mixture(self, table: np.ndarray, X: Any) -> np.ndarray:
-        """Return what a table of leaf contents predicts for X, averaged over trees."""
-        from ldl.soft_forests._linear import one_thread
-        from ldl.soft_forests._training import predict
-
-        with one_thread():
-            return predict(self.phi_, self.state_, table, X)

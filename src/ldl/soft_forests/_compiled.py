@@ -197,14 +197,15 @@ def _gradient(places, values, turned, found):
 
 
 @cached
-def move_weights(
-    features, starts, places, values, by_outputs, turned, offset, total, W, velocity, momentum, rate
-):
+def move_weights(by_feature, by_outputs, turned, offset, total, W, velocity, momentum, rate):
     """Take a step of gradient descent with momentum by W, (features, units).
+
+    ``by_feature`` holds the batch as ``by_features`` returns it.
 
     With an ``offset`` it is subtracted from all rows, and ``total`` is the gradient by the outputs
     summed over rows; so all features move. With one of length 0 only those of the batch do.
     """
+    features, starts, places, values = by_feature
     units = len(by_outputs)
     slope = np.empty(WIDTH, W.dtype)
     moving, zero = len(offset) or len(features), momentum - momentum

@@ -9,7 +9,7 @@ rows, each of which counts as often as ``counts`` says.
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,38 +24,14 @@ LEAST_MASS = 1e-8
 _LLOYD_STEPS = 100
 
 
-class Leaves(Protocol):
-    """The leaves of all trees of a forest."""
-
-    alike: bool
-    """True while all leaves of a tree are the same, so that no split makes a difference."""
-
-    def pull(self, logs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return two factors of minus the gradient of the loss by ``logs``, times the rows."""
-        ...
-
-    def update(
-        self, tree: int, logs: Tensor, targets: Tensor, counts: Tensor, repeats: int
-    ) -> None:
-        """Update one tree's leaves ``repeats`` times; may overwrite ``logs`` (leaves, rows)."""
-
-    def anneal(self) -> None:
-        """Move on to the next step of the annealing, after a leaf step of all trees."""
-
-    def only(self, tree: int) -> Leaves:
-        """Return the leaves of one tree, in the same memory."""
-        ...
-
-    def table(self) -> np.ndarray:
-        """Return a copy of everything that the leaves hold, (trees, leaves, numbers)."""
-        ...
-
-
 # ---------------------------------------------------------------------- label distributions
 
 
 class DistributionLeaves(torch.nn.Module):
-    """Label distributions, (trees, leaves, labels), uniform at first."""
+    """Label distributions, (trees, leaves, labels), uniform at first.
+
+    ``alike`` is true while all leaves of a tree are the same, so that no split makes a difference.
+    """
 
     Q: Tensor
 
@@ -66,11 +42,12 @@ class DistributionLeaves(torch.nn.Module):
         self.alike = True
         self.register_buffer("Q", torch.full((trees, leaves, labels), 1.0 / labels, dtype=dtype))
 
-    def loss(self, P: Tensor, D: Tensor) -> Tensor:
+    def loss(self, logs: Tensor, D: Tensor) -> Tensor:
         """Return each tree's cross entropy, averaged over rows (LDLF paper, Eq. 3)."""
-        return -(D * torch.bmm(self.Q.transpose(1, 2), P).log_()).sum(1).mean(1)
+        return -(D * torch.bmm(self.Q.transpose(1, 2), logs.exp()).log_()).sum(1).mean(1)
 
     def pull(self, logs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Return two factors of minus the gradient of the loss by ``logs``, times the rows."""
         P = logs.exp()
         G = torch.bmm(self.Q.transpose(1, 2), P)
         return P, torch.bmm(self.Q, torch.div(targets, G, out=G))
@@ -90,11 +67,13 @@ class DistributionLeaves(torch.nn.Module):
         """Do nothing: the loss is convex in the leaves, so there is no poor minimum to avoid."""
 
     def only(self, tree: int) -> DistributionLeaves:
+        """Return the leaves of one tree, in the same memory."""
         one = DistributionLeaves(1, 0, 1)
         one.Q = self.Q[tree : tree + 1]
         return one
 
     def table(self) -> np.ndarray:
+        """Return a copy of everything that the leaves hold, (trees, leaves, numbers)."""
         return self.Q.numpy().copy()
 
 
@@ -274,3 +253,6 @@ def interval_shares(table: np.ndarray, shift: float, scale: float, labels: int) 
     below = ndtr((borders - mean) / deviation)
     ends = np.zeros((*below.shape[:2], 1))
     return np.diff(np.concatenate([ends, below, ends + 1.0], axis=2), axis=2)
+
+
+Leaves = DistributionLeaves | GaussianLeaves

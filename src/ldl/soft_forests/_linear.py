@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from ldl._scale import Scale
 from ldl.soft_forests import _compiled
+from ldl.soft_forests._base import SoftForest
 from ldl.soft_forests._room import NUMPY, Room
 
 Taken = Tensor | np.ndarray
@@ -132,40 +132,23 @@ def batches(
 # ---------------------------------------------------------------------- the map
 
 
-@dataclass(frozen=True)
-class OptimiserSettings:
-    """Settings of the gradient steps that move the map."""
-
-    solver: str = "sgd"
-    learning_rate: float = 0.1
-    momentum: float = 0.9
-    drop_every: int | None = None
-    """Iterations after which the rate is multiplied by ``drop_factor``, again and again."""
-    drop_factor: float = 1.0
-
-
 class LinearMap:
     """f(x) = W'x + b and its optimiser."""
 
     def __init__(
-        self,
-        rows: Rows,
-        units: int,
-        init: str,
-        steps: OptimiserSettings,
-        generator: np.random.Generator,
+        self, rows: Rows, units: int, model: SoftForest, generator: np.random.Generator
     ) -> None:
         self.rows = rows
-        first = _first_weights(rows.width, units, init, generator)
+        first = _first_weights(rows.width, units, model.init, generator)
         self.W = torch.from_numpy(first.astype(NUMPY[rows.dtype]))
         self.b = torch.zeros(units, dtype=rows.dtype)
         parameters = [self.W, self.b]
-        if steps.solver == "adam":
-            self.optimiser: Any = torch.optim.Adam(parameters, steps.learning_rate, fused=True)
+        if model.solver == "adam":
+            self.optimiser: Any = torch.optim.Adam(parameters, model.learning_rate, fused=True)
         elif rows.sparse:
-            self.optimiser = SparseMomentum(parameters, steps.learning_rate, steps.momentum, rows)
+            self.optimiser = SparseMomentum(parameters, model.learning_rate, model.momentum, rows)
         else:
-            self.optimiser = Momentum(parameters, steps.learning_rate, steps.momentum)
+            self.optimiser = Momentum(parameters, model.learning_rate, model.momentum)
         self.sparse = isinstance(self.optimiser, SparseMomentum)
 
     def __call__(self, taken: Taken) -> Tensor:
@@ -260,12 +243,9 @@ class SparseMomentum(Momentum):
 
     def move_weights(self, taken: np.ndarray, by_outputs: Tensor, total: Tensor) -> None:
         """Take a step with the weights; the features of the rows must have caught up."""
-        features, starts, places, values = self._rows.by_features(taken)
+        by_feature = self._rows.by_features(taken)
         _compiled.move_weights(
-            features,
-            starts,
-            places,
-            values,
+            by_feature,
             by_outputs.numpy(),
             self._rows.turned(by_outputs),
             self._offset,
@@ -274,4 +254,4 @@ class SparseMomentum(Momentum):
             *self._factors(),
         )
         self._now += 1
-        self._moved[features] = self._now
+        self._moved[by_feature[0]] = self._now

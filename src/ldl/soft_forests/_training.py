@@ -18,15 +18,16 @@ from torch import Tensor
 
 from ldl.base import child_seeds
 from ldl.metrics import evaluate
+from ldl.soft_forests._base import SoftForest
 from ldl.soft_forests._leaves import Leaves
 from ldl.soft_forests._linear import (
     DTYPES,
     LinearMap,
-    OptimiserSettings,
     Rows,
     Scale,
     Taken,
     batches,
+    one_thread,
 )
 from ldl.soft_forests._room import empty
 from ldl.soft_forests._routing import CompiledRouting, draw_phi
@@ -41,34 +42,6 @@ OUTPUTS_AT_ONCE = 2**15
 """Outputs of f in a leaf step."""
 ROUTED_AT_ONCE = 128
 """Rows: few enough that intermediate results stay in the processor's cache."""
-
-
-@dataclass(frozen=True)
-class ForestSettings:
-    """Everything that decides a training, but for data and seed.
-
-    Fields are the parameters of the same name, ``units`` resolved.
-    """
-
-    trees: int
-    depth: int
-    units: int
-    max_iter: int
-    batch_size: int
-    leaf_batches: int
-    leaf_repeats: int
-    init: str
-    standardise: bool
-    steps: OptimiserSettings
-    dtype: str
-    schedule: str = "joint"
-    share_units: bool = True
-    temperature: float = 0.0
-    temperature_factor: float = 1.0
-    batch_replacement: bool = False
-    queue: str = "recompute"
-    queue_batches: int | None = None
-    phi_seed: int | None = None
 
 
 @dataclass
@@ -108,6 +81,11 @@ class Snapshot:
         step = self.W.shape[1] // len(phi) if self.apart else 0
         return phi + step * np.arange(len(phi))[:, None]
 
+    def predict(self, phi: np.ndarray, table: np.ndarray, X: Any) -> np.ndarray:
+        """Return what a table of leaf contents predicts for X, averaged over trees."""
+        with one_thread():
+            return predict(phi, self, table, X)
+
 
 class LinearForest:
     """Soft trees above linear maps: one for all trees, or one for each.
@@ -117,67 +95,55 @@ class LinearForest:
 
     def __init__(
         self,
-        settings: ForestSettings,
+        model: SoftForest,
         X: Any,
         targets: np.ndarray,
         leaves: Leaves,
         random_state: int | None,
     ) -> None:
         phi_seed, map_seed, batch_seed, self._tree_seed = child_seeds(random_state, 4)
-        self.settings = settings
-        dtype = DTYPES[settings.dtype]
-        self.scale = Scale(X) if settings.standardise else None
+        self.model, self.trees = model, model.n_estimators
+        self.units = model.units or model._leaf_count()
+        self.shares_units = model._units_are_shared()
+        dtype = DTYPES[model.dtype]
+        self.scale = Scale(X) if model.standardise else None
         self.rows = Rows(X, dtype, self.scale)
         self.targets = torch.from_numpy(np.ascontiguousarray(targets.T)).to(dtype)
-        self.phi = draw_phi(
-            settings.trees,
-            settings.depth,
-            settings.units,
-            np.random.default_rng(phi_seed if settings.phi_seed is None else settings.phi_seed),
-        )
+        seed = phi_seed if model.phi_seed is None else model.phi_seed
+        self.phi = draw_phi(self.trees, model.depth, self.units, np.random.default_rng(seed))
         generator = np.random.default_rng(map_seed)
-        self.maps = [
-            LinearMap(
-                self.rows,
-                settings.units,
-                settings.init,
-                settings.steps,
-                generator,
-            )
-            for _ in range(1 if settings.share_units else settings.trees)
-        ]
-        self.routing = CompiledRouting(self.phi, settings.units)
-        self.single = [
-            CompiledRouting(self.phi[[k]], settings.units) for k in range(settings.trees)
-        ]
+        maps = 1 if self.shares_units else self.trees
+        self.maps = [LinearMap(self.rows, self.units, model, generator) for _ in range(maps)]
+        self.routing = CompiledRouting(self.phi, self.units)
+        self.single = [CompiledRouting(phi[None], self.units) for phi in self.phi]
         self.leaves = leaves
         self._batches = batches(
             self.rows.count,
-            settings.batch_size,
-            settings.batch_replacement,
+            model.batch_size,
+            model.batch_replacement,
             np.random.default_rng(batch_seed),
         )
         self.leaf_steps = 0
-        self.temperature = settings.temperature
+        self.temperature = model.temperature
         # Kept from step to step: fresh memory of this size costs more than filling it.
-        most = min(self.rows.count, settings.leaf_batches * settings.batch_size)
-        self._room = empty((settings.trees, self.routing.leaves, most), dtype)
+        most = min(self.rows.count, model.leaf_batches * model.batch_size)
+        self._room = empty((self.trees, self.routing.leaves, most), dtype)
 
     # ------------------------------------------------------------------ the loop
 
     def train(self, after_leaf_step: Callable[[int], bool] = lambda iteration: False) -> int:
         """Train until ``max_iter``, or until ``after_leaf_step`` says True; return iterations."""
-        settings = self.settings
-        queue: deque[_Visit] = deque(maxlen=settings.queue_batches)
+        model = self.model
+        queue: deque[_Visit] = deque(maxlen=model.queue_batches)
         turns = self._turns()
-        for iteration in range(1, settings.max_iter + 1):
+        for iteration in range(1, model.max_iter + 1):
             queue.append(self._step(next(self._batches), next(turns)))
-            if settings.steps.drop_every and iteration % settings.steps.drop_every == 0:
+            if model.drop_every and iteration % model.drop_every == 0:
                 for f in self.maps:
-                    f.slow_down(settings.steps.drop_factor)
-            if iteration % settings.leaf_batches == 0 or iteration == settings.max_iter:
+                    f.slow_down(model.drop_factor)
+            if iteration % model.leaf_batches == 0 or iteration == model.max_iter:
                 self._update_leaves(queue)
-                if settings.queue_batches is None:
+                if model.queue_batches is None:
                     queue.clear()
                 if after_leaf_step(iteration):
                     break
@@ -185,16 +151,16 @@ class LinearForest:
 
     def _turns(self) -> Iterator[int | None]:
         """Yield the tree whose turn it is; None where all move together."""
-        settings, generator = self.settings, np.random.default_rng(self._tree_seed)
-        for iteration in range(settings.max_iter):
-            if settings.schedule == "joint":
+        model, generator = self.model, np.random.default_rng(self._tree_seed)
+        for iteration in range(model.max_iter):
+            if model.schedule == "joint":
                 yield None
-            elif settings.schedule == "random":
-                yield int(generator.integers(settings.trees))
-            elif settings.schedule == "round_robin":
-                yield iteration % settings.trees
+            elif model.schedule == "random":
+                yield int(generator.integers(self.trees))
+            elif model.schedule == "round_robin":
+                yield iteration % self.trees
             else:
-                yield iteration * settings.trees // settings.max_iter
+                yield iteration * self.trees // model.max_iter
 
     def snapshot(self, iteration: int) -> Snapshot:
         """Return the present state, with W and b for features as they are given."""
@@ -208,7 +174,7 @@ class LinearForest:
             W,
             b,
             self.leaves.table(),
-            apart=not self.settings.share_units,
+            apart=not self.shares_units,
         )
 
     def routing_entropy(self) -> float:
@@ -221,7 +187,7 @@ class LinearForest:
 
     def _step(self, rows: np.ndarray, turn: int | None) -> _Visit:
         """Move f by one batch."""
-        stale = self.settings.queue == "stale"
+        stale = self.model.queue == "stale"
         # While the leaves are alike every gradient of the loss is zero.
         still = self.leaves.alike and not self.temperature
         if still and not stale:
@@ -251,7 +217,7 @@ class LinearForest:
 
     def _map(self, tree: int) -> LinearMap:
         """Return the map that a tree asks."""
-        return self.maps[0 if self.settings.share_units else tree]
+        return self.maps[0 if self.shares_units else tree]
 
     # ------------------------------------------------------------------ steps of the leaves
 
@@ -274,11 +240,11 @@ class LinearForest:
                 )
         targets = self.targets.index_select(1, torch.from_numpy(drawn))
         weights = torch.from_numpy(counts).to(targets.dtype)
-        for tree in range(self.settings.trees):
-            self.leaves.update(tree, logs[tree], targets, weights, self.settings.leaf_repeats)
+        for tree in range(self.trees):
+            self.leaves.update(tree, logs[tree], targets, weights, self.model.leaf_repeats)
         self.leaf_steps += 1
         self.leaves.anneal()
-        self.temperature *= self.settings.temperature_factor
+        self.temperature *= self.model.temperature_factor
         if self.temperature < COLD:
             self.temperature = 0.0
 
@@ -287,15 +253,15 @@ class LinearForest:
 
         The bits of products of dense rows would depend on it.
         """
-        most = OUTPUTS_AT_ONCE // self.settings.units if self.rows.sparse else 0
+        most = OUTPUTS_AT_ONCE // self.units if self.rows.sparse else 0
         return max(ROUTED_AT_ONCE, most)
 
     def _log_probabilities(self, taken: Taken, found: Tensor | None = None) -> Tensor:
         """Return ln of all trees' leaf probabilities, whichever map they ask, in given memory."""
         if found is None:
-            shape = (self.settings.trees, self.routing.leaves, len(taken))
+            shape = (self.trees, self.routing.leaves, len(taken))
             found = self._room.new_empty(shape)
-        routings = [self.routing] if self.settings.share_units else self.single
+        routings = [self.routing] if self.shares_units else self.single
         parts = found.split([routing.trees for routing in routings])
         for f, routing, part in zip(self.maps, routings, parts, strict=True):
             routing.write_log_probabilities(routing.log_sigmoids(f(taken)), part)

@@ -80,12 +80,11 @@ class DRF(NumberTrees, SoftForest):
         from ldl.soft_forests._linear import one_thread
         from ldl.soft_forests._training import LinearForest
 
-        settings = self._checked_settings()
         leaf_seed, seed = child_seeds(self.random_state, 2)
         numbers = self._standardise(D)
         with one_thread():
             leaves = self._leaves(numbers, np.random.default_rng(leaf_seed))
-            forest = LinearForest(settings, X, numbers[:, None], leaves, seed)
+            forest = LinearForest(self, X, numbers[:, None], leaves, seed)
             entropies: list[float] = []
 
             def measure(iteration: int) -> bool:
@@ -93,7 +92,7 @@ class DRF(NumberTrees, SoftForest):
                 return False
 
             iterations = forest.train(measure)
-        self._store(forest.phi, forest.snapshot(iterations))
+        self.phi_, self.state_ = forest.phi, forest.snapshot(iterations)
         self.entropies_ = np.array(entropies)
         self.diagnostics_ = {
             "iterations": iterations,
@@ -127,10 +126,8 @@ class DRF(NumberTrees, SoftForest):
 
     def _number(self, X: Any) -> np.ndarray:
         """Predict numbers for features that are checked."""
-        return self._mixture(self.state_.table[:, :, :1], X)[:, 0] * self.scale_ + self.shift_
+        numbers = self.state_.predict(self.phi_, self.state_.table[:, :, :1], X)[:, 0]
+        return numbers * self.scale_ + self.shift_
 
     def _predict(self, X: Any) -> np.ndarray:
-        return self._mixture(self._distributions(self.state_.table), X)
-
-    def _own_settings(self) -> dict[str, Any]:
-        return {"phi_seed": self.phi_seed}
+        return self.state_.predict(self.phi_, self._distributions(self.state_.table), X)

@@ -6,11 +6,12 @@ Shen, Zhao, Guo and Yuille (NIPS 2017).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, PART, Constraints, Options
+from ldl._holdouts import split
+from ldl._parameters import Count, Part
 from ldl.base import child_seeds
 from ldl.metrics import evaluate
 from ldl.soft_forests._base import SoftForest
@@ -86,14 +87,6 @@ class SLDLF(SoftForest):
     2
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "queue": Options("recompute", "stale"),
-        "queue_batches": (COUNT, None),
-        "keep": Options("last", "holdout"),
-        "validation_fraction": PART,
-        "n_iter_no_change": COUNT,
-    }
-
     depth: int = 7
     units: int | None = 64
     leaf_batches: int = 100
@@ -102,16 +95,17 @@ class SLDLF(SoftForest):
     learning_rate: float = 2.0
     drop_every: int | None = None
     batch_replacement: bool = False
-    queue: str = "recompute"
-    queue_batches: int | None = None
+    queue: Literal["recompute", "stale"] = "recompute"
+    queue_batches: Count | None = None
     hard_labels: bool = False
-    keep: str = "last"
-    validation_fraction: float = 0.1
-    n_iter_no_change: int = 20
+    keep: Literal["last", "holdout"] = "last"
+    validation_fraction: Part = 0.1
+    n_iter_no_change: Count = 20
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         split_seed, seed = child_seeds(self.random_state, 2)
-        inside, held = self._split(len(D), split_seed)
+        share = self.validation_fraction if self.keep == "holdout" else 0.0
+        inside, held = split(len(D), share, split_seed)
         judges = (X[held], D[held]) if len(held) else None
         taught = np.eye(D.shape[1])[D.argmax(axis=1)] if self.hard_labels else D
         self._train(X[inside], taught[inside], seed, judges, self.n_iter_no_change)
@@ -129,16 +123,15 @@ class SLDLF(SoftForest):
         from ldl.soft_forests._linear import DTYPES, one_thread
         from ldl.soft_forests._training import BestLeafStep, LinearForest
 
-        settings = self._checked_settings()
         with one_thread():
             leaves = DistributionLeaves(
                 self.n_estimators, self._leaf_count(), D.shape[1], DTYPES[self.dtype]
             )
-            forest = LinearForest(settings, X, D, leaves, seed)
+            forest = LinearForest(self, X, D, leaves, seed)
             best = BestLeafStep(forest, *judges, patience) if judges else None
             iterations = forest.train(best or (lambda iteration: False))
         last = forest.snapshot(iterations)
-        self._store(forest.phi, best.state if best else last)
+        self.phi_, self.state_ = forest.phi, best.state if best else last
         self.diagnostics_ = {
             "iterations": iterations,
             "answers_with_iteration": self.state_.iteration,
@@ -149,18 +142,5 @@ class SLDLF(SoftForest):
         if best:
             self.diagnostics_ |= {"judged_kl": best.least, "judged_kl_at_the_end": best.latest}
 
-    def _split(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw the rows to fit and the rows that choose the state that predicts."""
-        count = max(1, round(self.validation_fraction * n)) if self.keep == "holdout" else 0
-        order = np.random.default_rng(seed).permutation(n)
-        return np.sort(order[count:]), np.sort(order[:count])
-
     def _predict(self, X: Any) -> np.ndarray:
-        return self._mixture(self.state_.table, X)
-
-    def _own_settings(self) -> dict[str, Any]:
-        return {
-            "batch_replacement": self.batch_replacement,
-            "queue": self.queue,
-            "queue_batches": self.queue_batches,
-        }
+        return self.state_.predict(self.phi_, self.state_.table, X)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any, Self
 
+from ldl._parameters import class_at
 from ldl.base import LDLEstimator
 
 
@@ -91,26 +91,10 @@ class Wrapper(LDLEstimator):
             )
         return self
 
-    def __repr__(self) -> str:
-        """Show the parameters that differ from their defaults, without those of the estimator."""
-        changed = (
-            f"{name}={value!r}"
-            for name, value in self.get_params(deep=False).items()
-            if repr(value) != repr(getattr(type(self), name))
-        )
-        return f"{type(self).__name__}({', '.join(changed)})"
-
 
 def _class_at(path: str) -> type[LDLEstimator]:
     """Return the estimator that a dotted path names."""
-    module, _, name = path.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(
-            f"estimator: cannot find '{path}' ({error}). "
-            "Write the dotted path of its class, such as ldl.AAKNN."
-        ) from error
+    found = class_at("estimator", path, "ldl.AAKNN")
     if not isinstance(found, type) or not issubclass(found, LDLEstimator):
         raise ValueError(f"estimator: '{path}' is no estimator of ldl")
     return found

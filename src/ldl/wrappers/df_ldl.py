@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from ldl._parameters import COUNT, Constraints, Options
+from ldl._parameters import Count
 from ldl._threads import each
 from ldl.base import LDLEstimator, child_seeds
 from ldl.forests.structrf import StructRF
@@ -73,16 +73,11 @@ class DFLDL(Wrapper):
     """
 
     accepts_sparse = True
-    _constraints: ClassVar[Constraints] = {
-        "n_neighbors": COUNT,
-        "ties": Options("first", "both"),
-        "n_jobs": COUNT,
-    }
 
-    n_neighbors: int = 4
-    ties: str = "first"
+    n_neighbors: Count = 4
+    ties: Literal["first", "both"] = "first"
     random_state: int | None = None
-    n_jobs: int = 1
+    n_jobs: Count = 1
 
     def _default_estimator(self) -> LDLEstimator:
         return StructRF(n_estimators=1, max_samples=1.0, bootstrap=False)

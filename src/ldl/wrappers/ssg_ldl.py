@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
 from ldl._distances import squared_distances
 from ldl._memory import demand_memory
-from ldl._parameters import COUNT, NOT_NEGATIVE, Constraints, Options
+from ldl._parameters import Count, NotNegative
 from ldl.base import LDLEstimator, check_distributions, check_features, child_seeds
 from ldl.neighbours.knn import AAKNN
 from ldl.wrappers._base import Wrapper
@@ -80,23 +80,14 @@ class SSGLDL(Wrapper):
     ((160, 5), (160, 3))
     """
 
-    _constraints: ClassVar[Constraints] = {
-        "amount": NOT_NEGATIVE,
-        "n_neighbors": COUNT,
-        "feature_weight": NOT_NEGATIVE,
-        "label_weight": NOT_NEGATIVE,
-        "metric": Options("mixed", "features", "joined"),
-        "n_jobs": COUNT,
-    }
-
-    amount: float = 3.0
-    n_neighbors: int = 5
-    feature_weight: float = 0.5
-    label_weight: float = 0.5
-    metric: str = "mixed"
+    amount: NotNegative = 3.0
+    n_neighbors: Count = 5
+    feature_weight: NotNegative = 0.5
+    label_weight: NotNegative = 0.5
+    metric: Literal["mixed", "features", "joined"] = "mixed"
     own_neighbour: bool = False
     random_state: int | None = None
-    n_jobs: int = 1
+    n_jobs: Count = 1
 
     def _default_estimator(self) -> LDLEstimator:
         return AAKNN(4)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import __version__, config
+from ldlrepro import __version__
 from ldlrepro.audit import Check
 from ldlrepro.audit.consistency import (
     Scope,
@@ -26,19 +26,23 @@ from ldlrepro.audit.consistency import (
 )
 from ldlrepro.audit.rerun import Draw, check_reruns, draw
 from ldlrepro.audit.seals import check_seals
+from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.files import write_text
-from ldlrepro.core.workspace import RESULTS, Workspace
-from ldlrepro.judge.scores import UnitScores
+from ldlrepro.core.workspace import RESULTS
+from ldlrepro.judge.judging import Judge
+from ldlrepro.plan import Unit
 from ldlrepro.report.html import audit_page
 from ldlrepro.track.store import shell_word
 from ldlrepro.train import provenance
-from ldlrepro.train.inputs import global_seed, make_inputs
+from ldlrepro.train.inputs import global_seed, make_unit_inputs
 
 OUT = RESULTS / "audit"
 
 WHOLE: tuple[Callable[[Scope], Check], ...] = (
-    lambda scope: check_seals(scope.papers, scope.workspace.results, config.project_root()),
+    lambda scope: check_seals(
+        [paper.id for paper in scope.papers], scope.workspace.results, scope.project.root
+    ),
     check_data,
     check_folds,
     check_records,
@@ -53,7 +57,7 @@ WHOLE: tuple[Callable[[Scope], Check], ...] = (
 class Question:
     """The question that an audit answers."""
 
-    papers: list[str]
+    papers: list[Paper]
     units: int
     """How many to draw."""
     named: list[str]
@@ -67,7 +71,7 @@ class Question:
 
     def command(self, lot: int) -> str:
         """Return what to type for the same audit with the same draw."""
-        words = ["ldlrepro", "audit", *self.papers]
+        words = ["ldlrepro", "audit", *(paper.id for paper in self.papers)]
         for unit in self.named:
             words += ["--unit", shlex.quote(unit)]
         if not self.named:
@@ -82,15 +86,11 @@ class Question:
         return " ".join(words)
 
 
-def audit(question: Question, workspace: Workspace, say: Callable[[str], None]) -> dict[str, Any]:
+def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[str, Any]:
     """Check everything, compute some folds again, write the certificate and return it."""
-    run = config.load_run_config()
-    scope = Scope(
-        question.papers,
-        workspace,
-        global_seed(question.seed),
-        question.tracking_uri or config.tracking_uri(run),
-    )
+    project = judge.project
+    seed = global_seed(project, question.seed)
+    scope = Scope(judge, question.papers, seed, question.tracking_uri or project.tracking_uri)
     lot = secrets.randbelow(2**31) if question.lot is None else question.lot
     draws, too_long = _drawn(scope, question, lot)
     checks = []
@@ -99,24 +99,24 @@ def audit(question: Question, workspace: Workspace, say: Callable[[str], None]) 
         say(_line(checks[-1]))
     # In a fresh clone the reference is audited, and there are no data or folds yet.
     for unit in sorted({d.unit for d in draws}):
-        make_inputs(unit.data_set.id, unit.protocol.id, scope.seed, workspace, unit)
+        make_unit_inputs(project, unit, scope.seed, judge.workspace)
     reruns = check_reruns(scope, draws, say)
-    for scored in too_long:
+    for unit in too_long:
         reruns.skip(
-            "/".join(scored.key),
+            unit.key,
             f"not in the draw: a fold takes more than {question.longest:g} s",
-            f"ldlrepro audit --unit {'/'.join(scored.key)}",
+            f"ldlrepro audit --unit {unit.key}",
         )
     say(_line(reruns))
-    asked = len(question.named) or question.units
-    found = certificate(question.papers, [*checks, reruns], question.command(lot), asked)
+    asked, command = len(question.named) or question.units, question.command(lot)
+    found = certificate(project, question.papers, [*checks, reruns], command, asked)
     write_text(question.out / "audit.json", json.dumps(found, indent=1) + "\n")
     write_text(question.out / "audit.html", audit_page(found))
     return found
 
 
 def certificate(
-    papers: Sequence[str], checks: Sequence[Check], command: str, asked: int
+    project: Project, papers: Sequence[Paper], checks: Sequence[Check], command: str, asked: int
 ) -> dict[str, Any]:
     """Return what was asked and found.
 
@@ -130,10 +130,10 @@ def certificate(
         "verdict": verdict,
         "summary": f"{verdict.upper()}, {computed} of {asked} rerun{_unseen(checks)}",
         "reruns": {"asked": asked, "computed": computed},
-        "papers": list(papers),
+        "papers": [paper.id for paper in papers],
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "ldlrepro": __version__,
-        "git_commit": provenance.git_commit(),
+        "git_commit": provenance.git_commit(project.root),
         "versions": provenance.versions(),
         "machine": provenance.machine(),
         "command": command,
@@ -166,17 +166,17 @@ def _unseen(checks: Sequence[Check]) -> str:
     return f"; not seen: {', '.join(parts)}" if parts else ""
 
 
-def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list[UnitScores]]:
+def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list[Unit]]:
     generator = np.random.default_rng(lot)
     if not question.named:
         return draw(scope.chosen, question.units, question.longest, generator)
-    known = {"/".join(unit.key): unit for unit in scope.chosen}
+    known = {unit.key: unit for unit in scope.chosen}
     broken = {unit.key for unit in scope.unusable}  # the check of records says why
     names = question.named
     for name in names:
         if name not in known and name not in broken:
             raise unknown("measured unit", name, known, "Write PROTOCOL/DATASET/METHOD.")
-    named = [known[name] for name in names if name in known]
+    named = {known[name]: scope.chosen[known[name]] for name in names if name in known}
     draws, _ = draw(named, len(named), float("inf"), generator)
     if len(draws) < len(named):
         raise UserError("only complete units can be compared; run snakemake first")

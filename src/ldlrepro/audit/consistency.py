@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from ldlrepro import config, plan
 from ldlrepro.audit import Check
-from ldlrepro.catalogue import digests
-from ldlrepro.core.checksums import mismatch
+from ldlrepro.catalogue import DataSet, Paper, Project, Protocol, digests
+from ldlrepro.core.checksums import Content, mismatch
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import DataUnavailable, load_ready
@@ -21,15 +20,9 @@ from ldlrepro.data.photographs import fingerprint_of, raw_file, rows_to_compare
 from ldlrepro.folds import leaks, splits
 from ldlrepro.folds.making import protocol_folds
 from ldlrepro.judge.bands import bands_of, has_band, too_good
-from ldlrepro.judge.reference import ReferenceUnits, chosen_units
-from ldlrepro.judge.scores import (
-    REFERENCE,
-    Key,
-    Units,
-    UnitScores,
-    is_complete,
-    local_units,
-)
+from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.scores import REFERENCE, Sources, UnitScores, is_complete
+from ldlrepro.plan import Plan, Unit
 from ldlrepro.train import provenance, records
 from ldlrepro.train.records import OK, UNAVAILABLE, FoldRow
 
@@ -41,42 +34,56 @@ ROUNDING = 1e-9
 class Scope:
     """The papers and folders that an audit looks at."""
 
-    papers: Sequence[str]
-    workspace: Workspace
+    judge: Judge
+    papers: Sequence[Paper]
     seed: int
     """The workflow's seed."""
     tracking_uri: str
-    unusable: dict[plan.Unit, str] = field(default_factory=dict)
+    unusable: dict[Unit, str] = field(default_factory=dict)
+
+    @property
+    def plan(self) -> Plan:
+        return self.judge.plan
+
+    @property
+    def project(self) -> Project:
+        return self.judge.project
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.judge.workspace
 
     @cached_property
-    def planned(self) -> list[plan.Unit]:
-        return sorted({unit for paper in self.papers for unit in plan.paper_units(paper)})
+    def planned(self) -> list[Unit]:
+        return sorted({unit for paper in self.papers for unit in self.plan.units(paper)})
 
     @cached_property
-    def present(self) -> list[plan.Unit]:
+    def present(self) -> list[Unit]:
         """Units with a record here, whatever it is worth."""
         results = self.workspace.results
         return [
             unit
             for unit in self.planned
-            if any(plan.record_path(results, chunk).is_file() for chunk in plan.chunks(unit))
+            if any(chunk.record(results).is_file() for chunk in self.plan.chunks(unit))
         ]
 
     @cached_property
-    def local(self) -> Units:
+    def local(self) -> dict[Unit, UnitScores]:
         """Local units that can be used; why the others cannot is in ``unusable``."""
-        found: dict[Key, UnitScores] = {}
+        found = {}
         for unit in self.present:
             try:
-                found |= local_units(self.workspace, [unit])
+                scored = self.judge.local_units([unit]).get(unit.key)
             except Exception as error:  # damage shows as errors of all kinds
                 self.unusable[unit] = str(error).strip().partition("\n")[0]
             else:
-                if _names(unit) not in found:
+                if scored is None:
                     self.unusable[unit] = self._why_unusable(unit)
+                else:
+                    found[unit] = scored
         return found
 
-    def _why_unusable(self, unit: plan.Unit) -> str:
+    def _why_unusable(self, unit: Unit) -> str:
         """Return why a record that reads well cannot be scored."""
         places = self.workspace
         for path in (places.ready(unit.data_set.id), places.folds(*unit.ids[:2])):
@@ -85,41 +92,42 @@ class Scope:
         return "made with other rows or folds than those here"
 
     @cached_property
-    def reference(self) -> Units:
-        return ReferenceUnits(config.project_root() / "reference")
-
-    @cached_property
-    def chosen(self) -> list[UnitScores]:
+    def chosen(self) -> Mapping[Unit, UnitScores]:
         """Scores that the tables show: complete local records, else the reference."""
-        return chosen_units(self.planned, self.local, self.reference)
+        local = {unit.key: scored for unit, scored in self.local.items()}
+        sources = Sources(local, self.judge.reference)
+        found = ((unit, sources.best(unit)) for unit in self.planned)
+        return {unit: scored for unit, scored in found if scored is not None}
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """(protocol, data set) pairs of all records here."""
-        return sorted({unit.ids[:2] for unit in self.present})
+    def pairs(self) -> list[tuple[Protocol, DataSet]]:
+        """Protocols and data sets of all records here."""
+        return sorted({(unit.protocol, unit.data_set) for unit in self.present})
 
 
 def check_data(scope: Scope) -> Check:
     """Check raw files, features and labels against their digests."""
     check = Check("data", "Are raw files those that were fetched, and the features and labels?")
-    for dataset in sorted({dataset for _, dataset in scope.pairs}):
+    for data_set in sorted({data_set for _, data_set in scope.pairs}):
+        dataset, where = data_set.id, scope.workspace.data
         again = f"ldlrepro fetch {dataset}; ldlrepro prepare {dataset}"
         with check.of(dataset, again):
-            where = scope.workspace.data
-            files = config.load_dataset(dataset).get("files", [])
-            expected = {entry["name"]: entry for entry in files}
+            stated = {file.name: file for file in data_set.files}
             try:
                 data = load_ready(scope.workspace.ready(dataset))
             except DataUnavailable as error:
                 check.skip(dataset, str(error))
                 continue
             for file in read_status(where / "raw" / dataset).files:
-                path, entry = raw_file(dataset, file["name"], where), expected.get(file["name"], {})
+                name = file["name"]
+                path = raw_file(data_set, name, where)
                 if path is None:
                     check.skip(file["name"], "unpacked: its images count in the digest of the rows")
                 else:
-                    check.judge(str(path), mismatch(path, {**file, **entry}), again)
-            found = fingerprint_of(data, scope.workspace.data)
+                    known = Content(file["sha256"], file["bytes"])
+                    wrong = [mismatch(path, each) for each in (stated.get(name, known), known)]
+                    check.judge(str(path), next(filter(None, wrong), ""), again)
+            found = fingerprint_of(data_set, data, where)
             same = all(data.fingerprint[key] == value for key, value in found.items())
             check.judge(dataset, "" if same else "the rows have not the digest they had", again)
     return check
@@ -128,21 +136,20 @@ def check_data(scope: Scope) -> Check:
 def check_folds(scope: Scope) -> Check:
     """Check that folds are those of the protocol and seed, and free of leaks."""
     check = Check("folds", "Are folds those of the protocol and seed, and free of leaks?")
-    for protocol, dataset in scope.pairs:
-        path = scope.workspace.folds(protocol, dataset)
-        again = f"rm {path}; ldlrepro folds {protocol} {dataset}"
+    for protocol, data_set in scope.pairs:
+        path = scope.workspace.folds(protocol.id, data_set.id)
+        again = f"rm {path}; ldlrepro folds {protocol.id} {data_set.id}"
         with check.of(str(path), again):
             try:
-                data = load_ready(scope.workspace.ready(dataset))
+                data = load_ready(scope.workspace.ready(data_set.id))
             except DataUnavailable as error:
                 check.skip(str(path), str(error))
                 continue
-            definition = config.current().protocol(protocol)
-            made = protocol_folds(definition, data, scope.seed, scope.workspace)
+            made = protocol_folds(protocol, data_set, data, scope.seed, scope.workspace)
             stored, _ = splits.read_folds(path)
             same = splits.folds_digest(stored) == splits.folds_digest(made)
             check.judge(str(path), "" if same else "not the folds of the protocol", again)
-            rows = rows_to_compare(data, scope.workspace.data)
+            rows = rows_to_compare(data_set, data, scope.workspace.data)
             told = json.loads(path.with_suffix(".leaks.json").read_text(encoding="utf-8"))
             found = leaks.check_leaks(rows, data.D, stored, data.groups)
             problem = "" if found.text() == told["text"] else "another answer than the file gives"
@@ -159,45 +166,44 @@ def check_records(scope: Scope) -> Check:
     )
     usable = scope.local
     for unit, reason in scope.unusable.items():
-        check.judge("/".join(_names(unit)), reason or "cannot be read", _again(unit))
-    for key, scored in usable.items():
-        unit = plan.unit(*key)
+        check.judge(unit.key, reason or "cannot be read", _again(unit))
+    for unit, scored in usable.items():
         if all(row.status == UNAVAILABLE for row in scored.rows):
-            check.skip("/".join(key), scored.rows[0].error)
+            check.skip(unit.key, scored.rows[0].error)
             continue
-        with check.of("/".join(key), _again(unit)):
+        with check.of(unit.key, _again(unit)):
             problems = _problems(scope, unit, scored)
-            check.judge("/".join(key), "; ".join(sorted(set(problems))), _again(unit))
-    for scored in scope.chosen:
+            check.judge(unit.key, "; ".join(sorted(set(problems))), _again(unit))
+    for unit, scored in scope.chosen.items():
         if scored.source == REFERENCE:
-            _judge_reference(scope, check, scored)
+            _judge_reference(scope, check, unit, scored)
     return check
 
 
-def _judge_reference(scope: Scope, check: Check, scored: UnitScores) -> None:
+def _judge_reference(scope: Scope, check: Check, unit: Unit, scored: UnitScores) -> None:
     """Skip reference records older than the code: only a rerun tells whether that matters."""
-    unit = plan.unit(*scored.key)
-    subject = f"{'/'.join(scored.key)} (reference)"
-    older = {name for row in scored.rows for name in differing(row, current_digests(unit))}
+    subject = f"{unit.key} (reference)"
+    today = current_digests(unit, scope.project)
+    older = {name for row in scored.rows for name in differing(row, today)}
     if older - {"lock file"}:
-        command = f"ldlrepro audit --unit {'/'.join(scored.key)}"
+        command = f"ldlrepro audit --unit {unit.key}"
         check.skip(subject, f"made with another {' and '.join(sorted(older))}", command)
     else:
         check.judge(subject, "; ".join(_wrong_seeds(scope, unit, scored)), _again(unit))
 
 
-def _wrong_seeds(scope: Scope, unit: plan.Unit, scored: UnitScores) -> set[str]:
+def _wrong_seeds(scope: Scope, unit: Unit, scored: UnitScores) -> set[str]:
     return {
         "another seed than that of the workflow"
         for row in scored.rows
-        if row.seed != f"{seed_for(scope.seed, *_names(unit), row.repeat, row.fold):032x}"
+        if row.seed != f"{seed_for(scope.seed, *unit.ids, row.repeat, row.fold):032x}"
     }
 
 
-def _problems(scope: Scope, unit: plan.Unit, scored: UnitScores) -> list[str]:
+def _problems(scope: Scope, unit: Unit, scored: UnitScores) -> list[str]:
     problems = [] if is_complete(unit, scored) else ["folds are missing or failed"]
     problems += _wrong_seeds(scope, unit, scored)
-    today = current_digests(unit)
+    today = current_digests(unit, scope.project)
     predictions = {
         key: P for path in scored.files for key, P in records.read_predictions(path).items()
     }
@@ -211,16 +217,16 @@ def _problems(scope: Scope, unit: plan.Unit, scored: UnitScores) -> list[str]:
     return problems
 
 
-def current_digests(unit: plan.Unit) -> dict[str, str]:
+def current_digests(unit: Unit, project: Project) -> dict[str, str]:
     """Return the digests that a record of this unit would have if it were made now."""
     return {
         "spec_sha256": unit.spec_sha256,
         "code_sha256": digests.method_digest(unit.method),
-        "lock_sha256": provenance.lock_digest(),
+        "lock_sha256": provenance.lock_digest(project.root),
     }
 
 
-def differing(row: FoldRow, today: dict[str, str]) -> list[str]:
+def differing(row: FoldRow, today: Mapping[str, str]) -> list[str]:
     """Return the names of what has changed since a record was made."""
     words = {"spec_sha256": "setting", "code_sha256": "code", "lock_sha256": "lock file"}
     return [words[name] for name, value in today.items() if getattr(row, name) != value]
@@ -229,34 +235,33 @@ def differing(row: FoldRow, today: dict[str, str]) -> list[str]:
 def check_too_good(scope: Scope) -> Check:
     """Look for means far better than other fold seeds give: test rows may be in training."""
     check = Check("too good", "Is no number better than its band over many fold seeds?")
-    bands = bands_of(scope.chosen)
-    for scored in scope.chosen:
-        subject = "/".join(scored.key)
+    bands = bands_of(scope.chosen.values(), scope.project)
+    for unit, scored in scope.chosen.items():
         if has_band(scored, bands):
             measures = too_good(scored, bands)
             problem = f"better than any seed should be: {measures}" if measures else ""
-            check.judge(subject, problem, f"ldlrepro audit --unit {subject}")
+            check.judge(unit.key, problem, f"ldlrepro audit --unit {unit.key}")
     return check
 
 
 def check_tables(scope: Scope) -> Check:
     """Check that the tables are those that the records give."""
-    from ldlrepro.judge.answer import answer_text, judge_paper
-    from ldlrepro.report.build import paper_page
+    from ldlrepro.judge.answer import answer_text
+    from ldlrepro.report.content import PaperPage
     from ldlrepro.report.export import table_texts
 
     check = Check("tables", "Do the tables say what the records give?")
     for paper in scope.papers:
-        folder = scope.workspace.results / "compare" / paper
-        command = f"snakemake --cores all {paper}"
-        if not folder.is_dir():
-            check.skip(paper, "its tables have not been made here", command)
+        path = scope.workspace.answer(paper.id)
+        command = f"snakemake --cores all {paper.id}"
+        if not path.parent.is_dir():
+            check.skip(paper.id, "its tables have not been made here", command)
             continue
-        with check.of(paper, command):
-            answer = judge_paper(paper, scope.workspace)
-            expected = {scope.workspace.answer(paper): answer_text(answer)}
-            for name, text in table_texts(paper_page(answer)).items():
-                expected[folder / name] = text.encode()
+        with check.of(paper.id, command):
+            answer = scope.judge.anew(paper)
+            expected = {path: answer_text(answer)}
+            for name, text in table_texts(PaperPage.of(scope.project, answer)).items():
+                expected[path.parent / name] = text.encode()
             for path, content in expected.items():
                 same = path.is_file() and path.read_bytes() == content
                 check.judge(str(path), "" if same else "not what the records give now", command)
@@ -265,29 +270,24 @@ def check_tables(scope: Scope) -> Check:
 
 def check_tracking(scope: Scope) -> Check:
     """Check that MLflow says what the records say."""
-    from ldlrepro.judge.answer import current_answer
     from ldlrepro.track import sync as track
 
     check = Check("tracking", "Does MLflow hold every run once, with the numbers of the records?")
     check.compared.append("every value of every metric, by fold and step; parameters; tags")
     for paper in scope.papers:
-        command = f"ldlrepro sync {paper}"
-        planned = set(plan.paper_units(paper))
-        units = [unit for unit in scope.chosen if plan.unit(*unit.key) in planned]
-        with check.of(paper, command):
-            rows = current_answer(paper, scope.workspace).rows
-            told = track.differences(paper, units, scope.tracking_uri, rows)
+        command = f"ldlrepro sync {paper.id}"
+        planned = set(scope.plan.units(paper))
+        units = [scored for unit, scored in scope.chosen.items() if unit in planned]
+        with check.of(paper.id, command):
+            rows = scope.judge.answer(paper).rows
+            told = track.differences(paper.id, units, scope.tracking_uri, rows)
             if told is None:
-                check.skip(paper, "never tracked here", command)
+                check.skip(paper.id, "never tracked here", command)
                 continue
             for subject, problem in told.items():
-                check.judge(f"{paper}: {subject}", problem, command)
+                check.judge(f"{paper.id}: {subject}", problem, command)
     return check
 
 
-def _names(unit: plan.Unit) -> tuple[str, str, str]:
-    return unit.ids
-
-
-def _again(unit: plan.Unit) -> str:
-    return f"ldlrepro run {' '.join(_names(unit))} --inputs --fresh"
+def _again(unit: Unit) -> str:
+    return f"ldlrepro run {' '.join(unit.ids)} --inputs --fresh"

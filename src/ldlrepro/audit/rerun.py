@@ -8,20 +8,21 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from ldl import metrics
-from ldlrepro import config, plan
 from ldlrepro.audit import Check
 from ldlrepro.audit.consistency import Scope, current_digests, differing
+from ldlrepro.catalogue.project import ROOT
 from ldlrepro.core.workspace import Workspace
+from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.reference import DIGITS
-from ldlrepro.judge.scores import LOCAL, UnitScores, is_complete, score_unit
+from ldlrepro.judge.scores import LOCAL, UnitScores, is_complete
+from ldlrepro.plan import Chunk, Unit
 from ldlrepro.train import records
 from ldlrepro.train.records import FoldRow
 
@@ -46,7 +47,7 @@ FACTS = ("seed", "n_train", "n_test", "data_sha256", "folds_sha256")
 class Draw:
     """One fold of one unit."""
 
-    unit: plan.Unit
+    unit: Unit
     scored: UnitScores
     position: int
     """Position of the fold among the unit's folds."""
@@ -58,12 +59,12 @@ class Draw:
     @property
     def name(self) -> str:
         fold = f"repeat {self.row.repeat}, fold {self.row.fold}"
-        return f"{'/'.join(self.scored.key)}, {fold} ({self.scored.source})"
+        return f"{self.unit.key}, {fold} ({self.scored.source})"
 
     @property
     def command(self) -> str:
         return (
-            f"ldlrepro run {' '.join(self.scored.key)} --folds {self.position}-{self.position}"
+            f"ldlrepro run {' '.join(self.unit.ids)} --folds {self.position}-{self.position}"
             f" --threads {self.threads} --fresh"
         )
 
@@ -74,18 +75,17 @@ class Draw:
 
 
 def draw(
-    units: Sequence[UnitScores], count: int, longest: float, lot: np.random.Generator
-) -> tuple[list[Draw], list[UnitScores]]:
+    units: Mapping[Unit, UnitScores], count: int, longest: float, lot: np.random.Generator
+) -> tuple[list[Draw], list[Unit]]:
     """Draw ``count`` units with a fold each; return them, and the units with too long a fold."""
     candidates, too_long = [], []
-    for scored in units:
-        unit = plan.unit(*scored.key)
+    for unit, scored in units.items():
         if not is_complete(unit, scored):
             continue
         position = int(lot.integers(len(scored.rows)))
         one = Draw(unit, scored, position)
         if one.row.fit_s + one.row.predict_s > longest:
-            too_long.append(scored)
+            too_long.append(unit)
         else:
             candidates.append(one)
     chosen = lot.permutation(len(candidates))[:count]
@@ -124,11 +124,11 @@ def _rerun(scope: Scope, one: Draw, check: Check) -> None:
         found = subprocess.run(
             [sys.executable, "-m", "ldlrepro.cli", *arguments],
             cwd=desk,
-            env={**os.environ, "LDLREPRO_ROOT": str(config.project_root())},
+            env={**os.environ, ROOT: str(scope.project.root)},
             capture_output=True,
             text=True,
         )
-        path = plan.record_path(desk / "results", plan.Chunk(one.unit, one.position, one.position))
+        path = Chunk(one.unit, one.position, one.position).record(desk / "results")
         if found.returncode or not path.is_file():
             last = found.stderr.strip().splitlines()[-1:] or ["no message"]
             said = f"the run ended with {found.returncode}: {last[0]}"
@@ -141,9 +141,17 @@ def _rerun(scope: Scope, one: Draw, check: Check) -> None:
             said = f"the run {new.status}: {new.error.strip().splitlines()[-1]}"
             check.judge(one.name, said, one.command)
         else:
-            again = score_unit(Workspace(desk / "results", desk / "data"), one.unit, {path: [new]})
-            facts, numbers = [*_other_facts(one, new)], [*_other_numbers(one, again, path)]
-            processors = _by_processor(one, new)
+            judge = Judge(scope.plan, Workspace(desk / "results", desk / "data"))
+            again = judge.scorer.score(one.unit, {path: [new]})
+            today = current_digests(one.unit, scope.project)
+            facts, processors = [*_other_facts(one, new)], _by_processor(one, new, today)
+            if processors:
+                numbers = [*_other_scores(one, again, PROCESSOR_TOLERANCE)]
+            elif new.predictions_sha256 == one.row.predictions_sha256:
+                numbers = [*_other_scores(one, again)]
+            else:
+                P = records.read_predictions(path)[new.repeat, new.fold]
+                numbers = [*filter(None, [_difference(one, new, P, today)])]
             if processors and not facts and not numbers:
                 check.note(one.name, processors, one.command)
             elif processors and not facts and is_enlarged(one.scored, one.position, again):
@@ -170,26 +178,21 @@ def _facts(row: FoldRow) -> dict[str, str]:
     return {name: json.dumps(value, sort_keys=True) for name, value in facts.items()}
 
 
-def _other_numbers(one: Draw, again: UnitScores, path: Path) -> Iterator[str]:
-    """Yield differences in numbers; scores only where the predictions should be the same."""
-    (new,) = again.rows
-    same: Callable[[float, float], bool] = same_digits
-    if new.predictions_sha256 != one.row.predictions_sha256:
-        if not _by_processor(one, new):
-            P = records.read_predictions(path)[new.repeat, new.fold]
-            if said := _difference(one, new, P):
-                yield said
-            return
-        same = partial(math.isclose, rel_tol=PROCESSOR_TOLERANCE)
+def _other_scores(one: Draw, again: UnitScores, tolerance: float = 0.0) -> Iterator[str]:
+    """Yield scores that differ by more than a relative tolerance; without one, in any digit."""
     ours = {*metrics.BETTER, *metrics.LABEL_BETTER, *metrics.AGE_BETTER} & set(again.scores)
     for name in sorted(ours | set(one.scored.scores)):
         old = one.scored.scores[name][one.position] if name in one.scored.scores else None
         now = again.scores[name][0] if name in again.scores else None
-        if old is None or now is None or not same(old, now):
+        if old is None or now is None or not _same(old, now, tolerance):
             yield f"{name} is {now}, the record has {old}"
 
 
-def _by_processor(one: Draw, new: FoldRow) -> str:
+def _same(old: float, now: float, tolerance: float) -> bool:
+    return math.isclose(old, now, rel_tol=tolerance) if tolerance else same_digits(old, now)
+
+
+def _by_processor(one: Draw, new: FoldRow, today: Mapping[str, str]) -> str:
     """Name both processors where nothing else can be why the predictions differ; else ''."""
     old = one.row
     then, now = old.machine.get("cpu"), new.machine.get("cpu")
@@ -198,7 +201,7 @@ def _by_processor(one: Draw, new: FoldRow) -> str:
         or then == now
         or old.machine.get("gpu")
         or new.versions != old.versions
-        or set(differing(old, current_digests(one.unit))) - {"lock file"}
+        or set(differing(old, today)) - {"lock file"}
     )
     return "" if another_reason else f"other bits on {now} than on {then}"
 
@@ -229,10 +232,10 @@ def same_digits(old: float, new: float) -> bool:
     return f"{old:.{DIGITS}g}" in {f"{value:.{DIGITS}g}" for value in near}
 
 
-def _difference(one: Draw, new: FoldRow, P: np.ndarray) -> str:
+def _difference(one: Draw, new: FoldRow, P: np.ndarray, today: Mapping[str, str]) -> str:
     """Describe predictions whose digests differ; return '' for a GPU's that are near enough."""
     old = one.row
-    parts = [f"another {name}" for name in differing(old, current_digests(one.unit))]
+    parts = [f"another {name}" for name in differing(old, today)]
     parts += ["other data"] * (new.data_sha256 != old.data_sha256)
     parts += ["other folds"] * (new.folds_sha256 != old.folds_sha256)
     parts += ["other versions of libraries"] * (new.versions != old.versions)

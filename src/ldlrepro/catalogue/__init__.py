@@ -11,8 +11,6 @@ from ldlrepro.catalogue.data_sets import DataSet, RawFile, Source, Weights
 from ldlrepro.catalogue.measures import Measure
 from ldlrepro.catalogue.methods import Method, Request, with_settings
 from ldlrepro.catalogue.papers import (
-    ByPrint,
-    Copied,
     Experiment,
     Extra,
     Figure,
@@ -20,6 +18,7 @@ from ldlrepro.catalogue.papers import (
     PrintedMethod,
     PrintedSetting,
     Protocol,
+    Remark,
     Table,
 )
 from ldlrepro.catalogue.project import FIVE, Project, from_environment
@@ -27,11 +26,9 @@ from ldlrepro.catalogue.runs import RunConfig
 
 __all__ = [
     "FIVE",
-    "ByPrint",
     "Check",
     "Claim",
     "ClaimTest",
-    "Copied",
     "DataSet",
     "Experiment",
     "Extra",
@@ -45,6 +42,7 @@ __all__ = [
     "Project",
     "Protocol",
     "RawFile",
+    "Remark",
     "Request",
     "RunConfig",
     "Selection",

@@ -65,6 +65,9 @@ class Misses(Entry):
     )
 
 
+Pair = Annotated[List[Any], Field(min_length=2, max_length=2)]
+
+
 class Check(Entry):
     """A number compared with limits."""
 
@@ -72,26 +75,26 @@ class Check(Entry):
         ("fact", "experiment"),
         ("figure", "from", "to"),
         ("figure", "from", "to_each"),
-        ("protocol", "dataset", "metric", "method"),
+        ("dataset", "metric", "to"),
     )
 
     experiment: str = Field(default="", description="experiment id")
     fact: str = Field(default="", description="a number that the experiment names")
     figure: str = Field(default="", description="a figure whose points are units")
-    start: List[Any] = Field(alias="from", default=(), description="[line, x] of the first point")
-    to: List[Any] = Field(default=(), description="[line, x] of the second point")
+    dataset: str = Field(default="", description="data set id of units")
+    metric: str = Field(default="", description="measure of units")
+    start: Pair = Field(
+        alias="from",
+        default=(),
+        description="the first point, [line, x], or the first unit, [protocol, method]",
+    )
+    to: Pair = Field(
+        default=(),
+        description="the second point or unit; without `from` the mean of the unit is judged",
+    )
     to_each: List[Any] = Field(
         default=(),
         description="x of several second points on the line of the first, each a check",
-    )
-    protocol: str = Field(default="", description="protocol id of a unit")
-    dataset: str = Field(default="", description="data set id of a unit")
-    metric: str = Field(default="", description="measure of a unit")
-    method: str = Field(default="", description="method id of a unit; alone its mean is judged")
-    than: str = Field(default="", description="method id of the unit that it is compared with")
-    from_protocol: str = Field(
-        default="",
-        description="protocol of the unit that it is compared with",
     )
     at_least: float | None = Field(
         default=None,
@@ -99,29 +102,63 @@ class Check(Entry):
     )
     at_most: float | None = Field(default=None, description="upper limit")
 
+    @property
+    def protocol(self) -> str:
+        """Return the protocol of the unit that is judged; '' where none is."""
+        return str(self.to[0]) if self.dataset else ""
+
+    @property
+    def method(self) -> str:
+        """Return the method of the unit that is judged; '' where none is."""
+        return str(self.to[1]) if self.dataset else ""
+
+    @property
+    def from_protocol(self) -> str:
+        """Return the protocol of the unit that it is compared with; '' where it is with none."""
+        return str(self.start[0]) if self.dataset and self.start else ""
+
+    @property
+    def than(self) -> str:
+        """Return the method of the unit that it is compared with; '' where it is with none."""
+        return str(self.start[1]) if self.dataset and self.start else ""
+
 
 class ClaimTest(Entry):
     """How a claim is tested."""
 
-    kind: Literal["order", "best", "advantage", "at_most", "checks", "ranks", "pairs"] = Field(
-        description="the kind of test",
-    )
+    kind: Literal[
+        "order",
+        "best",
+        "best_of_each",
+        "larger_advantage",
+        "smaller_advantage",
+        "at_most",
+        "checks",
+        "ranks",
+        "pairs",
+    ] = Field(description="the kind of test; docs/numbers.md says what each asks")
     by: Literal["method", "setting"] = Field(
         default="method",
         description="what the test names and compares - printed methods or printed settings",
     )
-    methods: List[str] = Field(default=(), description="printed methods from best to worst (order)")
-    method: str = Field(default="", description="printed method (best, advantage, ranks)")
-    rivals: List[str] = Field(default=(), description="printed methods that it is compared with")
+    methods: List[str] = Field(
+        default=(),
+        description=(
+            "printed methods, the best first: all in their order (order), or one and then its "
+            "rivals in any order (best, advantages, ranks)"
+        ),
+    )
     pairs: List[Annotated[List[str], Field(min_length=2, max_length=2)]] = Field(
         default=(),
         description="[better, worse] (pairs)",
     )
-    significant: bool = Field(
-        default=False,
+    confirmed: Literal["all", "rivals"] | None = Field(
+        alias="significant",
+        default=None,
         description=(
             "count only differences that a test of significance confirms - over data sets "
-            "(ranks), over the folds of each data set (pairs)"
+            "(ranks), over the folds of each data set (pairs); corrected for all comparisons, or "
+            "for those of the first method with its rivals alone (ranks)"
         ),
     )
     protocol: str = Field(
@@ -130,17 +167,6 @@ class ClaimTest(Entry):
             "our side takes the runs of all methods under this protocol, not those that the rows "
             "are compared with (ranks)"
         ),
-    )
-    control: bool = Field(
-        default=False,
-        description=(
-            "compare the method with its rivals only, and not the rivals with each other (ranks); "
-            "fewer comparisons to correct for"
-        ),
-    )
-    jointly: bool = Field(
-        default=True,
-        description="before all rivals at once, or each counted by itself (best)",
     )
     statistic: Literal["mean", "std"] = Field(
         default="mean",
@@ -154,18 +180,44 @@ class ClaimTest(Entry):
     datasets: List[str] = Field(default=(), description="data sets; default all")
     over: Literal["dataset", "metric"] | None = Field(
         default=None,
-        description="advantages are averaged per (advantage)",
+        description="advantages are averaged per (larger_advantage, smaller_advantage)",
     )
     values: List[str] = Field(
         default=(),
         description="data sets or measures whose advantage stands out",
     )
-    stands_out: Literal["larger", "smaller"] | None = Field(
-        alias="is", default=None, description="how it stands out"
-    )
-    table: str = Field(default="", description="the table whose numbers are small (at_most)")
     limit: float | None = Field(default=None, description="the largest size (at_most)")
     checks: List[Check] = Field(default=(), description="numbers compared with limits (checks)")
+
+    @property
+    def method(self) -> str:
+        """Return the method that is compared with its rivals; '' where there is none such."""
+        return self.methods[0] if self.methods else ""
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """Return the methods that it is compared with."""
+        return self.methods[1:]
+
+    @property
+    def significant(self) -> bool:
+        """Tell whether a test of significance has to confirm differences."""
+        return bool(self.confirmed)
+
+    @property
+    def control(self) -> bool:
+        """Tell whether rivals are not compared with each other."""
+        return self.confirmed == "rivals"
+
+    @property
+    def jointly(self) -> bool:
+        """Tell whether it has to be before all rivals at once."""
+        return self.kind != "best_of_each"
+
+    @property
+    def stands_out(self) -> str:
+        """Return whether an advantage is larger or smaller; '' for other tests."""
+        return self.kind.removesuffix("_advantage") if self.kind.endswith("_advantage") else ""
 
 
 class Claim(Entry):

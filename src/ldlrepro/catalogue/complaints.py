@@ -74,7 +74,7 @@ def _line(path: Path, kind: str, group: list[Any], whole: dict[str, Any]) -> str
 def _of_value(kind: str, value: Any, error: Any, path: Path, whole: dict[str, Any]) -> str:
     context = error.get("ctx", {})
     if kind == "literal_error":
-        allowed = [str(word) for choice in _choices(path, whole) for word in choice["enum"]]
+        allowed = [str(word) for choice in _choices(path, whole) for word in _words(choice)]
         hint = nearest(str(value), allowed)
         return f"'{value}' is not allowed.{hint} Allowed: {', '.join(allowed)}"
     if kind in LIMITS:
@@ -89,6 +89,11 @@ def _of_value(kind: str, value: Any, error: Any, path: Path, whole: dict[str, An
         several = " or ".join(choice["type"] for choice in choices) if len(choices) > 1 else ""
         return f"{value!r} should be of type {several or wanted}"
     return str(error["msg"])
+
+
+def _words(node: dict[str, Any]) -> list[Any]:
+    """Return the values that a place allows, where they are few."""
+    return [*node.get("enum", []), *([node["const"]] if "const" in node else [])]
 
 
 def _in_file(loc: Sequence[Any], tree: Any) -> Path:

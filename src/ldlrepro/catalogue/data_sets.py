@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from ldlrepro.catalogue.entries import AS_WRITTEN, Entry, List, Value
 
@@ -12,7 +13,7 @@ Collection = Literal["jaffe", "bu_3dfe", "morph", "fgnet", "cacd"]
 
 
 class RawFile(Entry):
-    """A raw file, with at least one way to check it."""
+    """A raw file, with a way to check it."""
 
     SOME_OF: ClassVar[tuple[str, ...]] = ("sha256", "git_blob")
 
@@ -20,7 +21,14 @@ class RawFile(Entry):
         description="file name in `data/raw/<id>/` and in local folders, without a folder",
         pattern=r"^[A-Za-z0-9_][^/\\]*$",
     )
-    sha256: str = Field(default="", description="SHA-256 of the content", pattern=r"^[0-9a-f]{64}$")
+    sha256: str = Field(
+        default="",
+        description=(
+            "SHA-256 of the content, or its first digits where only they are known; empty where "
+            "nobody published one, so that any file of this name is taken"
+        ),
+        pattern=r"^([0-9a-f]{8,64})?$",
+    )
     git_blob: str = Field(
         default="",
         description="git blob id, where no SHA-256 is known",
@@ -68,104 +76,22 @@ class Keys(Entry):
     groups: str = Field(default="", description="who a row belongs to")
 
 
-class TextTable(Entry):
-    """How a CSV file is written."""
+@dataclass(frozen=True)
+class Shape:
+    """Rows, features, labels; None for a number that is not checked."""
 
-    separator: Literal[",", ";", "tab"] = Field(
-        default=",", description="what stands between columns"
-    )
-    decimal: Literal[".", ","] = Field(default=".", description="what stands before decimals")
-    gaps: Literal["refuse", "drop"] = Field(
-        default="refuse",
-        description=(
-            "what becomes of rows with an empty cell, NA, NaN or the like; `drop` leaves them out, "
-            "and says which"
-        ),
-    )
-
-
-class Shape(Entry):
-    """Rows, features, labels."""
-
-    n: int = Field(description="rows", ge=2)
-    q: int | None = Field(default=None, description="features", ge=1)
-    c: int = Field(description="labels", ge=2)
-
-
-class Generator(Entry):
-    """A drawing function of src/ldlrepro/data/drawn, and its arguments."""
-
-    name: Literal["toy", "faces", "album"] = Field(description="drawing function")
-    layout: Collection | None = Field(
-        default=None, description="album: whose folders and lists to imitate"
-    )
-    seed: int = Field(description="seed of the random numbers", ge=0)
-    n: int | None = Field(default=None, description="toy: rows", ge=2)
-    noise_variance: float | None = Field(
-        default=None, description="toy: variance of the normal noise on every feature", ge=0
-    )
-    persons: int | None = Field(default=None, description="faces, album: how many persons", ge=1)
-    images_per_person: int | None = Field(
-        default=None, description="faces, album: images of each person", ge=1
-    )
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments that are given, the name of the function apart."""
-        return {key: value for key, value in self.plain().items() if key != "name"}
+    n: int | None
+    q: int | None
+    c: int | None
 
 
 class Setup(Entry):
-    """Which of the images a paper uses."""
+    """Which of the images a paper uses, by a rule that it states."""
 
-    ASKED_BY = {"rule": {"white": ("count", "seed"), "balanced": ("count", "seed")}}  # noqa: RUF012
-
-    name: str = Field(
-        description="a list of files `<name>.txt` beside the images goes before the rule",
-        pattern=r"^[a-z0-9_]+$",
+    rule: Literal["white", "balanced"] = Field(
+        description="so many of White persons; or Black and White 1:1 with female and male 1:3",
     )
-    rule: Literal["all", "white", "balanced"] = Field(
-        description=(
-            "all images; so many of White persons; Black and White 1:1 with female and male 1:3"
-        ),
-    )
-    count: int | None = Field(default=None, description="how many images the paper states", ge=1)
-    seed: int | None = Field(default=None, description="seed of the draw", ge=0)
-
-
-class Layout(Entry):
-    """The folders and lists in which photographs are delivered."""
-
-    name: Collection = Field(description="which reader of src/ldlrepro/data/images/layouts.py")
-    setup: Setup | None = Field(default=None, description="which of the images a paper uses")
-
-
-class Crop(Entry):
-    """What is cut from a photograph."""
-
-    width: int = Field(description="pixels", ge=8)
-    height: int = Field(description="pixels", ge=8)
-    eye_x: float = Field(
-        default=0.3,
-        description="where the eye on the left comes to lie, as a share of the width",
-        gt=0,
-        lt=0.5,
-    )
-    eye_y: float = Field(
-        default=0.4,
-        description="where both eyes come to lie, as a share of the height",
-        gt=0,
-        lt=1,
-    )
-
-
-class Ages(Entry):
-    """How an age becomes a label distribution."""
-
-    first: int = Field(description="the youngest age that has a label", ge=0)
-    last: int = Field(description="the oldest", ge=1)
-    width: Annotated[float, Field(ge=0), AS_WRITTEN] = Field(
-        description="standard deviation of the normal density; 0 is the nearest age alone"
-    )
+    count: int = Field(description="how many images the paper states", ge=1)
 
 
 class Features(Entry):
@@ -185,26 +111,36 @@ class Features(Entry):
             "averaged over all places"
         ),
     )
-    weights: str = Field(
-        default="", description="networks: id of the weights; `ldlrepro list weights` lists them"
-    )
-    random_weights: int | None = Field(
-        default=None,
-        description="networks: seed of random weights instead; for trials only",
-        ge=0,
+    start: str | Annotated[int, Field(ge=0)] = Field(
+        alias="weights",
+        default="",
+        description=(
+            "networks: id of the weights, `ldlrepro list weights` lists them; or a seed of random "
+            "ones, for trials only"
+        ),
     )
 
+    @property
+    def weights(self) -> str:
+        """Return the id of the weights; '' where none are named."""
+        return self.start if isinstance(self.start, str) else ""
 
-PerPerson = Annotated[
-    List[Annotated[int, Field(ge=1)]],
-    BeforeValidator(lambda value: [value] if isinstance(value, int) else value, int | list[int]),
-]
+    @property
+    def random_weights(self) -> int | None:
+        """Return the seed of random weights; None where others are taken."""
+        return self.start if isinstance(self.start, int) else None
 
 
 class DataSet(Source):
     """A data set, config/datasets/<id>.yaml."""
 
-    ASKED_BY = {"reader": dict.fromkeys(("mat", "npz", "csv"), ("files",))}  # noqa: RUF012
+    ASKED_BY = {  # noqa: RUF012
+        "reader": {
+            **dict.fromkeys(("mat", "npz", "csv"), ("files",)),
+            "drawn_table": ("shape",),
+            "drawn_images": ("persons",),
+        }
+    }
 
     reader: Literal["mat", "npz", "csv", "drawn_table", "drawn_images", "images"] = Field(
         description=(
@@ -224,30 +160,27 @@ class DataSet(Source):
         default_factory=Keys,
         description="names of variables inside the file; of a CSV file those of columns",
     )
-    csv: TextTable = Field(
-        default_factory=TextTable,
-        description="how a CSV file is written, where it is not by commas and points",
-    )
-    shape: Shape | None = Field(
-        default=None,
+    gaps: Literal["refuse", "drop"] = Field(
+        default="refuse",
         description=(
-            "expected rows, features, labels; checked after reading. q is left out where public "
-            "copies differ, the whole key where nobody has said"
+            "what becomes of rows of a CSV file with an empty cell, NA, NaN or the like; `drop` "
+            "leaves them out, and says which"
         ),
     )
-    persons: int | None = Field(
+    counts: Annotated[List[int | None], Field(min_length=3, max_length=3)] = Field(
+        alias="shape",
+        default=(),
+        description=(
+            "expected rows, features and labels; checked after reading. null where public copies "
+            "differ, the whole key left out where nobody has said"
+        ),
+    )
+    persons: Annotated[int, Field(ge=2)] | List[Annotated[int, Field(ge=1)]] | None = Field(
         default=None,
         description=(
             "how many persons the rows show, checked after reading; leaving out one person at a "
-            "time then makes a job of its own for each"
-        ),
-        ge=2,
-    )
-    rows_per_person: PerPerson = Field(
-        default=(),
-        description=(
-            "where rows stand in the order of persons and the file does not name them - how many "
-            "rows each has, one number for all or one for each"
+            "time then makes a job of its own for each. Where the file does not name them, rows "
+            "stand person by person: as many for each, or as a list says"
         ),
     )
     labels: List[str] = Field(
@@ -261,19 +194,48 @@ class DataSet(Source):
         default=False,
         description="divide label rows by their sums although they miss one by more than rounding",
     )
-    generator: Generator | None = Field(
-        default=None,
-        description="which drawing function of src/ldlrepro/data/drawn, and its arguments",
+    noise_variance: Annotated[float, Field(ge=0), AS_WRITTEN] = Field(
+        default=0.0, description="drawn_table: variance of the normal noise on every feature"
+    )
+    images_per_person: int = Field(
+        default=6, description="drawn_images: how many are drawn of each person", ge=1
     )
     images_of: str = Field(
         default="", description="the data set whose raw images these are, where several share them"
     )
-    layout: Layout | None = Field(
+    layout: Collection | None = Field(
         default=None,
         description="the folders and lists in which photographs are delivered, see docs/images.md",
     )
-    crop: Crop | None = Field(default=None, description="what is cut from a photograph")
-    ages: Ages | None = Field(default=None, description="how an age becomes a label distribution")
+    setup: Setup | None = Field(
+        default=None,
+        description=(
+            "which of the images a paper uses; a list of files `<id>.txt` beside the images goes "
+            "before it"
+        ),
+    )
+    crop: Annotated[List[Annotated[int, Field(ge=8)]], Field(min_length=2, max_length=2)] = Field(
+        default=(), description="[width, height] of what is cut from a photograph, in pixels"
+    )
+    eyes: Annotated[
+        List[Annotated[float, Field(gt=0, lt=1), AS_WRITTEN]], Field(min_length=2, max_length=2)
+    ] = Field(
+        default=(0.3, 0.4),
+        description=(
+            "where the eye on the left comes to lie in the crop, as shares of its width and "
+            "height; the other one lies mirrored"
+        ),
+    )
+    ages: Annotated[List[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)] = Field(
+        default=(), description="the youngest and the oldest age that have labels"
+    )
+    age_width: Annotated[float, Field(ge=0), AS_WRITTEN] = Field(
+        default=2,
+        description=(
+            "standard deviation of the normal density that an age becomes; 0 is the nearest age "
+            "alone"
+        ),
+    )
     features: Features | None = Field(default=None, description="how images become features")
     defects: List[str] = Field(default=(), description="known defects of the published file")
 
@@ -282,38 +244,34 @@ class DataSet(Source):
         return self.reader.startswith("drawn_")
 
     @property
+    def owner_of_images(self) -> DataSet:
+        """Return the data set whose raw images these are: itself, where nothing else is said."""
+        if not self.images_of:
+            return self
+        owner: DataSet = self.project.data_set(self.images_of)
+        return owner
+
+    @property
     def only_photographs(self) -> bool:
         """Tell whether it has images but no table of features."""
         return self.layout is not None and self.features is None
 
     @property
+    def shape(self) -> Shape | None:
+        """Return what is known of its size."""
+        return Shape(*self.counts) if self.counts else None
+
+    @property
     def names_persons(self) -> bool:
         """Tell whether its file says whose row each is."""
-        return bool(self.keys.groups or self.rows_per_person)
+        return bool(self.keys.groups or (self.persons and self.layout is None))
 
     def count_persons(self) -> int | None:
         """Return how many persons its file says there are; None where it does not say."""
-        if len(self.rows_per_person) > 1:
-            return len(self.rows_per_person)
-        return self.persons or (self.generator.persons if self.generator else None)
+        return len(self.persons) if isinstance(self.persons, tuple) else self.persons
 
 
 # ---------------------------------------------------------------------- weights
-
-
-class WeightsFile(RawFile):
-    """The one file of weights."""
-
-    SOME_OF: ClassVar[tuple[str, ...]] = ()
-
-    sha256: str = Field(
-        default="",
-        description=(
-            "SHA-256 of the content, or its first digits where only they are known; left out where "
-            "nobody published one, so that any file of this name is taken"
-        ),
-        pattern=r"^[0-9a-f]{8,64}$",
-    )
 
 
 class Preprocessing(Entry):
@@ -338,7 +296,7 @@ class Weights(Source):
     """Weights of a network, config/weights/<id>.yaml."""
 
     network: Literal["vgg16", "alexnet"] = Field(description="whose layers these are")
-    files: List[WeightsFile] = Field(description="the one file", min_length=1, max_length=1)
+    files: List[RawFile] = Field(description="the one file", min_length=1, max_length=1)
     layout: Literal["torchvision", "vgg_face", "keras_onnx"] = Field(
         description=(
             "how the file names its layers - a state_dict with torchvision's names or VGG-Face's, "

@@ -21,7 +21,6 @@ NOT_DECISIVE = (
     "ldl.errors",
     "ldl.watch",
     "ldlrepro.catalogue",
-    "ldlrepro.config",
     "ldlrepro.core.errors",
     "ldlrepro.core.files",
     "ldlrepro.core.progress",

@@ -53,8 +53,7 @@ class Entry(BaseModel):
         except ValidationError as error:
             found += [_again(each) for each in error.errors(include_url=False)]
         if isinstance(tree, dict) and (problem := cls._lacking(tree)):
-            kind = PydanticCustomError("keys", "{problem}", {"problem": problem})
-            found.append(InitErrorDetails(type=kind, loc=(), input=tree))
+            found.append(InitErrorDetails(type=broken(problem), loc=(), input=tree))
         if found:
             raise ValidationError.from_exception_data(cls.__name__, found)
         return value
@@ -99,6 +98,11 @@ class Entry(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
+def broken(problem: str) -> PydanticCustomError:
+    """Return the error of values that do not belong together."""
+    return PydanticCustomError("keys", "{problem}", {"problem": problem})
+
+
 def _or(ways: list[str]) -> str:
     return ("; or " if any("," in way for way in ways) else " or ").join(ways)
 
@@ -108,7 +112,7 @@ def _again(error: ErrorDetails) -> InitErrorDetails:
     kind: Any = error["type"]
     context = error.get("ctx", {})
     if kind == "keys":
-        kind = PydanticCustomError("keys", "{problem}", context)
+        kind = broken(context["problem"])
     return InitErrorDetails(type=kind, loc=error["loc"], input=error["input"], ctx=context)
 
 
@@ -125,6 +129,7 @@ class Home(Protocol):
     def weights_ids(self) -> list[str]: ...
     @property
     def all_paper_ids(self) -> set[str]: ...
+    def data_set(self, name: str) -> Any: ...
     def weights(self, name: str) -> Any: ...
     def read(self, model: type[Any], path: Path) -> Any: ...
     def shown(self, path: Path) -> str: ...

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
-from ldlrepro.catalogue.entries import Entry, List, Map, Value, Values
+from ldlrepro.catalogue.entries import Entry, List, Map, Value, Values, broken
 from ldlrepro.catalogue.inner_parameters import gathered
 from ldlrepro.core.errors import UserError, nearest, unknown
 from ldlrepro.core.workspace import Workspace
@@ -39,7 +39,18 @@ class Request(Entry):
 class Resources(Request):
     """What one job may use, on any data set or on single ones."""
 
-    datasets: Map[Request] = Field(default_factory=dict, description="overrides by data set id")
+    datasets: Map[Resources] = Field(
+        default_factory=dict,
+        description="data set id -> keys as here, but this one, that replace these there",
+    )
+
+    @field_validator("datasets")
+    @classmethod
+    def _on_single_ones(cls, datasets: Map[Resources]) -> Map[Resources]:
+        for name, asked in datasets.items():
+            if asked.datasets:
+                raise broken(f"{name} is a single data set and has no 'datasets' of its own")
+        return datasets
 
     def on(self, data_set: str) -> Request:
         """Return what a job on a data set may use."""
@@ -94,26 +105,22 @@ ORIGINS = (
 )
 
 
-class Needs(Entry):
+class Needs(tuple[str, ...]):
     """What the method asks of data and machine."""
 
-    ordered_labels: bool = Field(default=False, description="labels must have an order")
-    target: bool = Field(default=False, description="needs a number per row, such as the age")
-    images: bool = Field(
-        default=False, description="reads photographs instead of a table of features"
-    )
+    __slots__ = ()
 
-    def __bool__(self) -> bool:
-        return self.ordered_labels or self.target or self.images
+    @property
+    def images(self) -> bool:
+        """Tell whether it reads photographs instead of a table of features."""
+        return "images" in self
 
 
 class OpenPoint(Entry):
-    """An open point of the paper, a named switch."""
+    """An open point of the paper, by the name of a parameter."""
 
-    switch: str = Field(description="parameter name")
-    default: Any = Field(description="value taken")
-    alternatives: List[Any] = Field(default=(), description="other readings")
-    evidence: str = Field(description="why the default, and what the alternatives give")
+    alternatives: List[Any] = Field(default=(), description="other readings than the value taken")
+    evidence: str = Field(description="why that value, and what the alternatives give")
 
 
 class Variant(Entry):
@@ -141,21 +148,15 @@ class Method(Value):
         description="dotted path of the estimator class, such as `ldl.AAKNN`",
         pattern=r"^[a-zA-Z_][\w.]*\.[A-Za-z_]\w*$",
     )
-    control: bool = Field(
-        default=False, description="a control (floor or ceiling of a measure), not a competitor"
-    )
-    sees_test_labels: bool = Field(
-        default=False,
+    roles: List[Literal["control", "forest", "mean_age", "sees_test_labels"]] = Field(
+        default=(),
         description=(
-            "told the test labels before it predicts; only for the ceiling control and for "
-            "diagnostics of leaks"
-        ),
-    )
-    forest: bool = Field(
-        default=False,
-        description=(
-            "a forest, whose verdicts stand beside those of an ordinary regression forest "
-            "(`rf_reg`)"
+            "`control`: the floor or the ceiling of a measure, not a competitor; `forest`: its "
+            "verdicts stand beside those of an ordinary regression forest (`rf_reg`); "
+            "`mean_age`: a predicted distribution over ages stands for their mean, else for the "
+            "likeliest age; "
+            "`sees_test_labels`: told the test labels before it predicts, only for the ceiling "
+            "control and for diagnostics of leaks"
         ),
     )
     diagnoses: str = Field(
@@ -182,26 +183,46 @@ class Method(Value):
     scaling: Scaling = Field(
         default="none", description="how features are scaled, fitted on training rows only"
     )
-    age: Literal["mode", "mean"] = Field(
-        default="mode",
+    asked: List[Literal["ordered_labels", "target", "images"]] = Field(
+        alias="needs",
+        default=(),
         description=(
-            "which age a predicted distribution over ages stands for, the likeliest or the mean"
+            "what the method asks of data and machine: labels that have an order; a number per "
+            "row, such as the age; photographs instead of a table of features"
         ),
-    )
-    needs: Needs = Field(
-        default_factory=Needs, description="what the method asks of data and machine"
     )
     resources: Resources = Field(
         default_factory=Resources,
         description="what one job may use; `datasets` overrides it for single data sets",
     )
-    choices: List[OpenPoint] = Field(
-        default=(), description="open points of the paper, each a named switch"
+    choices: Map[OpenPoint] = Field(
+        default_factory=dict, description="parameter -> what the paper leaves open there"
     )
     variants: Map[Variant] = Field(
         default_factory=dict,
         description="other settings of the same class, used as `<id>@<variant>`",
     )
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(self.asked)
+
+    @property
+    def age(self) -> str:
+        """Return which age a predicted distribution stands for, the `mean` or the `mode`."""
+        return "mean" if "mean_age" in self.roles else "mode"
+
+    @property
+    def control(self) -> bool:
+        return "control" in self.roles
+
+    @property
+    def forest(self) -> bool:
+        return "forest" in self.roles
+
+    @property
+    def sees_test_labels(self) -> bool:
+        return "sees_test_labels" in self.roles
 
     # ------------------------------------------------------------------ variants
 
@@ -221,7 +242,7 @@ class Method(Value):
     def with_variant(self, name: str) -> Method:
         """Return it with a variant merged in: parameters one by one, the rest as a whole."""
         if name not in self.variants:
-            return self._merged(name, Variant(parameters=_settings(name)))
+            return self._merged(name, Variant(parameters=settings_of(name)))
         return self._merged(name, self.variants[name])
 
     def _merged(self, name: str, variant: Variant) -> Method:
@@ -298,6 +319,12 @@ class Method(Value):
             )
         return kind
 
+    @property
+    def draws(self) -> bool:
+        """Tell whether another seed gives other predictions; a start may be drawn, or be fixed."""
+        settings = self.estimator().get_params(deep=False)
+        return "random_state" in settings and settings.get("init") != "identity"
+
     def estimator(self, **overrides: Any) -> LDLEstimator:
         """Return the unfitted estimator, with the fixed parameters and ``overrides``.
 
@@ -332,7 +359,7 @@ def with_settings(method: str, settings: Mapping[str, Any]) -> str:
     return f"{method}@{named}"
 
 
-def _settings(variant: str) -> dict[str, Any]:
+def settings_of(variant: str) -> dict[str, Any]:
     """Return the settings that an id holds: values as in JSON; what is not JSON is a word."""
     found: dict[str, Any] = {}
     for part in variant.split(","):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,10 +13,15 @@ from pydantic import BeforeValidator, Field, PrivateAttr
 
 from ldlrepro.catalogue.claims import Claim, Claims, Miss, Misses, Selection
 from ldlrepro.catalogue.entries import Entry, Home, List, Map, Value, Values
+from ldlrepro.catalogue.methods import settings_of
 from ldlrepro.core.errors import UserError, nearest, unknown
 
 if TYPE_CHECKING:
     from ldlrepro.catalogue.data_sets import DataSet
+    from ldlrepro.catalogue.methods import Method
+
+MADE_UP = "made up"
+"""The group of papers on drawn data."""
 
 
 class Protocol(Value):
@@ -24,7 +31,7 @@ class Protocol(Value):
         "scheme": {
             "kfold": ("folds",),
             "shuffle_split": ("repeats", "train_share"),
-            "parts": ("train_part", "test_part"),
+            "parts": ("parts",),
         }
     }
 
@@ -70,14 +77,11 @@ class Protocol(Value):
         gt=0,
         lt=1,
     )
-    persons_of: str = Field(
-        default="",
-        description="protocol id that this one repeats with persons kept apart",
-    )
-    noise_of: str = Field(
+    repeats_of: str = Field(
         default="",
         description=(
-            "protocol id that this one repeats with other fold seeds, to show what the seed changes"
+            "protocol id that this one repeats: with persons kept apart (leave_one_group_out), "
+            "else with other fold seeds, to show what the seed changes"
         ),
     )
     select_by: Literal[
@@ -104,16 +108,21 @@ class Protocol(Value):
             "columns row and fold, maybe repeat; `scheme` draws the other data sets' folds"
         ),
     )
-    train_part: str = Field(
-        default="",
-        description="the part of the photographs trained on (parts)",
+    parts: List[str] = Field(
+        default=(),
+        description="the part of the photographs trained on, and the part tested on (parts)",
+        min_length=2,
+        max_length=2,
     )
-    test_part: str = Field(default="", description="the part tested on (parts)")
     average: Literal["folds", "rows"] = Field(
         default="folds",
         description=("mean over folds, or over all tested rows, so that large folds count more"),
     )
     text: str = Field(description="the protocol in words, with what the paper leaves open")
+    by_print: str = Field(
+        default="",
+        description="what was looked at, where the printed numbers chose these folds",
+    )
 
     _paper: str = PrivateAttr("")
 
@@ -121,6 +130,16 @@ class Protocol(Value):
     def paper(self) -> str:
         """Return the id of the paper whose protocol it is."""
         return self._paper
+
+    @property
+    def persons_of(self) -> str:
+        """Return the protocol that this one repeats with persons kept apart; '' for none."""
+        return self.repeats_of if self.scheme == "leave_one_group_out" else ""
+
+    @property
+    def noise_of(self) -> str:
+        """Return the protocol that this one repeats with other fold seeds; '' for none."""
+        return "" if self.scheme == "leave_one_group_out" else self.repeats_of
 
     def count_folds(self, data_set: DataSet | None = None) -> int | None:
         """Return the runs of a method; None where only the data tell how many persons there are."""
@@ -133,6 +152,12 @@ class Protocol(Value):
         counts = (self.folds, data_set.count_persons() if data_set else None)
         return min((count for count in counts if count is not None), default=None)
 
+    def draws_folds(self, data_set: str) -> bool:
+        """Tell whether another seed makes other folds of a data set."""
+        if self.scheme == "kfold":
+            return self.shuffle and data_set not in self.given
+        return self.scheme == "shuffle_split"
+
     def published_folds(self, data_set: str) -> Path | None:
         """Return the table of folds that somebody else has drawn, beside the paper's file."""
         given = self.given.get(data_set)
@@ -142,7 +167,7 @@ class Protocol(Value):
 class PrintedMethod(Entry):
     """What runs for a printed method."""
 
-    SOME_OF = ("method", "skip")
+    SOME_OF = ("method", "note")
 
     method: str = Field(default="", description="method id")
     by_dataset: Map[str] = Field(
@@ -154,8 +179,14 @@ class PrintedMethod(Entry):
         description="printed setting -> method id, likewise",
     )
     protocol: str = Field(default="", description="protocol id, where it is not the table's")
-    skip: str = Field(default="", description="why nothing runs for this row")
-    note: str = Field(default="", description="shown beside the row")
+    note: str = Field(
+        default="", description="shown beside the row; without `method`, why nothing runs for it"
+    )
+
+    @property
+    def skip(self) -> str:
+        """Return why nothing runs for the row; '' where something does."""
+        return "" if self.method else self.note
 
     def in_row(self, row: Mapping[str, str]) -> str:
         """Return the method id that runs in a printed row."""
@@ -186,27 +217,21 @@ class PrintedSetting(Entry):
     protocol: str = Field(default="", description="protocol id")
     variant: str = Field(default="", description="variant of the row's method")
     dataset: str = Field(default="", description="data set id, where it is not the printed one's")
-    skip: str = Field(default="", description="why nothing runs for this setting")
 
 
 class Table(Entry):
     """A printed table."""
 
     title: str = Field(description="what the table shows, in our words")
-    kind: Literal["scores", "ages", "deltas", "experiment"] = Field(
-        default="scores",
-        description=(
-            "what is printed - scores of units, ages, differences of scores to another method, or "
-            "what an experiment measures"
-        ),
+    experiment: str = Field(
+        default="", description="the experiment that measures the table, where no units do"
     )
-    experiment: str = Field(default="", description="the experiment that measures the table")
     compared_to: str = Field(
         default="",
         description=(
-            "printed method that differences refer to; for seconds the yardstick, a method of the "
-            "table or a setting of the paper, whose time stands for the printed one, so that "
-            "ratios are judged"
+            "printed method that differences (`delta_kl` and the like) refer to; for seconds the "
+            "yardstick, a method of the table or a setting of the paper, whose time stands for the "
+            "printed one, so that ratios are judged"
         ),
     )
     protocol: str = Field(default="", description="protocol id, where it is not the main one")
@@ -240,22 +265,41 @@ class Figure(Entry):
         min_length=2,
     )
     dataset: str = Field(default="", description="data set id")
-    method: str = Field(default="", description="method id whose parameters are varied")
+    method_id: str = Field(
+        alias="method",
+        default="",
+        description="method id whose parameters are varied; settings after an @ stay",
+    )
     metric: str = Field(default="", description="measure on the vertical axis")
     protocol: str = Field(default="", description="protocol id, where it is not the main one")
-    fixed: Values = Field(default_factory=dict, description="parameters that stay")
     x: Map[Annotated[List[Any], Field(min_length=2)]] = Field(
         default_factory=dict,
         description="the parameter of the horizontal axis with its values",
     )
-    fixed_by_line: Map[Values] = Field(
+    lines: Map[Annotated[List[Any], Field(min_length=1)] | Mapping[Any, Values]] = Field(
         default_factory=dict,
-        description="parameters that one line has besides, by its value",
+        description=(
+            "a parameter with a line for each value; or for each value the parameters that its "
+            "line has besides"
+        ),
     )
-    lines: Map[Annotated[List[Any], Field(min_length=1)]] = Field(
-        default_factory=dict,
-        description="a parameter with a line for each value",
-    )
+
+    @property
+    def method(self) -> str:
+        """Return the method without what stays."""
+        return self.method_id.partition("@")[0]
+
+    @property
+    def fixed(self) -> Values:
+        """Return the parameters that stay."""
+        _, at, settings = self.method_id.partition("@")
+        return settings_of(settings) if at else {}
+
+    @property
+    def fixed_by_line(self) -> Mapping[Any, Values]:
+        """Return the parameters that one line has besides, by its value."""
+        lines = next(iter(self.lines.values()), ())
+        return lines if isinstance(lines, Mapping) else {}
 
 
 class Experiment(Entry):
@@ -285,43 +329,89 @@ class Experiment(Entry):
     mem_mb: int = Field(default=2000, description="memory in MB", ge=100)
 
 
-class Copied(Entry):
-    """Printed columns that are another paper's numbers."""
+class Remark(Selection):
+    """What has to be known of printed numbers before they are judged."""
 
-    tables: List[str] = Field(description="table numbers", min_length=1)
-    methods: List[str] = Field(description="printed method names", min_length=1)
-    source: str = Field(alias="from", description="the paper's id")
-    their_name: str = Field(default="", description="the method's name there, where it is another")
+    ASKED_BY = {  # noqa: RUF012
+        "kind": {
+            "copied": ("tables", "methods", "from"),
+            "chosen_by_print": ("what",),
+            "misprint": ("tables", "datasets", "methods", "metrics"),
+        }
+    }
+
+    kind: Literal["copied", "chosen_by_print", "misprint", "variances"] = Field(
+        description=(
+            "`copied`: columns that are another paper's numbers; cells that equal them to the "
+            "digit, mean and standard deviation, are `quoted`, the others judged. "
+            "`chosen_by_print`: a choice that is no parameter of a method (data set, scaling, "
+            "order of rows) and was made because it fits the printed numbers, or after a look at "
+            "test rows; it is marked wherever a number rests on it. `misprint`: values that are "
+            "impossible. `variances`: the standard deviations of the whole paper are variances"
+        ),
+    )
+    proof: str = Field(
+        description="why it is no chance, what was looked at, why the values cannot be",
+    )
+    source: str = Field(alias="from", default="", description="the other paper's id (copied)")
+    their_name: str = Field(
+        default="", description="the method's name there, where it is another (copied)"
+    )
     means_only: bool = Field(
         default=False,
         description=(
             "the means are the same to the digits of the shorter print, the standard deviations "
-            "are not"
+            "are not (copied)"
         ),
     )
-    proof: str = Field(description="why this is no chance")
-
-
-class ByPrint(Selection):
-    """A choice that is no parameter of a method and was made because it fits the print."""
-
-    what: str = Field(description="what was chosen")
-    evidence: str = Field(description="what was looked at")
-
-
-class Misprint(Entry):
-    """A printed value that is impossible, with the proof."""
-
-    table: str = Field(description="table number")
-    dataset: str = Field(description="data set id")
-    method: str = Field(description="printed method name")
-    metric: str = Field(description="measure")
-    setting: str = Field(default="", description="printed setting")
-    proof: str = Field(description="why the value cannot be")
+    what: str = Field(default="", description="what was chosen (chosen_by_print)")
     std_reads: str = Field(
         default="",
-        description=("only the printed standard deviation is wrong; this is what it should read"),
+        description=(
+            "only the printed standard deviation is wrong; this is what it should read (misprint)"
+        ),
     )
+
+
+@dataclass(frozen=True)
+class Misprint:
+    """A printed value that is impossible."""
+
+    table: str
+    dataset: str
+    setting: str
+    method: str
+    metric: str
+    proof: str
+    std_reads: str
+    """What the standard deviation should read, where only that is wrong."""
+
+
+class Candidates(Entry):
+    """Readings of what a paper leaves open, among which the digits of its other data sets choose.
+
+    Each is a protocol, a method of the main protocol, or both: ``protocol/method``.
+    """
+
+    methods: List[str] = Field(description="printed method names", min_length=1)
+    tables: List[str] = Field(default=(), description="table numbers; default all")
+    as_stated: str = Field(
+        description=(
+            "what the text, released code or validation rows settle, and the project's default "
+            "where all are silent; no printed number had a say in it"
+        ),
+    )
+    others: List[str] = Field(description="the other readings", min_length=1)
+    open: str = Field(description="what the paper leaves open", min_length=1)
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """Return all readings, the stated one first."""
+        return (self.as_stated, *self.others)
+
+    def covers(self, row: Mapping[str, str]) -> bool:
+        """Tell whether they are readings of a printed number's method."""
+        return row["method"] in self.methods and row["table"] in (self.tables or [row["table"]])
 
 
 class Paper(Value):
@@ -333,11 +423,10 @@ class Paper(Value):
     year: int = Field(description="year")
     group: str = Field(
         default="own papers",
-        description="papers that are counted together, in tables and totals",
-    )
-    synthetic: bool = Field(
-        default=False,
-        description="a made-up paper on drawn data, for the demo; never among the five",
+        description=(
+            "papers that are counted together, in tables and totals; `made up` for a paper on "
+            "drawn data that is counted nowhere, such as the demo"
+        ),
     )
     protocols: Map[Protocol] = Field(
         description=(
@@ -348,10 +437,6 @@ class Paper(Value):
     not_available: Map[str] = Field(
         default_factory=dict,
         description=("printed data sets that are none of the project's -> why nobody can run them"),
-    )
-    spread: Literal["deviation", "variance"] = Field(
-        default="deviation",
-        description="what is printed beside the means",
     )
     use_dataset: Map[str] = Field(
         default_factory=dict,
@@ -382,24 +467,20 @@ class Paper(Value):
             "of quoted cells such as `[18]`"
         ),
     )
-    copied: List[Copied] = Field(
+    remarks: List[Remark] = Field(
+        default=(),
+        description="what has to be known of printed numbers before they are judged",
+    )
+    stated: Map[List[str]] = Field(
+        default_factory=dict,
+        description="method id -> parameters whose values this paper states",
+    )
+    candidates: List[Candidates] = Field(
         default=(),
         description=(
-            "printed columns that are another paper's numbers; cells that equal them to the "
-            "digit, mean and standard deviation, are `quoted`, the others judged"
+            "readings of what the paper leaves open; a data set is judged by the one that the "
+            "digits of the other data sets choose"
         ),
-    )
-    chosen_by_print: List[ByPrint] = Field(
-        default=(),
-        description=(
-            "choices that are no parameters of a method (data set, scaling, order of rows) and "
-            "were made because they fit the printed numbers, or after a look at test rows; they "
-            "are marked wherever a number rests on them"
-        ),
-    )
-    misprints: List[Misprint] = Field(
-        default=(),
-        description="printed values that are impossible, each with the proof",
     )
 
     def placed(self, name: str, file: Path, project: Home) -> Paper:
@@ -408,6 +489,37 @@ class Paper(Value):
             protocol.placed(each, file, project)
             protocol._paper = name
         return self
+
+    @property
+    def synthetic(self) -> bool:
+        return self.group == MADE_UP
+
+    @property
+    def spread(self) -> str:
+        """Return what is printed beside the means, a deviation or a variance."""
+        return "variance" if self._remarks("variances") else "deviation"
+
+    @property
+    def copied(self) -> tuple[Remark, ...]:
+        return self._remarks("copied")
+
+    @property
+    def chosen_by_print(self) -> tuple[Remark, ...]:
+        return self._remarks("chosen_by_print")
+
+    @property
+    def misprints(self) -> tuple[Misprint, ...]:
+        """Return every printed value that is impossible."""
+        return tuple(
+            Misprint(*place, entry.proof, entry.std_reads)
+            for entry in self._remarks("misprint")
+            for place in itertools.product(
+                entry.tables, entry.datasets, entry.settings or ("",), entry.methods, entry.metrics
+            )
+        )
+
+    def _remarks(self, kind: str) -> tuple[Remark, ...]:
+        return tuple(entry for entry in self.remarks if entry.kind == kind)
 
     @property
     def main_protocol(self) -> Protocol:
@@ -434,6 +546,10 @@ class Paper(Value):
             self._check_selection(entry, f"{self.project.shown(path)}: misses.{number}")
         return found
 
+    def states(self, method: Method, parameter: str) -> bool:
+        """Tell whether the paper states the value that a parameter of a method has."""
+        return any(parameter in self.stated.get(name, ()) for name in (method.id, method.base))
+
     def experiment(self, name: str) -> Experiment:
         """Return an experiment by its id."""
         if name not in self.experiments:
@@ -450,8 +566,7 @@ class Paper(Value):
         for number, block in enumerate(self.extra):
             yield f"extra.{number}.protocol", block.protocol
         for name, protocol in self.protocols.items():
-            yield f"protocols.{name}.noise_of", protocol.noise_of
-            yield f"protocols.{name}.persons_of", protocol.persons_of
+            yield f"protocols.{name}.repeats_of", protocol.repeats_of
         for key, table in self.tables.items():
             yield f"tables.{key}.protocol", table.protocol
             for name, setting in table.settings.items():
@@ -461,36 +576,36 @@ class Paper(Value):
         """Check the data sets, experiments, tables and printed names that other keys refer to."""
         for where, names, known in self._names():
             check_known(names, known, f"{self.shown_file}: {where}")
-        for number, entry in enumerate(self.chosen_by_print):
-            self._check_selection(entry, f"{self.shown_file}: chosen_by_print.{number}")
+        for number, entry in enumerate(self.remarks):
+            self._check_selection(entry, f"{self.shown_file}: remarks.{number}")
 
     def _check_selection(self, entry: Selection, where: str) -> None:
         check_known(entry.methods, self.methods, f"{where}.methods")
         check_known(entry.tables, self.tables, f"{where}.tables")
-        check_known(entry.datasets, self.project.data_set_ids, f"{where}.datasets")
+        known = [*self.project.data_set_ids, *self.not_available]
+        check_known(entry.datasets, known, f"{where}.datasets")
 
     def _names(self) -> Iterator[tuple[str, Iterable[str], Collection[str]]]:
         """Yield key, the names that stand there, and the names that may."""
         data_sets = self.project.data_set_ids
+        for number, choice in enumerate(self.candidates):
+            yield f"candidates.{number}.methods", choice.methods, self.methods
+            yield f"candidates.{number}.tables", choice.tables, self.tables
         yield "datasets", self.datasets, data_sets
         yield "use_dataset", self.use_dataset.values(), data_sets
         for number, block in enumerate(self.extra):
             yield f"extra.{number}.datasets", block.datasets, data_sets
         yield "own", self.own, self.methods
-        for number, copied in enumerate(self.copied):
-            place = f"copied.{number}"
-            yield f"{place}.methods", copied.methods, self.methods
-            yield f"{place}.tables", copied.tables, self.tables
-            yield f"{place}.from", [copied.source], self.project.all_paper_ids
+        for number, remark in enumerate(self.remarks):
+            yield f"remarks.{number}.from", _given(remark.source), self.project.all_paper_ids
         for name, experiment in self.experiments.items():
             yield f"experiments.{name}.datasets", experiment.datasets, data_sets
-        settings = {name for table in self.tables.values() for name in table.settings}
+        yardsticks = {*self.methods, *(s for table in self.tables.values() for s in table.settings)}
         for key, table in self.tables.items():
             for name, setting in table.settings.items():
                 place = f"tables.{key}.settings.{name}.dataset"
                 yield place, _given(setting.dataset), data_sets
             yield f"tables.{key}.experiment", _given(table.experiment), self.experiments
-            yardsticks = {*self.methods, *(() if table.kind == "deltas" else settings)}
             yield f"tables.{key}.compared_to", _given(table.compared_to), yardsticks
         for key, figure in self.figures.items():
             place = f"figures.{key}"

@@ -144,6 +144,11 @@ class Project:
         """Return config/config.yaml."""
         return self.read(RunConfig, self.root / "config" / "config.yaml")
 
+    @property
+    def tracking_uri(self) -> str:
+        """Return where runs are tracked; MLFLOW_TRACKING_URI wins over the configuration."""
+        return os.environ.get("MLFLOW_TRACKING_URI") or self.run.tracking_uri
+
     # ------------------------------------------------------------------ all of a kind
 
     @property
@@ -375,6 +380,11 @@ class _Lazily(dict[str, Any]):
 def _open_again(root: str, own_paths: tuple[str, ...]) -> Project:
     """Open a project that was sent to another process, which reads the files anew."""
     return Project(Path(root), own_paths)
+
+
+def checkout_here() -> Path:
+    """Return the checkout that the environment names, for what runs without a project."""
+    return find_root(os.environ.get(ROOT))
 
 
 def from_environment(own_files: Iterable[str | Path] = ()) -> Project:

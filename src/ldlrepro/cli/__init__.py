@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from ldlrepro.cli import parser as parsers
+from ldlrepro.cli.parser import MODULES, parse, verb_of
 from ldlrepro.core import numerics
 from ldlrepro.core.errors import UserError, of_the_disk
 
@@ -14,7 +14,7 @@ from ldlrepro.core.errors import UserError, of_the_disk
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse and run; turn errors meant for people into one message and status 2."""
     numerics.pin()
-    args = parsers.parse(argv)
+    args = parse(argv)
     try:
         return int(args.handler(args))
     except UserError as error:
@@ -35,4 +35,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def verbs() -> dict[str, argparse.ArgumentParser]:
     """Return the parser of every verb, by its name."""
-    return {name: verb for group in parsers.groups() for name, verb in group.verbs.items()}
+    return {name: verb_of(name).parser() for name in MODULES}

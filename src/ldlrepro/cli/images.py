@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldlrepro import config
+from ldlrepro.catalogue import DataSet, Project
+from ldlrepro.cli.here import HERE, plan_here
 from ldlrepro.cli.output import answer
+from ldlrepro.cli.verb import DATASET, count, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import ProgressLine, StatusLine
-from ldlrepro.core.workspace import DATA
 from ldlrepro.data.images.faces import KINDS, LEAVE_OUT, FaceSet
 from ldlrepro.data.images.reading import distributions, load_faces
-from ldlrepro.data.registry import prepare, ready_path, warning_of
+from ldlrepro.data.registry import prepare, warning_of
 
 if TYPE_CHECKING:
     from ldlrepro.data.dataset import Dataset
@@ -26,22 +27,53 @@ LOOKED_AT = 40
 USE = {True: "no", False: "yes"}
 
 
+@verb(
+    DATASET,
+    takes(
+        "--from",
+        dest="folder",
+        metavar="FOLDER",
+        type=Path,
+        help="first take the photographs from this folder and prepare them",
+    ),
+    takes("--show", metavar="PROBLEM", help="list the images with this problem"),
+    takes(
+        "--compare", metavar="PUBLISHED", help="compare LBP features with this published data set"
+    ),
+    flag(
+        "--place-eyes",
+        "with --compare: look for the place of the eyes in the crop that fits best",
+    ),
+    flag("--find-eyes", "find the eyes in images without eye points"),
+    count("--threads", 1, "processes that find eyes"),
+    json=True,
+    examples=[
+        "ldlrepro images drawn_fgnet",
+        "ldlrepro images drawn_fgnet --show grayscale",
+        "ldlrepro images morph --find-eyes --threads 8",
+        "ldlrepro images jaffe_images --from ~/jaffe --find-eyes --compare sjaffe --place-eyes",
+    ],
+)
 def images(args: argparse.Namespace) -> int:
-    spec = config.load_dataset(args.dataset)
-    if "layout" not in spec:
+    """Tell what is in a prepared set of photographs: how many can be used, and which are missing,
+    broken, unlabelled, grey or there twice.
+    """
+    project = plan_here().project
+    data_set = project.data_set(args.dataset)
+    if data_set.layout is None:
         raise UserError(f"{args.dataset} is no set of photographs. Type `ldlrepro list datasets`.")
     if args.place_eyes and not args.compare:
         raise UserError("--place-eyes needs --compare with a published data set, such as sjaffe")
     if args.folder:
-        _bring(args.dataset, args.folder)
+        _bring(data_set, args.folder)
     if args.find_eyes:
-        code = _find_eyes(args)
+        code = _find_eyes(args, data_set)
         if not args.compare:
             return code
-        prepare(args.dataset, DATA)
-    faces = load_faces(args.dataset, DATA)
+        prepare(data_set, HERE.data)
+    faces = load_faces(data_set, HERE.data)
     if args.compare:
-        return _compare(args, spec, faces)
+        return _compare(args, project, data_set, faces)
     if args.show:
         return _show(args, faces)
     found = faces.counts()
@@ -56,30 +88,30 @@ def images(args: argparse.Namespace) -> int:
         f"{args.dataset}: {summary['used']} images of {summary['persons']} persons in use{parts}; "
         f"{summary['eye_points']} with eye points, the others are cropped at the centre"
     )
-    warning = warning_of(ready_path(args.dataset, DATA))
+    warning = warning_of(HERE.ready(args.dataset))
     if args.json:
         return answer(args.json, [{**summary, "warning": warning}], ())
     print("\n".join([head, *faces.notes, *([warning] if warning else [])]))
     return answer(args.json, rows, ("problem", "images", "used", "meaning")) if rows else 0
 
 
-def _bring(dataset: str, folder: Path) -> None:
+def _bring(data_set: DataSet, folder: Path) -> None:
     """Fetch a folder of photographs and prepare them."""
     from ldlrepro.data.fetch import fetch
 
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder")
-    status = fetch(dataset, DATA, [], offline=True, images_from=folder)
+    status = fetch(data_set, HERE.data, [], offline=True, images_from=folder)
     if not status.available:
-        raise UserError(f"{dataset}: {status.reason}")
-    prepare(dataset, DATA)
+        raise UserError(f"{data_set.id}: {status.reason}")
+    prepare(data_set, HERE.data)
 
 
-def _find_eyes(args: argparse.Namespace) -> int:
+def _find_eyes(args: argparse.Namespace, data_set: DataSet) -> int:
     from ldlrepro.data.eyes.album import find_eyes
 
     line = ProgressLine(f"{args.dataset}: images looked at")
-    search = find_eyes(args.dataset, DATA, args.threads, line.update)
+    search = find_eyes(data_set, HERE.data, args.threads, line.update)
     line.close()
     found = {
         "images": len(search.lines) + search.given,
@@ -117,21 +149,27 @@ def _show(args: argparse.Namespace, faces: FaceSet) -> int:
     return answer(args.json, rows, ("file", "problem", "detail"))
 
 
-def _compare(args: argparse.Namespace, spec: dict[str, Any], faces: FaceSet) -> int:
+def _compare(args: argparse.Namespace, project: Project, data_set: DataSet, faces: FaceSet) -> int:
     from ldlrepro.data import load
     from ldlrepro.data.features.align import Crop
+    from ldlrepro.data.features.extract import extract
     from ldlrepro.data.features.published import compare
 
-    if spec.get("features", {}).get("extractor") != "lbp" or not faces.labels:
+    features = data_set.features
+    if features is None or features.extractor != "lbp" or not faces.labels:
         raise UserError(f"{args.dataset} is not rated, or has no LBP features to compare.")
-    published = load(args.compare)
+    published = load(project.data_set(args.compare).id)
+    # Scikit-image's order of bins: that of the published features is what is looked for.
+    in_runs = data_set.model_copy(
+        update={"features": features.model_copy(update={"order": "runs"})}
+    )
     if args.place_eyes:
-        return _place_eyes(args, spec, faces, published)
-    X, recipe = _in_runs(faces, spec)
-    D, _ = distributions(faces, spec)
+        return _place_eyes(args, in_runs, faces, published)
+    X, recipe = extract(faces, in_runs, HERE.data)
+    D, _ = distributions(faces, data_set)
     found = compare(X, D, np.asarray(published.X), published.D)
     if args.json:
-        crop = Crop.of(spec["crop"]).to_dict()
+        crop = Crop.of(data_set).to_dict()
         return answer(
             args.json, [{**found.to_dict(), "crop": crop, "placed": recipe["placed_by"]}], ()
         )
@@ -147,17 +185,11 @@ def _compare(args: argparse.Namespace, spec: dict[str, Any], faces: FaceSet) -> 
     return answer(args.json, rows, ("order of bins", "distance", "nearest"))
 
 
-def _in_runs(faces: FaceSet, spec: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return LBP features in scikit-image's order of bins, and their recipe."""
-    from ldlrepro.data.features.extract import extract
-
-    return extract(faces, {**spec, "features": {"extractor": "lbp", "order": "runs"}}, DATA)
-
-
 def _place_eyes(
-    args: argparse.Namespace, spec: dict[str, Any], faces: FaceSet, published: Dataset
+    args: argparse.Namespace, data_set: DataSet, faces: FaceSet, published: Dataset
 ) -> int:
     """Look for the place of the eyes that the published features fit best."""
+    from ldlrepro.data.features.extract import extract
     from ldlrepro.data.features.published import place_eyes
 
     known = [row for row, face in enumerate(faces.faces) if face.eyes is not None]
@@ -168,11 +200,10 @@ def _place_eyes(
         )
     chosen = np.linspace(0, len(known) - 1, min(len(known), LOOKED_AT)).round().astype(int)
     some = faces.chosen([known[place] for place in chosen], "a few, to look for the eyes' place")
-    D, _ = distributions(some, spec)
+    D, _ = distributions(some, data_set)
 
     def features(eye_x: float, eye_y: float) -> np.ndarray:
-        crop = {**spec["crop"], "eye_x": eye_x, "eye_y": eye_y}
-        return _in_runs(some, {**spec, "crop": crop})[0]
+        return extract(some, data_set.model_copy(update={"eyes": (eye_x, eye_y)}), HERE.data)[0]
 
     line = StatusLine()
     found = place_eyes(
@@ -189,9 +220,9 @@ def _place_eyes(
     best = found[0]
     print(
         f"{args.dataset}: {len(found)} places of the eyes on {len(some)} images; the features of "
-        f"{args.compare} are nearest with\n\n    crop: {{..., eye_x: {best.eye_x:g}, eye_y: "
-        f"{best.eye_y:g}}}\n\nin config/datasets/{args.dataset}.yaml. That is fitted to the "
-        "published file, not taken from the paper.\n"
+        f"{args.compare} are nearest with\n\n    eyes: [{best.eye_x:g}, {best.eye_y:g}]\n\n"
+        f"in config/datasets/{args.dataset}.yaml. That is fitted to the published file, not taken "
+        "from the paper.\n"
     )
     rows = [{**row, "distance": f"{row['distance']:.4f}"} for row in rows[:5]]
     return answer(False, rows, ("eye_x", "eye_y", "distance", "order"))

@@ -6,61 +6,82 @@ import argparse
 import json
 import os
 
-from ldlrepro import config
+from ldlrepro.cli.here import HERE, plan_here
 from ldlrepro.cli.output import outcome
+from ldlrepro.cli.verb import DATASET, IDS, OF_WORKFLOW, PROTOCOL, SEED, count, flag, takes, verb
 from ldlrepro.core.progress import say
-from ldlrepro.core.workspace import Workspace
-
-HERE = Workspace()
 
 
+@verb(
+    takes("dataset", nargs="+", help=IDS["source"]),
+    takes("--mirror", action="append", default=[], help="local folder to search first"),
+    flag("--offline", "never download"),
+    OF_WORKFLOW,
+    json=True,
+    examples=["ldlrepro fetch sjaffe movie", "ldlrepro fetch movie --mirror /data --offline"],
+)
 def fetch(args: argparse.Namespace) -> int:
+    """Get the raw files of data sets and weights from local folders or the internet, and check
+    them.
+    """
     from ldlrepro.data.fetch import OFFLINE, default_mirrors, fetch
 
-    mirrors = default_mirrors(args.mirror)
+    project = plan_here().project
+    mirrors = default_mirrors(project, args.mirror)
     offline = args.offline or bool(os.environ.get(OFFLINE))
     here = True
-    for dataset in args.dataset:
-        status = fetch(dataset, HERE.data, mirrors, offline=offline)
+    for name in args.dataset:
+        status = fetch(project.source(name), HERE.data, mirrors, offline=offline)
         here &= status.available
         if args.json:
             told = {"available": status.available, "reason": status.reason, "files": status.files}
-            print(json.dumps({"dataset": dataset, **told}))
+            print(json.dumps({"dataset": name, **told}))
         elif status.available:
-            say(f"{dataset}: here, {len(status.files)} file(s) checked")
+            say(f"{name}: here, {len(status.files)} file(s) checked")
         else:
-            say(f"{dataset}: not available: {status.reason}")
+            say(f"{name}: not available: {status.reason}")
     return outcome(here, args.of_workflow)
 
 
+@verb(takes("dataset", help=IDS["source"]), OF_WORKFLOW)
 def prepare(args: argparse.Namespace) -> int:
-    if args.dataset in config.weight_ids():
+    """Turn raw files into features and labels, or into weights that networks begin with."""
+    project = plan_here().project
+    if args.dataset in project.weights_ids:
         from ldlrepro.data.weights import prepare_weights
 
-        say(f"{args.dataset}: {prepare_weights(args.dataset, HERE.data)}")
+        path = prepare_weights(project.weights(args.dataset), HERE.data)
+        say(f"{args.dataset}: {path}")
         return 0
     from ldlrepro.data.registry import prepare, warning_of
     from ldlrepro.train.inputs import holds_rows
 
-    path = prepare(args.dataset, HERE.data)
+    path = prepare(project.data_set(args.dataset), HERE.data)
     say(f"{args.dataset}: {path}")
     if warning := warning_of(path):
         say(f"{args.dataset}: {warning}")
     return outcome(holds_rows(path), args.of_workflow)
 
 
+@verb(DATASET, count("--threads", 1, "processes"), OF_WORKFLOW)
 def pixels(args: argparse.Namespace) -> int:
+    """Align the images of a prepared data set and write them as one file of pixels, for methods
+    that read images.
+    """
     from ldlrepro.train.inputs import align, holds_rows
 
-    say(f"{args.dataset}: {align(args.dataset, HERE, args.threads)}")
+    data_set = plan_here().project.data_set(args.dataset)
+    say(f"{args.dataset}: {align(data_set, HERE, args.threads)}")
     return outcome(holds_rows(HERE.ready(args.dataset)), args.of_workflow)
 
 
+@verb(PROTOCOL, DATASET, SEED, OF_WORKFLOW)
 def folds(args: argparse.Namespace) -> int:
+    """Make the folds of a protocol on a data set."""
     from ldlrepro.folds.making import write_protocol_folds
     from ldlrepro.train.inputs import global_seed, holds_rows
 
-    protocol = config.current().protocol(args.protocol)
-    config.load_dataset(args.dataset)
-    say(write_protocol_folds(protocol, args.dataset, global_seed(args.seed), HERE))
+    project = plan_here().project
+    protocol, data_set = project.protocol(args.protocol), project.data_set(args.dataset)
+    say(write_protocol_folds(protocol, data_set, global_seed(project, args.seed), HERE))
     return outcome(holds_rows(HERE.ready(args.dataset)), args.of_workflow)

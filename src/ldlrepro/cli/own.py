@@ -7,10 +7,20 @@ import json
 import shlex
 import sys
 from dataclasses import asdict
+from pathlib import Path
+
+from ldlrepro.cli.here import plan_here
+from ldlrepro.cli.verb import takes, verb
 
 
+@verb(
+    takes("kind", choices=["paper", "method", "dataset", "metric"]),
+    takes("name", help="its id: small letters, digits and _"),
+    takes("--folder", type=Path, default=Path("../mine"), help="where to; default %(default)s"),
+    examples=["ldlrepro new paper wang_2026", "ldlrepro new method my_method --folder ../mine"],
+)
 def new(args: argparse.Namespace) -> int:
-    """Write templates, and say what to type next."""
+    """Write the files to begin from: a paper, method, data set or measure of your own."""
     from datetime import date
 
     from ldlrepro.doctor.templates import write
@@ -23,26 +33,31 @@ def new(args: argparse.Namespace) -> int:
     return 0
 
 
+@verb(
+    takes("file", help="its YAML file, anywhere"),
+    json=True,
+    examples=["ldlrepro check ../mine/my_method.yaml"],
+)
 def check(args: argparse.Namespace) -> int:
-    """Print a line per finding; return 1 if something is wrong."""
+    """Say what is wrong with a paper, method, data set, measure or weights of your own."""
     from ldlrepro.doctor.lines import BAD
-    from ldlrepro.doctor.own_files import examine, next_command
+    from ldlrepro.doctor.own_files import examine
 
-    kind, name, path, findings = examine(args.file)
+    mine = examine(args.file, plan_here().project)
     seen = []
-    for finding in findings:
+    for finding in mine.findings():
         seen.append(finding)
         if not args.json:
             print(f"{finding.what}  {finding.state}  {finding.found}", flush=True)
     wrong = sum(finding.state == BAD for finding in seen)
     if args.json:
-        found = {"file": str(path), "kind": kind, "id": name, "wrong": wrong}
+        found = {"file": str(mine.path), "kind": mine.kind, "id": mine.id, "wrong": wrong}
         print(json.dumps({**found, "findings": [asdict(f) for f in seen]}, indent=1))
     elif wrong:
         print(f"{wrong} of {len(seen)} checks found something wrong.", file=sys.stderr)
     else:
         where = {"paper": "it", "weight": "a paper with it"}.get(
-            kind, "it on drawn data, in a minute"
+            mine.kind, "it on drawn data, in a minute"
         )
-        print(f"Nothing wrong. To run {where}:\n  {next_command(kind, path)}")
+        print(f"Nothing wrong. To run {where}:\n  {mine.next_command()}")
     return 1 if wrong else 0

@@ -11,19 +11,27 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldlrepro import config
+from ldlrepro.cli.here import HERE, judge_here, plan_here
+from ldlrepro.cli.verb import FRONT_PAGE, OF_WORKFLOW, PAPER, PAPERS, takes, verb
 from ldlrepro.core.progress import say
-from ldlrepro.core.workspace import Workspace
 
 if TYPE_CHECKING:
+    from ldlrepro.catalogue import Paper
     from ldlrepro.judge.answer import PaperAnswer
+    from ldlrepro.judge.judging import Judge
 
-HERE = Workspace()
 NEEDED_TO_DRAW = ("matplotlib.figure", "matplotlib.backends.backend_svg", "pandas", "scipy.stats")
 """Loaded once, before processes fork that would each load them."""
 
 
+@verb(
+    PAPERS,
+    takes("--out", default=FRONT_PAGE, help="default: %(default)s"),
+    takes("--notebooks", nargs="*", default=[], help=argparse.SUPPRESS),
+    OF_WORKFLOW,
+)
 def report(args: argparse.Namespace) -> int:
+    """Write the report of papers: one folder of pages and figures, index.html the front page."""
     # Millions of records are read, and all of them stay: to search them for garbage, here and in
     # the processes that judge, would take a sixth of the time.
     with without_garbage_collection():
@@ -36,20 +44,20 @@ def _report(args: argparse.Namespace) -> int:
     from ldlrepro.report.build import report_content
     from ldlrepro.report.html import write_report
 
-    papers = args.paper or config.paper_ids()
-    for paper in papers:
-        config.load_paper(paper)  # a name that nobody knows is told before anything is judged
+    judge = judge_here()
+    project = judge.project
+    papers = [project.paper(name) for name in args.paper] or project.papers
     folder, shown = HERE.results / "figures", args.notebooks
     if args.of_workflow:  # which has drawn the figures already, and names the notebooks
-        answers = [read_answer(HERE.answer(paper)) for paper in papers]
+        answers = [read_answer(HERE.answer(paper.id)) for paper in papers]
     else:
         folder = HERE.results / "answers" / "figures"
-        answers = _drawn(papers, folder)
+        answers = _drawn(judge, papers, folder)
         pages = HERE.results / "notebooks"
-        shown = [name for name in notebooks.names() if (pages / f"{name}.html").is_file()]
+        shown = [name for name in notebooks.names(project) if (pages / f"{name}.html").is_file()]
     if not args.paper:  # a comparison that has not run has nothing to show
         answers = [answer for answer in answers if answer.rows or answer.units]
-    path = write_report(report_content(answers, folder, shown), Path(args.out))
+    path = write_report(report_content(project, answers, folder, shown), Path(args.out))
     say(f"report: {path}")
     return 0
 
@@ -65,72 +73,88 @@ def without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _drawn(papers: Sequence[str], folder: Path) -> list[PaperAnswer]:
+def _drawn(judge: Judge, papers: Sequence[Paper], folder: Path) -> list[PaperAnswer]:
     """Return the answers of now, and see that all figures are as new as these."""
     from ldlrepro.core.at_once import at_once
-    from ldlrepro.judge.answer import kept_answer
 
     kept = {
-        paper: kept_answer(paper, HERE) if _has_figures(paper, folder) else None for paper in papers
+        paper: judge.kept(paper) if _has_figures(judge, paper, folder) else None for paper in papers
     }
-    anew = [paper for paper, answer in kept.items() if answer is None]
+    anew = [paper.id for paper, answer in kept.items() if answer is None]
     if anew:
         for package in NEEDED_TO_DRAW:
             import_module(package)
-    drawn = dict(zip(anew, at_once(partial(_draw, folder=folder), anew), strict=True))
-    return [answer or drawn[paper] for paper, answer in kept.items()]
+    drawn = dict(zip(anew, at_once(partial(_draw, judge, folder=folder), anew), strict=True))
+    return [answer or drawn[paper.id] for paper, answer in kept.items()]
 
 
-def _has_figures(paper: str, folder: Path) -> bool:
-    from ldlrepro.judge.answer import answered_at
+def _has_figures(judge: Judge, paper: Paper, folder: Path) -> bool:
     from ldlrepro.report.figures import LIST
 
-    listed = folder / paper / LIST
-    return listed.exists() and listed.stat().st_mtime_ns > answered_at(paper, HERE)
+    listed = folder / paper.id / LIST
+    return listed.exists() and listed.stat().st_mtime_ns > judge.answered_at(paper)
 
 
-def _draw(paper: str, folder: Path) -> PaperAnswer:
+def _draw(judge: Judge, name: str, folder: Path) -> PaperAnswer:
     """Return a paper's answer of now, with its figures drawn."""
-    from ldlrepro.judge.answer import current_answer
-    from ldlrepro.report.build import paper_page
+    from ldlrepro.report.content import PaperPage
     from ldlrepro.report.figures import write_figures
 
-    judged = current_answer(paper, HERE)
-    if not _has_figures(paper, folder):
-        write_figures(paper_page(judged), folder / paper)
+    paper = judge.project.paper(name)
+    judged = judge.answer(paper)
+    if not _has_figures(judge, paper, folder):
+        write_figures(PaperPage.of(judge.project, judged), folder / name)
     return judged
 
 
+@verb(PAPER, OF_WORKFLOW)
 def figures(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import answer_of
-    from ldlrepro.report.build import paper_page
+    """Draw a paper's figures."""
+    from ldlrepro.report.content import PaperPage
     from ldlrepro.report.figures import write_figures
 
-    page = paper_page(answer_of(args.paper, HERE, args.of_workflow))
+    judge = judge_here()
+    answer = judge.answer_of(judge.project.paper(args.paper), args.of_workflow)
+    page = PaperPage.of(judge.project, answer)
     for path in write_figures(page, HERE.figures(args.paper)):
         say(str(path))
     return 0
 
 
+@verb(
+    takes("name", help="its file's name without .ipynb"),
+    takes("--paper", default="mslp", help="the paper it is about; default mslp"),
+)
 def notebook(args: argparse.Namespace) -> int:
+    """Run one of notebooks/ on the results here and keep it as results/notebooks/NAME.html."""
     from ldlrepro.report.notebooks import write_notebook
 
-    say(f"{args.name}: {write_notebook(args.name, args.paper, HERE)}")
+    project = plan_here().project
+    page = write_notebook(project, args.name, project.paper(args.paper), HERE)
+    say(f"{args.name}: {page}")
     return 0
 
 
+@verb(PAPER, takes("--crate", type=Path, help="folder to make; default results/crate/PAPER"))
 def export(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answer
+    """Pack a finished paper as an RO-Crate (Workflow Run Crate): workflow, settings, records,
+    tables, and what made what.
+
+    Data sets are named, never copied.
+    """
     from ldlrepro.report.crate import write_crate
 
+    judge = judge_here()
     out = args.crate or HERE.results / "crate" / args.paper
-    count = write_crate(current_answer(args.paper, HERE), out, HERE)
+    count = write_crate(judge, judge.project.paper(args.paper), out)
     say(f"{args.paper}: {count} units in {out}; check it with `rocrate-validator validate`")
     return 0
 
 
+@verb()
 def cite(args: argparse.Namespace) -> int:
+    """Give BibTeX of the project and of the papers."""
     from ldlrepro.report.citation import entries
 
-    print("\n\n".join(entries()))
+    print("\n\n".join(entries(plan_here().project)))
     return 0

@@ -6,24 +6,37 @@ import argparse
 import json
 from pathlib import Path
 
-from ldlrepro import config, plan
+from ldlrepro.cli.here import HERE, judge_here, papers_of
+from ldlrepro.cli.verb import (
+    FRONT_PAGE,
+    OF_WORKFLOW,
+    PAPER,
+    PAPERS,
+    SEED,
+    SOME_PAPERS,
+    STORE,
+    count,
+    seconds,
+    takes,
+    verb,
+)
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.progress import say
-from ldlrepro.core.workspace import Workspace
-
-HERE = Workspace()
 
 
+@verb(PAPER)
 def compare(args: argparse.Namespace) -> int:
+    """Judge a paper: score its records, give every printed number a verdict, write the tables."""
     from ldlrepro import experiments
     from ldlrepro.audit.seals import write_seals
-    from ldlrepro.judge.answer import judge_paper, write_answer
-    from ldlrepro.report.build import paper_page
+    from ldlrepro.judge.answer import write_answer
+    from ldlrepro.report.content import PaperPage
     from ldlrepro.report.export import write_tables
 
-    answer = judge_paper(args.paper, HERE)
+    judge = judge_here()
+    answer = judge.anew(judge.project.paper(args.paper))
     place = HERE.answer(args.paper)
-    written = write_tables(paper_page(answer), place.parent)
+    written = write_tables(PaperPage.of(judge.project, answer), place.parent)
     write_answer(answer, place)
     measured = [experiments.place(HERE.results, args.paper, name) for name in answer.experiments]
     write_seals(place.parent, HERE, answer.units, [*written, place, *measured])
@@ -31,20 +44,31 @@ def compare(args: argparse.Namespace) -> int:
     return 0
 
 
+@verb(PAPER, OF_WORKFLOW)
 def tidy(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import answer_of, complete_here
+    """Throw away the finished folds of complete units, which their records hold as well."""
     from ldlrepro.train.journals import forget_journals
 
-    count = forget_journals(complete_here(answer_of(args.paper, HERE, args.of_workflow)), HERE)
+    judge = judge_here()
+    answer = judge.answer_of(judge.project.paper(args.paper), args.of_workflow)
+    count = forget_journals(judge.complete_here(answer), HERE)
     say(f"{args.paper}: journals of {count} units thrown away")
     return 0
 
 
+@verb(
+    SOME_PAPERS,
+    takes("--page", default=FRONT_PAGE, help=argparse.SUPPRESS),
+    takes("--tracked", nargs="*", default=[], help=argparse.SUPPRESS),
+    OF_WORKFLOW,
+)
 def gate(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import answer_of
+    """Say what was left out; fail if a run failed."""
     from ldlrepro.judge.gate import pass_gate
 
-    answers = [answer_of(paper, HERE, args.of_workflow) for paper in args.papers]
+    judge = judge_here()
+    papers = [judge.project.paper(name) for name in args.paper]
+    answers = [judge.answer_of(paper, args.of_workflow) for paper in papers]
     page = Path(args.page)
     if args.of_workflow and not page.is_file():
         raise UserError(f"{page}: no such file, but the workflow should have made it")
@@ -54,41 +78,64 @@ def gate(args: argparse.Namespace) -> int:
     return 0 if pass_gate(answers, page, say) else 1
 
 
+@verb(
+    takes("paper", nargs="*", help="papers; without any, the checksums alone"),
+    takes("--command-line", help="the command that made the results"),
+)
 def record(args: argparse.Namespace) -> int:
-    """Renew reference/ and its checksums; without a paper, the checksums alone."""
+    """Renew reference/ and its checksums from complete results."""
     from ldlrepro import experiments
     from ldlrepro.audit.seals import REFERENCE_SUMS, refuse_changed_reference, seal_reference
     from ldlrepro.judge.reference import drop_unplanned, write_reference
-    from ldlrepro.judge.scores import local_units
 
-    root = config.project_root()
-    refuse_changed_reference(root)
-    for paper in args.paper:
-        planned = [unit for unit in plan.paper_units(paper) if not unit.is_own]
-        units = local_units(HERE, planned)
-        command = args.command_line or f"snakemake --cores all {paper}"
-        written = write_reference(root / "reference", units.values(), command)
-        for name in config.load_paper(paper).get("experiments", {}):
-            measured = experiments.read(paper, name, HERE.results)
-            if measured and measured.pop("source") == experiments.LOCAL:
-                written.append(experiments.write(measured, root / "reference"))
-        say(f"{paper}: {len(written)} reference files")
-    asked_for = {unit.ids for paper in config.paper_ids() for unit in plan.paper_units(paper)}
-    if dropped := drop_unplanned(root / "reference", asked_for):
+    judge = judge_here()
+    plan, project = judge.plan, judge.project
+    reference = project.root / "reference"
+    refuse_changed_reference(project.root)
+    for paper in [project.paper(name) for name in args.paper]:
+        units = judge.local_units(unit for unit in plan.units(paper) if not unit.is_own)
+        command = args.command_line or f"snakemake --cores all {paper.id}"
+        written = write_reference(plan, reference, units.values(), command)
+        for measured in experiments.read_all(paper, HERE.results).values():
+            if measured.source == experiments.LOCAL:
+                written.append(experiments.write(measured, reference))
+        say(f"{paper.id}: {len(written)} reference files")
+    asked_for = {unit.key for paper in project.papers for unit in plan.units(paper)}
+    if dropped := drop_unplanned(reference, asked_for):
         say("no paper asks for these any more, dropped: " + ", ".join(dropped))
-    seal_reference(root)
-    say(f"checksums: {root / REFERENCE_SUMS}")
+    seal_reference(project.root)
+    say(f"checksums: {project.root / REFERENCE_SUMS}")
     return 0
 
 
+@verb(
+    PAPERS,
+    count("--units", 20, "units to draw"),
+    takes(
+        "--unit",
+        action="append",
+        default=[],
+        metavar="PROTOCOL/DATASET/METHOD",
+        help="this one instead of a draw; may be repeated",
+    ),
+    takes("--longest", type=seconds, default=30.0, help="draw folds of fewer seconds; default 30"),
+    takes("--lot", type=int, help="repeat the draw of an earlier audit"),
+    STORE,
+    takes("--out", type=Path, default=Path("results/audit"), help="default %(default)s"),
+    SEED,
+    json=True,
+)
 def audit(args: argparse.Namespace) -> int:
+    """Check results from end to end: files, data, folds, records, tables and MLflow against each
+    other, and some folds, drawn by lot, by computing them again.
+
+    Writes audit.json and audit.html.
+    """
     from ldlrepro.audit.certificate import Question, audit
 
-    papers = args.paper or config.real_papers()
-    for paper in papers:
-        config.load_paper(paper)
+    judge = judge_here()
     question = Question(
-        papers=papers,
+        papers=papers_of(judge.project, args.paper),
         units=args.units,
         named=list(dict.fromkeys(args.unit)),
         longest=args.longest,
@@ -97,7 +144,7 @@ def audit(args: argparse.Namespace) -> int:
         tracking_uri=args.tracking_uri,
         out=args.out,
     )
-    found = audit(question, HERE, say)
+    found = audit(question, judge, say)
     if args.json:
         print(json.dumps(found, indent=1))
     else:

@@ -4,27 +4,62 @@ from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from ldlrepro import plan
+from ldlrepro.cli.here import HERE, plan_here
 from ldlrepro.cli.output import answer, outcome
+from ldlrepro.cli.verb import (
+    DATASET,
+    IDS,
+    INPUTS,
+    OF_WORKFLOW,
+    PAPER,
+    PROTOCOL,
+    SEED,
+    THREADS,
+    count,
+    flag,
+    takes,
+    verb,
+)
 from ldlrepro.core.progress import say
-from ldlrepro.core.workspace import Workspace
 
-HERE = Workspace()
+if TYPE_CHECKING:
+    from ldlrepro.judge.trials import Line
 
 
+@verb(
+    PROTOCOL,
+    DATASET,
+    takes("method", help=IDS["method"]),
+    takes("--folds", metavar="A-B", help="only these fold positions, as one record"),
+    THREADS,
+    flag("--fresh", "compute finished folds again"),
+    INPUTS,
+    SEED,
+    OF_WORKFLOW,
+    examples=[
+        "ldlrepro run structrf sjaffe sa_bfgs --inputs",
+        "ldlrepro run mslp m2b aa_knn@grid --inputs --folds 0-4",
+    ],
+)
 def run(args: argparse.Namespace) -> int:
-    from ldlrepro.train import by_hand
-    from ldlrepro.train.inputs import global_seed, make_inputs
+    """Compute one unit: a method on a data set under a protocol.
 
+    Finished folds are kept if it is interrupted.
+    """
+    from ldlrepro.train import by_hand
+    from ldlrepro.train.inputs import global_seed, make_unit_inputs
+
+    plan = plan_here()
     unit = plan.unit(args.protocol, args.dataset, args.method)
-    seed = global_seed(args.seed)
+    seed = global_seed(plan.project, args.seed)
     if args.inputs:
-        make_inputs(unit.data_set.id, unit.protocol.id, seed, HERE, unit)
+        make_unit_inputs(plan.project, unit, seed, HERE)
     failed, lacking = by_hand.run(
-        plan.current(),
+        plan,
         unit,
         HERE,
         seed=seed,
@@ -38,39 +73,58 @@ def run(args: argparse.Namespace) -> int:
     return outcome(not (failed or lacking), args.of_workflow)
 
 
+@verb(
+    PROTOCOL,
+    DATASET,
+    takes("method", nargs="+", help="the first is what the others are compared with"),
+    count("--cuts", 5, "how many"),
+    takes("--fold", type=int, default=0, help="its position; default %(default)s"),
+    takes("--measure", help="to compare by; default what the protocol selects by"),
+    THREADS,
+    SEED,
+    json=True,
+    examples=[
+        "ldlrepro try ldldf sjaffe ldldf ldldf@no_reuse ldldf@learning_rate=0.1",
+        "ldlrepro try structrf movie sa_bfgs my_method --cuts 10 --measure chebyshev",
+    ],
+)
 def try_(args: argparse.Namespace) -> int:
-    from ldlrepro.judge import trials
-    from ldlrepro.train.inputs import global_seed, make_inputs
+    """Compare methods or settings without looking at a test row: the training rows of one fold
+    are cut again, and a fifth of them judges.
 
+    Whatever is done is kept for the next trial.
+    """
+    from ldlrepro.judge import trials
+    from ldlrepro.train.inputs import global_seed, make_unit_inputs
+
+    plan = plan_here()
     question = trials.Question(
-        protocol=args.protocol,
-        dataset=args.dataset,
-        methods=args.method,
+        project=plan.project,
+        units=[plan.unit(args.protocol, args.dataset, method) for method in args.method],
         cuts=args.cuts,
         fold=args.fold,
         measure=args.measure,
         threads=args.threads,
-        seed=global_seed(args.seed),
+        seed=global_seed(plan.project, args.seed),
     )
     question.check()
-    for unit in question.planned:
-        make_inputs(unit.data_set.id, unit.protocol.id, question.seed, HERE, unit)
-    rows, good = trials.compare(question, HERE)
-    if not args.json:
-        columns = max((list(row["scores"]) for row in rows), key=len)
-        rows = [_for_people(row, columns) for row in rows]
+    for unit in question.units:
+        make_unit_inputs(plan.project, unit, question.seed, HERE)
+    lines, good = trials.compare(question, HERE)
+    columns = max((list(line.scores) for line in lines), key=len)
+    rows = [asdict(line) if args.json else _for_people(line, columns) for line in lines]
     answer(args.json, rows, rows[0])
     return 0 if good else 1
 
 
-def _for_people(row: Mapping[str, Any], columns: Sequence[str]) -> dict[str, str]:
+def _for_people(line: Line, columns: Sequence[str]) -> dict[str, str]:
     return {
-        "method": row["method"],
-        **{name: _mean(row["scores"].get(name, [])) for name in columns},
-        "better": "" if row["of"] is None else f"{row['better']} of {row['of']}",
-        "p": "" if row["p"] is None else f"{row['p']:.3f}",
-        "fit s": f"{row['fit_s']:.1f}",
-        "note": row["note"],
+        "method": line.method,
+        **{name: _mean(line.scores.get(name, [])) for name in columns},
+        "better": "" if line.of is None else f"{line.better} of {line.of}",
+        "p": "" if line.p is None else f"{line.p:.3f}",
+        "fit s": f"{line.fit_s:.1f}",
+        "note": line.note,
     }
 
 
@@ -81,23 +135,34 @@ def _mean(values: Sequence[float]) -> str:
     return f"{statistics.fmean(values):.4f}{spread}"
 
 
+@verb(
+    PAPER,
+    takes("experiment", help="its name in the paper's file"),
+    INPUTS,
+    SEED,
+    OF_WORKFLOW,
+    examples=["ldlrepro experiment structrf split_search --inputs"],
+)
 def experiment(args: argparse.Namespace) -> int:
+    """Measure what is no unit: timings, traces, embeddings, diagnostics."""
     from ldlrepro import experiments
     from ldlrepro.train.inputs import align, check_inputs, global_seed, make_inputs
 
-    spec = plan.experiment(args.paper, args.experiment)
-    for dataset in spec["datasets"]:
+    plan = plan_here()
+    project, paper = plan.project, plan.project.paper(args.paper)
+    asked = paper.experiment(args.experiment)
+    data_sets = [project.data_set(name) for name in asked.datasets]
+    protocol = project.protocol(asked.protocol) if asked.protocol else None
+    for data_set in data_sets:
         if args.inputs:
-            make_inputs(dataset, spec["protocol"], global_seed(args.seed), HERE)
-            if spec["images"] and not HERE.pixels(dataset).is_file():
-                align(dataset, HERE, 1)
-        check_inputs(dataset, spec["protocol"], spec["images"], HERE)
-    inputs = experiments.Inputs(
-        HERE.results, HERE.data, spec["datasets"], spec["protocol"], say, spec["images"]
-    )
-    missing = sorted(set(spec["datasets"]) - set(inputs.available()))
+            make_inputs(project, data_set, protocol, global_seed(project, args.seed), HERE)
+            if asked.images and not HERE.pixels(data_set.id).is_file():
+                align(data_set, HERE, 1)
+        check_inputs(data_set, protocol, asked.images, HERE)
+    inputs = experiments.Inputs(plan, HERE, asked.datasets, protocol, say, asked.images)
+    missing = sorted(set(asked.datasets) - set(inputs.available()))
     if missing:
         say(f"data not available, left out: {', '.join(missing)}")
-    path = experiments.write(experiments.run(args.paper, args.experiment, inputs), HERE.results)
+    path = experiments.write(experiments.run(paper, args.experiment, inputs), HERE.results)
     say(f"{args.paper}: {args.experiment}: {path}")
     return outcome(not missing, args.of_workflow)

@@ -5,24 +5,30 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 
-from ldlrepro import config, plan
 from ldlrepro.cli import openings
+from ldlrepro.cli.here import judge_here, papers_of
 from ldlrepro.cli.output import answer
+from ldlrepro.cli.verb import IDS, PAPERS, takes, verb
 from ldlrepro.core.errors import UserError, nearest
-from ldlrepro.core.workspace import Workspace
-
-HERE = Workspace()
 
 
+@verb(
+    PAPERS,
+    takes("--measure", default="kl", help="default: %(default)s"),
+    json=True,
+    examples=["ldlrepro leaderboard structrf", "ldlrepro leaderboard mslp --measure cosine"],
+)
 def leaderboard(args: argparse.Namespace) -> int:
-    """Print the report's leaderboard for one measure: a line per method and protocol."""
-    from ldlrepro.judge.answer import current_answers
-    from ldlrepro.report.build import paper_page
+    """Rank the methods of each protocol over the data sets that all of them have."""
+    from ldlrepro.report.content import PaperPage
     from ldlrepro.report.leaderboard import collect, standings
 
-    wanted = args.paper or config.real_papers()
-    board = collect([paper_page(judged) for judged in current_answers(wanted, HERE)])
+    judge = judge_here()
+    project = judge.project
+    answers = judge.answers(papers_of(project, args.paper))
+    board = collect(project, [PaperPage.of(project, answer) for answer in answers])
     if args.measure not in board.directions:
         raise UserError(
             f"no measure '{args.measure}'.{nearest(args.measure, board.directions)} "
@@ -61,29 +67,48 @@ def leaderboard(args: argparse.Namespace) -> int:
     return answer(args.json, rows, columns)
 
 
+@verb(
+    takes("--dataset", nargs="+", default=[], help="only these data sets"),
+    takes("--protocol", help=IDS["protocol"]),
+    takes("--method", nargs="+", default=[], help="only these methods, with their variants"),
+    takes("--measure", help="only this measure; default: all, but kl where a table is shown"),
+    takes(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="write baselines.json, by_fold.csv, cite.bib, and the tested rows of every fold",
+    ),
+    json=True,
+    examples=[
+        "ldlrepro baselines --dataset sjaffe --method structrf sa_bfgs",
+        "ldlrepro baselines --dataset sjaffe yeast_alpha --out ../baselines",
+    ],
+)
 def baselines(args: argparse.Namespace) -> int:
-    """Print numbers to cite, a line for each measure of each unit, or write them into a folder."""
+    """Give numbers to cite, of every method that ran: means and standard deviations over folds,
+    with the folds, the settings and the code behind them.
+    """
     from ldlrepro.report.baselines import collect, document, write_folder
 
+    judge = judge_here()
     for name in args.dataset:
-        config.load_dataset(name)
+        judge.project.data_set(name)
     for name in args.method:
-        config.load_method(name)
+        judge.project.method(name)
     if args.protocol:
-        plan.protocol(args.protocol)
-    found = collect(HERE, args.dataset, args.protocol, args.method)
+        judge.project.protocol(args.protocol)
+    found = collect(judge, args.dataset, args.protocol, args.method)
     measures = {baseline.measure for baseline in found}
     if args.measure and found and args.measure not in measures:
         raise UserError(f"no measure '{args.measure}' here.{nearest(args.measure, measures)}")
     shown = args.measure or (None if args.json or args.out else "kl")
     found = [baseline for baseline in found if shown in (None, baseline.measure)]
     if args.out:
-        seed = config.load_run_config()["seed"]
-        write_folder(args.out, found, HERE, seed, lambda text: print(text, file=sys.stderr))
+        write_folder(args.out, found, judge, lambda text: print(text, file=sys.stderr))
         print(f"{len(found)} numbers in {args.out}", file=sys.stderr)
         return 0
     if args.json:
-        print(json.dumps(document(found), indent=1))
+        print(json.dumps(document(judge.project, found), indent=1))
         return 0
     lines = [
         {name: "" if value is None else value for name, value in baseline.line().items()}

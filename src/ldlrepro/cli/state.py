@@ -3,132 +3,130 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldlrepro import config, plan
+from ldlrepro.catalogue import FIVE
 from ldlrepro.cli import openings
+from ldlrepro.cli.here import HERE, judge_here, plan_here
 from ldlrepro.cli.output import answer
+from ldlrepro.cli.verb import IDS, PAPERS, count, flag, takes, verb
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.workspace import Workspace
 
 if TYPE_CHECKING:
+    from ldlrepro.plan import Plan
     from ldlrepro.workflow.schedule import Schedule
 
-HERE = Workspace()
-Listed = tuple[list[dict[str, Any]], tuple[str, ...]]
-"""Rows, and the columns that people see."""
+Row = dict[str, Any]
 
 
+@verb(
+    takes("kind", choices=["methods", "datasets", "weights", "papers"], help="which list"),
+    json=True,
+    examples=["ldlrepro list methods", "ldlrepro list datasets --json"],
+)
 def list_(args: argparse.Namespace) -> int:
-    rows, columns = LISTS[args.kind]()
+    """List methods and their variants, data sets, weights of networks, or papers."""
+    rows = LISTS[args.kind](plan_here())
+    columns = [name for name in rows[0] if name not in LEFT_TO_JSON]
     return answer(args.json, rows, columns)
 
 
-def _methods() -> Listed:
-    rows = []
-    for name in config.method_ids():
-        spec = config.load_method(name)
-        rows.append(
-            {
-                "id": name,
-                "title": spec["title"],
-                "parameters": spec.get("parameters", {}),
-                "grid": spec.get("grid", {}),
-                "scaling": spec["scaling"],
-            }
-        )
-    return rows, ("id", "title")
+LEFT_TO_JSON = ("parameters", "grid", "scaling")
 
 
-def _datasets() -> Listed:
+def _methods(plan: Plan) -> list[Row]:
+    return [
+        {
+            "id": method.id,
+            "title": method.title,
+            "parameters": dict(method.parameters),
+            "grid": dict(method.grid),
+            "scaling": method.scaling,
+        }
+        for method in plan.project.methods
+    ]
+
+
+def _datasets(plan: Plan) -> list[Row]:
     from ldlrepro.data.fetch import default_mirrors
+    from ldlrepro.doctor.machine import whereabouts
 
-    mirrors = default_mirrors(config.load_run_config()["mirrors"])
+    mirrors = default_mirrors(plan.project, plan.project.run.mirrors)
     rows = []
-    for name in config.dataset_ids():
-        spec = config.load_dataset(name)
-        shape = spec.get("shape", {})
-        where = _where(name, spec, HERE.ready(name), mirrors)
-        size = " x ".join(str(shape.get(k, "?")) for k in ("n", "q", "c")) if shape else ""
-        rows.append({"id": name, "where": where, "n x q x c": size, "title": spec["title"]})
-    return rows, ("id", "where", "n x q x c", "title")
+    for data_set in plan.project.data_sets:
+        shape = data_set.shape
+        size = " x ".join(str(k or "?") for k in (shape.n, shape.q, shape.c)) if shape else ""
+        where = whereabouts(data_set, HERE, mirrors)
+        row = {"id": data_set.id, "where": where, "n x q x c": size, "title": data_set.title}
+        rows.append(row)
+    return rows
 
 
-def _weights() -> Listed:
+def _weights(plan: Plan) -> list[Row]:
     from ldlrepro.data.fetch import default_mirrors
+    from ldlrepro.doctor.machine import whereabouts
 
-    mirrors = default_mirrors(config.load_run_config()["mirrors"])
-    rows = []
-    for name in config.weight_ids():
-        spec = config.load_weights(name)
-        where = _where(name, spec, HERE.weights(name), mirrors)
-        rows.append({"id": name, "where": where} | {k: spec[k] for k in ("network", "title")})
-    return rows, ("id", "where", "network", "title")
-
-
-def _where(name: str, spec: Mapping[str, Any], ready: Path, mirrors: Sequence[Path]) -> str:
-    """Say where a data set or weights are, or where they come from."""
-    from ldlrepro.data.fetch import local_sources
-
-    if ready.with_suffix(".json").is_file():
-        return "ready"
-    if spec.get("reader", "").startswith("drawn"):
-        return "drawn when needed"
-    if local_sources(name, HERE.data, mirrors):
-        return "in a local folder"
-    if any(file.get("urls") for file in spec.get("files", [])):
-        return "to be downloaded"
-    return "not public: see how_to_get"
+    mirrors = default_mirrors(plan.project, plan.project.run.mirrors)
+    return [
+        {
+            "id": weights.id,
+            "where": whereabouts(weights, HERE, mirrors),
+            "network": weights.network,
+            "title": weights.title,
+        }
+        for weights in plan.project.all_weights
+    ]
 
 
-def _papers() -> Listed:
-    rows = []
-    for name in config.paper_ids():
-        tree = config.load_paper(name)
-        rows.append(
-            {
-                "id": name,
-                "year": tree["year"],
-                "cells": len(plan.cells(name)),
-                "units": len(plan.paper_units(name)),
-                "protocols": ", ".join(tree["protocols"]),
-                "title": tree["title"],
-            }
-        )
-    return rows, ("id", "year", "cells", "units", "protocols", "title")
+def _papers(plan: Plan) -> list[Row]:
+    return [
+        {
+            "id": paper.id,
+            "year": paper.year,
+            "cells": len(plan.cells(paper)),
+            "units": len(plan.units(paper)),
+            "protocols": ", ".join(paper.protocols),
+            "title": paper.title,
+        }
+        for paper in plan.project.papers
+    ]
 
 
+LISTS = {"methods": _methods, "datasets": _datasets, "weights": _weights, "papers": _papers}
+
+
+@verb(PAPERS, json=True, examples=["ldlrepro status"])
 def status(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import maintainers_units
-    from ldlrepro.judge.scores import is_complete, local_units
+    """Say how far the results are, what failed, and how long the rest takes by the times of the
+    reference.
+    """
+    from ldlrepro.judge.scores import Sources, is_complete
     from ldlrepro.train.records import FAILED, UNAVAILABLE, last_line
     from ldlrepro.workflow import schedule as schedules
 
-    reference = maintainers_units()
+    judge = judge_here()
+    plan, project = judge.plan, judge.project
     rows, failures = [], []
-    for paper in args.paper or config.paper_ids():
-        units = plan.paper_units(paper)
-        local = local_units(HERE, units)
-        keys = {unit: unit.ids for unit in units}
-        done = {u for u, key in keys.items() if key in local and is_complete(u, local[key])}
+    for paper in [project.paper(name) for name in args.paper] or project.papers:
+        units = plan.units(paper)
+        local, reference = judge.local_units(units), judge.reference
+        done = {u for u in units if u.key in local and is_complete(u, local[u.key])}
         states = [{row.status for row in unit.rows} for unit in local.values()]
         absent = {key for key, unit in local.items() if unit.rows[0].status == UNAVAILABLE}
-        open_units = [u for u, key in keys.items() if u not in done and key not in absent]
-        jobs, unknown = schedules.jobs_of(open_units, {}, reference)
+        to_do = [unit for unit in units if unit not in done and unit.key not in absent]
+        jobs, unknown = schedules.jobs_of(plan, to_do, Sources({}, reference))
         seconds = sum(r.fit_s + r.predict_s + r.overhead_s for u in local.values() for r in u.rows)
         rows.append(
             {
-                "paper": paper,
+                "paper": paper.id,
                 "units": len(units),
                 "done here": len(done),
                 "failed": sum(FAILED in state for state in states),
                 "no data": sum(UNAVAILABLE in state for state in states),
                 "in reference": sum(
-                    key in reference and is_complete(unit, reference[key])
-                    for unit, key in keys.items()
+                    unit.key in reference and is_complete(unit, reference[unit.key])
+                    for unit in units
                 ),
                 "compute min": round(seconds / 60, 1),
                 "to do, core min": round(sum(job.wall * job.cores for job in jobs) / 60, 2),
@@ -137,42 +135,54 @@ def status(args: argparse.Namespace) -> int:
         )
         for key, scored in local.items():
             if errors := [row.error for row in scored.rows if row.status == FAILED]:
-                failures.append(f"FAILED {'/'.join(key)}: {last_line(errors[0])}")
-    answer(args.json, rows, tuple(rows[0]))
+                failures.append(f"FAILED {key}: {last_line(errors[0])}")
+    answer(args.json, rows, rows[0])
     if failures and not args.json:
         print("\n".join(["", *failures]))
     return 0
 
 
+@verb(
+    takes("paper", nargs="*", help=f"{IDS['paper']}; default the five papers"),
+    count("--cores", 32, "how many"),
+    flag(
+        "--printed",
+        "count only the units that printed numbers are judged by, without controls and further "
+        "variants: what `snakemake --config extra=False` computes",
+    ),
+    json=True,
+    examples=["ldlrepro schedule", "ldlrepro schedule mslp drf --cores 8 --printed"],
+)
 def schedule(args: argparse.Namespace) -> int:
-    """Say how long papers take, all of them together first."""
-    from ldlrepro.judge.answer import maintainers_units
-    from ldlrepro.judge.scores import local_units
+    """Say how long papers take on so many cores, together and each, longest jobs first, from the
+    times of the records.
+    """
     from ldlrepro.workflow import schedule as schedules
 
-    papers = args.paper or config.real_papers(config.FIVE)
-    wanted = {paper: plan.paper_units(paper, extra=not args.printed) for paper in papers}
+    judge = judge_here()
+    plan, project = judge.plan, judge.project
+    papers = [project.paper(name) for name in args.paper] or project.real_papers(FIVE)
+    wanted = {paper.id: plan.units(paper, extra=not args.printed) for paper in papers}
     everything = sorted({unit for units in wanted.values() for unit in units})
     if len(papers) > 1:
         # A unit of two papers is computed once.
-        wanted = {"together" if args.paper else config.FIVE: everything, **wanted}
-    local, reference = local_units(HERE, everything), maintainers_units()
+        wanted = {"together" if args.paper else FIVE: everything, **wanted}
+    sources = judge.sources(everything)
     found = {
         name: schedules.simulate(jobs, args.cores, missing)
         for name, units in wanted.items()
-        for jobs, missing in [schedules.jobs_of(units, local, reference)]
+        for jobs, missing in [schedules.jobs_of(plan, units, sources)]
     }
     if not any(outcome.jobs for outcome in found.values()):
-        raise UserError(
-            f"no unit of {' or '.join(papers)} has been measured, here or in reference/"
-        )
+        names = " or ".join(paper.id for paper in papers)
+        raise UserError(f"no unit of {names} has been measured, here or in reference/")
     if not args.json:
         if args.printed:
             print("Only what printed numbers are judged by:")
         said = [openings.of_schedule(name, outcome) for name, outcome in found.items()]
         print("\n".join(said), end="\n\n")
     rows = [_scheduled(name, outcome) for name, outcome in found.items()]
-    return answer(args.json, rows, tuple(rows[0]))
+    return answer(args.json, rows, rows[0])
 
 
 def _scheduled(name: str, found: Schedule) -> dict[str, Any]:
@@ -192,18 +202,12 @@ def _scheduled(name: str, found: Schedule) -> dict[str, Any]:
     }
 
 
+@verb(json=True)
 def doctor(args: argparse.Namespace) -> int:
+    """Say what this machine has for the workflow, what each finding means, and what to do."""
     from ldlrepro.doctor.lines import BAD
     from ldlrepro.doctor.machine import examine
 
-    lines = list(examine(HERE))
+    lines = list(examine(plan_here(), HERE))
     answer(args.json, [asdict(line) for line in lines], ("what", "state", "found", "do"))
     return int(any(line.state == BAD for line in lines))
-
-
-LISTS: dict[str, Callable[[], Listed]] = {
-    "methods": _methods,
-    "datasets": _datasets,
-    "weights": _weights,
-    "papers": _papers,
-}

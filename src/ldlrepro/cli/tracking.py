@@ -7,39 +7,51 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from ldlrepro import config
+from ldlrepro.cli.here import HERE, judge_here, plan_here
+from ldlrepro.cli.verb import IDS, OF_WORKFLOW, SOME_PAPERS, STORE, positive, takes, verb
 from ldlrepro.core.files import write_text
 from ldlrepro.core.progress import say
-from ldlrepro.core.workspace import Workspace
-
-HERE = Workspace()
 
 
+@verb(
+    SOME_PAPERS,
+    STORE,
+    takes("--out", help=argparse.SUPPRESS),
+    OF_WORKFLOW,
+    examples=["ldlrepro sync mslp", "ldlrepro sync mslp --tracking-uri http://localhost:5000"],
+)
 def sync(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import answer_of
+    """Bring MLflow in line with the records. Safe to repeat: nothing is written twice."""
     from ldlrepro.track import sync as tracking
 
-    uri = _uri(args)
-    for paper in args.paper:
-        title = config.load_paper(paper)["title"]
-        answer = answer_of(paper, HERE, args.of_workflow)
-        files = sorted(HERE.figures(paper).glob("*.svg"))
-        files += sorted(HERE.answer(paper).parent.rglob("*.csv"))
-        counts = tracking.sync(paper, title, answer.units, uri, files, rows=answer.rows)
-        say(f"{paper}: {asdict(counts)}")
+    judge = judge_here()
+    uri = args.tracking_uri or judge.project.tracking_uri
+    for paper in [judge.project.paper(name) for name in args.paper]:
+        answer = judge.answer_of(paper, args.of_workflow)
+        files = sorted(HERE.figures(paper.id).glob("*.svg"))
+        files += sorted(HERE.answer(paper.id).parent.rglob("*.csv"))
+        counts = tracking.sync(paper.id, paper.title, answer.units, uri, files, rows=answer.rows)
+        say(f"{paper.id}: {asdict(counts)}")
         if args.out:
-            told = {"paper": paper, "units": len(answer.units), "content": counts.content}
+            told = {"paper": paper.id, "units": len(answer.units), "content": counts.content}
             write_text(Path(args.out), json.dumps(told) + "\n")
     say(f"To look at the runs: {tracking.open_hint(uri)}")
     return 0
 
 
+@verb(
+    takes("paper", nargs="?", default="", help=IDS["paper"]),
+    STORE,
+    takes("--port", type=positive, default=5000, help="default %(default)s"),
+    takes("--no-browser", dest="browser", action="store_false", help="only print it"),
+    examples=["ldlrepro ui structrf", "ldlrepro ui --port 5001"],
+)
 def ui(args: argparse.Namespace) -> int:
-    from ldlrepro.track import sync as tracking
+    """Open MLflow's page of all papers, or of the tables of one, for this machine only, and tell
+    how to reach it safely from another one.
+    """
+    from ldlrepro.track.sync import serve
 
-    tracking.serve(_uri(args), args.port, say, args.paper, args.browser)
+    uri = args.tracking_uri or plan_here().project.tracking_uri
+    serve(uri, args.port, say, args.paper, args.browser)
     return 0
-
-
-def _uri(args: argparse.Namespace) -> str:
-    return str(args.tracking_uri or config.tracking_uri(config.load_run_config()))

@@ -10,39 +10,60 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldlrepro import config
 from ldlrepro.cli import openings
+from ldlrepro.cli.here import HERE, judge_here, papers_of
 from ldlrepro.cli.output import answer
+from ldlrepro.cli.verb import PAPER, PAPERS, count, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest
-from ldlrepro.core.workspace import Workspace
 
 if TYPE_CHECKING:
+    from ldlrepro.judge.answer import PaperAnswer
     from ldlrepro.judge.claims import ClaimRow
+    from ldlrepro.judge.verdicts import VerdictRow
 
-HERE = Workspace()
 
-
+@verb(
+    PAPERS,
+    takes("--show", metavar="VERDICT", help="list the cells with this verdict, or evidence"),
+    flag("--readings", "list the readings of what a paper leaves open, and what its digits choose"),
+    flag("--unexplained", "list the cells that miss and have no reason in the paper's misses.yaml"),
+    takes("--badges", type=Path, metavar="FOLDER", help="draw a badge per paper and method as SVG"),
+    takes("--dataset", help="only this data set"),
+    takes("--method", help="only this method, as the paper prints it"),
+    json=True,
+    examples=["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
+)
 def verdicts(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answers
-    from ldlrepro.judge.misses import idle, unexplained
-    from ldlrepro.judge.verdicts import VERDICTS
+    """Count which printed numbers hold.
 
-    wanted = args.paper or config.real_papers()
-    if args.show and args.show not in VERDICTS:
+    Local results come first, then the maintainers' reference records; the answer says which.
+    """
+    from ldlrepro.judge.misses import idle, unexplained
+    from ldlrepro.judge.verdicts import EVIDENCE, VERDICTS
+    from ldlrepro.report.summary import with_groups
+
+    judge = judge_here()
+    wanted = papers_of(judge.project, args.paper)
+    shown = (*VERDICTS, "holds", *EVIDENCE)
+    if args.show and args.show not in shown:
         raise UserError(
-            f"no verdict '{args.show}'.{nearest(args.show, VERDICTS)} "
-            f"They are: {', '.join(VERDICTS)}"
+            f"no verdict '{args.show}'.{nearest(args.show, shown)} They are: {', '.join(shown)}"
         )
-    everything = {answer.paper: answer.rows for answer in current_answers(wanted, HERE)}
+    answers = zip(wanted, judge.answers(wanted), strict=True)
+    if args.readings:
+        found = [line for _, answered in answers for line in _readings(answered)]
+        return answer(args.json, found, ("paper", "method", "reading", "surprise", "chosen"))
+    everything = {paper: answer.rows for paper, answer in answers}
     rows = [row for mine in everything.values() for row in mine]
     rows = _only(rows, "dataset", args.dataset)
     rows = _only(rows, "method", args.method)
     if args.unexplained:
         for paper, mine in everything.items():
             for reason in idle(mine, paper):
-                where = config.shown(config.paper_file(paper, "misses.yaml"))
+                where = judge.project.shown(paper.beside("misses.yaml"))
                 print(f"{where}: no miss for: {reason}", file=sys.stderr)
         rows = unexplained(rows)
     if args.badges:
@@ -51,23 +72,34 @@ def verdicts(args: argparse.Namespace) -> int:
         written = write_badges(args.badges, rows)
         print(f"{len(written)} badges in {args.badges}", file=sys.stderr)
     if args.show:
-        rows = [row for row in rows if row.verdict == args.show]
+        rows = [
+            row
+            for row in rows
+            if args.show in (row.verdict, row.evidence) or (args.show == "holds" and row.holds)
+        ]
     if args.show or args.unexplained:
-        shown = [_cell_line(row) for row in rows]
+        lines = [_cell_line(row) for row in rows]
         columns = ("cell", "printed", "measured", "difference", "source", "marks", "reason")
-        return answer(args.json, [asdict(r) for r in rows] if args.json else shown, columns)
-    groups: dict[str, list[str]] = {}
-    for paper in wanted:
-        groups.setdefault(config.load_paper(paper)["group"], []).append(paper)
-    counted = []
-    for group, papers in groups.items():
-        counted += [_counted(name, [row for row in rows if row.paper == name]) for name in papers]
-        if len(papers) > 1:
-            counted.append(_counted(group, [row for row in rows if row.paper in papers]))
+        return answer(args.json, [asdict(r) for r in rows] if args.json else lines, columns)
+    kept = {paper: [row for row in rows if row.paper == paper.id] for paper in wanted}
+    counted = [_counted(name, mine) for name, mine in with_groups(kept)]
     return answer(args.json, counted, tuple(counted[0]))
 
 
-def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
+def _readings(found: PaperAnswer) -> list[dict[str, Any]]:
+    return [
+        {
+            "paper": found.paper,
+            "method": row.method,
+            "reading": row.reading + ", as stated" * row.stated,
+            "surprise": f"{row.surprise:.2f}",
+            "chosen": f"for {row.chosen} of {row.of} data sets",
+        }
+        for row in found.readings
+    ]
+
+
+def _only(rows: list[VerdictRow], column: str, wanted: str | None) -> list[VerdictRow]:
     """Return rows with the wanted value; refuse a value that no row has."""
     if not wanted:
         return rows
@@ -80,31 +112,22 @@ def _only(rows: list[Any], column: str, wanted: str | None) -> list[Any]:
     return [row for row in rows if getattr(row, column) == wanted]
 
 
-def _counted(name: str, rows: list[Any]) -> dict[str, Any]:
-    """Return a line of counts; what stands after `reproduced` says what these two are worth."""
+def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
+    """Return a line of counts: what holds, by which evidence numbers are met, every verdict."""
     from ldlrepro.judge.tallies import tally
-    from ldlrepro.judge.verdicts import MET
 
     found = tally(rows)
-    met = {verdict: found.counts[verdict] for verdict in MET}
     sources = Counter(row.source for row in rows if row.source)
     return {
         "paper": name,
-        "cells": found.total,
-        **met,
-        "apart from mean": found.from_mean,
-        "discriminate": found.discriminating,
-        "not known": found.untold,
-        "by print": found.met_by_print,
-        **{verdict: count for verdict, count in found.counts.items() if verdict not in met},
-        "std off": found.std_off,
+        **found.line,
         "other settings": found.other_settings,
         "local": sources["local"],
         "reference": sources["reference"],
     }
 
 
-def _cell_line(row: Any) -> dict[str, str]:
+def _cell_line(row: VerdictRow) -> dict[str, str]:
     return {
         "cell": row.cell,
         "printed": f"{row.printed} ± {row.printed_std}" if row.printed_std else row.printed,
@@ -116,13 +139,28 @@ def _cell_line(row: Any) -> dict[str, str]:
     }
 
 
+@verb(
+    takes("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE"),
+    flag(
+        "--full",
+        "parameters and where they come from, folds, every other setting, digests, and the "
+        "command that computes it again",
+    ),
+    json=True,
+    examples=[
+        "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
+        'ldlrepro explain "ldldf/4/sjaffe/combination RF+RF/LDLDF/kl"',
+    ],
+)
 def explain(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answer
+    """Tell about one cell: printed and measured value, verdict, why it misses, and the nearest
+    other setting; with --full all about it.
+    """
     from ldlrepro.judge.explain import explain, summary
 
-    paper = args.cell.partition("/")[0]
-    config.load_paper(paper)
-    facts = explain(args.cell, current_answer(paper, HERE))
+    judge = judge_here()
+    paper = judge.project.paper(args.cell.partition("/")[0])
+    facts = explain(args.cell, judge.answer(paper), judge.project)
     if args.json:
         print(json.dumps(facts, indent=1, default=str))
     else:
@@ -141,11 +179,12 @@ def _lines(facts: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+@verb(PAPERS, json=True, examples=["ldlrepro claims structrf"])
 def claims(args: argparse.Namespace) -> int:
-    from ldlrepro.judge.answer import current_answers
-
-    wanted = args.paper or config.real_papers()
-    judged = [found for found in current_answers(wanted, HERE) if found.claims]
+    """Say which sentences of the papers hold, on their own numbers and on ours."""
+    judge = judge_here()
+    answers = judge.answers(papers_of(judge.project, args.paper))
+    judged = [found for found in answers if found.claims]
     if args.json:
         return answer(True, [asdict(row) for found in judged for row in found.claims], [])
     width = min(shutil.get_terminal_size().columns, 110)
@@ -178,13 +217,23 @@ def _claim_in_lines(row: ClaimRow, width: int) -> str:
     return "\n".join(lines)
 
 
+@verb(
+    PAPERS,
+    takes("--dataset", help="of this printed data set only"),
+    takes("--method", help="of this method only, by its id without variant"),
+    count("--first", 40, "how many"),
+    json=True,
+    examples=["ldlrepro contradictions", "ldlrepro contradictions --dataset sjaffe"],
+)
 def contradictions(args: argparse.Namespace) -> int:
-    """Print experiments that several papers print, a line each, the widest apart first."""
-    from ldlrepro.judge.answer import current_answers
+    """List the experiments that more than one paper prints, by how far their numbers are apart,
+    with ours under each paper's protocol.
+    """
     from ldlrepro.judge.contradictions import contradictions
 
-    wanted = args.paper or config.real_papers()
-    rows = [row for judged in current_answers(wanted, HERE) for row in judged.rows]
+    judge = judge_here()
+    answers = judge.answers(papers_of(judge.project, args.paper))
+    rows = [row for judged in answers for row in judged.rows]
     lines: list[dict[str, Any]] = []
     for one in contradictions(rows):
         if args.dataset not in (None, one.dataset) or args.method not in (None, one.method):
@@ -214,8 +263,9 @@ def contradictions(args: argparse.Namespace) -> int:
     return answer(args.json, lines, columns)
 
 
+@verb(PAPER, json=True, examples=["ldlrepro protocols structrf"])
 def protocols(args: argparse.Namespace) -> int:
-    """Print what printed digits say of the folds: a table of rows, one of methods, what is left."""
+    """Say which folds and counts the printed digits of deterministic methods fit."""
     from ldlrepro.experiments.protocols import LEFT_TO_JSON, findings
 
     tables = findings(args.paper, HERE.results)

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_handed: list[Callable[[Any], Any]] = []
+"""In a process that was started here: the function that it got once, for all of its items."""
 
 
 def at_once(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """Apply ``function`` to every item; return the results in the order of the items.
 
-    The function is one that a new process can import. A single item, or a single core, needs none.
+    A process that is forked has the function with all that it has read; any other gets it pickled.
+    A single item, or a single core, needs no process.
     """
     items = list(items)
     if len(items) > 1:
         import joblib  # counts the cores that this process may use; jobs of one item wait for none
 
         if (workers := min(len(items), joblib.cpu_count())) > 1:
-            with ProcessPoolExecutor(workers) as pool:
-                return list(pool.map(function, items))
+            with ProcessPoolExecutor(workers, None, _handed.append, (function,)) as pool:
+                return list(pool.map(_apply, items))
     return [function(item) for item in items]
+
+
+def _apply(item: Any) -> Any:
+    return _handed[-1](item)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,20 +21,40 @@ def git_blob_of(path: Path) -> str:
     return _hash(path, hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False))
 
 
-def mismatch(path: Path, entry: Mapping[str, Any]) -> str:
-    """Say why a file's content is not the one that the config names; return '' when it is.
+class Stated(Protocol):
+    """What is known of a file's content; '' and None where it is not."""
+
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def git_blob(self) -> str: ...
+    @property
+    def bytes(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class Content:
+    """A file's content, by its checksum and size."""
+
+    sha256: str
+    bytes: int
+    git_blob: str = ""
+
+
+def mismatch(path: Path, stated: Stated) -> str:
+    """Say why a file's content is not the one that is stated; return '' when it is.
 
     Where only the first digits of a checksum are known, they are compared.
     """
     size = path.stat().st_size
-    if entry.get("bytes", size) != size:
-        return f"expected {entry['bytes']} bytes, got {size}"
-    for key, name, compute in (
-        ("sha256", "SHA-256", sha256_of),
-        ("git_blob", "git blob id", git_blob_of),
+    if stated.bytes not in (None, size):
+        return f"expected {stated.bytes} bytes, got {size}"
+    for expected, name, compute in (
+        (stated.sha256, "SHA-256", sha256_of),
+        (stated.git_blob, "git blob id", git_blob_of),
     ):
-        if key in entry and not (found := compute(path)).startswith(entry[key]):
-            return f"expected {name} {entry[key]}, got {found}"
+        if expected and not (found := compute(path)).startswith(expected):
+            return f"expected {name} {expected}, got {found}"
     return ""
 
 

@@ -41,9 +41,9 @@ class Workspace:
         """Return what the search for leaks found."""
         return self.folds(protocol, dataset).with_suffix(".leaks.json")
 
-    def journal(self, *unit: str) -> Path:
+    def journal(self, unit: str) -> Path:
         """Return the folder where a unit keeps its finished folds until it is judged."""
-        return self.results.joinpath("journal", *unit)
+        return self.results / "journal" / unit
 
     def answer(self, paper: str) -> Path:
         """Return the file with all that was judged of a paper."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ldl import metrics
-from ldlrepro import config
 
 MODE, MEAN = "mode", "mean"
 
@@ -21,16 +20,11 @@ def grid_of(labels: Sequence[str]) -> np.ndarray | None:
     return ages if len(ages) and (np.diff(ages) > 0).all() else None
 
 
-def rule_of(method: str) -> str:
-    """Return which age of a predicted distribution counts, by the method's file."""
-    known = config.method_exists(method)
-    return str(config.load_method(method).get("age", MODE)) if known else MODE
-
-
 def predicted(P: np.ndarray, grid: np.ndarray, rule: str) -> np.ndarray:
+    """Return the age of each distribution: the likeliest, or the mean."""
     return P @ grid if rule == MEAN else grid[P.argmax(axis=1)]
 
 
-def errors(P: np.ndarray, grid: np.ndarray, true: np.ndarray, method: str) -> dict[str, float]:
-    """Return MAE and CS(5)."""
-    return metrics.age_errors(true, predicted(P, grid, rule_of(method)))
+def errors(P: np.ndarray, grid: np.ndarray, true: np.ndarray, rule: str) -> dict[str, float]:
+    """Return MAE and CS(5), by the rule of the method's file."""
+    return metrics.age_errors(true, predicted(P, grid, rule))

@@ -1,8 +1,9 @@
 """Reads a CSV file with a header as features and label distributions.
 
 The columns that ``labels`` names are D; ``keys`` may name a column for the groups and one for the
-target; all others are features, in their order. ``csv`` says how the file is written: separator,
-decimal point, and what becomes of rows with gaps.
+target; all others are features, in their order. Columns stand between commas, semicolons or tabs:
+whichever the header has most of. Where it is not commas, decimals may be written with a comma.
+``gaps`` says what becomes of rows with gaps.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from typing import Any
 
 import numpy as np
 
+from ldlrepro.catalogue import DataSet
 from ldlrepro.core.errors import nearest
 from ldlrepro.core.progress import say
 
 GAPS = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 """Texts of cells without a value, in small letters."""
-SEPARATORS = {",": ",", ";": ";", "tab": "\t"}
-"""Characters between columns, by how the YAML writes them."""
+SEPARATORS = (",", ";", "\t")
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
-def read_csv(path: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
+def read_csv(path: Path, data_set: DataSet) -> dict[str, Any]:
     """Return X, D, groups and target; raise ValueError for a table not as it should be."""
-    way = {"separator": ",", "decimal": ".", "gaps": "refuse", **spec.get("csv", {})}
-    header, lines = _table(path, way["separator"])
-    labels = list(map(str, spec.get("labels", [])))
+    header, lines, separator = _table(path)
+    labels = data_set.labels
     if not labels:
         raise ValueError("`labels` has to name the columns that hold the label degrees")
-    named = {part: str(spec["keys"][part]) for part in _aside(spec)}
+    keys = {"groups": data_set.keys.groups, "target": data_set.keys.target}
+    named = {part: name for part, name in keys.items() if name}
     for name in [*labels, *named.values()]:
         if name not in header:
             held = ", ".join(header)
@@ -40,13 +41,13 @@ def read_csv(path: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
     features = [name for name in header if name not in {*labels, *named.values()}]
     if not features:
         raise ValueError("every column is a label, a group or a target; no feature is left")
-    if way["gaps"] == "drop":
+    if data_set.gaps == "drop":
         lines = _without_gaps(path, lines)
     numbers, rows = lines.keys(), lines.values()
     columns = dict(zip(header, zip(*rows, strict=True), strict=True))
 
     def read(names: Sequence[str]) -> np.ndarray:
-        return _numbers(columns, names, numbers, way["decimal"])
+        return _numbers(columns, names, numbers, may_have_commas=separator != ",")
 
     parts: dict[str, Any] = {"X": read(features), "D": read(labels)}
     if "groups" in named:
@@ -56,15 +57,13 @@ def read_csv(path: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
     return parts
 
 
-def _aside(spec: Mapping[str, Any]) -> list[str]:
-    return [part for part in ("groups", "target") if part in spec.get("keys", {})]
-
-
-def _table(path: Path, separator: str) -> tuple[list[str], dict[int, list[str]]]:
-    """Return the names of the columns, and the rows by the numbers of their lines."""
+def _table(path: Path) -> tuple[list[str], dict[int, list[str]], str]:
+    """Return the names of the columns, the rows by the numbers of their lines, the separator."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as handle:
-            rows = list(csv.reader(handle, delimiter=SEPARATORS[separator]))
+            separator = max(SEPARATORS, key=handle.readline().count)
+            handle.seek(0)
+            rows = list(csv.reader(handle, delimiter=separator))
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"not a CSV file ({error})") from None
     while rows and not rows[-1]:
@@ -72,19 +71,13 @@ def _table(path: Path, separator: str) -> tuple[list[str], dict[int, list[str]]]
     header = [name.strip() for name in rows[0]] if rows else []
     if len(rows) < 2:
         raise ValueError("it needs a line with the names of the columns, and rows below")
-    other = max(SEPARATORS, key=lambda name: header[0].count(SEPARATORS[name]))
-    if len(header) == 1 and SEPARATORS[other] in header[0]:
-        raise ValueError(
-            f"its columns seem to be separated by '{other}'; write csv: {{separator: \"{other}\"}} "
-            "into the YAML"
-        )
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise ValueError(f"two columns are called '{twice[0]}'")
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(header):
             raise ValueError(f"line {number} has {len(row)} values for {len(header)} columns")
-    return header, dict(enumerate(rows[1:], start=2))
+    return header, dict(enumerate(rows[1:], start=2)), separator
 
 
 def _without_gaps(path: Path, lines: Mapping[int, list[str]]) -> dict[int, list[str]]:
@@ -104,13 +97,19 @@ def _is_gap(text: str) -> bool:
 
 
 def _numbers(
-    columns: Mapping[str, Sequence[str]], names: Sequence[str], lines: Iterable[int], decimal: str
+    columns: Mapping[str, Sequence[str]],
+    names: Sequence[str],
+    lines: Iterable[int],
+    may_have_commas: bool,
 ) -> np.ndarray:
+    """Return columns of numbers, whose decimals stand behind points, or all behind commas."""
+    texts = [text for name in names for text in columns[name]]
+    commas = may_have_commas and any(DECIMAL_COMMA.fullmatch(text.strip()) for text in texts)
     values = np.empty((len(columns[names[0]]), len(names)))
     for index, name in enumerate(names):
         for row, (line, text) in enumerate(zip(lines, columns[name], strict=True)):
             try:
-                values[row, index] = _number(text, decimal)
+                values[row, index] = _number(text, "," if commas else ".")
             except ValueError as error:
                 raise ValueError(f"line {line}, column '{name}': {error}") from None
     return values
@@ -119,15 +118,13 @@ def _numbers(
 def _number(text: str, decimal: str) -> float:
     if _is_gap(text):
         raise ValueError(
-            f"'{text}' is no value; write csv: {{gaps: drop}} into the YAML to leave out "
-            "such rows, or fill the gaps"
+            f"'{text}' is no value; write gaps: drop into the YAML to leave out such rows, or fill "
+            "the gaps"
         )
     if decimal == "." and DECIMAL_COMMA.fullmatch(text.strip()):
-        raise ValueError(
-            f"'{text}' seems to have a decimal comma; write csv: {{decimal: \",\"}} into the YAML"
-        )
+        raise ValueError(f"'{text}' has a comma, but so have columns; write a decimal point")
     if decimal == "," and "." in text:
-        raise ValueError(f"'{text}' has a point where decimals are written with a comma")
+        raise ValueError(f"'{text}' has a point where others have a decimal comma")
     try:
         return float(text.replace(decimal, "."))
     except ValueError:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from ldlrepro.core.checksums import mismatch
+from ldlrepro.core.checksums import Stated, mismatch
 
 CHUNK = 1 << 16
 MAX_REDIRECTS = 5
@@ -52,8 +52,8 @@ class _TryAgainError(Exception):
         self.pause = pause
 
 
-def download(url: str, part: Path, entry: Mapping[str, Any], web: Web) -> None:
-    """Bring the content that ``entry`` describes into ``part``, or raise DownloadError.
+def download(url: str, part: Path, stated: Stated, web: Web) -> None:
+    """Bring the content that is ``stated`` into ``part``, or raise DownloadError.
 
     What an interrupted attempt left in ``part`` is continued, in this call or in a later one.
     Content that turns out to be wrong is removed.
@@ -63,24 +63,24 @@ def download(url: str, part: Path, entry: Mapping[str, Any], web: Web) -> None:
         if attempt:
             web.sleep(max(2.0 ** (attempt - 1), pause))
         resumed = part.exists()
-        if resumed and not mismatch(part, entry):
+        if resumed and not mismatch(part, stated):
             return
         try:
-            _attempt(url, part, entry.get("bytes", web.max_bytes), web)
+            _attempt(url, part, stated.bytes or web.max_bytes, web)
         except _TryAgainError as error:
             problem, pause = str(error), error.pause
             continue
-        wrong = mismatch(part, entry)
+        wrong = mismatch(part, stated)
         if not wrong:
             return
-        if part.stat().st_size < entry.get("bytes", 0):
+        if part.stat().st_size < (stated.bytes or 0):
             problem = f"the answer ended early: {wrong}"
             continue
         part.unlink()
         if not resumed:
             raise DownloadError(f"{url}: {wrong}")
         problem = wrong  # the two halves may be of different versions: start over
-    if part.exists() and not mismatch(part, entry):
+    if part.exists() and not mismatch(part, stated):
         return  # everything came although the server announced more
     raise DownloadError(f"{url}: {problem} ({web.attempts} attempts)")
 

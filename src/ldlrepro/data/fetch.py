@@ -16,13 +16,13 @@ import logging
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
-from ldlrepro.config import load_source, plugins, project_root
+from ldlrepro.catalogue import DataSet, Project, RawFile, Weights
 from ldlrepro.core.checksums import mismatch, sha256_of
 from ldlrepro.core.errors import NO_ROOM, UserError
 from ldlrepro.core.files import atomically
@@ -35,6 +35,15 @@ HERE = "was in data/raw"
 NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
 
 
+class FetchedFile(TypedDict):
+    """A raw file, and where it came from."""
+
+    name: str
+    sha256: str
+    bytes: int
+    source: str
+
+
 @dataclass
 class FetchStatus:
     """The outcome of ``fetch``, kept as ``data/raw/<id>/fetch.json``."""
@@ -43,8 +52,7 @@ class FetchStatus:
     available: bool
     reason: str = ""
     """Why the data are not available and how to get them."""
-    files: list[dict[str, Any]] = field(default_factory=list)
-    """name, sha256, bytes and source of each raw file."""
+    files: list[FetchedFile] = field(default_factory=list)
 
 
 MIRRORS = "LDLREPRO_DATA_MIRROR"
@@ -53,32 +61,31 @@ OFFLINE = "LDLREPRO_OFFLINE"
 """Environment variable: never download, unless it is empty."""
 
 
-def default_mirrors(config_mirrors: Sequence[str | Path] = ()) -> list[Path]:
-    """Local folders to copy from: those of own data sets and weights, the config's,
-    LDLREPRO_DATA_MIRROR's, the one beside us."""
-    own = {**plugins.files("dataset"), **plugins.files("weight")}
-    named = sorted({path.parent for path in own.values()})
-    named += [Path(p).expanduser() for p in config_mirrors]
-    named += [Path(p) for p in os.environ.get(MIRRORS, "").split(os.pathsep) if p]
-    beside = project_root().parent / "shared" / "datasets"
-    return list(dict.fromkeys(named + ([beside] if beside.is_dir() else [])))
+def default_mirrors(project: Project, named: Iterable[str | Path] = ()) -> list[Path]:
+    """Local folders to copy from: those of own data sets and weights, those that are ``named``,
+    LDLREPRO_DATA_MIRROR's, the one beside the checkout."""
+    own = [*project.own.found["dataset"].values(), *project.own.found["weight"].values()]
+    found = sorted({file.path.parent for file in own})
+    found += [Path(p).expanduser() for p in named]
+    found += [Path(p) for p in os.environ.get(MIRRORS, "").split(os.pathsep) if p]
+    beside = project.root.parent / "shared" / "datasets"
+    return list(dict.fromkeys(found + ([beside] if beside.is_dir() else [])))
 
 
-def local_sources(dataset_id: str, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:
+def local_sources(source: DataSet | Weights, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:
     """Return the local files that ``fetch`` would use; only their existence is checked."""
-    spec = load_source(dataset_id)
-    if "images_of" in spec:
-        return local_sources(spec["images_of"], data_dir, mirrors)
-    places = _places(dataset_id, data_dir, mirrors)
-    if _reader(spec) == "images":
-        place = _image_place(dataset_id, places)
+    if isinstance(source, DataSet) and source.images_of:
+        return local_sources(source.owner_of_images, data_dir, mirrors)
+    places = _places(source.id, data_dir, mirrors)
+    if isinstance(source, DataSet) and source.reader == "images":
+        place = _image_place(source.id, places)
         return [item for item in _items(place) if item.exists()] if place else []
-    found = (_candidates(entry["name"], places) for entry in spec.get("files", []))
+    found = (_candidates(file.name, places) for file in source.files)
     return [paths[0] for paths in found if paths]
 
 
 def fetch(
-    dataset_id: str,
+    source: DataSet | Weights,
     data_dir: Path,
     mirrors: Sequence[Path],
     offline: bool = False,
@@ -86,38 +93,35 @@ def fetch(
     images_from: Path | None = None,
 ) -> FetchStatus:
     """Get the raw files; never raises because data cannot be had."""
-    spec = load_source(dataset_id)
     web = None if offline else Web(progress=progress)
-    return fetch_spec(dataset_id, spec, data_dir, mirrors, web, images_from)
+    return fetch_by(web, source, data_dir, mirrors, images_from)
 
 
-def fetch_spec(
-    dataset_id: str,
-    spec: Mapping[str, Any],
+def fetch_by(
+    web: Web | None,
+    source: DataSet | Weights,
     data_dir: Path,
     mirrors: Sequence[Path],
-    web: Web | None,
     images_from: Path | None = None,
 ) -> FetchStatus:
-    """Fetch a data set described by ``spec``; without ``web`` nothing is downloaded.
+    """Do what ``fetch`` does by a way to download; without one nothing is downloaded.
 
     Photographs come from the folder ``images_from``, whatever its name, or else from the first
     known place that has the name of the data set.
     """
-    folder = data_dir / "raw" / dataset_id
+    folder, places = data_dir / "raw" / source.id, _places(source.id, data_dir, mirrors)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(dataset_id, data_dir) as alone:
-            if "images_of" in spec:
-                status = _borrow(dataset_id, spec["images_of"], data_dir, mirrors)
-            elif _reader(spec).startswith("drawn_"):
-                status = _draw(dataset_id, spec, folder)
-            elif _reader(spec) == "images":
-                known = _image_place(dataset_id, _places(dataset_id, data_dir, mirrors))
-                status = _collect_images(dataset_id, spec, folder, images_from or known)
+        with locked(source.id, data_dir) as alone:
+            if isinstance(source, DataSet) and source.images_of:
+                status = _borrow(source, data_dir, mirrors)
+            elif isinstance(source, DataSet) and source.is_drawn:
+                status = _draw(source, folder)
+            elif isinstance(source, DataSet) and source.reader == "images":
+                known = images_from or _image_place(source.id, places)
+                status = _collect_images(source, folder, known)
             else:
-                getter = _Getter(folder, _places(dataset_id, data_dir, mirrors), web, alone)
-                status = _fetch_files(dataset_id, spec, getter)
+                status = _fetch_files(source, _Getter(folder, places, web, alone))
             _write_status(folder / "fetch.json", status)
     except OSError as error:
         if error.errno not in NOT_WRITABLE:
@@ -126,10 +130,6 @@ def fetch_spec(
             f"{error.filename or folder}: {error.strerror}. Choose another data folder."
         ) from None
     return status
-
-
-def _reader(spec: Mapping[str, Any]) -> str:
-    return str(spec.get("reader", ""))  # weights have none
 
 
 def read_status(folder: Path) -> FetchStatus:
@@ -147,18 +147,18 @@ def read_status(folder: Path) -> FetchStatus:
 # ---------------------------------------------------------------------- single files
 
 
-def _fetch_files(dataset_id: str, spec: Mapping[str, Any], getter: _Getter) -> FetchStatus:
+def _fetch_files(source: DataSet | Weights, getter: _Getter) -> FetchStatus:
     files, problems = [], []
-    for entry in spec["files"]:
+    for entry in source.files:
         record = getter.get(entry)
         if record:
             files.append(record)
         else:
-            problems += getter.problems or [f"{entry['name']} is in no local folder"]
+            problems += getter.problems or [f"{entry.name} is in no local folder"]
     if not problems:
-        return FetchStatus(dataset_id, True, files=files)
-    reason = f"{'; '.join(problems)}. {_how_to_get(dataset_id, spec)}"
-    return FetchStatus(dataset_id, False, reason, files)
+        return FetchStatus(source.id, True, files=files)
+    reason = f"{'; '.join(problems)}. {_how_to_get(source)}"
+    return FetchStatus(source.id, False, reason, files)
 
 
 @dataclass
@@ -172,18 +172,18 @@ class _Getter:
     """No other process works in this folder, so a partial download can be continued later."""
     problems: list[str] = field(default_factory=list)
 
-    def get(self, entry: Mapping[str, Any]) -> dict[str, Any] | None:
+    def get(self, entry: RawFile) -> FetchedFile | None:
         self.problems = []
-        target = self.folder / entry["name"]
+        target = self.folder / entry.name
         source = self._present(entry, target) or self._copy(entry, target)
         source = source or self._download(entry, target)
         if not source:
             return None
         for problem in self.problems:  # otherwise they become the reason in the status
             log.warning("%s", problem)
-        return _record(target, entry["name"], source)
+        return _record(target, entry.name, source)
 
-    def _present(self, entry: Mapping[str, Any], target: Path) -> str:
+    def _present(self, entry: RawFile, target: Path) -> str:
         if not target.is_file():
             return ""
         wrong = mismatch(target, entry)
@@ -193,8 +193,8 @@ class _Getter:
         target.unlink()
         return ""
 
-    def _copy(self, entry: Mapping[str, Any], target: Path) -> str:
-        for path in _candidates(entry["name"], self.places):
+    def _copy(self, entry: RawFile, target: Path) -> str:
+        for path in _candidates(entry.name, self.places):
             try:
                 atomically(target, partial(_verified_copy, path, entry))
             except _WrongContentError as error:
@@ -207,10 +207,10 @@ class _Getter:
                 return f"local: {path}"
         return ""
 
-    def _download(self, entry: Mapping[str, Any], target: Path) -> str:
+    def _download(self, entry: RawFile, target: Path) -> str:
         unique = "" if self.alone else f".{uuid.uuid4().hex}"
         part = target.with_name(f".{target.name}{unique}.part")
-        for url in entry.get("urls", []):
+        for url in entry.urls:
             if self.web is None:
                 self.problems.append(f"{url}: not tried, working offline")
                 continue
@@ -230,7 +230,7 @@ class _WrongContentError(Exception):
     pass
 
 
-def _verified_copy(path: Path, entry: Mapping[str, Any], part: Path) -> None:
+def _verified_copy(path: Path, entry: RawFile, part: Path) -> None:
     shutil.copyfile(path, part)
     if wrong := mismatch(part, entry):
         raise _WrongContentError(f"{path}: {wrong}")
@@ -247,26 +247,24 @@ def _places(dataset_id: str, data_dir: Path, mirrors: Sequence[Path]) -> list[Pa
     return places
 
 
-def _how_to_get(dataset_id: str, spec: Mapping[str, Any]) -> str:
-    names = ", ".join(entry["name"] for entry in spec.get("files", []))
-    return str(
-        spec.get("how_to_get")
-        or f"Put {names} into data/manual/{dataset_id}/ and type `ldlrepro fetch {dataset_id}`."
+def _how_to_get(source: DataSet | Weights) -> str:
+    names = ", ".join(entry.name for entry in source.files)
+    return (
+        source.how_to_get
+        or f"Put {names} into data/manual/{source.id}/ and type `ldlrepro fetch {source.id}`."
     )
 
 
 # ---------------------------------------------------------------------- images and drawings
 
 
-def _collect_images(
-    dataset_id: str, spec: Mapping[str, Any], folder: Path, place: Path | None
-) -> FetchStatus:
+def _collect_images(source: DataSet, folder: Path, place: Path | None) -> FetchStatus:
     """Unpack or copy what the user put somewhere into ``folder/images``, all or nothing."""
     images = folder / "images"
     if place is None:
         if _items(images):
-            return FetchStatus(dataset_id, True, files=_records(images, HERE))
-        return FetchStatus(dataset_id, False, f"licensed images. {_how_to_get(dataset_id, spec)}")
+            return FetchStatus(source.id, True, files=_records(images, HERE))
+        return FetchStatus(source.id, False, f"licensed images. {_how_to_get(source)}")
     fresh = folder / ".images.part"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir()
@@ -277,14 +275,13 @@ def _collect_images(
             else:
                 _copy_tree(item, fresh / item.name)
     except ArchiveError as error:
-        how = _how_to_get(dataset_id, spec)
-        return FetchStatus(dataset_id, False, f"{error}. {how}")
+        return FetchStatus(source.id, False, f"{error}. {_how_to_get(source)}")
     else:
         shutil.rmtree(images, ignore_errors=True)
         os.replace(fresh, images)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    return FetchStatus(dataset_id, True, files=_records(place, f"local: {place}"))
+    return FetchStatus(source.id, True, files=_records(place, f"local: {place}"))
 
 
 def _copy_tree(source: Path, target: Path) -> None:
@@ -307,14 +304,15 @@ def _leads_on(link: Path) -> bool:
     return link.exists() and not link.parent.resolve().is_relative_to(link.resolve())
 
 
-def _borrow(dataset_id: str, owner: str, data_dir: Path, mirrors: Sequence[Path]) -> FetchStatus:
+def _borrow(data_set: DataSet, data_dir: Path, mirrors: Sequence[Path]) -> FetchStatus:
     """Use the images of another data set, which stay where they are and are not copied again."""
-    folder = data_dir / "raw" / owner
+    owner = data_set.owner_of_images
+    folder = data_dir / "raw" / owner.id
     status = read_status(folder) if (folder / "fetch.json").is_file() else None
     if status is None or not status.available:
         status = fetch(owner, data_dir, mirrors, offline=True)
-    reason = status.reason and f"{status.reason} Then type `ldlrepro fetch {dataset_id}`."
-    return FetchStatus(dataset_id, status.available, reason, status.files)
+    reason = status.reason and f"{status.reason} Then type `ldlrepro fetch {data_set.id}`."
+    return FetchStatus(data_set.id, status.available, reason, status.files)
 
 
 def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:
@@ -323,16 +321,13 @@ def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:
     return next((place for place in own if _items(place)), None)
 
 
-def _draw(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> FetchStatus:
+def _draw(data_set: DataSet, folder: Path) -> FetchStatus:
     from ldlrepro.data.drawn import draw
 
-    generator = dict(spec["generator"])
     # Drawing begins with an empty folder: no earlier status may speak for it if that is cut short.
     (folder / "fetch.json").unlink(missing_ok=True)
-    draw(folder, **generator)
-    arguments = ", ".join(f"{k}={v}" for k, v in generator.items() if k != "name")
-    source = f"drawn: {generator['name']}({arguments})"
-    return FetchStatus(dataset_id, True, files=_records(folder, source))
+    way = f"drawn: {draw(folder, data_set)}"
+    return FetchStatus(data_set.id, True, files=_records(folder, way))
 
 
 def _items(place: Path) -> list[Path]:
@@ -341,12 +336,12 @@ def _items(place: Path) -> list[Path]:
     return sorted(item for item in place.iterdir() if not item.name.startswith("."))
 
 
-def _records(place: Path, source: str) -> list[dict[str, Any]]:
+def _records(place: Path, source: str) -> list[FetchedFile]:
     paths = sorted(p for p in place.rglob("*") if p.is_file() and p.name != "fetch.json")
     return [_record(p, p.relative_to(place).as_posix(), source) for p in paths]
 
 
-def _record(path: Path, name: str, source: str) -> dict[str, Any]:
+def _record(path: Path, name: str, source: str) -> FetchedFile:
     return {
         "name": name,
         "sha256": sha256_of(path),

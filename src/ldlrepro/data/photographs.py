@@ -6,69 +6,63 @@ images take their pixels from elsewhere (``ldlrepro.data.pixels``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ldlrepro.config import load_dataset
+from ldlrepro.catalogue import DataSet
 from ldlrepro.core.checksums import sha256_of
 from ldlrepro.data.archives import is_archive
 from ldlrepro.data.dataset import Dataset, fingerprint
 from ldlrepro.data.features.extract import extract
 from ldlrepro.data.images.faces import FaceSet
-from ldlrepro.data.images.reading import distributions, images_folder
+from ldlrepro.data.images.reading import distributions, images_folder, load_faces
 from ldlrepro.data.readers import dataset_of
 
 # Bytes of digests are no columns, so oddities of columns are not counted.
 NO_COLUMNS = {"zero_columns": 0, "duplicate_columns": 0}
 
 
-def dataset_of_faces(
-    dataset_id: str, spec: Mapping[str, Any], faces: FaceSet, data_dir: Path
-) -> Dataset:
+def dataset_of_faces(data_set: DataSet, faces: FaceSet, data_dir: Path) -> Dataset:
     """Return the Dataset of a set of faces, without a column where no features are asked for."""
-    if "features" not in spec:
-        return _without_features(dataset_id, spec, faces)
-    D, labels = distributions(faces, spec)
-    X, recipe = extract(faces, spec, data_dir)
+    if data_set.features is None:
+        return _without_features(data_set, faces)
+    D, labels = distributions(faces, data_set)
+    X, recipe = extract(faces, data_set, data_dir)
     parts: dict[str, Any] = {"X": X, "D": D, "groups": faces.persons}
     if not np.isnan(faces.ages).any():
         parts["target"] = faces.ages
-    dataset = dataset_of(dataset_id, {**spec, "labels": labels}, faces.folder, parts)
+    dataset = dataset_of(data_set, faces.folder, parts, labels)
     dataset.meta["features"] = recipe
     return dataset
 
 
-def rows_to_compare(data: Dataset, data_dir: Path) -> Any:
+def rows_to_compare(data_set: DataSet, data: Dataset, data_dir: Path) -> Any:
     """Return what tells rows apart: their features, or else the bytes of their images."""
-    from ldlrepro.data.images.reading import load_faces
-
-    return data.X if data.X.shape[1] else _digests(load_faces(data.id, data_dir))
+    return data.X if data.X.shape[1] else _digests(load_faces(data_set, data_dir))
 
 
-def raw_file(dataset_id: str, name: str, data_dir: Path) -> Path | None:
+def raw_file(data_set: DataSet, name: str, data_dir: Path) -> Path | None:
     """Return where fetch put a file that it names; None for an archive, unpacked and not kept."""
-    spec = load_dataset(dataset_id)
-    if spec["reader"] != "images":
-        return data_dir / "raw" / dataset_id / name
-    path = images_folder(dataset_id, spec, data_dir) / name
+    if data_set.reader != "images":
+        return data_dir / "raw" / data_set.id / name
+    path = images_folder(data_set, data_dir) / name
     return None if is_archive(path) and not path.exists() else path
 
 
-def fingerprint_of(data: Dataset, data_dir: Path) -> dict[str, Any]:
+def fingerprint_of(data_set: DataSet, data: Dataset, data_dir: Path) -> dict[str, Any]:
     """Count anew the digests and numbers that a prepared data set states of itself."""
-    counts = fingerprint(rows_to_compare(data, data_dir), data.D)
+    counts = fingerprint(rows_to_compare(data_set, data, data_dir), data.D)
     return counts if data.X.shape[1] else counts | NO_COLUMNS
 
 
-def _without_features(dataset_id: str, spec: Mapping[str, Any], faces: FaceSet) -> Dataset:
-    D, labels = distributions(faces, spec)
+def _without_features(data_set: DataSet, faces: FaceSet) -> Dataset:
+    D, labels = distributions(faces, data_set)
     ages = faces.ages
     counts = fingerprint(_digests(faces), D)
     return Dataset(
-        id=dataset_id,
+        id=data_set.id,
         X=np.empty((len(D), 0)),
         D=D,
         groups=faces.persons,

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.config import load_dataset
+from ldlrepro.catalogue import DataSet
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import DataUnavailable
 
 ROWS_AT_ONCE = 64
@@ -77,10 +78,6 @@ class Pixels:
 # ---------------------------------------------------------------------- making the file
 
 
-def pixels_path(dataset_id: str, data_dir: Path) -> Path:
-    return data_dir / "ready" / f"{dataset_id}.pixels.npy"
-
-
 def load_pixels(path: Path) -> tuple[Pixels, dict[str, Any]]:
     """Return a data set's pixels and what is written of them; DataUnavailable where it has none."""
     dataset = path.name.partition(".")[0]
@@ -93,29 +90,29 @@ def load_pixels(path: Path) -> tuple[Pixels, dict[str, Any]]:
 
 
 def make_pixels(
-    dataset_id: str,
-    data_dir: Path,
+    data_set: DataSet,
+    workspace: Workspace,
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
     """Decode and align every image in use; without any, write an empty file that says why."""
-    from ldlrepro.data.registry import load_ready, ready_path
+    from ldlrepro.data.registry import load_ready
 
-    path = pixels_path(dataset_id, data_dir)
+    path = workspace.pixels(data_set.id)
     try:
-        ready = load_ready(ready_path(dataset_id, data_dir))
-        if "layout" not in load_dataset(dataset_id):
-            raise DataUnavailable(f"{dataset_id} is a table of features without photographs")
+        ready = load_ready(workspace.ready(data_set.id))
+        if data_set.layout is None:
+            raise DataUnavailable(f"{data_set.id} is a table of features without photographs")
     except DataUnavailable as error:
-        _write(path, {"dataset": dataset_id, "available": False, "reason": str(error)})
+        _write(path, {"dataset": data_set.id, "available": False, "reason": str(error)})
         return path
-    about = _draw(dataset_id, data_dir, path, len(ready.D), workers, progress)
+    about = _draw(data_set, workspace.data, path, len(ready.D), workers, progress)
     _write(path, {**about, "data_sha256": ready.fingerprint["data_sha256"]})
     return path
 
 
 def _draw(
-    dataset_id: str,
+    data_set: DataSet,
     data_dir: Path,
     path: Path,
     rows: int,
@@ -126,12 +123,11 @@ def _draw(
     from ldlrepro.data.features.align import Crop
     from ldlrepro.data.images import load_faces
 
-    faces = load_faces(dataset_id, data_dir)
-    crop = Crop.of(load_dataset(dataset_id)["crop"])
+    faces, crop = load_faces(data_set, data_dir), Crop.of(data_set)
     if len(faces) != rows:
         raise UserError(
-            f"{dataset_id}: its table of images has {len(faces)} rows, its features {rows}. "
-            f"Type `ldlrepro prepare {dataset_id}`."
+            f"{data_set.id}: its table of images has {len(faces)} rows, its features {rows}. "
+            f"Type `ldlrepro prepare {data_set.id}`."
         )
     paths = faces.paths
     pieces = [
@@ -152,7 +148,7 @@ def _draw(
     atomically(path, fill)
     names = "\n".join(face.file for face in faces.faces)
     return {
-        "dataset": dataset_id,
+        "dataset": data_set.id,
         "available": True,
         "shape": [rows, crop.height, crop.width, 3],
         "sha256": _content_sha256(path),

@@ -8,13 +8,15 @@ from __future__ import annotations
 import contextlib
 import csv
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ldl.base import MAX_ROW_SUM_ERROR
+from ldl.metrics import MAX_LABEL_SUM_ERROR
+from ldlrepro.catalogue import DataSet
+from ldlrepro.catalogue.data_sets import Shape
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.data.csv_tables import read_csv
 from ldlrepro.data.dataset import Dataset, DataUnavailable, fingerprint
@@ -23,7 +25,7 @@ ROUNDING = 1e-12
 """Row sums this close to one are left as they are."""
 
 
-def read(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
+def read(data_set: DataSet, folder: Path) -> Dataset:
     """Read the data set whose raw files lie in ``folder``; raise UserError for wrong content."""
     reader = {
         "mat": _read_table,
@@ -32,17 +34,17 @@ def read(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
         "drawn_table": _read_table,
         "drawn_images": _read_images,
         "images": _read_images,
-    }[spec["reader"]]
-    with _told(dataset_id):
-        return reader(dataset_id, spec, folder)
+    }[data_set.reader]
+    with _told(data_set.id):
+        return reader(data_set, folder)
 
 
 def dataset_of(
-    dataset_id: str, spec: Mapping[str, Any], path: Path, parts: Mapping[str, Any]
+    data_set: DataSet, path: Path, parts: Mapping[str, Any], labels: Sequence[str]
 ) -> Dataset:
     """Return a checked Dataset of arrays computed from the files in ``path``."""
-    with _told(dataset_id):
-        return checked(dataset_id, spec, path, parts)
+    with _told(data_set.id):
+        return checked(data_set, path, parts, labels)
 
 
 @contextlib.contextmanager
@@ -63,11 +65,11 @@ class _BadFileError(Exception):
 # ---------------------------------------------------------------------- tables
 
 
-def _read_table(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
-    files = spec.get("files")
-    path = folder / (files[0]["name"] if files else "table.npz")
-    keys = spec.get("keys", {"X": "X", "D": "D"})
-    stored = _load_mat(path) if spec["reader"] == "mat" else _load_npz(path)
+def _read_table(data_set: DataSet, folder: Path) -> Dataset:
+    files = data_set.files
+    path = folder / (files[0].name if files else "table.npz")
+    keys = data_set.keys.plain() or {"X": "X", "D": "D"}
+    stored = _load_mat(path) if data_set.reader == "mat" else _load_npz(path)
     for name in keys.values():
         if name not in stored:
             held = ", ".join(sorted(stored)) or "nothing"
@@ -75,18 +77,18 @@ def _read_table(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Datas
                 path, f"there is no variable '{name}'.{nearest(name, stored)} It holds: {held}"
             )
     parts = {part: stored[name] for part, name in keys.items()}
-    return checked(dataset_id, spec, path, parts)
+    return checked(data_set, path, parts, data_set.labels)
 
 
-def _read_csv(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
-    path = folder / spec["files"][0]["name"]
+def _read_csv(data_set: DataSet, folder: Path) -> Dataset:
+    path = folder / data_set.files[0].name
     try:
-        parts = read_csv(path, spec)
+        parts = read_csv(path, data_set)
     except FileNotFoundError:
         raise _BadFileError(path, "no such file") from None
     except ValueError as error:
         raise _BadFileError(path, str(error)) from None
-    return checked(dataset_id, spec, path, parts)
+    return checked(data_set, path, parts, data_set.labels)
 
 
 def _load_mat(path: Path) -> dict[str, Any]:
@@ -137,40 +139,40 @@ def _first_line(error: Exception) -> str:
 
 
 def checked(
-    dataset_id: str, spec: Mapping[str, Any], path: Path, parts: Mapping[str, Any]
+    data_set: DataSet, path: Path, parts: Mapping[str, Any], names: Sequence[str]
 ) -> Dataset:
     """Return a Dataset of raw arrays ``X``, ``D``, ``target``, ``groups`` read from ``path``."""
-    X = _features(path, parts["X"], spec.get("sparse", False))
+    X = _features(path, parts["X"], data_set.sparse)
     D = _numbers(path, "label", parts["D"])
     if X.shape[0] != D.shape[0]:
         raise _BadFileError(path, f"{X.shape[0]} feature rows but {D.shape[0]} label rows")
-    _check_shape(path, spec, X, D)
-    D, renormalised = _distributions(path, D, spec.get("renormalise", False))
-    labels = [str(name) for name in spec.get("labels", [])]
+    _check_shape(path, data_set.shape, X, D)
+    D, renormalised = _distributions(path, D, data_set.renormalise)
+    labels = [*names]
     if labels and len(labels) != D.shape[1]:
         raise _BadFileError(path, f"{D.shape[1]} labels but {len(labels)} names in the config")
     target = _per_row(path, "target", parts.get("target"), len(D))
     return Dataset(
-        id=dataset_id,
+        id=data_set.id,
         X=X,
         D=D,
-        groups=_persons(path, spec, parts.get("groups"), len(D)),
+        groups=_persons(path, data_set.persons, parts.get("groups"), len(D)),
         target=None if target is None else _numbers(path, "target", target[:, None])[:, 0],
         labels=labels,
         fingerprint={**fingerprint(X, D), "renormalised_rows": renormalised},
     )
 
 
-def _persons(path: Path, spec: Mapping[str, Any], named: Any, n: int) -> np.ndarray | None:
+def _persons(
+    path: Path, sizes: int | Sequence[int] | None, named: Any, n: int
+) -> np.ndarray | None:
     """Return the person of each row: named by the file, or counted off in the order of the rows."""
-    sizes = spec.get("rows_per_person")
-    if sizes is None:
+    if sizes is None or named is not None:
         return _per_row(path, "groups", named, n)
-    sizes = [sizes] if isinstance(sizes, int) else sizes
-    if len(sizes) == 1:  # one number for all
-        sizes = [*sizes] * -(-n // sizes[0])
+    if isinstance(sizes, int):  # as many for each
+        sizes = [n // sizes] * sizes
     if sum(sizes) != n:
-        raise _BadFileError(path, f"rows_per_person adds up to {sum(sizes)} rows, not {n}")
+        raise _BadFileError(path, f"its {n} rows are not those of persons, {sum(sizes)} in all")
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
@@ -205,13 +207,13 @@ def _numbers(path: Path, what: str, values: Any) -> np.ndarray:
     return values
 
 
-def _check_shape(path: Path, spec: Mapping[str, Any], X: Any, D: np.ndarray) -> None:
+def _check_shape(path: Path, stated: Shape | None, X: Any, D: np.ndarray) -> None:
     found = {"n": X.shape[0], "q": X.shape[1], "c": D.shape[1]}
     words = {"n": "rows", "q": "features", "c": "labels"}
     wrong = [
         f"{found[key]} {words[key]} instead of {count}"
-        for key, count in spec.get("shape", {}).items()
-        if found[key] != count
+        for key, count in (vars(stated) if stated else {}).items()
+        if count is not None and found[key] != count
     ]
     if wrong:
         raise _BadFileError(path, "it has " + ", ".join(wrong))
@@ -224,7 +226,7 @@ def _distributions(path: Path, D: np.ndarray, renormalise: bool) -> tuple[np.nda
         raise _BadFileError(path, f"negative label degrees, first in row {row}")
     sums = D.sum(axis=1)
     worst = int(np.argmax(np.abs(sums - 1)))
-    if not renormalise and abs(sums[worst] - 1) > MAX_ROW_SUM_ERROR:
+    if not renormalise and abs(sums[worst] - 1) > MAX_LABEL_SUM_ERROR:
         raise _BadFileError(path, f"label row {worst} sums to {sums[worst]:.6g}, not to 1")
     if (sums <= 0).any():
         raise _BadFileError(path, f"label row {int(np.argmin(sums))} holds only zeros")
@@ -247,17 +249,17 @@ def _per_row(path: Path, what: str, values: Any, rows: int) -> np.ndarray | None
 # ---------------------------------------------------------------------- images
 
 
-def _read_images(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Dataset:
+def _read_images(data_set: DataSet, folder: Path) -> Dataset:
     """Compute features from the images that ``ratings.csv`` lists, labels from its ratings."""
     images = folder / "images"
     table = images / "ratings.csv"
-    if spec.get("features", {}).get("extractor") != "lbp":
+    if data_set.features is None or data_set.features.extractor != "lbp":
         raise DataUnavailable(
-            f"{dataset_id}: the images are in {images}, but there is no table of features; "
+            f"{data_set.id}: the images are in {images}, but there is no table of features; "
             "only methods that read the images themselves can use them."
         )
     if not table.is_file():
-        raise DataUnavailable(f"{dataset_id}: {table} is missing. {spec.get('how_to_get', '')}")
+        raise DataUnavailable(f"{data_set.id}: {table} is missing. {data_set.how_to_get}")
     from ldlrepro.data.features.lbp import RECIPE, lbp_features
 
     names, persons, ratings, labels = _read_ratings(table)
@@ -273,7 +275,7 @@ def _read_images(dataset_id: str, spec: Mapping[str, Any], folder: Path) -> Data
         "D": ratings / sums,
         "groups": np.array(persons),
     }
-    dataset = checked(dataset_id, {**spec, "labels": labels}, table, parts)
+    dataset = checked(data_set, table, parts, labels)
     dataset.meta["features"] = RECIPE
     return dataset
 

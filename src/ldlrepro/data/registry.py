@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.config import load_dataset, project_root
+from ldlrepro.catalogue import DataSet, from_environment
 from ldlrepro.core.checksums import sha256_of
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
@@ -26,12 +26,14 @@ def load(dataset_id: str, data_dir: str | Path | None = None) -> Dataset:
 
     Raises DataUnavailable, with what to do, for data that cannot be had here.
     """
-    data = Path(data_dir) if data_dir else project_root() / "data"
+    project = from_environment()
+    data = Path(data_dir) if data_dir else project.root / "data"
     try:
         return load_ready(ready_path(dataset_id, data))
     except (FileNotFoundError, DataUnavailable):
-        fetch(dataset_id, data, default_mirrors())
-        return load_ready(prepare(dataset_id, data))
+        data_set = project.data_set(dataset_id)
+        fetch(data_set, data, default_mirrors(project))
+        return load_ready(prepare(data_set, data))
 
 
 def ready_path(dataset_id: str, data_dir: Path) -> Path:
@@ -39,39 +41,35 @@ def ready_path(dataset_id: str, data_dir: Path) -> Path:
     return data_dir / "ready" / f"{dataset_id}.npz"
 
 
-def prepare(dataset_id: str, data_dir: Path) -> Path:
+def prepare(data_set: DataSet, data_dir: Path) -> Path:
     """Read and check the raw files; write data/ready/<id>.npz and a readable <id>.json beside it.
 
     For data that are not available the file says only that, so that whoever needs them can
     record it.
     """
-    return prepare_spec(dataset_id, load_dataset(dataset_id), data_dir)
-
-
-def prepare_spec(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
-    """Do what ``prepare`` does for a data set described by ``spec``."""
     # A fetch that outlived its workflow may still be at work on the raw files.
-    with locked(dataset_id, data_dir):
-        return _prepare(dataset_id, spec, data_dir)
+    with locked(data_set.id, data_dir):
+        return _prepare(data_set, data_dir)
 
 
-def _prepare(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
+def _prepare(data_set: DataSet, data_dir: Path) -> Path:
+    dataset_id = data_set.id
     folder = data_dir / "raw" / dataset_id
     status = read_status(folder)
     path = ready_path(dataset_id, data_dir)
     reason = status.reason
     about: dict[str, Any] = {}
     if status.available:
-        _check_unchanged(spec, folder, status)
+        _check_unchanged(data_set, folder, status)
         try:
-            if "layout" in spec:
-                faces = read_faces(dataset_id, spec, images_folder(dataset_id, spec, data_dir))
+            if data_set.layout:
+                faces = read_faces(data_set, images_folder(data_set, data_dir))
                 faces.write(faces_table(dataset_id, data_dir))
                 about["images"] = faces.summary()
-                dataset = dataset_of_faces(dataset_id, spec, faces, data_dir)
+                dataset = dataset_of_faces(data_set, faces, data_dir)
             else:
-                dataset = read(dataset_id, spec, folder)
-            _check_persons(spec, dataset)
+                dataset = read(data_set, folder)
+            _check_persons(data_set, dataset)
         except DataUnavailable as error:
             reason = str(error)
         else:
@@ -81,14 +79,15 @@ def _prepare(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
     return path
 
 
-def _check_persons(spec: Mapping[str, Any], dataset: Dataset) -> None:
+def _check_persons(data_set: DataSet, dataset: Dataset) -> None:
     """Refuse a wrong number of persons.
 
     Jobs are planned by the stated one: if it is too low, persons are left out unseen.
     """
-    stated = spec.get("persons")
+    stated = data_set.persons
     if stated is None or dataset.groups is None:
         return
+    stated = stated if isinstance(stated, int) else len(stated)
     found = len(np.unique(dataset.groups))
     if found != stated:
         raise UserError(
@@ -142,11 +141,11 @@ def defects_found(dataset: Dataset) -> list[str]:
     return [f"{text}: {counts[key]}" for key, text in words.items() if counts[key]]
 
 
-def _check_unchanged(spec: Mapping[str, Any], folder: Path, status: FetchStatus) -> None:
+def _check_unchanged(data_set: DataSet, folder: Path, status: FetchStatus) -> None:
     known = {record["name"]: record["sha256"] for record in status.files}
-    for entry in spec.get("files", []):
-        path = folder / entry["name"]
-        if not path.is_file() or sha256_of(path) != known.get(entry["name"]):
+    for entry in data_set.files:
+        path = folder / entry.name
+        if not path.is_file() or sha256_of(path) != known.get(entry.name):
             raise UserError(
                 f"{path}: gone, or changed since it was fetched. "
                 f"Type `ldlrepro fetch {status.dataset}`."
@@ -162,7 +161,7 @@ def _write_ready(
     if dataset.target is not None:
         arrays["target"] = dataset.target
     # Where a file came from differs between machines, and these bytes must not.
-    files = [{key: f[key] for key in ("name", "sha256", "bytes")} for f in status.files]
+    files = [{"name": f["name"], "sha256": f["sha256"], "bytes": f["bytes"]} for f in status.files]
     n, q = dataset.X.shape
     meta = {
         "dataset": dataset.id,

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldlrepro.config import load_weights
+from ldlrepro.catalogue import Weights
+from ldlrepro.catalogue.data_sets import Preprocessing
 from ldlrepro.core.checksums import mismatch, sha256_of
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
@@ -53,18 +54,13 @@ def weights_facts(weights_id: str, data_dir: Path) -> dict[str, Any]:
     return facts
 
 
-def prepare_weights(weights_id: str, data_dir: Path) -> Path:
+def prepare_weights(weights: Weights, data_dir: Path) -> Path:
     """Read and check fetched weights and write them in the one form; without any, write why."""
-    return prepare_weights_spec(weights_id, load_weights(weights_id), data_dir)
-
-
-def prepare_weights_spec(weights_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
-    """Do what ``prepare_weights`` does for weights described by ``spec``."""
-    path = Workspace(data=data_dir).weights(weights_id)
-    with locked(weights_id, data_dir):
-        status = read_status(data_dir / "raw" / weights_id)
+    path = Workspace(data=data_dir).weights(weights.id)
+    with locked(weights.id, data_dir):
+        status = read_status(data_dir / "raw" / weights.id)
         if status.available:
-            _write_tensors(weights_id, spec, data_dir / "raw" / weights_id, path)
+            _write_tensors(weights, data_dir / "raw" / weights.id, path)
         else:
             _write_facts(path, {"available": False, "reason": status.reason})
             atomically(path, lambda part: part.write_bytes(b""))
@@ -91,19 +87,19 @@ def probe_of(network: Backbone, preprocessing: Mapping[str, Any]) -> list[float]
 # ---------------------------------------------------------------------- reading
 
 
-def _write_tensors(weights_id: str, spec: Mapping[str, Any], folder: Path, path: Path) -> None:
+def _write_tensors(weights: Weights, folder: Path, path: Path) -> None:
     import torch
 
     from ldl.deep.weights import lacks_classifier, with_tensors
 
-    (entry,) = spec["files"]
-    raw = folder / entry["name"]
+    (entry,), told = weights.files, weights.preprocessing
+    raw = folder / entry.name
     if not raw.is_file() or mismatch(raw, entry):
-        again = f"Type `ldlrepro fetch {weights_id}`."
+        again = f"Type `ldlrepro fetch {weights.id}`."
         raise UserError(f"{raw}: gone, or changed since it was fetched. {again}")
-    network = with_tensors(spec["network"], raw, in_rgb(spec, _read(spec, raw)))
-    preprocessing = preprocessing_of(spec)
-    _check_probe(raw, spec, network)
+    network = with_tensors(weights.network, raw, in_rgb(told, _read(weights, raw)))
+    preprocessing = preprocessing_of(told)
+    _check_probe(raw, weights, network)
     state = {k: v.contiguous() for k, v in network.state_dict().items() if not v.is_meta}
 
     def write(part: Path) -> None:
@@ -113,10 +109,10 @@ def _write_tensors(weights_id: str, spec: Mapping[str, Any], folder: Path, path:
     atomically(path, write)
     facts = {
         "available": True,
-        "weights": weights_id,
-        "network": spec["network"],
+        "weights": weights.id,
+        "network": weights.network,
         "sha256": sha256_of(path),
-        "source": entry["name"],
+        "source": entry.name,
         "source_sha256": sha256_of(raw),
         "layers": "convolutions" if lacks_classifier(network) else "all",
         "preprocessing": preprocessing,
@@ -125,14 +121,14 @@ def _write_tensors(weights_id: str, spec: Mapping[str, Any], folder: Path, path:
     _write_facts(path, facts)
 
 
-def _read(spec: Mapping[str, Any], raw: Path) -> dict[str, Tensor]:
+def _read(weights: Weights, raw: Path) -> dict[str, Tensor]:
     """Return the tensors of a fetched file under torchvision's names."""
     from ldl.deep.weights import named_layers, read_tensors
 
-    if spec["layout"] == KERAS_ONNX:
+    if weights.layout == KERAS_ONNX:
         return convolutions_of_keras(raw)
-    layout, state = named_layers(spec["network"], raw, read_tensors(raw))
-    if layout != spec["layout"]:
+    layout, state = named_layers(weights.network, raw, read_tensors(raw))
+    if layout != weights.layout:
         raise UserError(f"{raw}: its names are those of {layout}; write layout: {layout}.")
     return state
 
@@ -178,19 +174,18 @@ def onnx_content(raw: Path) -> bytes:
 # ---------------------------------------------------------------------- colours
 
 
-def in_rgb(spec: Mapping[str, Any], state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def in_rgb(told: Preprocessing, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the tensors with the first layer's colours as red, green, blue."""
-    return _turned(state) if spec["preprocessing"]["colours"] == "bgr" else dict(state)
+    return _turned(state) if told.colours == "bgr" else dict(state)
 
 
-def preprocessing_of(spec: Mapping[str, Any]) -> dict[str, Any]:
+def preprocessing_of(told: Preprocessing) -> dict[str, Any]:
     """Return mean and deviation of red, green and blue as ``ldl.deep`` takes them."""
-    told = spec["preprocessing"]
-    step = -1 if told["colours"] == "bgr" else 1
+    step = -1 if told.colours == "bgr" else 1
     return {
         "scale": 1.0,
-        "mean": [float(value) for value in told["mean"][::step]],
-        "std": [float(value) for value in told["std"][::step]],
+        "mean": [float(value) for value in told.mean[::step]],
+        "std": [float(value) for value in told.std[::step]],
     }
 
 
@@ -199,26 +194,24 @@ def _turned(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {k: v.flip(1) if k == first and v.ndim == 4 else v for k, v in state.items()}
 
 
-def _check_probe(raw: Path, spec: Mapping[str, Any], network: Backbone) -> None:
+def _check_probe(raw: Path, weights: Weights, network: Backbone) -> None:
     """Refuse weights that answer a picture in another way than their description says."""
     from ldl.deep.weights import with_tensors
 
-    expected = spec.get("probe")
-    if not expected:
+    expected, told = list(weights.probe), weights.preprocessing
+    if not expected or _fits(probe_of(network, preprocessing_of(told)), expected):
         return
-    if _fits(probe_of(network, preprocessing_of(spec)), expected):
-        return
-    told = spec["preprocessing"]
-    other = "rgb" if told["colours"] == "bgr" else "bgr"
+    other = "rgb" if told.colours == "bgr" else "bgr"
     state = {k: v for k, v in network.state_dict().items() if not v.is_meta}
-    turned = with_tensors(spec["network"], raw, _turned(state))
-    swapped = {**told, "colours": other, "mean": told["mean"][::-1], "std": told["std"][::-1]}
+    turned = with_tensors(weights.network, raw, _turned(state))
+    renamed = told.model_copy(update={"colours": other})
+    swapped = renamed.model_copy(update={"mean": told.mean[::-1], "std": told.std[::-1]})
     ways = {
-        f"the colours are turned round. Write colours: {other}": told | {"colours": other},
+        f"the colours are turned round. Write colours: {other}": renamed,
         f"the colours are turned round. Write colours: {other} and turn mean and std": swapped,
     }
     for problem, way in ways.items():
-        if _fits(probe_of(turned, preprocessing_of({**spec, "preprocessing": way})), expected):
+        if _fits(probe_of(turned, preprocessing_of(way)), expected):
             raise UserError(f"{raw}: {problem}.")
     raise UserError(
         f"{raw}: other activations than its description says, with either order of colours. "

@@ -18,6 +18,7 @@ from ldlrepro.core.errors import UserError
 
 # Names shown for keys that the user chooses; `id` where none is given here.
 PLACEHOLDERS = {
+    "choices": "parameter",
     "grid": "parameter",
     "methods": "printed method",
     "settings": "printed setting",
@@ -117,6 +118,8 @@ class _Walk:
         if "$ref" in node and not self._is_shown(node, path):
             return f"keys as in `{self.first_place[node['$ref']]}`"
         node = self._resolved(node)
+        if "const" in node:
+            return f"`{node['const']}`"
         if "enum" in node:
             return ", ".join(f"`{value}`" for value in node["enum"])
         if "anyOf" in node and "properties" not in node:
@@ -152,17 +155,42 @@ def _default(value: Any) -> str:
     if value is None or value == "" or isinstance(value, dict):
         return ""
     if isinstance(value, list):
-        return f"`[{', '.join(value)}]`"
+        return f"`[{', '.join(map(str, value))}]`"
     return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
+
+
+def schemas() -> dict[str, Any]:
+    """Return kind -> its schema; a part that an earlier one has as well is there alone."""
+    made: dict[str, Any] = {}
+    homes: dict[str, str] = {}
+    for kind, model in FILES.items():
+        whole = schema(model)
+        parts = whole.get("$defs", {})
+        for name in list(parts):
+            home = homes.setdefault(name, kind)
+            if home != kind and made[home]["$defs"][name] == parts[name]:
+                del parts[name]
+                _refer(whole, f"#/$defs/{name}", f"{home}.schema.json#/$defs/{name}")
+        made[kind] = whole
+    return made
+
+
+def _refer(node: Any, old: str, new: str) -> None:
+    """Put another reference in the place of one, at every depth."""
+    if isinstance(node, dict) and node.get("$ref") == old:
+        node["$ref"] = new
+    for below in node.values() if isinstance(node, dict) else node:
+        if isinstance(below, dict | list):
+            _refer(below, old, new)
 
 
 def written(root: Path) -> dict[Path, str]:
     """Return file -> what it should hold."""
     page = root / "config" / "README.md"
     files = {page: with_tables(page.read_text(encoding="utf-8"))}
-    for kind, model in FILES.items():
+    for kind, made in schemas().items():
         path = root / SCHEMAS / f"{kind}.schema.json"
-        files[path] = json.dumps(schema(model), indent=1, ensure_ascii=False) + "\n"
+        files[path] = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
     return files
 
 

@@ -7,34 +7,40 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from ldlrepro import config, plan
+from ldlrepro.catalogue import DataSet, Project, Weights
 from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.doctor import pairing
 from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
+from ldlrepro.plan.planning import Plan
 from ldlrepro.train.cards import listed
 from ldlrepro.train.inputs import is_fetched
 
 ROOM_GB = 5
 """Raw and prepared public data, results and MLflow of all papers take less than 4 GB."""
 SECONDS_FOR_SLURM = 5
+READY, FETCHED, IN_A_FOLDER = "ready", "fetched", "in a local folder"
+AT_HAND = (READY, FETCHED, IN_A_FOLDER)
+DRAWN, PUBLIC = "drawn when needed", "to be downloaded"
+LICENSED = "not public: see how_to_get"
 
 
-def examine(workspace: Workspace) -> Iterator[Finding]:
+def examine(plan: Plan, workspace: Workspace) -> Iterator[Finding]:
     """Yield a finding for everything that the workflow needs."""
+    project = plan.project
     yield from _python()
-    yield from _packages()
+    yield from _packages(project)
     yield from _room(workspace)
-    yield from _machine()
+    yield from _machine(plan)
     yield from _slurm()
     yield from _gpu()
-    yield from _data(workspace)
-    yield from _weights(workspace)
-    yield from _tracking()
+    yield from _data(project, workspace)
+    yield from _weights(project, workspace)
+    yield from _tracking(project)
 
 
 def _python() -> Iterator[Finding]:
@@ -44,8 +50,8 @@ def _python() -> Iterator[Finding]:
     yield Finding("Python", GOOD if good else BAD, found, do)
 
 
-def _packages() -> Iterator[Finding]:
-    lock = config.project_root() / "envs" / "lock.txt"
+def _packages(project: Project) -> Iterator[Finding]:
+    lock = project.root / "envs" / "lock.txt"
     pins = re.findall(r"(?m)^([A-Za-z0-9_.-]+)==(\S+)", lock.read_text(encoding="utf-8"))
     wrong = [name for name, version in pins if _installed(name) != version]
     if not wrong:
@@ -80,13 +86,13 @@ def _room(workspace: Workspace) -> Iterator[Finding]:
         yield Finding(f"{folder}/", state, f"{free:.0f} GB free", do)
 
 
-def _machine() -> Iterator[Finding]:
+def _machine(plan: Plan) -> Iterator[Finding]:
     cores = len(os.sched_getaffinity(0))
     do = f"`ldlrepro schedule --cores {cores}` says how long the five papers take on them"
     yield Finding("cores", GOOD if cores > 1 else NOTE, str(cores), do)
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
-    units = {unit for paper in config.paper_ids() for unit in plan.paper_units(paper)}
-    most, unit = max((plan.resources(unit)["mem_mb"], unit) for unit in units)
+    units = {unit for paper in plan.project.papers for unit in plan.units(paper)}
+    most, unit = max((unit.resources.mem_mb, unit) for unit in units)
     asks = f"the largest, {unit.method.id} on {unit.data_set.id}, asks for {most / 1000:.0f} GB"
     do = f"every unit fits: {asks}" if have > most else f"not every unit fits: {asks}"
     yield Finding("memory", GOOD if have > most else NOTE, f"{have / 1000:.0f} GB", do)
@@ -131,40 +137,45 @@ def _gpu() -> Iterator[Finding]:
         yield pairing.examine()
 
 
-def _data(workspace: Workspace) -> Iterator[Finding]:
-    from ldlrepro.data.fetch import default_mirrors, local_sources
+def whereabouts(source: DataSet | Weights, workspace: Workspace, mirrors: Sequence[Path]) -> str:
+    """Say in a few words where a data set or weights are, or where they come from."""
+    from ldlrepro.data.fetch import local_sources
 
-    mirrors = default_mirrors(config.load_run_config()["mirrors"])
-    here, public, licensed = [], [], []
-    for name in config.dataset_ids():
-        spec = config.load_dataset(name)
-        if spec["reader"].startswith(("drawn", "toy", "synthetic")) or "generator" in spec:
-            continue
-        if is_fetched(name, workspace) or local_sources(name, workspace.data, mirrors):
-            here.append(name)
-        elif any(file.get("urls") for file in spec.get("files", [])):
-            public.append(name)
-        else:
-            licensed.append(name)
+    is_table = isinstance(source, DataSet)
+    ready = workspace.ready(source.id) if is_table else workspace.weights(source.id)
+    fetched = is_fetched(source.id, workspace)
+    if fetched and ready.with_suffix(".json").is_file():
+        return READY
+    if isinstance(source, DataSet) and source.is_drawn:
+        return DRAWN
+    if fetched:
+        return FETCHED
+    if local_sources(source, workspace.data, mirrors):
+        return IN_A_FOLDER
+    return PUBLIC if any(file.urls for file in source.files) else LICENSED
+
+
+def _data(project: Project, workspace: Workspace) -> Iterator[Finding]:
+    places: dict[str, list[str]] = {}
+    mirrors = _mirrors(project)
+    for data_set in project.data_sets:
+        if not data_set.is_drawn:
+            places.setdefault(whereabouts(data_set, workspace, mirrors), []).append(data_set.id)
+    here = sorted(name for place in AT_HAND for name in places.get(place, ()))
     do = f"ready to use: {' '.join(here)}" if here else "a workflow fetches what it needs"
     yield Finding("data here", GOOD if here else NOTE, str(len(here)), do)
-    if public:
+    if public := places.get(PUBLIC):
         do = f"a workflow fetches what it needs; now: ldlrepro fetch {' '.join(public)}"
         yield Finding("to download", NOTE, str(len(public)), do)
-    if licensed:
+    if licensed := places.get(LICENSED):
         do = f"not public; see docs/images.md and how_to_get of {', '.join(licensed)}"
         yield Finding("to apply for", NOTE, str(len(licensed)), do)
 
 
-def _weights(workspace: Workspace) -> Iterator[Finding]:
-    from ldlrepro.data.fetch import default_mirrors, local_sources
-
-    mirrors = default_mirrors(config.load_run_config()["mirrors"])
-    here = [
-        name
-        for name in config.weight_ids()
-        if is_fetched(name, workspace) or local_sources(name, workspace.data, mirrors)
-    ]
+def _weights(project: Project, workspace: Workspace) -> Iterator[Finding]:
+    mirrors = _mirrors(project)
+    known = project.all_weights
+    here = [w.id for w in known if whereabouts(w, workspace, mirrors) in AT_HAND]
     if here:
         yield Finding("weights", GOOD, ", ".join(here), "networks on photographs can begin")
     else:
@@ -172,10 +183,16 @@ def _weights(workspace: Workspace) -> Iterator[Finding]:
         yield Finding("weights", NOTE, "none", do)
 
 
-def _tracking() -> Iterator[Finding]:
+def _mirrors(project: Project) -> list[Path]:
+    from ldlrepro.data.fetch import default_mirrors
+
+    return default_mirrors(project, project.run.mirrors)
+
+
+def _tracking(project: Project) -> Iterator[Finding]:
     from ldlrepro.track.sync import open_hint
 
-    uri = config.tracking_uri(config.load_run_config())
+    uri = project.tracking_uri
     database = Path(uri.removeprefix("sqlite:///"))
     if uri.startswith("sqlite:///") and not database.is_file():
         yield Finding("MLflow", NOTE, "nothing tracked yet", "every paper is once it is finished")

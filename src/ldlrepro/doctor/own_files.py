@@ -2,167 +2,194 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shlex
 import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ldl import checks as contract
-from ldlrepro import config
-from ldlrepro.config import plugins
+from ldlrepro.catalogue import DataSet, Method, Project, Weights
+from ldlrepro.catalogue.own_files import absolute, id_of, kind_of
+from ldlrepro.catalogue.yaml_files import read_yaml
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.doctor.papers import check_paper
+from ldlrepro.plan.planning import Plan
 
 SEED = 7
+S = TypeVar("S", DataSet, Weights)
 T = TypeVar("T")
 
 
-def examine(file: str) -> tuple[str, str, Path, Iterator[Finding]]:
-    """Return kind, id and path of an own file, and the findings one by one."""
-    path = plugins.absolute(file)
-    kind = plugins.kind_of(path, config.read_yaml(path))
-    name = plugins.id_of(kind, path)
-    if path != config.file_of(kind, name):  # else it is one of the checkout
-        plugins.announce({"own_files": str(path)})
-    return kind, name, path, CHECKS[kind](name, path)
+@dataclass(frozen=True)
+class Examined:
+    """An own file, and the plan of a project that knows it."""
+
+    plan: Plan
+    kind: str
+    id: str
+    path: Path
+
+    @property
+    def project(self) -> Project:
+        return self.plan.project
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the findings one by one."""
+        if self.kind == "paper":
+            return check_paper(self.plan, self.project.paper(self.id))
+        return CHECKS[self.kind](self)
+
+    def next_command(self) -> str:
+        """Return the command that runs an own paper, or another own file on drawn data."""
+        if self.kind == "paper":
+            given = f" --config {shlex.quote(f'own_files={self.path.parent}')}"
+            return f"snakemake --cores all {self.id}{given * self.project.is_own(self.path)}"
+        given = shlex.quote(f"own_files={self.path}")
+        if self.kind == "weight":
+            return f"snakemake --cores all PAPER --config {given}"
+        return f"snakemake --cores all demo --configfile config/demo.yaml --config {given}"
 
 
-def next_command(kind: str, path: Path) -> str:
-    """Return the command that runs an own paper, or another own file on drawn data."""
-    if kind == "paper":
-        given = f" --config {shlex.quote(f'own_files={path.parent}')}"
-        is_ours = path.is_relative_to(config.project_root() / "config")
-        return f"snakemake --cores all {path.parent.name}{'' if is_ours else given}"
-    given = shlex.quote(f"own_files={path}")
-    if kind == "weight":
-        return f"snakemake --cores all PAPER --config {given}"
-    return f"snakemake --cores all demo --configfile config/demo.yaml --config {given}"
+def examine(file: str, project: Project) -> Examined:
+    """Find out what a file describes, and open the project with it."""
+    path = absolute(file)
+    kind = kind_of(path, read_yaml(path))
+    name = id_of(kind, path)
+    if path != project.file_of(kind, name):  # else it is one of the checkout
+        project = Project.open(project.root, [*project.own_paths, path])
+    return Examined(Plan(project), kind, name, path)
 
 
 # ---------------------------------------------------------------------- methods
 
 
-def check_method(name: str, path: Path) -> Iterator[Finding]:
+def check_method(mine: Examined) -> Iterator[Finding]:
     """Yield the findings about an own method."""
-    _find_class(config.load_method(name)["class"], path)
-    for method in config.own_ids("method"):
-        if method.partition("@")[0] == name:
-            yield from _check_settings(method)
+    method = mine.project.method(mine.id)
+    _find_class(method)
+    yield from _check_settings(method)
+    for name in method.variant_ids:
+        yield from _check_settings(mine.project.method(name))
 
 
-def _find_class(class_path: str, path: Path) -> None:
+def _find_class(method: Method) -> None:
     """Say in words what a class lacks."""
     from ldl.base import LDLEstimator
 
-    module_name, _, class_name = class_path.rpartition(".")
-    module = import_beside(module_name, path, "class")
+    module_name, _, class_name = method.class_path.rpartition(".")
+    module = _import_beside(module_name, method)
     kind = getattr(module, class_name, None)
     if kind is None:
         classes = [key for key, value in vars(module).items() if isinstance(value, type)]
         raise UserError(
-            f"{path}: class: {module_name} has no '{class_name}'.{nearest(class_name, classes)} "
-            f"It has: {', '.join(classes) or 'no class'}"
+            f"{method.file}: class: {module_name} has no '{class_name}'."
+            f"{nearest(class_name, classes)} It has: {', '.join(classes) or 'no class'}"
         )
     if not (isinstance(kind, type) and issubclass(kind, LDLEstimator)):
         raise UserError(
-            f"{path}: class: {class_path} does not derive from LDLEstimator. A regressor with fit "
-            "and predict becomes a method by `class: ldl.baselines.regression.Regression` and "
-            f"`parameters: {{regressor: {class_path}}}`."
+            f"{method.file}: class: {method.class_path} does not derive from LDLEstimator. A "
+            "regressor with fit and predict becomes a method by `class: "
+            "ldl.baselines.regression.Regression` and `parameters: {regressor: "
+            f"{method.class_path}}}`."
         )
 
 
-def import_beside(module_name: str, path: Path, key: str) -> Any:
+def _import_beside(module: str, method: Method) -> Any:
+    path = method.file
     try:
-        return importlib.import_module(module_name)
+        return method.project.modules.load(module)
     except ModuleNotFoundError as error:
         raise UserError(
-            f"{path}: {key}: {error}. Write the name of the Python file beside {path.name}, "
+            f"{path}: class: {error}. Write the name of the Python file beside {path.name}, "
             "without .py, then a dot and the name in it."
         ) from error
     except Exception as error:  # somebody else's code
-        raise UserError(f"{path}: {key}: importing {module_name} fails: {words(error)}") from error
+        told = f"importing {module} fails: {_words(error, path)}"
+        raise UserError(f"{path}: class: {told}") from error
 
 
-def _check_settings(method: str) -> Iterator[Finding]:
-    value = config.current().method(method)
-    value.estimator()
-    yield Finding(method, GOOD, "its file, its class and the names of its parameters")
+def _check_settings(method: Method) -> Iterator[Finding]:
+    method.estimator()
+    yield Finding(method.id, GOOD, "its file, its class and the names of its parameters")
 
     def build(**parameters: Any) -> Any:
-        known = value.kind._parameter_names()
+        known = method.kind._parameter_names()
         wanted = {"random_state": SEED, **parameters}
-        return value.estimator(**{key: v for key, v in wanted.items() if key in known})
+        return method.estimator(**{key: v for key, v in wanted.items() if key in known})
 
-    if value.sees_test_labels:
-        yield Finding(method, NOTE, "is given the test labels: it is shown, but never ranked")
+    if method.sees_test_labels:
+        yield Finding(method.id, NOTE, "is given the test labels: it is shown, but never ranked")
         return
-    if value.needs.images:
-        yield Finding(method, NOTE, "is given images, which the rules here are not about")
+    if method.needs.images:
+        yield Finding(method.id, NOTE, "is given images, which the rules here are not about")
         return
     rules = list(contract.RULES)
-    if value.grid:
-        rules.append(contract.grid_rule(value.grid))
+    if method.grid:
+        rules.append(contract.grid_rule(method.grid))
     for rule in rules:
         yield _judged(method, rule, contract.Trial(build))
 
 
-def _judged(method: str, rule: contract.Rule, trial: contract.Trial) -> Finding:
+def _judged(method: Method, rule: contract.Rule, trial: contract.Trial) -> Finding:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             rule.check(trial)
         except Exception as error:
-            text = str(error) if isinstance(error, AssertionError) else words(error)
+            told = isinstance(error, AssertionError)
+            text = str(error) if told else _words(error, method.file)
             if rule.must:
-                return Finding(method, BAD, f"{rule.text}: no, {text}")
-            return Finding(method, NOTE, f"not so: {rule.text}; {text}")
-    return Finding(method, GOOD, rule.text)
+                return Finding(method.id, BAD, f"{rule.text}: no, {text}")
+            return Finding(method.id, NOTE, f"not so: {rule.text}; {text}")
+    return Finding(method.id, GOOD, rule.text)
 
 
-def words(error: BaseException) -> str:
-    """Describe an error, with the line of the user's own file that raised it."""
+def _words(error: BaseException, beside: Path) -> str:
+    """Describe an error, with the line of the user's own code that raised it."""
     if isinstance(error, SyntaxError):
         return f"{error.msg} ({error.filename}, line {error.lineno})"
-    folders = plugins.folders()
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if Path(frame.filename).parent in folders]
+    theirs = [frame for frame in frames if Path(frame.filename).parent == beside.parent]
     place = f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""
     return f"{type(error).__name__}: {error}{place}"
 
 
-# ---------------------------------------------------------------------- data sets
+# ---------------------------------------------------------------------- data sets and weights
 
 
-def _prepared(name: str, path: Path, data: Path, prepare: Callable[[str, Path], T]) -> T | Finding:
+def _prepared(
+    mine: Examined, source: S, data: Path, prepare: Callable[[S, Path], T]
+) -> T | Finding:
     """Fetch and prepare what an own file describes; a problem names the user's folder."""
     from ldlrepro.data.fetch import default_mirrors, fetch
 
-    status = fetch(name, data, default_mirrors(), offline=True, progress=False)
+    mirrors = [mine.path.parent, *default_mirrors(mine.project)]
+    status = fetch(source, data, mirrors, offline=True, progress=False)
     if not status.available:
-        return Finding(name, BAD, status.reason)
+        return Finding(mine.id, BAD, status.reason)
     try:
-        return prepare(name, data)
+        return prepare(source, data)
     except UserError as error:
         text = str(error).partition(" Remove the file and type")[0]
-        return Finding(name, BAD, text.replace(str(data / "raw" / name), str(path.parent)))
+        folder = str(mine.path.parent)
+        return Finding(mine.id, BAD, text.replace(str(data / "raw" / mine.id), folder))
 
 
-def check_dataset(name: str, path: Path) -> Iterator[Finding]:
+def check_dataset(mine: Examined) -> Iterator[Finding]:
     """Fetch and read a data set in a folder that is thrown away."""
     from ldlrepro.data.registry import defects_found, load_ready, prepare
 
+    source, name = mine.project.data_set(mine.id), mine.id
     with tempfile.TemporaryDirectory() as folder:
-        dataset = _prepared(
-            name, path, Path(folder), lambda name, data: load_ready(prepare(name, data))
-        )
+        dataset = _prepared(mine, source, Path(folder), lambda *told: load_ready(prepare(*told)))
         if isinstance(dataset, Finding):
             yield dataset
             return
@@ -174,58 +201,56 @@ def check_dataset(name: str, path: Path) -> Iterator[Finding]:
         yield Finding(name, NOTE, text)
 
 
-# ---------------------------------------------------------------------- measures
-
-
-def check_metric(name: str, path: Path) -> Iterator[Finding]:
-    """Yield the findings about an own measure."""
-    from ldl import metrics
-    from ldlrepro.judge import measures
-
-    if name in {**metrics.BETTER, **metrics.LABEL_BETTER, **metrics.AGE_BETTER}:
-        raise UserError(f"{path}: '{name}' is one of our measures. Rename your file.")
-    _ = config.current().measure(name).function
-    yield Finding(name, GOOD, "its file and its function")
-    _, D = contract.sample()
-    worst = np.full_like(D, 1 / D.shape[1])
-    with_zeros = np.eye(D.shape[1])[D.argmax(axis=1)]
-    before = D.copy()
-    right, wrong = measures.own_value(name, D, D.copy()), measures.own_value(name, D, worst)
-    untouched = bool((before == D).all())
-    yield Finding(name, GOOD if untouched else BAD, "leaves the distributions as they were")
-    again = measures.own_value(name, D, worst)
-    yield Finding(name, GOOD if again == wrong else BAD, "gives the same number twice")
-    better = right < wrong if measures.directions()[name] == "lower" else right > wrong
-    text = f"true labels score {right:.4g}, equal degrees {wrong:.4g}"
-    yield Finding(name, GOOD if better else BAD, f"is better for the truth: {text}")
-    zeros = [measures.own_value(name, D, with_zeros), measures.own_value(name, with_zeros, D)]
-    finite = bool(np.isfinite(zeros).all())
-    yield Finding(name, GOOD if finite else NOTE, "is finite where a degree is zero")
-
-
-# ---------------------------------------------------------------------- weights
-
-
-def check_weights(name: str, path: Path) -> Iterator[Finding]:
+def check_weights(mine: Examined) -> Iterator[Finding]:
     """Fetch and read weights in a folder that is thrown away, and probe them."""
     from ldlrepro.data.weights import prepare_weights, weights_facts
 
+    weights, name = mine.project.weights(mine.id), mine.id
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
-        prepared = _prepared(name, path, data, prepare_weights)
+        prepared = _prepared(mine, weights, data, prepare_weights)
         if isinstance(prepared, Finding):
             yield prepared
             return
         facts = weights_facts(name, data)
     layers = "all layers" if facts["layers"] == "all" else "convolutions alone"
     yield Finding(name, GOOD, f"{facts['network']}, {layers}, SHA-256 {facts['source_sha256']}")
-    stated = "probe" in config.load_weights(name)
-    shown = f"probe: {json.dumps(facts['probe'])}"
-    yield Finding(name, GOOD if stated else NOTE, shown, "" if stated else "not stated so far")
+    shown, state = f"probe: {json.dumps(facts['probe'])}", GOOD if weights.probe else NOTE
+    yield Finding(name, state, shown, "" if weights.probe else "not stated so far")
+
+
+# ---------------------------------------------------------------------- measures
+
+
+def check_metric(mine: Examined) -> Iterator[Finding]:
+    """Yield the findings about an own measure."""
+    from ldl import metrics
+    from ldlrepro.judge.measures import own_value
+
+    name = mine.id
+    if name in {**metrics.BETTER, **metrics.LABEL_BETTER, **metrics.AGE_BETTER}:
+        raise UserError(f"{mine.path}: '{name}' is one of our measures. Rename your file.")
+    measure = mine.project.measure(name)
+    _ = measure.function
+    yield Finding(name, GOOD, "its file and its function")
+    _, D = contract.sample()
+    worst = np.full_like(D, 1 / D.shape[1])
+    with_zeros = np.eye(D.shape[1])[D.argmax(axis=1)]
+    before = D.copy()
+    right, wrong = own_value(measure, D, D.copy()), own_value(measure, D, worst)
+    untouched = bool((before == D).all())
+    yield Finding(name, GOOD if untouched else BAD, "leaves the distributions as they were")
+    again = own_value(measure, D, worst)
+    yield Finding(name, GOOD if again == wrong else BAD, "gives the same number twice")
+    better = right < wrong if measure.better == "lower" else right > wrong
+    text = f"true labels score {right:.4g}, equal degrees {wrong:.4g}"
+    yield Finding(name, GOOD if better else BAD, f"is better for the truth: {text}")
+    zeros = [own_value(measure, D, with_zeros), own_value(measure, with_zeros, D)]
+    finite = bool(np.isfinite(zeros).all())
+    yield Finding(name, GOOD if finite else NOTE, "is finite where a degree is zero")
 
 
 CHECKS = {
-    "paper": check_paper,
     "method": check_method,
     "dataset": check_dataset,
     "metric": check_metric,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from ldl import metrics
-from ldlrepro import config, plan
+from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.experiments import module_name
-from ldlrepro.plan.printed import RANK, Row
+from ldlrepro.plan.planning import Plan, same_number
+from ldlrepro.plan.printed import OURS, RANK, Row
 
 ONE_AT_MOST = (
     *("chebyshev", "cosine", "intersection", "sorensen", "fidelity"),
@@ -21,82 +22,75 @@ FEWEST_COPIES = 5
 """Equal numbers of a method, from which on they are called a copy."""
 
 
-def check_paper(name: str, path: Path) -> Iterator[Finding]:
+def check_paper(plan: Plan, paper: Paper) -> Iterator[Finding]:
     """Yield the findings about a paper: its names, its numbers, what can be measured of them."""
-    tree = config.load_paper(name)
-    yield Finding(name, GOOD, f"{path.name}, its keys and the names in it")
-    missing = list(_missing_methods(name))
+    yield Finding(paper.id, GOOD, f"{paper.file.name}, its keys and the names in it")
+    missing = list(_missing_methods(paper, plan.project))
     yield from missing
-    yield from _missing_measurements(name)
-    plan.protocols()
-    rows = [row for row in plan.published(name) if row["mean"]]
+    yield from _missing_measurements(paper)
+    _ = plan.project.protocols, paper.claims, paper.misses
+    rows = [row for row in plan.published(paper) if row["mean"]]
     if not rows:
-        yield Finding(name, NOTE, "no cells.csv: nothing is printed that could be compared with")
+        nothing = "no cells.csv: nothing is printed that could be compared with"
+        yield Finding(paper.id, NOTE, nothing)
         return
     tables, methods = ({row[column] for row in rows} for column in ("table", "method"))
     yield Finding(
-        name,
+        paper.id,
         GOOD,
         f"{len(rows)} printed numbers of {len(methods)} methods in {len(tables)} tables",
     )
-    yield from _impossible(name, rows)
-    yield from _wrong_ranks(name, rows)
-    yield from _copies(name, rows)
+    yield from _impossible(paper, rows, plan.project)
+    yield from _wrong_ranks(paper, rows)
+    yield from _copies(plan, paper, rows)
     if not missing:  # else there is no unit for some numbers
-        yield from _out_of_reach(name)
-    if not tree["own"]:
-        yield Finding(name, NOTE, "`own` names no method: the paper's own is not counted apart")
+        yield from _out_of_reach(plan, paper)
+    if not paper.own:
+        none = "`own` names no method: the paper's own is not counted apart"
+        yield Finding(paper.id, NOTE, none)
 
 
-def _missing_methods(paper: str) -> Iterator[Finding]:
-    tree = config.load_paper(paper)
-    named: dict[str, list[str]] = {}
-    for printed, entry in tree["methods"].items():
-        entry = {"method": entry} if isinstance(entry, str) else entry
-        others = [*entry.get("by_dataset", {}).values(), *entry.get("by_setting", {}).values()]
-        named[f"methods.{printed}"] = [entry.get("method", ""), *others]
-    for number, block in enumerate(tree.get("extra", [])):
-        named[f"extra.{number}.methods"] = block["methods"]
+def _missing_methods(paper: Paper, project: Project) -> Iterator[Finding]:
+    named: dict[str, set[str]] = {}
+    for printed, entry in paper.methods.items():
+        others = (*entry.by_dataset.values(), *entry.by_setting.values())
+        named[f"methods.{printed}"] = {entry.method, *others}
+    for number, block in enumerate(paper.extra):
+        named[f"extra.{number}.methods"] = set(block.methods)
     for where, methods in named.items():
-        for method in sorted({*methods} - {""}):
-            if not config.method_exists(method):
-                hint = nearest(method, config.method_ids())
-                yield Finding(paper, BAD, f"{where}: there is no method '{method}'.{hint}")
+        for method in sorted(methods - {""}):
+            if not project.has_method(method):
+                hint = nearest(method, project.method_ids)
+                yield Finding(paper.id, BAD, f"{where}: there is no method '{method}'.{hint}")
 
 
-def _missing_measurements(paper: str) -> Iterator[Finding]:
-    for spec in config.load_paper(paper).get("experiments", {}).values():
+def _missing_measurements(paper: Paper) -> Iterator[Finding]:
+    for experiment in paper.experiments.values():
         try:
-            module_name(paper, spec["code"])
+            module_name(paper, experiment.code)
         except UserError as error:
-            yield Finding(paper, BAD, str(error))
+            yield Finding(paper.id, BAD, str(error))
 
 
-def _out_of_reach(paper: str) -> Iterator[Finding]:
+def _out_of_reach(plan: Plan, paper: Paper) -> Iterator[Finding]:
     """Say how many numbers have data and a method, and why others have not."""
-    skipped: dict[str, int] = {}
-    for cell in plan.cells(paper):
-        if cell.skip:
-            skipped[cell.skip] = skipped.get(cell.skip, 0) + 1
-    for reason, count in skipped.items():
-        yield Finding(paper, NOTE, f"{count} numbers are not run: {reason}")
-    units = {cell.unit for cell in plan.cells(paper) if cell.unit and not cell.skip}
-    yield Finding(paper, GOOD, f"{len(units)} units measure the others")
+    cells = plan.cells(paper)
+    for reason, count in Counter(cell.skip for cell in cells if cell.skip).items():
+        yield Finding(paper.id, NOTE, f"{count} numbers are not run: {reason}")
+    units = {cell.unit for cell in cells if cell.unit and not cell.skip}
+    yield Finding(paper.id, GOOD, f"{len(units)} units measure the others")
 
 
 # ---------------------------------------------------------------------- numbers that cannot be
 
 
-def _impossible(paper: str, rows: Sequence[Row]) -> Iterator[Finding]:
+def _impossible(paper: Paper, rows: Sequence[Row], project: Project) -> Iterator[Finding]:
     """Find numbers out of range, and rows whose measures contradict each other."""
-    known = {
-        tuple({"setting": "", **entry}[key] for key in ("table", "dataset", "setting", "method"))
-        for entry in config.load_paper(paper).get("misprints", [])
-    }
+    known = {(m.table, m.dataset, m.setting, m.method) for m in paper.misprints}
     printed: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
         place = tuple(row[name] for name in ("table", "dataset", "setting", "method"))
-        if row["metric"] in plan.printed.OURS:
+        if row["metric"] in OURS:
             printed.setdefault(place, {})[row["metric"]] = row["mean"]
     for place, numbers in printed.items():
         if place in known:
@@ -108,14 +102,15 @@ def _impossible(paper: str, rows: Sequence[Row]) -> Iterator[Finding]:
             if not 0.0 <= float(text) <= top:
                 limits = "0 or more" if math.isinf(top) else "between 0 and 1"
                 said = f"{where}: {metric} is {text}, but must be {limits}"
-                yield Finding(paper, BAD, f"{said}. {CURE}")
+                yield Finding(paper.id, BAD, f"{said}. {CURE}")
                 del sound[metric]
-        is_known = place[1] in config.dataset_ids()
-        shape = config.load_dataset(place[1]).get("shape", {}) if is_known else {}
-        for pair in broken_relations(sound, shape["c"]) if "c" in shape else []:
+        is_known = place[1] in project.data_set_ids
+        shape = project.data_set(place[1]).shape if is_known else None
+        labels = shape.c if shape else 0
+        for pair in broken_relations(sound, labels) if labels else []:
             values = " and ".join(f"{metric} {numbers[metric]}" for metric in sorted(pair))
-            said = f"{where}: no distributions over {shape['c']} labels have {values}"
-            yield Finding(paper, BAD, f"{said}. {CURE}")
+            said = f"{where}: no distributions over {labels} labels have {values}"
+            yield Finding(paper.id, BAD, f"{said}. {CURE}")
 
 
 CURE = "Correct cells.csv, or list the number under `misprints` with the proof."
@@ -160,7 +155,7 @@ def broken_relations(numbers: Mapping[str, str], labels: int) -> list[frozenset[
     return [frozenset(pair) for pair, holds in present.items() if not holds()]
 
 
-def _wrong_ranks(paper: str, rows: Iterable[Row]) -> Iterator[Finding]:
+def _wrong_ranks(paper: Paper, rows: Iterable[Row]) -> Iterator[Finding]:
     """Find printed ranks, bold marks among them, that do not follow from the printed means."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
@@ -183,13 +178,13 @@ def _wrong_ranks(paper: str, rows: Iterable[Row]) -> Iterator[Finding]:
                     f"but its {row['mean']} is number {least}"
                 )
     for text in wrong:
-        yield Finding(paper, NOTE, f"a rank that does not follow from the means: {text}")
+        yield Finding(paper.id, NOTE, f"a rank that does not follow from the means: {text}")
 
 
-def _copies(paper: str, rows: Iterable[Row]) -> Iterator[Finding]:
+def _copies(plan: Plan, paper: Paper, rows: Iterable[Row]) -> Iterator[Finding]:
     """Find methods whose numbers, standard deviations too, another paper prints to the digit."""
     mine = _columns(rows)
-    for other in config.paper_ids():
+    for other in plan.project.papers:
         if other == paper:
             continue
         declared = _declared(paper, other) | _declared(other, paper)
@@ -201,19 +196,16 @@ def _copies(paper: str, rows: Iterable[Row]) -> Iterator[Finding]:
                 common = numbers.keys() & found.keys()
                 equal = [place for place in common if _same(numbers[place], found[place])]
                 if len(equal) >= FEWEST_COPIES and 2 * len(equal) > len(common):
-                    yield Finding(
-                        paper,
-                        NOTE,
-                        f"{method}: {len(equal)} of {len(common)} numbers equal those that {other} "
-                        f"prints for {name}; if they were taken from there, say so under `copied`",
-                    )
+                    said = f"{method}: {len(equal)} of {len(common)} numbers equal those that "
+                    said += f"{other.id} prints for {name}"
+                    cure = "if they were taken from there, say so under `copied`"
+                    yield Finding(paper.id, NOTE, f"{said}; {cure}")
 
 
-def _declared(paper: str, other: str) -> set[str]:
+def _declared(paper: Paper, other: Paper) -> set[str]:
     """Return the methods of which a paper's file says that their numbers are another's."""
-    entries = config.load_paper(paper).get("copied", [])
-    mine = [entry for entry in entries if entry["from"] == other]
-    return {name for entry in mine for name in (*entry["methods"], entry.get("their_name", ""))}
+    mine = [entry for entry in paper.copied if entry.source == other.id]
+    return {name for entry in mine for name in (*entry.methods, entry.their_name)}
 
 
 def _columns(rows: Iterable[Row]) -> dict[str, dict[tuple[str, str], tuple[str, str]]]:
@@ -231,4 +223,4 @@ def _same(one: tuple[str, str], other: tuple[str, str]) -> bool:
     digits = min(mine, theirs)
     if digits < 3 or round(float(one[0]), digits) != round(float(other[0]), digits):
         return False
-    return not (one[1] and other[1]) or plan.same_number(one[1], other[1])
+    return not (one[1] and other[1]) or same_number(one[1], other[1])

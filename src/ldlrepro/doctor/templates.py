@@ -1,64 +1,81 @@
 """Files to begin from: a paper, method, data set or measure of a user's own, with comments.
 
-They pass ``ldlrepro check`` as they are.
+They pass ``ldlrepro check`` as they are. Comments, and the keys that may be added, are what the
+models of the files say.
 """
 
 from __future__ import annotations
 
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from ldlrepro.config import plugins
+import yaml
+
+from ldlrepro.catalogue.own_files import PAPER, id_of
 from ldlrepro.core.errors import UserError
+from ldlrepro.doctor.config_docs import KeyRow, key_rows
 
-TEMPLATES = {
+WIDTH = 100
+TITLED = {"paper": "A paper", "method": "A method", "dataset": "A data set", "metric": "A measure"}
+EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "paper": {
-        "paper.yaml": """\
-# A paper: what it ran, under which protocol. The name of this folder is its id, {name}.
-# All keys, with their meaning: config/README.md, "A paper". A walk through: docs/add-a-paper.md.
-title: The title of the paper
-authors: Who wrote it
-venue: Where it appeared
-year: {year}
-
-# How rows are put into folds. The first protocol is the paper's own; its id must be new.
-protocols:
-  {name}:
-    scheme: kfold           # or shuffle_split, with repeats and train_share
-    folds: 10
-    validation: holdout     # rows of the training part that decide grids
-    # given: {{toy: toy_folds.csv}}   folds that the authors published: columns row and fold
-    select_by: kl
-    text: Ten shuffled folds. Say here what the paper states, and what it leaves open.
-
-# The data sets of its tables, by their ids: `ldlrepro list datasets` lists them. Data of your own
-# lie beside this file.
-datasets: [toy]
-
-# The paper's own methods, which are counted apart.
-own: [Their method]
-
-# Printed name -> what runs for it: `ldlrepro list methods` lists what there is. Methods of your own
-# lie beside this file. Settings follow an @: structrf@n_estimators=100,max_depth=20.
-methods:
-  Their method: structrf
-  AA-kNN: aa_knn
-  A rival:
-    skip: say here why nothing runs for this row
-
-# The printed tables, by their numbers as in cells.csv.
-tables:
-  "1": {{title: what the table shows}}
-
-# What runs beside the printed rows. These three tell what the numbers are worth.
-extra:
-  - methods: [uniform, train_mean, true_labels]
-    why: controls - the floor and the ceiling of every measure
-
-# Printed numbers that cannot be, once you have found some:
-# misprints:
-#   - {{table: "1", dataset: toy, method: AA-kNN, metric: kl, proof: why it cannot be}}
-""",
-        # Header: rank may be added for a rank or a bold mark, quoted_from and note as well.
+        "title": "The title of the paper",
+        "authors": "Who wrote it",
+        "venue": "Where it appeared",
+        "year": "{year}",
+        "protocols": {
+            "{name}": {
+                "scheme": "kfold",
+                "folds": 10,
+                "validation": "holdout",
+                "select_by": "kl",
+                "text": "Ten shuffled folds. Say what the paper states, and what it leaves open.",
+            }
+        },
+        "datasets": ["toy"],
+        "own": ["Their method"],
+        "methods": {
+            "Their method": "structrf",
+            "AA-kNN": "aa_knn",
+            "A rival": {"note": "say here why nothing runs for this row"},
+        },
+        "tables": {"1": {"title": "what the table shows"}},
+        "extra": [
+            {
+                "methods": ["uniform", "train_mean", "true_labels"],
+                "why": "controls, the floor and the ceiling of every measure",
+            }
+        ],
+    },
+    "method": {
+        "title": "{title}",
+        "description": "What it does, in a sentence.",
+        "class": "{name}_code.{camel}",
+        "parameters": {"alpha": 1.0},
+        "scaling": "standard",
+        "variants": {"firm": {"parameters": {"alpha": 100.0}}},
+    },
+    "dataset": {
+        "title": "{title}",
+        "description": "What a row is, and where features and labels come from.",
+        "reader": "csv",
+        "files": "{name}.csv",
+        "labels": ["calm", "glad", "sad"],
+        "keys": {"groups": "person"},
+    },
+    "metric": {
+        "title": "{title}",
+        "description": "What it measures, in a sentence.",
+        "function": "{name}_code.{name}",
+        "better": "lower",
+    },
+}
+"""Kind of file -> what its template says."""
+BESIDE = {
+    "paper": {
         "cells.csv": """\
 table,dataset,method,metric,mean,std
 1,toy,Their method,kl,0.0025,0.0003
@@ -70,18 +87,6 @@ table,dataset,method,metric,mean,std
 """,
     },
     "method": {
-        "{name}.yaml": """\
-# A method. The name of this file is its id, {name}. All keys: config/README.md, "A method".
-title: {title}
-description: What it does, in a sentence.
-class: {name}_code.{camel}
-parameters:
-  alpha: 1.0
-scaling: standard           # none, minmax01, l2row ...: how features are scaled before the fit
-# A grid in place of a parameter is decided on validation rows: grid: {{alpha: [0.1, 1.0, 10.0]}}
-variants:
-  firm: {{parameters: {{alpha: 100.0}}}}
-""",
         "{name}_code.py": '''\
 """{title}: ridge regression of the label degrees."""
 
@@ -105,27 +110,8 @@ class {camel}(RegressorMethod):
         return Ridge(alpha=self.alpha)
 ''',
     },
-    "dataset": {
-        "{name}.yaml": """\
-# A data set. The name of this file is its id, {name}. All keys: config/README.md, "A data set".
-title: {title}
-description: What a row is, and where features and labels come from.
-reader: csv                 # or npz, mat
-files: {name}.csv
-labels: [calm, glad, sad]   # the columns of the label degrees; each row sums to one
-keys: {{groups: person}}      # a column that tells whose row it is; leave it out if nobody's
-# All other columns are features.
-""",
-        "{name}.csv": "",
-    },
+    "dataset": {"{name}.csv": ""},
     "metric": {
-        "{name}.yaml": """\
-# A measure. The name of this file is its id, {name}.
-title: {title}
-description: What it measures, in a sentence.
-function: {name}_code.{name}
-better: lower               # or higher
-""",
         "{name}_code.py": '''\
 import numpy as np
 
@@ -136,6 +122,7 @@ def {name}(D: np.ndarray, P: np.ndarray) -> np.ndarray:
 ''',
     },
 }
+"""Kind of file -> the files that lie beside it."""
 
 
 def write(kind: str, name: str, folder: Path, year: int) -> list[Path]:
@@ -147,16 +134,90 @@ def write(kind: str, name: str, folder: Path, year: int) -> list[Path]:
         "title": name.replace("_", " ").capitalize(),
         "camel": "".join(part.capitalize() for part in name.split("_")) or name,
     }
-    texts = {place / file.format(**words): text for file, text in TEMPLATES[kind].items()}
-    yaml = next(path for path in texts if path.suffix == ".yaml")
-    plugins.id_of(kind, yaml)
+    described = place / (PAPER if kind == "paper" else f"{name}.yaml")
+    id_of(kind, described)
+    texts = {described: text_of(kind, words)}
+    for file, text in BESIDE[kind].items():
+        texts[place / file.format(**words)] = text.format(**words) if text else _rows()
     if there := [path for path in texts if path.exists()]:
         raise UserError(f"{there[0]} is there already. Choose another name, or remove it.")
     place.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
-        made = text.format(**words) if text else _rows()
-        path.write_text(made, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     return list(texts)
+
+
+def text_of(kind: str, words: Mapping[str, Any]) -> str:
+    """Return the YAML file of a kind, with what each key means, and the keys that may be added."""
+    rows, example = key_rows(kind), _filled(EXAMPLES[kind], words)
+    what = "folder" if kind == "paper" else "file"
+    lines = [f"# {TITLED[kind]}. The name of this {what} is its id, {words['name']}."]
+    lines += _lines(example, "", rows)
+    others = [row for row in rows if row.key.isidentifier() and row.key not in example]
+    if others:
+        lines += ["", "# These keys may be added; config/README.md has those inside them, too."]
+        for row in others:
+            lines += _comment(f"{row.key}: {row.meaning}", "", "#   ")
+    return "\n".join(lines) + "\n"
+
+
+def _lines(tree: Mapping[str, Any], path: str, rows: Sequence[KeyRow]) -> Iterator[str]:
+    """Yield the lines of a mapping; a comment goes before each key of the models."""
+    indent = "  " * path.count(".")
+    for key, value in tree.items():
+        if row := _row(f"{path}{key}", rows):
+            yield from [""] * (not path)
+            yield from _comment(row.meaning + _few(row.allowed), indent, "# ")
+        if _has_keys(value, f"{path}{key}.", rows):
+            yield _dumped(key, None, indent)[0].removesuffix(" null")
+            yield from _lines(value, f"{path}{key}.", rows)
+        else:
+            yield from _dumped(key, value, indent)
+
+
+def _row(path: str, rows: Iterable[KeyRow]) -> KeyRow | None:
+    """Return what the models say of a place; None where the name is the user's."""
+    for row in rows:
+        if re.fullmatch(re.sub("<[^>]+>", "[^.]+", re.escape(row.key)), path):
+            return row
+    return None
+
+
+def _has_keys(value: Any, path: str, rows: Sequence[KeyRow]) -> bool:
+    """Tell whether a value holds keys of the models."""
+    return isinstance(value, Mapping) and any(
+        _row(f"{path}{key}", rows) or _has_keys(inner, f"{path}{key}.", rows)
+        for key, inner in value.items()
+    )
+
+
+def _few(allowed: str) -> str:
+    """Return the words that are allowed, in brackets; '' for any other kind of value."""
+    return f" ({allowed.replace('`', '')})" if re.fullmatch(r"`\w+`(, `\w+`)+", allowed) else ""
+
+
+def _dumped(key: str, value: Any, indent: str) -> list[str]:
+    flow = None if isinstance(value, list | dict) else False
+    text = yaml.safe_dump(
+        {key: value}, sort_keys=False, allow_unicode=True, default_flow_style=flow, width=WIDTH
+    )
+    return textwrap.indent(text, indent).splitlines()
+
+
+def _comment(text: str, indent: str, mark: str) -> list[str]:
+    before = indent + mark
+    return textwrap.wrap(text, WIDTH, initial_indent=before, subsequent_indent=f"{before}  ")
+
+
+def _filled(tree: Any, words: Mapping[str, Any]) -> Any:
+    """Return an example with words in the places that are left for them."""
+    if isinstance(tree, Mapping):
+        return {_filled(key, words): _filled(value, words) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_filled(value, words) for value in tree]
+    if tree == "{year}":
+        return words["year"]
+    return tree.format(**words) if isinstance(tree, str) else tree
 
 
 def _rows() -> str:

@@ -11,22 +11,23 @@ from __future__ import annotations
 import json
 import pkgutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldlrepro import config, plan
-from ldlrepro.catalogue import digests
+from ldlrepro.catalogue import Paper, Project, Protocol, digests
 from ldlrepro.catalogue.modules import package_of
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.files import write_text
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.plan import Plan
 from ldlrepro.train import provenance
 
 if TYPE_CHECKING:
+    from ldl.base import LDLEstimator
     from ldlrepro.data import Dataset
     from ldlrepro.folds.splits import Fold
 
@@ -37,21 +38,40 @@ LOCAL, REFERENCE = "local", "reference"
 class Inputs:
     """Inputs of an experiment: data sets that are here, and their folds."""
 
-    results: Path
-    data: Path
-    datasets: list[str]
-    protocol: str = ""
+    plan: Plan
+    workspace: Workspace
+    datasets: Sequence[str]
+    folds_of: Protocol | None = None
+    """The protocol whose folds it uses, where it uses any."""
     say: Callable[[str], None] = print
     images: bool = False
+    """Whether data sets come with pixels as features."""
+    _read: dict[str, Dataset] = field(default_factory=dict, repr=False)
+
+    @property
+    def project(self) -> Project:
+        return self.plan.project
+
+    @property
+    def protocol(self) -> Protocol:
+        assert self.folds_of is not None  # the experiment names it
+        return self.folds_of
+
+    def estimator(self, method: str, **overrides: Any) -> LDLEstimator:
+        """Return the unfitted estimator of a method."""
+        return self.project.method(method).estimator(**overrides)
 
     def load(self, dataset: str) -> Dataset:
-        """Load a data set, with pixels as features where the experiment asks for ``images``."""
-        data = _ready(self.data / "ready" / f"{dataset}.npz")
-        if not self.images:
-            return data
-        from ldlrepro.data.pixels import load_pixels, pixels_path
+        """Load a data set."""
+        from ldlrepro.data import load_ready
+        from ldlrepro.data.pixels import load_pixels
 
-        return replace(data, X=load_pixels(pixels_path(dataset, self.data))[0])
+        if dataset not in self._read:
+            data = load_ready(self.workspace.ready(dataset))
+            if self.images:
+                data = replace(data, X=load_pixels(self.workspace.pixels(dataset))[0])
+            self._read[dataset] = data
+        return self._read[dataset]
 
     def available(self) -> list[str]:
         from ldlrepro.data import DataUnavailable
@@ -68,14 +88,29 @@ class Inputs:
     def folds(self, dataset: str) -> list[Fold]:
         from ldlrepro.folds.splits import read_folds
 
-        return read_folds(self.results / "folds" / self.protocol / f"{dataset}.npz")[0]
+        return read_folds(self.workspace.folds(self.protocol.id, dataset))[0]
 
 
-@cache
-def _ready(path: Path) -> Dataset:
-    from ldlrepro.data import load_ready
+@dataclass(frozen=True)
+class MeasuredCell:
+    """The measured value of a printed one."""
 
-    return load_ready(path)
+    dataset: str
+    setting: str
+    method: str
+    metric: str
+    mean: float
+    std: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class MeasuredTable:
+    """A table for people."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
 
 
 @dataclass
@@ -84,53 +119,80 @@ class Outcome:
 
     facts: dict[str, float] = field(default_factory=dict)
     """Named numbers that claims refer to."""
-    cells: list[dict[str, Any]] = field(default_factory=list)
-    """Measured values of printed ones: dataset, setting, method, metric, mean, std, n."""
-    tables: list[dict[str, Any]] = field(default_factory=list)
-    """For people: title, columns, rows."""
+    cells: list[MeasuredCell] = field(default_factory=list)
+    tables: list[MeasuredTable] = field(default_factory=list)
     series: dict[str, Any] = field(default_factory=dict)
     """Content of the drawings, for ``draw``."""
 
     def add_table(
         self, title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]
     ) -> None:
-        table = {"title": title, "columns": list(columns), "rows": [list(row) for row in rows]}
-        self.tables.append(table)
+        self.tables.append(MeasuredTable(title, list(columns), [list(row) for row in rows]))
 
 
-def run(paper: str, name: str, inputs: Inputs) -> dict[str, Any]:
-    """Run an experiment; return what it measured and with what."""
-    spec = plan.experiment(paper, name)
+@dataclass(frozen=True)
+class Provenance:
+    """What an experiment was measured with."""
+
+    started_at: str
+    seconds: float
+    git_commit: str
+    code_sha256: str
+    lock_sha256: str
+    data_sha256: dict[str, str]
+    versions: dict[str, str]
+    machine: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What an experiment measured, and with what."""
+
+    paper: str
+    experiment: str
+    facts: dict[str, float]
+    cells: list[MeasuredCell]
+    tables: list[MeasuredTable]
+    series: dict[str, Any]
+    provenance: Provenance
+    source: str = LOCAL
+    """'local' (results/) or 'reference' (reference/)."""
+
+
+def run(paper: Paper, name: str, inputs: Inputs) -> Measurement:
+    """Run an experiment."""
+    asked = paper.experiment(name)
     started, clock = datetime.now(UTC), time.perf_counter()
-    code = module_name(paper, spec["code"])
-    outcome: Outcome = import_module(code).measure(inputs, **spec["parameters"])
+    code, root = module_name(paper, asked.code), inputs.project.root
+    outcome: Outcome = import_module(code).measure(inputs, **asked.parameters)
     data = {d: inputs.load(d).fingerprint["data_sha256"] for d in inputs.available()}
-    return {
-        "paper": paper,
-        "experiment": name,
-        **asdict(outcome),
-        "provenance": {
-            "started_at": started.isoformat(timespec="seconds"),
-            "seconds": round(time.perf_counter() - clock, 1),
-            "git_commit": provenance.git_commit(),
-            "code_sha256": digests.stage_digest(code, modules=config.current().modules),
-            "lock_sha256": provenance.lock_digest(),
-            "data_sha256": data,
-            "versions": provenance.versions(),
-            "machine": provenance.machine(),
-        },
-    }
+    return Measurement(
+        paper.id,
+        name,
+        **vars(outcome),
+        provenance=Provenance(
+            started_at=started.isoformat(timespec="seconds"),
+            seconds=round(time.perf_counter() - clock, 1),
+            git_commit=provenance.git_commit(root),
+            code_sha256=digests.stage_digest(code, modules=inputs.project.modules),
+            lock_sha256=provenance.lock_digest(root),
+            data_sha256=data,
+            versions=provenance.versions(),
+            machine=provenance.machine(),
+        ),
+    )
 
 
-def module_name(paper: str, code: str) -> str:
+def module_name(paper: Paper, code: str) -> str:
     """Return the full name of a measurement's module, which can be imported after that."""
-    folder = config.paper_file(paper).parent
+    folder = paper.file.parent
     if (folder / f"{code}.py").is_file():
+        paper.project.modules.take_turn()
         return f"{package_of(folder)}.{code}"
     shared = [name for _, name, _ in pkgutil.iter_modules(__path__)]
     if code in shared:
         return f"{__name__}.{code}"
-    where = f"{config.shown(folder)}: experiments"
+    where = f"{paper.project.shown(folder)}: experiments"
     raise UserError(f"{where}: there is no {code}.py.{nearest(code, shared)}")
 
 
@@ -139,32 +201,43 @@ def place(folder: Path, paper: str, name: str) -> Path:
     return folder / "experiments" / paper / f"{name}.json"
 
 
-def write(found: dict[str, Any], folder: Path) -> Path:
+def write(found: Measurement, folder: Path) -> Path:
     """Write the outcome of an experiment; return its place."""
-    path = place(folder, found["paper"], found["experiment"])
+    path = place(folder, found.paper, found.experiment)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps(found, indent=1, allow_nan=False) + "\n")
+    plain = asdict(found)
+    del plain["source"]  # the place tells it
+    write_text(path, json.dumps(plain, indent=1, allow_nan=False) + "\n")
     return path
 
 
-def read(paper: str, name: str, results: Path) -> dict[str, Any] | None:
+def read(paper: Paper, name: str, results: Path) -> Measurement | None:
     """Read the local measurement, else the maintainers'; return None without either."""
-    for source, folder in ((LOCAL, results), (REFERENCE, config.project_root() / "reference")):
-        path = place(folder, paper, name)
+    for source, folder in ((LOCAL, results), (REFERENCE, paper.project.root / "reference")):
+        path = place(folder, paper.id, name)
         if path.is_file():
-            return {**json.loads(path.read_text(encoding="utf-8")), "source": source}
+            return _measurement(json.loads(path.read_text(encoding="utf-8")), source)
     return None
 
 
-def read_all(paper: str, results: Path) -> dict[str, dict[str, Any]]:
+def _measurement(plain: Mapping[str, Any], source: str) -> Measurement:
+    made: dict[str, Any] = {
+        **plain,
+        "cells": [MeasuredCell(**cell) for cell in plain["cells"]],
+        "tables": [MeasuredTable(**table) for table in plain["tables"]],
+        "provenance": Provenance(**plain["provenance"]),
+    }
+    return Measurement(**made, source=source)
+
+
+def read_all(paper: Paper, results: Path) -> dict[str, Measurement]:
     """Read every experiment of a paper that has been measured."""
-    names = config.load_paper(paper).get("experiments", {})
-    found = {name: read(paper, name, results) for name in names}
+    found = {name: read(paper, name, results) for name in paper.experiments}
     return {name: outcome for name, outcome in found.items() if outcome is not None}
 
 
-def drawings(paper: str, found: dict[str, Any]) -> dict[str, Any]:
+def drawings(paper: Paper, found: Measurement) -> dict[str, Any]:
     """Draw an experiment: Matplotlib figures by the number of the printed figure."""
-    code = plan.experiment(paper, found["experiment"])["code"]
+    code = paper.experiment(found.experiment).code
     draw = getattr(import_module(module_name(paper, code)), "draw", None)
-    return draw(found["series"]) if draw else {}
+    return draw(found.series) if draw else {}

@@ -213,6 +213,8 @@ class Digits:
         if not way.drawn:
             return numbers[0], noise, NOISE_FREEDOM
         n = len(numbers)
+        if n == 1:  # its own seed and the print's: each is off by what a seed changes
+            return numbers[0], np.hypot(np.sqrt(2) * self.units, noise), NOISE_FREEDOM
         spread = numbers.std(axis=0, ddof=1) * np.sqrt(1 + 1 / n)
         return numbers.mean(axis=0), np.hypot(spread, noise), n - 1
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ldl import AAKNN, metrics
-from ldlrepro import config
-from ldlrepro.catalogue import Method, Protocol, digests
+from ldlrepro.catalogue import Method, Project, Protocol, digests
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.kept_lines import KeptLines
 from ldlrepro.core.seeds import rng_for, seed_for
 from ldlrepro.data import Dataset
 from ldlrepro.folds.making import bundled
@@ -128,13 +125,13 @@ def _stratified(label: np.ndarray, count: int, seed: tuple[object, ...]) -> list
 class Runs:
     """Scores of settings on one data set under all folds, each computed once."""
 
-    def __init__(self, data: Dataset, seed: int, kept: Kept) -> None:
-        self.data, self.seed, self.kept = data, seed, kept
+    def __init__(self, project: Project, data: Dataset, seed: int, kept: KeptLines) -> None:
+        self.project, self.data, self.seed, self.kept = project, data, seed, kept
         self._by_row: tuple[AAKNN, np.ndarray] | None = None
 
     def scores(self, setting: str, folds: str, number: int) -> np.ndarray:
         """Return means and deviations, measure by measure, for the seed of this number."""
-        method = config.current().method(setting)
+        method = self.project.method(setting)
         deciding = [
             self.data.fingerprint["data_sha256"],
             digests.spec_digest(method, "kl"),
@@ -144,12 +141,12 @@ class Runs:
             MEASURES,
         ]
         name = f"{self.data.id}/{setting}/{folds}/{number}/{digests.tree_digest(deciding)[:16]}"
-        found = self.kept.load(name)
-        if found is None:
-            made = make(folds, self.data, (self.seed, "protocols", folds, number))
-            scores = np.array([self._score(method, fold, number) for fold in made])
-            found = np.concatenate([scores.mean(axis=0), scores.std(axis=0, ddof=1)])
-            self.kept.save(name, found)
+        if kept := self.kept.load(name):
+            return np.array(kept["numbers"])
+        made = make(folds, self.data, (self.seed, "protocols", folds, number))
+        scores = np.array([self._score(method, fold, number) for fold in made])
+        found = np.concatenate([scores.mean(axis=0), scores.std(axis=0, ddof=1)])
+        self.kept.save(name, numbers=found.tolist())
         return found
 
     def _score(self, method: Method, fold: Fold, number: int) -> list[float]:
@@ -179,26 +176,3 @@ class Runs:
             return None
         chosen = rows[trains[rows] & (places <= k)].reshape(len(rows), k)
         return np.asarray(model.D_[chosen].mean(axis=1))
-
-
-class Kept:
-    """Scores of earlier runs, a line each, so that an interrupted measurement goes on."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.lines: dict[str, list[float]] = {}
-        if path.is_file():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                with suppress(ValueError, KeyError, TypeError):  # what a kill left of a line
-                    read = json.loads(line)
-                    self.lines[read["name"]] = [float(number) for number in read["numbers"]]
-
-    def load(self, name: str) -> np.ndarray | None:
-        found = self.lines.get(name)
-        return None if found is None else np.array(found)
-
-    def save(self, name: str, numbers: np.ndarray) -> None:
-        self.lines[name] = numbers.tolist()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.path, "a", encoding="utf-8") as handle:
-            handle.write(json.dumps({"name": name, "numbers": self.lines[name]}) + "\n")

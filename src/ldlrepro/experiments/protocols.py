@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro import config, experiments, plan
+from ldlrepro import experiments
+from ldlrepro.catalogue import Paper
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.kept_lines import KeptLines
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.experiments.printed_digits import (
     CANNOT,
@@ -39,7 +41,6 @@ from ldlrepro.experiments.protocol_runs import (
     IN_ORDER,
     MEASURES,
     SHUFFLED,
-    Kept,
     Runs,
     are_drawn,
     folds_for,
@@ -47,6 +48,7 @@ from ldlrepro.experiments.protocol_runs import (
     number_of_folds,
     repeats_folds,
 )
+from ldlrepro.plan.printed import Row
 
 FEWEST_PRINTED = 4
 """Numbers that a row must print to tell anything."""
@@ -95,8 +97,9 @@ def measure(
     ``stated`` names the folds that the paper states. With ``population`` the printed deviations are
     taken for those of a population, with the number of folds as divisor.
     """
-    paper = str(plan.protocols()[inputs.protocol][0])
-    kept = Kept(inputs.results / "experiments" / paper / "protocols.jsonl")
+    paper = inputs.project.paper(inputs.protocol.paper)
+    rows = inputs.plan.published(paper)
+    kept = KeptLines(inputs.workspace.results / "experiments" / paper.id / "protocols.jsonl")
     here = inputs.available()
     found: list[Found] = []
     left_out: list[list[Any]] = []
@@ -105,14 +108,14 @@ def measure(
             if dataset in asked.get("without", []):
                 continue
             asked_here = {**asked, **asked.get("at", {}).get(dataset, {})}
-            printed = printed_row(paper, method, dataset, asked_here.get("only", ""))
+            printed = printed_row(rows, method, dataset, asked_here.get("only", ""))
             if printed is None:
                 continue
             if why := _tells_nothing(printed, dataset in here):
                 left_out.append([method, dataset, f"{CANNOT}: {why}"])
                 continue
-            data = inputs.load(_run_on(paper, dataset))
-            runs = Runs(data, seed, kept)
+            data = inputs.load(paper.use_dataset.get(dataset, dataset))
+            runs = Runs(inputs.project, data, seed, kept)
             scores = _of_population(runs.scores) if population else runs.scores
             ways = Ways(scores, folds_for(data), asked_here, printed, stated)
             found.append(Found(method, dataset, printed, ways.conclude()))
@@ -122,22 +125,14 @@ def measure(
         for method in methods
         if any(one.method == method for one in found)
     }
-    tables = [
-        {
-            "title": "Printed rows",
-            "columns": COLUMNS,
-            "rows": [_line(one, stated) for one in found],
-        },
-        {
-            "title": "Data sets together",
-            "columns": JOINT_COLUMNS,
-            "rows": [_joint_line(method, mine, stated) for method, mine in by_method.items()],
-        },
-    ]
+    outcome = Outcome(facts=_facts(found))
+    outcome.add_table("Printed rows", COLUMNS, (_line(one, stated) for one in found))
+    joint = (_joint_line(method, mine, stated) for method, mine in by_method.items())
+    outcome.add_table("Data sets together", JOINT_COLUMNS, joint)
     if left_out:
         columns = ["method", "data set", "verdict"]
-        tables.append({"title": "Rows that tell nothing", "columns": columns, "rows": left_out})
-    return Outcome(facts=_facts(found), tables=tables)
+        outcome.add_table("Rows that tell nothing", columns, left_out)
+    return outcome
 
 
 def _tells_nothing(printed: Printed, here: bool) -> str:
@@ -374,13 +369,14 @@ def _joint_line(method: str, found: Sequence[Found], stated: str) -> list[Any]:
 # ---------------------------------------------------------------------- print
 
 
-def printed_row(paper: str, method: str, dataset: str, only: str = "") -> Printed | None:
+def printed_row(
+    printed: Sequence[Row], method: str, dataset: str, only: str = ""
+) -> Printed | None:
     """Return the printed row of a method on a data set that has most numbers, if any.
 
     Tables that hold one measure each are one table here. ``only`` keeps its ``means`` or its
     ``deviations``.
     """
-    printed = plan.published(paper)
     measures: dict[str, set[str]] = {}
     for row in printed:
         measures.setdefault(row["table"], set()).add(row["metric"])
@@ -403,20 +399,17 @@ def _as_printed(numbers: Mapping[str, tuple[str, str]], only: str) -> Printed:
     )
 
 
-def _run_on(paper: str, dataset: str) -> str:
-    return str(config.load_paper(paper).get("use_dataset", {}).get(dataset, dataset))
-
-
-def findings(paper: str, results: Path) -> dict[str, list[dict[str, Any]]]:
+def findings(paper: Paper, results: Path) -> dict[str, list[dict[str, Any]]]:
     """Return what the last measurement found, here or by the maintainers, by titles of tables."""
-    plan.experiment(paper, "protocols")
+    paper.experiment("protocols")
     found = experiments.read(paper, "protocols", results)
     if found is None:
         raise UserError(
-            f"{paper}: nothing measured yet. Type `ldlrepro experiment {paper} protocols --inputs`."
+            f"{paper.id}: nothing measured yet. "
+            f"Type `ldlrepro experiment {paper.id} protocols --inputs`."
         )
     return {
-        table["title"]: [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
-        for table in found["tables"]
-        if table["rows"]
+        table.title: [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+        for table in found.tables
+        if table.rows
     }

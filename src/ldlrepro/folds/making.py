@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.catalogue import Protocol
+from ldlrepro.catalogue import DataSet, Protocol
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
@@ -24,11 +24,14 @@ from ldlrepro.folds.splits import (
 )
 
 
-def write_protocol_folds(protocol: Protocol, dataset: str, seed: int, workspace: Workspace) -> str:
+def write_protocol_folds(
+    protocol: Protocol, data_set: DataSet, seed: int, workspace: Workspace
+) -> str:
     """Make the folds, look for leaks, write both; return what was found, in words.
 
     ``seed`` is the workflow's. Data that are not here give an empty file that says why.
     """
+    dataset = data_set.id
     meta: dict[str, object] = {"protocol": protocol.id, "dataset": dataset}
     made: list[Fold] = []
     try:
@@ -41,8 +44,9 @@ def write_protocol_folds(protocol: Protocol, dataset: str, seed: int, workspace:
     except DataUnavailable as error:
         found: dict[str, Any] = {"available": False, "text": str(error)}
     else:
-        made = protocol_folds(protocol, data, seed, workspace)
-        report = leaks.check_leaks(rows_to_compare(data, workspace.data), data.D, made, data.groups)
+        made = protocol_folds(protocol, data_set, data, seed, workspace)
+        rows = rows_to_compare(data_set, data, workspace.data)
+        report = leaks.check_leaks(rows, data.D, made, data.groups)
         if report.broken:
             raise UserError(f"protocol {protocol.id} on {dataset}: {report.text()}")
         found = {"available": True, **report.to_dict()}
@@ -58,11 +62,11 @@ def write_protocol_folds(protocol: Protocol, dataset: str, seed: int, workspace:
 
 
 def protocol_folds(
-    protocol: Protocol, data: Dataset, seed: int, workspace: Workspace
+    protocol: Protocol, data_set: DataSet, data: Dataset, seed: int, workspace: Workspace
 ) -> list[Fold]:
     """Return all folds; where authors of photographs made parts, these are read from the data."""
     if protocol.scheme == parts.SCHEME:
-        return parts.make_folds(protocol, data.id, workspace.data)
+        return parts.make_folds(protocol, data_set, workspace.data)
     n, seeds, groups = len(data.D), folds_seed(seed, protocol.id, data.id), data.groups
     if published := protocol.published_folds(data.id):
         drawn = given.read_parts(published, n, protocol.count_folds())

@@ -7,23 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.catalogue import Protocol
+from ldlrepro.catalogue import DataSet, Protocol
 from ldlrepro.core.errors import UserError
 from ldlrepro.folds.splits import Fold
 
 SCHEME = "parts"
 
 
-def make_folds(protocol: Protocol, dataset: str, data_dir: Path) -> list[Fold]:
-    """Make one fold: ``train_part`` and ``test_part`` of the data set's images."""
+def make_folds(protocol: Protocol, data_set: DataSet, data_dir: Path) -> list[Fold]:
+    """Make one fold: the two ``parts`` of the data set's images."""
     from ldlrepro.data.images.reading import faces_table, load_faces
 
+    dataset = data_set.id
     if not faces_table(dataset, data_dir).is_file():
         raise UserError(f"scheme: {SCHEME} needs photographs whose authors made parts: {dataset}")
-    faces = load_faces(dataset, data_dir)
-    train, test = (
-        _rows(faces, part, dataset) for part in (protocol.train_part, protocol.test_part)
-    )
+    faces = load_faces(data_set, data_dir)
+    train, test = (_rows(faces, part, dataset) for part in protocol.parts)
     return [Fold(0, 0, train, np.array([], dtype=np.int64), test)]
 
 

@@ -7,16 +7,21 @@ its own band was hardly measured on folds of the same kind.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ldl import metrics
-from ldlrepro import plan
+from ldlrepro.catalogue import Project
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import INSIDE, OUTSIDE, VerdictRow, half_unit
+from ldlrepro.plan import Unit
 
 FEWEST_SEEDS = 5
+UNMEASURED_SHARE = 0.1
+"""Share of the fold deviation that a seed changes in a mean, where nothing was repeated."""
 CHANCE = 1e-3
 """Share of measured means that may look too good by chance."""
 
@@ -28,6 +33,13 @@ class Band:
     method: str
     measure: str
     means: tuple[float, ...]
+    fold_std: float
+    """Standard deviation over the folds of one seed, in the mean over seeds."""
+
+    @property
+    def std(self) -> float:
+        """Return the standard deviation of a mean over seeds."""
+        return statistics.stdev(self.means)
 
     @property
     def low(self) -> float:
@@ -50,7 +62,7 @@ class Band:
         gain = measured - statistics.fmean(self.means)
         if metrics.BETTER[self.measure] == "lower":
             gain = -gain
-        spread = statistics.stdev(self.means) * (1 + 1 / n) ** 0.5
+        spread = self.std * (1 + 1 / n) ** 0.5
         return gain > spread * float(t.isf(CHANCE, n - 1)) + 1e-12
 
 
@@ -58,26 +70,81 @@ Bands = dict[tuple[str, str], list[Band]]
 """Bands of every method and measure, by (protocol whose seeds were varied, data set)."""
 
 
-def bands_of(units: Iterable[UnitScores]) -> Bands:
+def bands_of(units: Iterable[UnitScores], project: Project) -> Bands:
     """Collect the bands of units whose protocol varies the fold seeds."""
     found: Bands = {}
     for unit in units:
-        protocol = plan.protocol(unit.protocol).get("noise_of")
+        protocol = project.protocol(unit.protocol).noise_of
         if not protocol:
             continue
         mine = found.setdefault((protocol, unit.dataset), [])
         for measure in (name for name in unit.scores if name not in metrics.AGE_BETTER):
-            means = _means(unit, measure)
-            if len(means) >= FEWEST_SEEDS:
-                mine.append(Band(unit.method, measure, means))
+            by_seed = _by_seed(unit, measure)
+            if len(by_seed) >= FEWEST_SEEDS:
+                means = tuple(map(statistics.fmean, by_seed))
+                fold_std = statistics.fmean(map(statistics.stdev, by_seed))
+                mine.append(Band(unit.method, measure, means, fold_std))
     return found
 
 
-def _means(unit: UnitScores, measure: str) -> tuple[float, ...]:
+def _by_seed(unit: UnitScores, measure: str) -> list[list[float]]:
+    """Return the scores of the folds, seed by seed."""
     by_seed: dict[int, list[float]] = {}
     for row, value in zip(unit.rows, unit.scores[measure], strict=True):
         by_seed.setdefault(row.repeat, []).append(value)
-    return tuple(statistics.fmean(values) for values in by_seed.values())
+    return list(by_seed.values())
+
+
+@dataclass(frozen=True, eq=False)
+class SeedNoise:
+    """What another seed of folds and method changes in a mean over folds."""
+
+    bands: Bands
+    """Those of the paper, for units that were repeated with other seeds."""
+    reference: Bands
+    """Those of all papers, for the share of the fold deviation that a seed changes elsewhere."""
+
+    def band(self, unit: Unit, measure: str) -> Band | None:
+        """Return the means of a unit over many seeds, where it was repeated."""
+        for band in self.bands.get((unit.protocol.id, unit.data_set.id), []):
+            if (band.method, band.measure) == (unit.method.id, measure):
+                return band
+        return None
+
+    def std(
+        self, unit: Unit, measure: str, fold_std: float | None, *, drawn: bool | None = None
+    ) -> float:
+        """Return the standard deviation of a unit's mean over seeds; 0 where nothing is drawn.
+
+        With ``drawn``, what it would be if something were.
+
+        Measured where the unit was repeated with other seeds. Splits that are drawn one by one are
+        independent of each other, so that the root of their number divides. Folds of a partition
+        are not: for them it is the share that was measured where units were repeated.
+        """
+        protocol = unit.protocol
+        if measured := self.band(unit, measure):
+            return measured.std
+        if drawn is None:
+            drawn = protocol.draws_folds(unit.data_set.id) or unit.method.draws
+        if not fold_std or not drawn:
+            return 0.0
+        if protocol.scheme == "shuffle_split":
+            return fold_std / math.sqrt(protocol.repeats)
+        return fold_std * self._share(measure) / math.sqrt(protocol.repeats)
+
+    def _share(self, measure: str) -> float:
+        """Return the median share of the fold deviation that a seed changes in a mean."""
+        return self._shares.get(measure, self._shares[""])
+
+    @cached_property
+    def _shares(self) -> dict[str, float]:
+        by_measure: dict[str, list[float]] = {}
+        for band in (band for bands in self.reference.values() for band in bands):
+            if band.fold_std:
+                by_measure.setdefault(band.measure, []).append(band.std / band.fold_std)
+        shares = {name: statistics.median(found) for name, found in by_measure.items()}
+        return shares | {"": statistics.median(shares.values()) if shares else UNMEASURED_SHARE}
 
 
 def with_bands(rows: Sequence[VerdictRow], bands: Bands) -> list[VerdictRow]:

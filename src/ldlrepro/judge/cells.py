@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cache
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from ldlrepro import config, plan
+from ldlrepro.catalogue import Paper
+from ldlrepro.catalogue.papers import Misprint
 from ldlrepro.judge import measures
-from ldlrepro.judge.chosen import by_print
-from ldlrepro.judge.experiment_cells import YARDSTICK, Experiments, MeasuredBy
+from ldlrepro.judge.bands import SeedNoise
+from ldlrepro.judge.evidence import Readings, looks, printed_deviation, readings_of
+from ldlrepro.judge.experiment_cells import YARDSTICK, Experiments, MeasuredBy, Numbers
 from ldlrepro.judge.misses import with_reasons
 from ldlrepro.judge.reference import same_bits
 from ldlrepro.judge.scores import (
     LOCAL,
-    Units,
+    Sources,
     UnitScores,
-    best_source,
     expected_folds,
-    unavailable_reason,
 )
 from ldlrepro.judge.verdicts import (
+    BLIND,
+    FITTED,
+    JUDGED,
+    MET,
     MISPRINT,
     NOT_RUN,
+    PREDICTED,
     QUOTED,
     VerdictRow,
     band,
     difference,
     judge,
-    std_off,
-    tells_apart,
 )
+from ldlrepro.plan import Cell, Plan, Unit, is_quoted
 from ldlrepro.plan.printed import TIMES, cell_key
-from ldlrepro.train.records import FAILED, last_line
 
 TRAIN_MEAN, FOREST = "train_mean", "rf_reg"
+YARDSTICKS = ("the training mean", "an ordinary forest")
 """Methods whose verdict in a cell shows whether that verdict could have failed."""
 RANDOM_WEIGHTS = (
     "a trial: its network began from random weights, so no number of the paper is judged"
@@ -45,205 +47,235 @@ RANDOM_WEIGHTS = (
 
 
 def verdict_rows(
-    paper: str, local: Units, reference: Units, experiments: Experiments | None = None
+    plan: Plan,
+    paper: Paper,
+    sources: Sources,
+    noise: SeedNoise,
+    experiments: Experiments | None = None,
 ) -> list[VerdictRow]:
     """Return a verdict for every printed number of a paper, in printed order."""
-    misprints = _misprints(paper)
-    measured = MeasuredBy(paper, experiments or {})
-    rows = [_verdict(cell, local, reference, measured, misprints) for cell in plan.cells(paper)]
-    return with_reasons(rows, paper)
+    measured = MeasuredBy(plan, paper, sources, experiments or {})
+    cells = _Cells(plan, paper, sources, noise, measured)
+    return with_reasons([cells.verdict(cell) for cell in plan.cells(paper)], paper)
 
 
-def _verdict(
-    cell: plan.Cell,
-    local: Units,
-    reference: Units,
-    experiments: MeasuredBy,
-    misprints: Mapping[tuple[str, ...], dict[str, Any]],
-) -> VerdictRow:
-    row = cell.row
-    wrong = misprints.get(cell_key(row), {})
-    base = _printed(cell, experiments)
-    scored = best_source(cell.unit, local, reference) if cell.unit else None
-    measured = (
-        _measured(cell, scored, local, reference, experiments) if scored else experiments.of(cell)
-    )
-    std = wrong.get("std_reads") or _as_deviation(row)
-    if measured:
-        width = band(row["mean"], std, measured["measured_std"])
-        measured |= {
-            "band": width,
-            "difference": difference(measured["measured"], row["mean"]),
-        }
-    if wrong and "std_reads" not in wrong:
-        return VerdictRow(**base, **measured, verdict=MISPRINT, reason=wrong["proof"])
-    if reason := _quoted(cell):
-        return VerdictRow(**base, **measured, verdict=QUOTED, reason=reason)
-    if measured and experiments.is_yardstick(cell):
-        return VerdictRow(**base, **measured, verdict=NOT_RUN, reason=YARDSTICK)
-    if not measured:
-        reason = experiments.why_not(cell) if cell.experiment else _why_not(cell, scored)
-        return VerdictRow(**base, verdict=NOT_RUN, reason=reason)
-    if scored and _began_from_nothing(scored):
-        return VerdictRow(**base, **measured, verdict=NOT_RUN, reason=RANDOM_WEIGHTS)
-    verdict = judge(measured["measured"], row["mean"], width, row["better"])
-    complete = measured["n_folds"] == measured["expected_folds"]
-    return VerdictRow(
-        **base,
-        **measured,
-        **_yardsticks(cell, std, verdict, local, reference),
-        verdict=verdict,
-        std_off=std_off(measured["measured_std"], std) if complete else None,
-        by_print=by_print(cell),
-        other_settings=bool(scored and cell.unit and _of_other_settings(cell.unit, scored)),
-    )
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of a paper, and all that was measured for them."""
+
+    plan: Plan
+    paper: Paper
+    sources: Sources
+    noise: SeedNoise
+    others: MeasuredBy
+    """Numbers that are no scores."""
+
+    @cached_property
+    def scores(self) -> Mapping[str, str]:
+        """Return the measures that score distributions or ages."""
+        return measures.directions(self.plan.project)
+
+    @cached_property
+    def misprints(self) -> Mapping[tuple[str, ...], Misprint]:
+        return {cell_key(vars(entry)): entry for entry in self.paper.misprints}
+
+    @cached_property
+    def readings(self) -> Readings:
+        return Readings(self.plan, self.paper, self.sources, self.noise)
+
+    # ------------------------------------------------------------------ verdicts
+
+    def verdict(self, cell: Cell) -> VerdictRow:
+        """Judge a cell as the paper states it, else by the reading that other data sets choose."""
+        stated = self._under(cell)
+        if not cell.others or stated.verdict not in JUDGED:
+            return self._with_evidence(stated, cell, cell.unit)
+        choice, row, unit = self.readings.choose(cell), stated, cell.unit
+        if choice and stated.verdict not in MET:
+            chosen = self._under(replace(cell, unit=choice.unit))
+            if chosen.verdict in JUDGED:
+                row, unit = chosen, choice.unit
+        told = ""
+        if choice:
+            other = self._under(replace(cell, unit=choice.runner_up)).verdict
+            told = f"{choice.words} Under that one this number would be {other}."
+        row = replace(
+            row, as_stated=stated.verdict, as_stated_measured=stated.measured, choice=told
+        )
+        return self._with_evidence(row, cell, unit)
+
+    def _with_evidence(self, row: VerdictRow, cell: Cell, judged: Unit | None) -> VerdictRow:
+        """Say what the print had a say in, where the number is met."""
+        if row.verdict not in MET:
+            return row
+        if judged == cell.unit and not looks(self.paper, replace(cell, others=())):
+            return replace(row, evidence=BLIND)
+        rests_on = looks(self.paper, replace(cell, unit=judged, others=readings_of(cell)))
+        if rests_on:
+            return replace(row, evidence=FITTED, rests_on="; ".join(rests_on))
+        return replace(row, evidence=PREDICTED)
+
+    def _under(self, cell: Cell) -> VerdictRow:
+        """Judge a cell by its unit."""
+        printed, row = cell.row, self._printed(cell)
+        wrong = self.misprints.get(cell_key(printed))
+        scored = self.sources.best(cell.unit) if cell.unit else None
+        found = self._measured(cell, scored) if scored else self.others.of(cell)
+        std = (
+            wrong.std_reads if wrong and wrong.std_reads else printed_deviation(self.paper, printed)
+        )
+        if found:
+            row = replace(
+                row,
+                measured=found.mean,
+                measured_std=found.std,
+                n_folds=found.n_folds,
+                expected_folds=found.expected_folds,
+                source=found.source,
+                same_bits=found.same_bits,
+                band=band(printed["mean"], std, found.std),
+                noise=self._noise(cell, found),
+                difference=difference(found.mean, printed["mean"]),
+            )
+        if wrong and not wrong.std_reads:
+            return replace(row, verdict=MISPRINT, reason=wrong.proof)
+        if reason := self._quoted(cell):
+            return replace(row, verdict=QUOTED, reason=reason)
+        if reason := self._why_not_judged(cell, scored, found):
+            return replace(row, verdict=NOT_RUN, reason=reason)
+        row = self._over_seeds(row, cell)
+        changed = bool(scored and cell.unit and _of_other_settings(cell.unit, scored))
+        row = replace(row, verdict=_judged(row, row.measured), other_settings=changed)
+        return replace(row, yardsticks=self._yardsticks(row, cell, std))
+
+    def _noise(self, cell: Cell, found: Numbers) -> float:
+        """Return what another seed changes in a measured mean; nothing is known of seconds."""
+        metric = cell.row["metric"].removeprefix("delta_")
+        if cell.unit is None or metric not in self.scores:
+            return 0.0
+        return self.noise.std(cell.unit, metric, found.std)
+
+    def _over_seeds(self, row: VerdictRow, cell: Cell) -> VerdictRow:
+        """Take the mean over seeds where the method draws and was repeated with other seeds."""
+        unit = cell.unit
+        if unit is None or cell.base is not None or row.metric not in self.scores:
+            return row
+        band = self.noise.band(unit, row.metric)
+        if band is None or not unit.method.draws:
+            return row
+        mean = statistics.fmean(band.means)
+        row = replace(row, measured=mean, difference=difference(mean, row.printed))
+        met = sum(_judged(row, one) in MET for one in band.means)
+        return replace(row, seeds=len(band.means), seeds_met=met / len(band.means))
+
+    def _printed(self, cell: Cell) -> VerdictRow:
+        """Return what a verdict says of the print, and of the unit that stands for it."""
+        row, unit = cell.row, cell.unit
+        notes = [cell.note, row["note"], self.others.note(cell)]
+        if row["std"] and self.paper.spread == "variance":
+            notes.append("what is printed as a standard deviation is a variance")
+        return VerdictRow(
+            paper=row["paper"],
+            table=row["table"],
+            dataset=row["dataset"],
+            setting=row["setting"],
+            method=row["method"],
+            metric=row["metric"],
+            printed=row["mean"],
+            printed_std=row["std"],
+            better=row["better"],
+            verdict=NOT_RUN,
+            protocol=unit.protocol.id if unit else "",
+            method_id=unit.method.id if unit else "",
+            unit_dataset=unit.data_set.id if unit else "",
+            note="; ".join(filter(None, notes)),
+        )
+
+    def _quoted(self, cell: Cell) -> str:
+        """Return where the paper takes a number from, stated or shown; '' for its own."""
+        if is_quoted(cell.row):
+            return f"the paper takes it from {quoted_source(self.paper, cell.row['quoted_from'])}"
+        return cell.copied
+
+    def _why_not_judged(self, cell: Cell, scored: UnitScores | None, found: Numbers | None) -> str:
+        """Say why nothing was measured, or why what was is no verdict; '' where it is."""
+        if not found:
+            return self.others.why_not(cell) if cell.experiment else _why_not(cell, scored)
+        if self.others.is_yardstick(cell):
+            return YARDSTICK
+        return RANDOM_WEIGHTS if scored and self._began_from_nothing(scored) else ""
+
+    def _began_from_nothing(self, scored: UnitScores) -> bool:
+        features = self.plan.project.data_set(scored.dataset).features
+        trials = [row for row in scored.rows if row.params.get("random_weights")]
+        return bool(trials) or (features is not None and features.random_weights is not None)
+
+    def _yardsticks(self, row: VerdictRow, cell: Cell, std: str) -> dict[str, str]:
+        """Return the verdicts of methods that know nothing, or little, in the same cell."""
+        if cell.unit is None or cell.base is not None or row.metric not in self.scores:
+            return {}
+        found = dict.fromkeys(YARDSTICKS if cell.unit.method.forest else YARDSTICKS[:1], "")
+        for name, method in zip(found, (TRAIN_MEAN, FOREST), strict=False):
+            unit = replace(cell.unit, method=self.plan.project.method(method))
+            scored = self.sources.best(unit)
+            values = scored.values(row.metric) if scored else []
+            if scored and values:
+                mean, own = scored.mean_and_std(values)
+                theirs = replace(
+                    row,
+                    noise=self.noise.std(unit, row.metric, own),
+                    band=band(row.printed, std, own),
+                )
+                found[name] = _judged(theirs, mean)
+        return found
+
+    def _measured(self, cell: Cell, scored: UnitScores) -> Numbers | None:
+        metric = cell.row["metric"]
+        if metric in TIMES:
+            values = self.others.seconds(cell, scored)
+        elif cell.base is None:
+            values = scored.values(metric)
+        else:
+            values = scored.differences(self.sources.best(cell.base), metric)
+        if not values or cell.unit is None:
+            return None
+        theirs = self.sources.reference.get(scored.key)
+        mean, std = scored.mean_and_std(values)
+        return Numbers(
+            mean,
+            std,
+            n_folds=len(values),
+            expected_folds=expected_folds(cell.unit, scored),
+            source=scored.source,
+            same_bits=same_bits(scored, theirs) if scored.source == LOCAL else "",
+        )
 
 
-def _printed(cell: plan.Cell, experiments: MeasuredBy) -> dict[str, Any]:
-    """Return what a verdict says of the print, and of the unit that stands for it."""
-    row = cell.row
-    notes = [cell.note, row["note"], experiments.note(cell), _spread_note(row)]
-    base: dict[str, Any] = {
-        "paper": row["paper"],
-        "table": row["table"],
-        "dataset": row["dataset"],
-        "setting": row["setting"],
-        "method": row["method"],
-        "metric": row["metric"],
-        "printed": row["mean"],
-        "printed_std": row["std"],
-        "better": row["better"],
-        "note": "; ".join(filter(None, notes)),
-    }
-    if cell.unit is not None:
-        base |= {
-            "protocol": cell.unit.protocol.id,
-            "method_id": cell.unit.method.id,
-            "unit_dataset": cell.unit.data_set.id,
-        }
-    return base
+def _judged(row: VerdictRow, measured: float | None) -> str:
+    """Return the verdict of a number in place of a row's."""
+    assert measured is not None
+    assert row.band is not None
+    return judge(measured, row.printed, row.noise, row.band, row.better)
 
 
-def _prints_variances(row: Mapping[str, str]) -> bool:
-    return bool(row["std"]) and _spread(row["paper"]) == "variance"
+def quoted_source(paper: Paper, quoted_from: str) -> str:
+    """Return '[18] Han et al., 2015 (read from CS curve)' for '[18] *read from CS curve'."""
+    number, _, remark = quoted_from.partition(" *")
+    named = paper.references.get(number.strip("[]"), "")
+    return f"{number} {named}".rstrip() + (f" ({remark})" if remark else "")
 
 
-@cache
-def _spread(paper: str) -> str:
-    return str(config.load_paper(paper)["spread"])
-
-
-def _spread_note(row: Mapping[str, str]) -> str:
-    return "what is printed as a standard deviation is a variance" if _prints_variances(row) else ""
-
-
-def _as_deviation(row: Mapping[str, str]) -> str:
-    """Return the printed standard deviation, or the root of a printed variance above zero."""
-    if not _prints_variances(row):
-        return row["std"]
-    return f"{math.sqrt(float(row['std'])):.3f}" if float(row["std"]) else ""
-
-
-def _of_other_settings(unit: plan.Unit, scored: UnitScores) -> bool:
+def _of_other_settings(unit: Unit, scored: UnitScores) -> bool:
     """Tell whether the method's settings have changed since the record was made."""
     return scored.rows[0].spec_sha256 not in ("", unit.spec_sha256)
 
 
-def _quoted(cell: plan.Cell) -> str:
-    """Return where the paper takes a number from, stated or shown; '' for its own."""
-    if plan.is_quoted(cell.row):
-        return f"the paper takes it from {_source(cell.row['paper'], cell.row['quoted_from'])}"
-    return cell.copied
-
-
-def _source(paper: str, quoted_from: str) -> str:
-    """Return '[18] Han et al., 2015 (read from CS curve)' for '[18] *read from CS curve'."""
-    number, _, remark = quoted_from.partition(" *")
-    named = config.load_paper(paper)["references"].get(number.strip("[]"), "")
-    return f"{number} {named}".rstrip() + (f" ({remark})" if remark else "")
-
-
-def _yardsticks(
-    cell: plan.Cell, std: str, verdict: str, local: Units, reference: Units
-) -> dict[str, Any]:
-    """Return the verdicts of methods that know nothing, or little, in the same cell."""
-    row = cell.row
-    is_score = row["metric"] in measures.directions()
-    if cell.unit is None or cell.base is not None or not is_score:
-        return {}
-    is_forest = cell.unit.method.forest
-    found = dict.fromkeys((TRAIN_MEAN, FOREST) if is_forest else (TRAIN_MEAN,), "")
-    for name in found:
-        scored = best_source(
-            replace(cell.unit, method=config.current().method(name)), local, reference
-        )
-        values = scored.values(row["metric"]) if scored else []
-        if scored and values:
-            mean, own = _mean_and_std(scored, values)
-            found[name] = judge(mean, row["mean"], band(row["mean"], std, own), row["better"])
-    return {
-        "train_mean": found[TRAIN_MEAN],
-        "forest": found.get(FOREST, ""),
-        "discriminates": tells_apart(verdict, found.values()),
-    }
-
-
-def _measured(
-    cell: plan.Cell,
-    scored: UnitScores,
-    local: Units,
-    reference: Units,
-    experiments: MeasuredBy,
-) -> dict[str, Any]:
-    if cell.row["metric"] in TIMES:
-        values = experiments.seconds(cell, scored, local, reference)
-    elif cell.base is None:
-        values = scored.values(cell.row["metric"])
-    else:
-        values = _differences(cell, scored, best_source(cell.base, local, reference))
-    if not values or cell.unit is None:
-        return {}
-    bits = same_bits(scored, reference.get(scored.key)) if scored.source == LOCAL else ""
-    mean, std = _mean_and_std(scored, values)
-    return {
-        "measured": mean,
-        "measured_std": std,
-        "n_folds": len(values),
-        "expected_folds": expected_folds(cell.unit, scored),
-        "source": scored.source,
-        "same_bits": bits,
-    }
-
-
-def _mean_and_std(scored: UnitScores, values: Sequence[float]) -> tuple[float, float | None]:
-    if scored.over_rows and len(values) == len(scored.rows):
-        # The standard deviation over folds of very different sizes says nothing about this mean.
-        return statistics.fmean(values, [row.n_test for row in scored.rows]), None
-    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
-
-
-def _began_from_nothing(scored: UnitScores) -> bool:
-    features = config.load_dataset(scored.dataset).get("features", {})
-    trials = [row for row in scored.rows if row.params.get("random_weights")]
-    return bool(trials) or "random_weights" in features
-
-
-def _differences(cell: plan.Cell, scored: UnitScores, other: UnitScores | None) -> list[float]:
-    """Return differences to the other method on the same folds, fold by fold."""
-    metric = cell.row["metric"].removeprefix("delta_")
-    mine, theirs = scored.values(metric), other.values(metric) if other else []
-    return [a - b for a, b in zip(mine, theirs, strict=True)] if len(mine) == len(theirs) else []
-
-
-def _why_not(cell: plan.Cell, scored: UnitScores | None) -> str:
+def _why_not(cell: Cell, scored: UnitScores | None) -> str:
     if cell.skip or cell.unit is None:
         return cell.skip
     if scored is not None:
-        if reason := unavailable_reason(scored):
+        if reason := scored.trouble:
             return reason
-        failed = [row for row in scored.rows if row.status == FAILED]
-        if failed:
-            return f"failed: {last_line(failed[0].error)}"
         if cell.row["metric"] in TIMES:
             return (
                 "no time to compare it with: `compared_to` of the table, run on the same kind of "
@@ -254,8 +286,3 @@ def _why_not(cell: plan.Cell, scored: UnitScores | None) -> str:
     if not data_set.is_drawn and not any(file.urls for file in data_set.files):
         return f"data not available: {(data_set.how_to_get or 'no public source').strip()}"
     return f"not run yet: snakemake --cores all {cell.unit.protocol.paper}"
-
-
-def _misprints(paper: str) -> dict[tuple[str, ...], dict[str, Any]]:
-    entries = config.load_paper(paper).get("misprints", [])
-    return {cell_key({"setting": "", **entry}): entry for entry in entries}

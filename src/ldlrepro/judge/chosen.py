@@ -6,11 +6,9 @@ numbers and reproduces nothing: it is marked wherever a number rests on it, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
-from typing import Any
+from collections.abc import Iterator
 
-from ldlrepro import config, plan
+from ldlrepro.catalogue import Method, Project
 
 STATED, CODE, VALIDATION = "stated", "released code", "validation"
 PRINT, OURS = "print", "ours"
@@ -18,12 +16,12 @@ NO_PAPERS = {"code", "validation", "print", "ours"}
 """Origins that are no papers."""
 
 
-def chosen_by(name: str, spec: Mapping[str, Any], paper: str) -> str:
+def chosen_by(name: str, method: Method, paper: str) -> str:
     """Return why a parameter has its value in a paper's cells, in one of five words."""
-    sources = {source for source, names in spec.get("origins", {}).items() if name in names}
+    sources = method.origins.sources_of(name)
     if "print" in sources:
         return PRINT
-    if "validation" in sources or name in spec.get("grid", {}):
+    if "validation" in sources or name in method.grid:
         return VALIDATION
     if paper in sources:
         return STATED
@@ -32,59 +30,21 @@ def chosen_by(name: str, spec: Mapping[str, Any], paper: str) -> str:
     return STATED if sources - NO_PAPERS else OURS
 
 
-def by_print(cell: plan.Cell) -> str:
-    """Return what of a cell's setting was chosen by the print, and what was looked at."""
-    looks = []
-    if cell.unit is not None:
-        origins = cell.unit.method.origins
-        looks += [f"{name} ({look})" for name, look in origins.print.items()]
-    for entry in _choices(cell.row["paper"]):
-        if covers(entry, cell.row):
-            looks.append(f"{entry['what']} ({entry['evidence']})")
-    return "; ".join(looks)
-
-
-@cache
-def _choices(paper: str) -> list[Mapping[str, Any]]:
-    return list(config.load_paper(paper)["chosen_by_print"])
-
-
-def is_by_print(method: str) -> bool:
+def is_by_print(method: Method) -> bool:
     """Tell whether a method's setting was chosen by the print, wherever it runs."""
-    return bool(config.load_method(method).get("origins", {}).get("print"))
+    return bool(method.origins.print)
 
 
-SELECTORS = {
-    "tables": "table",
-    "datasets": "dataset",
-    "settings": "setting",
-    "methods": "method",
-    "metrics": "metric",
-}
-"""Key of a YAML entry that selects cells -> column of the printed numbers."""
-
-
-def covers(entry: Mapping[str, Any], row: Mapping[str, str]) -> bool:
-    """Tell whether an entry of a YAML file speaks of a printed number; a key left out says all."""
-    return all(row[column] in entry.get(key, [row[column]]) for key, column in SELECTORS.items())
-
-
-def all_looks() -> Iterator[tuple[str, str, str]]:
+def all_looks(project: Project) -> Iterator[tuple[str, str, str]]:
     """Yield every choice by the print: whose it is, what was chosen, what was looked at."""
-    for name in config.method_ids():
+    for method in project.methods:
         seen: dict[str, list[str]] = {}
-        for parameter, look in _own_looks(name).items():
-            seen.setdefault(look.strip(), []).append(parameter)
-        yield from ((name, ", ".join(parameters), look) for look, parameters in seen.items())
-    for paper in config.paper_ids():
-        for entry in config.load_paper(paper)["chosen_by_print"]:
-            whose = [", ".join(entry[key]) for key in SELECTORS if key in entry]
-            yield f"{paper}: {'; '.join(whose) or 'all cells'}", entry["what"], entry["evidence"]
-
-
-def _own_looks(method: str) -> dict[str, str]:
-    """Return the looks that the file tells of this method or variant itself."""
-    family, _, variant = method.partition("@")
-    mine = config.load_method(method).get("origins", {}).get("print", {})
-    base = config.load_method(family).get("origins", {}).get("print", {}) if variant else {}
-    return {name: look for name, look in mine.items() if base.get(name) != look}
+        base = {} if method.base == method.id else project.method(method.base).origins.print
+        for parameter, look in method.origins.print.items():
+            if base.get(parameter) != look:
+                seen.setdefault(look.strip(), []).append(parameter)
+        yield from ((method.id, ", ".join(parameters), look) for look, parameters in seen.items())
+    for paper in project.papers:
+        for entry in paper.chosen_by_print:
+            whose = "; ".join(", ".join(names) for names in entry.named.values())
+            yield f"{paper.id}: {whose or 'all cells'}", entry.what, entry.proof

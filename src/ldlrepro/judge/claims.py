@@ -12,10 +12,10 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
+from ldlrepro.catalogue import Check, Claim, ClaimTest, Paper
 from ldlrepro.judge import claims_significance
 from ldlrepro.judge.comparisons import (
     Comparison,
@@ -23,6 +23,7 @@ from ldlrepro.judge.comparisons import (
     Evidence,
     Group,
     Value,
+    before,
     both,
     count_of,
     datasets_of,
@@ -30,7 +31,6 @@ from ldlrepro.judge.comparisons import (
     loss,
     measured,
     printed,
-    total,
     why_none,
 )
 from ldlrepro.judge.verdicts import VerdictRow
@@ -84,42 +84,39 @@ class ClaimRow:
     """The comparisons on each data set, where there are several."""
 
 
-def claim_rows(
-    paper: str, claims: Iterable[Mapping[str, Any]], evidence: Evidence
-) -> list[ClaimRow]:
+def claim_rows(paper: Paper, evidence: Evidence) -> list[ClaimRow]:
     """Test all claims of a paper."""
-    return [_claim(paper, claim, evidence) for claim in claims]
+    return [claim_row(paper.id, claim, evidence) for claim in paper.claims]
 
 
-def _claim(paper: str, claim: Mapping[str, Any], evidence: Evidence) -> ClaimRow:
-    verdict, printed, measured, datasets = UNTESTED, "", "", 0
-    by_metric: list[Share] = []
-    by_dataset: list[Share] = []
-    told = claim.get("untested", "")
-    if "test" in claim:
-        test = claim["test"]
-        on_paper, here = _TESTS[test["kind"]](test, evidence)
-        printed = str(on_paper)
-        if here.of:
-            verdict, measured, datasets = _verdict(on_paper, here), str(here), len(here.datasets)
-            told = _in_words(here)
-            by_metric = _shares(on_paper, here, lambda one: one.metric)
-            by_dataset = _shares(on_paper, here, lambda one: one.dataset)
-        else:
-            told = here.refusal or why_none(test, evidence, _names(test))
-    return ClaimRow(
+def claim_row(paper: str, claim: Claim, evidence: Evidence) -> ClaimRow:
+    """Test a claim."""
+    row = ClaimRow(
         paper,
-        claim["id"],
-        claim["text"],
-        verdict,
-        printed,
-        measured,
-        told,
-        datasets,
-        claim.get("stand_in", ""),
-        claim.get("where", ""),
-        by_metric,
-        by_dataset,
+        claim.id,
+        claim.text,
+        UNTESTED,
+        printed="",
+        measured="",
+        evidence=claim.untested,
+        stand_in=claim.stand_in,
+        where=claim.where,
+    )
+    if claim.test is None:
+        return row
+    on_paper, here = _TESTS[claim.test.kind](claim.test, evidence)
+    if not here.of:
+        told = here.refusal or why_none(claim.test, evidence, _names(claim.test))
+        return replace(row, printed=str(on_paper), evidence=told)
+    return replace(
+        row,
+        verdict=_verdict(on_paper, here),
+        printed=str(on_paper),
+        measured=str(here),
+        evidence=_in_words(here),
+        datasets=len(here.datasets),
+        by_metric=_shares(on_paper, here, lambda one: one.metric),
+        by_dataset=_shares(on_paper, here, lambda one: one.dataset),
     )
 
 
@@ -140,11 +137,9 @@ def _tally(comparisons: Iterable[Comparison], key: Callable[[Comparison], str]) 
     return {name: f"{sum(found)} of {len(found)}" for name, found in held.items()}
 
 
-def _names(test: Mapping[str, Any]) -> list[str]:
+def _names(test: ClaimTest) -> list[str]:
     """Return the names of all that a test compares."""
-    single = [test["method"]] if "method" in test else []
-    named = [single, test.get("methods", []), test.get("rivals", []), *test.get("pairs", [])]
-    return [name for part in named for name in part]
+    return [*test.methods, *(name for pair in test.pairs for name in pair)]
 
 
 def _verdict(on_paper: Count, here: Count) -> str:
@@ -163,55 +158,46 @@ def _in_words(here: Count) -> str:
 # ---------------------------------------------------------------------- tests
 
 
-def _order(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+def _order(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Test whether ``methods`` stand from best to worst on every data set and measure."""
-    names, statistic = test["methods"], test.get("statistic", "mean")
 
     def holds(group: Group, value: Value) -> bool:
-        losses = [loss(group[name], value, statistic) for name in names]
+        losses = [loss(group[name], value, test.statistic) for name in test.methods]
         return all(a < b for a, b in itertools.pairwise(losses))
 
-    return both(test, holds, groups(test, evidence, names))
+    return both(test, holds, groups(test, evidence, test.methods))
 
 
-def _best(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+def _best(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Test whether ``method`` is before all ``rivals``, or before each if they count singly."""
-    statistic, jointly = test.get("statistic", "mean"), test.get("jointly", True)
-    counts = []
-    for rivals in [test["rivals"]] if jointly else [[rival] for rival in test["rivals"]]:
-
-        def holds(group: Group, value: Value, rivals: Sequence[str] = tuple(rivals)) -> bool:
-            mine = loss(group[test["method"]], value, statistic)
-            return all(mine < loss(group[name], value, statistic) for name in rivals)
-
-        found = groups(test, evidence, [test["method"], *rivals])
-        counts.append(both(test, holds, found, "" if jointly else f"before {rivals[0]}"))
-    on_paper, here = zip(*counts, strict=True)
-    return total(on_paper), total(here)
+    if test.jointly:
+        return before(test, evidence, [(test.method, test.rivals, "")])
+    each = [(test.method, (rival,), f"before {rival}") for rival in test.rivals]
+    return before(test, evidence, each)
 
 
-def _advantage(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+def _advantage(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Test whether the advantage over the rivals is larger (or smaller) for some values.
 
     The values are data sets or measures; each of ``values`` is compared with each of the others. An
     advantage is the share by which the loss is lower than the rivals' (one minus the value where
     higher is better), averaged.
     """
-    names = [test["method"], *test["rivals"]]
-    found = groups(test, evidence, names)
-    sign = 1 if test["is"] == "larger" else -1
+    assert test.over is not None  # an advantage says over what
+    found = groups(test, evidence, [test.method, *test.rivals])
+    sign = 1 if test.stands_out == "larger" else -1
     counts = []
     for value in (printed("mean"), measured("mean")):
         gains: dict[str, list[float]] = {}
         for group in found:
             losses = {name: _distance(row, value) for name, row in group.items()}
-            mine, row = losses[test["method"]], group[test["method"]]
-            gains.setdefault(getattr(row, test["over"]), []).extend(
-                1 - mine / losses[name] for name in test["rivals"]
+            mine, row = losses[test.method], group[test.method]
+            gains.setdefault(getattr(row, test.over), []).extend(
+                1 - mine / losses[name] for name in test.rivals
             )
         means = {key: statistics.fmean(values) for key, values in gains.items()}
-        chosen = [key for key in test["values"] if key in means]
-        others = [key for key in means if key not in test["values"]]
+        chosen = [key for key in test.values if key in means]
+        others = [key for key in means if key not in test.values]
         failing = tuple(
             f"{a} ({100 * means[a]:.1f} %) and {b} ({100 * means[b]:.1f} %)"
             for a in chosen
@@ -229,31 +215,29 @@ def _distance(row: VerdictRow, value: Value) -> float:
     return 1 - found if row.better == "higher" else found
 
 
-def _at_most(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+def _at_most(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Test whether every number of a table is at most ``limit`` in size."""
-    rows = [r for r in evidence.rows if r.table == test["table"] and r.measured is not None]
+    assert test.limit is not None  # so does a largest size
+    rows = [r for r in evidence.rows if r.table in test.tables and r.measured is not None]
     counts = []
     for value in (printed("mean"), measured("mean")):
         sizes = [(row, abs(value(row) or 0.0)) for row in rows]
-        compared = [
-            Comparison(row.dataset, row.metric, size <= test["limit"]) for row, size in sizes
-        ]
+        compared = [Comparison(row.dataset, row.metric, size <= test.limit) for row, size in sizes]
         failing = [
-            f"{row.dataset} {row.metric} ({size:.2g})"
-            for row, size in sizes
-            if size > test["limit"]
+            f"{row.dataset} {row.metric} ({size:.2g})" for row, size in sizes if size > test.limit
         ]
         counts.append(count_of(compared, failing))
     return counts[0], counts[1]
 
 
-def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+def _checks(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Compare numbers of figures and experiments with limits; all of them have to be there."""
     exceptions, missing = [], []
-    checks = list(single_checks(test["checks"]))
+    checks = list(single_checks(test.checks))
     for check in checks:
         value, text = _values(check, evidence)
-        low, high = check.get("at_least", -math.inf), check.get("at_most", math.inf)
+        low = -math.inf if check.at_least is None else check.at_least
+        high = math.inf if check.at_most is None else check.at_most
         if value is None:
             missing.append(text)
         elif not low <= value <= high:
@@ -263,22 +247,21 @@ def _checks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
     of = len(checks)
     if missing:
         return Count(0, 0), Count(0, 0, refusal=_so_far(of, exceptions, missing))
-    figures = dict.fromkeys(check["figure"] for check in checks if "figure" in check)
+    figures = dict.fromkeys(check.figure for check in checks if check.figure)
     few = [evidence.few_folds.get(figure, "") for figure in figures]
-    datasets = {check["dataset"] for check in checks if "dataset" in check}
+    datasets = {check.dataset for check in checks if check.dataset}
     datasets |= {evidence.figure_datasets[f] for f in figures if f in evidence.figure_datasets}
     note = ", ".join(f"Figure {f} has {n}" for f, n in zip(figures, few, strict=True) if n)
     count = Count(of - len(exceptions), of, tuple(exceptions), frozenset(datasets), note=note)
     return Count(0, 0), count
 
 
-def single_checks(checks: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def single_checks(checks: Iterable[Check]) -> Iterator[Check]:
     """Yield single comparisons where one line of the file stands for several."""
     for check in checks:
-        if "to_each" in check:
-            line = check["from"][0]
-            yield from ({**check, "to": [line, x]} for x in check["to_each"])
-        else:
+        for x in check.to_each:
+            yield check.model_copy(update={"to": (check.start[0], x)})
+        if not check.to_each:
             yield check
 
 
@@ -291,32 +274,32 @@ def _so_far(of: int, exceptions: Sequence[str], missing: Sequence[str]) -> str:
     return f"so far {held} of {there} hold{failing}; not measured: {'; '.join(missing)}"
 
 
-def _values(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None, str]:
+def _values(check: Check, evidence: Evidence) -> tuple[float | None, str]:
     """Return the value of a check, or None where it was not measured, and what it is in words.
 
     It is a fact of an experiment, the mean of a unit, or a change between two units or points.
     """
-    if "fact" in check:
-        facts = evidence.experiments.get(check["experiment"], {}).get("facts", {})
-        return facts.get(check["fact"]), check["fact"]
-    if "method" in check:
+    if check.fact:
+        measured = evidence.experiments.get(check.experiment)
+        return measured.facts.get(check.fact) if measured else None, check.fact
+    if check.method:
         return _of_units(check, evidence)
-    curve = evidence.curves.get(check["figure"], {})
-    start, end = tuple(check["from"]), tuple(check["to"])
+    curve = evidence.curves.get(check.figure, {})
+    start, end = check.start, check.to
     # Where a figure has one line, the line has no name.
     first, second = (", ".join(str(part) for part in p if part is not None) for p in (start, end))
-    text = f"change in % from {first} to {second} in Figure {check['figure']}"
+    text = f"change in % from {first} to {second} in Figure {check.figure}"
     there = start in curve and end in curve
     return 100 * (curve[end] / curve[start] - 1) if there else None, text
 
 
-def _of_units(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | None, str]:
+def _of_units(check: Check, evidence: Evidence) -> tuple[float | None, str]:
     """Return a method's mean, or its change in percent from another method or protocol."""
-    protocol, metric, method = check["protocol"], check["metric"], check["method"]
+    protocol, metric, method = check.protocol, check.metric, check.method
     mean = _mean_of_unit(protocol, method, check, evidence)
-    other, before = check.get("than", method), check.get("from_protocol", protocol)
+    other, before = check.than or method, check.from_protocol or protocol
     if (other, before) == (method, protocol):
-        return mean, f"{metric} of {method} on {check['dataset']}"
+        return mean, f"{metric} of {method} on {check.dataset}"
     base = _mean_of_unit(before, other, check, evidence)
     start, end = (other, method) if before == protocol else (before, protocol)
     text = f"change in % of {metric} from {start} to {end}"
@@ -324,20 +307,20 @@ def _of_units(check: Mapping[str, Any], evidence: Evidence) -> tuple[float | Non
     return None if mean is None or base is None else 100 * (mean / base - 1), text
 
 
-def _mean_of_unit(
-    protocol: str, method: str, check: Mapping[str, Any], evidence: Evidence
-) -> float | None:
+def _mean_of_unit(protocol: str, method: str, check: Check, evidence: Evidence) -> float | None:
     """Return the mean of a unit; None where folds are missing."""
-    scored = evidence.units.get((protocol, check["dataset"], method))
-    if not scored or len(scored.values(check["metric"])) < len(scored.rows):
+    scored = evidence.units.get(f"{protocol}/{check.dataset}/{method}")
+    if not scored or len(scored.values(check.metric)) < len(scored.rows):
         return None
-    return scored.mean(check["metric"])
+    return scored.mean(check.metric)
 
 
-_TESTS: dict[str, Callable[[Mapping[str, Any], Evidence], tuple[Count, Count]]] = {
+_TESTS: dict[str, Callable[[ClaimTest, Evidence], tuple[Count, Count]]] = {
     "order": _order,
     "best": _best,
-    "advantage": _advantage,
+    "best_of_each": _best,
+    "larger_advantage": _advantage,
+    "smaller_advantage": _advantage,
     "at_most": _at_most,
     "checks": _checks,
     "ranks": claims_significance.ranks,

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
+from ldlrepro.catalogue import ClaimTest
 from ldlrepro.judge.comparisons import (
     Comparison,
     Count,
     Evidence,
-    Group,
     Losses,
-    Value,
-    both,
+    before,
     count_of,
     groups,
-    loss,
     measured_losses,
     name_of,
     printed_losses,
@@ -28,27 +24,27 @@ from ldlrepro.judge.significance import ALPHA, corrected_t, holm, ranking
 from ldlrepro.judge.verdicts import VerdictRow
 
 
-def ranks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+def ranks(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Test whether ``method`` has a better average rank in one measure than one of ``rivals``.
 
     Ranks are measured on all data sets that all of them were run on; the printed numbers count on
     those.
     """
-    names = [test["method"], *test["rivals"]]
+    names = [test.method, *test.rivals]
 
     def name(row: VerdictRow) -> str:
         return name_of(test, row)
 
-    rows = [row for row in evidence.rows if name(row) in names and speaks_of(test, row)]
+    rows = [row for row in evidence.rows if name(row) in names and speaks_of(test, row, evidence)]
     units = [
         unit
         for unit in evidence.units.values()
-        if unit.dataset in test.get("datasets", [unit.dataset])
+        if not test.datasets or unit.dataset in test.datasets
     ]
     on_paper, here = [], []
     for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
-        losses = measured_losses(mine, name, units, test.get("protocol"))
+        losses = measured_losses(mine, name, units, test.protocol)
         complete = {dataset for dataset, found in losses.items() if set(names) <= set(found)}
         if complete:
             in_print = printed_losses((r for r in mine if r.unit_dataset in complete), name)
@@ -57,18 +53,17 @@ def ranks(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
     return total(on_paper), total(here)
 
 
-def _ranked(test: Mapping[str, Any], names: list[str], metric: str, losses: Losses) -> Count:
+def _ranked(test: ClaimTest, names: list[str], metric: str, losses: Losses) -> Count:
     mine, *rivals = names
-    significant = test.get("significant", False)
-    control = mine if test.get("control") else ""
-    compared = ranking(names, losses, control=control, tested=significant)
-    if not compared.ranks or (significant and compared.refusal):
+    control = mine if test.control else ""
+    compared = ranking(names, losses, control=control, tested=test.significant)
+    if not compared.ranks or (test.significant and compared.refusal):
         return Count(0, 0, refusal=compared.refusal)
     failing, held = [], []
     for rival in rivals:
         better = compared.ranks[mine] < compared.ranks[rival]
-        held.append(better and (not significant or compared.differ(mine, rival)))
-        if significant and not held[-1]:
+        held.append(better and (not test.significant or compared.differ(mine, rival)))
+        if test.significant and not held[-1]:
             side = "" if better else "behind, "
             failing.append(f"{metric} {rival} ({side}p {compared.p.loc[mine, rival]:.2g})")
         elif not better:
@@ -78,34 +73,26 @@ def _ranked(test: Mapping[str, Any], names: list[str], metric: str, losses: Loss
     return replace(count, datasets=frozenset(compared.datasets))
 
 
-def pairs(test: Mapping[str, Any], evidence: Evidence) -> tuple[Count, Count]:
+def pairs(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Test whether the first of a pair is better on one data set in one measure."""
-    if test.get("significant"):
+    if test.significant:
         return Count(0, 0), _pairs_over_folds(test, evidence)
-    counts = []
-    for better, worse in test["pairs"]:
-
-        def holds(group: Group, value: Value, names: tuple[str, str] = (better, worse)) -> bool:
-            return loss(group[names[0]], value) < loss(group[names[1]], value)
-
-        found = groups(test, evidence, [better, worse])
-        counts.append(both(test, holds, found, _what(test, better, worse)))
-    on_paper, here = zip(*counts, strict=True)
-    return total(on_paper), total(here)
+    each = [(better, (worse,), _what(test, better, worse)) for better, worse in test.pairs]
+    return before(test, evidence, each)
 
 
-def _what(test: Mapping[str, Any], better: str, worse: str) -> str:
+def _what(test: ClaimTest, better: str, worse: str) -> str:
     """Return the names of a pair; '' where there is only one pair."""
-    return f"{better} over {worse}" if len(test["pairs"]) > 1 else ""
+    return f"{better} over {worse}" if len(test.pairs) > 1 else ""
 
 
-def _pairs_over_folds(test: Mapping[str, Any], evidence: Evidence) -> Count:
+def _pairs_over_folds(test: ClaimTest, evidence: Evidence) -> Count:
     """Test pairs over folds; Holm's correction runs over all comparisons of a measure."""
     families: dict[str, list[tuple[str, str, float, float]]] = {}
-    for better, worse in test["pairs"]:
+    for better, worse in test.pairs:
         for group in groups(test, evidence, [better, worse]):
             row = group[better]
-            if tested := _over_folds(row, group[worse], evidence, test.get("protocol")):
+            if tested := _over_folds(row, group[worse], evidence, test.protocol):
                 what = f"{row.dataset} {row.metric} {_what(test, better, worse)}".rstrip()
                 families.setdefault(row.metric, []).append((row.dataset, what, *tested))
     failing, compared = [], []
@@ -119,28 +106,21 @@ def _pairs_over_folds(test: Mapping[str, Any], evidence: Evidence) -> Count:
 
 
 def _over_folds(
-    better: VerdictRow, worse: VerdictRow, evidence: Evidence, protocol: str | None
+    better: VerdictRow, worse: VerdictRow, evidence: Evidence, protocol: str
 ) -> tuple[float, float] | None:
     """Return the mean gain of one over the other and its p, where both ran on the same folds."""
     one, other = (
-        evidence.units.get((protocol or row.protocol, row.unit_dataset, row.method_id))
-        for row in (better, worse)
+        evidence.units.get(row.key_under(protocol or row.protocol)) for row in (better, worse)
     )
     if one is None or other is None or one.protocol != other.protocol:
         return None
-    scores = [
-        dict(zip([(r.repeat, r.fold) for r in unit.rows], unit.scores[better.metric], strict=True))
-        for unit in (one, other)
-    ]
-    sizes = {(r.repeat, r.fold): (r.n_train, r.n_test) for r in one.rows}
-    sign = 1 if better.better == "higher" else -1
-    shared = [fold for fold in scores[0] if fold in scores[1]]
-    gains = {fold: sign * (scores[0][fold] - scores[1][fold]) for fold in shared}
-    gains = {
-        fold: gain for fold, gain in gains.items() if gain == gain
-    }  # failed folds have no score
-    if len(gains) < 2:
+    mine, theirs = one.by_fold(better.metric), other.by_fold(better.metric)
+    folds = mine.keys() & theirs.keys()
+    shared = [row for row in one.rows if (row.repeat, row.fold) in folds]
+    if len(shared) < 2:
         return None
-    n_train, n_test = (statistics.fmean(sizes[fold][i] for fold in gains) for i in (0, 1))
-    values = list(gains.values())
-    return statistics.fmean(values), corrected_t(values, n_train, n_test)
+    sign = 1 if better.better == "higher" else -1
+    gains = [sign * (mine[r.repeat, r.fold] - theirs[r.repeat, r.fold]) for r in shared]
+    n_train = statistics.fmean(row.n_train for row in shared)
+    n_test = statistics.fmean(row.n_test for row in shared)
+    return statistics.fmean(gains), corrected_t(gains, n_train, n_test)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ldlrepro.judge import measures
+from ldlrepro.catalogue import ClaimTest
 from ldlrepro.judge.experiment_cells import Experiments
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
@@ -54,8 +54,10 @@ class Evidence:
     curves: Mapping[str, Mapping[tuple[Any, Any], float]]
     """Figure number -> (line, x) -> mean of the measure."""
     experiments: Experiments
-    units: Mapping[tuple[str, str, str], UnitScores] = field(default_factory=dict)
-    """(protocol, data set, method) -> scores of the folds."""
+    scores: Collection[str]
+    """Measures that score distributions or ages."""
+    units: Mapping[str, UnitScores] = field(default_factory=dict)
+    """Key of a unit -> scores of its folds."""
     figure_datasets: Mapping[str, str] = field(default_factory=dict)
     """Figure number -> the data set that it is about."""
     few_folds: Mapping[str, str] = field(default_factory=dict)
@@ -82,32 +84,31 @@ def measured(statistic: str) -> Value:
     return lambda row: row.measured if statistic == "mean" else row.measured_std
 
 
-def name_of(test: Mapping[str, Any], row: VerdictRow) -> str:
+def name_of(test: ClaimTest, row: VerdictRow) -> str:
     """Return the name by which a test knows a row: the printed method or setting."""
-    return row.setting if test.get("by") == "setting" else row.method
+    return row.setting if test.by == "setting" else row.method
 
 
-def speaks_of(test: Mapping[str, Any], row: VerdictRow) -> bool:
+def speaks_of(test: ClaimTest, row: VerdictRow, evidence: Evidence) -> bool:
     """Tell whether a row is of the measures, tables and data sets of a test."""
     return (
-        row.metric in test.get("metrics", measures.directions())
-        and row.table in test.get("tables", [row.table])
-        and row.dataset in test.get("datasets", [row.dataset])
+        row.metric in (test.metrics or evidence.scores)
+        and (not test.tables or row.table in test.tables)
+        and (not test.datasets or row.dataset in test.datasets)
     )
 
 
-def groups(test: Mapping[str, Any], evidence: Evidence, names: Sequence[str]) -> list[Group]:
+def groups(test: ClaimTest, evidence: Evidence, names: Sequence[str]) -> list[Group]:
     """Group the named rows by data set and measure, where all are measured, none a misprint."""
     found: dict[tuple[str, ...], Group] = {}
     for row in evidence.rows:
         name = name_of(test, row)
-        if name not in names or not speaks_of(test, row) or row.verdict == MISPRINT:
+        if name not in names or not speaks_of(test, row, evidence) or row.verdict == MISPRINT:
             continue
         # Settings of one method are compared across tables, methods within a table and setting.
-        place = (row.method,) if test.get("by") == "setting" else (row.table, row.setting)
+        place = (row.method,) if test.by == "setting" else (row.table, row.setting)
         found.setdefault((*place, row.dataset, row.metric), {})[name] = row
-    statistic = test.get("statistic", "mean")
-    values = (printed(statistic), measured(statistic))
+    values = (printed(test.statistic), measured(test.statistic))
     return [
         group
         for group in found.values()
@@ -116,12 +117,12 @@ def groups(test: Mapping[str, Any], evidence: Evidence, names: Sequence[str]) ->
     ]
 
 
-def why_none(test: Mapping[str, Any], evidence: Evidence, names: Iterable[str]) -> str:
+def why_none(test: ClaimTest, evidence: Evidence, names: Iterable[str]) -> str:
     """Say what is missing where nothing could be compared."""
     there = {
         name_of(test, row)
         for row in evidence.rows
-        if row.measured is not None and speaks_of(test, row)
+        if row.measured is not None and speaks_of(test, row, evidence)
     }
     missing = [name for name in dict.fromkeys(names) if name not in there]
     if missing:
@@ -160,12 +161,10 @@ def measured_losses(
     With a ``protocol``, the losses are those of the same methods under this one.
     """
     rows = [row for row in rows if row.method_id]
-    of_row = {
-        (protocol or row.protocol, row.unit_dataset, row.method_id): name(row) for row in rows
-    }
+    of_row = {row.key_under(protocol or row.protocol): name(row) for row in rows}
     printed_on = {(name(row), row.unit_dataset) for row in rows}
     # Where nothing is printed, any setting that runs for the method somewhere stands for it.
-    anywhere = {(protocol, method): named for (protocol, _, method), named in of_row.items()}
+    anywhere = {(protocol or row.protocol, row.method_id): name(row) for row in rows}
     found: Losses = {}
     for unit in units:
         own = of_row.get(unit.key)
@@ -183,15 +182,14 @@ def datasets_of(found: Iterable[Group]) -> frozenset[str]:
 
 
 def both(
-    test: Mapping[str, Any],
+    test: ClaimTest,
     holds: Callable[[Group, Value], bool],
     found: Sequence[Group],
     what: str = "",
 ) -> tuple[Count, Count]:
     """Count the same comparisons on the printed and on the measured numbers."""
-    statistic = test.get("statistic", "mean")
     counts = []
-    for value in (printed(statistic), measured(statistic)):
+    for value in (printed(test.statistic), measured(test.statistic)):
         compared = []
         for group in found:
             row = next(iter(group.values()))
@@ -199,6 +197,24 @@ def both(
         names = tuple(f"{c.dataset} {c.metric} {what}".rstrip() for c in compared if not c.held)
         counts.append(count_of(compared, names))
     return counts[0], counts[1]
+
+
+def before(
+    test: ClaimTest, evidence: Evidence, asked: Iterable[tuple[str, Sequence[str], str]]
+) -> tuple[Count, Count]:
+    """Count where a name is before all of its rivals; what is asked may have words of its own."""
+    counts = []
+    for name, rivals, what in asked:
+
+        def holds(
+            group: Group, value: Value, name: str = name, rivals: Sequence[str] = rivals
+        ) -> bool:
+            mine = loss(group[name], value, test.statistic)
+            return all(mine < loss(group[rival], value, test.statistic) for rival in rivals)
+
+        counts.append(both(test, holds, groups(test, evidence, [name, *rivals]), what))
+    on_paper, here = zip(*counts, strict=True)
+    return total(on_paper), total(here)
 
 
 def count_of(comparisons: Sequence[Comparison], exceptions: Iterable[str]) -> Count:

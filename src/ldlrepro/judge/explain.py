@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ldlrepro import config
+from ldlrepro.catalogue import Method, Project
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import NO_PAPERS, VALIDATION, chosen_by
@@ -24,7 +24,7 @@ LEAK = ", which sees test labels"
 CHOSEN = "chosen on validation rows; candidates: "
 
 
-def explain(cell: str, answer: PaperAnswer) -> dict[str, Any]:
+def explain(cell: str, answer: PaperAnswer, project: Project) -> dict[str, Any]:
     """Return all about a cell, by the name that ``ldlrepro verdicts --show`` gives it."""
     rows = {row.cell: row for row in answer.rows}
     if cell not in rows:
@@ -33,23 +33,24 @@ def explain(cell: str, answer: PaperAnswer) -> dict[str, Any]:
             f"PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE; `ldlrepro verdicts {answer.paper} "
             "--show reproduced` lists some."
         )
-    return facts_of(rows[cell], answer)
+    return facts_of(rows[cell], answer, project)
 
 
-def facts_of(row: VerdictRow, answer: PaperAnswer) -> dict[str, Any]:
+def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str, Any]:
     """Return all facts about a cell."""
     facts: dict[str, Any] = {
         key: value for key, value in asdict(row).items() if value not in ("", None)
     }
-    key = (row.protocol, row.unit_dataset, row.method_id)
-    scored = answer.unit(key)
+    scored = answer.unit(row.unit_key)
     if row.source and scored is not None:
-        facts |= _unit_facts(row, scored)
-        facts["what moves it"] = what_moves(row, answer)
-    if row.method_id and config.method_exists(row.method_id):
-        facts["open points"] = config.load_method(row.method_id).get("choices", [])
-        facts["compute it again"] = "ldlrepro run " + " ".join(key) + " --inputs --fresh"
-    if name := config.load_paper(answer.paper)["tables"][row.table].get("experiment"):
+        facts |= _unit_facts(row, scored, project.method(scored.method))
+        facts["what moves it"] = what_moves(row, answer, project)
+    if row.method_id and project.has_method(row.method_id):
+        choices = project.method(row.method_id).choices
+        facts["open points"] = {name: point.plain() for name, point in choices.items()}
+        unit = f"{row.protocol} {row.unit_dataset} {row.method_id}"
+        facts["compute it again"] = f"ldlrepro run {unit} --inputs --fresh"
+    if name := project.paper(answer.paper).tables[row.table].experiment:
         facts["compute it again"] = f"ldlrepro experiment {answer.paper} {name} --inputs"
     return facts
 
@@ -57,6 +58,7 @@ def facts_of(row: VerdictRow, answer: PaperAnswer) -> dict[str, Any]:
 def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
     """Return what most people ask of a cell, in a few lines with rounded numbers."""
     lines = [f"{cell}: {facts['verdict']}", _numbers(facts)]
+    lines += _worth(facts)
     if reason := facts.get("reason"):
         lines.append(f"why: {reason}")
     if note := facts.get("note"):
@@ -65,11 +67,29 @@ def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
         nearest_one = others[0]
         told = f"{nearest_one['setting']}, {_rounded(nearest_one['measured'], facts)}"
         lines.append(f"nearest of {len(others)} other settings: {told} {nearest_one['difference']}")
-    if by_print := facts.get("by_print"):
-        lines.append(f"chosen by the print: {by_print}")
     if facts.get("other_settings"):
         lines.append("the record was made with other settings than those of today")
     lines.append("all parameters, folds, digests, and how to compute it again: --full")
+    return lines
+
+
+def _worth(facts: Mapping[str, Any]) -> list[str]:
+    """Return what the verdict is worth: as stated, seeds, evidence, and what yardsticks get."""
+    lines = []
+    if "as_stated_measured" in facts and facts["as_stated_measured"] != facts.get("measured"):
+        lines.append(
+            f"as the paper states it: {_rounded(facts['as_stated_measured'], facts)}, "
+            f"{facts['as_stated']}"
+        )
+    if choice := facts.get("choice"):
+        lines.append(f"reading: {choice}")
+    if seeds := facts.get("seeds"):
+        lines.append(f"mean over {seeds} seeds; {facts['seeds_met']:.0%} of them meet the number")
+    if evidence := facts.get("evidence"):
+        rests_on = facts.get("rests_on")
+        lines.append(f"evidence: {evidence}" + (f", by {rests_on}" if rests_on else ""))
+    for name, verdict in facts.get("yardsticks", {}).items():
+        lines.append(f"{name} gets here: {verdict or 'no number'}")
     return lines
 
 
@@ -93,7 +113,7 @@ def _rounded(value: float, facts: Mapping[str, Any]) -> str:
     return f"{value:.{len(decimals) + 1}f}" if whole and point else f"{value:.5g}"
 
 
-def _unit_facts(row: VerdictRow, scored: UnitScores) -> dict[str, Any]:
+def _unit_facts(row: VerdictRow, scored: UnitScores, method: Method) -> dict[str, Any]:
     first = scored.rows[0]
     values = scored.values(row.metric.removeprefix("delta_"))  # none for seconds
     facts: dict[str, Any] = {}
@@ -101,8 +121,8 @@ def _unit_facts(row: VerdictRow, scored: UnitScores) -> dict[str, Any]:
         facts["fold values"] = " ".join(f"{v:.4f}" for v in values)
         facts["median of folds"] = round(statistics.median(values), 6)
     return facts | {
-        "parameters": parameters_of(row.paper, scored),
-        "seeds": f"{first.seed} in the first fold; each fold has its own",
+        "parameters": parameters_of(row.paper, scored, method),
+        "seed of the first fold": first.seed,
         "computed": first.started_at,
         "fit seconds": round(statistics.median(r.fit_s for r in scored.rows), 3),
         "data_sha256": first.data_sha256,
@@ -116,10 +136,9 @@ def _unit_facts(row: VerdictRow, scored: UnitScores) -> dict[str, Any]:
     }
 
 
-def parameters_of(paper: str, scored: UnitScores) -> list[dict[str, Any]]:
+def parameters_of(paper: str, scored: UnitScores, method: Method) -> list[dict[str, str]]:
     """Return every parameter, its value (or values over the folds), why, and where it is from."""
-    spec = config.load_method(scored.method)
-    looks = spec.get("origins", {}).get("print", {})
+    looks = method.origins.print
     found = []
     for name in sorted(set(scored.rows[0].params) - PLUMBING):
         counts = Counter(json.dumps(row.params.get(name), default=str) for row in scored.rows)
@@ -127,16 +146,16 @@ def parameters_of(paper: str, scored: UnitScores) -> list[dict[str, Any]]:
             value if len(counts) == 1 else f"{value} ({times} folds)"
             for value, times in counts.most_common()
         ]
-        why = chosen_by(name, spec, paper)
-        origin = CHOSEN * (why == VALIDATION) + origin_of(name, spec, paper)
+        why = chosen_by(name, method, paper)
+        origin = CHOSEN * (why == VALIDATION) + origin_of(name, method, paper)
         known = {"parameter": name, "value": ", ".join(values), "chosen_by": why, "from": origin}
         found.append(known | ({"looked at": looks[name]} if name in looks else {}))
     return found
 
 
-def origin_of(name: str, spec: Mapping[str, Any], paper: str) -> str:
+def origin_of(name: str, method: Method, paper: str) -> str:
     """Return where a value comes from: this paper, else the original code, else another paper."""
-    sources = {key for key, names in spec.get("origins", {}).items() if name in names}
+    sources = method.origins.sources_of(name)
     papers = sorted(sources - NO_PAPERS)
     if paper in papers:
         return f"the paper, {paper}"
@@ -144,11 +163,11 @@ def origin_of(name: str, spec: Mapping[str, Any], paper: str) -> str:
         return CODE
     if papers:
         return f"another paper, {papers[0]}"
-    is_open = name in {choice["switch"] for choice in spec.get("choices", [])}
+    is_open = name in method.choices
     return OPEN if is_open else OURS
 
 
-def what_moves(row: VerdictRow, answer: PaperAnswer) -> list[dict[str, Any]]:
+def what_moves(row: VerdictRow, answer: PaperAnswer, project: Project) -> list[dict[str, Any]]:
     """Return other settings and diagnostics of the method on the same folds.
 
     The one nearest to the print comes first.
@@ -159,8 +178,8 @@ def what_moves(row: VerdictRow, answer: PaperAnswer) -> list[dict[str, Any]]:
     for scored in answer.units:
         if (scored.protocol, scored.dataset) != (row.protocol, row.unit_dataset):
             continue
-        spec = config.load_method(scored.method)
-        if family not in (scored.method.partition("@")[0], spec.get("diagnoses")):
+        method = project.method(scored.method)
+        if family not in (method.base, method.diagnoses):
             continue
         if scored.method == row.method_id:
             continue
@@ -170,7 +189,7 @@ def what_moves(row: VerdictRow, answer: PaperAnswer) -> list[dict[str, Any]]:
         off = difference(mean, row.printed)
         found.append(
             {
-                "setting": scored.method + (LEAK if spec.get("sees_test_labels") else ""),
+                "setting": scored.method + (LEAK if method.sees_test_labels else ""),
                 "measured": round(mean, 5),
                 "difference": "" if off is None else f"{off:+.1%}",
             }

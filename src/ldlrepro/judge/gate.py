@@ -26,7 +26,7 @@ def pass_gate(answers: Sequence[PaperAnswer], page: Path, say: Callable[[str], N
     failed = [trouble for trouble in troubles.values() if trouble.status == FAILED]
     for trouble in failed:
         counts = f"{len(trouble.errors)} of {trouble.folds} folds"
-        say(f"FAILED {'/'.join(trouble.unit)}: {counts}: {last_line(trouble.errors[0])}")
+        say(f"FAILED {trouble.unit}: {counts}: {last_line(trouble.errors[0])}")
     if failed:
         say(f"{len(failed)} unit(s) failed; all others are done and in the report.")
         _tell_how_to_run_again(failed, say)
@@ -39,7 +39,7 @@ def _tell_left_out(units: Iterable[Trouble], say: Callable[[str], None]) -> None
     for unit in units:
         left_out.setdefault(unit.errors[0], []).append(unit)
     for reason, theirs in left_out.items():
-        say(f"left out: {reason}\n  of {', '.join('/'.join(each.unit) for each in theirs)}")
+        say(f"left out: {reason}\n  of {', '.join(each.unit for each in theirs)}")
         if cards.is_lack(reason):  # data are looked for by the workflow itself; cards are not
             _tell_how_to_run_again(theirs, say)
 

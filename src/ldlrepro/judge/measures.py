@@ -6,39 +6,33 @@ where there are only reference records, which hold no predictions.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterable
 
 import numpy as np
 
 from ldl import metrics
-from ldlrepro import config, plan
+from ldlrepro.catalogue import Measure, Project
 from ldlrepro.catalogue.digests import stage_digest
 from ldlrepro.core.errors import UserError
 
 
-def directions() -> dict[str, str]:
+def directions(project: Project) -> dict[str, str]:
     """Return measure -> 'lower' or 'higher', whichever is better."""
-    theirs = {name: config.load_metric(name)["better"] for name in config.own_ids("metric")}
+    theirs = {measure.id: measure.better for measure in project.measures}
     return {**metrics.BETTER, **metrics.LABEL_BETTER, **metrics.AGE_BETTER, **theirs}
 
 
-def evaluate(D: np.ndarray, P: np.ndarray, label_errors: bool = True) -> dict[str, float]:
+def evaluate(
+    D: np.ndarray, P: np.ndarray, own: Iterable[Measure] = (), label_errors: bool = True
+) -> dict[str, float]:
     """Return the means over rows of all measures, maybe without those of the label on top."""
-    theirs = {name: own_value(name, D, P) for name in config.own_ids("metric")}
+    theirs = {measure.id: own_value(measure, D, P) for measure in own}
     of_labels = metrics.label_errors(D, P) if label_errors else {}
     return {**metrics.evaluate(D, P), **of_labels, **theirs}
 
 
-@cache
-def prints_labels(protocol: str) -> bool:
-    """Tell whether the paper of a protocol prints errors of the label on top."""
-    paper = plan.protocols()[protocol][0]
-    return any(row["metric"] in metrics.LABEL_BETTER for row in plan.published(paper))
-
-
-def own_value(name: str, D: np.ndarray, P: np.ndarray) -> float:
+def own_value(measure: Measure, D: np.ndarray, P: np.ndarray) -> float:
     """Return an own measure's value, averaged if its function returns a number for every row."""
-    measure = config.current().measure(name)
     call = measure.function
     try:
         values = np.asarray(call(D, P), dtype=np.float64)
@@ -53,12 +47,11 @@ def own_value(name: str, D: np.ndarray, P: np.ndarray) -> float:
     return float(values.mean())
 
 
-def digests() -> dict[str, list[str]]:
+def digests(project: Project) -> dict[str, list[str]]:
     """Return own measure -> what decides its values: function, direction, source."""
-    modules = config.current().modules
     found = {}
-    for measure in config.current().measures:
+    for measure in project.measures:
         path = measure.function_path
-        source = stage_digest(path.rpartition(".")[0], modules=modules)
+        source = stage_digest(path.rpartition(".")[0], modules=project.modules)
         found[measure.id] = [path, measure.better, source]
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ldl import metrics
-from ldlrepro import config, plan
+from ldlrepro.catalogue import Method, Project
 from ldlrepro.judge.scores import UnitScores
 
 FLOOR = "train_mean"
@@ -41,26 +41,29 @@ class PersonsApart:
     """Measure -> Kendall's tau between both orders of the methods."""
 
 
-def persons_apart(units: Iterable[UnitScores]) -> list[PersonsApart]:
+def persons_apart(units: Iterable[UnitScores], project: Project) -> list[PersonsApart]:
     """Compare the methods on every data set that ran with persons apart."""
     known = {unit.key: unit for unit in units}
     pairs: dict[tuple[str, str], dict[str, tuple[UnitScores, UnitScores]]] = {}
-    for (protocol, dataset, method), apart in known.items():
-        base = plan.protocol(protocol).get("persons_of")
-        mixed = known.get((base, dataset, method)) if base else None
+    for apart in known.values():
+        base = project.protocol(apart.protocol).persons_of
+        mixed = known.get(f"{base}/{apart.dataset}/{apart.method}") if base else None
         if mixed is not None:
-            pairs.setdefault((protocol, dataset), {})[method] = (mixed, apart)
+            pairs.setdefault((apart.protocol, apart.dataset), {})[apart.method] = (mixed, apart)
     found = [
-        _compared(protocol, dataset, methods)
+        _compared(protocol, dataset, methods, project)
         for (protocol, dataset), methods in sorted(pairs.items())
     ]
     return [comparison for comparison in found if len(comparison.lines) >= FEWEST]
 
 
 def _compared(
-    protocol: str, dataset: str, methods: Mapping[str, tuple[UnitScores, UnitScores]]
+    protocol: str,
+    dataset: str,
+    methods: Mapping[str, tuple[UnitScores, UnitScores]],
+    project: Project,
 ) -> PersonsApart:
-    ranked = [name for name, both in methods.items() if _may_be_ranked(name, both)]
+    ranked = [n for n, both in methods.items() if _may_be_ranked(project.method(n), both)]
     means = {
         measure: {name: _both(methods[name], measure) for name in ranked}
         for measure in metrics.BETTER
@@ -76,11 +79,9 @@ def _compared(
     return PersonsApart(protocol, dataset, lines, agreement)
 
 
-def _may_be_ranked(method: str, both: Sequence[UnitScores]) -> bool:
-    spec = config.load_method(method)
-    if spec["control"] or spec["sees_test_labels"]:
-        return False
-    return all(unit.values(SHOWN) for unit in both)
+def _may_be_ranked(method: Method, both: Sequence[UnitScores]) -> bool:
+    competes = not (method.control or method.sees_test_labels)
+    return competes and all(unit.values(SHOWN) for unit in both)
 
 
 def _both(units: tuple[UnitScores, UnitScores], measure: str) -> tuple[float, float]:

@@ -15,16 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ldl import metrics
-from ldlrepro import plan
-from ldlrepro.judge.scores import (
-    REFERENCE,
-    Key,
-    Units,
-    UnitScores,
-    best_source,
-    expected_folds,
-    is_complete,
-)
+from ldlrepro.catalogue import Project
+from ldlrepro.judge.scores import REFERENCE, UnitScores, expected_folds, is_complete
+from ldlrepro.plan import Plan, Unit
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, last_line
 
 DIGITS = 12
@@ -60,15 +53,17 @@ UNIT_FIELDS = (
 )
 
 
-def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> list[Path]:
+def write_reference(
+    plan: Plan, folder: Path, units: Iterable[UnitScores], command: str
+) -> list[Path]:
     """Merge local units into the reference tables; other rows stay as they are.
 
     A unit with folds that failed is kept where there was none without.
     """
     groups: dict[tuple[str, str], list[UnitScores]] = {}
-    there = ReferenceUnits(folder)
+    there = ReferenceUnits(folder, plan.project)
     for unit in units:
-        planned = plan.unit(*unit.key)
+        planned = plan.unit_of(unit.key)
         known = unit.key in there and is_complete(planned, there[unit.key])
         if is_complete(planned, unit) or (_was_tried(planned, unit) and not known):
             family = unit.method.partition("@")[0]
@@ -94,7 +89,7 @@ def write_reference(folder: Path, units: Iterable[UnitScores], command: str) -> 
     return written
 
 
-def _was_tried(planned: plan.Unit, unit: UnitScores) -> bool:
+def _was_tried(planned: Unit, unit: UnitScores) -> bool:
     """Tell whether every fold has run to its end or failed."""
     states = [row.status for row in unit.rows]
     return UNAVAILABLE not in states and len(states) == expected_folds(planned, unit)
@@ -117,13 +112,13 @@ def _write_table(
     table.with_suffix(".json").write_text(text, encoding="utf-8")
 
 
-def drop_unplanned(folder: Path, planned: set[tuple[str, str, str]]) -> list[str]:
+def drop_unplanned(folder: Path, planned: set[str]) -> list[str]:
     """Drop the records of units that no paper asks for any more; return their names."""
     dropped = []
     for table in sorted(folder.glob("*/*.csv")):
         protocol = table.parent.name
         rows, provenance = _read_table(table)
-        kept = [row for row in rows if (protocol, row["dataset"], row["method"]) in planned]
+        kept = [row for row in rows if f"{protocol}/{row['dataset']}/{row['method']}" in planned]
         gone = {(row["dataset"], row["method"]) for row in rows} - {
             (row["dataset"], row["method"]) for row in kept
         }
@@ -140,35 +135,41 @@ def drop_unplanned(folder: Path, planned: set[tuple[str, str, str]]) -> list[str
     return dropped
 
 
-class ReferenceUnits(Mapping[Key, UnitScores]):
-    """Units of a folder such as ``reference/``.
+class ReferenceUnits(Mapping[str, UnitScores]):
+    """Units of a folder such as ``reference/``, by their keys.
 
     A protocol is read when one of its units is asked for, since few questions are about all.
     """
 
-    def __init__(self, folder: Path):
-        self._folder = folder
-        self._protocols: dict[str, dict[Key, UnitScores]] = {}
+    def __init__(self, folder: Path, project: Project):
+        self._folder, self._project = folder, project
+        self._protocols: dict[str, dict[str, UnitScores]] = {}
 
-    def __getitem__(self, key: Key) -> UnitScores:
-        return self._protocol(key[0])[key]
+    def __getitem__(self, key: str) -> UnitScores:
+        return self._protocol(key.partition("/")[0])[key]
 
-    def __iter__(self) -> Iterator[Key]:
+    def __iter__(self) -> Iterator[str]:
         for protocol in sorted({table.parent.name for table in self._folder.glob("*/*.csv")}):
             yield from self._protocol(protocol)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def _protocol(self, name: str) -> dict[Key, UnitScores]:
+    def of(self, protocols: Iterable[str]) -> list[UnitScores]:
+        """Return all units of some protocols."""
+        return [unit for name in protocols for unit in self._protocol(name).values()]
+
+    def _protocol(self, name: str) -> dict[str, UnitScores]:
         if name not in self._protocols:
+            known = self._project.protocols.get(name)  # none for a protocol that is no more
+            over_rows = known is not None and known.average == "rows"
             tables = sorted((self._folder / name).glob("*.csv"))
-            units = (unit for table in tables for unit in _units_of(table))
+            units = (unit for table in tables for unit in _units_of(table, over_rows))
             self._protocols[name] = {unit.key: unit for unit in units}
         return self._protocols[name]
 
 
-def _units_of(table: Path) -> Iterator[UnitScores]:
+def _units_of(table: Path, over_rows: bool) -> Iterator[UnitScores]:
     rows, provenance = _read_table(table)
     groups: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in rows:
@@ -186,6 +187,7 @@ def _units_of(table: Path) -> Iterator[UnitScores]:
             },
             REFERENCE,
             [_as_seen_from_here(table)],
+            over_rows,
         )
 
 
@@ -193,12 +195,6 @@ def _as_seen_from_here(path: Path) -> Path:
     """Return a relative path in the checkout, so that answers are alike in every checkout."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
-
-
-def chosen_units(units: Iterable[plan.Unit], local: Units, reference: Units) -> list[UnitScores]:
-    """Return each planned unit's local record or the reference; units with neither are left out."""
-    found = (best_source(unit, local, reference) for unit in units)
-    return [unit for unit in found if unit is not None]
 
 
 def same_bits(local: UnitScores, reference: UnitScores | None) -> str:

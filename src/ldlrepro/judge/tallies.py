@@ -1,4 +1,4 @@
-"""Counts of verdicts: what holds, what of it could have failed, and what fits by choice."""
+"""Counts of verdicts: what is met, by which evidence, and what holds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ldlrepro.judge.verdicts import JUDGED, MET, MISSED, VERDICTS, VerdictRow, tells_apart
+from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, MET, MISSED, VERDICTS, VerdictRow
 
 WITHIN = (0.01, 0.02, 0.05, 0.10)
 """Relative differences up to which cells are counted."""
@@ -17,19 +17,12 @@ class Tally:
     """The number of cells with each verdict, and what the verdicts are worth."""
 
     counts: dict[str, int]
-    from_mean: int
-    """Met cells in which the training mean gets a weaker verdict."""
-    discriminating: int
-    """Those of them in which, for a forest, an ordinary regression forest does so, too."""
+    evidence: dict[str, int]
+    """Evidence -> met cells that have it."""
+    holds: int
+    """Met cells that no yardstick meets, by settings that their data set did not choose."""
     untold: int
-    """Met cells of which this is not known: differences, or no record of one of the two."""
-    by_print: int
-    """Judged cells whose setting was chosen because it fits the print."""
-    met_by_print: int
-    with_std: int
-    """Judged cells with both standard deviations over all folds."""
-    std_off: int
-    """Those of them whose standard deviations differ by more than a factor of two."""
+    """Met cells of which no yardstick is known: differences, seconds, no record of one."""
     other_settings: int
     """Judged cells whose record was made with other settings than those of today."""
     differences: list[float]
@@ -55,6 +48,11 @@ class Tally:
     def median_difference(self) -> float | None:
         return statistics.median(self.differences) if self.differences else None
 
+    @property
+    def line(self) -> dict[str, int]:
+        """Return the counts as tables have them: what holds, by which evidence, every verdict."""
+        return {"cells": self.total, "holds": self.holds, **self.evidence, **self.counts}
+
     def within(self, share: float) -> int:
         """Count the cells whose measured mean is within this share of the printed one."""
         return sum(one <= share for one in self.differences)
@@ -70,13 +68,9 @@ def tally(rows: Iterable[VerdictRow]) -> Tally:
     met = [row for row in judged if row.verdict in MET]
     return Tally(
         counts=counts,
-        from_mean=sum(tells_apart(row.verdict, [row.train_mean]) is True for row in met),
-        discriminating=sum(row.discriminates is True for row in met),
-        untold=sum(row.discriminates is None for row in met),
-        by_print=sum(bool(row.by_print) for row in judged),
-        met_by_print=sum(bool(row.by_print) for row in met),
-        with_std=sum(row.has_stds for row in judged),
-        std_off=sum(row.std_off is not None for row in judged),
+        evidence={name: sum(row.evidence == name for row in met) for name in EVIDENCE},
+        holds=sum(row.holds for row in met),
+        untold=sum(row.apart is None for row in met),
         other_settings=sum(row.other_settings for row in judged),
         differences=sorted(abs(row.difference) for row in judged if row.difference is not None),
     )

@@ -12,18 +12,16 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ldl import metrics
-from ldlrepro import config, models, plan
-from ldlrepro.catalogue import Protocol, digests
+from ldlrepro.catalogue import Project, Protocol, digests
 from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.kept_lines import KeptLines
 from ldlrepro.core.progress import say, time_left
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.core.workspace import Workspace
@@ -31,6 +29,7 @@ from ldlrepro.data import Dataset, DataUnavailable, ages, load_ready
 from ldlrepro.folds.splits import Fold, folds_digest, make_folds, read_folds
 from ldlrepro.judge import measures
 from ldlrepro.judge.significance import corrected_t
+from ldlrepro.plan import Unit
 from ldlrepro.train import cards, provenance, selection
 from ldlrepro.train.records import last_line
 from ldlrepro.train.unit import MACHINE_ERRORS, features
@@ -44,10 +43,9 @@ SHOWN = ("kl", "chebyshev", "clark", "canberra", "cosine", "intersection")
 class Question:
     """A question for a trial: what to compare, and where."""
 
-    protocol: str
-    dataset: str
-    methods: list[str]
-    """The first one is what the others are compared with."""
+    project: Project
+    units: list[Unit]
+    """Methods on one data set under one protocol; the others are compared with the first."""
     cuts: int
     fold: int
     measure: str | None
@@ -55,16 +53,26 @@ class Question:
     seed: int
 
     @property
-    def planned(self) -> list[plan.Unit]:
-        return [plan.unit(self.protocol, self.dataset, method) for method in self.methods]
+    def protocol(self) -> Protocol:
+        return self.units[0].protocol
+
+    @property
+    def dataset(self) -> str:
+        return self.units[0].data_set.id
+
+    @property
+    def by(self) -> str:
+        """Return the measure that decides."""
+        return self.measure or self.protocol.select_by
 
     def check(self) -> None:
-        """Refuse names that do not exist, and methods that see the labels that judge them."""
-        plan.protocol(self.protocol)
-        for method in self.methods:
-            models.load(method)
-            if config.load_method(method)["sees_test_labels"]:
-                raise UserError(f"{method} is given the labels that judge it: nothing to compare")
+        """Refuse mistakes in a method's file, and methods that see the labels that judge them."""
+        for unit in self.units:
+            unit.method.estimator()
+            if unit.method.sees_test_labels:
+                raise UserError(
+                    f"{unit.method.id} is given the labels that judge it: nothing to compare"
+                )
 
 
 @dataclass(frozen=True)
@@ -76,23 +84,36 @@ class Outcome:
     error: str = ""
 
 
-def compare(question: Question, workspace: Workspace) -> tuple[list[dict[str, Any]], bool]:
+@dataclass(frozen=True)
+class Line:
+    """A method's scores cut by cut, and how it compares with the first."""
+
+    method: str
+    scores: dict[str, list[float]]
+    better: int | None
+    """Cuts in which it is better than the first; None for the first itself."""
+    of: int | None
+    p: float | None
+    """Of the corrected t test over the cuts."""
+    fit_s: float
+    note: str
+
+
+def compare(question: Question, workspace: Workspace) -> tuple[list[Line], bool]:
     """Return a line for each method, and whether none failed."""
-    units = question.planned
-    protocol = config.current().protocol(question.protocol)
-    by = question.measure or protocol.select_by
+    protocol, directions = question.protocol, measures.directions(question.project)
     try:
         data = load_ready(workspace.ready(question.dataset))
-        _check_measure(by, data)
+        _check_measure(question.by, data, directions)
         train = _fold(question, workspace).train
-        place = (question.seed, "try", question.protocol, question.dataset, question.fold)
+        place = (question.seed, "try", protocol.id, question.dataset, question.fold)
         made = cuts(protocol, train, data.groups, question.cuts, place)
-        with cards.held(max(plan.resources(unit)["gpu"] for unit in units), "try", say):
-            found = _outcomes(question, data, made, by, workspace)
+        with cards.held(max(unit.resources.gpu for unit in question.units), "try", say):
+            found = _outcomes(question, data, made, workspace)
     except (DataUnavailable, cards.NoCardError) as error:
         raise UserError(str(error)) from None
     failed = any(outcome.error for outcomes in found.values() for outcome in outcomes)
-    return compared(found, made, by), not failed
+    return compared(found, made, question.by, directions[question.by]), not failed
 
 
 def cuts(
@@ -126,26 +147,30 @@ def cuts(
 
 
 def compared(
-    found: Mapping[str, Sequence[Outcome]], made: Sequence[Fold], by: str
-) -> list[dict[str, Any]]:
-    """Return a line for each method: its scores cut by cut, and how it compares with the first."""
+    found: Mapping[str, Sequence[Outcome]], made: Sequence[Fold], by: str, better: str
+) -> list[Line]:
+    """Return a line for each method; of the measure that decides ``better`` is lower or higher."""
     first = next(iter(found))
     rows = []
     for method, outcomes in found.items():
         failed = [outcome.error for outcome in outcomes if outcome.error]
         kept = [outcome.scores for outcome in outcomes if not outcome.error]
-        row: dict[str, Any] = {
-            "method": method,
-            "scores": {name: [cut[name] for cut in kept] for name in _shown(kept, by)},
-            "better": None,
-            "of": None,
-            "p": None,
-            "fit_s": statistics.median(outcome.seconds for outcome in outcomes),
-            "note": f"{len(failed)} of {len(outcomes)} failed: {failed[0]}" if failed else "",
-        }
+        line = Line(
+            method=method,
+            scores={name: [cut[name] for cut in kept] for name in _shown(kept, by)},
+            better=None,
+            of=None,
+            p=None,
+            fit_s=statistics.median(outcome.seconds for outcome in outcomes),
+            note=f"{len(failed)} of {len(outcomes)} failed: {failed[0]}" if failed else "",
+        )
         if method != first:
-            row |= _against(found[first], outcomes, made, by)
-        rows.append(row)
+            gains = _gains(found[first], outcomes, by, better)
+            p = None
+            if len(gains) > 1:
+                p = corrected_t(gains, len(made[0].train), len(made[0].test))
+            line = replace(line, better=sum(gain > 0 for gain in gains), of=len(gains), p=p)
+        rows.append(line)
     return rows
 
 
@@ -154,25 +179,19 @@ def _shown(kept: Sequence[Mapping[str, float]], by: str) -> list[str]:
     return list(dict.fromkeys(name for name in (by, *metrics.AGE_BETTER, *SHOWN) if name in known))
 
 
-def _against(
-    first: Sequence[Outcome], other: Sequence[Outcome], made: Sequence[Fold], by: str
-) -> dict[str, Any]:
-    """Return in how many cuts the other is better, and the p of the corrected t test over them."""
-    sign = -1.0 if measures.directions()[by] == "lower" else 1.0
-    gains = [
+def _gains(first: Sequence[Outcome], other: Sequence[Outcome], by: str, better: str) -> list[float]:
+    """Return by how much the other is better, in each cut in which both have scores."""
+    sign = -1.0 if better == "lower" else 1.0
+    return [
         sign * (b.scores[by] - a.scores[by])
         for a, b in zip(first, other, strict=True)
         if not (a.error or b.error)
     ]
-    p = None
-    if len(gains) > 1:
-        p = corrected_t(gains, len(made[0].train), len(made[0].test))
-    return {"better": sum(gain > 0 for gain in gains), "of": len(gains), "p": p}
 
 
-def _check_measure(name: str, data: Dataset) -> None:
+def _check_measure(name: str, data: Dataset, directions: Iterable[str]) -> None:
     """Refuse an unknown measure before hours of fits."""
-    known = list(measures.directions())
+    known = list(directions)
     if data.target is None or ages.grid_of(data.labels) is None:
         known = [measure for measure in known if measure not in metrics.AGE_BETTER]
     if name not in known:
@@ -182,41 +201,47 @@ def _check_measure(name: str, data: Dataset) -> None:
 
 
 def _fold(question: Question, workspace: Workspace) -> Fold:
-    folds, _ = read_folds(workspace.folds(question.protocol, question.dataset))
+    folds, _ = read_folds(workspace.folds(question.protocol.id, question.dataset))
     if not 0 <= question.fold < len(folds):
         raise UserError(
-            f"{question.protocol} has folds 0-{len(folds) - 1} on {question.dataset}, not "
+            f"{question.protocol.id} has folds 0-{len(folds) - 1} on {question.dataset}, not "
             f"{question.fold}"
         )
     return folds[question.fold]
 
 
 def _outcomes(
-    question: Question, data: Dataset, made: Sequence[Fold], by: str, workspace: Workspace
+    question: Question, data: Dataset, made: Sequence[Fold], workspace: Workspace
 ) -> dict[str, list[Outcome]]:
     """Fit cut by cut, so that a trial that is stopped compares all methods alike."""
-    units = question.planned
+    units, by = question.units, question.by
     found: dict[str, list[Outcome]] = {unit.method.id: [] for unit in units}
-    kept = _Kept(workspace.results / "trials" / question.protocol / f"{data.id}.jsonl")
+    kept = KeptLines(workspace.results / "trials" / question.protocol.id / f"{data.id}.jsonl")
     total, done, fitted, start = len(units) * len(made), 0, 0, time.monotonic()
     for cut, fold in enumerate(made):
         # One seed for all methods: what two settings share they draw alike.
-        seed = seed_for(question.seed, question.protocol, question.dataset, "try", cut)
+        seed = seed_for(question.seed, question.protocol.id, question.dataset, "try", cut)
         for unit in units:
-            fit = _Fit(unit, data, fold, seed, question.threads, workspace)
+            fit = _Fit(question, unit, data, fold, seed, workspace)
             key = fit.key()
-            outcome, origin = kept.load(key), ", from an earlier trial"
-            if outcome is None:
+            if line := kept.load(key):
+                outcome, origin = (
+                    Outcome(line["scores"], line["seconds"]),
+                    ", from an earlier trial",
+                )
+            else:
                 outcome, origin = fit.outcome(), ""
-                kept.save(key, unit.method.id, outcome)
                 fitted += 1
+                if not outcome.error:
+                    told = {"scores": outcome.scores, "seconds": outcome.seconds}
+                    kept.save(key, method=unit.method.id, **told)
             found[unit.method.id].append(outcome)
             done += 1
-            told = outcome.error or f"{by} {outcome.scores.get(by, math.nan):.4f}"
+            words = outcome.error or f"{by} {outcome.scores.get(by, math.nan):.4f}"
             left = time_left(time.monotonic() - start, fitted, total - done)
             say(
                 f"{done} of {total}: {unit.method.id}, cut {cut}, "
-                f"{told}{origin}{left and ', ' + left}"
+                f"{words}{origin}{left and ', ' + left}"
             )
     return found
 
@@ -225,11 +250,11 @@ def _outcomes(
 class _Fit:
     """A method to be fitted on a cut."""
 
-    unit: plan.Unit
+    question: Question
+    unit: Unit
     data: Dataset
     fold: Fold
     seed: int
-    threads: int
     workspace: Workspace
 
     def key(self) -> str:
@@ -242,7 +267,7 @@ class _Fit:
             self.unit.spec_sha256,
             digests.method_digest(self.unit.method),
             provenance.versions(),
-            measures.digests(),
+            measures.digests(self.question.project),
             self.seed,
         ]
         return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:16]
@@ -259,42 +284,18 @@ class _Fit:
                 fold,
                 select_by=self.unit.protocol.select_by,
                 seed=self.seed,
-                n_jobs=self.threads,
+                n_jobs=self.question.threads,
             )
         except MACHINE_ERRORS:
             raise
         except Exception as error:  # as in a fold of a unit, the others go on
             return Outcome({}, time.perf_counter() - start, last_line(str(error) or repr(error)))
-        scores = measures.evaluate(self.data.D[fold.test], fitted.predictions)
+        own = self.question.project.measures
+        scores = measures.evaluate(self.data.D[fold.test], fitted.predictions, own)
         grid, true = ages.grid_of(self.data.labels), self.data.target
         if grid is not None and true is not None:
-            scores |= ages.errors(fitted.predictions, grid, true[fold.test], method.id)
+            scores |= ages.errors(fitted.predictions, grid, true[fold.test], method.age)
         return Outcome(scores, fitted.fit_s)
 
     def _features(self) -> tuple[Any, str]:
         return features(self.unit, self.workspace.ready(self.data.id), self.data)
-
-
-class _Kept:
-    """Outcomes of earlier trials, a line each; a trial that was stopped goes on with them."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.lines: dict[str, Outcome] = {}
-        if path.is_file():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                with suppress(ValueError, KeyError, TypeError):  # what a kill left of a line
-                    read = json.loads(line)
-                    self.lines[read["key"]] = Outcome(read["scores"], read["seconds"])
-
-    def load(self, key: str) -> Outcome | None:
-        return self.lines.get(key)
-
-    def save(self, key: str, method: str, outcome: Outcome) -> None:
-        if outcome.error:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        told = {"key": key, "method": method, "scores": outcome.scores, "seconds": outcome.seconds}
-        with open(self.path, "a", encoding="utf-8") as handle:
-            # The newline comes first: a kill may have left half a line.
-            handle.write("\n" + json.dumps(told))

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-EXACT, REPRODUCED, BETTER, WORSE = "exact", "reproduced", "better", "worse"
+EXACT, REPRODUCED, NEAR, BETTER, WORSE = "exact", "reproduced", "near", "better", "worse"
 NOT_RUN, QUOTED, MISPRINT = "not run", "quoted", "misprint"
 MET, MISSED = (EXACT, REPRODUCED), (BETTER, WORSE)
-"""Verdicts of printed numbers that ours meets, and of those that it does not."""
-JUDGED = (*MET, *MISSED)
+"""Verdicts of printed numbers that ours meets, and of those that it does not even come near."""
+JUDGED = (*MET, NEAR, *MISSED)
 INSIDE, OUTSIDE = "inside the band", "outside every band"
 """Words for a printed number beside the band that other fold seeds give."""
 VERDICTS = (*JUDGED, NOT_RUN, QUOTED, MISPRINT)
-BY_PRINT = "chosen because it fits the print"
+BLIND, PREDICTED, FITTED = "blind", "predicted", "fitted"
+"""Evidence: no printed number had a say; those of other data sets had; this data set's had."""
+EVIDENCE = (BLIND, PREDICTED, FITTED)
 OTHER_SETTINGS = "measured with other settings than the configuration has today; to be run again"
-CLOSE = 2.0
-"""Factor by which two standard deviations over the same folds may differ."""
+SAME = 0.01
+"""Relative difference up to which a number is reproduced."""
+SEED_DEVIATIONS = 2.0
+"""Standard deviations over seeds up to which it is, too."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,13 @@ class VerdictRow:
     difference: float | None = None
     """(measured - printed) / |printed|."""
     band: float | None = None
-    """Distance from the printed mean that still counts as reproduced."""
+    """Distance from the printed mean up to which a number is near: one deviation over folds."""
+    noise: float = 0.0
+    """Standard deviation of the measured mean over seeds, of folds and of the method."""
+    seeds: int = 0
+    """Seeds that the measured number is the mean of; 0 for that of a single run."""
+    seeds_met: float | None = None
+    """Share of single seeds that meet the printed number."""
     source: str = ""
     """'local', 'reference', or '' when nothing was measured."""
     same_bits: str = ""
@@ -57,20 +66,32 @@ class VerdictRow:
     note: str = ""
     fold_seeds: str = ""
     """Says whether another fold seed explains the printed number, where that was measured."""
-    train_mean: str = ""
-    """The verdict that the training mean gets in this cell; '' where it cannot get one."""
-    forest: str = ""
-    """The same of an ordinary regression forest, beside forests only."""
-    discriminates: bool | None = None
-    """Whether a met number tells the method apart from these.
-
-    None where nothing was met, or where one of them has no number."""
-    std_off: float | None = None
-    """Measured over printed standard deviation, where that tells of other folds."""
-    by_print: str = ""
-    """What of the setting was chosen because it fits the print; '' if nothing."""
+    evidence: str = ""
+    """Where a met number's settings come from: blind, predicted or fitted."""
+    rests_on: str = ""
+    """What the print had a say in, where the evidence is 'fitted'."""
+    choice: str = ""
+    """How the other data sets chose the reading, where the paper leaves something open."""
+    as_stated: str = ""
+    """The verdict of the paper as its text states it, where other readings are judged as well."""
+    as_stated_measured: float | None = None
+    yardsticks: dict[str, str] = field(default_factory=dict)
+    """Name of a yardstick -> the verdict that it gets in this cell; '' without a record."""
     other_settings: bool = False
     """Whether the record was made with other settings than the configuration has today."""
+
+    @property
+    def apart(self) -> bool | None:
+        """Tell whether every yardstick misses this number; None where that is not known."""
+        verdicts = list(self.yardsticks.values())
+        if any(verdict in MET for verdict in verdicts):
+            return False
+        return None if "" in verdicts or not verdicts else True
+
+    @property
+    def holds(self) -> bool:
+        """Tell whether the number is met, by no setting that it chose, and by no yardstick."""
+        return self.evidence in (BLIND, PREDICTED) and self.apart is True
 
     @property
     def outside_seeds(self) -> bool:
@@ -79,32 +100,30 @@ class VerdictRow:
     @property
     def notes(self) -> list[str]:
         """Return the texts that belong to the cell."""
-        by_print = self.by_print and f"{BY_PRINT}: {self.by_print}"
+        rests_on = self.rests_on and f"rests on what the print chose: {self.rests_on}"
         changed = OTHER_SETTINGS if self.other_settings else ""
-        return [text for text in dict.fromkeys((self.reason, self.note, by_print, changed)) if text]
+        texts = (self.reason, self.note, rests_on, changed)
+        return [text for text in dict.fromkeys(texts) if text]
 
     @property
     def marks(self) -> list[str]:
         """Return what a reader must know beside the verdict, in a word or two each."""
-        yardsticks = {"mean too": self.train_mean, "forest too": self.forest}
-        found = [
-            words
-            for words, yardstick in yardsticks.items()
-            if tells_apart(self.verdict, [yardstick]) is False
-        ]
-        if self.by_print:
-            found.append("by print")
+        found = [f"{name} too" for name, verdict in self.yardsticks.items() if verdict in MET]
+        found = found if self.verdict in MET else []
+        if self.evidence == FITTED:
+            found.append(FITTED)
         if self.other_settings:
             found.append("other settings")
-        if self.std_off is not None:
-            found.append(f"std ×{self.std_off:.2g}")
         return found
 
     @property
-    def has_stds(self) -> bool:
-        """Tell whether a printed and a measured standard deviation can be compared."""
-        whole = self.n_folds == self.expected_folds
-        return bool(self.printed_std) and self.measured_std is not None and whole
+    def unit_key(self) -> str:
+        """The key of the unit that stands for it; '' where none does."""
+        return self.key_under(self.protocol) if self.method_id else ""
+
+    def key_under(self, protocol: str) -> str:
+        """Return the key of the same method on the same data set under a protocol."""
+        return f"{protocol}/{self.unit_dataset}/{self.method_id}"
 
     @property
     def cell(self) -> str:
@@ -129,7 +148,7 @@ def half_unit(printed: str) -> float:
 
 
 def band(printed: str, printed_std: str, measured_std: float | None) -> float:
-    """Return the half-width around the printed mean within which a measured mean reproduces it."""
+    """Return the distance from the printed mean up to which a measured mean is near it."""
     return max(half_unit(printed), float(printed_std or 0.0), measured_std or 0.0)
 
 
@@ -142,48 +161,37 @@ def is_exact(measured: float, printed: str) -> bool:
     return abs(round(measured, places(printed)) - float(printed)) <= room
 
 
-def judge(measured: float, printed: str, width: float, better: str) -> str:
-    """Judge a number: exact, or reproduced within the band, else better or worse."""
+def judge(measured: float, printed: str, noise: float, width: float, better: str) -> str:
+    """Judge a number: exact, reproduced or near, else better or worse by the measure's direction.
+
+    Parameters
+    ----------
+    measured : float
+        The mean that was measured.
+    printed : str
+        The printed mean, with all its decimals.
+    noise : float
+        The standard deviation of the measured mean over seeds.
+    width : float
+        The band: one deviation over folds.
+    better : str
+        'lower', 'higher' or 'none'.
+    """
     if is_exact(measured, printed):
         return EXACT
     gap = measured - float(printed)
-    # The band's edge belongs to it; rounding in the last bit must not decide.
-    if abs(gap) <= width * (1 + 1e-9):
+    # An edge belongs to what it bounds; rounding in the last bit must not decide.
+    size = abs(gap) / (1 + 1e-9)
+    if size <= max(SAME * abs(float(printed)), SEED_DEVIATIONS * noise):
         return REPRODUCED
+    if size <= width:
+        return NEAR
     if better == "none":
         return WORSE  # no direction: any number outside the band is a miss
     return BETTER if (gap < 0) == (better == "lower") else WORSE
-
-
-def tells_apart(verdict: str, yardsticks: Iterable[str]) -> bool | None:
-    """Tell whether every yardstick gets a weaker verdict than this one.
-
-    None where nothing was met, or where it hangs on a yardstick without a verdict.
-    """
-    yardsticks = list(yardsticks)
-    if verdict not in MET:
-        return None
-    as_strong = MET[: MET.index(verdict) + 1]
-    if any(yardstick in as_strong for yardstick in yardsticks):
-        return False
-    return None if "" in yardsticks else True
 
 
 def difference(measured: float, printed: str) -> float | None:
     """Return the signed relative difference; None where the printed value is zero."""
     value = float(printed)
     return (measured - value) / abs(value) if value else None
-
-
-def std_off(measured_std: float | None, printed_std: str) -> float | None:
-    """Return measured over printed standard deviation where no rounding explains a factor of two.
-
-    A printed zero counts as the largest number that prints so.
-    """
-    if measured_std is None or not printed_std:
-        return None
-    room, value = half_unit(printed_std), float(printed_std)
-    largest, smallest = value + room, value - room
-    if smallest / CLOSE <= measured_std <= largest * CLOSE:
-        return None
-    return measured_std / (value or room)

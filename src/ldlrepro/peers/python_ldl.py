@@ -191,9 +191,9 @@ class Process:
 
 
 def _interpreter() -> str:
-    from ldlrepro import config
+    from ldlrepro.catalogue.project import checkout_here
 
-    path = config.project_root() / ENVIRONMENT / "bin" / "python"
+    path = checkout_here() / ENVIRONMENT / "bin" / "python"
     if not path.is_file():
         raise UserError(
             f"python-ldl runs in an environment of its own, and {path} is not there: type "

@@ -12,7 +12,6 @@ from decimal import Decimal
 from functools import cached_property
 
 from ldlrepro.catalogue import (
-    Copied,
     DataSet,
     Extra,
     Figure,
@@ -22,6 +21,7 @@ from ldlrepro.catalogue import (
     PrintedSetting,
     Project,
     Protocol,
+    Remark,
     RunConfig,
     Table,
 )
@@ -106,21 +106,38 @@ class Plan:
         entry, table = paper.methods[row["method"]], paper.tables[row["table"]]
         setting = table.settings.get(row["setting"], PrintedSetting())
         unavailable = paper.not_available.get(row["dataset"], "")
-        if skip := entry.skip or setting.skip or unavailable:
-            return Cell(row, None, skip, entry.note)
-        if table.kind == "experiment":
-            return Cell(row, None, "", entry.note, None, table.experiment)
+        if skip := entry.skip or unavailable:
+            return Cell(row, None, skip, entry.note if entry.method else "")
+        if table.experiment:
+            return Cell(row, None, "", entry.note, experiment=table.experiment)
         name = entry.in_row(row)
         if setting.variant:
             name = f"{name.partition('@')[0]}@{setting.variant}"
         protocol = self._protocol(paper, table, setting, entry)
         data_set = self._data_set(paper, setting, row)
         unit = Unit(protocol, data_set, self._method(paper, name, f"methods.{row['method']}"))
+        others: tuple[Unit, ...] = ()
+        for number, choice in enumerate(paper.candidates):
+            if choice.covers(row):
+                key = f"candidates.{number}"
+                unit, *rest = (self._reading(paper, r, unit, key) for r in choice.readings)
+                others = tuple(rest)
         base = None
-        if table.kind == "deltas":
+        if row["metric"].startswith(printed.DELTA):
             other = paper.methods[table.compared_to].in_row(row)
             base = replace(unit, method=self._method(paper, other, f"methods.{table.compared_to}"))
-        return Cell(row, unit, "", entry.note, base, table.experiment)
+        return Cell(row, unit, "", entry.note, others, base)
+
+    def _reading(self, paper: Paper, reading: str, unit: Unit, key: str) -> Unit:
+        """Return the unit of a reading, ``protocol``, ``method`` or ``protocol/method``."""
+        protocol, _, method = reading.rpartition("/")
+        if not protocol and method in self.project.protocols:
+            protocol, method = method, ""
+        return Unit(
+            self.project.protocol(protocol) if protocol else unit.protocol,
+            unit.data_set,
+            self._method(paper, method, key) if method else unit.method,
+        )
 
     def _protocol(
         self, paper: Paper, table: Table, setting: PrintedSetting, entry: PrintedMethod
@@ -144,6 +161,7 @@ class Plan:
         """Return a paper's units, sorted."""
         cells = self.cells(paper)
         units = {cell.unit for cell in cells if cell.unit is not None and not cell.skip}
+        units |= {unit for cell in cells for unit in cell.others}
         units |= set(self._unprinted(paper))
         units |= set(self._own_units(paper, {(unit.protocol, unit.data_set) for unit in units}))
         if extra:
@@ -258,7 +276,7 @@ def _edges_by_time(seconds: Sequence[float]) -> list[int]:
     return [*edges, len(seconds)]
 
 
-def _is_copy(row: Mapping[str, str], other: Mapping[str, str], entry: Copied) -> bool:
+def _is_copy(row: Mapping[str, str], other: Mapping[str, str], entry: Remark) -> bool:
     """Tell whether two rows of the same thing print the same mean and standard deviation."""
     if entry.means_only:
         return same_to_fewer_digits(row["mean"], other["mean"])

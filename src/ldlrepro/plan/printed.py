@@ -26,6 +26,8 @@ RANK = "rank"
 
 OURS = {**metrics.BETTER, **metrics.LABEL_BETTER, **metrics.AGE_BETTER}
 TIMES = ("time_s", "train_time_s", "test_time_s", "time_ms")
+DELTA = "delta_"
+"""Begins a measure whose difference to another method is printed."""
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _SHOWN = 20
 
@@ -80,8 +82,8 @@ def known_measures(project: Project) -> Directions:
 
 def _direction(metric: str, known: Directions) -> str | None:
     """Return which direction of a measure is better; None for a measure that nobody knows."""
-    if metric.startswith("delta_"):
-        return "none" if metric.removeprefix("delta_") in known else None
+    if metric.startswith(DELTA):
+        return "none" if metric.removeprefix(DELTA) in known else None
     return known.get(metric)
 
 
@@ -131,7 +133,7 @@ def _problems(row: Row, paper: Paper, directions: Directions) -> Iterator[str]:
         yield f"paper: '{row['paper']}', but this is the file of {paper.id}"
     table, file = paper.tables.get(row["table"]), paper.shown_file
     datasets = [*paper.datasets, *paper.use_dataset, *paper.not_available]
-    is_experiment = table is not None and table.kind == "experiment"
+    is_experiment = table is not None and bool(table.experiment)
     for column, known, where in (
         ("table", paper.tables, f"tables of {file}"),
         ("method", paper.methods, f"methods of {file}"),

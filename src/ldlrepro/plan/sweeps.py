@@ -25,7 +25,7 @@ def points(figure: Figure, project: Project) -> Iterator[Point]:
         return
     x_name = x_parameter(figure)
     for line in line_values(figure):
-        fixed = {**figure.fixed, **figure.fixed_by_line.get(str(line), {})}
+        fixed = {**figure.fixed, **figure.fixed_by_line.get(line, {})}
         for x in figure.x[x_name]:
             varied = dict.fromkeys(figure.lines, line) | {x_name: x}
             yield Point(line, x, _method(figure.method, {**fixed, **varied}, project))

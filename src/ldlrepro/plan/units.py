@@ -70,6 +70,8 @@ class Cell:
     unit: Unit | None
     skip: str = ""
     note: str = ""
+    others: tuple[Unit, ...] = ()
+    """Other readings of what the paper leaves open; ``unit`` is the one that it states."""
     base: Unit | None = None
     """The unit that a difference is taken to."""
     experiment: str = ""

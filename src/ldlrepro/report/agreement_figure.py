@@ -6,12 +6,13 @@ import statistics
 from collections.abc import Sequence
 
 from ldlrepro.judge.verdicts import VerdictRow
-from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, measure_title
+from ldlrepro.report.content import VERDICT_SIGNS, Figure, PaperPage
 from ldlrepro.report.svg import SOFT, Sheet, blank, text_width
 
 COLOURS = {
     "exact": "#14493a",
     "reproduced": "#2a7f62",
+    "near": "#7a6a1d",
     "better": "#2b6cb0",
     "worse": "#c05621",
     "quoted": "#718096",
@@ -20,6 +21,7 @@ COLOURS = {
 MARKERS = {
     "exact": "l3.7 3.7-3.7 3.7-3.7-3.7z",
     "reproduced": "",
+    "near": "",
     "better": "l3.2 6.4h-6.4z",
     "worse": "l3.2-6.4h-6.4z",
     "quoted": "h2.7v5.4h-5.4v-5.4z",
@@ -33,26 +35,23 @@ LIMITS = (1, 2, 5, 10, 20, 50, 100)
 """Ends that the axis may have, in % of the printed number."""
 
 
-def agreement_figure(page: PaperPage) -> tuple[str, str, str, list[list[str]]]:
-    """Draw differences from the printed value: one point per cell, a row per measure.
-
-    Returns title, drawing as SVG, caption and the numbers.
-    """
+def agreement_figure(page: PaperPage) -> Figure:
+    """Draw differences from the printed value: one point per cell, a row per measure."""
     title = "Measured against printed"
-    rows = [row for row in page.rows if row.difference is not None]
-    if not rows:
-        return title, blank("no printed number has been measured yet"), "", []
+    if not any(row.difference is not None for row in page.rows):
+        return Figure(title, blank("no printed number has been measured yet"))
     caption = (
         "How far each measured number lies from the printed one. On the line the two agree. A "
         "printed zero has no relative difference, and what was not measured has none; where a "
         "verdict has such cells, the legend counts the points and the cells."
     )
-    return title, _drawn(rows, page.rows), caption, _counts(page.rows)
+    return Figure(title, _drawn(page), caption, _counts(page))
 
 
-def _drawn(rows: Sequence[VerdictRow], printed: Sequence[VerdictRow]) -> str:
+def _drawn(page: PaperPage) -> str:
+    printed, rows = page.rows, [row for row in page.rows if row.difference is not None]
     measures = list(dict.fromkeys(row.metric for row in rows))
-    titles = [measure_title(measure) for measure in measures]
+    titles = [page.measure(measure) for measure in measures]
     sheet, left, top = Sheet(), 16 + text_width(titles, 13), 10
     bottom, right = top + ROW * len(measures), WIDTH - 24
     furthest = max(abs(_percent(row)) for row in rows)
@@ -114,13 +113,14 @@ def _share(drawn: Sequence[VerdictRow], all_of_them: Sequence[VerdictRow]) -> st
     return f"({len(drawn)} of {len(all_of_them)})"
 
 
-def _counts(rows: Sequence[VerdictRow]) -> list[list[str]]:
+def _counts(page: PaperPage) -> list[list[str]]:
     """Return the number of cells by measure and verdict."""
+    rows = page.rows
     found = [["measure", "printed", *VERDICT_SIGNS, "median difference, %"]]
     for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
         sizes = [abs(row.difference) for row in mine if row.difference is not None]
         median = f"{100 * statistics.median(sizes):.1f}" if sizes else ""
         counts = [sum(row.verdict == verdict for row in mine) for verdict in VERDICT_SIGNS]
-        found.append([measure_title(metric), str(len(mine)), *map(str, counts), median])
+        found.append([page.measure(metric), str(len(mine)), *map(str, counts), median])
     return found

@@ -38,11 +38,10 @@ def write_badges(folder: Path, rows: Iterable[VerdictRow]) -> list[Path]:
 
 
 def badge(label: str, found: Tally) -> str:
-    """Return a badge as SVG: the counts in words, coloured by the share of cells that are met."""
+    """Return a badge as SVG: how many judged cells hold, coloured by the share that is met."""
     text, colour = "not run", GREY
     if found.judged:
-        shares = {verdict: found.counts[verdict] for verdict in JUDGED if found.counts[verdict]}
-        text = ", ".join(f"{count} {verdict}" for verdict, count in shares.items())
+        text = f"{found.holds} of {found.judged} hold"
         met = found.met / found.judged
         colour = GREEN if met >= WELL else RED if met < POORLY else AMBER
     left, right = (len(part) * LETTER + 2 * ROOM for part in (label, text))

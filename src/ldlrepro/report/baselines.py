@@ -11,26 +11,23 @@ import csv
 import io
 import json
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import ldlrepro
-from ldlrepro import config, plan
+from ldlrepro.catalogue import DataSet, Project, Protocol
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
-from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import DataUnavailable, load_ready
-from ldlrepro.data.dataset import Dataset
 from ldlrepro.folds.given import write_parts
 from ldlrepro.folds.making import protocol_folds
 from ldlrepro.folds.splits import Fold, folds_digest
-from ldlrepro.judge.answer import maintainers_units
 from ldlrepro.judge.bands import bands_of
-from ldlrepro.judge.chosen import is_by_print
-from ldlrepro.judge.reference import chosen_units
-from ldlrepro.judge.scores import UnitScores, is_complete, local_units
+from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.scores import UnitScores, is_complete
+from ldlrepro.plan import Unit
 from ldlrepro.report.citation import entries
 
 LAYOUT = 1
@@ -43,7 +40,8 @@ Say = Callable[[str], None]
 class Baseline:
     """One measure of one method on one data set under one protocol."""
 
-    unit: UnitScores
+    unit: Unit
+    scored: UnitScores
     measure: str
     mean: float
     std: float | None
@@ -54,132 +52,129 @@ class Baseline:
     def line(self) -> dict[str, Any]:
         low, high = self.seeds or (None, None)
         return {
-            "dataset": self.unit.dataset,
-            "protocol": self.unit.protocol,
-            "method": self.unit.method,
+            "dataset": self.unit.data_set.id,
+            "protocol": self.unit.protocol.id,
+            "method": self.unit.method.id,
             "measure": self.measure,
             "mean": _rounded(self.mean),
             "std": _rounded(self.std),
-            "folds": len(self.unit.values(self.measure)),
+            "folds": len(self.scored.values(self.measure)),
             "seeds low": _rounded(low),
             "seeds high": _rounded(high),
-            "by print": is_by_print(self.unit.method),
-            "source": self.unit.source,
+            "by print": bool(self.unit.method.origins.print),
+            "source": self.scored.source,
         }
 
 
 def collect(
-    workspace: Workspace, datasets: Sequence[str], protocol: str | None, methods: Sequence[str]
+    judge: Judge, datasets: Sequence[str], protocol: str | None, methods: Sequence[str]
 ) -> list[Baseline]:
     """Return the numbers of whole records, by data set, protocol, method and measure.
 
     ``datasets`` and ``methods`` choose, empty ones mean all; a method brings its variants.
     """
-    wanted = []
-    for paper in config.paper_ids():
-        for unit in plan.paper_units(paper):
-            right_set = not datasets or unit.data_set.id in datasets
-            right_method = not methods or {unit.method.id, unit.method.base} & {*methods}
-            if right_set and right_method and protocol in (None, unit.protocol.id):
-                wanted.append(unit)
-    wanted = list(dict.fromkeys(wanted))
-    whole = [
+    planned = {unit for paper in judge.project.papers for unit in judge.plan.units(paper)}
+    wanted = [
         unit
-        for unit in chosen_units(wanted, local_units(workspace, wanted), maintainers_units())
-        if is_complete(plan.unit(*unit.key), unit)
+        for unit in sorted(planned, key=_place)
+        if (not datasets or unit.data_set.id in datasets)
+        and (not methods or {unit.method.id, unit.method.base} & {*methods})
+        and protocol in (None, unit.protocol.id)
     ]
+    sources = judge.sources(wanted)
+    found = ((unit, sources.best(unit)) for unit in wanted)
+    whole = [(unit, scored) for unit, scored in found if scored and is_complete(unit, scored)]
     bands = {
         (where, band.method, band.measure): (band.low, band.high)
-        for where, found in bands_of(maintainers_units().values()).items()
+        for where, found in bands_of(judge.reference.values(), judge.project).items()
         for band in found
     }
     return [
         Baseline(
             unit,
+            scored,
             measure,
             mean,
             statistics.stdev(values) if len(values) > 1 else None,
-            bands.get(((unit.protocol, unit.dataset), unit.method, measure)),
+            bands.get((unit.ids[:2], unit.method.id, measure)),
         )
-        for unit in sorted(whole, key=lambda unit: (unit.dataset, unit.protocol, unit.method))
-        for measure in unit.scores
-        if (values := unit.values(measure)) and (mean := unit.mean(measure)) is not None
+        for unit, scored in whole
+        for measure in scored.scores
+        if (values := scored.values(measure)) and (mean := scored.mean(measure)) is not None
     ]
 
 
-def document(baselines: Sequence[Baseline]) -> dict[str, Any]:
-    """Return everything in one tree; ``config/schemas/baselines.schema.yaml`` describes it."""
-    units = {baseline.unit.key: baseline.unit for baseline in baselines}
+def _place(unit: Unit) -> tuple[str, str, str]:
+    return unit.data_set.id, unit.protocol.id, unit.method.id
+
+
+def document(project: Project, baselines: Sequence[Baseline]) -> dict[str, Any]:
+    """Return everything in one tree; ``docs/baselines.md`` explains each key."""
+    units = {baseline.unit: baseline.scored for baseline in baselines}
     return {
         "layout": LAYOUT,
         "ldlrepro": ldlrepro.__version__,
         "protocols": {
-            name: {
-                "paper": plan.protocols()[name][0],
-                "text": " ".join(plan.protocol(name)["text"].split()),
-            }
-            for name in sorted({unit.protocol for unit in units.values()})
+            protocol.id: {"paper": protocol.paper, "text": " ".join(protocol.text.split())}
+            for protocol in sorted({unit.protocol for unit in units})
         },
-        "units": [_unit(unit) for unit in units.values()],
+        "units": [_told(unit, scored) for unit, scored in units.items()],
         "baselines": [
             {name.replace(" ", "_"): value for name, value in baseline.line().items()}
             for baseline in baselines
         ],
-        "cite": entries(),
+        "cite": entries(project),
     }
 
 
-def write_folder(
-    folder: Path, baselines: Sequence[Baseline], workspace: Workspace, seed: int, say: Say
-) -> None:
+def write_folder(folder: Path, baselines: Sequence[Baseline], judge: Judge, say: Say) -> None:
     """Write means, folds' scores, tested rows and citations; say what could not be written."""
-    write_text(folder / "baselines.json", json.dumps(document(baselines), indent=1) + "\n")
+    told = document(judge.project, baselines)
+    write_text(folder / "baselines.json", json.dumps(told, indent=1) + "\n")
     write_text(folder / "by_fold.csv", _by_fold(baselines))
-    write_text(folder / "cite.bib", "\n\n".join(entries()) + "\n")
-    units = {baseline.unit.key: baseline.unit for baseline in baselines}.values()
-    for protocol, dataset in sorted({(unit.protocol, unit.dataset) for unit in units}):
-        path = folder / "folds" / protocol / f"{dataset}.csv"
-        digests = {
-            row.folds_sha256
-            for unit in units
-            if (unit.protocol, unit.dataset) == (protocol, dataset)
-            for row in unit.rows
-        }
+    write_text(folder / "cite.bib", "\n\n".join(told["cite"]) + "\n")
+    digests: dict[tuple[Protocol, DataSet], set[str]] = {}
+    for baseline in baselines:
+        place = baseline.unit.protocol, baseline.unit.data_set
+        digests.setdefault(place, set()).update(r.folds_sha256 for r in baseline.scored.rows)
+    for (protocol, data_set), known in sorted(digests.items()):
+        path = folder / "folds" / protocol.id / f"{data_set.id}.csv"
         try:
-            write_parts(path, proven_folds(protocol, dataset, digests, workspace, seed))
+            write_parts(path, proven_folds(judge, protocol, data_set, known))
         except (UserError, DataUnavailable) as error:
             say(f"{path}: not written: {error}")
 
 
 def proven_folds(
-    protocol: str, dataset: str, digests: set[str], workspace: Workspace, seed: int
+    judge: Judge, protocol: Protocol, data_set: DataSet, digests: set[str]
 ) -> list[Fold]:
     """Return the folds of a protocol, whose digest must be the one of all records."""
+    name, seed = data_set.id, judge.project.run.seed
     try:
-        data: Dataset = load_ready(workspace.ready(dataset))
+        data = load_ready(judge.workspace.ready(name))
     except FileNotFoundError:
         raise UserError(
-            f"the data set is not here; type `ldlrepro fetch {dataset}` and "
-            f"`ldlrepro prepare {dataset}`, and again"
+            f"the data set is not here; type `ldlrepro fetch {name}` and `ldlrepro prepare "
+            f"{name}`, and again"
         ) from None
-    made = protocol_folds(config.current().protocol(protocol), data, seed, workspace)
+    made = protocol_folds(protocol, data_set, data, seed, judge.workspace)
     if digests - {folds_digest(made)}:
         raise UserError(
-            f"the records were made on other folds than those of {protocol} with seed {seed}"
+            f"the records were made on other folds than those of {protocol.id} with seed {seed}"
         )
     return made
 
 
-def _unit(unit: UnitScores) -> dict[str, Any]:
+def _told(unit: Unit, scored: UnitScores) -> dict[str, Any]:
     """Return what a unit's numbers rest on."""
-    first = unit.rows[0]
+    first = scored.rows[0]
     return {
-        "dataset": unit.dataset,
-        "protocol": unit.protocol,
-        "method": unit.method,
-        "title": config.load_method(unit.method)["title"],
-        "folds": len(unit.rows),
-        "fit_s": _rounded(statistics.median(row.fit_s for row in unit.rows)),
+        "dataset": unit.data_set.id,
+        "protocol": unit.protocol.id,
+        "method": unit.method.id,
+        "title": unit.method.title,
+        "folds": len(scored.rows),
+        "fit_s": _rounded(statistics.median(row.fit_s for row in scored.rows)),
         "git_commit": first.git_commit,
         "data_sha256": first.data_sha256,
         "folds_sha256": first.folds_sha256,
@@ -193,15 +188,10 @@ def _by_fold(baselines: Sequence[Baseline]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["dataset", "protocol", "method", "measure", "repeat", "fold", "score"])
     for baseline in baselines:
-        scores = baseline.unit.by_fold(baseline.measure)
-        for (repeat, fold), score in scores.items():
-            writer.writerow([*_place(baseline), repeat, fold, _rounded(score)])
+        place = (*_place(baseline.unit), baseline.measure)
+        for (repeat, fold), score in baseline.scored.by_fold(baseline.measure).items():
+            writer.writerow([*place, repeat, fold, _rounded(score)])
     return text.getvalue()
-
-
-def _place(baseline: Baseline) -> Iterator[str]:
-    unit = baseline.unit
-    yield from (unit.dataset, unit.protocol, unit.method, baseline.measure)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -13,14 +13,14 @@ from typing import Any
 
 import yaml
 
-from ldlrepro import config
+from ldlrepro.catalogue import Project
 
 KINDS = {"article": "article", "conference-paper": "inproceedings", "software": "software"}
 
 
-def entries() -> list[str]:
+def entries(project: Project) -> list[str]:
     """Return the BibTeX entries of the project and of the papers."""
-    path = config.project_root() / "CITATION.cff"
+    path = project.root / "CITATION.cff"
     tree = yaml.safe_load(path.read_text(encoding="utf-8"))
     return [bibtex(entry) for entry in [tree, *tree["references"]]]
 

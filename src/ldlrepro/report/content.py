@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from ldlrepro import config
-from ldlrepro.config import plugins
+from ldlrepro.catalogue import Method, Paper, Project
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ldlrepro.judge.answer import Curve, Photographs
-    from ldlrepro.judge.claims import ClaimRow
-    from ldlrepro.judge.persons import PersonsApart
+    from ldlrepro.judge.answer import PaperAnswer
     from ldlrepro.judge.scores import UnitScores
     from ldlrepro.judge.tallies import Tally
     from ldlrepro.judge.verdicts import VerdictRow
-
-UnitKey = tuple[str, str, str]
-"""(protocol, dataset, method)."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +45,25 @@ VERDICT_SIGNS = {
         VerdictSign(
             "reproduced",
             "✓",
-            "The measured mean lies within the band around the printed mean. The band is the "
-            "largest of the printed standard deviation, the measured standard deviation and half "
-            "a unit of the last printed digit.",
+            "The measured mean is within 1 % of the printed one, or within two standard deviations "
+            "of what other seeds of the same protocol give.",
+        ),
+        VerdictSign(
+            "near",
+            "≈",
+            "Not reproduced, but within one standard deviation over folds, printed or measured. "
+            "Folds scatter far more than their mean does, so this says little.",
         ),
         VerdictSign(
             "better",
             "▲",
-            "Outside the band, on the side that the measure calls better than printed. That is no "
+            "Not even near, on the side that the measure calls better than printed. That is no "
             "praise: the printed number was not met.",
         ),
         VerdictSign(
             "worse",
             "▼",
-            "Outside the band, on the side that the measure calls worse than printed; also any "
+            "Not even near, on the side that the measure calls worse than printed; also any "
             "miss of a number that has no better side.",
         ),
         VerdictSign("not run", "○", "Nothing was measured here; the note beside it says why."),
@@ -85,7 +85,7 @@ CONTROLS = {
 }
 """Methods that show how low and how high a measure can go, by the titles of tables.
 
-Other methods with ``control: true`` are diagnostics, which keep their own title and place."""
+Other methods with the role ``control`` are diagnostics, which keep their own title and place."""
 
 MEASURE_TITLES = {
     "chebyshev": "Chebyshev",
@@ -108,12 +108,12 @@ MEASURE_TITLES = {
 }
 
 
-def measure_title(metric: str) -> str:
+def measure_title(metric: str, project: Project) -> str:
     """Return a measure's name for readers."""
     if metric.startswith("delta_"):
-        return f"Δ {measure_title(metric.removeprefix('delta_'))}"
-    if metric in plugins.files("metric"):
-        return str(config.load_metric(metric)["title"])
+        return f"Δ {measure_title(metric.removeprefix('delta_'), project)}"
+    if metric in project.measure_ids:
+        return project.measure(metric).title
     return MEASURE_TITLES.get(metric, metric.replace("_", " "))
 
 
@@ -131,50 +131,66 @@ class Figure:
 
 @dataclass
 class PaperPage:
-    """Everything the report says about one paper."""
+    """Everything the report says about one paper: what its files say, and what was judged."""
 
-    id: str
-    title: str
-    authors: str
-    venue: str
-    year: int
-    protocols: list[tuple[list[str], str]]
-    """Names of protocols, and the one paragraph that says how all of them were run."""
-    rows: list[VerdictRow]
-    """Verdicts in the order in which the paper prints the numbers."""
-    tables: dict[str, str]
-    """Table id -> title."""
-    units: list[UnitScores]
-    leaks: list[tuple[str, str, str]] = field(default_factory=list)
-    """(protocol, data set, what the leak check found)."""
-    photographs: list[Photographs] = field(default_factory=list)
+    paper: Paper
+    answer: PaperAnswer
+    project: Project
     figures: dict[str, Figure] = field(default_factory=dict)
     """Drawings by their file names, without ending."""
-    printed_figures: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Figure number -> its entry in the paper's file."""
-    curves: list[Curve] = field(default_factory=list)
-    experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Measurements of experiments, by their id."""
-    experiment_titles: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Experiment id -> (title, how it was done)."""
-    persons: list[PersonsApart] = field(default_factory=list)
-    """The same methods with persons kept apart."""
-    claims: list[ClaimRow] = field(default_factory=list)
-    commands: list[str] = field(default_factory=list)
-    method_titles: Mapping[str, str] = field(default_factory=dict)
-    """Method id -> name for methods that no printed row names."""
-    own_methods: Mapping[str, str] = field(default_factory=dict)
-    """Id -> title of the user's own methods."""
-    sees_labels: Set[str] = frozenset()
-    """Methods that are given the test labels, to see what a leak is worth."""
-    by_print: Set[str] = frozenset()
-    """Methods whose setting was chosen because it fits the print."""
-    own: list[str] = field(default_factory=list)
-    """Printed names of the paper's own methods."""
-    group: str = ""
-    """Papers of the same group are counted together."""
-    synthetic: bool = False
-    """A made-up paper on drawn data: shown, but never counted among the papers."""
+
+    @classmethod
+    def of(cls, project: Project, answer: PaperAnswer) -> PaperPage:
+        """Put what was judged of a paper beside what its files say of it."""
+        return cls(project.paper(answer.paper), answer, project)
+
+    @property
+    def id(self) -> str:
+        return self.paper.id
+
+    @property
+    def rows(self) -> list[VerdictRow]:
+        """Return the verdicts in the order in which the paper prints the numbers."""
+        return self.answer.rows
+
+    @property
+    def units(self) -> list[UnitScores]:
+        return self.answer.units
+
+    @cached_property
+    def methods(self) -> dict[str, Method]:
+        """Return the methods of its units by their ids; one may be no more."""
+        names = dict.fromkeys(unit.method for unit in self.units)
+        known = self.project
+        return {name: known.method(name) for name in names if known.has_method(name)}
+
+    def title_of(self, method: str) -> str:
+        """Return a method's title, which may be its id."""
+        return self.methods[method].title if method in self.methods else method
+
+    def is_own(self, method: str) -> bool:
+        """Tell whether a method is the user's own."""
+        return method in self.methods and self.methods[method].is_own
+
+    def measure(self, metric: str) -> str:
+        """Return a measure's name for readers."""
+        return measure_title(metric, self.project)
+
+    @property
+    def protocols(self) -> list[tuple[list[str], str]]:
+        """Return each text once, with the names of the protocols that it describes."""
+        names: dict[str, list[str]] = {}
+        for name, protocol in self.paper.protocols.items():
+            names.setdefault(protocol.text, []).append(name)
+        return [(same, text) for text, same in names.items()]
+
+    @property
+    def commands(self) -> list[str]:
+        """Return what to type for its numbers, and for what came of them."""
+        questions = [f"ldlrepro verdicts {self.id}"]
+        if not self.rows:  # a comparison prints no number to judge
+            questions = [f"ldlrepro leaderboard {protocol}" for protocol in self.paper.protocols]
+        return [f"snakemake --cores all {self.id}", *questions]
 
 
 @dataclass(frozen=True)
@@ -201,21 +217,29 @@ class ReportContent:
     """Everything the report shows."""
 
     pages: list[PaperPage]
+    project: Project
     generated_at: str
     version: str
     git_commit: str
     machine: str
-    overhead: list[Overhead] = field(default_factory=list)
     further: list[tuple[Path, str]] = field(default_factory=list)
     """(file, title) of other pages that are there: notebooks."""
     findings: bool = False
     """Whether it shows what came out of all papers together."""
-    logs: Mapping[UnitKey, Path] = field(default_factory=dict)
-    """Unit -> its log file, where there is one."""
+    logs: Mapping[str, Path] = field(default_factory=dict)
+    """Key of a unit -> its log file, where there is one."""
 
-    def units(self) -> dict[UnitKey, UnitScores]:
+    @property
+    def overhead(self) -> list[Overhead]:
+        return [Overhead.of(page) for page in self.pages if page.units]
+
+    def measure(self, metric: str) -> str:
+        """Return a measure's name for readers."""
+        return measure_title(metric, self.project)
+
+    def units(self) -> dict[str, UnitScores]:
         """Return each unit once, although papers may share it."""
-        found: dict[UnitKey, UnitScores] = {}
+        found: dict[str, UnitScores] = {}
         for page in self.pages:
             for unit in page.units:
                 found.setdefault(unit.key, unit)
@@ -224,30 +248,21 @@ class ReportContent:
 
 def own_rows(page: PaperPage) -> list[VerdictRow]:
     """Return the cells of a paper's own methods."""
-    return [row for row in page.rows if row.method in page.own]
+    return [row for row in page.rows if row.method in page.paper.own]
 
 
 def in_words(counts: Tally) -> list[str]:
     """Return sentences that say what the verdicts of some cells are worth."""
     found = []
     if counts.met:
+        blind, predicted, fitted = counts.evidence.values()
         found.append(
-            f"The mean of the training labels misses {counts.from_mean} of the {counts.met} exact "
-            "or reproduced numbers. Where the method is a forest, an ordinary forest must miss as "
-            f"well, which leaves {counts.discriminating}. Only these say something about their "
-            "method." + (f" For {counts.untold} this is not known." if counts.untold else "")
+            f"{counts.met} numbers are met: {blind} blind, {predicted} predicted, {fitted} fitted. "
+            f"{counts.holds} of them hold: neither the training mean nor, beside a forest, an "
+            "ordinary forest meets them, and no number of their own data set chose their settings."
         )
-    if counts.met_by_print:
-        found.append(
-            f"Of the {counts.met}, {counts.met_by_print} rest on a setting that was chosen because "
-            "it fits the print, or after a look at test rows."
-        )
-    if counts.std_off:
-        found.append(
-            f"{counts.with_std} numbers have a standard deviation on both sides. In "
-            f"{counts.std_off} of them one is more than twice the other, which suggests that the "
-            "paper used other folds."
-        )
+    if counts.untold:
+        found.append(f"For {counts.untold} met numbers no yardstick is known.")
     if counts.other_settings:
         found.append(
             f"{counts.other_settings} were measured with settings that have changed since. Run "

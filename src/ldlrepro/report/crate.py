@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldlrepro import __version__, config
+from ldlrepro import __version__
+from ldlrepro.catalogue import DataSet, Paper, Project
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.workspace import Workspace
-from ldlrepro.judge.answer import PaperAnswer
+from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.train.records import OK, predictions_path
 
@@ -34,29 +34,30 @@ CODE = ("rules", "envs", "src", "config/schemas", "papers", "profiles")
 SINGLE = ("README.md", "LICENSE", "CITATION.cff", "pyproject.toml", "config/config.yaml")
 
 
-def write_crate(answer: PaperAnswer, out: Path, workspace: Workspace) -> int:
+def write_crate(judge: Judge, paper: Paper, out: Path) -> int:
     """Pack a paper into the folder ``out``; return how many units it holds."""
-    paper = answer.paper
     if out.exists() and any(out.iterdir()):
         raise UserError(f"{out} is not empty. Remove it, or name another folder after --crate.")
-    here = [unit for unit in answer.units if unit.source == LOCAL]
+    here = [unit for unit in judge.answer(paper).units if unit.source == LOCAL]
     if not any(row.status == OK for unit in here for row in unit.rows):
-        raise UserError(f"nothing of {paper} has run here. Type `snakemake --cores all {paper}`.")
-    build(paper, here, config.project_root(), workspace).write(out)
+        raise UserError(
+            f"nothing of {paper.id} has run here. Type `snakemake --cores all {paper.id}`."
+        )
+    build(judge, paper, here).write(out)
     return len(here)
 
 
-def build(paper: str, units: list[UnitScores], root: Path, workspace: Workspace) -> ROCrate:
+def build(judge: Judge, paper: Paper, units: list[UnitScores]) -> ROCrate:
     """Build the crate of a paper."""
     from rocrate.rocrate import ROCrate
 
     units = [unit for unit in units if any(row.status == OK for row in unit.rows)]
     crate = ROCrate(version="1.1")
     crate.metadata["conformsTo"] = [{"@id": address} for address in (SPECIFICATION, WORKFLOWS)]
-    tree = config.load_paper(paper)
-    crate.name = f"ldlrepro: {tree['title']}"
+    project = judge.project
+    crate.name = f"ldlrepro: {paper.title}"
     crate.description = (
-        f"The numbers of {tree['authors']}, {tree['title']}, {tree['venue']} {tree['year']}, "
+        f"The numbers of {paper.authors}, {paper.title}, {paper.venue} {paper.year}, "
         "computed again: records of every run, tables with verdicts, and the workflow behind them."
     )
     crate.license = crate.add(_entity(crate, LICENCE, "CreativeWork", name="MIT License"))
@@ -66,10 +67,11 @@ def build(paper: str, units: list[UnitScores], root: Path, workspace: Workspace)
         crate.add(_entity(crate, address, "CreativeWork", name=name, version=address[-3:]))
         for address, name in PROFILES.items()
     ]
-    workflow = _workflow(crate, root)
-    _code(crate, root, units)
-    data = {name: _dataset(crate, name) for name in sorted({unit.dataset for unit in units})}
-    tables = _tables(crate, paper, workspace.answer(paper).parent)
+    workflow = _workflow(crate, project.root)
+    _code(crate, project, units)
+    names = sorted({unit.dataset for unit in units})
+    data = {name: _dataset(crate, project.data_set(name)) for name in names}
+    tables = _tables(crate, paper.id, judge.workspace.answer(paper.id).parent)
     tool = crate.add(
         _entity(
             crate,
@@ -86,8 +88,8 @@ def build(paper: str, units: list[UnitScores], root: Path, workspace: Workspace)
         crate,
         "#workflow-run",
         "CreateAction",
-        name=f"snakemake {paper}",
-        description=f"snakemake --cores all {paper}",
+        name=f"snakemake {paper.id}",
+        description=f"snakemake --cores all {paper.id}",
         startTime=_iso(min(start)),
         endTime=_iso(max(end)),
         actionStatus=_status(row.status == OK for unit in units for row in unit.rows),
@@ -122,11 +124,11 @@ def _workflow(crate: ROCrate, root: Path) -> Any:
     return workflow
 
 
-def _code(crate: ROCrate, root: Path, units: Iterable[UnitScores]) -> None:
+def _code(crate: ROCrate, project: Project, units: Iterable[UnitScores]) -> None:
     """Add the workflow's code, with the settings of this paper's methods and data sets."""
-    methods = {unit.method.partition("@")[0] for unit in units}
-    described = {config.file_of("method", name) for name in methods}
-    described |= {config.file_of("dataset", unit.dataset) for unit in units}
+    root = project.root
+    described = {project.method(unit.method).file for unit in units}
+    described |= {project.data_set(unit.dataset).file for unit in units}
     files = [p.relative_to(root).as_posix() for p in described if p.is_relative_to(root)]
     files += SINGLE
     for folder in CODE:
@@ -138,23 +140,22 @@ def _code(crate: ROCrate, root: Path, units: Iterable[UnitScores]) -> None:
             _file(crate, root / name, name, **about)
 
 
-def _dataset(crate: ROCrate, name: str) -> Any:
+def _dataset(crate: ROCrate, data_set: DataSet) -> Any:
     """Add a data set by its first file's public address, or, if drawn, by its description."""
-    spec = config.load_dataset(name)
-    file: dict[str, Any] = next(iter(spec.get("files", [])), {})
+    file = data_set.files[0] if data_set.files else None
     entity = _entity(
         crate,
-        next(iter(file.get("urls", [])), f"#data-{name}"),
+        file.urls[0] if file and file.urls else f"#data-{data_set.id}",
         "Dataset",
-        name=spec["title"],
-        description=spec.get("description", spec["title"]),
+        name=data_set.title,
+        description=data_set.description or data_set.title,
         exampleOfWork={"@id": "#datasets"},
     )
-    if "bytes" in file:
-        entity["contentSize"] = str(file["bytes"])
-    if "sha256" in file:
-        entity["sha256"] = file["sha256"]
-    entity["usageInfo"] = spec["licence"]
+    if file and file.bytes:
+        entity["contentSize"] = str(file.bytes)
+    if file and file.sha256:
+        entity["sha256"] = file.sha256
+    entity["usageInfo"] = data_set.licence
     return crate.add(entity)
 
 
@@ -172,16 +173,15 @@ def _tables(crate: ROCrate, paper: str, folder: Path) -> list[Any]:
 def _unit_action(
     crate: ROCrate, unit: UnitScores, tool: Any, data: dict[str, Any], maker: Any
 ) -> Any:
-    name = "/".join(unit.key)
     start, end = _span(unit)
     first = unit.rows[0]
     action = _entity(
         crate,
-        f"#run-{name}",
+        f"#run-{unit.key}",
         "CreateAction",
-        name=name,
+        name=unit.key,
         description=(
-            f"ldlrepro run {' '.join(unit.key)}; folds {first.folds_sha256}, settings "
+            f"ldlrepro run {unit.key.replace('/', ' ')}; folds {first.folds_sha256}, settings "
             f"{first.spec_sha256}, code {first.code_sha256}"
         ),
         startTime=_iso(start),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from ldlrepro.report.content import PaperPage, ReportContent, UnitKey
+from ldlrepro.report.content import PaperPage, ReportContent
 
 
 def anchor(*parts: str) -> str:
@@ -22,7 +22,7 @@ def anchor(*parts: str) -> str:
 
 def route(*parts: str) -> str:
     """Return the link to a place in the same file. It works without script as well."""
-    return "#/" + "/".join(quote(part, safe="@") for part in parts)
+    return "#/" + quote("/".join(parts), safe="@/")
 
 
 def file_link(path: Path, folder: Path) -> list[str]:
@@ -82,7 +82,7 @@ class Documents:
             ]
         self._of_view = {view: doc for doc in self.all for view in doc.views}
         self._of_view |= {page.id: doc for doc in self.all for page in doc.papers}
-        self._of_unit: dict[UnitKey, Document] = {}
+        self._of_unit: dict[str, Document] = {}
         for doc in self.all:
             for unit in (unit for page in doc.papers for unit in page.units):
                 self._of_unit.setdefault(unit.key, doc)
@@ -97,11 +97,11 @@ class Documents:
 
     def link(self, here: Document, parts: Iterable[str]) -> str:
         """Return the link from a file to a place, wherever it is."""
-        parts = tuple(parts)
-        kind, *names = parts or ("",)
-        if kind == "record" and names:
-            key = (names[0], names[1], names[2])
-            there = here if key in self._own_units[here] else self._of_unit[key]
+        place = "/".join(parts)
+        kind, _, name = place.partition("/")
+        if kind == "record" and name:
+            there = here if name in self._own_units[here] else self._of_unit[name]
         else:
-            there = self._of_view.get(names[0] if kind == "cell" else kind, self.all[0])
-        return self._links[here, there] + route(*parts)
+            view = name.partition("/")[0] if kind == "cell" else kind
+            there = self._of_view.get(view, self.all[0])
+        return self._links[here, there] + route(place)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import statistics
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldlrepro.core.files import write_text
+from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.judge.claims import ClaimRow, shares_in_words
 from ldlrepro.judge.tallies import Tally
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, in_words
@@ -22,39 +20,15 @@ if TYPE_CHECKING:
     from ldlrepro.judge.scores import UnitScores
     from ldlrepro.judge.verdicts import VerdictRow
 
-FILE_COLUMNS = {
-    "paper": "paper",
-    "table": "table",
-    "dataset": "dataset",
-    "setting": "setting",
-    "method": "method",
-    "metric": "metric",
-    "better": "better",
-    "printed": "printed",
-    "printed_std": "printed_std",
-    "measured": "measured",
-    "measured_std": "measured_std",
-    "relative_difference": "difference",
-    "band": "band",
-    "verdict": "verdict",
-    "reason": "reason",
-    "folds": "n_folds",
-    "expected_folds": "expected_folds",
-    "source": "source",
-    "same_bits": "same_bits",
-    "protocol": "protocol",
-    "unit_dataset": "unit_dataset",
-    "method_id": "method_id",
-    "note": "note",
-    "fold_seeds": "fold_seeds",
-    "train_mean": "train_mean",
-    "forest": "forest",
-    "discriminates": "discriminates",
-    "std_off": "std_off",
-    "chosen_by_print": "by_print",
-    "other_settings": "other_settings",
-}
-"""Column of the CSV files -> field of a verdict row."""
+FILE_COLUMNS = (
+    *("paper", "table", "dataset", "setting", "method", "metric", "better"),
+    *("printed", "printed_std", "measured", "measured_std", "relative_difference", "band"),
+    *("verdict", "reason", "folds", "expected_folds", "source", "same_bits"),
+    *("protocol", "unit_dataset", "method_id", "note", "fold_seeds", "yardsticks_miss"),
+    *("evidence", "holds", "as_stated", "as_stated_measured", "other_settings"),
+)
+"""Columns of the CSV files: fields of a verdict row, some by a plainer name."""
+RENAMED = {"relative_difference": "difference", "folds": "n_folds", "yardsticks_miss": "apart"}
 
 TABLES = "tables"
 """Folder of the printed tables, beside the files of all cells, claims and scores."""
@@ -75,7 +49,7 @@ def table_texts(page: PaperPage) -> dict[str, str]:
     tables = page_tables(page)
     texts = {
         "cells.csv": as_csv(page.rows),
-        "claims.csv": claims_csv(page.claims),
+        "claims.csv": claims_csv(page.answer.claims),
         "scores.csv": scores_csv(page.units),
     }
     for grid in tables.grids:
@@ -89,47 +63,38 @@ def table_texts(page: PaperPage) -> dict[str, str]:
 
 def as_csv(rows: Iterable[VerdictRow]) -> str:
     """Write all digits that were measured, and the printed numbers as printed."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(FILE_COLUMNS)
-    for row in rows:
-        writer.writerow(getattr(row, name) for name in FILE_COLUMNS.values())
-    return out.getvalue()
+    names = [RENAMED.get(name, name) for name in FILE_COLUMNS]
+    return csv_text([FILE_COLUMNS, *([getattr(row, name) for name in names] for row in rows)])
 
 
 def scores_csv(units: Iterable[UnitScores]) -> str:
     """Write a line per unit: mean and standard deviation of every measure, and its cost."""
     units = list(units)
     names = list(dict.fromkeys(name for unit in units for name in unit.scores))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    pairs = [text for name in names for text in (name, f"{name}_std")]
-    writer.writerow([*UNIT_COLUMNS, *pairs])
+    lines: list[list[object]] = [
+        [*UNIT_COLUMNS, *(text for name in names for text in (name, f"{name}_std"))]
+    ]
     for unit in units:
         rows = [row for row in unit.rows if row.status == OK]
         fit = statistics.fmean(row.fit_s for row in rows) if rows else ""
         peak = max((row.peak_mb for row in rows), default="")
         summaries = [mean_and_std(unit.scores.get(name, [])) or ("", "") for name in names]
         values = [value for pair in summaries for value in pair]
-        writer.writerow([*unit.key, unit.source, len(rows), len(unit.rows), fit, peak, *values])
-    return out.getvalue()
+        lines.append([*unit.ids, unit.source, len(rows), len(unit.rows), fit, peak, *values])
+    return csv_text(lines)
 
 
 def claims_csv(claims: Iterable[ClaimRow]) -> str:
     """Return the claims as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     names = [field.name for field in fields(ClaimRow)]
-    writer.writerow(names)
-    for claim in claims:
-        values = (getattr(claim, name) for name in names)
-        writer.writerow(shares_in_words(v) if isinstance(v, list) else v for v in values)
-    return out.getvalue()
+    lines = [[getattr(claim, name) for name in names] for claim in claims]
+    told = ([shares_in_words(v) if isinstance(v, list) else v for v in line] for line in lines)
+    return csv_text([names, *told])
 
 
 def as_markdown(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
     """Return a printed table as Markdown."""
-    lines = [f"# {page.title}: Table {grid.id}", ""]
+    lines = [f"# {page.paper.title}: Table {grid.id}", ""]
     lines += [grid.title, ""] if grid.title else []
     lines += [_counts_in_words(grid.tally), ""]
     used: set[int] = set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import statistics
 from collections.abc import Mapping
@@ -11,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro import experiments
+from ldlrepro.catalogue import Figure as Printed
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import write_text
+from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.judge.answer import Curve
 from ldlrepro.report.agreement_figure import agreement_figure
 from ldlrepro.report.canvas import as_svg, canvas, nothing, numbers
-from ldlrepro.report.content import Figure, PaperPage, measure_title
+from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.methods_figure import methods_figure
 from ldlrepro.report.ranks import rank_figure
 
@@ -26,23 +26,21 @@ LIST = "figures.json"
 
 def drawings(page: PaperPage) -> dict[str, Figure]:
     """Draw a paper's figures by file name: two for every paper, then the paper's own."""
-    found = {"agreement": Figure(*agreement_figure(page)), "methods": Figure(*methods_figure(page))}
-    drawn = {
-        name: experiments.drawings(page.id, measured) for name, measured in page.experiments.items()
-    }
-    curves = {curve.number: curve for curve in page.curves}
-    for number, spec in page.printed_figures.items():
-        name, title = f"figure_{number.replace(' ', '_')}", f"Figure {number}: {spec['title']}"
+    found = {"agreement": agreement_figure(page), "methods": methods_figure(page)}
+    measured = page.answer.experiments
+    drawn = {name: experiments.drawings(page.paper, each) for name, each in measured.items()}
+    curves = {curve.number: curve for curve in page.answer.curves}
+    for number, printed in page.paper.figures.items():
+        name, title = f"figure_{number.replace(' ', '_')}", f"Figure {number}: {printed.title}"
         if number in curves:
             curve = curves[number]
-            image = as_svg(_curve(curve))
-            found[name] = Figure(title, image, _settings(spec, curve), _points(curve))
-        elif "ranks" in spec:
-            image, caption, ranks = rank_figure(page.rows, page.units, spec, page.own_methods)
-            found[name] = Figure(title, image, caption, ranks)
-        elif drawing := drawn.get(spec.get("experiment", ""), {}).get(spec.get("drawing", number)):
-            source = page.experiments[spec["experiment"]]["source"]
-            caption = f"Experiment {spec['experiment']}, {source}; its numbers stand there."
+            image = as_svg(_curve(curve, page.measure(curve.metric)))
+            found[name] = Figure(title, image, _settings(printed, curve), _points(curve))
+        elif printed.ranks:
+            found[name] = rank_figure(page, printed, title)
+        elif drawing := drawn.get(printed.experiment, {}).get(printed.drawing or number):
+            source = measured[printed.experiment].source
+            caption = f"Experiment {printed.experiment}, {source}; its numbers stand there."
             found[name] = Figure(title, as_svg(drawing), caption, numbers(drawing))
     return found
 
@@ -61,9 +59,7 @@ def write_figures(page: PaperPage, folder: Path) -> list[Path]:
 def write_figure(figure: Figure, place: Path) -> None:
     """Write a drawing as SVG, and its numbers as CSV."""
     write_text(place.with_name(f"{place.name}.svg"), figure.image)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(figure.table)
-    write_text(place.with_name(f"{place.name}.csv"), text.getvalue())
+    write_text(place.with_name(f"{place.name}.csv"), csv_text(figure.table))
 
 
 def read_figures(folder: Path) -> dict[str, Figure]:
@@ -88,13 +84,13 @@ def _read(entry: Mapping[str, str], place: Path) -> Figure:
     )
 
 
-def _settings(spec: Mapping[str, Any], curve: Curve) -> str:
-    fixed = _listed(spec.get("fixed", {}))
-    for line, settings in spec.get("fixed_by_line", {}).items():
+def _settings(printed: Printed, curve: Curve) -> str:
+    fixed = _listed(printed.fixed)
+    for line, settings in printed.fixed_by_line.items():
         fixed += f" ({line}{_listed(settings)})"
     over = curve.few_folds() or "the folds"
     return (
-        f"{spec['method']} on {spec['dataset']}{fixed}; mean over {over}; bars: standard deviation."
+        f"{printed.method} on {printed.dataset}{fixed}; mean over {over}; bars: standard deviation."
     )
 
 
@@ -102,7 +98,7 @@ def _listed(settings: Mapping[str, Any]) -> str:
     return "".join(f", {name} {value}" for name, value in settings.items())
 
 
-def _curve(curve: Curve) -> Any:
+def _curve(curve: Curve, measure: str) -> Any:
     figure, axes = canvas(height=3.6)
     if not curve.values:
         return nothing(figure, axes, "no point has been measured yet")
@@ -119,7 +115,7 @@ def _curve(curve: Curve) -> Any:
             label=f"{curve.line} {line}" if curve.line else None,
         )
     axes.set_xlabel(curve.x)
-    axes.set_ylabel(measure_title(curve.metric))
+    axes.set_ylabel(measure)
     if curve.line:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
     return figure

@@ -10,24 +10,26 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import config
+from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage
 from ldlrepro.report.documents import file_link, relative
 
 
-def source() -> Path:
+def source(project: Project) -> Path:
     """Return the file that the findings are written in."""
-    return config.project_root() / "docs" / "findings.md"
+    return project.root / "docs" / "findings.md"
 
 
-def findings(pages: Iterable[PaperPage], link: Callable[..., str], folder: Path) -> str:
+def findings(
+    written: Path, pages: Iterable[PaperPage], link: Callable[..., str], folder: Path
+) -> str:
     """Return the findings as HTML. Links are relative to ``folder``."""
     import mistune
 
     papers = {page.id: page for page in pages}
     cells = {row.cell for page in papers.values() for row in page.rows}
-    docs = source().parent
+    docs = written.parent
 
     class Linking(mistune.HTMLRenderer):
         def heading(self, text: str, level: int, **_: Any) -> str:
@@ -43,9 +45,9 @@ def findings(pages: Iterable[PaperPage], link: Callable[..., str], folder: Path)
             return f'<a href="{mistune.escape(address)}">{text}</a>' if address else text
 
     try:
-        text = source().read_text(encoding="utf-8")
+        text = written.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise UserError(f"{source()}: no such file. The report of all papers shows it.") from None
+        raise UserError(f"{written}: no such file. The report of all papers shows it.") from None
     return str(mistune.create_markdown(renderer=Linking())(text))
 
 
@@ -55,7 +57,7 @@ def _shown_by(
     """Return the place in the report that shows what a command prints; nothing if there is none."""
     match command:
         case ["ldlrepro", "explain", cell, *_] if cell in cells:
-            return ("cell", *cell.split("/"))
+            return ("cell", cell)
         case ["ldlrepro", "claims", paper] if paper in papers:
             return (paper, "claims")
         case ["ldlrepro", "verdicts", paper, *_, "--show", verdict] if paper in papers:

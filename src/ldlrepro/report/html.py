@@ -20,9 +20,7 @@ from ldlrepro.report.content import (
     VERDICT_SIGNS,
     PaperPage,
     ReportContent,
-    UnitKey,
     in_words,
-    measure_title,
     own_rows,
 )
 from ldlrepro.report.documents import (
@@ -34,7 +32,7 @@ from ldlrepro.report.documents import (
     relative,
 )
 from ldlrepro.report.figures import write_figure
-from ldlrepro.report.findings import findings
+from ldlrepro.report.findings import findings, source
 from ldlrepro.report.leaderboard import all_standings, board_data, collect
 from ldlrepro.report.record_views import record_data, shared
 from ldlrepro.report.tables import Grid, PageTables, page_tables, percent
@@ -61,9 +59,9 @@ def write_report(content: ReportContent, path: Path) -> Path:
 
 def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
     """Return the report's files as HTML, the front page first."""
-    board = collect(content.pages)
+    board = collect(content.project, content.pages)
     boards = all_standings(board)
-    papers = [page for page in content.pages if not page.synthetic]
+    papers = [page for page in content.pages if not page.paper.synthetic]
     pages = [(page, page_tables(page), tally(page.rows)) for page in content.pages]
     contradicting = contradictions(row for page in papers for row in page.rows)
     apart = ["leaderboard", *["contradictions"] * bool(contradicting), "records"]
@@ -71,14 +69,14 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
     context = {
         "content": content,
         "pages": pages,
-        "groups": [_group(papers, name) for name in dict.fromkeys(p.group for p in papers)],
+        "groups": [_group(papers, name) for name in dict.fromkeys(p.paper.group for p in papers)],
         "within": WITHIN,
         "in_words": in_words,
         "units": list(content.units().values()),
         "reasons": grouped_reasons(content.pages),
         "signs": VERDICT_SIGNS,
         "claim_signs": CLAIM_SIGNS,
-        "claimed": [page for page in content.pages if page.claims],
+        "claimed": [page for page in content.pages if page.answer.claims],
         "contradictions": contradicting,
         "boards": boards,
         "board_data": packed(board_data(board, boards)),
@@ -93,7 +91,7 @@ def _rendered(
     content = context["content"]
     link = cache(lambda *parts: documents.link(doc, parts))
 
-    def log_of(key: UnitKey) -> str:
+    def log_of(key: str) -> str:
         return relative(content.logs[key], doc.folder) if key in content.logs else ""
 
     def figure_link(page: PaperPage, name: str) -> str:
@@ -109,7 +107,7 @@ def _rendered(
     names = ["report.js", *(name for name, needed in more.items() if needed), "jump.js"]
     scripts = [_asset(name) for name in names]
     units = {unit.key: unit for page in doc.papers for unit in page.units}
-    records = [record_data(unit, log_of, doc.folder) for unit in units.values()]
+    records = [record_data(unit, content, log_of, doc.folder) for unit in units.values()]
     return template.render(
         context,
         doc=doc,
@@ -122,11 +120,15 @@ def _rendered(
         early_script=early,
         scripts=scripts,
         script_hashes=[_content_hash(text) for text in (early, *scripts)],
-        findings=findings(content.pages, link, doc.folder) if "findings" in doc.views else "",
+        findings=_findings(content, link, doc) if "findings" in doc.views else "",
         drawings=packed(drawn) if drawn else "",
         records=packed(shared(records)) if records else "",
         places=packed(_places(context["pages"], link)),
     )
+
+
+def _findings(content: ReportContent, link: Callable[..., str], doc: Document) -> str:
+    return findings(source(content.project), content.pages, link, doc.folder)
 
 
 def _places(
@@ -146,7 +148,7 @@ def _places(
             [],
         ]
         for page, _, _ in shown
-        for one in page.persons
+        for one in page.answer.persons
     ]
     return apart + [
         [
@@ -180,12 +182,12 @@ class Group:
 
 
 def _group(papers: Iterable[PaperPage], name: str) -> Group:
-    pages = [page for page in papers if page.group == name]
+    pages = [page for page in papers if page.paper.group == name]
     return Group(
         name=name,
         pages=[(page, tally(page.rows)) for page in pages],
         total=tally([row for page in pages for row in page.rows]),
-        own=[(page, tally(own_rows(page))) for page in pages if page.own and page.rows],
+        own=[(page, tally(own_rows(page))) for page in pages if page.paper.own and page.rows],
         printing=sum(bool(page.rows) for page in pages),
     )
 
@@ -217,7 +219,6 @@ def _environment() -> jinja2.Environment:
     )
     environment.globals.update(anchor=anchor)
     environment.filters.update(
-        measure=measure_title,
         by_row=_by_row,
         percent=percent,
         share=lambda value: f"{100 * value:.0f} %",

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ldlrepro import config, plan
+from ldlrepro.catalogue import Project
 from ldlrepro.judge import measures
-from ldlrepro.judge.chosen import is_by_print
 from ldlrepro.judge.significance import Ranking, fewest_datasets, ranking
 from ldlrepro.report.content import CONTROLS, SEES_LABELS, measure_title
 from ldlrepro.train.records import FAILED, OK
@@ -88,6 +87,7 @@ class Standings:
     paper: str
     protocol: str
     measure: str
+    measure_title: str
     datasets: tuple[str, ...]
     """Data sets that the ranking stands on."""
     of: int
@@ -106,44 +106,46 @@ class Standings:
 class Board:
     """All entries and contestants of some papers."""
 
+    project: Project
     entries: list[Entry]
     contestants: dict[str, Contestant]
     papers: dict[str, list[str]]
     """Paper -> protocols under which its units ran."""
     failed: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     """(protocol, method) -> data sets on which a fold failed."""
-    directions: dict[str, str] = field(default_factory=measures.directions)
+
+    @property
+    def directions(self) -> dict[str, str]:
+        return measures.directions(self.project)
 
     def protocols(self) -> list[tuple[str, str]]:
         """Return (paper, protocol), each protocol once, with the paper whose own it is."""
         found: dict[str, str] = {}
         for paper, names in self.papers.items():
             for protocol in names:
-                home = plan.protocols().get(protocol, (paper,))[0]
-                found.setdefault(protocol, home)
+                known = self.project.protocols.get(protocol)
+                found.setdefault(protocol, known.paper if known else paper)
         return [(paper, protocol) for protocol, paper in found.items()]
 
 
-def collect(pages: Sequence[PaperPage]) -> Board:
+def collect(project: Project, pages: Sequence[PaperPage]) -> Board:
     """Collect some papers' units on a board, without points of figures and incomplete units."""
-    units: dict[tuple[str, str, str], UnitScores] = {}
+    units: dict[str, UnitScores] = {}
     for unit in (unit for page in pages for unit in page.units):
         if "=" not in unit.method and unit.rows:
             units.setdefault(unit.key, unit)
     folds: dict[tuple[str, str], int] = {}
-    for (protocol, dataset, _), unit in units.items():
-        place = (protocol, dataset)
+    failed: dict[tuple[str, str], list[str]] = {}
+    for unit in units.values():
+        place = (unit.protocol, unit.dataset)
         folds[place] = max(folds.get(place, 0), len(unit.rows))
+        if any(row.status == FAILED for row in unit.rows):
+            failed.setdefault((unit.protocol, unit.method), []).append(unit.dataset)
     entries = [
         _entry(unit)
-        for key, unit in units.items()
-        if sum(row.status == OK for row in unit.rows) == folds[key[0], key[1]]
+        for unit in units.values()
+        if sum(row.status == OK for row in unit.rows) == folds[unit.protocol, unit.dataset]
     ]
-    failed: dict[tuple[str, str], list[str]] = {}
-    for (protocol, dataset, method), unit in units.items():
-        if any(row.status == FAILED for row in unit.rows):
-            failed.setdefault((protocol, method), []).append(dataset)
-    titles = {name: title for page in pages for name, title in page.method_titles.items()}
     names = dict.fromkeys([*(entry.method for entry in entries), *(name for _, name in failed)])
     present = {entry.protocol for entry in entries}
     papers = {
@@ -151,8 +153,9 @@ def collect(pages: Sequence[PaperPage]) -> Board:
         for page in pages
     }
     return Board(
+        project,
         entries,
-        {name: _contestant(name, titles.get(name, name)) for name in names},
+        {name: _contestant(project, name) for name in names},
         {paper: protocols for paper, protocols in papers.items() if protocols},
         failed,
     )
@@ -165,20 +168,20 @@ def _entry(unit: UnitScores) -> Entry:
         if all(map(math.isfinite, values)) and (mean := unit.mean(name)) is not None
     }
     fit = statistics.fmean(row.seconds[0] for row in unit.rows)
-    return Entry(*unit.key, means, fit, max(row.peak_mb for row in unit.rows), unit.source)
+    return Entry(*unit.ids, means, fit, max(row.peak_mb for row in unit.rows), unit.source)
 
 
-def _contestant(method: str, title: str) -> Contestant:
-    if method in CONTROLS:
-        title, remark = CONTROLS[method]
-        return Contestant(method, title, remark)
-    if not config.method_exists(method):
-        return Contestant(method, title)
-    spec = config.load_method(method)
-    note = SEES_LABELS if spec["sees_test_labels"] else CONTROL if spec["control"] else ""
-    by_print = is_by_print(method)
-    title = spec["title"] + ", by print" * by_print
-    return Contestant(method, title, note, method in config.own_ids("method"), by_print)
+def _contestant(project: Project, name: str) -> Contestant:
+    if name in CONTROLS:
+        title, remark = CONTROLS[name]
+        return Contestant(name, title, remark)
+    if not project.has_method(name):
+        return Contestant(name, name)
+    method = project.method(name)
+    note = SEES_LABELS if method.sees_test_labels else CONTROL if method.control else ""
+    by_print = bool(method.origins.print)
+    title = method.title + ", by print" * by_print
+    return Contestant(name, title, note, method.is_own, by_print)
 
 
 # ---------------------------------------------------------------------- who is compared on what
@@ -241,7 +244,8 @@ def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -
         sets.setdefault(failing, set())
     beside = sorted((n for n in sets if n not in outcome.ranks), key=lambda n: (-len(sets[n]), n))
     lines = [line(name) for name in [*outcome.ranks, *beside]]
-    return Standings(paper, protocol, measure, on, len(datasets), lines, outcome)
+    title = measure_title(measure, board.project)
+    return Standings(paper, protocol, measure, title, on, len(datasets), lines, outcome)
 
 
 def all_standings(board: Board) -> list[Standings]:
@@ -263,7 +267,9 @@ def board_data(board: Board, boards: Sequence[Standings]) -> dict[str, Any]:
     names = [name for name in board.directions if any(name in e.means for e in board.entries)]
     shown = {*(entry.method for entry in board.entries), *(name for _, name in board.failed)}
     return {
-        "measures": [[name, measure_title(name), board.directions[name]] for name in names],
+        "measures": [
+            [name, measure_title(name, board.project), board.directions[name]] for name in names
+        ],
         "papers": list(board.papers.items()),
         "methods": [
             [c.id, c.title, c.note, c.own] for c in board.contestants.values() if c.id in shown

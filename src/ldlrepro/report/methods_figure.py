@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Collection, Mapping, Sequence
 
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.report.content import CONTROLS, PaperPage
+from ldlrepro.report.content import CONTROLS, Figure, PaperPage
 from ldlrepro.report.svg import INK, Sheet, blank, text_width
 
 MOST = 5.0
@@ -28,11 +28,8 @@ BOLDER = 1.1
 """How much wider bold letters are."""
 
 
-def methods_figure(page: PaperPage) -> tuple[str, str, str, list[list[str]]]:
-    """Draw mean errors, over the training mean's if it has run: methods down, data sets across.
-
-    Returns title, drawing as SVG, caption and the numbers.
-    """
+def methods_figure(page: PaperPage) -> Figure:
+    """Draw mean errors, over the training mean's if it has run: methods down, data sets across."""
     title = "Methods side by side"
     hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
     units = [unit for unit in page.units if unit.values("kl") and unit.method not in hidden]
@@ -41,7 +38,7 @@ def methods_figure(page: PaperPage) -> tuple[str, str, str, list[list[str]]]:
     if floor:
         units = [u for u in units if floor.get(_place(u))]
     if not units:
-        return title, blank("nothing to compare has been run yet"), "", []
+        return Figure(title, blank("nothing to compare has been run yet"))
     places = list(dict.fromkeys(_place(unit) for unit in units))
     several = len({protocol for protocol, _ in places}) > 1
     columns = [f"{data}, {protocol}" if several else data for protocol, data in places]
@@ -60,13 +57,13 @@ def methods_figure(page: PaperPage) -> tuple[str, str, str, list[list[str]]]:
             f"The {what}: below 1 a method is better than that mean. The best methods come first; "
             "those of the paper are bold."
         )
-    own = {row.method_id for row in page.rows if row.method in page.own}
-    titles = {name: page.method_titles.get(name, name) for name in lines}
+    own = {row.method_id for row in page.rows if row.method in page.paper.own}
+    titles = {name: page.title_of(name) for name in lines}
     figure = _heat_map(lines, columns, what, titles, own)
     table = [["method", "id", *columns]]
     for name, values in lines.items():
         table.append([titles[name], name, *("" if v is None else f"{v:.4g}" for v in values)])
-    return title, figure, caption, table
+    return Figure(title, figure, caption, table)
 
 
 def _behind(values: Sequence[float | None], best: Sequence[float]) -> float:

@@ -7,7 +7,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from ldlrepro import config
+from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
@@ -17,19 +17,22 @@ PARAMETERS = "parameters"
 CELL_SECONDS = 600
 
 
-def names() -> list[str]:
+def names(project: Project) -> list[str]:
     """Return the names of the notebooks."""
-    return sorted(path.stem for path in (config.project_root() / "notebooks").glob("*.ipynb"))
+    return sorted(path.stem for path in (project.root / "notebooks").glob("*.ipynb"))
 
 
-def title(name: str) -> str:
+def title(project: Project, name: str) -> str:
     """Return the first heading of a notebook."""
-    path = config.project_root() / "notebooks" / f"{name}.ipynb"
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    cells = json.loads(_file(project, name).read_text(encoding="utf-8"))["cells"]
     return "".join(cells[0]["source"]).partition("\n")[0].removeprefix("# ")
 
 
-def write_notebook(name: str, paper: str, workspace: Workspace) -> Path:
+def _file(project: Project, name: str) -> Path:
+    return project.root / "notebooks" / f"{name}.ipynb"
+
+
+def write_notebook(project: Project, name: str, paper: Paper, workspace: Workspace) -> Path:
     """Run a notebook about a paper in the current folder; return its page."""
     import nbformat
     from jupyter_client.manager import AsyncKernelManager
@@ -37,14 +40,13 @@ def write_notebook(name: str, paper: str, workspace: Workspace) -> Path:
     from nbclient.exceptions import CellExecutionError
     from nbconvert import HTMLExporter
 
-    if name not in names():
-        raise unknown("notebook", name, names(), "They stand in notebooks/.")
-    config.load_paper(paper)
-    path = config.project_root() / "notebooks" / f"{name}.ipynb"
+    if name not in names(project):
+        raise unknown("notebook", name, names(project), "They stand in notebooks/.")
+    path = _file(project, name)
     book = nbformat.read(path, as_version=4)
     for cell in book.cells:
         if PARAMETERS in cell.metadata.get("tags", []):
-            cell.source = f'paper = "{paper}"'
+            cell.source = f'paper = "{paper.id}"'
     # Results and data are read from here, wherever the checkout is.
     where = {"metadata": {"path": str(Path.cwd())}}
     with tempfile.TemporaryDirectory(prefix="ldlrepro-kernel-") as folder:

@@ -8,14 +8,14 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ldl import metrics
+from ldlrepro.catalogue import Figure as Printed
 from ldlrepro.judge.comparisons import Losses, measured_losses, printed_losses
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import ALPHA, Ranking, ranking
 from ldlrepro.judge.verdicts import VerdictRow
-from ldlrepro.report.content import measure_title
+from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.svg import SOFT, Sheet, text_width
 
 CAPTION = (
@@ -31,27 +31,23 @@ LETTERS, BETWEEN = 10.5, 16
 BAR = "#c05621"
 
 
-def rank_figure(
-    rows: Iterable[VerdictRow],
-    units: Iterable[UnitScores],
-    spec: Mapping[str, Any],
-    own: Mapping[str, str] | None = None,
-) -> tuple[str, str, list[list[str]]]:
-    """Draw a table's ranks, by measure; return the drawing as SVG, its caption and the ranks.
+def rank_figure(page: PaperPage, printed: Printed, title: str) -> Figure:
+    """Draw a table's ranks, by measure.
 
-    On the measured side stand the user's ``own`` methods (id -> title) as well.
+    On the measured side stand the user's own methods as well.
     """
-    rows = [row for row in rows if row.table == spec["ranks"] and row.metric in metrics.BETTER]
-    names = list(spec.get("methods") or dict.fromkeys(row.method for row in rows))
-    rows, units = [row for row in rows if row.method in names], list(units)
+    rows = [row for row in page.rows if row.table == printed.ranks and row.metric in metrics.BETTER]
+    names = list(printed.methods or dict.fromkeys(row.method for row in rows))
+    rows = [row for row in rows if row.method in names]
+    own = {name: method.title for name, method in page.methods.items() if method.is_own}
     labels, remark = _labels(rows, names)
     missing: set[str] = set()
     pairs: list[list[_Panel]] = []
     for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
-        measured = measured_losses(mine, lambda row: row.method, units)
-        joining = _join(measured, names, mine, units, own or {})
-        missing |= set((own or {}).values()) - set(joining)
+        measured = measured_losses(mine, lambda row: row.method, page.units)
+        joining = _join(measured, names, mine, page.units, own)
+        missing |= set(own.values()) - set(joining)
         sides = {
             "printed": (names, printed_losses(mine, lambda row: row.method)),
             "measured": ([*names, *joining], measured),
@@ -59,7 +55,7 @@ def rank_figure(
         pairs.append(
             [
                 _Panel(
-                    f"{measure_title(metric)}, {side}",
+                    f"{page.measure(metric)}, {side}",
                     ranking(shown, losses),
                     {name: labels.get(name, f"{name} (own)") for name in shown},
                 )
@@ -68,7 +64,8 @@ def rank_figure(
         )
     if missing:
         remark += f" Left out, for want of some of the data sets: {', '.join(sorted(missing))}."
-    return _drawn(pairs), CAPTION + remark, _ranks([panel for pair in pairs for panel in pair])
+    panels = [panel for pair in pairs for panel in pair]
+    return Figure(title, _drawn(pairs), CAPTION + remark, _ranks(panels))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldl import metrics
-from ldlrepro.report.content import UnitKey, measure_title
+from ldlrepro.report.content import ReportContent
 from ldlrepro.report.documents import file_link, route
 from ldlrepro.report.tables import mean_and_std
 
@@ -34,18 +34,20 @@ DIGITS_OF_HASHES = 16
 """Shown of what is different in every fold and packs badly; the record file has all."""
 
 
-def record_data(unit: UnitScores, log_of: Callable[[UnitKey], str], folder: Path) -> dict[str, Any]:
+def record_data(
+    unit: UnitScores, content: ReportContent, log_of: Callable[[str], str], folder: Path
+) -> dict[str, Any]:
     """Return what the record view of a unit shows; the script draws it when somebody asks."""
     measures = [name for name in unit.scores if any(map(math.isfinite, unit.scores[name]))]
     summaries = [mean_and_std(unit.scores[name]) or (None, None) for name in measures]
     return {
         "key": unit.key,
-        "route": route("record", *unit.key),
+        "route": route("record", unit.key),
         "source": unit.source,
         "log": log_of(unit.key),
         "files": [file_link(path, folder) for path in unit.files],
-        "command": f"ldlrepro run {' '.join(map(shlex.quote, unit.key))} --inputs --fresh",
-        "measures": [[name, measure_title(name)] for name in measures],
+        "command": f"ldlrepro run {shlex.join(unit.key.split('/'))} --inputs --fresh",
+        "measures": [[name, content.measure(name)] for name in measures],
         "mean": [_short(mean) for mean, _ in summaries],
         "std": [_short(std) for _, std in summaries],
         "scores": [[_short(value) for value in unit.scores[name]] for name in measures],
@@ -54,7 +56,7 @@ def record_data(unit: UnitScores, log_of: Callable[[UnitKey], str], folder: Path
         "versions": _split([row.versions for row in unit.rows]),
         "params": _split([_own_parameters(row.params) for row in unit.rows]),
         "diagnostics": _split([row.diagnostics for row in unit.rows]),
-        "selection": _selection([row.selection for row in unit.rows]),
+        "selection": _selection([row.selection for row in unit.rows], content.measure),
         "errors": [
             [row.repeat, row.fold, row.error[-LONGEST_ERROR:]] for row in unit.rows if row.error
         ],
@@ -133,7 +135,9 @@ def _all_same(column: Sequence[Any]) -> bool:
     return all(value == column[0] for value in column)
 
 
-def _selection(per_fold: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _selection(
+    per_fold: list[dict[str, Any]], title: Callable[[str], str]
+) -> dict[str, Any] | None:
     """Return validation scores: a line per candidate, a column per fold; the best ones only."""
     searched = [selection for selection in per_fold if selection.get("tried")]
     if not searched:
@@ -153,7 +157,7 @@ def _selection(per_fold: list[dict[str, Any]]) -> dict[str, Any] | None:
     direction = -1.0 if metrics.BETTER.get(by) == "higher" else 1.0
     lines.sort(key=lambda line: (line[1] is None, direction * (line[1] or 0.0)))
     return {
-        "by": measure_title(by),
+        "by": title(by),
         "names": names,
         "candidates": lines[:MOST_CANDIDATES],
         "total": len(lines),

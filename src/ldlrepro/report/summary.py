@@ -5,97 +5,86 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ldlrepro import config, experiments
+from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
-from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.chosen import all_looks
-from ldlrepro.judge.reference import ReferenceUnits
+from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
-from ldlrepro.judge.verdicts import MET, MISSED, VERDICTS, VerdictRow
+from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS, VerdictRow
+from ldlrepro.plan import Plan
 from ldlrepro.report.agreement_figure import COLOURS
 from ldlrepro.report.canvas import as_svg
 
 TABLES, NUMBERS, PICTURE = "docs/verdicts.md", "docs/numbers.md", "docs/verdicts.svg"
 NOT_RUN = "#e2e8f0"
 
-Rows = dict[str, list[VerdictRow]]
+Rows = dict[Paper, list[VerdictRow]]
 """Paper -> its cells."""
 
 
-def all_rows() -> Rows:
+def all_rows(plan: Plan) -> Rows:
     """Return the verdicts of every paper, as a fresh clone shows them."""
-    reference = ReferenceUnits(config.project_root() / "reference")
-    nothing = Path("no results")
-    return {
-        paper: verdict_rows(paper, {}, reference, experiments.read_all(paper, nothing))
-        for paper in config.real_papers()
-    }
+    judge = Judge(plan, Workspace(Path("no results"), Path("no data")))
+    return {paper: judge.rows(paper) for paper in plan.project.real_papers()}
 
 
 def verdict_table(rows: Rows) -> str:
     """Return the counts of verdicts in Markdown, and what the met numbers are worth."""
-    worth: Iterable[object] = ("apart from mean", "discriminate", "not known", "by print")
-    lines: list[Iterable[object]] = [("paper", "cells", *MET, *worth, *VERDICTS[len(MET) :])]
-    for name, mine in with_groups(rows):
-        found = tally(mine)
-        exact, reproduced, *others = found.counts.values()
-        worth = (found.from_mean, found.discriminating, found.untold, found.met_by_print)
-        lines.append((name, found.total, exact, reproduced, *worth, *others))
-    return _markdown(lines)
+    lines = [{"paper": name, **tally(mine).line} for name, mine in with_groups(rows)]
+    return _markdown([lines[0], *(line.values() for line in lines)])
 
 
 def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
-    """Yield the papers with their cells, and after those of a group the group with all of them."""
-    groups = itertools.groupby(rows.items(), lambda item: config.load_paper(item[0])["group"])
-    for group, papers in groups:
-        together: list[VerdictRow] = []
-        for name, mine in papers:
-            yield name, mine
-            together += mine
-        yield group, together
+    """Yield the papers with their cells, and after several of a group the group with all cells."""
+    for group in dict.fromkeys(paper.group for paper in rows):
+        papers = [paper for paper in rows if paper.group == group]
+        yield from ((paper.id, rows[paper]) for paper in papers)
+        if len(papers) > 1:
+            yield group, [row for paper in papers for row in rows[paper]]
 
 
 def own_table(rows: Rows) -> str:
     """Return the counts of each paper's own methods in Markdown."""
     shares = [f"within {100 * share:.0f} %" for share in WITHIN]
-    worth = ("discriminate", "not known", "by print")
-    lines: list[Iterable[object]] = [("own method of", "cells", *MET, *worth, *MISSED, *shares)]
+    lines: list[Iterable[object]] = [
+        ("own method of", "cells", "holds", *EVIDENCE, *JUDGED, *shares)
+    ]
     for paper, mine in rows.items():
-        own = config.load_paper(paper)["own"]
-        found = tally(row for row in mine if row.method in own)
-        lines.append((f"{paper}: {', '.join(own)}".replace("*", "\\*"), *_own_counts(found)))
+        found = tally(row for row in mine if row.method in paper.own)
+        lines.append(
+            (f"{paper.id}: {', '.join(paper.own)}".replace("*", "\\*"), *_own_counts(found))
+        )
     return _markdown(lines)
 
 
 def _own_counts(found: Tally) -> Iterable[int]:
-    exact, reproduced, better, worse, *_ = found.counts.values()
-    yield from (found.total, exact, reproduced)
-    yield from (found.discriminating, found.untold, found.met_by_print)
-    yield from (better, worse, *map(found.within, WITHIN))
+    yield from (found.total, found.holds, *found.evidence.values())
+    yield from (found.counts[verdict] for verdict in JUDGED)
+    yield from map(found.within, WITHIN)
 
 
 def method_table(mine: Iterable[VerdictRow]) -> str:
     """Return a paper's counts by printed method in Markdown, of the cells that are judged."""
-    lines: list[Iterable[object]] = [("method", "cells judged", *MET, *MISSED)]
+    lines: list[Iterable[object]] = [("method", "cells judged", "holds", *JUDGED)]
     methods: dict[str, list[VerdictRow]] = {}
     for row in mine:
         methods.setdefault(row.method, []).append(row)
     for method, cells in methods.items():
         found = tally(cells)
-        counts = [found.counts[verdict] for verdict in (*MET, *MISSED)]
-        if any(counts):
-            lines.append((method, sum(counts), *counts))
+        if found.judged:
+            counts = [found.counts[verdict] for verdict in JUDGED]
+            lines.append((method, found.judged, found.holds, *counts))
     return _markdown(lines)
 
 
-def looks_table() -> str:
+def looks_table(project: Project) -> str:
     """Return every choice by the print in Markdown."""
-    return _markdown([("whose", "what", "what was looked at"), *all_looks()])
+    return _markdown([("whose", "what", "what was looked at"), *all_looks(project)])
 
 
 def _markdown(lines: Iterable[Iterable[object]]) -> str:
@@ -108,7 +97,7 @@ def picture(rows: Rows) -> str:
     """Draw a bar for each paper, as long as its numbers are many."""
     from matplotlib.figure import Figure
 
-    found = {paper: tally(mine).counts for paper, mine in rows.items()}
+    found = {paper.id: tally(mine).counts for paper, mine in rows.items()}
     figure = Figure(figsize=(7.5, 2.6), layout="constrained")
     axis = figure.add_subplot()
     papers = list(found)[::-1]
@@ -146,17 +135,17 @@ def with_part(text: str, name: str, part: str) -> str:
     return f"{before}{start}{part}{end}{after}"
 
 
-def renewed() -> dict[str, str]:
+def renewed(plan: Plan) -> dict[str, str]:
     """Return the text of every file that rests on the verdicts."""
-    root = config.project_root()
-    rows = all_rows()
+    root = plan.project.root
+    rows = all_rows(plan)
     tables = (root / TABLES).read_text(encoding="utf-8")
     tables = with_part(tables, "verdicts", verdict_table(rows))
     tables = with_part(tables, "own methods", own_table(rows))
     numbers = (root / NUMBERS).read_text(encoding="utf-8")
-    texts = {TABLES: tables, NUMBERS: with_part(numbers, "looks", looks_table())}
+    texts = {TABLES: tables, NUMBERS: with_part(numbers, "looks", looks_table(plan.project))}
     for paper, mine in rows.items():
-        note = f"papers/{paper}/note.md"
+        note = f"papers/{paper.id}/note.md"
         text = (root / note).read_text(encoding="utf-8") if (root / note).is_file() else ""
         if "<!-- counts -->" in text:
             texts[note] = with_part(text, "counts", method_table(mine))
@@ -164,8 +153,9 @@ def renewed() -> dict[str, str]:
 
 
 def main() -> None:
-    for name, text in renewed().items():
-        write_text(config.project_root() / name, text)
+    plan = Plan(Project.open())
+    for name, text in renewed(plan).items():
+        write_text(plan.project.root / name, text)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,7 @@ from ldlrepro.report.content import (
     SEES_LABELS,
     VERDICT_SIGNS,
     PaperPage,
-    UnitKey,
     VerdictSign,
-    measure_title,
 )
 from ldlrepro.train.records import OK
 
@@ -97,8 +95,10 @@ class Cell:
     difference: str
     band: str
     notes: list[int]
-    key: UnitKey | None
-    """The unit whose record answers this cell."""
+    key: str
+    """The unit whose record answers this cell, or ''."""
+    as_stated: str = ""
+    """What the paper as stated gives, where another reading is judged."""
     best_measured: bool = False
     """Whether nothing in the same column of the data set was measured better."""
     best_printed: bool = False
@@ -125,7 +125,7 @@ class MeasuredLine:
 
     label: str
     remark: str
-    key: UnitKey
+    unit: UnitScores
     cells: list[tuple[str, str]]
     """(mean, standard deviation) per measure."""
 
@@ -186,7 +186,7 @@ class PageTables:
 def page_tables(page: PaperPage) -> PageTables:
     """Return the grids, notes and leftovers of a paper."""
     notes = numbered_notes(page.rows)
-    order = dict.fromkeys([*page.tables, *(row.table for row in page.rows)])
+    order = dict.fromkeys([*page.paper.tables, *(row.table for row in page.rows)])
     grids = [
         _grid(page, table, rows, notes)
         for table in order
@@ -199,7 +199,7 @@ def page_tables(page: PaperPage) -> PageTables:
     placed = {(row.protocol, row.unit_dataset) for row in page.rows}
     loose = [unit for unit in page.units if (unit.protocol, unit.dataset) not in placed]
     metrics = dict.fromkeys(metric for unit in loose for metric in unit.scores)
-    columns = [Column(metric, measure_title(metric), "", DEFAULT_DECIMALS) for metric in metrics]
+    columns = [Column(metric, page.measure(metric), "", DEFAULT_DECIMALS) for metric in metrics]
     groups = dict.fromkeys((unit.protocol, unit.dataset) for unit in loose)
     leftovers = [
         Leftover(protocol, dataset, lines)
@@ -225,7 +225,7 @@ def numbered_notes(rows: Iterable[VerdictRow]) -> dict[str, int]:
 
 
 def _grid(page: PaperPage, table: str, rows: list[VerdictRow], notes: dict[str, int]) -> Grid:
-    columns = _columns(rows)
+    columns = _columns(page, rows)
     units = {unit.key for unit in page.units}
     blocks = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
@@ -250,7 +250,8 @@ def _grid(page: PaperPage, table: str, rows: list[VerdictRow], notes: dict[str, 
         elsewhere = _families(there) - _families(own)
         beside = _measured_lines(page, places, columns, elsewhere)
         blocks.append(_told_apart(Block(dataset, _with_best(lines, columns), beside), own))
-    return Grid(table, page.tables.get(table, ""), columns, blocks, tally(rows))
+    title = page.paper.tables[table].title if table in page.paper.tables else ""
+    return Grid(table, title, columns, blocks, tally(rows))
 
 
 def _with_best(lines: list[PrintedLine], columns: list[Column]) -> list[PrintedLine]:
@@ -297,25 +298,26 @@ def _told_apart(block: Block, rows: Iterable[VerdictRow]) -> Block:
             for line in block.printed
         ],
         [
-            replace(line, label=f"{line.label}, {line.key[2]}") if line.label in twice else line
+            replace(line, label=f"{line.label}, {line.unit.method}")
+            if line.label in twice
+            else line
             for line in block.measured
         ],
     )
 
 
-def _columns(rows: list[VerdictRow]) -> list[Column]:
+def _columns(page: PaperPage, rows: list[VerdictRow]) -> list[Column]:
     columns = []
     for metric in dict.fromkeys(row.metric for row in rows):
         own = [row for row in rows if row.metric == metric]
         decimals = max(decimals_of(row.printed) for row in own)
-        columns.append(Column(metric, measure_title(metric), ARROWS[own[0].better], decimals))
+        columns.append(Column(metric, page.measure(metric), ARROWS[own[0].better], decimals))
     return columns
 
 
-def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[UnitKey]) -> Cell:
+def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[str]) -> Cell:
     decimals = decimals_of(row.printed) if row.printed else column.decimals
     measured, measured_std = mean_pair(row.measured, row.measured_std, decimals)
-    key = (row.protocol, row.unit_dataset, row.method_id)
     return Cell(
         row=row,
         sign=VERDICT_SIGNS[row.verdict],
@@ -324,8 +326,16 @@ def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[Uni
         difference=percent(row.difference),
         band="" if row.band is None else f"{row.band:.3g}",
         notes=[notes[text] for text in row.notes],
-        key=key if key in units else None,
+        key=row.unit_key if row.unit_key in units else "",
+        as_stated=_as_stated(row, decimals),
     )
+
+
+def _as_stated(row: VerdictRow, decimals: int) -> str:
+    """Return number and verdict of the paper as stated, where another reading is judged."""
+    if row.as_stated_measured in (None, row.measured):
+        return ""
+    return f"{fixed(row.as_stated_measured, decimals)} {row.as_stated}"
 
 
 def _families(rows: Iterable[VerdictRow]) -> set[str]:
@@ -344,7 +354,7 @@ def _measured_lines(
     Variants of methods in ``elsewhere`` stand in the other tables that print these methods for the
     same data set.
     """
-    named = {(row.protocol, row.unit_dataset, row.method_id) for row in page.rows}
+    named = {row.unit_key for row in page.rows}
     lines = []
     for unit in page.units:
         if (unit.protocol, unit.dataset) not in places or unit.key in named:
@@ -356,27 +366,27 @@ def _measured_lines(
         if any(mean for mean, _ in cells):
             lines.append(_measured_line(page, unit, cells, show_protocol=len(places) > 1))
     last = {method: place for place, method in enumerate(CONTROLS, start=1)}
-    return sorted(lines, key=lambda line: last.get(line.key[2], 0))
+    return sorted(lines, key=lambda line: last.get(line.unit.method, 0))
 
 
 def _measured_line(
     page: PaperPage, unit: UnitScores, cells: list[tuple[str, str]], show_protocol: bool
 ) -> MeasuredLine:
-    if unit.method in page.own_methods:
-        plain = "your own"
-    else:
-        plain = SEES_LABELS if unit.method in page.sees_labels else "no printed number"
-    label, remark = CONTROLS.get(
-        unit.method, (page.method_titles.get(unit.method, unit.method), plain)
-    )
+    method = page.methods.get(unit.method)
+    remark = "no printed number"
+    if method and method.is_own:
+        remark = "your own"
+    elif method and method.sees_test_labels:
+        remark = SEES_LABELS
+    label, remark = CONTROLS.get(unit.method, (page.title_of(unit.method), remark))
     done = sum(row.status == OK for row in unit.rows)
-    if unit.method in page.by_print:
+    if method and method.origins.print:
         remark += "; chosen by the print"
     if done < len(unit.rows):
         remark += f"; {done} of {len(unit.rows)} folds"
     if show_protocol:
         remark += f"; protocol {unit.protocol}"
-    return MeasuredLine(label, remark, unit.key, cells)
+    return MeasuredLine(label, remark, unit, cells)
 
 
 def _measured_cell(unit: UnitScores, column: Column) -> tuple[str, str]:

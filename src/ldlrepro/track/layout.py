@@ -72,13 +72,13 @@ def content_sha256(unit: UnitScores, cells: Sequence[VerdictRow] = ()) -> str:
 
 def unit_run(unit: UnitScores, rows: Iterable[VerdictRow] = ()) -> TrackedRun:
     """Return the run that holds a unit's record, and what ``rows`` print of it beside it."""
-    cells = [row for row in rows if _key_behind(row) == unit.key and row.measured is not None]
+    cells = [row for row in rows if row.unit_key == unit.key and row.measured is not None]
     spans = [_span_ms(row) for row in unit.rows]
     start = min((s for s, _ in spans if s), default=None)
     end = max((e for _, e in spans if e), default=None)
     identity = {"protocol": unit.protocol, "dataset": unit.dataset, "method": unit.method}
     return TrackedRun(
-        key="/".join(unit.key),
+        key=unit.key,
         content=content_sha256(unit, cells),
         name=f"{unit.dataset} / {unit.method}",
         # Reference records stand in git already.
@@ -97,10 +97,6 @@ def unit_run(unit: UnitScores, rows: Iterable[VerdictRow] = ()) -> TrackedRun:
     )
 
 
-def _key_behind(row: VerdictRow) -> tuple[str, str, str]:
-    return (row.protocol, row.unit_dataset, row.method_id)
-
-
 def _printed_metrics(cells: Sequence[VerdictRow], end_ms: int) -> list[tuple[str, float, int, int]]:
     """Return printed numbers and relative differences; of several tables, those of the first."""
     found = {}
@@ -114,19 +110,22 @@ def _printed_metrics(cells: Sequence[VerdictRow], end_ms: int) -> list[tuple[str
 def _verdict_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
     """Return verdicts, means with standard deviations to read, and a description."""
     tags = {f"verdict/{cell.metric}": cell.verdict for cell in reversed(cells)}
+    if cells:
+        tags["holds"] = f"{sum(cell.holds for cell in cells)} of {len(cells)} cells"
     for name, values in unit.scores.items():
         if len(values) and np.isfinite(values).all():
             spread = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
             tags[f"shown/{name}"] = f"{np.mean(values):.4f}{spread}"
     lines = [
         f"| {cell.table} | {cell.metric} | {cell.measured:.4f} | {cell.printed} | "
-        f"{'' if cell.difference is None else f'{100 * cell.difference:+.1f} %'} | {cell.verdict} |"
+        f"{'' if cell.difference is None else f'{100 * cell.difference:+.1f} %'} | "
+        f"{cell.verdict} | {cell.evidence} |"
         for cell in cells
     ]
     if lines:
         head = [
-            "| table | measure | ours | printed | difference | verdict |",
-            "|---|---|---|---|---|---|",
+            "| table | measure | ours | printed | difference | verdict | evidence |",
+            "|---|---|---|---|---|---|---|",
         ]
         tags["mlflow.note.content"] = "\n".join([*head, *lines])
     elif unit.method in CONTROLS:
@@ -158,7 +157,7 @@ def saved_views(units: Sequence[UnitScores], rows: Sequence[VerdictRow] = ()) ->
     keys = {unit.key for unit in units}
     printed: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        if _key_behind(row) in keys:
+        if row.unit_key in keys:
             mine = printed.setdefault((row.protocol, row.unit_dataset), [])
             mine += [row.metric] if row.metric not in mine else []
     tables: dict[tuple[str, str], list[str]] = {table: [] for table in printed}

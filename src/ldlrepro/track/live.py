@@ -1,6 +1,6 @@
 """Sends a training's loss curve to an MLflow server while it grows.
 
-A long training starts ``python -m ldlrepro.track.live PROTOCOL DATASET METHOD REPEAT FOLD CURVE``,
+A long training starts ``python -m ldlrepro.track.live UNIT REPEAT FOLD CURVE``,
 and closes its input when it is done or dies.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import config, plan
+from ldlrepro.catalogue import from_environment
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.progress import say
 from ldlrepro.track.layout import curve_metrics
@@ -32,19 +32,18 @@ from ldlrepro.train.long_training import FoldName
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0
 
 
-def main(protocol: str, dataset: str, method: str, repeat: str, fold: str, curve: str) -> None:
+def main(unit: str, repeat: str, fold: str, curve: str) -> None:
     """Send the curve of a fold until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the training
 
     def ended(seconds: float) -> bool:
         return bool(select.select([sys.stdin], [], [], seconds)[0])
 
-    names = (protocol, dataset, method)
-    name = FoldName(names, int(repeat), int(fold))
-    paper = plan.protocols()[protocol][0]
-    title = config.load_paper(paper)["title"]
-    uri = config.tracking_uri(config.load_run_config())
-    stream_curve(paper, title, "/".join(names), str(name), Path(curve), uri, ended, say)
+    name = FoldName(unit, int(repeat), int(fold))
+    project = from_environment()
+    paper = project.paper(project.protocol(unit.partition("/")[0]).paper)
+    uri = project.tracking_uri
+    stream_curve(paper.id, paper.title, unit, str(name), Path(curve), uri, ended, say)
 
 
 def stream_curve(

@@ -40,7 +40,7 @@ def run(
         Compute finished folds again.
     """
     unit.method.estimator()  # mistakes in a method's file are no failed folds
-    check_inputs(unit.data_set.id, unit.protocol.id, unit.method.needs.images, workspace)
+    check_inputs(unit.data_set, unit.protocol, unit.method.needs.images, workspace)
     chunks = [Chunk.parse(unit, folds)] if folds else plan.chunks(unit)
     since, failures, lacking = 0.0, 0, ""
     for chunk in chunks:
@@ -54,6 +54,7 @@ def run(
             threads=threads,
             fresh=fresh,
             since=since,
+            tracking_uri=plan.project.tracking_uri,
         )
         rows = run_unit(job, say)
         since = process_age()

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ldlrepro import config
-from ldlrepro.catalogue import Protocol
+from ldlrepro.catalogue import DataSet, Project, Protocol, Weights
 from ldlrepro.core.errors import UNREADABLE, UserError
 from ldlrepro.core.progress import ProgressLine, say
 from ldlrepro.core.workspace import Workspace
@@ -18,54 +17,65 @@ from ldlrepro.plan import Unit
 HOW = "Add --inputs to make what is missing"
 
 
-def global_seed(given: int | None = None) -> int:
+def global_seed(project: Project, given: int | None = None) -> int:
     """Return the seed that was given, else that of config.yaml."""
-    return config.current().run.seed if given is None else given
+    return project.run.seed if given is None else given
+
+
+def make_unit_inputs(project: Project, unit: Unit, seed: int, workspace: Workspace) -> None:
+    """Make what is missing of all that a unit reads: data, folds, weights, aligned images."""
+    make_inputs(project, unit.data_set, unit.protocol, seed, workspace)
+    if holds_rows(workspace.ready(unit.data_set.id)):
+        make_weights(project, unit.method.weights.values(), workspace)
+    make_pixels_of(unit, workspace, threads=1)
 
 
 def make_inputs(
-    dataset: str, protocol: str, seed: int, workspace: Workspace, unit: Unit | None = None
+    project: Project,
+    data_set: DataSet,
+    protocol: Protocol | None,
+    seed: int,
+    workspace: Workspace,
 ) -> None:
-    """Fetch, prepare and split what is missing, and align images for a unit that reads them.
+    """Fetch, prepare and split what is missing.
 
     A file that only says that the data were missing is made again.
     """
+    dataset = data_set.id
     there = workspace.ready(dataset).is_file()
     if not there or not holds_rows(workspace.ready(dataset)):
         # Files that an earlier fetch has found need not be copied again.
         if not (there and is_fetched(dataset, workspace)):
-            _fetch(dataset, workspace)
-        features = config.current().data_set(dataset).features
+            _fetch(project, data_set, workspace)
+        features = data_set.features
         if features and features.weights and is_fetched(dataset, workspace):
-            make_weights([features.weights], workspace)
-        _prepare(dataset, workspace)
-    if protocol:
-        _split(dataset, config.current().protocol(protocol), seed, workspace)
-    if unit is not None:
-        if holds_rows(workspace.ready(dataset)):
-            make_weights(unit.method.weights, workspace)
-        make_pixels_of(unit, workspace, threads=1)
+            make_weights(project, [project.weights(features.weights)], workspace)
+        _prepare(data_set, workspace)
+    if protocol is not None:
+        _split(data_set, protocol, seed, workspace)
 
 
-def make_weights(named: Iterable[str], workspace: Workspace) -> None:
+def make_weights(project: Project, named: Iterable[Weights], workspace: Workspace) -> None:
     """Fetch and prepare weights that are not here yet."""
     from ldlrepro.data.weights import prepare_weights, weights_facts
 
     for weights in named:
         try:
-            weights_facts(weights, workspace.data)
+            weights_facts(weights.id, workspace.data)
         except DataUnavailable:
-            _fetch(weights, workspace)
-            say(f"{weights}: {prepare_weights(weights, workspace.data)}")
+            _fetch(project, weights, workspace)
+            say(f"{weights.id}: {prepare_weights(weights, workspace.data)}")
 
 
-def check_inputs(dataset: str, protocol: str, images: bool, workspace: Workspace) -> None:
+def check_inputs(
+    data_set: DataSet, protocol: Protocol | None, images: bool, workspace: Workspace
+) -> None:
     """Refuse to begin without the files that a unit or an experiment reads."""
-    needed = [workspace.ready(dataset)]
-    if protocol:
-        needed.append(workspace.folds(protocol, dataset))
+    needed = [workspace.ready(data_set.id)]
+    if protocol is not None:
+        needed.append(workspace.folds(protocol.id, data_set.id))
     if images:
-        needed.append(workspace.pixels(dataset))
+        needed.append(workspace.pixels(data_set.id))
     for path in needed:
         if not path.is_file():
             raise UserError(f"{path}: no such file. {HOW}, or let snakemake do it all.")
@@ -100,42 +110,42 @@ def make_pixels_of(unit: Unit, workspace: Workspace, threads: int) -> None:
         pass
     if unit.data_set.layout and holds_rows(workspace.ready(unit.data_set.id)):
         _refuse_without_weights(unit)
-    align(unit.data_set.id, workspace, threads)
+    align(unit.data_set, workspace, threads)
 
 
-def align(dataset: str, workspace: Workspace, threads: int) -> Path:
+def align(data_set: DataSet, workspace: Workspace, threads: int) -> Path:
     """Write a data set's aligned images as one file of pixels, with progress."""
     from ldlrepro.data.pixels import make_pixels
 
-    line = ProgressLine(f"{dataset}: images aligned")
-    path = make_pixels(dataset, workspace.data, threads, line.update)
+    line = ProgressLine(f"{data_set.id}: images aligned")
+    path = make_pixels(data_set, workspace, threads, line.update)
     line.close()
     return path
 
 
-def _fetch(dataset: str, workspace: Workspace) -> None:
+def _fetch(project: Project, source: DataSet | Weights, workspace: Workspace) -> None:
     from ldlrepro.data.fetch import default_mirrors, fetch
 
-    run = config.load_run_config()
-    status = fetch(dataset, workspace.data, default_mirrors(run["mirrors"]), offline=run["offline"])
+    mirrors = default_mirrors(project, project.run.mirrors)
+    status = fetch(source, workspace.data, mirrors, offline=project.run.offline)
     found = f"here, {len(status.files)} file(s) checked"
-    say(f"{dataset}: {found if status.available else f'not available: {status.reason}'}")
+    say(f"{source.id}: {found if status.available else f'not available: {status.reason}'}")
 
 
-def _prepare(dataset: str, workspace: Workspace) -> None:
+def _prepare(data_set: DataSet, workspace: Workspace) -> None:
     from ldlrepro.data.registry import prepare
 
-    say(f"{dataset}: {prepare(dataset, workspace.data)}")
+    say(f"{data_set.id}: {prepare(data_set, workspace.data)}")
 
 
-def _split(dataset: str, protocol: Protocol, seed: int, workspace: Workspace) -> None:
+def _split(data_set: DataSet, protocol: Protocol, seed: int, workspace: Workspace) -> None:
     from ldlrepro.folds.making import write_protocol_folds
 
-    path = workspace.folds(protocol.id, dataset)
+    path = workspace.folds(protocol.id, data_set.id)
     meta = _meta(path)
     made_without_rows = bool(meta) and "data_sha256" not in meta
-    if not path.is_file() or (made_without_rows and holds_rows(workspace.ready(dataset))):
-        say(write_protocol_folds(protocol, dataset, seed, workspace))
+    if not path.is_file() or (made_without_rows and holds_rows(workspace.ready(data_set.id))):
+        say(write_protocol_folds(protocol, data_set, seed, workspace))
 
 
 def _refuse_without_weights(unit: Unit) -> None:

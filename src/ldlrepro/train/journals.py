@@ -8,18 +8,15 @@ from pathlib import Path
 
 from ldlrepro.core.workspace import Workspace
 
-Key = tuple[str, str, str]
-"""Protocol, data set, method."""
 
-
-def forget_journals(complete: Mapping[Key, Iterable[Path]], workspace: Workspace) -> int:
+def forget_journals(complete: Mapping[str, Iterable[Path]], workspace: Workspace) -> int:
     """Throw away journals of complete units, and half files that kills left beside their records.
 
-    This must not happen before the judging: a unit whose record is written may still be run again,
-    if Snakemake was killed before it took note.
+    ``complete`` is key of a unit -> its records. This must not happen before the judging: a unit
+    whose record is written may still be run again, if Snakemake was killed before it took note.
     """
     for unit, records in complete.items():
-        shutil.rmtree(workspace.journal(*unit), ignore_errors=True)
+        shutil.rmtree(workspace.journal(unit), ignore_errors=True)
         for half in {path for record in records for path in record.parent.glob(".*.part")}:
             half.unlink(missing_ok=True)
     return len(complete)

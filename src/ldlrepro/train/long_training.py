@@ -21,7 +21,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from ldlrepro import config
 from ldlrepro.core.files import atomically
 from ldlrepro.core.progress import ProgressLine
 
@@ -37,7 +36,8 @@ Say = Callable[[str], None]
 class FoldName:
     """The name of a watched fold, for files and for people."""
 
-    unit: tuple[str, str, str]
+    unit: str
+    """Its key."""
     repeat: int
     fold: int
 
@@ -46,7 +46,7 @@ class FoldName:
         return f"r{self.repeat:03d}_f{self.fold:03d}"
 
     def __str__(self) -> str:
-        return f"{'/'.join(self.unit)} repeat {self.repeat} fold {self.fold}"
+        return f"{self.unit} repeat {self.repeat} fold {self.fold}"
 
 
 class FoldWatch:
@@ -55,8 +55,17 @@ class FoldWatch:
     A method that searches a grid fits several times; every fit has a state of its own.
     """
 
-    def __init__(self, name: FoldName, states: Path, curves: Path, fresh: bool, say: Say) -> None:
+    def __init__(
+        self,
+        name: FoldName,
+        states: Path,
+        curves: Path,
+        fresh: bool,
+        tracking_uri: str,
+        say: Say,
+    ) -> None:
         self.name, self.states, self.say = name, states, say
+        self.tracking_uri = tracking_uri
         self.fit = 0
         self.line = ProgressLine(str(name))
         if fresh:
@@ -139,10 +148,10 @@ class FoldWatch:
 
     def _start_sender(self) -> None:
         """Start the sender where runs are tracked on a server; a file is brought in line later."""
-        uri = config.tracking_uri(config.load_run_config())
+        uri = self.tracking_uri
         if self._sender is not None or not uri.startswith("http"):
             return
-        command = [sys.executable, "-m", "ldlrepro.track.live", *self.name.unit]
+        command = [sys.executable, "-m", "ldlrepro.track.live", self.name.unit]
         command += [str(self.name.repeat), str(self.name.fold), str(self.curve.path)]
         with contextlib.suppress(OSError):
             self._sender = subprocess.Popen(

@@ -10,24 +10,22 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ldlrepro.config import project_root
-
 RECORDED_VERSIONS = ("numpy", "scipy", "scikit-learn", "xgboost-cpu", "xgboost", "torch", "numba")
 
 
-def lock_digest() -> str:
-    """Return the digest of the pinned requirements."""
-    lock = project_root() / "envs" / "lock.txt"
+def lock_digest(root: Path) -> str:
+    """Return the digest of a checkout's pinned requirements."""
+    lock = root / "envs" / "lock.txt"
     return hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else ""
 
 
 @cache
-def git_commit() -> str:
-    """Return the checkout's commit, with '+' if tracked files were changed; '' outside git."""
+def git_commit(root: Path) -> str:
+    """Return the commit of a checkout, with '+' if tracked files were changed; '' outside git."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(
-            ["git", *arguments], cwd=project_root(), capture_output=True, text=True, check=True
+            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
         ).stdout.strip()
 
     try:

@@ -61,6 +61,8 @@ class UnitJob:
     threads: int = 1
     fresh: bool = False
     """Compute every fold, whatever the journal holds."""
+    tracking_uri: str = ""
+    """Where runs are tracked: to a server loss curves go while they grow."""
     since: float = 0.0
     """Age of the process at which this chunk's turn came; the first bears the start as well."""
 
@@ -119,9 +121,9 @@ def _run_folds(
         if saved is None and not job.fresh:
             saved, origin = journal.load(fold), "from the journal"
         if saved is None:
-            name = FoldName(unit.ids, fold.repeat, fold.fold)
+            name = FoldName(unit.key, fold.repeat, fold.fold)
             curves = job.record.parent / CURVES
-            with FoldWatch(name, journal.folder, curves, job.fresh, say) as watch:
+            with FoldWatch(name, journal.folder, curves, job.fresh, job.tracking_uri, say) as watch:
                 with watched_by(watch):
                     row, P = _run_one(work, fold)
                 row.curve = watch.curve.last_fit()
@@ -260,8 +262,8 @@ def _provenance(job: UnitJob) -> dict[str, Any]:
     return {
         "spec_sha256": unit.spec_sha256,
         "code_sha256": digests.method_digest(unit.method),
-        "lock_sha256": provenance.lock_digest(),
-        "git_commit": provenance.git_commit(),
+        "lock_sha256": provenance.lock_digest(unit.method.project.root),
+        "git_commit": provenance.git_commit(unit.method.project.root),
         "versions": provenance.versions(),
         "machine": {**provenance.machine(), "numerics": numerics.pin()},
         "threads": job.threads,

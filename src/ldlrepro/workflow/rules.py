@@ -14,14 +14,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ldlrepro import config, report
+from ldlrepro import report
 from ldlrepro.audit.seals import unsealed_reference
-from ldlrepro.catalogue import DataSet, Experiment, Paper, RunConfig, Weights, digests
+from ldlrepro.catalogue import (
+    DataSet,
+    Experiment,
+    Paper,
+    RunConfig,
+    Weights,
+    digests,
+    from_environment,
+)
 from ldlrepro.catalogue.digests import tree_digest
 from ldlrepro.catalogue.own_files import PAPER, absolute
 from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.catalogue.yaml_files import checked
-from ldlrepro.config import plugins
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
@@ -50,8 +57,7 @@ def open_rules(given: Mapping[str, Any], files: Sequence[str | Path]) -> Rules:
     source = " + ".join(map(str, files))
     with _told():
         run = checked(RunConfig, dict(given), source)
-        plugins.announce({"own_files": list(run.own_files)})
-        project = config.current()
+        project = from_environment(run.own_files)
         project.check(run, source)
         return Rules(Plan(project), run)
 
@@ -72,7 +78,7 @@ class Rules:
 
     def __init__(self, plan: Plan, run: RunConfig) -> None:
         self.plan, self.project, self.run = plan, plan.project, run
-        self.mirrors = default_mirrors(run.mirrors)
+        self.mirrors = default_mirrors(plan.project, run.mirrors)
 
     def check_files(self) -> None:
         """Refuse damaged files that inputs of rules are planned by: printed numbers, the reference.
@@ -110,7 +116,7 @@ class Rules:
         """
         described = self.project.source(wildcards.dataset)
         places = [described.file.parent] if described.is_own else []
-        return [str(path) for path in local_sources(wildcards.dataset, DATA, places)]
+        return [str(path) for path in local_sources(described, DATA, places)]
 
     def within_reach(self, wildcards: Any) -> bool:
         """Tell whether the raw files are here or there is somewhere to get them from.
@@ -122,10 +128,10 @@ class Rules:
 
     def _within_reach(self, source: DataSet | Weights) -> bool:
         raw = DATA / "raw" / source.id
-        found = {path.name for path in local_sources(source.id, DATA, self.mirrors)}
+        found = {path.name for path in local_sources(source, DATA, self.mirrors)}
         if isinstance(source, DataSet):
             if source.images_of:
-                return self._within_reach(self.project.source(source.images_of))
+                return self._within_reach(source.owner_of_images)
             if source.reader == "images":
                 return bool(found) or (raw / "images").is_dir()
         return all(
@@ -176,7 +182,7 @@ class Rules:
                 f"a mirror's path must not hold '{os.pathsep}', for {MIRRORS} lists them so"
             )
         offline = "1" if self.run.offline else ""
-        own = os.pathsep.join(str(absolute(path)) for path in self.project.own_paths)
+        own = os.pathsep.join(dict.fromkeys(str(absolute(p)) for p in self.project.own_paths))
         return {OWN_FILES: own, MIRRORS: mirrors, OFFLINE: offline}
 
     def drawing_code(self, wildcards: Any) -> str:
@@ -319,9 +325,9 @@ class Rules:
         return tree_digest({method.id: method.plain() for method in sorted(methods)})
 
     def judge_code(self, wildcards: Any) -> str:
-        entries = ("ldlrepro.judge.answer", "ldlrepro.report.build:paper_page")
+        entries = ("ldlrepro.judge.judging", "ldlrepro.report.content")
         code = digests.stage_digest(*entries, "ldlrepro.report.export", "ldlrepro.audit.seals")
-        return tree_digest([code, measures.digests(), _templates("grid.html.j2")])
+        return tree_digest([code, measures.digests(self.project), _templates("grid.html.j2")])
 
     # ------------------------------------------------------------------ experiments
 
@@ -351,7 +357,7 @@ class Rules:
         return tree_digest({**parts, "parameters": dict(asked.parameters)})
 
     def experiment_code(self, wildcards: Any) -> str:
-        name = module_name(wildcards.paper, self._experiment(wildcards).code)
+        name = module_name(self._paper(wildcards), self._experiment(wildcards).code)
         return digests.stage_digest(name, modules=self.project.modules)
 
     def figure_code(self, wildcards: Any) -> str:
@@ -360,7 +366,7 @@ class Rules:
 
     def _drawing_code(self, *modules: str, papers: Iterable[Paper]) -> str:
         """Return the digest of modules and of papers' experiments, which are imported by name."""
-        named = {module_name(p.id, each.code) for p in papers for each in p.experiments.values()}
+        named = {module_name(p, each.code) for p in papers for each in p.experiments.values()}
         beside = self.project.modules
         own = [digests.stage_digest(module, modules=beside) for module in sorted(named)]
         return tree_digest([digests.stage_digest(*modules), sorted(own)])
@@ -371,14 +377,13 @@ class Rules:
         """Return the papers of a report: the configuration's for `all`, else the one named."""
         return list(self.run.papers) if wildcards.paper == "all" else [wildcards.paper]
 
-    def scope_answers(self, wildcards: Any) -> list[str]:
-        return [f"results/compare/{paper}/answer.json" for paper in self.scope(wildcards)]
+    def of_scope(self, pattern: str) -> Callable[[Any], list[str]]:
+        """Return the files of a report's papers: ``pattern`` with each paper in it."""
 
-    def scope_figures(self, wildcards: Any) -> list[str]:
-        return [f"results/figures/{paper}" for paper in self.scope(wildcards)]
+        def files(wildcards: Any) -> list[str]:
+            return [pattern.format(paper=paper) for paper in self.scope(wildcards)]
 
-    def scope_tracked(self, wildcards: Any) -> list[str]:
-        return [f"results/track/{paper}.json" for paper in self.scope(wildcards)]
+        return files
 
     def scope_notebooks(self, wildcards: Any) -> list[str]:
         """Return all notebooks for the report of everything; one paper's does not wait for them."""
@@ -386,29 +391,23 @@ class Rules:
 
     def scope_findings(self, wildcards: Any) -> list[str]:
         """Return the file of the findings, which the report of everything shows."""
-        written = wildcards.paper == "all" and findings.source().is_file()
-        return [_from_here(findings.source())] if written else []
+        written = findings.source(self.project)
+        return [_from_here(written)] if wildcards.paper == "all" and written.is_file() else []
 
     def notebooks_shown(self, wildcards: Any) -> str:
         """Return the option that names the notebooks of a page."""
         if wildcards.paper != "all":
             return ""
-        return shlex.join(["--notebooks", *notebooks.names()])
+        return shlex.join(["--notebooks", *notebooks.names(self.project)])
 
     def notebook_pages(self) -> list[str]:
-        return [f"results/notebooks/{name}.html" for name in notebooks.names()]
+        return [f"results/notebooks/{name}.html" for name in notebooks.names(self.project)]
 
     def notebook_source(self, wildcards: Any) -> str:
         return _from_here(self.project.root / "notebooks" / f"{wildcards.notebook}.ipynb")
 
-    def notebook_answers(self, wildcards: Any) -> list[str]:
-        return [f"results/compare/{paper}/answer.json" for paper in self.run.papers]
-
-    def notebook_tracked(self, wildcards: Any) -> list[str]:
-        return [f"results/track/{paper}.json" for paper in self.run.papers]
-
     def report_code(self, wildcards: Any) -> str:
-        modules = ["ldlrepro.report.build", "ldlrepro.report.html", "ldlrepro.judge.answer"]
+        modules = ["ldlrepro.report.build", "ldlrepro.report.html", "ldlrepro.judge.judging"]
         return tree_digest(
             [self._drawing_code(*modules, papers=self.project.papers), _templates("*")]
         )

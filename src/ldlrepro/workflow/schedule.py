@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ldlrepro import plan
-from ldlrepro.judge.scores import Units, best_source
+from ldlrepro.judge.scores import Sources
+from ldlrepro.plan import Plan, Unit
+from ldlrepro.plan.planning import LONGEST_JOB_S
 from ldlrepro.train.records import OK
 
 START_S = 1.0
@@ -47,7 +48,7 @@ class Schedule:
     """Seconds: that part of the wall time that the cores would need if none ever waited."""
     too_long: list[Job]
     """Jobs that take more than a twentieth of the ideal wall time, and than a minute."""
-    missing: list[plan.Unit]
+    missing: list[Unit]
     """Units that no record has times of; they are not in the other numbers."""
 
     @property
@@ -56,13 +57,11 @@ class Schedule:
         return self.core_seconds / (self.cores * self.wall_seconds) if self.jobs else 0.0
 
 
-def jobs_of(
-    units: Iterable[plan.Unit], local: Units, reference: Units
-) -> tuple[list[Job], list[plan.Unit]]:
+def jobs_of(plan: Plan, units: Iterable[Unit], sources: Sources) -> tuple[list[Job], list[Unit]]:
     """Return every job that the workflow would start, and the units without times."""
     jobs, missing = [], []
     for unit in units:
-        found = best_source(unit, local, reference)
+        found = sources.best(unit)
         finished = [row for row in found.rows if row.status == OK] if found else []
         if found is None or not finished:
             missing.append(unit)
@@ -79,7 +78,7 @@ def jobs_of(
     return jobs, missing
 
 
-def simulate(jobs: list[Job], cores: int, missing: list[plan.Unit]) -> Schedule:
+def simulate(jobs: list[Job], cores: int, missing: list[Unit]) -> Schedule:
     """Start the longest jobs first, each as soon as enough cores are free."""
     free = cores
     now = 0.0
@@ -98,7 +97,7 @@ def simulate(jobs: list[Job], cores: int, missing: list[plan.Unit]) -> Schedule:
         free += released
     core_seconds = sum(job.seconds * min(job.cores, cores) for job in jobs)
     twentieth = core_seconds / cores / SHARE_OF_WALL
-    limit = max(twentieth, plan.LONGEST_JOB_S)
+    limit = max(twentieth, LONGEST_JOB_S)
     return Schedule(
         cores=cores,
         jobs=len(jobs),

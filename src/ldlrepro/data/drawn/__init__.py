@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+from ldlrepro.catalogue import DataSet
+
+SEED = 1
 
 
-def draw(folder: Path, name: str, **arguments: Any) -> None:
-    """Write the raw files of a drawn data set; the same arguments give the same bytes."""
+def draw(folder: Path, data_set: DataSet) -> str:
+    """Write the raw files of a drawn data set, and say how; the same data set gives the same bytes.
+
+    A table has as many rows as the data set's shape says. Images show as many persons as it says,
+    so many of each, in the layout that it names or else with ratings.
+    """
     from ldlrepro.data.drawn.albums import write_album
     from ldlrepro.data.drawn.sketches import write_faces
     from ldlrepro.data.drawn.toy import write_toy
 
-    writers: dict[str, Callable[..., None]] = {
-        "toy": write_toy,
-        "faces": write_faces,
-        "album": write_album,
-    }
-    writers[name](folder, **arguments)
+    if data_set.reader == "drawn_table":
+        assert data_set.shape is not None  # a drawn table has one
+        rows, noise = data_set.shape.n or 0, data_set.noise_variance
+        write_toy(folder, rows, noise, SEED)
+        return f"toy(n={rows}, noise_variance={noise}, seed={SEED})"
+    persons, each = data_set.count_persons() or 0, data_set.images_per_person
+    drawn = f"persons={persons}, images_per_person={each}, seed={SEED}"
+    if data_set.layout:
+        write_album(folder, data_set.layout, persons, each, SEED)
+        return f"album(layout={data_set.layout}, {drawn})"
+    write_faces(folder, persons, each, SEED)
+    return f"faces({drawn})"

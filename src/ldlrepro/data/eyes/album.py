@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldlrepro.config import load_dataset
+from ldlrepro.catalogue import DataSet
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.fetch import locked
 from ldlrepro.data.images import faces
@@ -67,18 +67,18 @@ class Search:
 
 
 def find_eyes(
-    dataset_id: str,
+    data_set: DataSet,
     data_dir: Path,
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Search:
     """Look at all images of a fetched set without points; those in the table stay as they are."""
-    spec = load_dataset(dataset_id)
-    images = images_folder(dataset_id, spec, data_dir)
+    assert data_set.layout is not None  # photographs have one
+    images = images_folder(data_set, data_dir)
     if not images.is_dir():
-        raise UserError(f"{images}: there is no such folder. Type `ldlrepro fetch {dataset_id}`.")
+        raise UserError(f"{images}: there is no such folder. Type `ldlrepro fetch {data_set.id}`.")
     folder = Folder(images)
-    listed = {face.file: face for face in LAYOUTS[spec["layout"]["name"]](folder).faces}
+    listed = {face.file: face for face in LAYOUTS[data_set.layout](folder).faces}
     known, _ = given_eyes(folder, list(listed.values()), [])
     wanted = [face.file for face in known if face.eyes is None and (images / face.file).is_file()]
     table = found_table(images)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ldlrepro.catalogue import DataSet
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.images.faces import Eyes, Face
 from ldlrepro.data.images.pictures import PictureError, open_picture
@@ -28,8 +28,9 @@ class Crop:
     eye_y: float = 0.4
 
     @classmethod
-    def of(cls, spec: Mapping[str, Any]) -> Crop:
-        return cls(**spec)
+    def of(cls, data_set: DataSet) -> Crop:
+        """Return the crop of a data set of photographs, which has one."""
+        return cls(*data_set.crop, *data_set.eyes)
 
     @property
     def eyes(self) -> Eyes:

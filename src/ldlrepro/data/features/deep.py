@@ -11,6 +11,7 @@ import torch
 
 from ldl.deep.backbones import FC6, FC7, IMAGE_SIDE, Backbone
 from ldl.deep.weights import Loaded, lacks_classifier, load_network, random_network
+from ldlrepro.catalogue.data_sets import Features
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.features.align import Crop, aligned
@@ -22,7 +23,7 @@ BATCH = 4
 
 
 def deep_features(
-    faces: FaceSet, crop: Crop, options: Mapping[str, Any], loaded: Loaded
+    faces: FaceSet, crop: Crop, features: Features, loaded: Loaded
 ) -> tuple[np.ndarray, dict[str, Any], list[str]]:
     """Return a row for each face, the recipe, and how each face was placed."""
     if (crop.width, crop.height) != (IMAGE_SIDE, IMAGE_SIDE):
@@ -30,7 +31,7 @@ def deep_features(
             f"the networks take {IMAGE_SIDE} x {IMAGE_SIDE} pixels, the crop has {crop.width} x "
             f"{crop.height}. Change crop in the data set's YAML."
         )
-    layer = options.get("layer", FC7)
+    layer = features.layer
     if layer in (FC6, FC7) and lacks_classifier(loaded.network):
         raise UserError(
             f"{loaded.record['weights']}: convolutions alone, so there is no {layer}. Write "
@@ -45,7 +46,7 @@ def deep_features(
             rows.append(network.until(batch, layer).numpy().astype(np.float64))
             ways += placed
     recipe = {
-        "extractor": options["extractor"],
+        "extractor": features.extractor,
         **loaded.record,
         "layer": f"{layer}, positive parts",
         "preprocessing": loaded.preprocessing,
@@ -53,17 +54,17 @@ def deep_features(
     return np.concatenate(rows), recipe, ways
 
 
-def network_of(options: Mapping[str, Any], data_dir: Path) -> Loaded:
+def network_of(features: Features, data_dir: Path) -> Loaded:
     """Return the network that ``features`` of a data set's YAML describes."""
-    name = options["extractor"]
-    if "weights" in options:
-        weights_facts(options["weights"], data_dir)
-        return load_network(name, Workspace(data=data_dir).weights(options["weights"]))
-    if "random_weights" in options:
-        return random_network(name, options["random_weights"])
+    name = features.extractor
+    if features.weights:
+        weights_facts(features.weights, data_dir)
+        return load_network(name, Workspace(data=data_dir).weights(features.weights))
+    if features.random_weights is not None:
+        return random_network(name, features.random_weights)
     raise UserError(
         f"{name} needs features.weights, such as weights: vgg16; `ldlrepro list weights` lists "
-        "them. For a trial without any, say features.random_weights: 0. See docs/images.md."
+        "them. For a trial without any, write a seed, weights: 0. See docs/images.md."
     )
 
 

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ldlrepro.catalogue import DataSet
 from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images.faces import FaceSet
 
 
-def extract(
-    faces: FaceSet, spec: Mapping[str, Any], data_dir: Path
-) -> tuple[np.ndarray, dict[str, Any]]:
+def extract(faces: FaceSet, data_set: DataSet, data_dir: Path) -> tuple[np.ndarray, dict[str, Any]]:
     """Return a row for each face and the recipe, by ``features`` and ``crop`` of the YAML."""
-    options = dict(spec["features"])
-    crop = Crop.of(spec["crop"])
-    if options.pop("extractor") == "lbp":
-        X, recipe, ways = _lbp(faces, crop, **options)
+    features, crop = data_set.features, Crop.of(data_set)
+    assert features is not None  # else there is nothing to extract
+    if features.extractor == "lbp":
+        X, recipe, ways = _lbp(faces, crop, features.order)
     else:
         from ldlrepro.data.features.deep import deep_features, network_of
 
-        network = network_of(spec["features"], data_dir)
-        X, recipe, ways = deep_features(faces, crop, spec["features"], network)
+        network = network_of(features, data_dir)
+        X, recipe, ways = deep_features(faces, crop, features, network)
     names = "\n".join(face.file for face in faces.faces)
     return X, {
         **recipe,
@@ -36,9 +34,7 @@ def extract(
     }
 
 
-def _lbp(
-    faces: FaceSet, crop: Crop, order: str = "runs"
-) -> tuple[np.ndarray, dict[str, Any], list[str]]:
+def _lbp(faces: FaceSet, crop: Crop, order: str) -> tuple[np.ndarray, dict[str, Any], list[str]]:
     from ldlrepro.data.features.lbp import bins_in, lbp_histogram, recipe
 
     rows, ways = [], []

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ldlrepro.config import load_dataset, project_root
+from ldlrepro.catalogue import DataSet
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.dataset import DataUnavailable
 from ldlrepro.data.images.age_distributions import age_distributions, age_grid
@@ -20,25 +18,24 @@ from ldlrepro.data.images.layouts import LAYOUTS, Folder
 from ldlrepro.data.images.setups import apply
 
 
-def load_faces(dataset_id: str, data_dir: str | Path | None = None) -> FaceSet:
+def load_faces(data_set: DataSet, data_dir: Path) -> FaceSet:
     """Return the images of a data set that was fetched and prepared."""
-    spec = load_dataset(dataset_id)
-    data = Path(data_dir) if data_dir else project_root() / "data"
-    table = faces_table(dataset_id, data)
+    dataset_id = data_set.id
+    table = faces_table(dataset_id, data_dir)
     if not table.is_file():
         raise DataUnavailable(
             f"{dataset_id}: there is no table of its images. Type `ldlrepro fetch {dataset_id}` "
             f"and `ldlrepro prepare {dataset_id}`."
         )
-    faces = FaceSet.read(table, images_folder(dataset_id, spec, data))
+    faces = FaceSet.read(table, images_folder(data_set, data_dir))
     record = json.loads((table.parent / f"{dataset_id}.json").read_text(encoding="utf-8"))
     faces.notes = list(record["images"]["notes"])
     return faces
 
 
-def images_folder(dataset_id: str, spec: Mapping[str, Any], data_dir: Path) -> Path:
+def images_folder(data_set: DataSet, data_dir: Path) -> Path:
     """Return the folder of a data set's images, which may be another data set's."""
-    return data_dir / "raw" / spec.get("images_of", dataset_id) / "images"
+    return data_dir / "raw" / (data_set.images_of or data_set.id) / "images"
 
 
 def faces_table(dataset_id: str, data_dir: Path) -> Path:
@@ -46,9 +43,10 @@ def faces_table(dataset_id: str, data_dir: Path) -> Path:
     return data_dir / "ready" / f"{dataset_id}.images.csv"
 
 
-def read_faces(dataset_id: str, spec: Mapping[str, Any], images: Path) -> FaceSet:
+def read_faces(data_set: DataSet, images: Path) -> FaceSet:
     """Look at every image of a layout; raise UserError only where the whole set is of no use."""
-    layout = spec["layout"]["name"]
+    assert data_set.layout is not None  # photographs have one
+    layout = data_set.layout
     folder = Folder(images)
     listing = LAYOUTS[layout](folder)
     usable, problems = checked(layout, folder, listing)
@@ -57,20 +55,19 @@ def read_faces(dataset_id: str, spec: Mapping[str, Any], images: Path) -> FaceSe
         counts = ", ".join(f"{count} {kind}" for kind, count in faces.counts().items())
         raise UserError(
             f"{images}: no usable image in the layout of {layout} ({counts or 'no image at all'}). "
-            f"See docs/images.md, then type `ldlrepro fetch {dataset_id}`."
+            f"See docs/images.md, then type `ldlrepro fetch {data_set.id}`."
         )
     found = sum(face.points_from == BY_FINDING for face in usable)
     if found:
         faces.notes.append(f"the eyes of {found} images were found by a program, not given")
-    setup = spec["layout"].get("setup")
-    return apply(faces, folder, setup) if setup else faces
+    return apply(faces, folder, data_set)
 
 
-def distributions(faces: FaceSet, spec: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
+def distributions(faces: FaceSet, data_set: DataSet) -> tuple[np.ndarray, list[str]]:
     """Return label distributions and names: ratings over their sum, or ages by the YAML's rule."""
     if faces.labels:
         ratings = faces.ratings
         return ratings / ratings.sum(axis=1, keepdims=True), faces.labels
-    ages = spec["ages"]
-    grid = age_grid(ages["first"], ages["last"])
-    return age_distributions(faces.ages, grid, ages["width"]), [f"{age:.0f}" for age in grid]
+    first, last = data_set.ages
+    grid = age_grid(first, last)
+    return age_distributions(faces.ages, grid, data_set.age_width), [f"{age:.0f}" for age in grid]

@@ -1,39 +1,37 @@
 """The parts of MORPH that the papers use, by the rules they state; their lists are not public.
 
-A text file ``<setup>.txt`` with one file name per line goes before the rule: whoever has the list
-of a paper puts it beside the images.
+A text file named for the data set, ``<id>.txt``, with one file name per line goes before the rule:
+whoever has the list of a paper puts it beside the images.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
+from ldlrepro.catalogue import DataSet
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.images.layouts import Folder
 
 RATIO_CELLS = {("B", "F"): 1, ("B", "M"): 3, ("W", "F"): 1, ("W", "M"): 3}
 """Black to White 1:1, female to male 1:3: shares of origin and sex, in eighths."""
+SEED = 1
 
 
-def apply(faces: FaceSet, folder: Folder, setup: Mapping[str, Any]) -> FaceSet:
-    """Choose the faces of a set-up, whose name, rule, count and seed the YAML gives."""
-    name, rule = str(setup["name"]), str(setup["rule"])
+def apply(faces: FaceSet, folder: Folder, data_set: DataSet) -> FaceSet:
+    """Choose the faces of a data set, by its list or else by the rule of its set-up."""
+    name, setup = data_set.id, data_set.setup
     listed = folder.find(f"{name}.txt")
     if listed is not None:
         return _by_list(faces, folder, name, listed)
-    if rule == "all":
-        return faces.chosen(range(len(faces)), f"{name}: all images")
-    rng = np.random.default_rng(int(setup["seed"]))
-    rows = _white(faces, setup, rng) if rule == "white" else _balanced(faces, setup, rng)
-    asked = int(setup["count"])
+    if setup is None:
+        return faces
+    rule, asked, rng = setup.rule, setup.count, np.random.default_rng(SEED)
+    rows = _white(faces, asked, rng) if rule == "white" else _balanced(faces, asked, rng)
     short = "" if len(rows) == asked else f" instead of {asked}"
     return faces.chosen(
         rows,
-        f"{name}: {len(rows)} images{short}, drawn with seed {setup['seed']} by the rule "
+        f"{name}: {len(rows)} images{short}, drawn with seed {SEED} by the rule "
         f"'{rule}', for the paper's list is not public; {name}.txt beside the images replaces it",
     )
 
@@ -52,14 +50,14 @@ def _by_list(faces: FaceSet, folder: Folder, name: str, listed: str) -> FaceSet:
     return faces.chosen(rows, f"{name}: {len(rows)} of the {len(wanted)} names in {listed}")
 
 
-def _white(faces: FaceSet, setup: Mapping[str, Any], rng: np.random.Generator) -> np.ndarray:
+def _white(faces: FaceSet, asked: int, rng: np.random.Generator) -> np.ndarray:
     rows = np.flatnonzero([face.origin == "W" for face in faces.faces])
     _need(faces, len(rows), "White")
-    count = min(int(setup["count"]), len(rows))
+    count = min(asked, len(rows))
     return np.sort(rng.choice(rows, size=count, replace=False))
 
 
-def _balanced(faces: FaceSet, setup: Mapping[str, Any], rng: np.random.Generator) -> np.ndarray:
+def _balanced(faces: FaceSet, asked: int, rng: np.random.Generator) -> np.ndarray:
     """Draw as many as the count and the smallest cell allow, in exactly these shares."""
     cells = {
         cell: np.flatnonzero([(face.origin, face.sex) == cell for face in faces.faces])
@@ -67,7 +65,7 @@ def _balanced(faces: FaceSet, setup: Mapping[str, Any], rng: np.random.Generator
     }
     eighths = min(len(cells[cell]) // share for cell, share in RATIO_CELLS.items())
     _need(faces, eighths, "Black and White, female and male (in these ratios)")
-    eighths = min(eighths, int(setup["count"]) // sum(RATIO_CELLS.values()))
+    eighths = min(eighths, asked // sum(RATIO_CELLS.values()))
     parts = [
         rng.choice(cells[cell], size=eighths * share, replace=False)
         for cell, share in RATIO_CELLS.items()

@@ -59,7 +59,7 @@
   async function unpackRecords() {
     const { records, shared } = await unpacked("record-data");
     const whole = (record) => ({ ...record, measures: shared[record.measures], machine: shared[record.machine], versions: shared[record.versions] });
-    return new Map(records.map((record) => [record.key.join("/"), whole(record)]));
+    return new Map(records.map((record) => [record.key, whole(record)]));
   }
 
   async function showRecord(key, focus) {
@@ -145,7 +145,7 @@
   }
 
   function drawRecord(record) {
-    const [protocol, dataset, method] = record.key;
+    const [protocol, dataset, method] = record.key.split("/");
     const kept = Object.entries(record.folds.same).filter(([name, value]) => !["repeat", "fold"].includes(name) && value !== "");
     recordView.replaceChildren(...[
       h("p", { class: "kicker" }, `record · protocol ${protocol} · data set ${dataset}`),

@@ -1,7 +1,7 @@
 """Estimators that are told the true labels of test rows: the ceiling, and diagnoses of leaks.
 
 Estimators of ``ldl`` never see them. The workflow's runner tells them to the methods whose YAML
-says ``sees_test_labels: true``, and to no others.
+has the role ``sees_test_labels``, and to no others.
 """
 
 from __future__ import annotations

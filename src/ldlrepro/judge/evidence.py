@@ -1,0 +1,223 @@
+"""How much the print itself had a say in the settings behind a verdict: blind, predicted, fitted.
+
+A paper leaves things open, and its YAML lists the readings (``candidates``). A data set is judged
+as the text states it. Where that misses, it is judged by the reading that the printed digits of the
+paper's other data sets choose: as with folds, what judges has not chosen. The rule is fixed. Each
+reading has one number for a data set, the mean surprise of its printed means and deviations
+(``experiments.printed_digits``); the reading with the least mean over the other data sets is taken.
+A data set on which a reading was not measured has no say.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ldlrepro.catalogue import Paper
+from ldlrepro.experiments.printed_digits import Digits, Printed, Way, as_printed
+from ldlrepro.judge.bands import SeedNoise
+from ldlrepro.judge.scores import Sources
+from ldlrepro.plan import Cell, Plan, Unit, is_quoted
+from ldlrepro.plan.printed import Row, cell_key
+
+Surprises = Mapping[str, Sequence[float]]
+"""Printed data set -> the surprise of its digits under each reading."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The reading that the other data sets choose for one data set."""
+
+    unit: Unit
+    runner_up: Unit
+    readings: int
+    of: int
+    """Data sets that chose."""
+    same: int
+    """Data sets that, left out in turn, leave the same reading chosen."""
+    in_all: int
+    """Data sets that were left out in turn."""
+
+    @property
+    def words(self) -> str:
+        """Say it in two sentences; the last words name the runner-up."""
+        sets = "data set chooses" if self.of == 1 else f"{self.of} data sets choose"
+        return (
+            f"Of {self.readings} readings the digits of the other {sets} {_named(self.unit)}; "
+            f"{self.same} of {self.in_all} data sets, left out in turn, leave it chosen. "
+            f"Next comes {_named(self.runner_up)}."
+        )
+
+
+@dataclass(frozen=True)
+class ReadingRow:
+    """A reading of what a paper leaves open for one of its methods."""
+
+    method: str
+    """As printed."""
+    reading: str
+    """Protocol and method."""
+    stated: bool
+    surprise: float
+    """Mean over the data sets; the least is chosen."""
+    chosen: int
+    """Data sets that it is chosen for by the others."""
+    of: int
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """The readings of what a paper leaves open, and the digits that choose among them."""
+
+    plan: Plan
+    paper: Paper
+    sources: Sources
+    noise: SeedNoise
+
+    def choose(self, cell: Cell) -> Choice | None:
+        """Return the reading that other data sets choose; None where none of them can."""
+        readings = readings_of(cell)
+        surprises = self._surprises.get(_group(cell), {})
+        mine = cell.row["dataset"]
+        others = [name for name in surprises if name != mine]
+        if not others:
+            return None
+        best, runner_up, *_ = ranked(surprises, others)
+        turns = [[name for name in surprises if name != left_out] for left_out in surprises]
+        same = sum(ranked(surprises, turn)[0] == best for turn in turns if turn)
+        return Choice(
+            readings[best], readings[runner_up], len(readings), len(others), same, len(turns)
+        )
+
+    def table(self) -> list[ReadingRow]:
+        """Return every reading with its surprise, and how many data sets are judged by it."""
+        rows = []
+        for (method, *names), surprises in self._surprises.items():
+            if len(surprises) < 2:
+                continue
+            chosen = [
+                ranked(surprises, [name for name in surprises if name != left_out])[0]
+                for left_out in surprises
+            ]
+            for place, reading in enumerate(names):
+                surprise = statistics.fmean(mine[place] for mine in surprises.values())
+                rows.append(
+                    ReadingRow(
+                        method, reading, not place, surprise, chosen.count(place), len(chosen)
+                    )
+                )
+        return rows
+
+    @cached_property
+    def _surprises(self) -> dict[tuple[str, ...], dict[str, list[float]]]:
+        """Return the surprises of each group of cells that share their readings."""
+        misprints = {cell_key(vars(entry)) for entry in self.paper.misprints}
+        groups: dict[tuple[str, ...], dict[str, list[Cell]]] = {}
+        for cell in self.plan.cells(self.paper):
+            own = not (is_quoted(cell.row) or cell.copied or cell_key(cell.row) in misprints)
+            if cell.others and own:
+                groups.setdefault(_group(cell), {}).setdefault(cell.row["dataset"], []).append(cell)
+        return {
+            group: {
+                name: found
+                for name, cells in by_data_set.items()
+                if (found := self._of_data_set(cells)) is not None
+            }
+            for group, by_data_set in groups.items()
+        }
+
+    def _of_data_set(self, cells: Sequence[Cell]) -> list[float] | None:
+        """Return the surprise of the cells under each reading; None if one is not measured."""
+        readings = [self._numbers(cells, place) for place in range(len(readings_of(cells[0])))]
+        known = [reading for reading in readings if reading is not None]
+        if len(known) < len(readings):
+            return None
+        rows = [cell.row for cell in cells]
+        deviations = [printed_deviation(self.paper, row) for row in rows]
+        printed: Printed = as_printed([row["mean"] for row in rows], deviations)
+        digits = Digits(printed, np.median([noise for _, noise, _ in known], axis=0))
+        return [
+            digits.surprise_of_print(Way("", "", "", numbers[None, :], drawn))
+            for numbers, _, drawn in known
+        ]
+
+    def _numbers(
+        self, cells: Sequence[Cell], place: int
+    ) -> tuple[np.ndarray, np.ndarray, bool] | None:
+        """Return the numbers of a reading, what a seed changes in them, and whether it does."""
+        units = [readings_of(cell)[place] for cell in cells]
+        unit = units[0]
+        scored = self.sources.best(unit)
+        if scored is None:
+            return None
+        means, stds, noise = [], [], []
+        for cell in cells:
+            values = scored.values(cell.row["metric"])
+            if len(values) < 2:
+                return None
+            means.append(statistics.fmean(values))
+            stds.append(statistics.stdev(values))
+            noise.append(self.noise.std(unit, cell.row["metric"], stds[-1], drawn=True))
+        of_stds = np.array(stds) / math.sqrt(2 * (len(values) - 1))
+        drawn = unit.protocol.draws_folds(unit.data_set.id) or unit.method.draws
+        return np.array(means + stds), np.concatenate([noise, of_stds]), drawn
+
+
+def ranked(surprises: Surprises, names: Sequence[str]) -> list[int]:
+    """Return the readings by their mean surprise over data sets; the earlier one wins a tie."""
+    columns = zip(*(surprises[name] for name in names), strict=True)
+    means = [statistics.fmean(column) for column in columns]
+    return sorted(range(len(means)), key=means.__getitem__)
+
+
+def looks(paper: Paper, cell: Cell) -> list[str]:
+    """Return what a cell's unit rests on that the print had chosen, and no reading varies.
+
+    What the paper itself states was chosen by nobody, whatever another paper says of it.
+    """
+    found = [f"{e.what} ({e.proof})" for e in paper.chosen_by_print if e.covers(cell.row)]
+    if cell.unit is None:
+        return found
+    method, protocol = cell.unit.method, cell.unit.protocol
+    readings = cell.others or (cell.unit,)
+    for name, look in method.origins.print.items():
+        varied = len({repr(_setting(reading, name)) for reading in readings}) > 1
+        if not varied and not paper.states(method, name):
+            found.append(f"{name} ({look})")
+    if protocol.by_print and len({reading.protocol.id for reading in readings}) < 2:
+        found.append(f"folds ({protocol.by_print})")
+    return found
+
+
+def printed_deviation(paper: Paper, row: Row) -> str:
+    """Return the printed standard deviation, or the root of a printed variance above zero."""
+    if not row["std"] or paper.spread != "variance":
+        return row["std"]
+    return f"{math.sqrt(float(row['std'])):.3f}" if float(row["std"]) else ""
+
+
+def readings_of(cell: Cell) -> tuple[Unit, ...]:
+    """Return all readings of a cell, the stated one first."""
+    return (cell.unit, *cell.others) if cell.unit else ()
+
+
+def _group(cell: Cell) -> tuple[str, ...]:
+    """Return the printed method and its readings, which cells of all data sets share."""
+    return (cell.row["method"], *map(_named, readings_of(cell)))
+
+
+def _named(unit: Unit) -> str:
+    return f"{unit.protocol.id}/{unit.method.id}"
+
+
+def _setting(unit: Unit, name: str) -> object:
+    """Return the value of a parameter, its candidates, or the scaling of features."""
+    method = unit.method
+    if name == "scaling":
+        return method.scaling
+    return method.grid.get(name, method.parameters.get(name))

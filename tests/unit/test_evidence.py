@@ -1,0 +1,195 @@
+"""Who chose a setting: the text, the digits of other data sets, or the number that it judges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ldl import metrics
+from ldlrepro.judge import evidence
+from ldlrepro.judge.bands import Band, SeedNoise
+from ldlrepro.judge.evidence import Readings, looks
+from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.scores import LOCAL, Sources, UnitScores
+from ldlrepro.judge.tallies import tally
+from ldlrepro.train.records import OK, FoldRow
+from tests.unit import judged
+
+PLACES = ("toy", "second", "third")
+PAPER = """
+title: A paper that leaves its neighbours open
+authors: nobody
+venue: nowhere
+year: 2026
+synthetic: true
+protocols:
+  tiny: {scheme: kfold, folds: 4, validation: next_fold, text: four folds}
+datasets: [toy, second, third]
+candidates:
+  - methods: [Near]
+    open: the number of neighbours
+    as_stated: near
+    others: [near@n_neighbors=2, near@n_neighbors=8]
+methods: {Near: near, Mean: train_mean}
+tables: {"1": {title: one}}
+"""
+
+
+def unit(data_set: str, method: str, mean: float) -> UnitScores:
+    values = [mean - 0.03, mean - 0.01, mean + 0.01, mean + 0.03]
+    rows = [FoldRow("tiny", data_set, method, 0, fold, OK) for fold in range(4)]
+    return UnitScores("tiny", data_set, method, rows, {"kl": values}, LOCAL)
+
+
+@pytest.fixture
+def three(tiny):
+    """A paper on three data sets. By ``three(a, b, c)`` its readings get these means on each."""
+    for name in PLACES[1:]:
+        text = (tiny.root / "config/datasets/toy.yaml").read_text(encoding="utf-8")
+        tiny.write(f"config/datasets/{name}.yaml", text)
+    tiny.write("papers/tiny/paper.yaml", PAPER)
+    lines = [f"tiny,1,{place},,Near,kl,0.5000,0.0258,lower,," for place in PLACES]
+    head = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note"
+    tiny.write("papers/tiny/cells.csv", "\n".join([head, *lines]) + "\n")
+    names = ("near", "near@n_neighbors=2", "near@n_neighbors=8")
+
+    def verdicts(*means: dict[str, float]):
+        units = [
+            unit(place, name, by_place[place])
+            for name, by_place in zip(names, means, strict=True)
+            for place in PLACES
+        ]
+        units += [unit(place, "train_mean", 0.9) for place in PLACES]
+        return judged.verdicts("tiny", {one.key: one for one in units}, plan=tiny.plan)
+
+    return verdicts
+
+
+def test_what_the_text_states_is_blind_and_needs_no_other_reading(three):
+    rows = three(dict.fromkeys(PLACES, 0.5), dict.fromkeys(PLACES, 0.5), dict.fromkeys(PLACES, 0.9))
+    assert [row.evidence for row in rows] == ["blind"] * 3
+    assert {row.method_id for row in rows} == {"near"}
+    assert all(row.holds for row in rows)
+
+
+def test_where_the_text_misses_the_other_data_sets_choose(three):
+    rows = three(dict.fromkeys(PLACES, 0.8), dict.fromkeys(PLACES, 0.5), dict.fromkeys(PLACES, 0.9))
+    assert [(row.evidence, row.method_id) for row in rows] == [
+        ("predicted", "near@n_neighbors=2")
+    ] * 3
+    assert [(row.as_stated, row.as_stated_measured) for row in rows] == [
+        ("worse", pytest.approx(0.8))
+    ] * 3
+    assert "3 of 3 data sets, left out in turn, leave it chosen" in rows[0].choice
+    assert tally(rows).holds == 3
+
+
+def test_a_reading_that_only_its_own_numbers_choose_judges_nothing(three, monkeypatch):
+    """One data set fits what the others do not: with its own digits it would be chosen."""
+    means = (
+        dict.fromkeys(PLACES, 0.8),
+        {"toy": 0.5, "second": 0.7, "third": 0.7},
+        {"toy": 0.95, "second": 0.6, "third": 0.6},
+    )
+    rows = three(*means)
+    assert rows[0].method_id == "near@n_neighbors=8"
+    assert (rows[0].verdict, rows[0].evidence) == ("worse", "")
+    assert tally(rows).holds == 0
+
+    honest = Readings.choose
+
+    def sees_all(self, cell):
+        """The rule, told the numbers that it is to judge."""
+        surprises = self._surprises[evidence._group(cell)]
+        best = evidence.ranked(surprises, list(surprises))[0]
+        return replace(honest(self, cell), unit=evidence.readings_of(cell)[best])
+
+    monkeypatch.setattr(Readings, "choose", sees_all)
+    assert tally(three(*means)).holds == 1
+
+
+def test_a_data_set_without_a_reading_has_no_say(three, tiny):
+    rows = three(dict.fromkeys(PLACES, 0.8), dict.fromkeys(PLACES, 0.5), dict.fromkeys(PLACES, 0.9))
+    assert "the other 2 data sets choose" in rows[0].choice
+    paper = tiny.plan.project.paper("tiny")
+    known = {
+        one.key: one
+        for place in PLACES[:2]
+        for one in (
+            unit(place, "near", 0.8),
+            unit(place, "near@n_neighbors=2", 0.5),
+            unit(place, "near@n_neighbors=8", 0.9),
+        )
+    }
+    readings = Readings(tiny.plan, paper, Sources(known, {}), SeedNoise({}, {}))
+    chosen = [readings.choose(cell) for cell in tiny.plan.cells(paper)]
+    assert [choice and choice.of for choice in chosen] == [1, 1, 2]
+
+
+def test_what_a_reading_varies_was_left_to_the_rule(tiny):
+    tiny.write("papers/tiny/paper.yaml", PAPER.replace("[toy, second, third]", "[toy]"))
+    tiny.write("papers/tiny/cells.csv", "table,dataset,method,metric,mean\n1,toy,Near,kl,0.5\n")
+    look = "origins: {print: {n_neighbors: 4 fit, weights: these fit}}\nclass:"
+    tiny.edit("config/methods/near.yaml", "class:", look)
+    paper = tiny.plan.project.paper("tiny")
+    (cell,) = tiny.plan.cells(paper)
+    assert looks(paper, replace(cell, others=())) == ["n_neighbors (4 fit)", "weights (these fit)"]
+    every = (cell.unit, *cell.others)
+    assert looks(paper, replace(cell, others=every)) == ["weights (these fit)"]
+
+
+def test_folds_that_the_print_chose_are_told_unless_readings_vary_them(tiny):
+    folds = (
+        "  told: {scheme: kfold, folds: 4, shuffle: false, by_print: its digits, text: others}\n"
+    )
+    tiny.edit("papers/tiny/paper.yaml", "datasets: [toy]", f"{folds}datasets: [toy]")
+    tiny.write("papers/tiny/cells.csv", "table,dataset,method,metric,mean\n1,toy,Near,kl,0.5\n")
+    paper = tiny.plan.project.paper("tiny")
+    (cell,) = tiny.plan.cells(paper)
+    told = replace(cell, unit=tiny.plan.unit("told", "toy", "near"))
+    assert looks(paper, told) == ["folds (its digits)"]
+    assert looks(paper, replace(told, others=(cell.unit, told.unit))) == []
+
+
+# ---------------------------------------------------------------------- what another seed changes
+
+
+def bands(std: float, fold_std: float, method: str = "near") -> dict:
+    means = tuple(0.5 + std * one for one in (-1.0, 0.0, 1.0, 0.0, -1.0, 1.0))
+    return {("tiny", "toy"): [Band(method, "kl", means, fold_std)]}
+
+
+def test_noise_is_measured_where_seeds_were_repeated_else_a_share_of_the_folds(tiny):
+    near, mean = (tiny.plan.unit("tiny", "toy", name) for name in ("near", "train_mean"))
+    noise = SeedNoise(bands(0.01, 0.1), bands(0.02, 0.1, "another"))
+    spread = float(np.std([-1, 0, 1, 0, -1, 1], ddof=1))
+    assert noise.std(near, "kl", 0.3) == pytest.approx(0.01 * spread)
+    assert noise.std(mean, "kl", 0.3) == pytest.approx(0.3 * 0.2 * spread)
+    assert noise.std(mean, "kl", None) == 0.0
+
+
+def test_single_splits_are_independent_and_nothing_drawn_makes_no_noise(tiny):
+    more = """  splits: {scheme: shuffle_split, repeats: 16, train_share: 0.8, text: splits}
+  in_order: {scheme: kfold, folds: 4, shuffle: false, text: in the order of the file}
+"""
+    tiny.edit("papers/tiny/paper.yaml", "datasets: [toy]", f"{more}datasets: [toy]")
+    splits, in_order = (tiny.plan.unit(name, "toy", "near") for name in ("splits", "in_order"))
+    noise = SeedNoise({}, {})
+    assert noise.std(splits, "kl", 0.4) == pytest.approx(0.1)
+    assert noise.std(in_order, "kl", 0.4) == 0.0
+    forest = tiny.plan.unit("in_order", "toy", "rf_reg")
+    assert noise.std(forest, "kl", 0.4) > 0
+
+
+def test_the_reference_tells_how_little_of_the_fold_deviation_a_seed_changes():
+    found = Judge(judged.PLAN, judged.NOWHERE).reference_bands
+    shares = [
+        band.std / band.fold_std
+        for several in found.values()
+        for band in several
+        if band.measure in metrics.BETTER
+    ]
+    assert len(shares) > 100
+    assert 0.03 < np.median(shares) < 0.12
