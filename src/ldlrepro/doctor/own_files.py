@@ -178,7 +178,7 @@ def _prepared(
     try:
         return prepare(source, data)
     except UserError as error:
-        text = str(error).partition(" Remove the file and type")[0]
+        text = str(error).partition(" Remove the file and type")[0].partition(", then type")[0]
         folder = str(mine.path.parent)
         return Finding(mine.id, BAD, text.replace(str(data / "raw" / mine.id), folder))
 
