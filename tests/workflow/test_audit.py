@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import re
 import shlex
@@ -19,7 +20,7 @@ import pytest
 
 from ldlrepro import cli
 from ldlrepro.audit import Check
-from ldlrepro.audit.certificate import Question, certificate
+from ldlrepro.audit.certificate import Extent, Question, certificate
 from ldlrepro.audit.rerun import same_digits
 from ldlrepro.audit.seals import NAME, REFERENCE_SUMS, check_seals
 from ldlrepro.cli import parser, results
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from conftest import Project
 
 UNIT = "tiny/drawn_faces/aa_knn@grid"
+EXTENT = Extent("ldlrepro audit tiny", 1, 40, {})
 CELLS = "results/compare/tiny/cells.csv"
 
 
@@ -282,11 +284,22 @@ def test_predictions_of_another_run_are_found_by_computing_them_again(finished) 
     assert "predictions up to" in wrong(checks["reruns"])
 
 
+def test_all_folds_of_a_named_unit_are_computed_again(finished) -> None:
+    """A draw of one fold would miss the only one that was altered."""
+    fold = itertools.count()
+    only_the_reference(finished, ("aa_knn", "kl", lambda text: "0.01" if next(fold) == 2 else text))
+    reruns = audited(finished, "--unit", UNIT)["reruns"]
+    (failed,) = reruns["failed"]
+    assert failed["text"].startswith("kl is ")
+    assert reruns["passed"] == next(fold) - 1
+
+
 def test_bits_of_another_kind_of_processor_are_right_where_the_scores_are(finished) -> None:
     forge(finished, 1e-9, cpu="Abacus")
     reruns = audited(finished, "--unit", UNIT, status=0)["reruns"]
-    (note,) = reruns["noted"]
-    assert reruns["passed"] == 1
+    notes = reruns["noted"]
+    note = notes[0]
+    assert reruns["passed"] == len(notes) == len(records.read_rows(record_of(finished, UNIT)))
     assert note["text"].startswith("other bits on ")
     assert note["text"].endswith(" than on Abacus")
     assert "Right, with a note" in (finished.root / "results/audit/audit.html").read_text()
@@ -333,6 +346,8 @@ def test_a_fold_that_takes_too_long_is_named_and_without_reruns_nothing_passes(f
     assert json.loads((finished.root / "results/audit/audit.json").read_text())["reruns"] == {
         "asked": 1,
         "computed": 0,
+        "in_scope": 20,
+        "finds_one_altered_fold": 0.0,
     }
 
 
@@ -343,7 +358,13 @@ def test_the_last_line_says_how_many_of_the_folds_asked_for_were_rerun(finished)
     assert last.startswith("PASS, 4 of 20 rerun")
     told = json.loads((finished.root / "results/audit/audit.json").read_text())
     assert told["summary"].startswith("PASS, 4 of 20 rerun")
-    assert told["reruns"] == {"asked": 20, "computed": 4}
+    assert told["reruns"] == {
+        "asked": 20,
+        "computed": 4,
+        "in_scope": 20,
+        "finds_one_altered_fold": 4 / 20,
+    }
+    assert told["records"]["computed"] == 4
     page = (finished.root / "results/audit/audit.html").read_text()
     assert "PASS, 4 of 20 rerun" in page
     assert f"files with results/compare/tiny/{NAME}" in page
@@ -403,13 +424,13 @@ def bare() -> argparse.Namespace:
 
 def test_nothing_to_look_at_is_no_pass() -> None:
     looked, nothing = Check("data", "?", passed=["a"]), Check("reruns", "?")
-    assert certificate(PROJECT, [paper("tiny")], [looked, nothing], "", 1)["verdict"] == "fail"
+    assert certificate(PROJECT, [paper("tiny")], [looked, nothing], EXTENT)["verdict"] == "fail"
 
 
 def test_the_page_shows_what_is_wrong_and_runs_nothing_of_it() -> None:
     check = Check("data", "Right?")
     check.judge("<script>x</script>", "changed", "type this")
-    page = audit_page(certificate(PROJECT, [paper("tiny")], [check], "ldlrepro audit tiny", 1))
+    page = audit_page(certificate(PROJECT, [paper("tiny")], [check], EXTENT))
     assert "<script>" not in page
     assert "type this" in page
     assert "fail" in page
