@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from ldlrepro import cli
+from ldlrepro import catalogue, cli
 from ldlrepro.audit import Check
 from ldlrepro.audit.certificate import Extent, Question, certificate
 from ldlrepro.audit.rerun import same_digits
-from ldlrepro.audit.seals import NAME, REFERENCE_SUMS, check_seals
+from ldlrepro.audit.seals import NAME, PRINTED_SUMS, REFERENCE_SUMS, check_seals
 from ldlrepro.cli import parser, results
 from ldlrepro.core.checksums import array_sha256, sha256_of
 from ldlrepro.judge.reference import ReferenceUnits
@@ -125,16 +125,17 @@ def change_a_number(store: sqlite3.Connection, lot: np.random.Generator) -> Call
     return mend
 
 
-def test_each_of_a_hundred_changed_bytes_is_found(finished, monkeypatch) -> None:
-    """Twenty-five each of sealed files, the reference, the seals themselves, MLflow's numbers."""
+def test_each_of_a_hundred_and_more_changed_bytes_is_found(finished, monkeypatch) -> None:
+    """Twenty-five each of results, reference, printed numbers, the seals, MLflow's numbers."""
     finished.run("ldlrepro", "record", "tiny")
     monkeypatch.chdir(finished.root)
-    seals = [Path("results/compare/tiny") / NAME, REFERENCE_SUMS]
-    here, reference = map(sealed, seals)
+    seals = [Path("results/compare/tiny") / NAME, REFERENCE_SUMS, PRINTED_SUMS]
+    here, reference, printed = map(sealed, seals)
+    assert {path.name for path in printed} == {"cells.csv"}
     kinds = {path.parts[:2] for path in here}
     assert {("data", "ready"), ("results", "folds"), ("results", "units")} < kinds
     assert {path.suffix for path in reference} == {".csv", ".json"}
-    units = list(ReferenceUnits(Path("reference")).values())
+    units = list(ReferenceUnits(Path("reference"), catalogue.Project.open(finished.root)).values())
     uri = f"sqlite:///{finished.root}/mlflow.db"
     track.sync("tiny", "A tiny paper", units, uri)
     lot = np.random.default_rng(7)
@@ -145,7 +146,7 @@ def test_each_of_a_hundred_changed_bytes_is_found(finished, monkeypatch) -> None
     def told_wrong() -> int:
         return sum(map(bool, track.differences("tiny", units, uri).values()))
 
-    for files in (here, reference, seals):
+    for files in (here, reference, printed, seals):
         for _ in range(25):
             path, before = change_a_file(files, lot)
             assert found() == [str(path)] if files is not seals else found(), path

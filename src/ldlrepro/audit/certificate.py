@@ -213,13 +213,12 @@ def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list
 def in_words(found: Mapping[str, Any]) -> list[str]:
     """Return what an audit could find, and what its records are, as sentences."""
     reruns = found["reruns"]
+    records = ", ".join(f"{count} {name}" for name, count in found["records"].items())
     share = f"{100 * reruns['finds_one_altered_fold']:.2g} %"
     return [
         f"One fold altered together with its checksums is found with a probability of {share}: "
         f"{reruns['computed']} of {reruns['in_scope']} folds in scope were computed again.",
-        "Records: "
-        + ", ".join(f"{count} {name}" for name, count in found["records"].items())
-        + ".",
+        f"Records: {records}.",
     ]
 
 
