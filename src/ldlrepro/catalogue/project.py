@@ -164,6 +164,13 @@ class Project:
     def data_sets(self) -> list[DataSet]:
         return [self.data_set(name) for name in self.data_set_ids]
 
+    @cached_property
+    def families(self) -> dict[str, str]:
+        """Return the families of data sets that belong to one, by id and by printed name."""
+        found = {data.id: data.family for data in self.data_sets if data.family}
+        printed = {n: i for paper in self.papers for n, i in paper.use_dataset.items()}
+        return found | {name: found[data] for name, data in printed.items() if data in found}
+
     @property
     def measures(self) -> list[Measure]:
         """Return the measures of the user's own."""
