@@ -19,8 +19,8 @@ def data_set(spec: Mapping[str, Any], name: str = "demo") -> DataSet:
 
 
 def weights(spec: Mapping[str, Any], name: str = "mine") -> Weights:
-    levels = {"colours": "rgb", "mean": [0, 0, 0], "std": [1, 1, 1]}
-    told = {"network": "vgg16", "layout": "torchvision", "preprocessing": levels}
+    told = {"network": "vgg16", "layout": "torchvision"}
+    told |= {"colours": "rgb", "mean": [0, 0, 0], "std": [1, 1, 1]}
     return _described(Weights, {**told, **spec}, name)
 
 

@@ -30,6 +30,13 @@ def unit(method: str = "rf", dataset: str = "toy", protocol: str = "cv", **chang
     return UnitScores(protocol, dataset, method, **{**values, **changes})
 
 
+def measured(names: tuple[str, str, str], scores: dict, source="local", **of_rows) -> UnitScores:
+    """A unit by its protocol, data set and method, whose folds have these scores."""
+    count = len(next(iter(scores.values())))
+    rows = [FoldRow(*names, 0, number, "ok", **of_rows) for number in range(count)]
+    return UnitScores(*names, rows, scores, source)
+
+
 def cell(verdict: str = "reproduced", metric: str = "kl", **changes) -> VerdictRow:
     values = {
         "paper": "demo",

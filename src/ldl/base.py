@@ -169,7 +169,14 @@ class LDLEstimator:
         if hasattr(X, "columns") or hasattr(self, "feature_names_in_"):
             from sklearn.utils.validation import _check_feature_names
 
-            _check_feature_names(self, X, reset=reset)
+            try:
+                _check_feature_names(self, X, reset=reset)
+            except TypeError:  # scikit-learn's own text has 400 letters
+                raise TypeError(
+                    "X has column names of mixed types, some text and some not. Feature names are "
+                    "only supported if all input features have string names; X.columns = "
+                    "X.columns.astype(str) makes them so."
+                ) from None
 
     @contextmanager
     def _fitted_or_not(self) -> Iterator[None]:

@@ -718,7 +718,34 @@ def _checked(D_true: Any, D_pred: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def demand_distributions(name: str, rows: np.ndarray, tolerance: float) -> np.ndarray:
-    """Refuse what are no distributions, or are so by more than ``tolerance``; return the sums."""
+    """Refuse rows that are no distributions.
+
+    Parameters
+    ----------
+    name : str
+        Name of the rows, for messages.
+    rows : ndarray of shape (rows, labels)
+        Label degrees.
+    tolerance : float
+        Most by which the sum of a row may be off.
+
+    Returns
+    -------
+    ndarray of shape (rows,)
+        Sums of the rows.
+
+    Raises
+    ------
+    ValueError
+        If a degree is negative or no finite number, or a row sums to something else than 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl.metrics import demand_distributions
+    >>> demand_distributions("D", np.array([[0.75, 0.25]]), 1e-3)
+    array([1.])
+    """
     if not np.isfinite(rows).all():
         raise ValueError(f"{name} contains NaN or infinity")
     if (rows < 0).any():

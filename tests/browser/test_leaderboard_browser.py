@@ -13,8 +13,7 @@ from ldlrepro.judge.significance import ranking
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.html import write_report
 from ldlrepro.report.leaderboard import collect, standings
-from ldlrepro.train.records import FoldRow
-from tests.report_pages import PROJECT, content, page
+from tests.report_pages import PROJECT, content, measured, page
 
 pytestmark = pytest.mark.browser
 
@@ -24,11 +23,8 @@ DATASETS = [f"d{number:02d}" for number in range(14)]
 
 
 def unit(protocol: str, dataset: str, method: str, score: float) -> UnitScores:
-    rows = [
-        FoldRow(protocol, dataset, method, 0, k, "ok", fit_s=score, peak_mb=90) for k in range(2)
-    ]
     scores = {"kl": [score, score], "cosine": [1 - score / 2, 1 - score / 2]}
-    return UnitScores(protocol, dataset, method, rows, scores, "reference")
+    return measured((protocol, dataset, method), scores, "reference", fit_s=score, peak_mb=90)
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,37 @@ def outside(constraint: Any) -> list[Any]:
     return ["no such word", 0.5]
 
 
+UNBOUNDED = {
+    "base_score",
+    "batch_replacement",
+    "bootstrap",
+    "crop_side",
+    "estimator",
+    "fit_intercept",
+    "flip",
+    "goal",
+    "hard_labels",
+    "learners",
+    "mixed_precision",
+    "n_neighbors",
+    "own_neighbour",
+    "phi_seed",
+    "random_state",
+    "random_weights",
+    "regressor",
+    "settings",
+    "sha256",
+    "standardise",
+    "weights",
+}
+"""Parameters for which any value of their type will do, or which the fit looks at itself."""
+
+
+def test_every_other_parameter_says_what_it_may_be():
+    for kind in (type(cheap(name)) for name in NAMES):
+        assert set(kind._parameter_names()) - set(constraints_of(kind)) <= UNBOUNDED, kind
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if constraints_of(type(cheap(name)))])
 def test_what_no_fit_could_use_is_refused_by_name(name):
     if name in IMAGES and not find_spec("torch"):

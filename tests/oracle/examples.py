@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ldl.linear.maxent import softmax_rows
+from ldl.metrics import evaluate
 
 
 def softmax_problem(
@@ -15,6 +16,32 @@ def softmax_problem(
     X = generator.normal(size=(n, q))
     D = softmax_rows(X @ generator.normal(size=(q, c)) + 0.5 * generator.normal(size=(n, c)))
     return X, D
+
+
+def exponential_problem(
+    seed: int = 0, n: int = 60, q: int = 6, c: int = 4, noise: float = 0.5
+) -> tuple[np.ndarray, np.ndarray]:
+    """Normal features and labels that depend on them."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, q))
+    D = np.exp(X @ generator.normal(size=(q, c)) + noise * generator.normal(size=(n, c)))
+    return X, D / D.sum(axis=1, keepdims=True)
+
+
+def unrelated(seed: int = 0, n: int = 90, q: int = 3, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Normal features and labels that do not depend on them."""
+    generator = np.random.default_rng(seed)
+    return generator.normal(size=(n, q)), generator.dirichlet(np.ones(c), size=n)
+
+
+def means_of_ten_folds(data, fit: Callable) -> dict[str, float]:
+    """Means over ten folds of every measure; ``fit(X, D)`` gives a model of the other nine."""
+    scores = []
+    for test in np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10):
+        train = np.setdiff1d(np.arange(len(data.D)), test)
+        P = fit(data.X[train], data.D[train]).predict(data.X[test])
+        scores.append(evaluate(data.D[test], P))
+    return {name: np.mean([score[name] for score in scores]) for name in scores[0]}
 
 
 def check_gradient(

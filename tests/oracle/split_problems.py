@@ -1,19 +1,18 @@
 """Small problems for trees, and the settings that leave a tree nothing to chance."""
 
+from functools import partial
+
 import numpy as np
 
 from ldl.forests.structrf import RFStar, StructRF
+from tests.oracle.examples import exponential_problem
 
 ALL_ROWS = {"n_estimators": 1, "bootstrap": False, "max_samples": 1.0}
 STUMP = {**ALL_ROWS, "max_depth": 1, "min_samples_split": 2}
 SMALLEST_LEAVES = {**ALL_ROWS, "max_depth": None, "min_samples_split": 2}
 
 
-def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, q))
-    D = np.exp(X @ generator.normal(size=(q, c)) + generator.normal(size=(n, c)))
-    return X, D / D.sum(axis=1, keepdims=True)
+problem = partial(exponential_problem, n=150, noise=1.0)
 
 
 def two_classes(labels: np.ndarray) -> np.ndarray:

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
+from ldl import Uniform
 from ldl.baselines.bayes import PTBayes
-from ldl.metrics import evaluate
+from tests.oracle.examples import means_of_ten_folds, unrelated
 from tests.oracle.formulas import pt_bayes
 
-
-def problem(seed: int = 0, n: int = 90, q: int = 3, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    return generator.normal(size=(n, q)), generator.dirichlet(np.ones(c), size=n)
+problem = unrelated
 
 
 def classes(seed: int = 0, q: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -161,14 +159,14 @@ def test_label_without_any_mass_gets_the_floor_only():
 def test_released_settings_give_the_uniform_distribution_on_sjaffe(real_data):
     """The MSLP paper's PT-Bayes cells for s-JAFFE are those of the uniform prediction."""
     data = real_data("sjaffe")
-    folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)
-    scores = []
-    for test in folds:
-        train = np.setdiff1d(np.arange(len(data.D)), test)
-        model = pt_bayes("resample", domain="density", random_state=0)
-        P = model.fit(data.X[train], data.D[train]).predict(data.X[test])
-        np.testing.assert_array_equal(P, np.full_like(P, 1 / 6))
-        scores.append(evaluate(data.D[test], P))
-    printed = {"chebyshev": 0.1204, "clark": 0.4291, "kl": 0.0738, "cosine": 0.9304}
-    for name, value in printed.items():
-        assert np.mean([score[name] for score in scores]) == pytest.approx(value, abs=2e-4), name
+    model = pt_bayes("resample", domain="density", random_state=0)
+    scores = means_of_ten_folds(data, model.fit)
+    uniform = means_of_ten_folds(data, Uniform().fit)
+    assert scores == uniform
+    for name, value in {
+        "chebyshev": 0.1204,
+        "clark": 0.4291,
+        "kl": 0.0738,
+        "cosine": 0.9304,
+    }.items():
+        assert scores[name] == pytest.approx(value, abs=2e-4), name

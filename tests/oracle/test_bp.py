@@ -1,18 +1,19 @@
 """AA-BP: its gradient, the limits of the network, and what training must achieve."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 from ldl.linear._softmax import softmax_rows
 from ldl.networks.bp import AABP, Layers, _nguyen_widrow
+from tests.oracle.examples import unrelated
 
 OUTPUTS = ["softmax", "abs_norm"]
 
 
-def data(seed: int = 0, n: int = 20, q: int = 6, c: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    return generator.normal(size=(n, q)), generator.dirichlet(np.ones(c), size=n)
+data = partial(unrelated, n=20, q=6, c=4)
 
 
 @pytest.mark.parametrize("output", OUTPUTS)

@@ -176,9 +176,3 @@ def test_compressed_rows_grow_the_same_trees():
         RFRegression(n_estimators=8, random_state=3).fit(csr_matrix(X), D).predict(csr_matrix(X))
     )
     np.testing.assert_array_equal(sparse, dense)
-
-
-@pytest.mark.parametrize("parameters", [{"n_estimators": 0}, {"max_samples": 0.0}])
-def test_a_forest_of_nothing_is_refused(parameters):
-    with pytest.raises(ValueError, match=r"must be (a whole number, at least 1|above 0), got"):
-        RFRegression(**parameters).fit(*problem())

@@ -237,11 +237,6 @@ def test_threads_run_parts_side_by_side_and_keep_their_order():
     [
         ({"learners": "rf+svm"}, "no learner 'svm' in 'rf\\+svm'; join any of rf, xgb, knn, lr"),
         ({"learners_per_layer": 5}, "multiple of the 2 kinds in 'rf\\+xgb', got 5"),
-        ({"reuse": "always"}, "reuse must be one of per_learner, joint, off, got 'always'"),
-        ({"measure": "mae"}, "measure must be one of chebyshev"),
-        ({"cv": 1}, "cv must be a whole number, at least 2, got 1"),
-        ({"max_layers": 0}, "max_layers must be a whole number, at least 1, got 0"),
-        ({"validation_fraction": 1.0}, "validation_fraction must be above 0 and below 1, got 1.0"),
     ],
 )
 def test_wrong_parameters_are_refused_by_name(wrong, message):

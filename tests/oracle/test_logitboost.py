@@ -378,22 +378,3 @@ def test_compressed_binary_rows_give_the_same_bits(kind):
     dense = kind(max_iter=10, **FIXED).fit(X, D).predict(X)
     sparse = kind(max_iter=10, **FIXED).fit(csr_matrix(X), D).predict(csr_matrix(X))
     np.testing.assert_array_equal(dense, sparse)
-
-
-@pytest.mark.parametrize(
-    ("kind", "parameters", "message"),
-    [
-        (
-            LDLogitBoost,
-            {"learning_rate": 0.0},
-            "learning_rate must be above 0 and at most 1, got 0.0",
-        ),
-        (LDLogitBoost, {"max_iter": 0}, "max_iter must be a whole number, at least 1, got 0"),
-        (LDLogitBoost, {"working_response": "x"}, "working_response must be one of robust"),
-        (LDLogitBoost, {"select_by": "mae"}, "select_by must be one of chebyshev"),
-        (AOSOLDLogitBoost, {"pair": "all"}, "pair must be one of auto, exact, smo, got 'all'"),
-    ],
-)
-def test_wrong_settings_are_refused_by_name(kind, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        kind(**parameters).fit(*problem())

@@ -1,5 +1,7 @@
 """PT-SVM: its parts against definitions and libsvm, the whole against what must follow."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -8,15 +10,9 @@ from ldl._distances import rbf
 from ldl.base import child_seeds
 from ldl.kernels._pair_machines import platt
 from ldl.kernels.ptsvm import PTSVM, couple, sigmoid, single_labels
-from ldl.metrics import evaluate
+from tests.oracle.examples import exponential_problem, means_of_ten_folds
 
-
-def problem(seed: int = 0, n: int = 60, q: int = 3, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, q))
-    scores = X @ generator.normal(size=(q, c)) + 0.3 * generator.normal(size=(n, c))
-    D = np.exp(scores)
-    return X, D / D.sum(axis=1, keepdims=True)
+problem = partial(exponential_problem, q=3, c=3, noise=0.3)
 
 
 # ---------------------------------------------------------------------- coupling
@@ -216,15 +212,14 @@ def test_subsample_keeps_so_many_rows_and_those_are_what_counts():
 def test_order_of_appearance_costs_as_much_on_sjaffe_as_the_paper_prints(real_data):
     """The paper prints kl 0.0787, above the 0.0738 of the uniform distribution."""
     data = real_data("sjaffe")
-    folds = np.array_split(np.random.default_rng(0).permutation(len(data.D)), 10)
-    scores: dict[str, list[float]] = {"sorted": [], "first_appearance": []}
-    for test in folds:
-        train = np.setdiff1d(np.arange(len(data.D)), test)
-        for order, found in scores.items():
-            model = PTSVM("resample", platt_split="pairs", column_order=order, random_state=0)
-            P = model.fit(data.X[train], data.D[train]).predict(data.X[test])
-            found.append(evaluate(data.D[test], P)["kl"])
-    assert np.mean(scores["sorted"]) < 0.0738 < np.mean(scores["first_appearance"])
+    in_order, by_appearance = (
+        means_of_ten_folds(
+            data,
+            PTSVM("resample", platt_split="pairs", column_order=order, random_state=0).fit,
+        )["kl"]
+        for order in ("sorted", "first_appearance")
+    )
+    assert in_order < 0.0738 < by_appearance
 
 
 def test_first_appearance_is_that_of_drawn_labels():

@@ -1,7 +1,5 @@
 """StructRF, StructRF* and RF* against the plain NumPy twin, brute force and scikit-learn."""
 
-import subprocess
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -354,24 +352,6 @@ def test_smoothing_spreads_imaginary_rows_over_all_labels():
 # ---------------------------------------------------------------------- settings
 
 
-@pytest.mark.parametrize(
-    ("kind", "settings", "message"),
-    [
-        (StructRF, {"kmeans_init": "pca"}, "kmeans_init must be one of pca_sign, random"),
-        (StructRF, {"step": "adaptve"}, "step must be one of exhaustive, adaptive"),
-        (StructRF, {"max_features": "log2"}, "max_features must be a whole number, at least 1 or"),
-        (StructRF, {"max_features": 0}, "max_features must be a whole number, at least 1 or"),
-        (StructRF, {"n_estimators": 0}, "n_estimators must be a whole number, at least 1, got 0"),
-        (StructRF, {"max_samples": 1.5, "bootstrap": False}, "at most 1 without replacement"),
-        (StructRF, {"alpha": -1.0}, "alpha must be at least 0, got -1.0"),
-        (RFStar, {"leaf_smoothing": -1}, "leaf_smoothing must be at least 0, got -1"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(kind, settings, message):
-    with pytest.raises(ValueError, match=message):
-        kind(**settings).fit(*problem())
-
-
-def test_numba_is_not_loaded_before_it_is_needed():
-    code = "import sys, ldl.forests.structrf; assert 'numba' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_more_rows_than_there_are_cannot_be_drawn_without_replacement():
+    with pytest.raises(ValueError, match="at most 1 without replacement"):
+        StructRF(max_samples=1.5, bootstrap=False).fit(*problem())

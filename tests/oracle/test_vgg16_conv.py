@@ -98,7 +98,7 @@ def test_every_block_answers_a_picture_as_onnxruntime_does(
     """Within 1e-4 of the block's largest value, which is in the thousands for real pictures."""
     pixels = torch.from_numpy(picture.copy())[None]
     found = ours(loaded, normalised(pixels, loaded.preprocessing))
-    means = WEIGHTS.preprocessing.mean
+    means = WEIGHTS.mean
     expected = theirs(session, picture[:, :, ::-1] - np.array(means))
     assert len(found) == len(expected) == 13
     for name, mine, right in zip(BLOCKS, found, expected, strict=True):

@@ -86,16 +86,6 @@ def test_other_outputs_are_asked_and_everything_else_is_the_same():
     np.testing.assert_array_equal(table(other), table(again))
 
 
-@pytest.mark.parametrize("schedule", ["joint", "random"])
-def test_trees_share_units_as_before(schedule):
-    images, D = pictures()
-    own = built("drf", max_iter=1, schedule=schedule)
-    other = built("drf", max_iter=1, schedule=schedule)
-    widths = own.fit(images, D).head_.widths
-    assert asking_other_outputs(other, 7).fit(images, D).head_.widths == widths
-    assert len(widths) == (1 if schedule == "joint" else own.n_estimators)
-
-
 def test_the_linear_forest_has_a_seed_of_its_own_for_that():
     assert asking_other_outputs(DRF(), 7).phi_seed == 7
 

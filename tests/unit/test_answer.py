@@ -29,7 +29,7 @@ from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.persons import Line, PersonsApart
 from ldlrepro.judge.scores import REFERENCE
-from ldlrepro.train.records import FAILED, UNAVAILABLE
+from ldlrepro.train.records import FAILED
 from ldlrepro.train.unit import run_unit
 from tests.report_pages import answer, cell, fold, unit
 
@@ -121,27 +121,6 @@ def test_a_damaged_answer_is_named_with_the_command_that_removes_it(tmp_path, te
     with pytest.raises(UserError, match="not an answer") as caught:
         read_answer(path)
     assert str(caught.value).endswith(f"\n  rm {path}")
-
-
-# ---------------------------------------------------------------------- what it holds
-
-
-def test_what_failed_and_what_lacked_something_is_in_it_with_its_records(ready):
-    ready.module("broken", BROKEN)
-    ready.write("config/methods/broken.yaml", "title: b\nclass: broken.Broken\n")
-    ready.write("config/methods/deep.yaml", "title: d\nclass: ldl.DeepLDLF\nneeds: [images]\n")
-    ready.edit("papers/tiny/paper.yaml", "Mean: train_mean", "B: broken\n  D: deep")
-    for method in ("near", "broken", "deep"):
-        run_unit(ready.job(method))
-    judge = ready.judge
-    judged = judge.anew(judge.project.paper("tiny"))
-    assert [(t.unit.split("/")[2], t.status, t.folds, len(t.errors)) for t in judged.troubles] == [
-        ("broken", FAILED, 4, 4),
-        ("deep", UNAVAILABLE, 4, 4),
-    ]
-    assert judged.troubles[0].errors[0].endswith("ValueError: always\n")
-    assert judged.troubles[0].records == [ready.job("broken").record]
-    assert judge.complete_here(judged) == {KEY: [ready.job().record]}
 
 
 # ---------------------------------------------------------------------- the answer of now

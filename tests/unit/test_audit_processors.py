@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ldlrepro.audit.rerun import is_enlarged
-from ldlrepro.judge.scores import LOCAL, UnitScores
-from ldlrepro.train.records import OK, FoldRow
+from ldlrepro.judge.scores import UnitScores
+from tests.report_pages import measured
 
 NAMES = ("cv", "faces", "drf_linear")
 
 
 def scored(kl: list[float], **params: object) -> UnitScores:
-    rows = [FoldRow(*NAMES, repeat=0, fold=k, status=OK, params=params) for k in range(len(kl))]
-    return UnitScores(*NAMES, rows, {"kl": kl}, LOCAL)
+    return measured(NAMES, {"kl": kl}, params=params)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import load_ready
 from ldlrepro.folds.given import read_parts
 from ldlrepro.folds.splits import read_folds
-from ldlrepro.judge.verdicts import JUDGED, VerdictRow
+from ldlrepro.judge.verdicts import JUDGED
 from ldlrepro.report.badges import AMBER, GREEN, GREY, RED, write_badges
+from tests.report_pages import cell
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -103,21 +104,6 @@ def test_people_see_kl_and_programs_everything(ran, capsys):
 
 # ---------------------------------------------------------------------- badges
 
-ROW = VerdictRow(
-    paper="tiny",
-    table="1",
-    dataset="toy",
-    setting="",
-    method="Near",
-    metric="kl",
-    printed="0.0100",
-    printed_std="",
-    better="lower",
-    verdict="exact",
-    method_id="near",
-    protocol="tiny",
-)
-
 
 def fills(path: Path) -> list[str]:
     tree = ET.parse(path)
@@ -134,7 +120,8 @@ def fills(path: Path) -> list[str]:
     ],
 )
 def test_a_badge_says_what_held_and_better_is_no_praise(verdicts, colour, text, tmp_path):
-    rows = [replace(ROW, verdict=name) for name, count in verdicts.items() for _ in range(count)]
+    row = cell(paper="tiny", protocol="tiny", method_id="near")
+    rows = [replace(row, verdict=name) for name, count in verdicts.items() for _ in range(count)]
     paper, *methods = write_badges(tmp_path, rows)
     assert paper == tmp_path / "tiny.svg"
     assert len(methods) == any(name in JUDGED for name in verdicts)

@@ -178,7 +178,7 @@ def test_a_claim_waits_for_all_of_its_checks_and_says_what_is_there():
 
 
 def test_one_line_of_a_file_may_stand_for_several_points():
-    check = {"figure": "1", "from": [None, 4], "to_each": [2, 8], "at_least": 0}
+    check = {"figure": "1", "from": [None, 4], "to": [None, [2, 8]], "at_least": 0}
     curves = {"1": {(None, 2): 0.3, (None, 4): 0.2, (None, 8): 0.1}}
     claim = judge({"kind": "checks", "checks": [check]}, curves=curves)
     assert (claim.verdict, claim.measured) == (FAILS, "1 of 2")

@@ -99,24 +99,26 @@ def test_importing_from_another_library_changes_the_digest(sources):
 # ---------------------------------------------------------------------- what decides nothing
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "ldlrepro/track/sync.py",
-        "ldlrepro/cli/__init__.py",
-        "ldlrepro/report/html.py",
-        "ldlrepro/judge/verdicts.py",
-        "ldlrepro/train/unit.py",
-        "ldlrepro/train/records.py",
-        "ldlrepro/core/files.py",
-        "ldlrepro/core/errors.py",
-        "ldl/errors.py",
-        "ldl/watch.py",
-    ],
+DECIDE_NOTHING = (
+    "ldlrepro/track/sync.py",
+    "ldlrepro/cli/__init__.py",
+    "ldlrepro/report/html.py",
+    "ldlrepro/judge/verdicts.py",
+    "ldlrepro/train/unit.py",
+    "ldlrepro/train/records.py",
+    "ldlrepro/core/files.py",
+    "ldlrepro/core/errors.py",
+    "ldl/errors.py",
+    "ldl/watch.py",
 )
-def test_writing_records_progress_and_errors_count_for_nothing(sources, file):
-    text = "\n\nCHANGED = print('this runs when the module is imported')\n"
-    assert changed_by(lambda: sources.append(file, text), bases()) == set()
+
+
+def test_writing_records_progress_and_errors_count_for_nothing(sources):
+    def edit() -> None:
+        for file in DECIDE_NOTHING:
+            sources.append(file, "\n\nCHANGED = print('runs when the module is imported')\n")
+
+    assert changed_by(edit, bases()) == set()
 
 
 def test_what_a_module_holds_beside_what_is_used_counts_for_nothing(sources):

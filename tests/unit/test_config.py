@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from ldl import metrics
 from ldlrepro.catalogue import Project, from_environment
-from ldlrepro.catalogue.schemas import FILES, schema
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.workspace import Workspace
 
@@ -38,35 +36,7 @@ def test_parameters_and_grid_of_every_method_are_known_to_its_class(name):
     assert set(method.grid) <= set(known)
 
 
-def test_grids_may_be_decided_by_any_measure():
-    rule = schema(FILES["paper"])["$defs"]["Protocol"]["properties"]["select_by"]
-    assert rule["enum"] == [*metrics.BETTER, *metrics.LABEL_BETTER]
-
-
 # ---------------------------------------------------------------------- defaults and variants
-
-
-def test_defaults_are_filled_in(checkout):
-    checkout.write("config/methods/bare.yaml", "title: bare\nclass: a.B\n")
-    bare = checkout.project.method("bare")
-    assert (bare.control, bare.sees_test_labels, bare.scaling) == (False, False, "none")
-    checkout.write("config/datasets/bare.yaml", "title: b\nreader: images\nlicence: l\n")
-    assert checkout.project.data_set("bare").sparse is False
-    assert checkout.project.paper("mslp").synthetic is False
-
-
-def test_a_run_configuration_needs_papers_only(checkout):
-    checkout.write(RUN, "papers: [mslp]\n")
-    assert checkout.project.run.model_dump() == {
-        "papers": ("mslp",),
-        "only": {"datasets": (), "methods": ()},
-        "seed": 2026,
-        "mirrors": (),
-        "offline": False,
-        "tracking_uri": "sqlite:///mlflow.db",
-        "extra": True,
-        "own_files": (),
-    }
 
 
 def test_nobody_changes_a_value():
@@ -162,13 +132,6 @@ def test_an_inner_setting_of_what_holds_none_is_refused(checkout):
     checkout.write("config/methods/inner.yaml", INNER.replace("{tol: 0.5}", "5"))
     with pytest.raises(UserError, match="'settings' is 5 and holds no settings"):
         checkout.project.method("inner")
-
-
-def test_variants_follow_their_method_in_the_list(checkout):
-    checkout.write("config/methods/base.yaml", BASE)
-    names = checkout.project.method_ids
-    at = names.index("base")
-    assert names[at : at + 4] == ["base", "base@other", "base@fixed", "base@regridded"]
 
 
 def test_a_project_is_sent_to_another_process_by_its_paths(checkout):

@@ -26,6 +26,8 @@ CHEAPER = {
     "validation_rows": 1,
     "leaf_batches": 10,
 }
+# Boosting grows trees for every label in every round, and chooses the number of rounds first.
+FEW_ROUNDS = {"LDLogitBoost": {"max_iter": 5}, "AOSOLDLogitBoost": {"max_iter": 5}}
 # For methods on images: a small network that starts from nothing.
 SMALL = {
     "network": "tiny",
@@ -45,11 +47,10 @@ SMALL = {
 
 
 def distinct(names: list[str]) -> list[str]:
-    """Without methods on images that are the same as one before once their network is small."""
+    """Without methods that are the same as one before once their settings are cheaper."""
     found: dict[str, str] = {}
     for name in names:
-        model = build(name) if name in IMAGES else name
-        found.setdefault(repr(model), name)
+        found.setdefault(repr(build(name)), name)
     return list(found.values())
 
 
@@ -57,8 +58,9 @@ PROJECT = Project.open()
 
 
 def build(name: str, **parameters: Any) -> LDLEstimator:
-    known = PROJECT.method(name).kind._parameter_names()
-    cheaper = SMALL if name in IMAGES else CHEAPER
+    kind = PROJECT.method(name).kind
+    known = kind._parameter_names()
+    cheaper = SMALL if name in IMAGES else CHEAPER | FEW_ROUNDS.get(kind.__name__, {})
     wanted = {**cheaper, "random_state": 7, **parameters}
     return PROJECT.method(name).estimator(
         **{key: value for key, value in wanted.items() if key in known}
@@ -74,7 +76,7 @@ OURS = [
 ]
 IMAGES = {name for name in OURS if PROJECT.method(name).needs.images}
 METHODS = [name for name in OURS if "@" not in name]
-VARIANTS = distinct([name for name in OURS if "@" in name])
+VARIANTS = [name for name in distinct(sorted(OURS, key=lambda name: "@" in name)) if "@" in name]
 BREAKABLE = ("distributions", "fewer_rows_than_features", "same_bits", "parameters")
 """Rules that another value of a parameter can break; a variant is held against these alone."""
 
@@ -152,9 +154,10 @@ def test_every_method_keeps_every_rule(name, rule):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.parametrize("rule", BREAKABLE)
-def test_every_variant_keeps_the_rules_that_a_parameter_can_break(name, rule):
-    keeps(name, next(found for found in checks.RULES if found.id == rule))
+def test_every_variant_keeps_the_rules_that_a_parameter_can_break(name):
+    for rule in checks.RULES:
+        if rule.id in BREAKABLE:
+            keeps(name, rule)
 
 
 @pytest.mark.parametrize("name", [name for name in OURS if PROJECT.method(name).grid])
@@ -184,11 +187,6 @@ class Good(LDLEstimator):
 class OneColumn(Good):
     def _predict(self, X):
         return super()._predict(X)[:, 0]
-
-
-class TooFewLabels(Good):
-    def _predict(self, X):
-        return super()._predict(X)[:, :2]
 
 
 class WritesIntoX(Good):
@@ -291,7 +289,6 @@ def test_a_method_that_keeps_all_rules_is_not_accused():
     ("kind", "rule", "words"),
     [
         (OneColumn, "distributions", r"_predict returned shape \(8,\), \(8, 4\) is needed"),
-        (TooFewLabels, "distributions", r"shape \(8, 2\), \(8, 4\) is needed"),
         (WritesIntoX, "inputs_untouched", "writes into X"),
         (KeepsX, "keeps_copies", r"keep X.copy\(\)"),
         (DrawsAnew, "same_bits", "made of random_state only"),

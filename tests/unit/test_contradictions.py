@@ -10,21 +10,9 @@ import pytest
 from ldlrepro import cli
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.verdicts import VerdictRow
+from tests.report_pages import cell
 
-ROW = VerdictRow(
-    paper="one",
-    table="1",
-    dataset="toy",
-    setting="",
-    method="AA-kNN",
-    metric="kl",
-    printed="0.0100",
-    printed_std="",
-    better="lower",
-    verdict="not run",
-    method_id="aa_knn",
-    protocol="one",
-)
+ROW = cell("not run", paper="one", printed="0.0100", method_id="aa_knn", protocol="one")
 
 
 def other(**changes) -> VerdictRow:

@@ -48,15 +48,6 @@ def test_probabilities_of_all_values_that_can_be_printed_sum_to_one():
     assert np.exp(-one).sum() == pytest.approx(1.0, abs=0.02)
 
 
-def test_fixed_folds_are_told_where_the_digits_are_theirs():
-    exact = CENTRE + 0.7 * SPREAD
-    fixed = Way("in order", "in order", "k=4", exact[None, :], drawn=False)
-    found = digits_of(print_of(exact)).conclude([WIDE, fixed])
-    assert (found.best, found.verdict) == (fixed, "told")
-    assert found.runner_up.as_strong == 0
-    assert found.inside == NUMBERS
-
-
 def test_deviations_tell_what_means_do_not():
     other = CENTRE.copy()
     other[6:] += 5 * SPREAD[6:]

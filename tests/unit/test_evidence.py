@@ -30,8 +30,7 @@ datasets: [toy, second, third]
 candidates:
   - methods: [Near]
     open: the number of neighbours
-    as_stated: near
-    others: [near@n_neighbors=2, near@n_neighbors=8]
+    readings: [near, near@n_neighbors=2, near@n_neighbors=8]
 methods: {Near: near, Mean: train_mean}
 tables: {"1": {title: one}}
 """

@@ -122,14 +122,6 @@ def test_without_its_inputs_an_experiment_names_what_lacks(paper, capsys, lackin
 # ---------------------------------------------------------------------- settings in a name
 
 
-def test_a_method_id_can_hold_settings(tiny):
-    name = with_settings("near", {"n_neighbors": 7})
-    assert name == "near@n_neighbors=7"
-    method = tiny.project.method(name)
-    assert method.parameters == {"n_neighbors": 7}
-    assert method.title == "neighbours (n_neighbors=7)"
-
-
 @pytest.mark.parametrize("value", [1, 0.8, 1e-05, None, True, "sqrt"])
 def test_settings_come_back_as_they_went_in(tiny, value):
     name = with_settings("near", {"other": 1, "n_neighbors": value})
@@ -143,16 +135,6 @@ def test_what_is_no_setting_is_no_method(tiny, name):
     assert not tiny.project.has_method(name)
 
 
-def test_a_setting_takes_its_parameter_out_of_the_grid(tiny):
-    tiny.edit("config/methods/near.yaml", "variants:", "grid: {n_neighbors: [2, 4]}\nvariants:")
-    assert tiny.project.method("near@n_neighbors=3").grid == {}
-
-
-def test_a_misspelt_setting_is_named_by_ldlrepro_run(ready, capsys):
-    assert main(["run", "tiny", "toy", "near@neighbors=3"]) == 2
-    assert "Did you mean 'n_neighbors'?" in capsys.readouterr().err
-
-
 # ---------------------------------------------------------------------- figures of units
 
 
@@ -162,28 +144,14 @@ def points_of(**varied) -> list[sweeps.Point]:
     return list(sweeps.points(figure, PROJECT))
 
 
-def test_every_line_has_every_x():
-    found = points_of(
-        method="structrf@n_estimators=20",
-        x={"max_depth": [2, 5]},
-        lines={"max_samples": [0.2, 0.8]},
-    )
-    found = [(point.line, point.x, point.method) for point in found]
-    assert found == [
-        (line, x, f"structrf@n_estimators=20,max_samples={line},max_depth={x}")
-        for line in (0.2, 0.8)
-        for x in (2, 5)
-    ]
-
-
-def test_a_line_may_have_settings_of_its_own():
+def test_every_line_has_every_x_and_may_have_settings_of_its_own():
     found = points_of(
         method="structrf@n_estimators=20",
         x={"max_depth": [2, 5]},
         lines={"max_samples": {0.2: {}, 0.8: {"n_estimators": 30}}},
     )
-    assert [point.method for point in found] == [
-        f"structrf@n_estimators={n_estimators},max_samples={line},max_depth={x}"
+    assert [(point.line, point.x, point.method) for point in found] == [
+        (line, x, f"structrf@n_estimators={n_estimators},max_samples={line},max_depth={x}")
         for n_estimators, line in ((20, 0.2), (30, 0.8))
         for x in (2, 5)
     ]
@@ -306,18 +274,6 @@ def test_a_difference_is_taken_fold_by_fold(ready):
 
 
 # ---------------------------------------------------------------------- the paper's own experiments
-
-
-@pytest.fixture
-def drawn_node():
-    return split_search.drawn_sample(400, seed=5)
-
-
-def test_the_drawn_sample_is_distributions_with_something_to_find(drawn_node):
-    X, D = drawn_node
-    assert X.shape == (400, 36)
-    assert abs(D.sum(axis=1) - 1).max() < 1e-12
-    assert len({tuple(row) for row in D}) == 400
 
 
 def test_one_split_search_is_measured_and_drawn(tmp_path):

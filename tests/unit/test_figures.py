@@ -19,22 +19,14 @@ from ldlrepro.report.agreement_figure import COLOURS, MARKERS
 from ldlrepro.report.canvas import as_svg, numbers
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
-from ldlrepro.train.records import OK, FoldRow
 from tests import report_pages
-from tests.report_pages import PROJECT
+from tests.report_pages import PROJECT, cell, measured
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def cell(verdict: str, metric: str = "kl", difference: float | None = 0.1) -> VerdictRow:
-    return VerdictRow(
-        "p", "1", "sjaffe", "", "M", metric, "0.5", "", "lower", verdict, difference=difference
-    )
-
-
 def unit(method: str, dataset: str = "sjaffe", kl: float = 0.1) -> UnitScores:
-    rows = [FoldRow("p", dataset, method, 0, fold, OK) for fold in range(2)]
-    return UnitScores("p", dataset, method, rows, {"kl": [kl, kl]}, "local")
+    return measured(("p", dataset, method), {"kl": [kl, kl]})
 
 
 def page(rows: list[VerdictRow] = (), units: list[UnitScores] = ()) -> PaperPage:
@@ -46,7 +38,8 @@ def page(rows: list[VerdictRow] = (), units: list[UnitScores] = ()) -> PaperPage
 
 
 MEASURED = page(
-    [cell(v, m) for v in MARKERS for m in ("kl", "clark")] + [cell("not run", "cosine", None)],
+    [cell(v, m, difference=0.1) for v in MARKERS for m in ("kl", "clark")]
+    + [cell("not run", "cosine")],
     [unit("near"), unit("near", "movie"), unit("train_mean", kl=0.2), unit("train_mean", "movie")],
 )
 
@@ -124,7 +117,7 @@ def test_digits_that_nobody_sees_change_no_byte():
             page(),
             ("no printed number has been measured yet", "nothing to compare has been run yet"),
         ),
-        (page([cell("not run", difference=None)]), ("no printed number has been measured yet",)),
+        (page([cell("not run")]), ("no printed number has been measured yet",)),
         (page([cell("worse")]), ("nothing to compare has been run yet",)),
         (page(units=[unit("true_labels", kl=0.0)]), ("nothing to compare has been run yet",)),
     ],

@@ -62,16 +62,6 @@ def test_every_drawn_image_is_read_without_a_complaint(albums: Path, layout: str
     assert sorted(faces.paths) == images_below(albums / layout / "images")
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_folders_that_an_archive_put_deeper_are_found(
-    copy: Callable[[str], Path], layout: str, tmp_path: Path
-) -> None:
-    images = copy(layout)
-    (tmp_path / "outer" / "album").mkdir(parents=True)
-    shutil.move(str(images), tmp_path / "outer" / "album" / "unpacked")
-    assert len(faces_in(layout, tmp_path / "outer")) == 16
-
-
 def test_jaffe_images_find_their_line_by_number_and_person(albums: Path) -> None:
     images = albums / "jaffe" / "images"
     lines = (images / "README_DRAWN.txt").read_text().splitlines()[2:]

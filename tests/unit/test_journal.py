@@ -14,7 +14,7 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.train import selection
 from ldlrepro.train import unit as unit_module
 from ldlrepro.train.journals import forget_journals
-from ldlrepro.train.records import OK, predictions_path, read_predictions, read_rows
+from ldlrepro.train.records import OK, read_predictions, read_rows
 from ldlrepro.train.unit import UnitJob, run_unit
 
 
@@ -72,14 +72,6 @@ def test_a_unit_that_is_run_again_takes_its_folds_from_the_journal_unless_told_o
     job.record.unlink()
     assert set(origins(job)) == {"journal"}
     assert set(origins(replace(job, fresh=True))) == {"computed"}
-
-
-def test_a_resumed_unit_has_the_bytes_of_an_undisturbed_one(ready, monkeypatch):
-    job = interrupted(ready, monkeypatch)
-    run_unit(job)
-    resumed = predictions_path(job.record).read_bytes()
-    run_unit(job)
-    assert predictions_path(job.record).read_bytes() == resumed
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbled", "empty", "other predictions", "other row"])

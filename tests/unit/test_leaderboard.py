@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,27 +10,19 @@ from ldlrepro.catalogue import Project
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report import leaderboard
 from ldlrepro.report.content import CONTROLS, PaperPage
-from ldlrepro.report.html import render_report
 from ldlrepro.report.leaderboard import (
     SEES_LABELS,
     board_data,
     collect,
     standings,
 )
-from ldlrepro.train.records import FoldRow
 from tests import report_pages
-from tests.report_pages import PROJECT, content, packed_in
+from tests.report_pages import PROJECT, measured
 
 
-def unit(method: str, dataset: str, kl: float, protocol: str = "cv", **changes) -> UnitScores:
-    rows = [
-        FoldRow(protocol, dataset, method, 0, fold, "ok", fit_s=kl, peak_mb=100 + fold)
-        for fold in range(2)
-    ]
-    values = {"kl": [kl, kl], "cosine": [1 - kl, 1 - kl]}
-    return UnitScores(
-        protocol, dataset, method, **{"rows": rows, "scores": values, "source": "local", **changes}
-    )
+def unit(method: str, dataset: str, kl: float, protocol: str = "cv") -> UnitScores:
+    scores = {"kl": [kl, kl], "cosine": [1 - kl, 1 - kl]}
+    return measured((protocol, dataset, method), scores, fit_s=kl, peak_mb=101)
 
 
 def page(units, paper: str = "first") -> PaperPage:
@@ -150,24 +141,6 @@ def test_a_method_of_ones_own_is_always_compared_and_opens_the_page(tmp_path):
     assert board.contestants["mine"].own
     assert ranks(standings(board, "first", "small"))["mine"] == 1
     assert board_data(board, leaderboard.all_standings(board))["start"]["protocol"] == "small"
-
-
-def rendered(pages: list[PaperPage], folder: Path) -> str:
-    (html,) = render_report(content(*pages), folder / "report.html").values()
-    return html
-
-
-def test_the_page_holds_the_numbers_that_python_ranks(tmp_path):
-    pages = [page(grid(["sa_bfgs", "aa_knn", "uniform"], NINE))]
-    html = rendered(pages, tmp_path)
-    data = packed_in(html, "board-data")
-    board = collect(PROJECT, pages)
-    kl = [name for name, _, _ in data["measures"]].index("kl")
-    stored = {(e[0], e[1], e[2]): e[6][kl] for e in data["entries"]}
-    assert stored == {(e.protocol, e.dataset, e.method): e.means["kl"] for e in board.entries}
-    static = html.partition('<div id="board">')[2].partition("</div>\n  </div>")[0]
-    assert "2 methods on 9 of 9 data sets" in static
-    assert "control: floor" in static
 
 
 def test_programs_get_the_same_ranking(monkeypatch, capsys):

@@ -33,10 +33,3 @@ def test_class_that_cannot_be_found_is_refused_with_the_file(checkout, path, mes
     checkout.write("config/methods/m.yaml", f"title: m\nclass: {path}\n")
     with pytest.raises(UserError, match=message):
         checkout.project.method("m").estimator()
-
-
-def test_parameter_in_the_yaml_that_the_class_lacks_is_refused(checkout):
-    text = "title: m\nclass: ldl.neighbours.knn.AAKNN\nparameters: {k: 3}\n"
-    checkout.write("config/methods/m.yaml", text)
-    with pytest.raises(UserError, match=r"config/methods/m\.yaml: parameters: .*parameter 'k'"):
-        checkout.project.method("m").estimator()

@@ -10,11 +10,11 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.folds.making import bundled, protocol_folds
 from ldlrepro.judge.persons import persons_apart
-from ldlrepro.judge.scores import LOCAL, UnitScores
-from ldlrepro.train.records import FoldRow
+from ldlrepro.judge.scores import UnitScores
 from papers.drf.age_order import ascending, whitened
 from papers.structrf.row_order import best_cut, nearest
 from tests.described import data_set
+from tests.report_pages import measured
 from tests.unit.judged import with_protocols
 from tests.unit.protocols import protocol
 
@@ -55,9 +55,8 @@ def test_folds_by_person_test_every_row_once_and_share_nobody() -> None:
 @pytest.fixture
 def units():
     def make(protocol: str, method: str, kl: float) -> UnitScores:
-        rows = [FoldRow(protocol, "faces", method, 0, fold, "ok") for fold in (0, 1)]
         scores = {measure: [kl - 0.01, kl + 0.01] for measure in metrics.BETTER}
-        return UnitScores(protocol, "faces", method, rows, scores, LOCAL)
+        return measured((protocol, "faces", method), scores)
 
     values = {
         "train_mean": (0.10, 0.11),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -223,20 +222,6 @@ def test_a_name_that_is_no_chunk_is_refused_with_an_example(name):
         Chunk.parse(a_unit(), name)
 
 
-def test_the_record_of_a_chunk_has_a_place_of_its_own():
-    paths = {
-        chunk.record("results")
-        for paper in PLAN.project.papers
-        for unit in PLAN.units(paper)
-        for chunk in PLAN.chunks(unit)
-    }
-    units = {u for paper in PLAN.project.papers for u in PLAN.units(paper)}
-    assert len(paths) >= len(units)
-    assert Chunk(a_unit(), 0, 9).record("results") == Path(
-        "results/units/mslp/sjaffe/sa_bfgs/folds_0-9.parquet"
-    )
-
-
 def test_resources_go_from_defaults_over_the_method_to_the_data_set(checkout):
     checkout.write(
         "config/methods/dear.yaml",
@@ -253,7 +238,6 @@ def test_resources_go_from_defaults_over_the_method_to_the_data_set(checkout):
     ("protocol", "dataset", "count"),
     [
         ("ldldf_persons", "sjaffe", 10),
-        ("ldldf_persons", "sbu_3dfe", 10),
         ("drf_fgnet", "fgnet", 82),
         ("drf_fgnet", "drawn_fgnet", 12),
         ("drf_fgnet_features_persons", "fgnet_features", 82),

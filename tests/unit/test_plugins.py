@@ -13,7 +13,6 @@ import pytest
 
 from ldlrepro import cli
 from ldlrepro.catalogue import digests, from_environment
-from ldlrepro.catalogue.own_files import DECISIVE_KEY
 from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
@@ -147,19 +146,6 @@ def test_verbs_typed_by_hand_know_those_of_the_configuration(folder):
     folder.checkout.edit("config/config.yaml", "own_files: []", f"own_files: {folder.root}")
     folder.method()
     assert from_environment().has_method("mine@more")
-
-
-def test_a_folder_may_hold_files_of_all_kinds(folder):
-    folder.method(), folder.data(), folder.metric()
-    folder.name()
-    found = from_environment().own.found
-    assert [list(found[kind]) for kind in DECISIVE_KEY] == [
-        [],
-        ["mine"],
-        ["rows_of_mine"],
-        ["largest"],
-        [],
-    ]
 
 
 @pytest.mark.parametrize(
@@ -328,7 +314,6 @@ def test_a_changed_file_of_ones_own_is_noticed(folder):
         ("0.637", "much", r"line 2, column 'good': 'much' is not a number"),
         ("0.637", "0.9", r"label row 0 sums to 1\.263"),
         ("0.637", "nan", r"line 2, column 'good': 'nan' is no value; write gaps: drop"),
-        ("0.637", "", r"line 2, column 'good': '' is no value; write gaps: drop"),
         ("0.637", '"0,637"', r"'0,637' has a comma, but so have columns; write a decimal point"),
     ],
 )
@@ -399,14 +384,6 @@ def test_one_line_names_the_file_of_a_data_set(folder, capsys):
     assert (status, "no.csv does not lie beside this file" in error) == (2, True)
 
 
-def test_a_file_that_lies_elsewhere_needs_a_checksum(folder, capsys):
-    path = folder.data()
-    (folder.root / "rows.csv").unlink()
-    status, _, error = ask(capsys, "check", str(path))
-    assert status == 2
-    assert "rows.csv does not lie beside this file" in error
-
-
 # ---------------------------------------------------------------------- measures
 
 
@@ -462,14 +439,6 @@ def test_check_finds_a_measure_of_the_wrong_direction(folder, capsys):
 
 
 # ---------------------------------------------------------------------- check
-
-
-def test_check_lists_the_rules_and_says_what_to_type_next(folder, capsys):
-    path = folder.method()
-    status, out, _ = ask(capsys, "check", str(path))
-    assert status == 0
-    assert "mine@more  good  predicts distributions" in out
-    assert f"--config own_files={path}" in out
 
 
 def test_check_names_the_rule_that_is_broken_and_the_line(folder, capsys):

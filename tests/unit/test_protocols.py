@@ -123,12 +123,6 @@ def test_shuffled_folds_and_their_count_are_told_from_the_order_and_from_splits(
     assert found.against[SPLITS].chance <= 0.2
 
 
-def test_splits_are_told_from_ten_folds(drifting):
-    found = drifting.conclude(drifting.print_of("aa_knn", SPLITS, UNSEEN))
-    assert found.against[SHUFFLED].as_strong == 0
-    assert found.best.kind != SHUFFLED
-
-
 def test_shuffled_folds_of_mixed_rows_are_not_taken_for_the_order_of_the_file(mixed):
     for seed in range(UNSEEN, UNSEEN + 10):
         found = mixed.conclude(mixed.print_of("aa_knn", SHUFFLED, seed))
@@ -152,27 +146,6 @@ def test_folds_test_each_row_once_or_are_splits():
         if FOLDS[name]["scheme"] != "shuffle_split" and not repeats_folds(name):
             assert tested.tolist() == list(range(len(data.D)))
         assert all(set(fold.train).isdisjoint(fold.test) for fold in made)
-
-
-@pytest.mark.parametrize(
-    ("how", "sizes"),
-    [
-        ("10 folds, file order", [22, 22, 22, *[21] * 7]),
-        ("10 folds, file order, size rounded", [*[21] * 9, 24]),
-        ("10 folds, file order, size rounded up", [*[22] * 9, 15]),
-    ],
-)
-def test_folds_in_the_order_of_the_file_differ_in_the_rows_that_ten_does_not_divide(how, sizes):
-    data = rows_in("mixed", 300)
-    data = Dataset(**{**vars(data), "X": data.X[:213], "D": data.D[:213]})
-    made = make(how, data, ())
-    assert [len(fold.test) for fold in made] == sizes
-    assert np.concatenate([fold.test for fold in made]).tolist() == list(range(213))
-    names = folds_for(data)
-    assert how in names
-    assert (
-        "10 folds, file order, rest in the last" not in names
-    )  # the rounded size is that of these
 
 
 def test_persons_are_a_way_of_their_own_only_where_the_order_cuts_through_them():

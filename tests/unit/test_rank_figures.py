@@ -13,8 +13,7 @@ from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import Ranking
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.ranks import BAR, WIDTH, bars_of, rank_figure
-from ldlrepro.train.records import OK, FoldRow
-from tests.report_pages import PROJECT, page
+from tests.report_pages import PROJECT, measured, page
 
 SVG = "{http://www.w3.org/2000/svg}"
 PRINTED = Figure(title="ranks", ranks="6")
@@ -28,8 +27,7 @@ def row(dataset: str, method: str, printed: float, **changes) -> VerdictRow:
 
 
 def unit(dataset: str, method: str, value: float, protocol: str = "p") -> UnitScores:
-    rows = [FoldRow(protocol, dataset, method, 0, fold, OK) for fold in range(2)]
-    return UnitScores(protocol, dataset, method, rows, {"kl": [value] * 2}, "local")
+    return measured((protocol, dataset, method), {"kl": [value] * 2})
 
 
 def table(count: int, methods=("A", "B", "C"), measured: int | None = None):

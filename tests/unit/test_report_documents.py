@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,6 @@ from ldlrepro.report.documents import Documents
 from ldlrepro.report.findings import findings
 from ldlrepro.report.html import write_report
 from tests.report_pages import cell, content, packed_in, page, unit
-
-CELL = ("cell", "one", "1", "toy", "RF", "kl")
 
 
 @pytest.fixture
@@ -31,36 +28,6 @@ def test_one_paper_stands_in_one_file_and_several_have_a_page_each(tmp_path, two
     assert [doc.path.relative_to(tmp_path).as_posix() for doc in several.all] == [
         *("all.html", "all/one.html", "all/two.html", "all/leaderboard.html")
     ]
-
-
-def test_links_lead_to_the_file_that_has_the_place(tmp_path, two):
-    documents = Documents(two, tmp_path / "all.html", ["leaderboard"])
-    front, one, other, board = documents.all
-    assert documents.link(front, CELL) == "all/one.html#/cell/one/1/toy/RF/kl"
-    assert documents.link(one, CELL) == "#/cell/one/1/toy/RF/kl"
-    assert documents.link(other, CELL) == "one.html#/cell/one/1/toy/RF/kl"
-    assert documents.link(board, []) == "../all.html#/"
-    assert documents.link(one, ["leaderboard"]) == "leaderboard.html#/leaderboard"
-
-
-def test_a_record_is_shown_where_one_is_if_that_page_has_it(tmp_path, two):
-    front, one, other, _ = (documents := Documents(two, tmp_path / "all.html", ["x"])).all
-    shared, own = ("record", "cv", "toy", "rf"), ("record", "cv", "toy", "mine")
-    assert documents.link(other, shared) == "#/record/cv/toy/rf"
-    assert documents.link(front, shared) == "all/one.html#/record/cv/toy/rf"
-    assert documents.link(other, own) == "one.html#/record/cv/toy/mine"
-    assert documents.link(one, own) == "#/record/cv/toy/mine"
-
-
-def test_a_report_whose_front_page_is_an_index_is_one_folder(tmp_path, two):
-    front = write_report(two, tmp_path / "all" / "index.html")
-    assert {file.parent for file in tmp_path.rglob("*.html")} == {front.parent}
-    links = {
-        link
-        for file in front.parent.glob("*.html")
-        for link in re.findall(r'href="([^"#:]+)[^":]*"', file.read_text())
-    }
-    assert links == {file.name for file in front.parent.glob("*.html")}
 
 
 def test_every_page_knows_the_numbers_of_all_papers(tmp_path, two):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 
 from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import UserError
-from ldlrepro.track.sync import serve, sync
+from ldlrepro.track.sync import serve
 from ldlrepro.train.records import predictions_path, read_predictions
 from ldlrepro.train.unit import run_unit
 from tests.mlflow_server import free_port, wait_until_healthy
@@ -147,9 +148,9 @@ def test_the_file_of_a_data_set_has_a_name_and_no_path(tiny, name):
 # ---------------------------------------------------------------------- what listens
 
 
-def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp_path):
+def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp_path, empty_store):
+    shutil.copy(empty_store, tmp_path)
     uri, port, log = f"sqlite:///{tmp_path}/mlflow.db", free_port(), tmp_path / "log"
-    sync("p", "A paper", [], uri)
     command = [sys.executable, "-m", "ldlrepro.cli", "ui", "--port", str(port)]
     with open(log, "wb") as handle:
         page = subprocess.Popen(

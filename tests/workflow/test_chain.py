@@ -5,8 +5,6 @@ import os
 import re
 from pathlib import Path
 
-import pytest
-
 from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, read_rows
 
@@ -104,12 +102,8 @@ def test_what_fails_or_cannot_be_had_is_a_row_and_the_rest_goes_on(undisturbed, 
     assert {row.status for row in read_rows(record)} == {OK}
 
 
-@pytest.mark.parametrize("arguments", [["--lint"], ["-n", "structrf"]])
-def test_snakemake_reads_the_workflow_without_complaint(project, arguments):
-    output = project.run("snakemake", *arguments)
-    assert "Error" not in output
-    if arguments == ["--lint"]:
-        assert "Congratulations" in output
+def test_snakemake_reads_the_workflow_without_complaint(project):
+    assert "Congratulations" in project.run("snakemake", "--lint")
 
 
 def test_the_advice_for_a_checkout_that_may_not_be_written_to_works(project, tmp_path):

@@ -17,7 +17,9 @@ title: convolutions of AlexNet, drawn by a test
 network: alexnet
 files: [{name: mine.pth, sha256: '%s'}]
 layout: torchvision
-preprocessing: {colours: bgr, mean: [104, 117, 124], std: [1, 1, 1]}
+colours: bgr
+mean: [104, 117, 124]
+std: [1, 1, 1]
 licence: free
 """
 SETTINGS = "network=alexnet,weights=mine,max_iter=2,batch_size=4,readers=1"

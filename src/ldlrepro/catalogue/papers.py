@@ -170,13 +170,9 @@ class PrintedMethod(Entry):
     SOME_OF = ("method", "note")
 
     method: str = Field(default="", description="method id")
-    by_dataset: Map[str] = Field(
-        default_factory=dict,
-        description=("printed data set id -> method id, where another setting than `method` runs"),
-    )
     by_setting: Map[str] = Field(
         default_factory=dict,
-        description="printed setting -> method id, likewise",
+        description="printed setting -> method id, where another than `method` runs",
     )
     protocol: str = Field(default="", description="protocol id, where it is not the table's")
     note: str = Field(
@@ -190,8 +186,7 @@ class PrintedMethod(Entry):
 
     def in_row(self, row: Mapping[str, str]) -> str:
         """Return the method id that runs in a printed row."""
-        by_dataset = self.by_dataset.get(row["dataset"], self.method)
-        return self.by_setting.get(row["setting"], by_dataset)
+        return self.by_setting.get(row["setting"], self.method)
 
 
 Printed = Annotated[
@@ -247,10 +242,8 @@ class Figure(Entry):
     ONE_OF = (("experiment",), ("dataset", "method", "metric", "x"), ("ranks",))
 
     title: str = Field(description="what the figure shows, in our words")
-    experiment: str = Field(default="", description="the experiment that draws it")
-    drawing: str = Field(
-        default="",
-        description="the experiment's name of the drawing; default the figure's number",
+    experiment: str = Field(
+        default="", description="the experiment that draws it, under the first word of the number"
     )
     ranks: str = Field(
         default="",
@@ -334,16 +327,17 @@ class Remark(Selection):
 
     ASKED_BY = {  # noqa: RUF012
         "kind": {
-            "copied": ("tables", "methods", "from"),
+            **dict.fromkeys(("copied", "copied_means"), ("tables", "methods", "from")),
             "chosen_by_print": ("what",),
             "misprint": ("tables", "datasets", "methods", "metrics"),
         }
     }
 
-    kind: Literal["copied", "chosen_by_print", "misprint", "variances"] = Field(
+    kind: Literal["copied", "copied_means", "chosen_by_print", "misprint", "variances"] = Field(
         description=(
             "`copied`: columns that are another paper's numbers; cells that equal them to the "
             "digit, mean and standard deviation, are `quoted`, the others judged. "
+            "`copied_means`: the same of means alone, to the digits of the shorter print. "
             "`chosen_by_print`: a choice that is no parameter of a method (data set, scaling, "
             "order of rows) and was made because it fits the printed numbers, or after a look at "
             "test rows; it is marked wherever a number rests on it. `misprint`: values that are "
@@ -356,13 +350,6 @@ class Remark(Selection):
     source: str = Field(alias="from", default="", description="the other paper's id (copied)")
     their_name: str = Field(
         default="", description="the method's name there, where it is another (copied)"
-    )
-    means_only: bool = Field(
-        default=False,
-        description=(
-            "the means are the same to the digits of the shorter print, the standard deviations "
-            "are not (copied)"
-        ),
     )
     what: str = Field(default="", description="what was chosen (chosen_by_print)")
     std_reads: str = Field(
@@ -394,24 +381,14 @@ class Candidates(Entry):
     """
 
     methods: List[str] = Field(description="printed method names", min_length=1)
-    tables: List[str] = Field(default=(), description="table numbers; default all")
-    as_stated: str = Field(
+    readings: List[str] = Field(
         description=(
-            "what the text, released code or validation rows settle, and the project's default "
-            "where all are silent; no printed number had a say in it"
+            "the readings; the first is what the text, released code or validation rows settle, "
+            "and the project's default where all are silent: no printed number had a say in it"
         ),
+        min_length=2,
     )
-    others: List[str] = Field(description="the other readings", min_length=1)
     open: str = Field(description="what the paper leaves open", min_length=1)
-
-    @property
-    def readings(self) -> tuple[str, ...]:
-        """Return all readings, the stated one first."""
-        return (self.as_stated, *self.others)
-
-    def covers(self, row: Mapping[str, str]) -> bool:
-        """Tell whether they are readings of a printed number's method."""
-        return row["method"] in self.methods and row["table"] in (self.tables or [row["table"]])
 
 
 class Paper(Value):
@@ -501,7 +478,7 @@ class Paper(Value):
 
     @property
     def copied(self) -> tuple[Remark, ...]:
-        return self._remarks("copied")
+        return self._remarks("copied", "copied_means")
 
     @property
     def chosen_by_print(self) -> tuple[Remark, ...]:
@@ -518,8 +495,8 @@ class Paper(Value):
             )
         )
 
-    def _remarks(self, kind: str) -> tuple[Remark, ...]:
-        return tuple(entry for entry in self.remarks if entry.kind == kind)
+    def _remarks(self, *kinds: str) -> tuple[Remark, ...]:
+        return tuple(entry for entry in self.remarks if entry.kind in kinds)
 
     @property
     def main_protocol(self) -> Protocol:
@@ -590,7 +567,6 @@ class Paper(Value):
         data_sets = self.project.data_set_ids
         for number, choice in enumerate(self.candidates):
             yield f"candidates.{number}.methods", choice.methods, self.methods
-            yield f"candidates.{number}.tables", choice.tables, self.tables
         yield "datasets", self.datasets, data_sets
         yield "use_dataset", self.use_dataset.values(), data_sets
         for number, block in enumerate(self.extra):

@@ -156,12 +156,12 @@ def _compare(args: argparse.Namespace, project: Project, data_set: DataSet, face
     from ldlrepro.data.features.published import compare
 
     features = data_set.features
-    if features is None or features.extractor != "lbp" or not faces.labels:
+    if features is None or not features.order or not faces.labels:
         raise UserError(f"{args.dataset} is not rated, or has no LBP features to compare.")
     published = load(project.data_set(args.compare).id)
     # Scikit-image's order of bins: that of the published features is what is looked for.
     in_runs = data_set.model_copy(
-        update={"features": features.model_copy(update={"order": "runs"})}
+        update={"features": features.model_copy(update={"extractor": "lbp"})}
     )
     if args.place_eyes:
         return _place_eyes(args, in_runs, faces, published)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,6 +39,20 @@ def of_claims(paper: str, rows: Sequence[ClaimRow]) -> str:
     }
     parts = [f"{counts[v]} {words[v][counts[v] > 1]}" for v in words if counts[v]]
     return f"{paper}: of {len(rows)} claims {', '.join(parts)}, on our numbers."
+
+
+def of_table(file: str, numbers: int, states: Mapping[str, int], misprints: int) -> str:
+    """Say whether a table is possible, and how much in it looks odd."""
+    impossible, odd = states.get("impossible", 0), states.get("suspicious", 0)
+    said = f"{file}: of {numbers} numbers "
+    if impossible:
+        said += f"some cannot be: {impossible} finding{'s' * (impossible > 1)}"
+    else:
+        said += "none contradicts another"
+    said += f"; {odd or 'nothing'} look{'s' * (odd < 2)} suspicious"
+    if misprints:
+        said += f"; {misprints} known misprint{'s' * (misprints > 1)} left out"
+    return f"{said}."
 
 
 def of_standings(outcome: Standings) -> str:

@@ -41,6 +41,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "For those who question the prints, and for maintainers": {
         "verdicts": ("contradictions", "protocols"),
+        "lint": ("lint",),
         "results": ("record",),
     },
 }
@@ -61,6 +62,7 @@ Examples:
   ldlrepro verdicts mslp --show worse    the cells of one paper that miss
   ldlrepro schedule                      how long the five papers take on 32 cores
   ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl
+  ldlrepro lint table.csv                is a printed table possible?
   ldlrepro fetch sjaffe                  get and check one data set
   ldlrepro run structrf sjaffe sa_bfgs --inputs   compute one unit by hand
   snakemake --cores 32 structrf          compute a whole paper

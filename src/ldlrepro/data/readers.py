@@ -253,7 +253,7 @@ def _read_images(data_set: DataSet, folder: Path) -> Dataset:
     """Compute features from the images that ``ratings.csv`` lists, labels from its ratings."""
     images = folder / "images"
     table = images / "ratings.csv"
-    if data_set.features is None or data_set.features.extractor != "lbp":
+    if data_set.features is None or not data_set.features.order:
         raise DataUnavailable(
             f"{data_set.id}: the images are in {images}, but there is no table of features; "
             "only methods that read the images themselves can use them."

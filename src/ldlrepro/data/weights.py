@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldlrepro.catalogue import Weights
-from ldlrepro.catalogue.data_sets import Preprocessing
 from ldlrepro.core.checksums import mismatch, sha256_of
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
@@ -92,13 +91,13 @@ def _write_tensors(weights: Weights, folder: Path, path: Path) -> None:
 
     from ldl.deep.weights import lacks_classifier, with_tensors
 
-    (entry,), told = weights.files, weights.preprocessing
+    (entry,) = weights.files
     raw = folder / entry.name
     if not raw.is_file() or mismatch(raw, entry):
         again = f"Type `ldlrepro fetch {weights.id}`."
         raise UserError(f"{raw}: gone, or changed since it was fetched. {again}")
-    network = with_tensors(weights.network, raw, in_rgb(told, _read(weights, raw)))
-    preprocessing = preprocessing_of(told)
+    network = with_tensors(weights.network, raw, in_rgb(weights, _read(weights, raw)))
+    preprocessing = preprocessing_of(weights)
     _check_probe(raw, weights, network)
     state = {k: v.contiguous() for k, v in network.state_dict().items() if not v.is_meta}
 
@@ -174,12 +173,12 @@ def onnx_content(raw: Path) -> bytes:
 # ---------------------------------------------------------------------- colours
 
 
-def in_rgb(told: Preprocessing, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def in_rgb(told: Weights, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the tensors with the first layer's colours as red, green, blue."""
     return _turned(state) if told.colours == "bgr" else dict(state)
 
 
-def preprocessing_of(told: Preprocessing) -> dict[str, Any]:
+def preprocessing_of(told: Weights) -> dict[str, Any]:
     """Return mean and deviation of red, green and blue as ``ldl.deep`` takes them."""
     step = -1 if told.colours == "bgr" else 1
     return {
@@ -198,14 +197,14 @@ def _check_probe(raw: Path, weights: Weights, network: Backbone) -> None:
     """Refuse weights that answer a picture in another way than their description says."""
     from ldl.deep.weights import with_tensors
 
-    expected, told = list(weights.probe), weights.preprocessing
-    if not expected or _fits(probe_of(network, preprocessing_of(told)), expected):
+    expected = list(weights.probe)
+    if not expected or _fits(probe_of(network, preprocessing_of(weights)), expected):
         return
-    other = "rgb" if told.colours == "bgr" else "bgr"
+    other = "rgb" if weights.colours == "bgr" else "bgr"
     state = {k: v for k, v in network.state_dict().items() if not v.is_meta}
     turned = with_tensors(weights.network, raw, _turned(state))
-    renamed = told.model_copy(update={"colours": other})
-    swapped = renamed.model_copy(update={"mean": told.mean[::-1], "std": told.std[::-1]})
+    renamed = weights.model_copy(update={"colours": other})
+    swapped = renamed.model_copy(update={"mean": weights.mean[::-1], "std": weights.std[::-1]})
     ways = {
         f"the colours are turned round. Write colours: {other}": renamed,
         f"the colours are turned round. Write colours: {other} and turn mean and std": swapped,

@@ -263,10 +263,7 @@ def _checks(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
 def single_checks(checks: Iterable[Check]) -> Iterator[Check]:
     """Yield single comparisons where one line of the file stands for several."""
     for check in checks:
-        for x in check.to_each:
-            yield check.model_copy(update={"to": (check.start[0], x)})
-        if not check.to_each:
-            yield check
+        yield from check.each()
 
 
 def _so_far(of: int, exceptions: Sequence[str], missing: Sequence[str]) -> str:

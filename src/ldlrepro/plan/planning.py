@@ -118,7 +118,7 @@ class Plan:
         unit = Unit(protocol, data_set, self._method(paper, name, f"methods.{row['method']}"))
         others: tuple[Unit, ...] = ()
         for number, choice in enumerate(paper.candidates):
-            if choice.covers(row):
+            if row["method"] in choice.methods:
                 key = f"candidates.{number}"
                 unit, *rest = (self._reading(paper, r, unit, key) for r in choice.readings)
                 others = tuple(rest)
@@ -278,7 +278,7 @@ def _edges_by_time(seconds: Sequence[float]) -> list[int]:
 
 def _is_copy(row: Mapping[str, str], other: Mapping[str, str], entry: Remark) -> bool:
     """Tell whether two rows of the same thing print the same mean and standard deviation."""
-    if entry.means_only:
+    if entry.kind == "copied_means":
         return same_to_fewer_digits(row["mean"], other["mean"])
     return all(same_number(row[part], other[part]) for part in ("mean", "std"))
 

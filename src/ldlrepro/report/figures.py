@@ -38,7 +38,7 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
             found[name] = Figure(title, image, _settings(printed, curve), _points(curve))
         elif printed.ranks:
             found[name] = rank_figure(page, printed, title)
-        elif drawing := drawn.get(printed.experiment, {}).get(printed.drawing or number):
+        elif drawing := drawn.get(printed.experiment, {}).get(number.split()[0]):
             source = measured[printed.experiment].source
             caption = f"Experiment {printed.experiment}, {source}; its numbers stand there."
             found[name] = Figure(title, as_svg(drawing), caption, numbers(drawing))

@@ -18,7 +18,7 @@ def extract(faces: FaceSet, data_set: DataSet, data_dir: Path) -> tuple[np.ndarr
     """Return a row for each face and the recipe, by ``features`` and ``crop`` of the YAML."""
     features, crop = data_set.features, Crop.of(data_set)
     assert features is not None  # else there is nothing to extract
-    if features.extractor == "lbp":
+    if features.order:
         X, recipe, ways = _lbp(faces, crop, features.order)
     else:
         from ldlrepro.data.features.deep import deep_features, network_of

@@ -1,0 +1,1 @@
+"""Is this table possible? Rules over printed numbers, and nothing else; see docs/lint.md."""
