@@ -131,7 +131,7 @@ class Plan:
     def _reading(self, paper: Paper, reading: str, unit: Unit, key: str) -> Unit:
         """Return the unit of a reading, ``protocol``, ``method`` or ``protocol/method``."""
         protocol, _, method = reading.rpartition("/")
-        if not protocol and method in self.project.protocols:
+        if not protocol and method in paper.protocols:
             protocol, method = method, ""
         return Unit(
             self.project.protocol(protocol) if protocol else unit.protocol,
