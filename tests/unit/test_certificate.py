@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ldlrepro.audit import Check
-from ldlrepro.audit.certificate import certificate
+from ldlrepro.audit.certificate import Extent, certificate, in_words
+from ldlrepro.report.html import audit_page
 from tests.report_pages import PROJECT, paper
 
 
@@ -17,11 +18,15 @@ def checks(*, passed: int = 2, skipped: int = 0) -> list[Check]:
     return [data, tracking, reruns]
 
 
+def extent(asked: int) -> Extent:
+    return Extent("ldlrepro audit p", asked, 40, {"computed": 1, "carried over": 3})
+
+
 def test_the_verdict_line_names_what_was_not_seen():
-    found = certificate(PROJECT, [paper("p")], checks(skipped=1), "ldlrepro audit p", 4)
+    found = certificate(PROJECT, [paper("p")], checks(skipped=1), extent(4))
     told = "not seen: data (1 of 3), tracking (all 1), reruns (1 of 4)"
     assert found["summary"] == f"PASS, 3 of 4 rerun; {told}"
-    found = certificate(PROJECT, [paper("p")], checks(passed=0), "ldlrepro audit p", 4)
+    found = certificate(PROJECT, [paper("p")], checks(passed=0), extent(4))
     assert "not seen: data (nothing there), tracking (all 1)" in found["summary"]
 
 
@@ -30,7 +35,14 @@ def test_an_audit_that_saw_everything_says_no_more():
     whole[1].judge("p", "")
     whole[1].skipped.clear()
     whole[2].skipped.clear()
-    assert (
-        certificate(PROJECT, [paper("p")], whole, "ldlrepro audit p", 3)["summary"]
-        == "PASS, 3 of 3 rerun"
-    )
+    assert certificate(PROJECT, [paper("p")], whole, extent(3))["summary"] == "PASS, 3 of 3 rerun"
+
+
+def test_an_audit_says_how_likely_it_finds_one_altered_fold_and_what_its_records_are():
+    found = certificate(PROJECT, [paper("p")], checks(), extent(3))
+    assert found["reruns"]["finds_one_altered_fold"] == 3 / 40
+    chance, records = in_words(found)
+    assert "a probability of 7.5 %: 3 of 40 folds" in chance
+    assert records == "Records: 1 computed, 3 carried over."
+    for sentence in (chance, records):
+        assert sentence in audit_page(found, in_words(found))

@@ -10,9 +10,10 @@ from ldl import metrics
 from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
 from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.significance import on_datasets
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.train.records import OK, FoldRow
-from tests.unit.judged import outcome_of
+from tests.unit.judged import PROJECT, outcome_of
 
 
 class Made:
@@ -60,6 +61,7 @@ class Made:
         return outcome_of({"id": "c", "text": "t", "test": test}, evidence)
 
 
+SPLITS = "on the splits of p"
 RANKS = {"kind": "ranks", "methods": ["Mine", "Rival"]}
 PAIRS = {"kind": "pairs", "pairs": [["Mine", "Rival"]]}
 
@@ -72,6 +74,35 @@ def sets(count: int, by="method", metric="kl", mine=0.1, rival=0.2) -> Made:
         made.add(f"d{i}", "Mine", mine, [mine, mine + 0.001], by=by, metric=metric)
         made.add(f"d{i}", "Rival", rival + step, [rival + step] * 2, by=by, metric=metric)
     return made
+
+
+# ---------------------------------------------------------------------- what they rest on
+
+
+def test_a_family_of_data_sets_counts_as_one_independent_set():
+    made = sets(8)
+    families = dict.fromkeys(("d1", "d2", "d3", "elsewhere"), "yeast")
+    evidence = Evidence(made.rows, {}, {}, metrics.BETTER, made.units, families=families)
+    row = outcome_of({"id": "c", "text": "t", "test": {**RANKS, "significant": "all"}}, evidence)
+    assert (row.datasets, row.families) == (8, 6)
+    assert on_datasets(["d0", "d1", "d2"], families) == "3 data sets, 2 of them independent"
+    assert on_datasets(["d0", "d1"], families) == "2 data sets"
+    yeast = [data.family for data in PROJECT.data_sets if data.id.startswith("yeast_")]
+    assert yeast == ["yeast"] * 10
+
+
+@pytest.mark.parametrize("significant", ["", "all"])
+def test_ranks_say_on_which_splits_they_are(significant):
+    made = sets(8)
+    asked = {**RANKS, **({"significant": significant} if significant else {})}
+    assert made.judge(**asked).evidence == SPLITS
+    made.add("d8", "Mine", 0.1, [0.1, 0.1], protocol="q")
+    said = "not on the same splits: Mine, Rival on those of p; Mine on those of q"
+    assert made.judge(**asked).evidence.startswith(said)
+
+
+def test_pairs_tested_over_folds_say_on_which_splits_they_are():
+    assert SPLITS in sets(3).judge(**PAIRS, significant="all").evidence
 
 
 # ---------------------------------------------------------------------- ranks
@@ -87,7 +118,7 @@ def test_a_worse_rank_fails_and_is_shown():
     claim = sets(3, mine=0.3).judge(**{**RANKS, "methods": ["Rival", "Mine"]})
     assert claim.verdict == HOLDS
     claim = sets(3, mine=0.3).judge(**RANKS)
-    assert (claim.verdict, claim.evidence) == (FAILS, "not: kl Rival (ranks 2 and 1)")
+    assert (claim.verdict, claim.evidence) == (FAILS, f"{SPLITS}. not: kl Rival (ranks 2 and 1)")
 
 
 def test_significance_needs_enough_data_sets_and_says_how_many():
@@ -104,7 +135,7 @@ def test_a_better_rank_alone_is_not_significant():
     assert made.judge(**RANKS).verdict == HOLDS
     claim = made.judge(**RANKS, significant="all")
     assert (claim.verdict, claim.printed, claim.datasets) == (FAILS, "0 of 1", 7)
-    assert claim.evidence.startswith("not: kl Rival (p 0.")
+    assert claim.evidence.startswith(f"{SPLITS}. not: kl Rival (p 0.")
 
 
 def test_a_test_keeps_to_its_data_sets_and_tables():
@@ -141,8 +172,8 @@ FOLDS = [0.10, 0.12, 0.11, 0.13, 0.10]
     ("gap", "verdict", "evidence"),
     [
         (0.05, HOLDS, ""),
-        (-0.05, FAILS, "not: d kl (behind, p "),
-        (0.001, FAILS, "not: d kl (p 0."),
+        (-0.05, FAILS, ". not: d kl (behind, p "),
+        (0.001, FAILS, ". not: d kl (p 0."),
     ],
 )
 def test_over_folds_only_a_clear_difference_counts(gap, verdict, evidence):
@@ -151,7 +182,7 @@ def test_over_folds_only_a_clear_difference_counts(gap, verdict, evidence):
     made.add("d", "Rival", 0.2, [v + gap + 0.004 * (-1) ** i for i, v in enumerate(FOLDS)])
     claim = made.judge(**PAIRS, significant="all")
     assert (claim.verdict, claim.printed, claim.datasets) == (verdict, "", 1)
-    assert claim.evidence.startswith(evidence)
+    assert claim.evidence.startswith(SPLITS + evidence)
 
 
 def test_more_comparisons_of_a_measure_make_each_harder():

@@ -3,6 +3,7 @@ message, no damage, and the next run mends it."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -18,6 +19,9 @@ import pytest
 from ldlrepro import cli
 from ldlrepro.core.checksums import array_sha256
 from ldlrepro.core.errors import ELSEWHERE
+from ldlrepro.data.dataset import fingerprint
+from ldlrepro.data.registry import load_ready
+from ldlrepro.folds.splits import read_folds, write_folds
 from ldlrepro.train.records import predictions_path, read_predictions, read_rows
 from ldlrepro.train.unit import run_unit
 
@@ -193,6 +197,71 @@ def test_damaged_folds_are_named_with_what_to_type(done, capsys, damage):
         assert f"rm {done.job().folds}" in told.replace(f"{done.root}/", "")
     done.make_folds()
     assert compared(done, capsys)[0] == 0
+
+
+def changed(path: Path, **arrays: np.ndarray) -> None:
+    """Write other arrays into an .npz file; what it says of itself stays."""
+    with np.load(path) as stored:
+        np.savez_compressed(path, **{**stored, **arrays})
+
+
+def rows_on_both_sides(done):
+    path = done.job().folds
+    folds, meta = read_folds(path)
+    both = [replace(fold, train=np.arange(60)) for fold in folds]
+    write_folds(path, both, meta)
+    return "repeat 0, fold 0 trains on 15 of its 15 test rows", f"rm {path}"
+
+
+def validation_outside(done):
+    path = done.job().folds
+    folds, meta = read_folds(path)
+    write_folds(path, [replace(fold, validation=fold.test) for fold in folds], meta)
+    return "15 validation rows that are no training rows", f"rm {path}"
+
+
+def other_indices(done):
+    path = done.job().folds
+    fold = read_folds(path)[0][2]
+    changed(path, r000_f002_train=np.setdiff1d(fold.train, fold.fitting[:1]))
+    return "indices were changed since they were drawn", f"rm {path}"
+
+
+def labels_over_features(done):
+    path = done.job().ready
+    changed(path, X=load_ready(path).D)
+    return "rows were changed since they were prepared", f"rm {path}; ldlrepro prepare toy"
+
+
+def labels_with_their_digest(done):
+    path = done.job().ready
+    data = load_ready(path)
+    X = np.column_stack([data.X[:, 0], data.D[:, 1]])
+    with np.load(path) as stored:
+        meta = json.loads(str(stored["meta"]))
+    meta["fingerprint"] = fingerprint(X, data.D)
+    changed(path, X=X, meta=np.array(json.dumps(meta)))
+    return "feature column 1 is label column 1", f"rm {path}; ldlrepro prepare toy"
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        rows_on_both_sides,
+        validation_outside,
+        other_indices,
+        labels_over_features,
+        labels_with_their_digest,
+    ],
+)
+def test_what_tells_methods_the_answers_neither_runs_nor_is_scored(done, capsys, leak):
+    said, command = leak(done)
+    for arguments in (RUN, ["compare", "tiny"], ["verdicts", "tiny"]):
+        status, told = say(capsys, *arguments)
+        assert status == 2, arguments
+        assert said in told
+        assert command in told.replace(f"{done.root}/", "")
+        assert "Traceback" not in told
 
 
 # ---------------------------------------------------------------------- two at once

@@ -171,7 +171,7 @@ def test_folds_read_back_as_they_were_written(tmp_path):
     path = tmp_path / "deep" / "folds.npz"
     write_folds(path, made, {"data_sha256": "d" * 64})
     read, meta = read_folds(path)
-    assert meta == {"data_sha256": "d" * 64}
+    assert meta == {"data_sha256": "d" * 64, "folds_sha256": folds_digest(made)}
     assert [(f.repeat, f.fold) for f in read] == [(f.repeat, f.fold) for f in made]
     for one, other in zip(made, read, strict=True):
         for part in ("train", "validation", "test"):

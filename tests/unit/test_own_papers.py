@@ -296,6 +296,127 @@ def test_a_listed_misprint_is_no_finding(folder, capsys):
     assert status == 0
 
 
+LISTED = "kind: misprint, datasets: [toy], methods: [One], metrics: [chebyshev]"
+
+
+@pytest.mark.parametrize(
+    ("listed", "state", "words"),
+    [
+        (
+            f"{LISTED}, tables: ['2'], proof: odd",
+            "BAD",
+            "Table 2, toy, One, chebyshev, but no",
+        ),
+        (
+            f"{LISTED}, tables: ['1'], proof: I do not like it",
+            "note",
+            "no number beside Table 1, toy, One, chebyshev shows that it is a misprint; nobody can "
+            "verify: I do not like it",
+        ),
+    ],
+)
+def test_the_ground_of_a_misprint_is_looked_for(folder, capsys, listed, state, words):
+    (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{{{listed}}}]\n")
+    _, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    (line,) = [line for line in out.splitlines() if "remarks: " in line]
+    assert f"  {state}  " in line
+    assert words in line
+
+
+def test_a_misprint_that_the_numbers_show_needs_no_belief(folder, capsys):
+    (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
+    listed = LISTED.replace("chebyshev", "kl")
+    (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{{{listed}, tables: ['1'], proof: x}}]\n")
+    assert "remarks: " not in ask(capsys, "check", folder / "paper.yaml")[1]
+
+
+CLAIMS = """claims:
+  - {id: first, text: One wins, test: {kind: best, methods: [One, Tow], tables: ["3"]}}
+  - id: second
+    text: it costs
+    test:
+      kind: checks
+      checks: [{dataset: toy, metric: kl, to: [mine, aa_kn], at_most: 1}]
+"""
+
+
+def test_names_in_claims_exist(folder, capsys):
+    (folder / "claims.yaml").write_text(CLAIMS)
+    status, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    found = [line.partition("  BAD  ")[2] for line in out.splitlines() if "  BAD  " in line]
+    assert found == [
+        "claims.yaml: first: methods: 'Tow' does not exist. Did you mean 'Two'?",
+        "claims.yaml: first: tables: '3' does not exist.",
+        "claims.yaml: second: checks: 'aa_kn' does not exist. Did you mean 'aa_knn'?",
+    ]
+    assert status == 1
+    names = (("Tow", "Two"), ('"3"', '"1"'), ("aa_kn]", "aa_knn]"))
+    text = CLAIMS
+    for wrong, right in names:
+        text = text.replace(wrong, right)
+    (folder / "claims.yaml").write_text(text)
+    assert ask(capsys, "check", folder / "paper.yaml")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("aa_knn@n_neighbours=3", "no parameter 'n_neighbours'. Did you mean 'n_neighbors'?"),
+        ("aa_knn@n_neighbors=46", "n_neighbors is 46, but mine on toy trains on 45"),
+    ],
+)
+def test_parameters_behind_an_at_exist_and_fit_the_rows(folder, capsys, method, words):
+    (folder / "paper.yaml").write_text(PAPER.replace("One: aa_knn", f"One: {method}"))
+    status, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    (line,) = [line for line in out.splitlines() if "  BAD  " in line]
+    assert words in line
+    assert status == 1
+    (folder / "paper.yaml").write_text(PAPER.replace("One: aa_knn", "One: aa_knn@n_neighbors=45"))
+    assert ask(capsys, "check", folder / "paper.yaml")[0] == 0
+
+
+def test_a_missing_data_set_stands_beside_the_other_findings(folder, capsys):
+    (folder / "paper.yaml").write_text(PAPER.replace("[toy]", "[toy, wines]"))
+    (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
+    status, out, err = ask(capsys, "check", folder / "paper.yaml")
+    missing, impossible = [line for line in out.splitlines() if "  BAD  " in line]
+    assert "there is no data set 'wines'" in missing
+    assert "`not_available`" in missing
+    assert f"`ldlrepro new dataset wines --folder {folder}`" in missing
+    assert "0 or more" in impossible
+    assert (status, "Traceback" in err) == (1, False)
+
+
+def test_a_range_of_an_own_measure_is_kept(folder, capsys):
+    (folder / "shares.py").write_text("def wrong(D, P):\n    return 1 - D.min(axis=1)\n")
+    yaml = "title: Wrong\nfunction: shares.wrong\nbetter: lower\nrange: [0, 0.5]\n"
+    (folder / "wrong.yaml").write_text(yaml)
+    (folder / "cells.csv").write_text(f"{CELLS}1,toy,,Two,wrong,0.7000,,,\n")
+    _, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    assert "Table 1, toy, Two: wrong is 0.7000, but must be 0 to 0.5" in out
+    _, out, _ = ask(capsys, "check", folder / "wrong.yaml")
+    assert "of drawn distributions are outside of 0 to 0.5" in out
+    (folder / "wrong.yaml").write_text(yaml.replace("0.5", "null"))
+    assert "wrong is 0.7000" not in ask(capsys, "check", folder / "paper.yaml")[1]
+
+
+def test_a_key_that_stands_twice_is_refused_with_its_lines(folder, capsys):
+    (folder / "paper.yaml").write_text(PAPER.replace("own: [One]", "own: [One]\nyear: 2025"))
+    status, _, err = ask(capsys, "check", folder / "paper.yaml")
+    assert status == 2
+    assert "line 10: the key 'year' stands in line 5 already" in err
+    same = PAPER.replace("  One: aa_knn\n", "  One: aa_knn\n  One: uniform\n")
+    (folder / "paper.yaml").write_text(same)
+    assert "the key 'One'" in ask(capsys, "check", folder / "paper.yaml")[2]
+
+
+def test_a_folder_is_its_paper_or_is_told(folder, capsys):
+    assert ask(capsys, "check", folder)[:2] == ask(capsys, "check", folder / "paper.yaml")[:2]
+    status, _, err = ask(capsys, "check", folder.parent)
+    assert status == 2
+    assert f"is a folder without paper.yaml. Name the file to check: {folder}/paper.yaml" in err
+
+
 def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, capsys):
     """StructRF's KL on five data sets, as the StructRF paper prints it."""
     theirs = [

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from snakemake.exceptions import WorkflowError
 
-from ldlrepro.audit.seals import seal_reference
+from ldlrepro.audit.seals import seal
 from ldlrepro.catalogue import Project, RunConfig
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors
@@ -189,7 +189,7 @@ def test_damaged_files_are_told_when_the_snakefile_is_read(checkout, damaged, se
     for name in PLANNED_BY:
         checkout.write(name, (ROOT / name).read_text())
     if sealed:
-        seal_reference(checkout.root)
+        seal(checkout.root)
     checkout.rules().check_files()
     with open(checkout.root / damaged, "a") as file:
         file.write("garbage\n")
@@ -202,7 +202,7 @@ def test_whole_files_of_the_reference_are_not_read_when_the_snakefile_is_read(
 ):
     for name in PLANNED_BY:
         checkout.write(name, (ROOT / name).read_text())
-    seal_reference(checkout.root)
+    seal(checkout.root)
 
     def read(table: Path) -> None:
         raise AssertionError(f"{table} was read")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import re
 import shlex
@@ -17,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from ldlrepro import cli
+from ldlrepro import catalogue, cli
 from ldlrepro.audit import Check
-from ldlrepro.audit.certificate import Question, certificate
+from ldlrepro.audit.certificate import Extent, Question, certificate
 from ldlrepro.audit.rerun import same_digits
-from ldlrepro.audit.seals import NAME, REFERENCE_SUMS, check_seals
+from ldlrepro.audit.seals import NAME, PRINTED_SUMS, REFERENCE_SUMS, check_seals
 from ldlrepro.cli import parser, results
 from ldlrepro.core.checksums import array_sha256, sha256_of
 from ldlrepro.judge.reference import ReferenceUnits
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from conftest import Project
 
 UNIT = "tiny/drawn_faces/aa_knn@grid"
+EXTENT = Extent("ldlrepro audit tiny", 1, 40, {})
 CELLS = "results/compare/tiny/cells.csv"
 
 
@@ -123,16 +125,17 @@ def change_a_number(store: sqlite3.Connection, lot: np.random.Generator) -> Call
     return mend
 
 
-def test_each_of_a_hundred_changed_bytes_is_found(finished, monkeypatch) -> None:
-    """Twenty-five each of sealed files, the reference, the seals themselves, MLflow's numbers."""
+def test_each_of_a_hundred_and_more_changed_bytes_is_found(finished, monkeypatch) -> None:
+    """Twenty-five each of results, reference, printed numbers, the seals, MLflow's numbers."""
     finished.run("ldlrepro", "record", "tiny")
     monkeypatch.chdir(finished.root)
-    seals = [Path("results/compare/tiny") / NAME, REFERENCE_SUMS]
-    here, reference = map(sealed, seals)
+    seals = [Path("results/compare/tiny") / NAME, REFERENCE_SUMS, PRINTED_SUMS]
+    here, reference, printed = map(sealed, seals)
+    assert {path.name for path in printed} == {"cells.csv"}
     kinds = {path.parts[:2] for path in here}
     assert {("data", "ready"), ("results", "folds"), ("results", "units")} < kinds
     assert {path.suffix for path in reference} == {".csv", ".json"}
-    units = list(ReferenceUnits(Path("reference")).values())
+    units = list(ReferenceUnits(Path("reference"), catalogue.Project.open(finished.root)).values())
     uri = f"sqlite:///{finished.root}/mlflow.db"
     track.sync("tiny", "A tiny paper", units, uri)
     lot = np.random.default_rng(7)
@@ -143,7 +146,7 @@ def test_each_of_a_hundred_changed_bytes_is_found(finished, monkeypatch) -> None
     def told_wrong() -> int:
         return sum(map(bool, track.differences("tiny", units, uri).values()))
 
-    for files in (here, reference, seals):
+    for files in (here, reference, printed, seals):
         for _ in range(25):
             path, before = change_a_file(files, lot)
             assert found() == [str(path)] if files is not seals else found(), path
@@ -282,11 +285,22 @@ def test_predictions_of_another_run_are_found_by_computing_them_again(finished) 
     assert "predictions up to" in wrong(checks["reruns"])
 
 
+def test_all_folds_of_a_named_unit_are_computed_again(finished) -> None:
+    """A draw of one fold would miss the only one that was altered."""
+    fold = itertools.count()
+    only_the_reference(finished, ("aa_knn", "kl", lambda text: "0.01" if next(fold) == 2 else text))
+    reruns = audited(finished, "--unit", UNIT)["reruns"]
+    (failed,) = reruns["failed"]
+    assert failed["text"].startswith("kl is ")
+    assert reruns["passed"] == next(fold) - 1
+
+
 def test_bits_of_another_kind_of_processor_are_right_where_the_scores_are(finished) -> None:
     forge(finished, 1e-9, cpu="Abacus")
     reruns = audited(finished, "--unit", UNIT, status=0)["reruns"]
-    (note,) = reruns["noted"]
-    assert reruns["passed"] == 1
+    notes = reruns["noted"]
+    note = notes[0]
+    assert reruns["passed"] == len(notes) == len(records.read_rows(record_of(finished, UNIT)))
     assert note["text"].startswith("other bits on ")
     assert note["text"].endswith(" than on Abacus")
     assert "Right, with a note" in (finished.root / "results/audit/audit.html").read_text()
@@ -333,6 +347,8 @@ def test_a_fold_that_takes_too_long_is_named_and_without_reruns_nothing_passes(f
     assert json.loads((finished.root / "results/audit/audit.json").read_text())["reruns"] == {
         "asked": 1,
         "computed": 0,
+        "in_scope": 20,
+        "finds_one_altered_fold": 0.0,
     }
 
 
@@ -343,7 +359,13 @@ def test_the_last_line_says_how_many_of_the_folds_asked_for_were_rerun(finished)
     assert last.startswith("PASS, 4 of 20 rerun")
     told = json.loads((finished.root / "results/audit/audit.json").read_text())
     assert told["summary"].startswith("PASS, 4 of 20 rerun")
-    assert told["reruns"] == {"asked": 20, "computed": 4}
+    assert told["reruns"] == {
+        "asked": 20,
+        "computed": 4,
+        "in_scope": 20,
+        "finds_one_altered_fold": 4 / 20,
+    }
+    assert told["records"]["computed"] == 4
     page = (finished.root / "results/audit/audit.html").read_text()
     assert "PASS, 4 of 20 rerun" in page
     assert f"files with results/compare/tiny/{NAME}" in page
@@ -403,13 +425,13 @@ def bare() -> argparse.Namespace:
 
 def test_nothing_to_look_at_is_no_pass() -> None:
     looked, nothing = Check("data", "?", passed=["a"]), Check("reruns", "?")
-    assert certificate(PROJECT, [paper("tiny")], [looked, nothing], "", 1)["verdict"] == "fail"
+    assert certificate(PROJECT, [paper("tiny")], [looked, nothing], EXTENT)["verdict"] == "fail"
 
 
 def test_the_page_shows_what_is_wrong_and_runs_nothing_of_it() -> None:
     check = Check("data", "Right?")
     check.judge("<script>x</script>", "changed", "type this")
-    page = audit_page(certificate(PROJECT, [paper("tiny")], [check], "ldlrepro audit tiny", 1))
+    page = audit_page(certificate(PROJECT, [paper("tiny")], [check], EXTENT))
     assert "<script>" not in page
     assert "type this" in page
     assert "fail" in page

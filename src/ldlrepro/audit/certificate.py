@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,13 +24,14 @@ from ldlrepro.audit.consistency import (
     check_too_good,
     check_tracking,
 )
-from ldlrepro.audit.rerun import Draw, check_reruns, draw
+from ldlrepro.audit.rerun import Draw, check_reruns, draw, every_fold
 from ldlrepro.audit.seals import check_seals
 from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import RESULTS
 from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.scores import is_complete, origins
 from ldlrepro.plan import Unit
 from ldlrepro.report.html import audit_page
 from ldlrepro.track.store import shell_word
@@ -61,7 +62,7 @@ class Question:
     units: int
     """How many to draw."""
     named: list[str]
-    """PROTOCOL/DATASET/METHOD in place of a draw."""
+    """PROTOCOL/DATASET/METHOD in place of a draw; all their folds are computed again."""
     longest: float
     """Seconds: folds that take longer are not drawn."""
     lot: int | None
@@ -86,6 +87,19 @@ class Question:
         return " ".join(words)
 
 
+@dataclass(frozen=True)
+class Extent:
+    """What an audit was to look at."""
+
+    command: str
+    asked: int
+    """Folds to compute again."""
+    folds: int
+    """Folds of all records in scope."""
+    records: dict[str, int]
+    """Records in scope, by their origin."""
+
+
 def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[str, Any]:
     """Check everything, compute some folds again, write the certificate and return it."""
     project = judge.project
@@ -108,15 +122,23 @@ def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[
             f"ldlrepro audit --unit {unit.key}",
         )
     say(_line(reruns))
-    asked, command = len(question.named) or question.units, question.command(lot)
-    found = certificate(project, question.papers, [*checks, reruns], command, asked)
+    in_scope = list(scope.chosen.values())
+    extent = Extent(
+        question.command(lot),
+        max(len(draws), len(question.named)) if question.named else question.units,
+        sum(len(scored.rows) for scored in in_scope),
+        origins(in_scope),
+    )
+    found = certificate(project, question.papers, [*checks, reruns], extent)
     write_text(question.out / "audit.json", json.dumps(found, indent=1) + "\n")
-    write_text(question.out / "audit.html", audit_page(found))
+    for line in in_words(found):
+        say(line)
+    write_text(question.out / "audit.html", audit_page(found, in_words(found)))
     return found
 
 
 def certificate(
-    project: Project, papers: Sequence[Paper], checks: Sequence[Check], command: str, asked: int
+    project: Project, papers: Sequence[Paper], checks: Sequence[Check], extent: Extent
 ) -> dict[str, Any]:
     """Return what was asked and found.
 
@@ -128,15 +150,21 @@ def certificate(
     verdict = "pass" if "fail" not in verdicts and reruns.passed else "fail"
     return {
         "verdict": verdict,
-        "summary": f"{verdict.upper()}, {computed} of {asked} rerun{_unseen(checks)}",
-        "reruns": {"asked": asked, "computed": computed},
+        "summary": f"{verdict.upper()}, {computed} of {extent.asked} rerun{_unseen(checks)}",
+        "reruns": {
+            "asked": extent.asked,
+            "computed": computed,
+            "in_scope": extent.folds,
+            "finds_one_altered_fold": computed / extent.folds if extent.folds else 0.0,
+        },
+        "records": extent.records,
         "papers": [paper.id for paper in papers],
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "ldlrepro": __version__,
         "git_commit": provenance.git_commit(project.root),
         "versions": provenance.versions(),
         "machine": provenance.machine(),
-        "command": command,
+        "command": extent.command,
         "checks": [
             {
                 "id": check.id,
@@ -167,9 +195,9 @@ def _unseen(checks: Sequence[Check]) -> str:
 
 
 def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list[Unit]]:
-    generator = np.random.default_rng(lot)
     if not question.named:
-        return draw(scope.chosen, question.units, question.longest, generator)
+        lots = np.random.default_rng(lot)
+        return draw(scope.chosen, question.units, question.longest, lots)
     known = {unit.key: unit for unit in scope.chosen}
     broken = {unit.key for unit in scope.unusable}  # the check of records says why
     names = question.named
@@ -177,10 +205,21 @@ def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list
         if name not in known and name not in broken:
             raise unknown("measured unit", name, known, "Write PROTOCOL/DATASET/METHOD.")
     named = {known[name]: scope.chosen[known[name]] for name in names if name in known}
-    draws, _ = draw(named, len(named), float("inf"), generator)
-    if len(draws) < len(named):
+    if not all(is_complete(unit, scored) for unit, scored in named.items()):
         raise UserError("only complete units can be compared; run snakemake first")
-    return draws, []
+    return [each for unit in sorted(named) for each in every_fold(unit, named[unit])], []
+
+
+def in_words(found: Mapping[str, Any]) -> list[str]:
+    """Return what an audit could find, and what its records are, as sentences."""
+    reruns = found["reruns"]
+    records = ", ".join(f"{count} {name}" for name, count in found["records"].items())
+    share = f"{100 * reruns['finds_one_altered_fold']:.2g} %"
+    return [
+        f"One fold altered together with its checksums is found with a probability of {share}: "
+        f"{reruns['computed']} of {reruns['in_scope']} folds in scope were computed again.",
+        f"Records: {records}.",
+    ]
 
 
 def _line(check: Check) -> str:

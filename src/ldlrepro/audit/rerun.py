@@ -74,6 +74,11 @@ class Draw:
         return 2 if self.row.threads == 1 else 1
 
 
+def every_fold(unit: Unit, scored: UnitScores) -> list[Draw]:
+    """Return all folds of a unit."""
+    return [Draw(unit, scored, position) for position in range(len(scored.rows))]
+
+
 def draw(
     units: Mapping[Unit, UnitScores], count: int, longest: float, lot: np.random.Generator
 ) -> tuple[list[Draw], list[Unit]]:

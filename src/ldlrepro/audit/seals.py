@@ -1,8 +1,8 @@
-"""Checksums of the files behind a paper's tables, and of the whole reference.
+"""Checksums of the files behind a paper's tables, of the whole reference, and of printed numbers.
 
-The former are kept beside the tables when they are made, the latter in ``reference/`` when it is
-renewed. Both have the format of sha256sum, so `sha256sum -c reference/SHA256SUMS` needs none of our
-code.
+The first are kept beside the tables when they are made, the others in ``reference/`` and
+``papers/`` when the reference is renewed. All have the format of sha256sum, so
+`sha256sum -c reference/SHA256SUMS` needs none of our code.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from ldlrepro.train.records import predictions_path
 
 NAME = "SHA256SUMS"
 REFERENCE_SUMS = Path("reference") / NAME
+PRINTED_SUMS = Path("papers") / NAME
+UNSEALED = "has no checksum"
 SNAKEMAKES_OWN = ".snakemake_timestamp"
 """The stamp that Snakemake puts into folders that a rule makes."""
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
@@ -37,32 +39,37 @@ def write_seals(
     return _write(folder / NAME, Path(), files)
 
 
-def seal_reference(root: Path) -> None:
-    """Write checksums of all files that the project in ``root`` now has in its reference."""
-    if files := _reference_files(root):
-        _write(root / REFERENCE_SUMS, root, files)
+def seal(root: Path) -> list[Path]:
+    """Write checksums of the reference and the printed numbers of the project in ``root``."""
+    sealed = [(sums, files(root)) for sums, files in SEALED.items()]
+    return [_write(root / sums, root, found) for sums, found in sealed if found]
 
 
-def refuse_changed_reference(root: Path) -> None:
-    """Refuse a reference changed by other hands than ours: renewed checksums would hide that."""
-    sums = root / REFERENCE_SUMS
-    if not sums.is_file():
-        return
-    try:
-        changed = [name for name, problem in _reference_problems(root).items() if problem]
-    except ValueError as error:
-        raise UserError(f"{sums}: {error}. Type `git checkout {REFERENCE_SUMS}`.") from None
-    if changed:
-        raise UserError(
-            f"not what {sums} says: {', '.join(changed)}. `git checkout FILE` brings a file back. "
-            f"If the change is meant, type `rm {sums}`, then the same command again."
-        )
+def refuse_changed(root: Path) -> None:
+    """Refuse what other hands than ours have changed: renewed checksums would hide that.
+
+    The printed numbers of a new paper have no checksum yet.
+    """
+    for name in SEALED:
+        sums = root / name
+        if not sums.is_file():
+            continue
+        try:
+            found = _sealed_problems(root, name)
+        except ValueError as error:
+            raise UserError(f"{sums}: {error}. Type `git checkout {name}`.") from None
+        fine = ("", UNSEALED) if name == PRINTED_SUMS else ("",)
+        if changed := [path for path, problem in found.items() if problem not in fine]:
+            raise UserError(
+                f"not what {sums} says: {', '.join(changed)}. `git checkout FILE` brings a file "
+                f"back. If the change is meant, type `rm {sums}`, then the same command again."
+            )
 
 
 def unsealed_reference(root: Path) -> set[Path]:
     """Return the files of the reference that are not, byte for byte, those that were sealed."""
     try:
-        found = _reference_problems(root)
+        found = _sealed_problems(root, REFERENCE_SUMS)
     except (OSError, ValueError):  # without checksums, none of them
         return {root / path for path in _reference_files(root)}
     return {root / name for name, problem in found.items() if problem}
@@ -71,12 +78,10 @@ def unsealed_reference(root: Path) -> set[Path]:
 def check_seals(papers: Iterable[str], results: Path, root: Path) -> Check:
     """Compare all files with the checksums that were kept of them."""
     check = Check("files", "Are all files, byte for byte, those whose checksums were kept?")
-    if _reference_files(root) or (root / REFERENCE_SUMS).exists():
-        with check.of(str(REFERENCE_SUMS), f"git checkout {REFERENCE_SUMS}"):
-            found = _reference_problems(root)
-            for name, problem in found.items():
-                check.judge(name, problem, f"git checkout {name}")
-            check.compared.append(f"{len(found)} files with {REFERENCE_SUMS}")
+    for sums, files in SEALED.items():
+        if files(root) or (root / sums).exists():
+            with check.of(str(sums), f"git checkout {sums}"):
+                _check_sealed(root, sums, check)
     for paper in papers:
         sums = results / "compare" / paper / NAME
         command = f"snakemake --cores all {paper}"
@@ -87,11 +92,24 @@ def check_seals(papers: Iterable[str], results: Path, root: Path) -> Check:
             found = _problems(sums, Path())
             for path in sorted(sums.parent.rglob("*.*")):
                 if path.name != SNAKEMAKES_OWN:
-                    found.setdefault(path.as_posix(), "has no checksum")
+                    found.setdefault(path.as_posix(), UNSEALED)
             for name, problem in found.items():
                 check.judge(name, problem, f"rm {name}; {command}")
             check.compared.append(f"{len(found)} files with {sums}")
     return check
+
+
+def _check_sealed(root: Path, sums: Path, check: Check) -> None:
+    found = _sealed_problems(root, sums)
+    for name, problem in found.items():
+        if sums == REFERENCE_SUMS:
+            check.judge(name, problem, f"git checkout {name}")
+        elif problem == UNSEALED:
+            check.skip(name, problem, "ldlrepro record")
+        else:  # a change may have been committed
+            sealed = f"git log -1 --format=%H -- {sums}"
+            check.judge(name, problem, f"git diff $({sealed}) -- {name}")
+    check.compared.append(f"{len(found)} files with {sums}")
 
 
 def _files_of(places: Workspace, unit: UnitScores) -> Iterator[Path]:
@@ -109,11 +127,19 @@ def _reference_files(root: Path) -> set[Path]:
     return found - {REFERENCE_SUMS}
 
 
-def _reference_problems(root: Path) -> dict[str, str]:
-    """Return what is wrong with each file of the reference, '' where nothing is."""
-    found = _problems(root / REFERENCE_SUMS, root)
-    for path in sorted(_reference_files(root)):
-        found.setdefault(path.as_posix(), "has no checksum")
+def _printed_files(root: Path) -> set[Path]:
+    return {path.relative_to(root) for path in root.glob("papers/*/cells.csv")}
+
+
+SEALED = {REFERENCE_SUMS: _reference_files, PRINTED_SUMS: _printed_files}
+"""Checksums in the checkout, and what finds the files that must have one there."""
+
+
+def _sealed_problems(root: Path, sums: Path) -> dict[str, str]:
+    """Return what is wrong with each sealed file, '' where nothing is."""
+    found = _problems(root / sums, root)
+    for path in sorted(SEALED[sums](root)):
+        found.setdefault(path.as_posix(), UNSEALED)
     return found
 
 

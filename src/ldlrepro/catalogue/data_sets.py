@@ -60,7 +60,7 @@ class Source(Value):
 
     def decisive(self) -> dict[str, Any]:
         """Return what decides the prepared data: all but the texts."""
-        texts = {"title", "description", "licence", "citation", "defects", "how_to_get"}
+        texts = {"title", "description", "licence", "citation", "defects", "how_to_get", "family"}
         return {key: value for key, value in self.plain().items() if key not in texts}
 
 
@@ -241,6 +241,13 @@ class DataSet(Source):
         ),
     )
     features: Features | None = Field(default=None, description="how images become features")
+    family: str = Field(
+        default="",
+        description=(
+            "a name that data sets with the same features share; together they count as one "
+            "independent data set"
+        ),
+    )
     defects: List[str] = Field(default=(), description="known defects of the published file")
 
     @property

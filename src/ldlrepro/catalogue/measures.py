@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ldlrepro.catalogue.entries import Value
+from ldlrepro.catalogue.entries import List, Value
 from ldlrepro.core.errors import UserError, nearest
 
 
@@ -25,6 +25,20 @@ class Measure(Value):
         pattern=r"^[a-zA-Z_][\w.]*\.[A-Za-z_]\w*$",
     )
     better: Literal["lower", "higher"] = Field(description="which direction is better")
+    range: Annotated[List[float | None], Field(min_length=2, max_length=2)] = Field(
+        default=(),
+        description="the lowest and the highest value that it can have; null where there is none",
+    )
+
+    def allows(self, value: float) -> bool:
+        """Tell whether it can have a value."""
+        low, high = self.range or (None, None)
+        return (low is None or value >= low) and (high is None or value <= high)
+
+    @property
+    def range_in_words(self) -> str:
+        low, high = ("any" if end is None else f"{end:g}" for end in self.range)
+        return f"{low} to {high}"
 
     @property
     def function(self) -> Callable[[Any, Any], Any]:

@@ -81,6 +81,24 @@ class Project:
             raise unknown("paper", name, self.paper_ids, hint)
         return cast(Paper, self._value("paper", name))
 
+    def without_missing_data(self, name: str) -> list[str]:
+        """Treat data sets that a paper names and nobody described as not available; return them.
+
+        So one can look at the rest of the paper.
+        """
+        path = self.file_of("paper", name)
+        tree = read_yaml(path)
+        named = tree.get("datasets")
+        if not isinstance(named, list):  # its model says what is wrong
+            return []
+        missing = [each for each in named if each not in self.data_set_ids]
+        if missing:
+            told = dict.fromkeys(missing, "there is no data set of this name")
+            tree["datasets"] = [d for d in named if d not in missing]
+            tree["not_available"] = {**(tree.get("not_available") or {}), **told}
+            self._values["paper", name] = self._placed("paper", name, path, tree)
+        return missing
+
     def method(self, name: str) -> Method:
         """Return a method with its variant merged in: parameters one by one, the rest as a whole.
 
@@ -163,6 +181,13 @@ class Project:
     @property
     def data_sets(self) -> list[DataSet]:
         return [self.data_set(name) for name in self.data_set_ids]
+
+    @cached_property
+    def families(self) -> dict[str, str]:
+        """Return the families of data sets that belong to one, by id and by printed name."""
+        found = {data.id: data.family for data in self.data_sets if data.family}
+        printed = {n: i for paper in self.papers for n, i in paper.use_dataset.items()}
+        return found | {name: found[data] for name, data in printed.items() if data in found}
 
     @property
     def measures(self) -> list[Measure]:
@@ -359,6 +384,9 @@ class Project:
                 if isinstance(module, str):
                     self.modules.check(module, path)
             tree = completed(kind, tree, path)
+        return self._placed(kind, name, path, tree)
+
+    def _placed(self, kind: str, name: str, path: Path, tree: dict[str, Any]) -> Value:
         value = checked(MODELS[kind], tree, self.shown(path)).placed(name, path, self)
         if isinstance(value, Paper):
             value.check_names()

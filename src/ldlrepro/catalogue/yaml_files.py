@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,15 +30,38 @@ def find_root(named: str | Path | None = None) -> Path:
     )
 
 
+@cache
+def _loader() -> Any:
+    """Return PyYAML's safe loader, but for keys that stand twice, of which it takes the last."""
+    import yaml
+
+    fastest: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(fastest):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            lines: dict[str, int] = {}
+            for key, _ in node.value:
+                line = key.start_mark.line + 1
+                if isinstance(key, yaml.ScalarNode) and lines.setdefault(key.value, line) != line:
+                    raise UserError(
+                        f"line {line}: the key '{key.value}' stands in line {lines[key.value]} "
+                        "already. Keep one of them."
+                    )
+            return super().construct_mapping(node, deep)
+
+    return Loader
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """Return the keys and values of a file."""
     import yaml
 
     try:
-        text = path.read_text(encoding="utf-8")
-        tree = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        tree = yaml.load(path.read_text(encoding="utf-8"), Loader=_loader())
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not valid YAML: {error}") from None
     if not isinstance(tree, dict):

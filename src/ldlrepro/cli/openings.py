@@ -61,6 +61,8 @@ def of_standings(outcome: Standings) -> str:
     if len(ranked) < 2:
         return ""
     on = f"{len(outcome.datasets)} data set{'s' * (len(outcome.datasets) > 1)}"
+    if outcome.independent < len(outcome.datasets):
+        on += f" ({outcome.independent} independent)"
     first, others = ranked[0], len(ranked) - 1
     rivals = "the only other method" if others == 1 else f"{others} others"
     said = f"{outcome.protocol}: {_name(first)} leads {rivals} by {outcome.measure} on {on}"

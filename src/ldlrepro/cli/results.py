@@ -83,15 +83,15 @@ def gate(args: argparse.Namespace) -> int:
     takes("--command-line", help="the command that made the results"),
 )
 def record(args: argparse.Namespace) -> int:
-    """Renew reference/ and its checksums from complete results."""
+    """Renew reference/ from complete results, and the checksums of it and of printed numbers."""
     from ldlrepro import experiments
-    from ldlrepro.audit.seals import REFERENCE_SUMS, refuse_changed_reference, seal_reference
+    from ldlrepro.audit.seals import refuse_changed, seal
     from ldlrepro.judge.reference import drop_unplanned, write_reference
 
     judge = judge_here()
     plan, project = judge.plan, judge.project
     reference = project.root / "reference"
-    refuse_changed_reference(project.root)
+    refuse_changed(project.root)
     for paper in [project.paper(name) for name in args.paper]:
         units = judge.local_units(unit for unit in plan.units(paper) if not unit.is_own)
         command = args.command_line or f"snakemake --cores all {paper.id}"
@@ -103,8 +103,7 @@ def record(args: argparse.Namespace) -> int:
     asked_for = {unit.key for paper in project.papers for unit in plan.units(paper)}
     if dropped := drop_unplanned(reference, asked_for):
         say("no paper asks for these any more, dropped: " + ", ".join(dropped))
-    seal_reference(project.root)
-    say(f"checksums: {project.root / REFERENCE_SUMS}")
+    say(f"checksums: {', '.join(map(str, seal(project.root)))}")
     return 0
 
 
@@ -116,7 +115,7 @@ def record(args: argparse.Namespace) -> int:
         action="append",
         default=[],
         metavar="PROTOCOL/DATASET/METHOD",
-        help="this one instead of a draw; may be repeated",
+        help="all folds of this one instead of a draw; may be repeated",
     ),
     takes("--longest", type=seconds, default=30.0, help="draw folds of fewer seconds; default 30"),
     takes("--lot", type=int, help="repeat the draw of an earlier audit"),

@@ -204,6 +204,7 @@ def _claim_in_lines(row: ClaimRow, width: int) -> str:
     counts = f": {row.measured}" if row.measured else ""
     counts += f", {row.printed} in print" if row.measured and row.printed else ""
     counts += f", {row.datasets} data sets" if row.datasets > 1 else ""
+    counts += f" ({row.families} independent)" if 0 < row.families < row.datasets else ""
     lines = [f"{row.verdict}{counts}  [{row.id}]"]
     by = [("by measure", row.by_metric), ("by data set", row.by_dataset)]
     told = [

@@ -44,19 +44,49 @@ def fingerprint(X: Any, D: np.ndarray) -> dict[str, Any]:
     an equal ``unordered_sha256`` says that the other copy holds the same rows in another order.
     A sparse X has the same hashes as the dense one.
     """
-    x_rows = [_sha256(row) for row in _dense_rows(X)]
-    d_rows = [_sha256(row) for row in D]
+    x_rows, d_rows = _row_digests(X, D)
     rows = [x + d for x, d in zip(x_rows, d_rows, strict=True)]
-    shape = f"{X.shape[0]},{X.shape[1]},{D.shape[1]}".encode()
     return {
-        "data_sha256": hashlib.sha256(shape + b"".join(rows)).hexdigest(),
-        "unordered_sha256": hashlib.sha256(shape + b"".join(sorted(rows))).hexdigest(),
+        "data_sha256": _of_rows(X, D, rows),
+        "unordered_sha256": _of_rows(X, D, sorted(rows)),
         "duplicate_feature_rows": len(rows) - len(set(x_rows)),
         "duplicate_label_rows": len(rows) - len(set(d_rows)),
         "duplicate_rows": len(rows) - len(set(rows)),
         "zeros_in_D": int((D == 0).sum()),
         **_column_counts(X),
     }
+
+
+def data_sha256(X: Any, D: np.ndarray) -> str:
+    """Return the digest of the rows in their order, as ``fingerprint`` has it."""
+    return _of_rows(X, D, [x + d for x, d in zip(*_row_digests(X, D), strict=True)])
+
+
+def labels_among_features(X: Any, D: np.ndarray) -> tuple[int, int] | None:
+    """Return the first feature column that repeats a label column, and the latter; else None.
+
+    A label that is the same in all rows tells nothing, so it is not looked for.
+    """
+    for label, degrees in enumerate(D.T):
+        row = int(degrees.argmax())
+        if degrees.min() == degrees[row]:
+            continue
+        features = next(_dense_rows(X[row : row + 1]))
+        for column in np.flatnonzero(features == degrees[row]):
+            values = X[:, [column]]
+            values = values.toarray() if hasattr(values, "toarray") else values
+            if np.array_equal(values[:, 0], degrees):
+                return int(column), label
+    return None
+
+
+def _row_digests(X: Any, D: np.ndarray) -> tuple[list[bytes], list[bytes]]:
+    return [_sha256(row) for row in _dense_rows(X)], [_sha256(row) for row in D]
+
+
+def _of_rows(X: Any, D: np.ndarray, rows: list[bytes]) -> str:
+    shape = f"{X.shape[0]},{X.shape[1]},{D.shape[1]}".encode()
+    return hashlib.sha256(shape + b"".join(rows)).hexdigest()
 
 
 def _sha256(row: np.ndarray) -> bytes:

@@ -14,7 +14,12 @@ from ldlrepro.catalogue import DataSet, from_environment
 from ldlrepro.core.checksums import sha256_of
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
-from ldlrepro.data.dataset import Dataset, DataUnavailable
+from ldlrepro.data.dataset import (
+    Dataset,
+    DataUnavailable,
+    data_sha256,
+    labels_among_features,
+)
 from ldlrepro.data.fetch import FetchStatus, default_mirrors, fetch, locked, read_status
 from ldlrepro.data.images.reading import faces_table, images_folder, read_faces
 from ldlrepro.data.photographs import dataset_of_faces
@@ -97,7 +102,10 @@ def _check_persons(data_set: DataSet, dataset: Dataset) -> None:
 
 
 def load_ready(path: Path) -> Dataset:
-    """Return the Dataset in a file that ``prepare`` wrote."""
+    """Return the Dataset in a file that ``prepare`` wrote.
+
+    Rows that were changed since, and labels among the features, are refused at every read.
+    """
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
@@ -108,9 +116,11 @@ def load_ready(path: Path) -> Dataset:
         ) from None
     if not meta["available"]:
         raise DataUnavailable(f"{meta['dataset']} is not available: {meta['reason']}")
+    X = _unpacked(arrays)
+    _refuse_altered(path, X, arrays["D"], meta)
     return Dataset(
         id=meta["dataset"],
-        X=_unpacked(arrays),
+        X=X,
         D=arrays["D"],
         groups=arrays.get("groups"),
         target=arrays.get("target"),
@@ -118,6 +128,27 @@ def load_ready(path: Path) -> Dataset:
         fingerprint=meta["fingerprint"],
         meta=meta["meta"],
     )
+
+
+def _refuse_altered(path: Path, X: Any, D: np.ndarray, meta: Mapping[str, Any]) -> None:
+    """Refuse rows without their digest, and features that hold labels.
+
+    The digest of rows without features is one of their images, which stand elsewhere.
+    """
+    if not X.shape[1]:
+        return
+    again = f"rm {path}; ldlrepro prepare {meta['dataset']}"
+    if data_sha256(X, D) != meta["fingerprint"]["data_sha256"]:
+        raise UserError(
+            f"{path}: its rows were changed since they were prepared; they have another digest "
+            f"than the file states. Make them again:\n  {again}"
+        )
+    if found := labels_among_features(X, D):
+        feature, label = found
+        raise UserError(
+            f"{meta['dataset']}: feature column {feature} is label column {label}, so methods read "
+            f"the answers. Take it out of the features in the raw file, then type\n  {again}"
+        )
 
 
 def warning_of(path: Path) -> str:

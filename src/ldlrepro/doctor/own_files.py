@@ -16,7 +16,7 @@ import numpy as np
 
 from ldl import checks as contract
 from ldlrepro.catalogue import DataSet, Method, Project, Weights
-from ldlrepro.catalogue.own_files import absolute, id_of, kind_of
+from ldlrepro.catalogue.own_files import PAPER, absolute, id_of, kind_of
 from ldlrepro.catalogue.yaml_files import read_yaml
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
@@ -44,7 +44,8 @@ class Examined:
     def findings(self) -> Iterator[Finding]:
         """Yield the findings one by one."""
         if self.kind == "paper":
-            return check_paper(self.plan, self.project.paper(self.id))
+            missing = self.project.without_missing_data(self.id)
+            return check_paper(self.plan, self.project.paper(self.id), missing)
         return CHECKS[self.kind](self)
 
     def next_command(self) -> str:
@@ -60,12 +61,25 @@ class Examined:
 
 def examine(file: str, project: Project) -> Examined:
     """Find out what a file describes, and open the project with it."""
-    path = absolute(file)
+    path = _file_of(absolute(file))
     kind = kind_of(path, read_yaml(path))
     name = id_of(kind, path)
     if path != project.file_of(kind, name):  # else it is one of the checkout
         project = Project.open(project.root, [*project.own_paths, path])
     return Examined(Plan(project), kind, name, path)
+
+
+def _file_of(path: Path) -> Path:
+    """Return the file to check: the paper of a folder that is one, else the path itself."""
+    if not path.is_dir():
+        return path
+    if (path / PAPER).is_file():
+        return path / PAPER
+    inside = sorted(str(found) for found in (*path.glob("*.yaml"), *path.glob(f"*/{PAPER}")))
+    raise UserError(
+        f"{path} is a folder without {PAPER}. Name the file to check: "
+        f"{', '.join(inside) or 'there is no YAML file in it'}."
+    )
 
 
 # ---------------------------------------------------------------------- methods
@@ -178,7 +192,7 @@ def _prepared(
     try:
         return prepare(source, data)
     except UserError as error:
-        text = str(error).partition(" Remove the file and type")[0]
+        text = str(error).partition(" Remove the file and type")[0].partition(", then type")[0]
         folder = str(mine.path.parent)
         return Finding(mine.id, BAD, text.replace(str(data / "raw" / mine.id), folder))
 
@@ -248,6 +262,11 @@ def check_metric(mine: Examined) -> Iterator[Finding]:
     zeros = [own_value(measure, D, with_zeros), own_value(measure, with_zeros, D)]
     finite = bool(np.isfinite(zeros).all())
     yield Finding(name, GOOD if finite else NOTE, "is finite where a degree is zero")
+    found = [value for value in (right, wrong, *zeros) if np.isfinite(value)]
+    beyond = [f"{value:.4g}" for value in found if not measure.allows(value)]
+    if measure.range and beyond:
+        told = f"{', '.join(beyond)} of drawn distributions {'is' if len(beyond) < 2 else 'are'}"
+        yield Finding(name, BAD, f"range: {told} outside of {measure.range_in_words}")
 
 
 CHECKS = {

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.experiments import module_name
 from ldlrepro.lint.findings import IMPOSSIBLE
-from ldlrepro.lint.linter import examine_paper
-from ldlrepro.plan.planning import Plan
+from ldlrepro.lint.linter import examine, examine_paper, table_of_paper
+from ldlrepro.plan.planning import Plan, Unit
+from ldlrepro.plan.printed import Row, cell_key, known_measures
+
+COUNTS_ROWS = ("n_neighbors",)
+"""Parameters that no training set with fewer rows can fill."""
 
 
-def check_paper(plan: Plan, paper: Paper) -> Iterator[Finding]:
-    """Yield the findings about a paper: its names, its numbers, what can be measured of them."""
-    yield Finding(paper.id, GOOD, f"{paper.file.name}, its keys and the names in it")
+def check_paper(plan: Plan, paper: Paper, without: Sequence[str] = ()) -> Iterator[Finding]:
+    """Yield the findings about a paper: its names, its numbers, what can be measured of them.
+
+    ``without`` are data sets that it names and that nobody has described.
+    """
+    yield from (_without(paper, name, plan.project) for name in without)
+    if not without:
+        yield Finding(paper.id, GOOD, f"{paper.file.name}, its keys and the names in it")
     missing = list(_missing_methods(paper, plan.project))
     yield from missing
     yield from _missing_measurements(paper)
-    _ = plan.project.protocols, paper.claims, paper.misses
+    _ = plan.project.protocols, paper.misses
     rows = [row for row in plan.published(paper) if row["mean"]]
     if not rows:
         nothing = "no cells.csv: nothing is printed that could be compared with"
@@ -32,8 +42,12 @@ def check_paper(plan: Plan, paper: Paper) -> Iterator[Finding]:
         GOOD,
         f"{len(rows)} printed numbers of {len(methods)} methods in {len(tables)} tables",
     )
+    yield from _unknown_in_claims(paper, rows, plan.project)
+    yield from _out_of_own_range(paper, rows, plan.project)
     yield from _impossible(plan.project, paper)
+    yield from _misprints(plan.project, paper, rows)
     if not missing:  # else there is no unit for some numbers
+        yield from _unfit_parameters(plan, paper)
         yield from _out_of_reach(plan, paper)
     if not paper.own:
         none = "`own` names no method: the paper's own is not counted apart"
@@ -54,6 +68,82 @@ def _missing_methods(paper: Paper, project: Project) -> Iterator[Finding]:
                 yield Finding(paper.id, BAD, f"{where}: there is no method '{method}'.{hint}")
 
 
+def _without(paper: Paper, name: str, project: Project) -> Finding:
+    do = (
+        "If its data cannot be had, move it to `not_available` with the reason. Else describe it: "
+        f"`ldlrepro new dataset {name} --folder {paper.file.parent}`."
+    )
+    said = f"datasets: there is no data set '{name}'.{nearest(name, project.data_set_ids)} {do}"
+    return Finding(paper.id, BAD, said)
+
+
+def _unfit_parameters(plan: Plan, paper: Paper) -> Iterator[Finding]:
+    """Find settings behind an @ that a method lacks, and counts of rows that no fold has."""
+    refused, too_many = set(), set()
+    for unit in plan.units(paper):
+        method, rows = unit.method, _trained_on(unit)
+        if "=" in method.id:
+            try:
+                method.estimator()
+            except UserError as error:
+                refused.add(f"{method.id}: {error}")
+                continue
+        for name in COUNTS_ROWS:
+            values = method.grid.get(name, (method.parameters.get(name),))
+            for value in values:
+                if rows is not None and isinstance(value, int) and value > rows:
+                    where = f"{unit.protocol.id} on {unit.data_set.id}"
+                    too_many.add(f"{method.id}: {name} is {value}, but {where} trains on {rows}")
+    for text in (*sorted(refused), *sorted(too_many)):
+        yield Finding(paper.id, BAD, text)
+
+
+def _trained_on(unit: Unit) -> int | None:
+    """Return the rows that a fold trains on at most; None where the data tell it."""
+    protocol, shape = unit.protocol, unit.data_set.shape
+    if shape is None or shape.n is None:
+        return None
+    if protocol.scheme == "kfold" and protocol.folds:
+        return shape.n - shape.n // protocol.folds
+    if protocol.scheme == "shuffle_split" and protocol.train_share:
+        return round(shape.n * protocol.train_share)
+    return shape.n
+
+
+def _unknown_in_claims(paper: Paper, rows: Sequence[Row], project: Project) -> Iterator[Finding]:
+    """Find names in claims that the paper does not print and the project does not have."""
+    datasets = {*paper.datasets, *paper.not_available, *project.data_set_ids}
+    measures = {*known_measures(project), *(row["metric"] for row in rows)}
+    settings = {row["setting"] for row in rows if row["setting"]}
+    for claim in paper.claims:
+        if (test := claim.test) is None:
+            continue
+        compared = settings if test.by == "setting" else {*paper.methods}
+        named: list[tuple[str, Iterable[str], Collection[str]]] = [
+            ("methods", test.methods, compared),
+            ("pairs", [name for pair in test.pairs for name in pair], compared),
+            ("tables", test.tables, paper.tables),
+            ("datasets", test.datasets, datasets),
+            ("metrics", test.metrics, measures),
+            ("protocol", [test.protocol], project.protocols),
+        ]
+        for check in test.checks:
+            named += [
+                ("checks", [check.protocol, check.from_protocol], project.protocols),
+                ("checks", [check.experiment], paper.experiments),
+                ("checks", [check.figure], paper.figures),
+                ("checks", [check.dataset], datasets),
+            ]
+            for method in filter(None, (check.method, check.than)):
+                if not project.has_method(method):
+                    named.append(("checks", [method], project.method_ids))
+        for key, names, known in named:
+            for name in names:
+                if name and name not in known:
+                    said = f"claims.yaml: {claim.id}: {key}: '{name}' does not exist."
+                    yield Finding(paper.id, BAD, said + nearest(name, known))
+
+
 def _missing_measurements(paper: Paper) -> Iterator[Finding]:
     for experiment in paper.experiments.values():
         try:
@@ -72,6 +162,34 @@ def _out_of_reach(plan: Plan, paper: Paper) -> Iterator[Finding]:
 
 
 # ---------------------------------------------------------------------- numbers that cannot be
+
+
+def _out_of_own_range(paper: Paper, rows: Iterable[Row], project: Project) -> Iterator[Finding]:
+    """Find numbers that a user's own measure cannot have."""
+    own = {measure.id: measure for measure in project.measures}
+    for row in rows:
+        measure = own.get(row["metric"])
+        if measure and not measure.allows(float(row["mean"])):
+            where = ", ".join(filter(None, (row["dataset"], row["setting"], row["method"])))
+            said = f"Table {row['table']}, {where}: {measure.id} is {row['mean']}, but must be"
+            yield Finding(paper.id, BAD, f"{said} {measure.range_in_words}. {CURE}")
+
+
+def _misprints(project: Project, paper: Paper, rows: Iterable[Row]) -> Iterator[Finding]:
+    """Find misprints that are no cells, and those that only their proof in words speaks for."""
+    printed = {cell_key(row) for row in rows}
+    cells, beside = table_of_paper(project, paper)
+    found = examine(cells, replace(beside, misprints=frozenset()))
+    shown = {(*cell.row, cell.measure) for finding in found for cell in finding.suspects}
+    for entry in paper.misprints:
+        place = cell_key(vars(entry))
+        where = ", ".join(filter(None, place))
+        if place not in printed:
+            said = f"remarks: a misprint of Table {where}, but no such number is printed"
+            yield Finding(paper.id, BAD, said)
+        elif place not in shown:
+            said = f"remarks: no number beside Table {where} shows that it is a misprint"
+            yield Finding(paper.id, NOTE, f"{said}; nobody can verify: {entry.proof}")
 
 
 def _impossible(project: Project, paper: Paper) -> Iterator[Finding]:

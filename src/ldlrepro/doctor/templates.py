@@ -71,6 +71,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
         "description": "What it measures, in a sentence.",
         "function": "{name}_code.{name}",
         "better": "lower",
+        "range": [0, 1],
     },
 }
 """Kind of file -> what its template says."""

@@ -147,7 +147,8 @@ def _leave_one_group_out(groups: np.ndarray | None) -> Iterator[Part]:
 
 def write_folds(path: Path, folds: list[Fold], meta: Mapping[str, Any]) -> None:
     """Write folds; ``meta`` must hold data_sha256, so that they are never used on other rows."""
-    arrays: dict[str, np.ndarray] = {"meta": np.array(json.dumps(dict(meta), sort_keys=True))}
+    told = {**meta, **({"folds_sha256": folds_digest(folds)} if folds else {})}
+    arrays: dict[str, np.ndarray] = {"meta": np.array(json.dumps(told, sort_keys=True))}
     for f in folds:
         name = f"r{f.repeat:03d}_f{f.fold:03d}"
         arrays[f"{name}_train"] = f.train
@@ -162,7 +163,10 @@ def write_folds(path: Path, folds: list[Fold], meta: Mapping[str, Any]) -> None:
 
 
 def read_folds(path: Path) -> tuple[list[Fold], dict[str, Any]]:
-    """Read what ``write_folds`` wrote: folds and what is said of them."""
+    """Read what ``write_folds`` wrote: folds and what is said of them.
+
+    Folds that leak, and indices that were changed since, are refused at every read.
+    """
     with np.load(path, allow_pickle=False) as stored:
         meta = json.loads(str(stored["meta"]))
         names = {key.rpartition("_")[0] for key in stored.files if key != "meta"}
@@ -175,7 +179,25 @@ def read_folds(path: Path) -> tuple[list[Fold], dict[str, Any]]:
             )
             for name in sorted(names, key=_numbers)
         ]
+    problem = next(filter(None, map(_leak, folds)), "")
+    if not problem and folds and folds_digest(folds) != meta["folds_sha256"]:
+        problem = "its indices were changed since they were drawn; they have another digest"
+    if problem:
+        raise UserError(
+            f"{path}: {problem}. No unit runs or is scored on them. Remove the file and give the "
+            f"same command again:\n  rm {path}"
+        )
     return folds, meta
+
+
+def _leak(fold: Fold) -> str:
+    """Name test rows in training, and validation rows outside it; '' where there are none."""
+    name = f"repeat {fold.repeat}, fold {fold.fold}"
+    if shared := int(np.isin(fold.test, fold.train).sum()):
+        return f"{name} trains on {shared} of its {len(fold.test)} test rows"
+    if outside := int(np.isin(fold.validation, fold.train, invert=True).sum()):
+        return f"{name} has {outside} validation rows that are no training rows"
+    return ""
 
 
 def _numbers(name: str) -> tuple[int, int]:

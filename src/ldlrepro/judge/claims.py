@@ -33,6 +33,7 @@ from ldlrepro.judge.comparisons import (
     printed,
     why_none,
 )
+from ldlrepro.judge.significance import independent
 from ldlrepro.judge.verdicts import VerdictRow
 
 HOLDS, PARTLY, FAILS, UNTESTED = "holds", "holds partly", "fails", "not tested"
@@ -74,6 +75,8 @@ class ClaimRow:
     """Exceptions or values, for people; the reason where it was not tested."""
     datasets: int = 0
     """Number of data sets behind the verdict; 0 where an experiment measured other things."""
+    families: int = 0
+    """Number of independent ones among them: a family of data sets counts once."""
     stand_in: str = ""
     """Data on which it was tested in place of the paper's own."""
     where: str = ""
@@ -115,6 +118,7 @@ def claim_row(paper: str, claim: Claim, evidence: Evidence) -> ClaimRow:
         measured=str(here),
         evidence=_in_words(here),
         datasets=len(here.datasets),
+        families=independent(here.datasets, evidence.families),
         by_metric=_shares(on_paper, here, lambda one: one.metric),
         by_dataset=_shares(on_paper, here, lambda one: one.dataset),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ldlrepro.catalogue import ClaimTest
@@ -50,7 +51,19 @@ def ranks(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
             in_print = printed_losses((r for r in mine if r.unit_dataset in complete), name)
             on_paper.append(_ranked(test, names, metric, in_print))
             here.append(_ranked(test, names, metric, losses))
-    return total(on_paper), total(here)
+    under = [(test.protocol or row.protocol, name(row)) for row in rows if row.method_id]
+    return total(on_paper), replace(total(here), note=_splits(under))
+
+
+def _splits(under: Iterable[tuple[str, str]]) -> str:
+    """Say on which splits methods were compared, from pairs of a protocol and a method."""
+    methods: dict[str, dict[str, None]] = {}
+    for protocol, name in under:
+        methods.setdefault(protocol, {})[name] = None
+    if len(methods) < 2:
+        return "".join(f"on the splits of {protocol}" for protocol in methods)
+    each = "; ".join(f"{', '.join(names)} on those of {one}" for one, names in methods.items())
+    return f"not on the same splits: {each}"
 
 
 def _ranked(test: ClaimTest, names: list[str], metric: str, losses: Losses) -> Count:
@@ -89,10 +102,12 @@ def _what(test: ClaimTest, better: str, worse: str) -> str:
 def _pairs_over_folds(test: ClaimTest, evidence: Evidence) -> Count:
     """Test pairs over folds; Holm's correction runs over all comparisons of a measure."""
     families: dict[str, list[tuple[str, str, float, float]]] = {}
+    under: set[str] = set()
     for better, worse in test.pairs:
         for group in groups(test, evidence, [better, worse]):
             row = group[better]
             if tested := _over_folds(row, group[worse], evidence, test.protocol):
+                under.add(test.protocol or row.protocol)
                 what = f"{row.dataset} {row.metric} {_what(test, better, worse)}".rstrip()
                 families.setdefault(row.metric, []).append((row.dataset, what, *tested))
     failing, compared = [], []
@@ -102,7 +117,7 @@ def _pairs_over_folds(test: ClaimTest, evidence: Evidence) -> Count:
             compared.append(Comparison(dataset, metric, bool(gain > 0 and p <= ALPHA)))
             if not compared[-1].held:
                 failing.append(f"{what} ({'' if gain > 0 else 'behind, '}p {p:.2g})")
-    return count_of(compared, failing)
+    return replace(count_of(compared, failing), note="on the splits of " + ", ".join(sorted(under)))
 
 
 def _over_folds(

@@ -62,6 +62,8 @@ class Evidence:
     """Figure number -> the data set that it is about."""
     few_folds: Mapping[str, str] = field(default_factory=dict)
     """Figure number -> '2 of 10 folds', or '' where none is missing."""
+    families: Mapping[str, str] = field(default_factory=dict)
+    """Data set -> its family, where it has one."""
 
 
 Value = Callable[[VerdictRow], float | None]

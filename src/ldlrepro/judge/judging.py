@@ -166,6 +166,7 @@ class Judge:
             {unit.key: unit for unit in chosen},
             {curve.number: paper.figures[curve.number].dataset for curve in curves},
             {curve.number: curve.few_folds() for curve in curves},
+            self.project.families,
         )
         return PaperAnswer(
             paper=paper.id,

@@ -50,6 +50,8 @@ class UnitScores:
     """The record files, for links and artifacts."""
     over_rows: bool = False
     """Whether the protocol averages over test rows, and not over folds."""
+    carried_over: bool = False
+    """Whether other code computed it than its digests name: code that gives the same bits."""
 
     @property
     def key(self) -> str:
@@ -247,6 +249,16 @@ def _read_tests(folds: Path) -> _Tests:
     with damage_told(folds, f"Remove it and give the same snakemake command again:\n  rm {folds}"):
         made = read_folds(folds)[0]
     return _Tests({(f.repeat, f.fold): f.test for f in made}, folds_digest(made) if made else "")
+
+
+def origins(units: Iterable[UnitScores]) -> dict[str, int]:
+    """Count records by whether the code that their digests name computed them."""
+    counts = {"computed": 0, "carried over": 0, "of a tree with uncommitted changes": 0}
+    for unit in units:
+        counts["carried over" if unit.carried_over else "computed"] += 1
+        changed = any(row.git_commit.endswith("+") for row in unit.rows)
+        counts["of a tree with uncommitted changes"] += changed
+    return counts
 
 
 def _rows(path: Path) -> list[FoldRow]:

@@ -234,6 +234,13 @@ class ReportContent:
     def overhead(self) -> list[Overhead]:
         return [Overhead.of(page) for page in self.pages if page.units]
 
+    @property
+    def origins(self) -> dict[str, int]:
+        """Return how many records there are of each origin."""
+        from ldlrepro.judge.scores import origins
+
+        return origins(self.units().values())
+
     def measure(self, metric: str) -> str:
         """Return a measure's name for readers."""
         return measure_title(metric, self.project)

@@ -200,10 +200,10 @@ def render_table(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
     return str(template.module.fragment(page, grid, shown))  # type: ignore[attr-defined]
 
 
-def audit_page(found: Mapping[str, Any]) -> str:
-    """Render the certificate of an audit, as a page without script."""
+def audit_page(found: Mapping[str, Any], told: Iterable[str] = ()) -> str:
+    """Render the certificate of an audit, and sentences on it, as a page without script."""
     template = _environment().get_template("audit.html.j2")
-    return template.render(audit=found, style=_asset("report.css"))
+    return template.render(audit=found, told=told, style=_asset("report.css"))
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldlrepro.catalogue import Project
 from ldlrepro.judge import measures
-from ldlrepro.judge.significance import Ranking, fewest_datasets, ranking
+from ldlrepro.judge.significance import Ranking, fewest_datasets, independent, ranking
 from ldlrepro.report.content import CONTROLS, SEES_LABELS, measure_title
 from ldlrepro.train.records import FAILED, OK
 
@@ -94,6 +94,8 @@ class Standings:
     """Number of data sets that the protocol has."""
     lines: list[Line]
     compared: Ranking
+    independent: int
+    """Number of data sets that it stands on, a family of them counted once."""
 
     @property
     def needs(self) -> int | None:
@@ -245,7 +247,8 @@ def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -
     beside = sorted((n for n in sets if n not in outcome.ranks), key=lambda n: (-len(sets[n]), n))
     lines = [line(name) for name in [*outcome.ranks, *beside]]
     title = measure_title(measure, board.project)
-    return Standings(paper, protocol, measure, title, on, len(datasets), lines, outcome)
+    apart = independent(on, board.project.families)
+    return Standings(paper, protocol, measure, title, on, len(datasets), lines, outcome, apart)
 
 
 def all_standings(board: Board) -> list[Standings]:
@@ -283,6 +286,7 @@ def board_data(board: Board, boards: Sequence[Standings]) -> dict[str, Any]:
             for entry in board.entries
         ],
         "failed": [[*unit, datasets] for unit, datasets in board.failed.items()],
+        "families": dict(board.project.families),
         "start": {"measure": MEASURE, "protocol": _first_protocol(board, boards)},
     }
 

@@ -13,7 +13,7 @@ from ldl import metrics
 from ldlrepro.catalogue import Figure as Printed
 from ldlrepro.judge.comparisons import Losses, measured_losses, printed_losses
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.judge.significance import ALPHA, Ranking, ranking
+from ldlrepro.judge.significance import ALPHA, Ranking, on_datasets, ranking
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.svg import SOFT, Sheet, text_width
@@ -58,6 +58,7 @@ def rank_figure(page: PaperPage, printed: Printed, title: str) -> Figure:
                     f"{page.measure(metric)}, {side}",
                     ranking(shown, losses),
                     {name: labels.get(name, f"{name} (own)") for name in shown},
+                    page.project.families,
                 )
                 for side, (shown, losses) in sides.items()
             ]
@@ -75,6 +76,7 @@ class _Panel:
     title: str
     compared: Ranking
     labels: Mapping[str, str]
+    families: Mapping[str, str]
 
 
 def _drawn(pairs: Sequence[Sequence[_Panel]]) -> str:
@@ -144,8 +146,8 @@ def _labels(rows: Sequence[VerdictRow], names: Sequence[str]) -> tuple[dict[str,
 
 
 def _heading(panel: _Panel) -> str:
-    compared, count = panel.compared, len(panel.compared.datasets)
-    title = f"{panel.title}: {count} data set{'' if count == 1 else 's'}"
+    compared = panel.compared
+    title = f"{panel.title}: {on_datasets(compared.datasets, panel.families)}"
     if compared.friedman is not None:
         title += f", Friedman p {compared.friedman:.1g}"
     return title

@@ -275,7 +275,9 @@
       return h("td", { class: column.number ? "n" : null, title: (column.hint && column.hint(line)) || null }, column.text(line));
     }));
     const head = columns.map((column, index) => headCell(column, index, column.title === "mean" ? title : null));
-    const caption = `${result.found.ranks.length} methods on ${result.common.length} of ${result.all.length} data sets.`;
+    const apart = new Set(result.common.map(datasetOf).map((id) => data.families[id] || id)).size;
+    const kin = apart < result.common.length ? `, ${apart} of them independent` : "";
+    const caption = `${result.found.ranks.length} methods on ${result.common.length} of ${result.all.length} data sets${kin}.`;
     return h("div", { class: "scroll" }, h("table", { class: "plain board" },
       h("caption", null, caption), h("thead", null, h("tr", null, head)), h("tbody", null, sorted(result.lines).map(row))));
   }
