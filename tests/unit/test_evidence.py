@@ -85,6 +85,15 @@ def test_where_the_text_misses_the_other_data_sets_choose(three):
     assert tally(rows).holds == 3
 
 
+def test_printed_seconds_have_no_say(three, tiny):
+    """No reading has a score for them; a data set with seconds would choose nothing."""
+    cells = tiny.root / "papers/tiny/cells.csv"
+    lines = [f"tiny,1,{place},,Near,train_time_s,2.0,,lower,,\n" for place in PLACES]
+    cells.write_text(cells.read_text(encoding="utf-8") + "".join(lines), encoding="utf-8")
+    rows = three(dict.fromkeys(PLACES, 0.8), dict.fromkeys(PLACES, 0.5), dict.fromkeys(PLACES, 0.9))
+    assert [row.evidence for row in rows if row.metric == "kl"] == ["predicted"] * 3
+
+
 def test_a_reading_that_only_its_own_numbers_choose_judges_nothing(three, monkeypatch):
     """One data set fits what the others do not: with its own digits it would be chosen."""
     means = (

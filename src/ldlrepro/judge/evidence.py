@@ -23,7 +23,7 @@ from ldlrepro.experiments.printed_digits import Digits, Printed, Way, as_printed
 from ldlrepro.judge.bands import SeedNoise
 from ldlrepro.judge.scores import Sources
 from ldlrepro.plan import Cell, Plan, Unit, is_quoted
-from ldlrepro.plan.printed import Row, cell_key
+from ldlrepro.plan.printed import TIMES, Row, cell_key
 
 Surprises = Mapping[str, Sequence[float]]
 """Printed data set -> the surprise of its digits under each reading."""
@@ -120,7 +120,8 @@ class Readings:
         groups: dict[tuple[str, ...], dict[str, list[Cell]]] = {}
         for cell in self.plan.cells(self.paper):
             own = not (is_quoted(cell.row) or cell.copied or cell_key(cell.row) in misprints)
-            if cell.others and own:
+            scored = cell.row["metric"] not in TIMES  # seconds say nothing of folds or settings
+            if cell.others and own and scored:
                 groups.setdefault(_group(cell), {}).setdefault(cell.row["dataset"], []).append(cell)
         return {
             group: {
