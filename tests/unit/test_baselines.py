@@ -19,7 +19,7 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import load_ready
 from ldlrepro.folds.given import read_parts
 from ldlrepro.folds.splits import read_folds
-from ldlrepro.judge.verdicts import JUDGED
+from ldlrepro.judge.verdicts import JUDGED, MET
 from ldlrepro.report.badges import AMBER, GREEN, GREY, RED, write_badges
 from tests.report_pages import cell
 
@@ -113,15 +113,19 @@ def fills(path: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("verdicts", "colour", "text"),
     [
-        ({"exact": 9, "worse": 1}, GREEN, "9 exact, 1 worse"),
-        ({"reproduced": 8, "better": 2}, AMBER, "8 reproduced, 2 better"),
-        ({"exact": 1, "better": 9}, RED, "1 exact, 9 better"),
+        ({"exact": 9, "worse": 1}, GREEN, "9 of 10 hold"),
+        ({"reproduced": 8, "better": 2}, AMBER, "8 of 10 hold"),
+        ({"exact": 1, "better": 9}, RED, "1 of 10 hold"),
         ({"not run": 3}, GREY, "not run"),
     ],
 )
 def test_a_badge_says_what_held_and_better_is_no_praise(verdicts, colour, text, tmp_path):
-    row = cell(paper="tiny", protocol="tiny", method_id="near")
-    rows = [replace(row, verdict=name) for name, count in verdicts.items() for _ in range(count)]
+    row = cell(paper="tiny", protocol="tiny", method_id="near", yardsticks={"the mean": "near"})
+    rows = [
+        replace(row, verdict=name, evidence="blind" if name in MET else "")
+        for name, count in verdicts.items()
+        for _ in range(count)
+    ]
     paper, *methods = write_badges(tmp_path, rows)
     assert paper == tmp_path / "tiny.svg"
     assert len(methods) == any(name in JUDGED for name in verdicts)

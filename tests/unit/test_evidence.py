@@ -127,6 +127,17 @@ def test_a_data_set_without_a_reading_has_no_say(three, tiny):
     assert [choice and choice.of for choice in chosen] == [1, 1, 2]
 
 
+def test_a_paper_that_was_not_run_as_stated_is_judged_by_a_reading_and_fitted(three, tiny):
+    tiny.write("papers/tiny/paper.yaml", PAPER)
+    three(*[dict.fromkeys(PLACES, 0.5)] * 3)  # writes the printed numbers
+    known = [unit(place, "near@n_neighbors=8", 0.5) for place in PLACES]
+    rows = judged.verdicts("tiny", {one.key: one for one in known}, plan=tiny.plan)
+    assert [(row.method_id, row.evidence, row.holds) for row in rows] == [
+        ("near@n_neighbors=8", "fitted", False)
+    ] * 3
+    assert rows[0].rests_on.startswith("a reading, for the paper as stated was not measured")
+
+
 def test_what_a_reading_varies_was_left_to_the_rule(tiny):
     tiny.write("papers/tiny/paper.yaml", PAPER.replace("[toy, second, third]", "[toy]"))
     tiny.write("papers/tiny/cells.csv", "table,dataset,method,metric,mean\n1,toy,Near,kl,0.5\n")

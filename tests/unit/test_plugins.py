@@ -333,8 +333,7 @@ def test_a_table_with_other_separators_gives_the_same_numbers(folder, mark):
     plain = prepared(folder)
     text = (folder.root / "rows.csv").read_text()
     folder.write("rows.csv", text.replace(",", mark))
-    fetch("rows_of_mine", Path("data"), default_mirrors(), offline=True, progress=False)
-    data = load_ready(prepare("rows_of_mine", Path("data")))
+    data = brought()
     np.testing.assert_array_equal(data.X, plain.X)
     np.testing.assert_array_equal(data.D, plain.D)
 

@@ -41,6 +41,7 @@ from ldlrepro.plan.printed import TIMES, cell_key
 TRAIN_MEAN, FOREST = "train_mean", "rf_reg"
 YARDSTICKS = ("the training mean", "an ordinary forest")
 """Methods whose verdict in a cell shows whether that verdict could have failed."""
+NOT_AS_STATED = "a reading, for the paper as stated was not measured here"
 RANDOM_WEIGHTS = (
     "a trial: its network began from random weights, so no number of the paper is judged"
 )
@@ -88,6 +89,8 @@ class _Cells:
     def verdict(self, cell: Cell) -> VerdictRow:
         """Judge a cell as the paper states it, else by the reading that other data sets choose."""
         stated = self._under(cell)
+        if cell.others and stated.measured is None:
+            return self._by_any_reading(stated, cell)
         if not cell.others or stated.verdict not in JUDGED:
             return self._with_evidence(stated, cell, cell.unit)
         choice, row, unit = self.readings.choose(cell), stated, cell.unit
@@ -101,6 +104,20 @@ class _Cells:
             told = f"{choice.words} Under that one this number would be {other}."
         row = replace(row, choice=told, stated=None if unit == cell.unit else stated)
         return self._with_evidence(row, cell, unit)
+
+    def _by_any_reading(self, stated: VerdictRow, cell: Cell) -> VerdictRow:
+        """Judge a cell by the first reading that was measured, where it is not the stated one."""
+        for unit in cell.others:
+            row = self._under(replace(cell, unit=unit))
+            if row.verdict in JUDGED:
+                fitted = row.verdict in MET
+                rests_on = looks(self.paper, replace(cell, unit=unit, others=()))
+                return replace(
+                    row,
+                    evidence=FITTED if fitted else "",
+                    rests_on="; ".join([NOT_AS_STATED, *rests_on]) if fitted else "",
+                )
+        return stated
 
     def _with_evidence(self, row: VerdictRow, cell: Cell, judged: Unit | None) -> VerdictRow:
         """Say what the print had a say in, where the number is met."""

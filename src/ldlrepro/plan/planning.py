@@ -131,7 +131,7 @@ class Plan:
     def _reading(self, paper: Paper, reading: str, unit: Unit, key: str) -> Unit:
         """Return the unit of a reading, ``protocol``, ``method`` or ``protocol/method``."""
         protocol, _, method = reading.rpartition("/")
-        if not protocol and method in self.project.protocols:
+        if not protocol and method in paper.protocols:
             protocol, method = method, ""
         return Unit(
             self.project.protocol(protocol) if protocol else unit.protocol,
@@ -161,9 +161,9 @@ class Plan:
         """Return a paper's units, sorted."""
         cells = self.cells(paper)
         units = {cell.unit for cell in cells if cell.unit is not None and not cell.skip}
-        units |= {unit for cell in cells for unit in cell.others}
         units |= set(self._unprinted(paper))
         units |= set(self._own_units(paper, {(unit.protocol, unit.data_set) for unit in units}))
+        units |= {unit for cell in cells for unit in cell.others}
         if extra:
             for number, block in enumerate(paper.extra):
                 units |= set(self._extra(paper, block, f"extra.{number}.methods"))

@@ -21,14 +21,14 @@ COLOURS = {
 MARKERS = {
     "exact": "l3.7 3.7-3.7 3.7-3.7-3.7z",
     "reproduced": "",
-    "near": "",
+    "near": "h3.7v2h-7.4v-2z",
     "better": "l3.2 6.4h-6.4z",
     "worse": "l3.2-6.4h-6.4z",
     "quoted": "h2.7v5.4h-5.4v-5.4z",
     "misprint": "l-2.8 2.8 2.8-2.8-2.8-2.8 2.8 2.8 2.8-2.8-2.8 2.8 2.8 2.8z",
 }
 """Outlines of the marks, which begin at their highest point or in their middle; '' is a disc."""
-BEGINS = {"exact": -3.7, "better": -3.2, "worse": 3.2, "quoted": -2.7}
+BEGINS = {"exact": -3.7, "near": -1, "better": -3.2, "worse": 3.2, "quoted": -2.7}
 """How far below the middle of a mark its outline begins."""
 WIDTH, ROW = 768, 40
 LIMITS = (1, 2, 5, 10, 20, 50, 100)
