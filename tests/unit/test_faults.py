@@ -233,6 +233,12 @@ def labels_over_features(done):
     return "rows were changed since they were prepared", f"rm {path}; ldlrepro prepare toy"
 
 
+def other_persons(done):
+    path = done.job().ready
+    changed(path, groups=np.arange(60))
+    return "rows were changed since they were prepared", f"rm {path}; ldlrepro prepare toy"
+
+
 def labels_with_their_digest(done):
     path = done.job().ready
     data = load_ready(path)
@@ -251,6 +257,7 @@ def labels_with_their_digest(done):
         validation_outside,
         other_indices,
         labels_over_features,
+        other_persons,
         labels_with_their_digest,
     ],
 )

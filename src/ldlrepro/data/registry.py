@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zipfile
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.catalogue import DataSet, from_environment
-from ldlrepro.core.checksums import sha256_of
+from ldlrepro.core.checksums import array_sha256, sha256_of
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import atomically
 from ldlrepro.data.dataset import (
@@ -117,7 +118,7 @@ def load_ready(path: Path) -> Dataset:
     if not meta["available"]:
         raise DataUnavailable(f"{meta['dataset']} is not available: {meta['reason']}")
     X = _unpacked(arrays)
-    _refuse_altered(path, X, arrays["D"], meta)
+    _refuse_altered(path, X, arrays, meta)
     return Dataset(
         id=meta["dataset"],
         X=X,
@@ -130,15 +131,19 @@ def load_ready(path: Path) -> Dataset:
     )
 
 
-def _refuse_altered(path: Path, X: Any, D: np.ndarray, meta: Mapping[str, Any]) -> None:
-    """Refuse rows without their digest, and features that hold labels.
+def _refuse_altered(
+    path: Path, X: Any, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
+) -> None:
+    """Refuse rows without their digests, and features that hold labels.
 
     The digest of rows without features is one of their images, which stand elsewhere.
     """
-    if not X.shape[1]:
-        return
+    D = arrays["D"]
     again = f"rm {path}; ldlrepro prepare {meta['dataset']}"
-    if data_sha256(X, D) != meta["fingerprint"]["data_sha256"]:
+    beside = _beside_sha256(arrays)
+    changed = beside != meta.get("beside_sha256", beside)  # older files do not state it
+    changed |= X.shape[1] > 0 and data_sha256(X, D) != meta["fingerprint"]["data_sha256"]
+    if changed:
         raise UserError(
             f"{path}: its rows were changed since they were prepared; they have another digest "
             f"than the file states. Make them again:\n  {again}"
@@ -149,6 +154,12 @@ def _refuse_altered(path: Path, X: Any, D: np.ndarray, meta: Mapping[str, Any]) 
             f"{meta['dataset']}: feature column {feature} is label column {label}, so methods read "
             f"the answers. Take it out of the features in the raw file, then type\n  {again}"
         )
+
+
+def _beside_sha256(arrays: Mapping[str, np.ndarray]) -> str:
+    """Return the digest of all that stands beside the features: labels, persons, targets."""
+    beside = [[name, array_sha256(arrays[name])] for name in sorted(arrays) if name[0] != "X"]
+    return hashlib.sha256(json.dumps(beside).encode()).hexdigest()
 
 
 def warning_of(path: Path) -> str:
@@ -200,6 +211,7 @@ def _write_ready(
         "shape": {"n": n, "q": q, "c": dataset.D.shape[1]},
         "labels": dataset.labels,
         "fingerprint": dataset.fingerprint,
+        "beside_sha256": _beside_sha256(arrays),
         "defects_found": defects_found(dataset),
         "meta": {**dataset.meta, "files": files},
         **about,
