@@ -174,6 +174,9 @@ def _lines(facts: Mapping[str, Any]) -> list[str]:
         if isinstance(value, list):
             entries = ["; ".join(f"{k}: {v}" for k, v in entry.items()) for entry in value]
             lines += [f"{name}:", *(f"  - {entry}" for entry in entries or ["none"])]
+        elif isinstance(value, dict):
+            told = "; ".join(f"{key}: {one}" for key, one in value.items())
+            lines.append(f"{name + ':':<18} {told or 'none'}")
         else:
             lines.append(f"{name + ':':<18} {value}")
     return lines

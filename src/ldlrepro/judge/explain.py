@@ -41,6 +41,9 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
     facts: dict[str, Any] = {
         key: value for key, value in asdict(row).items() if value not in ("", None)
     }
+    if row.stated:
+        stated = {"unit": row.stated.unit_key, "measured": row.stated.measured}
+        facts["stated"] = stated | {"verdict": row.stated.verdict}
     scored = answer.unit(row.unit_key)
     if row.source and scored is not None:
         facts |= _unit_facts(row, scored, project.method(scored.method))
