@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -58,6 +58,24 @@ def verdict_rows(
     measured = MeasuredBy(plan, paper, sources, experiments or {})
     cells = _Cells(plan, paper, sources, noise, measured)
     return with_reasons([cells.verdict(cell) for cell in plan.cells(paper)], paper)
+
+
+def rows_for_claims(
+    plan: Plan, paper: Paper, sources: Sources, noise: SeedNoise, rows: Sequence[VerdictRow]
+) -> list[VerdictRow]:
+    """Return the cells that sentences are tested on: the paper as stated.
+
+    Where one of its methods was not run so, folds of two kinds would be compared. Then all methods
+    are taken under the paper's main protocol.
+    """
+    if not any(row.rests_on.startswith(NOT_AS_STATED) for row in rows):
+        return [row.as_stated for row in rows]
+    cells = _Cells(plan, paper, sources, noise, MeasuredBy(plan, paper, sources, {}))
+    found = []
+    for cell, row in zip(plan.cells(paper), rows, strict=True):
+        main = [u for u in readings_of(cell) if u.protocol.id == paper.main_protocol.id]
+        found.append(cells._under(replace(cell, unit=main[0])) if cell.others and main else row)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from ldlrepro.judge.answer import (
     write_answer,
 )
 from ldlrepro.judge.bands import Bands, SeedNoise, bands_of, with_bands
-from ldlrepro.judge.cells import verdict_rows
+from ldlrepro.judge.cells import rows_for_claims, verdict_rows
 from ldlrepro.judge.claims import claim_rows
 from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.evidence import Readings
@@ -158,8 +158,7 @@ class Judge:
         rows = with_bands(rows, noise.bands)
         curves = figure_curves(self.plan, paper, sources)
         evidence = Evidence(
-            # Sentences speak of methods as their paper states them.
-            [row.as_stated for row in rows],
+            rows_for_claims(self.plan, paper, sources, noise, rows),
             {curve.number: curve.means() for curve in curves},
             measured,
             measures.directions(self.project),
