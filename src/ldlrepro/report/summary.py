@@ -20,7 +20,8 @@ from ldlrepro.plan import Plan
 from ldlrepro.report.agreement_figure import COLOURS
 from ldlrepro.report.canvas import as_svg
 
-TABLES, NUMBERS, PICTURE = "docs/verdicts.md", "docs/numbers.md", "docs/verdicts.svg"
+README, TABLES, NUMBERS = "README.md", "docs/verdicts.md", "docs/numbers.md"
+PICTURE = "docs/verdicts.svg"
 NOT_RUN = "#e2e8f0"
 
 Rows = dict[Paper, list[VerdictRow]]
@@ -37,6 +38,16 @@ def verdict_table(rows: Rows) -> str:
     """Return the counts of verdicts in Markdown, and what the met numbers are worth."""
     lines = [{"paper": name, **tally(mine).line} for name, mine in with_groups(rows)]
     return _markdown([lines[0], *(line.values() for line in lines)])
+
+
+def headline(rows: Rows) -> str:
+    """Return how many numbers hold in the first group of papers, in a sentence."""
+    group = next(iter(rows)).group
+    found = tally(row for paper, mine in rows.items() if paper.group == group for row in mine)
+    return (
+        f"Of {found.total:,} printed numbers {found.judged:,} were computed again and judged. "
+        f"{found.met:,} are met, and **{found.holds:,} hold**.\n"
+    )
 
 
 def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
@@ -143,7 +154,12 @@ def renewed(plan: Plan) -> dict[str, str]:
     tables = with_part(tables, "verdicts", verdict_table(rows))
     tables = with_part(tables, "own methods", own_table(rows))
     numbers = (root / NUMBERS).read_text(encoding="utf-8")
-    texts = {TABLES: tables, NUMBERS: with_part(numbers, "looks", looks_table(plan.project))}
+    readme = (root / README).read_text(encoding="utf-8")
+    texts = {
+        README: with_part(readme, "headline", headline(rows)),
+        TABLES: tables,
+        NUMBERS: with_part(numbers, "looks", looks_table(plan.project)),
+    }
     for paper, mine in rows.items():
         note = f"papers/{paper.id}/note.md"
         text = (root / note).read_text(encoding="utf-8") if (root / note).is_file() else ""
