@@ -12,7 +12,7 @@ from ldlrepro.judge import explain
 from ldlrepro.judge.scores import REFERENCE, UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.train.records import FoldRow
-from tests.report_pages import answer
+from tests.report_pages import answer, paper
 
 METHODS = {
     "forest": {
@@ -54,7 +54,7 @@ def unit(method: str, kl: float, depths: tuple[int, ...] = (2, 5, 5)) -> UnitSco
 
 
 def test_every_parameter_says_where_it_comes_from() -> None:
-    told = explain.parameters_of("x", unit("forest", 0.1), method("forest"))
+    told = explain.parameters_of(paper("x"), unit("forest", 0.1), method("forest"))
     assert {p["parameter"]: p["from"] for p in told} == {
         "depth": explain.CHOSEN + "the paper, x",
         "gain": "another paper, other",
@@ -64,7 +64,7 @@ def test_every_parameter_says_where_it_comes_from() -> None:
 
 
 def test_values_that_differ_between_folds_are_counted() -> None:
-    told = explain.parameters_of("x", unit("forest", 0.1), method("forest"))
+    told = explain.parameters_of(paper("x"), unit("forest", 0.1), method("forest"))
     values = {p["parameter"]: p["value"] for p in told}
     assert values["depth"] == "5 (2 folds), 2 (1 folds)"
     assert values["trees"] == "20"

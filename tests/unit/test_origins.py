@@ -69,7 +69,7 @@ def test_origins_are_papers_code_or_ours_and_ours_excludes_the_others(method: st
 def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
     method: str, parameter: str, paper: str, origin: str
 ) -> None:
-    assert origin_of(parameter, PROJECT.method(method), paper) == origin
+    assert origin_of(parameter, PROJECT.method(method), PROJECT.paper(paper)) == origin
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,8 @@ def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
         ("sa_bfgs@scaled", "alpha", "mslp", "validation"),
         ("structrf", "n_estimators", "ldldf", "stated"),  # in another paper
         ("structrf", "root_depth", "structrf", "ours"),
+        ("structrf", "min_samples_split", "structrf", "print"),
+        ("structrf", "min_samples_split", "df_ldl", "stated"),
         ("mslp", "u", "mslp", "validation"),  # among the paper's candidates
         ("mslp", "normalisation", "mslp", "print"),
         ("ldl_ldm", "alpha", "ldldf", "print"),  # validation rows choose among what was seen
@@ -92,7 +94,7 @@ def test_the_paper_comes_before_the_code_and_the_code_before_other_papers(
 def test_the_print_comes_before_every_other_reason(
     method: str, parameter: str, paper: str, why: str
 ) -> None:
-    assert chosen_by(parameter, PROJECT.method(method), paper) == why
+    assert chosen_by(parameter, PROJECT.method(method), PROJECT.paper(paper)) == why
 
 
 PAPERS_SAY = {
@@ -137,4 +139,6 @@ def test_numbers_of_the_papers_texts_are_told_as_theirs_and_are_what_runs(paper:
         value = PROJECT.method(method)
         values = value.estimator().get_params()
         assert {name: values[name] for name in numbers} == numbers
-        assert {origin_of(name, value, paper) for name in numbers} == {f"the paper, {paper}"}
+        assert {origin_of(name, value, PROJECT.paper(paper)) for name in numbers} == {
+            f"the paper, {paper}"
+        }

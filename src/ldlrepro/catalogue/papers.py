@@ -525,7 +525,8 @@ class Paper(Value):
 
     def states(self, method: Method, parameter: str) -> bool:
         """Tell whether the paper states the value that a parameter of a method has."""
-        return any(parameter in self.stated.get(name, ()) for name in (method.id, method.base))
+        stated = (self.stated.get(name, ()) for name in (method.id, method.base))
+        return any(parameter in names for names in (*stated, method.origins.named.get(self.id, ())))
 
     def experiment(self, name: str) -> Experiment:
         """Return an experiment by its id."""

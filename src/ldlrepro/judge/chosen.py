@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldlrepro.catalogue import Method, Project
+from ldlrepro.catalogue import Method, Paper, Project
 
 STATED, CODE, VALIDATION = "stated", "released code", "validation"
 PRINT, OURS = "print", "ours"
@@ -16,14 +16,15 @@ NO_PAPERS = {"code", "validation", "print", "ours"}
 """Origins that are no papers."""
 
 
-def chosen_by(name: str, method: Method, paper: str) -> str:
+def chosen_by(name: str, method: Method, paper: Paper) -> str:
     """Return why a parameter has its value in a paper's cells, in one of five words."""
     sources = method.origins.sources_of(name)
-    if "print" in sources:
+    stated = paper.states(method, name)
+    if "print" in sources and not stated:
         return PRINT
     if "validation" in sources or name in method.grid:
         return VALIDATION
-    if paper in sources:
+    if stated:
         return STATED
     if "code" in sources:
         return CODE

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ldlrepro.catalogue import Method, Project
+from ldlrepro.catalogue import Method, Paper, Project
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import NO_PAPERS, VALIDATION, chosen_by
@@ -46,7 +46,8 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
         facts["stated"] = stated | {"verdict": row.stated.verdict}
     scored = answer.unit(row.unit_key)
     if row.source and scored is not None:
-        facts |= _unit_facts(row, scored, project.method(scored.method))
+        paper, method = project.paper(row.paper), project.method(scored.method)
+        facts |= _unit_facts(row, scored, method, paper)
         facts["what moves it"] = what_moves(row, answer, project)
     if row.method_id and project.has_method(row.method_id):
         choices = project.method(row.method_id).choices
@@ -114,7 +115,9 @@ def _rounded(value: float, facts: Mapping[str, Any]) -> str:
     return f"{value:.{len(decimals) + 1}f}" if whole and point else f"{value:.5g}"
 
 
-def _unit_facts(row: VerdictRow, scored: UnitScores, method: Method) -> dict[str, Any]:
+def _unit_facts(
+    row: VerdictRow, scored: UnitScores, method: Method, paper: Paper
+) -> dict[str, Any]:
     first = scored.rows[0]
     values = scored.values(row.metric.removeprefix("delta_"))  # none for seconds
     facts: dict[str, Any] = {}
@@ -122,7 +125,7 @@ def _unit_facts(row: VerdictRow, scored: UnitScores, method: Method) -> dict[str
         facts["fold values"] = " ".join(f"{v:.4f}" for v in values)
         facts["median of folds"] = round(statistics.median(values), 6)
     return facts | {
-        "parameters": parameters_of(row.paper, scored, method),
+        "parameters": parameters_of(paper, scored, method),
         "seed of the first fold": first.seed,
         "computed": first.started_at,
         "fit seconds": round(statistics.median(r.fit_s for r in scored.rows), 3),
@@ -137,7 +140,7 @@ def _unit_facts(row: VerdictRow, scored: UnitScores, method: Method) -> dict[str
     }
 
 
-def parameters_of(paper: str, scored: UnitScores, method: Method) -> list[dict[str, str]]:
+def parameters_of(paper: Paper, scored: UnitScores, method: Method) -> list[dict[str, str]]:
     """Return every parameter, its value (or values over the folds), why, and where it is from."""
     looks = method.origins.print
     found = []
@@ -154,12 +157,12 @@ def parameters_of(paper: str, scored: UnitScores, method: Method) -> list[dict[s
     return found
 
 
-def origin_of(name: str, method: Method, paper: str) -> str:
+def origin_of(name: str, method: Method, paper: Paper) -> str:
     """Return where a value comes from: this paper, else the original code, else another paper."""
     sources = method.origins.sources_of(name)
     papers = sorted(sources - NO_PAPERS)
-    if paper in papers:
-        return f"the paper, {paper}"
+    if paper.states(method, name):
+        return f"the paper, {paper.id}"
     if "code" in sources:
         return CODE
     if papers:
