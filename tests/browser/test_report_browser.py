@@ -199,7 +199,7 @@ def made_up_row(paper: str, line: dict[str, str], rng: random.Random) -> Verdict
     width = band(line["mean"], line["std"], 0.001)
     return VerdictRow(
         **printed,
-        verdict=judge(measured, line["mean"], width, printed["better"]),
+        verdict=judge(measured, line["mean"], 0.0, width, printed["better"]),
         measured=measured,
         measured_std=0.001,
         n_folds=rng.choice([10, 10, 9]),

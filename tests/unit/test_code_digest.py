@@ -130,7 +130,7 @@ def test_comments_docstrings_layout_annotations_and_error_texts_do_not_count(sou
     def edit() -> None:
         sources.edit("ldl/neighbours/knn.py", "kneighbors(self, X: Any)", "kneighbors(self, X)")
         sources.edit("ldl/base.py", '"""Divide rows by their sums', '"""Make rows sum to one')
-        sources.edit("ldl/base.py", "D contains negative label degrees", "D has negative degrees")
+        sources.edit("ldl/base.py", "contains negative label degrees", "has negative degrees")
         path = sources.root / "ldl/neighbours/knn.py"
         path.write_text('"""Another docstring."""\n# A comment.\n' + path.read_text())
         forget()

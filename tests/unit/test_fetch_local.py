@@ -146,7 +146,7 @@ def test_drawing_that_is_cut_short_leaves_no_status_of_an_earlier_one(tmp_path, 
     fetch(known("toy"), tmp_path, [], offline=True, progress=False)
     assert read_status(tmp_path / "raw" / "toy").available
 
-    def killed(folder: Path, **arguments: Any) -> None:
+    def killed(folder: Path, *arguments: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ldlrepro.data.drawn.draw", killed)

@@ -46,7 +46,7 @@ def test_images_in_their_owners_layout_become_a_set(checkout, capsys, dataset):
     if dataset == "fgnet":
         state(checkout, 8)
     if dataset == "bu_3dfe_images":  # its own crop has 770 x 1020 pixels
-        checkout.edit(f"config/datasets/{dataset}.yaml", "770, height: 1020", "70, height: 90")
+        checkout.edit(f"config/datasets/{dataset}.yaml", "[770, 1020]", "[70, 90]")
     assert ask(capsys, "fetch", dataset)[0] == 0
     status, _, said = ask(capsys, "prepare", dataset)
     assert status == 0, said

@@ -88,8 +88,8 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
     assert found["knn"].tags["verdict/kl"] == "worse"
     note = found["knn"].tags["mlflow.note.content"].splitlines()
     assert note[2:] == [
-        "| 6 | kl | 0.2000 | 0.16 | +25.0 % | worse |",
-        "| 7 | kl | 0.2000 | 0.2 | +0.0 % | exact |",
+        "| 6 | kl | 0.2000 | 0.16 | +25.0 % | worse |  |",
+        "| 7 | kl | 0.2000 | 0.2 | +0.0 % | exact |  |",
     ]
     assert not [name for name in found["lrr"].metrics if name.startswith("printed/")]
 

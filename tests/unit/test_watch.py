@@ -188,7 +188,7 @@ def test_a_state_of_other_code_settings_or_pixels_is_never_taken_up(photos, chan
     elif change == "settings":
         photos.edit("config/methods/steps.yaml", "steps: 60", "steps: 61")
     else:
-        photos.edit("config/datasets/drawn_fgnet.yaml", "height: 64", "height: 60")
+        photos.edit("config/datasets/drawn_fgnet.yaml", "64]", "60]")
         make_pixels(known("drawn_fgnet"), Workspace())
     own_steps.stop_at = None
     own_steps.done.clear()

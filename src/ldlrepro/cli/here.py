@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ldlrepro.catalogue import Paper, Project, from_environment
 from ldlrepro.core.workspace import Workspace
-from ldlrepro.plan import Plan
 
 if TYPE_CHECKING:
+    from ldlrepro.catalogue import Paper, Project
     from ldlrepro.judge.judging import Judge
+    from ldlrepro.plan import Plan
 
 HERE = Workspace()
 
 
 def plan_here() -> Plan:
     """Open the project of this folder and environment."""
+    from ldlrepro.catalogue import from_environment
+    from ldlrepro.plan import Plan
+
     return Plan(from_environment())
 
 

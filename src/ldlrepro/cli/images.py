@@ -7,20 +7,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ldlrepro.catalogue import DataSet, Project
 from ldlrepro.cli.here import HERE, plan_here
 from ldlrepro.cli.output import answer
 from ldlrepro.cli.verb import DATASET, count, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import ProgressLine, StatusLine
-from ldlrepro.data.images.faces import KINDS, LEAVE_OUT, FaceSet
-from ldlrepro.data.images.reading import distributions, load_faces
-from ldlrepro.data.registry import prepare, warning_of
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from ldlrepro.catalogue import DataSet, Project
     from ldlrepro.data.dataset import Dataset
+    from ldlrepro.data.images.faces import FaceSet
 
 LOOKED_AT = 40
 """Images on which places of the eyes are tried."""
@@ -58,6 +56,10 @@ def images(args: argparse.Namespace) -> int:
     """Tell what is in a prepared set of photographs: how many can be used, and which are missing,
     broken, unlabelled, grey or there twice.
     """
+    from ldlrepro.data.images.faces import KINDS, LEAVE_OUT
+    from ldlrepro.data.images.reading import load_faces
+    from ldlrepro.data.registry import prepare, warning_of
+
     project = plan_here().project
     data_set = project.data_set(args.dataset)
     if data_set.layout is None:
@@ -98,6 +100,7 @@ def images(args: argparse.Namespace) -> int:
 def _bring(data_set: DataSet, folder: Path) -> None:
     """Fetch a folder of photographs and prepare them."""
     from ldlrepro.data.fetch import fetch
+    from ldlrepro.data.registry import prepare
 
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder")
@@ -109,6 +112,7 @@ def _bring(data_set: DataSet, folder: Path) -> None:
 
 def _find_eyes(args: argparse.Namespace, data_set: DataSet) -> int:
     from ldlrepro.data.eyes.album import find_eyes
+    from ldlrepro.data.images.faces import KINDS
 
     line = ProgressLine(f"{args.dataset}: images looked at")
     search = find_eyes(data_set, HERE.data, args.threads, line.update)
@@ -138,6 +142,8 @@ def _find_eyes(args: argparse.Namespace, data_set: DataSet) -> int:
 
 
 def _show(args: argparse.Namespace, faces: FaceSet) -> int:
+    from ldlrepro.data.images.faces import KINDS
+
     if args.show not in KINDS:
         known = ", ".join(KINDS)
         raise UserError(f"no problem '{args.show}'.{nearest(args.show, KINDS)} They are: {known}")
@@ -150,10 +156,13 @@ def _show(args: argparse.Namespace, faces: FaceSet) -> int:
 
 
 def _compare(args: argparse.Namespace, project: Project, data_set: DataSet, faces: FaceSet) -> int:
+    import numpy as np
+
     from ldlrepro.data import load
     from ldlrepro.data.features.align import Crop
     from ldlrepro.data.features.extract import extract
     from ldlrepro.data.features.published import compare
+    from ldlrepro.data.images.reading import distributions
 
     features = data_set.features
     if features is None or not features.order or not faces.labels:
@@ -189,8 +198,11 @@ def _place_eyes(
     args: argparse.Namespace, data_set: DataSet, faces: FaceSet, published: Dataset
 ) -> int:
     """Look for the place of the eyes that the published features fit best."""
+    import numpy as np
+
     from ldlrepro.data.features.extract import extract
     from ldlrepro.data.features.published import place_eyes
+    from ldlrepro.data.images.reading import distributions
 
     known = [row for row, face in enumerate(faces.faces) if face.eyes is not None]
     if not known:

@@ -6,7 +6,6 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ldlrepro.catalogue import FIVE
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, judge_here, plan_here
 from ldlrepro.cli.output import answer
@@ -157,6 +156,7 @@ def schedule(args: argparse.Namespace) -> int:
     """Say how long papers take on so many cores, together and each, longest jobs first, from the
     times of the records.
     """
+    from ldlrepro.catalogue import FIVE
     from ldlrepro.workflow import schedule as schedules
 
     judge = judge_here()

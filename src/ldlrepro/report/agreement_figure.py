@@ -99,7 +99,7 @@ def _mark(sheet: Sheet, verdict: str, x: float, y: float) -> None:
 
 def _write_legend(sheet: Sheet, entries: Sequence[tuple[str, str]], y: float) -> None:
     """Write signs and words side by side, in the middle."""
-    widths = [34 + text_width([words], 11) for _, words in entries]
+    widths = [26 + text_width([words], 11) for _, words in entries]
     x = max(8.0, (WIDTH - sum(widths)) / 2)
     for (verdict, words), width in zip(entries, widths, strict=True):
         _mark(sheet, verdict, x + 6, y)
