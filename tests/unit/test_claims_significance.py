@@ -10,7 +10,6 @@ from ldl import metrics
 from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
 from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.judge.significance import on_datasets
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.train.records import OK, FoldRow
 from tests.unit.judged import PROJECT, outcome_of
@@ -85,8 +84,6 @@ def test_a_family_of_data_sets_counts_as_one_independent_set():
     evidence = Evidence(made.rows, {}, {}, metrics.BETTER, made.units, families=families)
     row = outcome_of({"id": "c", "text": "t", "test": {**RANKS, "significant": "all"}}, evidence)
     assert (row.datasets, row.families) == (8, 6)
-    assert on_datasets(["d0", "d1", "d2"], families) == "3 data sets, 2 of them independent"
-    assert on_datasets(["d0", "d1"], families) == "2 data sets"
     yeast = [data.family for data in PROJECT.data_sets if data.id.startswith("yeast_")]
     assert yeast == ["yeast"] * 10
 

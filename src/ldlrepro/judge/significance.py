@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,14 +40,6 @@ class Ranking:
 def independent(datasets: Iterable[str], families: Mapping[str, str]) -> int:
     """Count data sets, those of one family once: tests over data sets take each for independent."""
     return len({families.get(name) or name for name in datasets})
-
-
-def on_datasets(datasets: Collection[str], families: Mapping[str, str]) -> str:
-    """Return '13 data sets, 4 of them independent'; the latter where some belong together."""
-    count, apart = len(datasets), independent(datasets, families)
-    return f"{count} data set{'s' * (count != 1)}" + f", {apart} of them independent" * (
-        apart < count
-    )
 
 
 def fewest_datasets(comparisons: int) -> int:

@@ -13,7 +13,7 @@ from ldl import metrics
 from ldlrepro.catalogue import Figure as Printed
 from ldlrepro.judge.comparisons import Losses, measured_losses, printed_losses
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.judge.significance import ALPHA, Ranking, on_datasets, ranking
+from ldlrepro.judge.significance import ALPHA, Ranking, ranking
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.svg import SOFT, Sheet, text_width
@@ -23,7 +23,8 @@ CAPTION = (
     "left; a measured data set counts also where the table has no line for it. A bar joins methods "
     "(its dots) whose differences are not significant: Friedman, then exact Wilcoxon signed rank "
     f"tests with Holm's correction over all pairs, at {100 * ALPHA:g} %. A misprinted number takes "
-    "its data set out of that measure."
+    "its data set out of that measure. The tests take data sets for independent; those of one "
+    "family, such as Yeast's, are not."
 )
 WIDTH, EDGE = 880, 40
 LETTERS, BETWEEN = 10.5, 16
@@ -58,7 +59,6 @@ def rank_figure(page: PaperPage, printed: Printed, title: str) -> Figure:
                     f"{page.measure(metric)}, {side}",
                     ranking(shown, losses),
                     {name: labels.get(name, f"{name} (own)") for name in shown},
-                    page.project.families,
                 )
                 for side, (shown, losses) in sides.items()
             ]
@@ -76,7 +76,6 @@ class _Panel:
     title: str
     compared: Ranking
     labels: Mapping[str, str]
-    families: Mapping[str, str]
 
 
 def _drawn(pairs: Sequence[Sequence[_Panel]]) -> str:
@@ -147,7 +146,8 @@ def _labels(rows: Sequence[VerdictRow], names: Sequence[str]) -> tuple[dict[str,
 
 def _heading(panel: _Panel) -> str:
     compared = panel.compared
-    title = f"{panel.title}: {on_datasets(compared.datasets, panel.families)}"
+    count = len(compared.datasets)
+    title = f"{panel.title}: {count} data set{'s' * (count != 1)}"
     if compared.friedman is not None:
         title += f", Friedman p {compared.friedman:.1g}"
     return title
