@@ -147,6 +147,17 @@ def test_a_paper_that_was_not_run_as_stated_is_judged_by_a_reading_and_fitted(th
     assert rows[0].rests_on.startswith("a reading, for the paper as stated was not measured")
 
 
+def test_a_stated_setting_that_the_print_chose_is_predicted_only_by_the_other_sets(three, tiny):
+    look = "origins: {print: {n_neighbors: 4 fit}}\nclass:"
+    tiny.edit("config/methods/near.yaml", "class:", look)
+    off, right, far = (dict.fromkeys(PLACES, mean) for mean in (0.504, 0.5, 0.9))
+    rows = three(right, off, far)  # the other sets choose what is stated
+    assert [row.evidence for row in rows] == ["predicted"] * 3
+    rows = three(off, right, far)  # they choose another reading, and the stated one is met as well
+    assert [(row.method_id, row.evidence) for row in rows] == [("near", "fitted")] * 3
+    assert rows[0].rests_on == "n_neighbors (4 fit)"
+
+
 def test_what_a_reading_varies_was_left_to_the_rule(tiny):
     tiny.write("papers/tiny/paper.yaml", PAPER.replace("[toy, second, third]", "[toy]"))
     tiny.write("papers/tiny/cells.csv", "table,dataset,method,metric,mean\n1,toy,Near,kl,0.5\n")

@@ -89,7 +89,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Extent:
-    """What an audit was to look at."""
+    """The extent of an audit: what it was to look at."""
 
     command: str
     asked: int

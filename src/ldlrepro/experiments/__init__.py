@@ -132,7 +132,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What an experiment was measured with."""
+    """The code, data and machine that an experiment was measured with."""
 
     started_at: str
     seconds: float
@@ -146,7 +146,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What an experiment measured, and with what."""
+    """The measurement of an experiment, and its provenance."""
 
     paper: str
     experiment: str

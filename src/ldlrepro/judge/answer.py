@@ -103,7 +103,7 @@ class PaperAnswer:
     leaks: list[tuple[str, str, str]]
     """(protocol, data set, what the search for leaks found)."""
     readings: list[ReadingRow] = field(default_factory=list)
-    """What the paper leaves open, and what its digits choose."""
+    """Readings of what the paper leaves open, and which of them its digits choose."""
     troubles: list[Trouble] = field(default_factory=list)
     own_files: list[str] = field(default_factory=list)
     """Ids of the user's own methods, data sets and measures that were known."""

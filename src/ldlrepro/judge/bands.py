@@ -97,7 +97,7 @@ def _by_seed(unit: UnitScores, measure: str) -> list[list[float]]:
 
 @dataclass(frozen=True, eq=False)
 class SeedNoise:
-    """What another seed of folds and method changes in a mean over folds."""
+    """The changes that another seed of folds and method makes in a mean over folds."""
 
     bands: Bands
     """Those of the paper, for units that were repeated with other seeds."""

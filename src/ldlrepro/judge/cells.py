@@ -11,7 +11,7 @@ from ldlrepro.catalogue import Paper
 from ldlrepro.catalogue.papers import Misprint
 from ldlrepro.judge import measures
 from ldlrepro.judge.bands import SeedNoise
-from ldlrepro.judge.evidence import Readings, looks, printed_deviation, readings_of
+from ldlrepro.judge.evidence import Choice, Readings, looks, printed_deviation, readings_of
 from ldlrepro.judge.experiment_cells import YARDSTICK, Experiments, MeasuredBy, Numbers
 from ldlrepro.judge.misses import with_reasons
 from ldlrepro.judge.reference import same_bits
@@ -68,11 +68,12 @@ def rows_for_claims(
     Where one of its methods was not run so, folds of two kinds would be compared. Then all methods
     are taken under the paper's main protocol.
     """
-    if not any(row.rests_on.startswith(NOT_AS_STATED) for row in rows):
+    both = list(zip(plan.cells(paper), rows, strict=True))
+    if all(cell.unit is None or row.as_stated.unit_key == cell.unit.key for cell, row in both):
         return [row.as_stated for row in rows]
     cells = _Cells(plan, paper, sources, noise, MeasuredBy(plan, paper, sources, {}))
     found = []
-    for cell, row in zip(plan.cells(paper), rows, strict=True):
+    for cell, row in both:
         main = [u for u in readings_of(cell) if u.protocol.id == paper.main_protocol.id]
         found.append(cells._under(replace(cell, unit=main[0])) if cell.others and main else row)
     return found
@@ -121,7 +122,7 @@ class _Cells:
             other = self._under(replace(cell, unit=choice.runner_up)).verdict
             told = f"{choice.words} Under that one this number would be {other}."
         row = replace(row, choice=told, stated=None if unit == cell.unit else stated)
-        return self._with_evidence(row, cell, unit)
+        return self._with_evidence(row, cell, unit, choice)
 
     def _by_any_reading(self, stated: VerdictRow, cell: Cell) -> VerdictRow:
         """Judge a cell by the first reading that was measured, where it is not the stated one."""
@@ -137,12 +138,18 @@ class _Cells:
                 )
         return stated
 
-    def _with_evidence(self, row: VerdictRow, cell: Cell, judged: Unit | None) -> VerdictRow:
+    def _with_evidence(
+        self, row: VerdictRow, cell: Cell, judged: Unit | None, choice: Choice | None = None
+    ) -> VerdictRow:
         """Say what the print had a say in, where the number is met."""
         if row.verdict not in MET:
             return row
-        if judged == cell.unit and not looks(self.paper, replace(cell, others=())):
+        alone = looks(self.paper, replace(cell, unit=judged, others=()))
+        if judged == cell.unit and not alone:
             return replace(row, evidence=BLIND)
+        if choice is None or choice.unit != judged:
+            return replace(row, evidence=FITTED, rests_on="; ".join(alone))
+        # What the readings vary was left to the other data sets.
         rests_on = looks(self.paper, replace(cell, unit=judged, others=readings_of(cell)))
         if rests_on:
             return replace(row, evidence=FITTED, rests_on="; ".join(rests_on))
