@@ -315,10 +315,11 @@ def test_rows_are_measured_summed_up_and_what_tells_nothing_is_named(
 def test_what_a_paper_asks_for_exists(paper):
     spec = paper.experiments["protocols"]
     asked = spec.parameters
+    as_printed = {paper.use_dataset.get(name, name): name for name in paper.datasets}
     printed = {row["method"] for row in PLAN.published(paper)}
     for method, wanted in asked["methods"].items():
         assert method in printed
-        assert set(wanted.get("datasets", [])) <= set(spec.datasets)
+        assert set(wanted.get("datasets", [])) <= {as_printed.get(d, d) for d in spec.datasets}
         assert set(wanted.get("at", {})) <= set(wanted.get("datasets", spec.datasets))
         for variation in (wanted, *wanted.get("at", {}).values()):
             for setting in variation.get("settings", []):

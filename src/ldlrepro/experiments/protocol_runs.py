@@ -21,7 +21,7 @@ from ldlrepro.folds.making import bundled
 from ldlrepro.folds.splits import Fold, make_folds
 from ldlrepro.train import selection
 
-MEASURES = tuple(metrics.BETTER)
+MEASURES = (*metrics.BETTER, *metrics.LABEL_BETTER)
 IN_ORDER, SHUFFLED, PERSONS = (
     "10 folds, file order",
     "10 folds, shuffled",
@@ -246,7 +246,7 @@ class Runs:
             seed = seed_for(self.seed, "protocols", *place)
             fitted = selection.run_fold(method, X, D, fold, select_by="kl", seed=seed)
             P = fitted.predictions
-        scores = metrics.evaluate(D[fold.test], P)
+        scores = metrics.evaluate(D[fold.test], P) | metrics.label_errors(D[fold.test], P)
         return [scores[name] for name in MEASURES]
 
     def _mean_of_neighbours(self, k: int, fold: Fold) -> np.ndarray | None:

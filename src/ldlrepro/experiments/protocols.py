@@ -47,7 +47,7 @@ from ldlrepro.experiments.protocol_runs import (
     folds_for,
     stated_by,
 )
-from ldlrepro.plan.printed import Row
+from ldlrepro.plan.printed import Row, printed_deviation
 
 FEWEST_PRINTED = 4
 """Numbers that a row must print to tell anything."""
@@ -104,13 +104,15 @@ def measure(
         for cell in inputs.plan.cells(paper)
         if cell.unit
     }
-    rows = inputs.plan.published(paper)
+    rows = [{**row, "std": printed_deviation(paper, row)} for row in inputs.plan.published(paper)]
     kept = KeptLines(inputs.workspace.results / "experiments" / paper.id / "protocols.jsonl")
-    here = inputs.available()
+    as_printed_here = {paper.use_dataset.get(name, name): name for name in paper.datasets}
+    datasets = [as_printed_here.get(name, name) for name in inputs.datasets]
+    here = {as_printed_here.get(name, name) for name in inputs.available()}
     found: list[Found] = []
     left_out: list[list[Any]] = []
     for method, asked in methods.items():
-        for dataset in asked.get("datasets", inputs.datasets):
+        for dataset in asked.get("datasets", datasets):
             if dataset in asked.get("without", []):
                 continue
             asked_here = {**asked, **asked.get("at", {}).get(dataset, {})}

@@ -12,7 +12,7 @@ from ldlrepro.catalogue.papers import Misprint
 from ldlrepro.judge import measures
 from ldlrepro.judge.bands import SeedNoise
 from ldlrepro.judge.deviations import over_repeats, printed_over
-from ldlrepro.judge.evidence import Choice, Readings, looks, printed_deviation, readings_of
+from ldlrepro.judge.evidence import Choice, Readings, looks, readings_of
 from ldlrepro.judge.experiment_cells import YARDSTICK, Experiments, MeasuredBy, Numbers
 from ldlrepro.judge.misses import with_reasons
 from ldlrepro.judge.reference import same_bits
@@ -37,7 +37,7 @@ from ldlrepro.judge.verdicts import (
     judge,
 )
 from ldlrepro.plan import Cell, Plan, Unit, is_quoted
-from ldlrepro.plan.printed import TIMES, cell_key
+from ldlrepro.plan.printed import TIMES, cell_key, printed_deviation
 
 TRAIN_MEAN, FOREST = "train_mean", "rf_reg"
 YARDSTICKS = ("the training mean", "an ordinary forest")
