@@ -121,7 +121,8 @@ def test_a_worse_rank_fails_and_is_shown():
 def test_significance_needs_enough_data_sets_and_says_how_many():
     claim = sets(5).judge(**RANKS, significant="all")
     assert claim.verdict == UNTESTED
-    assert claim.evidence.endswith("over one comparison needs at least 6 data sets; 5 are there")
+    told = "over one comparison needs at least 6 independent data sets; 5 are there"
+    assert claim.evidence.endswith(told)
     assert sets(6).judge(**RANKS, significant="all").verdict == HOLDS
 
 

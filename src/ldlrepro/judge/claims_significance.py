@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ldlrepro.catalogue import ClaimTest
@@ -49,8 +49,8 @@ def ranks(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
         complete = {dataset for dataset, found in losses.items() if set(names) <= set(found)}
         if complete:
             in_print = printed_losses((r for r in mine if r.unit_dataset in complete), name)
-            on_paper.append(_ranked(test, names, metric, in_print))
-            here.append(_ranked(test, names, metric, losses))
+            on_paper.append(_ranked(test, names, metric, in_print, evidence.families))
+            here.append(_ranked(test, names, metric, losses, evidence.families))
     under = [(test.protocol or row.protocol, name(row)) for row in rows if row.method_id]
     return total(on_paper), replace(total(here), note=_splits(under))
 
@@ -66,10 +66,16 @@ def _splits(under: Iterable[tuple[str, str]]) -> str:
     return f"not on the same splits: {each}"
 
 
-def _ranked(test: ClaimTest, names: list[str], metric: str, losses: Losses) -> Count:
+def _ranked(
+    test: ClaimTest,
+    names: list[str],
+    metric: str,
+    losses: Losses,
+    families: Mapping[str, str],
+) -> Count:
     mine, *rivals = names
     control = mine if test.control else ""
-    compared = ranking(names, losses, control=control, tested=test.significant)
+    compared = ranking(names, losses, families, control=control, tested=test.significant)
     if not compared.ranks or (test.significant and compared.refusal):
         return Count(0, 0, refusal=compared.refusal)
     failing, held = [], []
