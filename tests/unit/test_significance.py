@@ -42,8 +42,8 @@ def test_ranks_are_averages_over_data_sets_with_the_best_first():
 def test_too_few_data_sets_are_refused_with_both_numbers():
     found = ranking(["a", "b", "c"], losses(6, "a", "b", "c"), {})
     assert found.refusal == (
-        "Wilcoxon with Holm's correction over 3 comparisons needs at least 7 independent data sets; "
-        "6 are there"
+        "Wilcoxon with Holm's correction over 3 comparisons needs at least 7 independent data "
+        "sets; 6 are there"
     )
     assert found.p is None
     assert found.ranks == {"a": 1.0, "b": 2.0, "c": 3.0}
