@@ -189,7 +189,11 @@ def claims(args: argparse.Namespace) -> int:
     answers = judge.answers(papers_of(judge.project, args.paper))
     judged = [found for found in answers if found.claims]
     if args.json:
-        return answer(True, [asdict(row) for found in judged for row in found.claims], [])
+        return answer(
+            True,
+            [{**asdict(row), "support": row.support} for found in judged for row in found.claims],
+            [],
+        )
     width = min(shutil.get_terminal_size().columns, 110)
     for found in judged:
         print(openings.of_claims(found.paper, found.claims))
@@ -206,9 +210,7 @@ def _claim_in_lines(row: ClaimRow, width: int) -> str:
 
     counts = f": {row.measured}" if row.measured else ""
     counts += f", {row.printed} in print" if row.measured and row.printed else ""
-    counts += f", {row.datasets} data sets" if row.datasets > 1 else ""
-    counts += f" ({row.families} independent)" if 0 < row.families < row.datasets else ""
-    lines = [f"{row.verdict}{counts}  [{row.id}]"]
+    lines = [f"{row.support}{counts}  [{row.id}]"]
     by = [("by measure", row.by_metric), ("by data set", row.by_dataset)]
     told = [
         f"{row.text} ({row.where})" if row.where else row.text,
