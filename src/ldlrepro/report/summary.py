@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ldlrepro.catalogue import Paper, Project
+from ldlrepro.catalogue import FIVE, Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
@@ -70,10 +70,9 @@ def verdict_table(rows: Rows) -> str:
     return _markdown([lines[0], *(line.values() for line in lines)])
 
 
-def headline(rows: Rows) -> str:
-    """Return how many numbers hold in the first group of papers, in a sentence."""
-    group = next(iter(rows)).group
-    found = tally(row for paper, mine in rows.items() if paper.group == group for row in mine)
+def headline(rows: Iterable[VerdictRow]) -> str:
+    """Return how many of some printed numbers hold, in two sentences."""
+    found = tally(rows)
     return (
         f"Of {found.total:,} printed numbers {found.judged:,} were computed again and judged. "
         f"{found.met:,} are met, and **{found.holds:,} hold**.\n"
@@ -242,9 +241,10 @@ def renewed(plan: Plan) -> dict[str, str]:
     answers = as_in_a_fresh_clone(plan)
     peers = answers[project.paper("peers")]
     rows = {paper: answers[paper].rows for paper in project.real_papers()}
+    five = [row for name, mine in with_groups(rows) if name == FIVE for row in mine]
     board = collect(project, [PaperPage.of(project, answer) for answer in answers.values()])
     parts = {
-        README: {"headline": headline(rows)},
+        README: {"headline": headline(five)},
         TABLES: {"verdicts": verdict_table(rows), "own methods": own_table(rows)},
         NUMBERS: {"looks": looks_table(project)},
         CHOOSING: {
@@ -266,6 +266,7 @@ def renewed(plan: Plan) -> dict[str, str]:
         note = project.root / "papers" / paper.id / "note.md"
         text = note.read_text(encoding="utf-8") if note.is_file() else ""
         tables = {
+            "headline": headline(answer.rows),
             "counts": method_table(answer.rows),
             "readings": readings_table(answer.readings),
         }
