@@ -23,10 +23,9 @@ from ldlrepro.train.inputs import is_fetched
 ROOM_GB = 5
 """Raw and prepared public data, results and MLflow of all papers take less than 4 GB."""
 SECONDS_FOR_SLURM = 5
-READY, FETCHED, IN_A_FOLDER = "ready", "fetched", "in a local folder"
+READY, FETCHED, IN_A_FOLDER = "ready", "fetched", "local folder"
 AT_HAND = (READY, FETCHED, IN_A_FOLDER)
-DRAWN, PUBLIC = "drawn when needed", "to be downloaded"
-LICENSED = "not public: see how_to_get"
+DRAWN, PUBLIC, LICENSED = "synthetic", "to download", "not public"
 
 
 def examine(plan: Plan, workspace: Workspace) -> Iterator[Finding]:
@@ -38,6 +37,7 @@ def examine(plan: Plan, workspace: Workspace) -> Iterator[Finding]:
     yield from _machine(plan)
     yield from _slurm()
     yield from _gpu()
+    yield from _missing_mirrors(project)
     yield from _data(project, workspace)
     yield from _weights(project, workspace)
     yield from _tracking(project)
@@ -162,13 +162,13 @@ def _data(project: Project, workspace: Workspace) -> Iterator[Finding]:
         if not data_set.is_drawn:
             places.setdefault(whereabouts(data_set, workspace, mirrors), []).append(data_set.id)
     here = sorted(name for place in AT_HAND for name in places.get(place, ()))
-    do = f"ready to use: {' '.join(here)}" if here else "a workflow fetches what it needs"
-    yield Finding("data here", GOOD if here else NOTE, str(len(here)), do)
+    do = "a run fetches what it needs"
+    yield Finding("data here", GOOD if here else NOTE, str(len(here)), ", ".join(here) or do)
     if public := places.get(PUBLIC):
-        do = f"a workflow fetches what it needs; now: ldlrepro fetch {' '.join(public)}"
+        do = "a run downloads what it needs; `ldlrepro fetch ID` gets one now"
         yield Finding("to download", NOTE, str(len(public)), do)
     if licensed := places.get(LICENSED):
-        do = f"not public; see docs/images.md and how_to_get of {', '.join(licensed)}"
+        do = f"`ldlrepro fetch ID` says how to get {', '.join(licensed)}"
         yield Finding("to apply for", NOTE, str(len(licensed)), do)
 
 
@@ -181,6 +181,14 @@ def _weights(project: Project, workspace: Workspace) -> Iterator[Finding]:
     else:
         do = "only networks on photographs want them; `ldlrepro list weights` lists them"
         yield Finding("weights", NOTE, "none", do)
+
+
+def _missing_mirrors(project: Project) -> Iterator[Finding]:
+    from ldlrepro.data.fetch import MIRRORS, missing_mirrors
+
+    for path in missing_mirrors(project.run.mirrors):
+        do = f"correct {MIRRORS}, or `mirrors` in config/config.yaml"
+        yield Finding("mirror", BAD, f"{path} does not exist", do)
 
 
 def _mirrors(project: Project) -> list[Path]:
