@@ -33,9 +33,9 @@ def main() -> int:
     )
 
     def watch() -> None:
-        while not done.wait(SECONDS):
-            new = min(_installed(folder) - before, total)
+        while (new := min(_installed(folder) - before, total)) < total and not done.wait(SECONDS):
             line.update(new, total, "installed")
+        line.update(new, total, "installed")
 
     said, found = [], 0
     watcher = threading.Thread(target=watch, daemon=True)
@@ -43,7 +43,7 @@ def main() -> int:
         said.append(text)
         if text.startswith("Collecting "):
             found += 1
-            line.update(min(found, total), total, f"found, now {text.split()[1].split('==')[0]}")
+            line.update(min(found, total), total, f"found {text.split()[1].split('==')[0]}")
         elif text.startswith("Installing collected packages"):
             line.begin(0)
             watcher.start()

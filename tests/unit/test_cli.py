@@ -128,6 +128,9 @@ def test_commands_of_the_examples_are_understood():
         (["prepare", "sjaffe"], "Type `ldlrepro fetch sjaffe`"),
         (["run", "mlsp", "sjaffe", "aa_knn"], "unknown protocol 'mlsp'. Did you mean 'mslp'?"),
         (["run", "mslp", "sjaffe", "aa_kn"], "unknown method 'aa_kn'. Did you mean 'aa_knn'?"),
+        (["run", "mslp", "sjaffe", "aa_knn@gird"], "Did you mean 'aa_knn@grid'?"),
+        (["run", "mslp", "sjaffe", "rf_reg@firm"], "rf_reg has no variants;"),
+        (["leaderboard", "mslp", "--measure", "cos"], "Did you mean 'cosine'?"),
         (["folds", "mslp", "sjaffe"], "Type `ldlrepro fetch sjaffe` and `ldlrepro prepare sjaffe`"),
         (["leaderboard", "structrf_persons"], "It is a protocol of structrf."),
         (["status", "--paper", "mslp"], "Give the paper without --paper."),
@@ -264,6 +267,32 @@ def test_status_names_what_failed_and_how_long_the_rest_takes(tiny, capsys):
     (row,) = json.loads(out)
     assert row["never timed"] == 1
     assert row["core minutes to do"] > 0
+
+
+def test_a_record_of_an_own_file_that_is_not_named_any_more_is_told(tiny, capsys):
+    ask(capsys, "run", "tiny", "toy", "near", "--inputs")
+    assert "not known here" not in ask(capsys, "status", "tiny")[2]
+    units = tiny.root / "results/units/tiny/toy"
+    shutil.copytree(units / "near", units / "my_method")
+    said = "1 local record uses a name that is not known here, and is left out: method my_method."
+    for verb in ("status", "verdicts", "leaderboard"):
+        _, _, err = ask(capsys, verb, "tiny")
+        assert said in err
+        assert "export LDLREPRO_OWN_FILES=FOLDER" in err
+    assert ask(capsys, "status", "tiny", "--quiet")[2] == ""
+
+
+@pytest.mark.parametrize("name", ["s-JAFFE", "S-jaffe", "sjaffe"])
+def test_names_as_papers_print_them_work_wherever_an_id_does(checkout, capsys, name):
+    status, out, _ = ask(capsys, "verdicts", "MSLP", "--dataset", name, "--json")
+    (row,) = json.loads(out)
+    assert (status, row["cells"]) == (0, 78)
+    printed = ask(capsys, "verdicts", "mslp", "--method", "SA-BFGS", "--json")[1]
+    assert printed == ask(capsys, "verdicts", "mslp", "--method", "sa_bfgs", "--json")[1]
+    _, out, _ = ask(capsys, "explain", CELL.replace("sjaffe", name).replace("kl", "KL"), "--json")
+    assert json.loads(out)["cell"] == CELL
+    _, _, err = ask(capsys, "run", "mslp", name, "AA-kNN")
+    assert "data/ready/sjaffe.npz: no such file" in err
 
 
 def test_explain_tells_what_a_measured_cell_rests_on(tiny, capsys):

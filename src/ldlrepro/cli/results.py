@@ -153,6 +153,6 @@ def audit(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found, indent=1))
     else:
-        print(paragraph(f"{found['summary']}."))
         print((args.out / "audit.html").resolve().as_uri())
+        print(paragraph(found["summary"]))
     return 0 if found["verdict"] == "pass" else 1

@@ -82,7 +82,8 @@ def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
         closest = others[0]
         off = f" ({closest['difference']})" if closest["difference"] else ""
         lines.append(
-            f"The closest of {len(others)} other settings, {closest['setting']}, gives "
+            f"The closest of {len(others)} other setting{'s' * (len(others) > 1)}, "
+            f"{closest['setting']}, gives "
             f"{_rounded(closest['measured'], facts)}{off}."
         )
     if facts.get("other_settings"):
