@@ -67,7 +67,7 @@ def test_the_first_help_lists_few_verbs_in_groups_and_where_to_start(capsys):
     assert set(LISTED) <= set(verbs)
     assert len(verbs) <= 20
     assert "Questions:" in text
-    for more in ("ldlrepro VERB --help", "ldlrepro --help --all"):
+    for more in ("--help` tells more about a verb", "ldlrepro --help --all"):
         assert more in text
 
 

@@ -65,7 +65,7 @@ def test_slurm_is_good_where_its_controller_names_partitions(told, monkeypatch) 
 def test_slurm_without_a_controller_is_no_cluster(told, monkeypatch, answer) -> None:
     _answer_of_sinfo(monkeypatch, answer)
     line = told(0)["SLURM"]
-    assert (line["state"], line["found"]) == (doctor.NOTE, "programs here, no controller answers")
+    assert (line["state"], line["found"]) == (doctor.NOTE, "installed, but no controller answers")
     assert "--cores all" in line["do"]
 
 

@@ -123,9 +123,10 @@ def figures(args: argparse.Namespace) -> int:
     from ldlrepro.report.figures import write_figures
 
     judge = judge_here(args)
-    answer = judge.answer_of(judge.project.paper(args.paper), args.of_workflow)
-    page = PaperPage.of(judge.project, answer)
-    for path in write_figures(page, HERE.figures(args.paper)):
+    with waiting(f"drawing the figures of {args.paper}"):
+        answer = judge.answer_of(judge.project.paper(args.paper), args.of_workflow)
+        drawn = write_figures(PaperPage.of(judge.project, answer), HERE.figures(args.paper))
+    for path in drawn:
         say(str(path))
     return 0
 
@@ -139,7 +140,8 @@ def notebook(args: argparse.Namespace) -> int:
     from ldlrepro.report.notebooks import write_notebook
 
     project = plan_here(args).project
-    page = write_notebook(project, args.name, project.paper(args.paper), HERE)
+    with waiting(f"running the notebook {args.name}"):
+        page = write_notebook(project, args.name, project.paper(args.paper), HERE)
     say(f"{args.name}: {page}")
     return 0
 
@@ -155,7 +157,8 @@ def export(args: argparse.Namespace) -> int:
 
     judge = judge_here(args)
     out = args.crate or HERE.results / "crate" / args.paper
-    count = write_crate(judge, judge.project.paper(args.paper), out)
+    with waiting(f"packing {args.paper}"):
+        count = write_crate(judge, judge.project.paper(args.paper), out)
     say(f"{args.paper}: {count} units in {out}; check it with `rocrate-validator validate`")
     return 0
 

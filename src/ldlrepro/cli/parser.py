@@ -79,7 +79,7 @@ Exit codes:
 In the jobs of the workflow, failed folds and missing data end with 0, because
 they are rows of the results. The last job, `gate`, fails for failed folds.
 Run ldlrepro in the checkout, where results/ and data/ are. `ldlrepro VERB
---help` tells more about a verb, and `ldlrepro --help --all` also lists the verbs
+--help` tells more about a verb; `ldlrepro --help --all` also lists the verbs
 that the workflow calls. `ldlrepro completion --help` sets up the Tab key.
 """
 

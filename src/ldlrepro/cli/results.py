@@ -22,7 +22,7 @@ from ldlrepro.cli.verb import (
     verb,
 )
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.progress import say
+from ldlrepro.core.progress import say, waiting
 
 
 @verb(PAPER)
@@ -35,7 +35,8 @@ def compare(args: argparse.Namespace) -> int:
     from ldlrepro.report.export import write_tables
 
     judge = judge_here(args)
-    answer = judge.anew(judge.project.paper(args.paper))
+    with waiting(f"judging {args.paper}"):
+        answer = judge.anew(judge.project.paper(args.paper))
     place = HERE.answer(args.paper)
     written = write_tables(PaperPage.of(judge.project, answer), place.parent)
     write_answer(answer, place)
@@ -94,7 +95,8 @@ def record(args: argparse.Namespace) -> int:
     reference = project.root / "reference"
     refuse_changed(project.root)
     for paper in [project.paper(name) for name in args.paper]:
-        units = judge.local_units(unit for unit in plan.units(paper) if not unit.is_own)
+        with waiting(f"reading the records of {paper.id}"):
+            units = judge.local_units(unit for unit in plan.units(paper) if not unit.is_own)
         command = args.command_line or f"snakemake --cores all {paper.id}"
         written = write_reference(plan, reference, units.values(), command)
         for measured in experiments.read_all(paper, HERE.results).values():
@@ -149,7 +151,7 @@ def audit(args: argparse.Namespace) -> int:
         tracking_uri=args.tracking_uri,
         out=args.out,
     )
-    found = audit(question, judge, say)
+    found = audit(question, judge, lambda line: say(paragraph(line)))
     if args.json:
         print(json.dumps(found, indent=1))
     else:

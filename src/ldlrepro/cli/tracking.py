@@ -10,7 +10,7 @@ from pathlib import Path
 from ldlrepro.cli.here import HERE, judge_here, plan_here
 from ldlrepro.cli.verb import IDS, OF_WORKFLOW, SOME_PAPERS, STORE, positive, takes, verb
 from ldlrepro.core.files import write_text
-from ldlrepro.core.progress import say
+from ldlrepro.core.progress import say, waiting
 
 
 @verb(
@@ -27,10 +27,13 @@ def sync(args: argparse.Namespace) -> int:
     judge = judge_here(args)
     uri = args.tracking_uri or judge.project.tracking_uri
     for paper in [judge.project.paper(name) for name in args.paper]:
-        answer = judge.answer_of(paper, args.of_workflow)
-        files = sorted(HERE.figures(paper.id).glob("*.svg"))
-        files += sorted(HERE.answer(paper.id).parent.rglob("*.csv"))
-        counts = tracking.sync(paper.id, paper.title, answer.units, uri, files, rows=answer.rows)
+        with waiting(f"copying {paper.id} into MLflow"):
+            answer = judge.answer_of(paper, args.of_workflow)
+            files = sorted(HERE.figures(paper.id).glob("*.svg"))
+            files += sorted(HERE.answer(paper.id).parent.rglob("*.csv"))
+            counts = tracking.sync(
+                paper.id, paper.title, answer.units, uri, files, rows=answer.rows
+            )
         say(f"{paper.id}: {asdict(counts)}")
         if args.out:
             told = {"paper": paper.id, "units": len(answer.units), "content": counts.content}

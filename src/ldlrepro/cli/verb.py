@@ -107,11 +107,11 @@ def seconds(text: str) -> float:
 # ---------------------------------------------------------------------- arguments of several verbs
 
 IDS = {
-    "dataset": "data set; `ldlrepro list datasets` shows all",
-    "source": "data set or weights; `ldlrepro list datasets` and `ldlrepro list weights` show all",
-    "method": "method, with @variant if you like; `ldlrepro list methods` shows all",
-    "paper": "paper; `ldlrepro list papers` shows all",
-    "protocol": "protocol; `ldlrepro list papers` shows all",
+    "dataset": "id of a data set (`ldlrepro list datasets`)",
+    "source": "id of a data set (`ldlrepro list datasets`) or of weights (`ldlrepro list weights`)",
+    "method": "id of a method, with @variant if you like (`ldlrepro list methods`)",
+    "paper": "id of a paper (`ldlrepro list papers`)",
+    "protocol": "id of a protocol (`ldlrepro list papers --wide`)",
 }
 DATASET = takes("dataset", help=IDS["dataset"])
 PAPER = takes("paper", help=IDS["paper"])

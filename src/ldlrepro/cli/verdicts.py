@@ -215,7 +215,7 @@ def _lines(facts: Mapping[str, Any]) -> list[str]:
             if isinstance(value, dict):
                 told = "; ".join(f"{key}: {one}" for key, one in value.items()) or "none"
             line = f"{name + ':':<18} {told}"
-            fits = len(line) <= width() or " " not in str(told)
+            fits = len(line) <= width()
             lines.append(line if fits else f"{name}:\n{paragraph(str(told), '    ')}")
     return lines
 

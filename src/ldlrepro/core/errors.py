@@ -35,13 +35,13 @@ def of_the_disk(error: OSError) -> str:
     place = error.filename or Path.cwd()
     if error.errno in NO_ROOM:
         return (
-            f"no room left on the disk ({place}). Nothing that was finished is lost. Make room, "
-            "then give the same command again."
+            f"no room left on the disk ({place}). Finished work is safe. Make room, then repeat "
+            "the command."
         )
     if error.errno in NO_RIGHT:
         return (
-            f"{place}: {error.strerror}. Nothing that was finished is lost. Give yourself the "
-            f"right to write there, or work in another folder (`{ELSEWHERE}`, see docs/faq.md)."
+            f"{place}: {error.strerror}. Finished work is safe. Give yourself the right to write "
+            f"there, or work in another folder (`{ELSEWHERE}`, see docs/faq.md)."
         )
     return ""
 
