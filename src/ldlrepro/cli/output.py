@@ -16,8 +16,6 @@ FIRST_COLUMNS = 5
 """Columns that people see without --wide."""
 FIRST_ROWS = 40
 """Rows that people see without --all."""
-WIDEST = 100
-"""Longer lines of text are hard to read, however wide the terminal is."""
 GAP = 2
 BOLD, GREEN, YELLOW, RED = "1", "32", "33", "31"
 COLOURS = {
@@ -126,7 +124,7 @@ def paragraph(text: str, indent: str = "") -> str:
     """Wrap a text for the terminal; what has no space, such as an address, stays whole."""
     return textwrap.fill(
         text,
-        min(width(), WIDEST),
+        width(),
         initial_indent=indent,
         subsequent_indent=indent,
         break_long_words=False,
