@@ -191,7 +191,8 @@ def test_folds_that_are_not_there_are_refused(ready, capsys, folds):
 )
 def test_an_answer_in_json_is_json_and_nothing_else(checkout, capsys, arguments):
     status, out, err = ask(capsys, *arguments, "--json")
-    assert (status, err) == (0, "")
+    assert status == 0
+    assert all(line.endswith("s so far") for line in err.splitlines()), "on a slow machine"
     answer = json.loads(out)
     if arguments[-1] == "better":
         assert answer == []
