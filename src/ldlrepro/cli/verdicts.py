@@ -19,6 +19,7 @@ from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import say
 
 if TYPE_CHECKING:
+    from ldlrepro.catalogue import DataSet
     from ldlrepro.judge.answer import PaperAnswer
     from ldlrepro.judge.claims import ClaimRow
     from ldlrepro.judge.contradictions import Contradiction
@@ -169,7 +170,7 @@ def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
 
 
 @verb(
-    takes("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE"),
+    takes("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE, or a data set"),
     flag(
         "--full",
         "show parameters and their origins, folds, every other setting, digests, and the command "
@@ -179,18 +180,23 @@ def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
     examples=[
         "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
         'ldlrepro explain "ldldf/4/sjaffe/combination RF+RF/LDLDF/kl"',
+        "ldlrepro explain scut_fbp",
     ],
 )
 def explain(args: argparse.Namespace) -> int:
     """Explain one cell: the printed and the measured value, the verdict, why it misses, and the
-    closest other setting. --full shows everything about it.
+    closest other setting. --full shows everything about it. Of a data set, say what its features
+    reveal.
     """
     from ldlrepro.judge.explain import explain, summary
 
     judge = judge_here(args)
-    paper = judge.project.paper(judge.project.id_called("paper", args.cell.partition("/")[0]))
+    project = judge.project
+    if (named := project.id_called("dataset", args.cell)) in project.data_set_ids:
+        return _explain_data_set(project.data_set(named), args.json)
+    paper = project.paper(project.id_called("paper", args.cell.partition("/")[0]))
     (answered,) = answers_of(judge, [paper])
-    facts = explain(args.cell, answered, judge.project)
+    facts = explain(args.cell, answered, project)
     if args.json:
         print(json.dumps(facts, indent=1, default=str))
         return 0
@@ -201,6 +207,23 @@ def explain(args: argparse.Namespace) -> int:
     name, _, verdict = first.rpartition(" ")
     print(f"{name} {coloured(verdict, COLOURS.get(facts['verdict'], ''))}")
     print("\n".join(map(paragraph, others)))
+    return 0
+
+
+def _explain_data_set(data_set: DataSet, as_json: bool) -> int:
+    from ldlrepro.data import load_ready
+    from ldlrepro.data.traits import traits_of
+
+    path = HERE.ready(data_set.id)
+    if not path.is_file():
+        raise UserError(
+            f"{data_set.id} is not ready. Type `ldlrepro fetch {data_set.id}` and "
+            f"`ldlrepro prepare {data_set.id}` first."
+        )
+    data = load_ready(path)
+    size = f"{data.X.shape[0]} rows, {data.X.shape[1]} features, {data.D.shape[1]} labels"
+    facts = {"title": data_set.title, "size": size} | traits_of(data.X).facts
+    print(json.dumps(facts, indent=1) if as_json else "\n".join(_lines(facts)))
     return 0
 
 
@@ -232,11 +255,12 @@ def claims(args: argparse.Namespace) -> int:
     answers = answers_of(judge, papers_of(judge.project, args.paper))
     rows = [row for found in answers for row in found.claims]
     if args.json:
-        return answer(args, [asdict(row) for row in rows])
+        return answer(args, [{**asdict(row), "support": row.support} for row in rows])
     if not args.full:
         lines = [
             {
                 "verdict": row.verdict,
+                "data sets": f"{row.datasets} of {row.of_datasets}" if row.datasets else "",
                 "ours": row.measured,
                 "in print": row.printed,
                 "claim": row.text,
@@ -245,7 +269,7 @@ def claims(args: argparse.Namespace) -> int:
             }
             for row in rows
         ]
-        return answer(args, lines, openings.of_claims(rows))
+        return answer(args, lines, openings.of_claims(rows), first=6)
     print(paragraph(openings.of_claims(rows)))
     for row in rows:
         print()
@@ -259,9 +283,7 @@ def _claim_in_lines(row: ClaimRow) -> str:
 
     counts = f": {row.measured}" if row.measured else ""
     counts += f", {row.printed} in print" if row.measured and row.printed else ""
-    counts += f", {row.datasets} data sets" if row.datasets > 1 else ""
-    counts += f" ({row.families} independent)" if 0 < row.families < row.datasets else ""
-    head = f"{coloured(row.verdict, COLOURS.get(row.verdict, ''))}{counts}"
+    head = coloured(paragraph(f"{row.support}{counts}"), COLOURS.get(row.verdict, ""))
     by = [("by measure", row.by_metric), ("by data set", row.by_dataset)]
     told = [
         f"{row.text} ({row.where})" if row.where else row.text,
