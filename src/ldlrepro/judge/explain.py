@@ -154,11 +154,11 @@ def _deviation(facts: Mapping[str, Any]) -> str:
     repeats = facts.get("repeats_std")
     told = "not measured" if repeats is None else f"about {repeats:.2g}"
     over = {
-        FOLDS: "the printed one fits folds",
-        REPEATS: "the printed one fits repeats",
-        NEITHER: "the printed one fits neither, so the paper probably used other folds or settings",
-    }.get(facts.get("std_over", ""), "what the printed one is over cannot be told")
-    return f"deviation over folds {facts['measured_std']:.2g}, over repeats {told}; {over}"
+        FOLDS: "The printed one fits folds.",
+        REPEATS: "The printed one fits repeats.",
+        NEITHER: "The printed one fits neither: the paper probably used other folds or settings.",
+    }.get(facts.get("std_over", ""), "Nothing tells which of them the printed one is.")
+    return f"Deviation over folds {facts['measured_std']:.2g}, over repeats {told}. {over}"
 
 
 def _rounded(value: float, facts: Mapping[str, Any]) -> str:
