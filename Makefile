@@ -39,9 +39,8 @@ TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 READY := $(VENV)/.ready-$(TORCH)
 RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
 PIP := $(VENV)/bin/pip install --disable-pip-version-check --no-compile
-# Says how far pip is: its first word names the step, the second the file of packages.
-SITE = $$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-INSTALL = $(VENV)/bin/python envs/install.py
+# Says how far pip is: the first argument names the step, the second the file of packages.
+INSTALL := $(VENV)/bin/python envs/install.py
 
 # Public packages to compare with stay apart from the project's own.
 BENCH_VENV ?= .bench-venv
@@ -68,14 +67,14 @@ $(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml $(if $(filter $(TORCH),
 	@echo "Setting up $(VENV) in three steps; a few minutes where packages are downloaded."
 	@$(PYTHON) -m venv $(VENV)
 	@if [ $(TORCH) = cpu ]; then \
-	  $(INSTALL) "Step 1 of 3, torch for the CPU" "$(SITE)" envs/cpu.txt -- \
+	  $(INSTALL) "Step 1 of 3, torch for the CPU" envs/cpu.txt -- \
 	    $(PIP) --no-deps --retries 1 --extra-index-url $(TORCH_CPU_INDEX) -r envs/cpu.txt; \
 	fi
 	@if [ $(TORCH) = gpu ]; then \
-	  $(INSTALL) "Step 1 of 3, torch for GPUs, gigabytes of it" "$(SITE)" envs/gpu.txt -- \
+	  $(INSTALL) "Step 1 of 3, torch for GPUs, gigabytes of it" envs/gpu.txt -- \
 	    $(PIP) -c envs/lock.txt -r envs/gpu.txt; \
 	fi
-	@$(INSTALL) "Step 2 of 3, packages" "$(SITE)" envs/lock.txt -- $(PIP) -r envs/lock.txt
+	@$(INSTALL) "Step 2 of 3, packages" envs/lock.txt -- $(PIP) -r envs/lock.txt
 	@$(PIP) -q --no-deps --no-build-isolation -e .
 	@echo "Step 3 of 3, compiling trees and solvers once, so that the first fits need not wait:"
 # pip would compile the packages to bytecode before this, one after the other.
@@ -119,7 +118,7 @@ peers: $(BENCH_READY)
 
 # Kept apart: boto3 and moto are large, and every Snakemake would load the plug-in at its start.
 stores: setup
-	@$(INSTALL) "Packages for servers and object stores" "$(SITE)" envs/stores.txt -- \
+	@$(INSTALL) "Packages for servers and object stores" envs/stores.txt -- \
 	  $(PIP) --no-deps -r envs/stores.txt
 
 $(BENCH_READY): envs/bench.txt bench/compile_peer.py

@@ -1,15 +1,16 @@
 """Runs pip and says how far it is: packages looked up, then packages installed.
 
-    python envs/install.py STEP SITE-PACKAGES REQUIREMENTS -- PIP ARGUMENTS ...
+    .venv/bin/python envs/install.py STEP REQUIREMENTS -- PIP ARGUMENTS ...
 
 pip itself is silent with -q and prints hundreds of lines without it. Run by ``make setup``, with
-any Python, before anything is installed.
+the Python of the new environment.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
 import threading
 from pathlib import Path
 
@@ -23,9 +24,9 @@ SECONDS = 1.0
 
 
 def main() -> int:
-    step, site, listed, _, *command = sys.argv[1:]
+    step, listed, _, *command = sys.argv[1:]
     total = sum("==" in line for line in Path(listed).read_text(encoding="utf-8").splitlines())
-    folder, done = Path(site), threading.Event()
+    folder, done = Path(sysconfig.get_path("purelib")), threading.Event()
     before = _installed(folder)
     line = ProgressLine(step)
     pip = subprocess.Popen(
