@@ -89,6 +89,7 @@ def test_other_folds_are_named_only_where_neither_fits() -> None:
     told = {over: "\n".join(summary("cell", vars(row_with(over)))) for over in notes}
     assert [over for over, text in told.items() if "other folds" in text] == [NEITHER]
     assert (
-        "over folds 0.004, over repeats about 0.0004; the printed one fits repeats" in told[REPEATS]
+        "over folds 0.004, over repeats about 0.0004. The printed one fits repeats."
+        in told[REPEATS]
     )
     assert "over repeats not measured" in "\n".join(summary("cell", vars(row_with("", None))))

@@ -263,7 +263,7 @@ def test_adding_a_paper_works_as_told(project):
     told = {
         "new": "Edit them, then",
         "check": "Nothing wrong",
-        "verdicts": "smith_2026  7 ",
+        "verdicts": "smith_2026      7 ",
         "explain": "measured",
         "audit": "PASS, 1 of 1 rerun",
     }

@@ -121,7 +121,7 @@ class _Cells:
         told = ""
         if choice:
             other = self._under(replace(cell, unit=choice.runner_up)).verdict
-            told = f"{choice.words} Under that one this number would be {other}."
+            told = f"{choice.words} With it this number would be {other}."
         row = replace(row, choice=told, stated=None if unit == cell.unit else stated)
         return self._with_evidence(row, cell, unit, choice)
 
@@ -336,6 +336,7 @@ def _why_not(cell: Cell, scored: UnitScores | None) -> str:
             )
         return f"no measure of this kind yet: {cell.row['metric']}"
     data_set = cell.unit.data_set
-    if not data_set.is_drawn and not any(file.urls for file in data_set.files):
+    local = data_set.is_drawn or data_set.is_own  # an own file has its data beside it
+    if not local and not any(file.urls for file in data_set.files):
         return f"data not available: {(data_set.how_to_get or 'no public source').strip()}"
     return f"not run yet: snakemake --cores all {cell.unit.protocol.paper}"
