@@ -262,7 +262,10 @@ def test_the_example_of_the_page_is_impossible(tmp_path):
     assert (finding.rule, finding.cell.measure) == ("relation", "intersection")
 
 
-def test_the_verb_says_what_is_wrong_in_sentences_json_and_misprints(checkout, tmp_path, capsys):
+def test_the_verb_says_what_is_wrong_in_sentences_json_and_misprints(
+    checkout, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "80")
     file = tmp_path / "table.csv"
     file.write_text(WIDE)
     assert cli.main(["lint", str(file)]) == 1
