@@ -94,8 +94,8 @@ def test_where_too_few_data_sets_are_there_nothing_is_called_significant():
     (outcome,) = all_standings(board(2))
     assert openings.of_standings(outcome) == (
         "cv: sa_bfgs leads the only other method by kl on 2 data sets, mean rank 1.00. No test of "
-        "significance: Wilcoxon with Holm's correction over one comparison needs at least 6 data "
-        "sets; 2 are there."
+        "significance: Wilcoxon with Holm's correction over one comparison needs at least 6 "
+        "independent data sets; 2 are there."
     )
 
 
@@ -110,7 +110,7 @@ def test_a_claim_is_told_in_lines_that_fit_the_terminal(capsys, monkeypatch):
     assert cli.main(["claims", "mslp", "--full"]) == 0
     told = capsys.readouterr().out
     first = told.split("\n\n")[1]
-    head = "fails on 5 of 5 data sets measured: 4 of 30, 28 of 30 in print mslp-first"
+    head = "fails on 5 of 5 data sets measured: 4 of 30 (28 of 30 in print) mslp-first"
     assert " ".join(first.split()).startswith(head)
     assert "Section 3.3, Tables 1 to 3" in " ".join(first.split())
     assert "by measure: chebyshev 1 of 5 (5 in print)," in " ".join(first.split())
