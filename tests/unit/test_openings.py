@@ -90,6 +90,15 @@ def test_a_leaderboard_begins_with_who_leads_and_where_your_own_stand():
     assert openings.of_standings(outcome).endswith("than 1. Yours: aa_knn is number 2 of 2.")
 
 
+def test_the_leaders_of_all_protocols_begin_with_the_most_frequent_one():
+    leaders = [{"best method": name} for name in ("rf", "structrf@sqrt", "structrf")]
+    assert openings.of_leaders(leaders, "kl") == (
+        "structrf has the best mean rank by kl in 2 of 3 protocols. Name a paper to see whole "
+        "rankings."
+    )
+    assert openings.of_leaders([], "kl") == "Nothing to rank."
+
+
 def test_where_too_few_data_sets_are_there_nothing_is_called_significant():
     (outcome,) = all_standings(board(2))
     assert openings.of_standings(outcome) == (
