@@ -133,6 +133,18 @@ def of_table(file: str, numbers: int, states: Mapping[str, int], misprints: int)
     return f"{said}."
 
 
+def of_leaders(leaders: Sequence[Mapping[str, Any]], measure: str) -> str:
+    """Say which method is the best of most protocols."""
+    if not leaders:
+        return "Nothing to rank."
+    methods = Counter(line["best method"].partition("@")[0] for line in leaders)
+    best, times = methods.most_common(1)[0]
+    return (
+        f"{best} has the best mean rank by {measure} in {times} of "
+        f"{counted(len(leaders), 'protocol')}. Name a paper to see whole rankings."
+    )
+
+
 def of_standings(outcome: Standings) -> str:
     """Say who leads a protocol, by how much it can be told, and where the user's own stand."""
     ranked = [line for line in outcome.lines if line.rank is not None]

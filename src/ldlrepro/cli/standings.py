@@ -59,8 +59,7 @@ def leaderboard(args: argparse.Namespace) -> int:
         return answer(args, [row for outcome in found for row in _ranking(outcome)])
     if not args.paper:
         leaders = [line for outcome in found if (line := _leader(outcome))]
-        said = f"The best method by {args.measure} in each of {counted(len(leaders), 'protocol')}."
-        return answer(args, leaders, f"{said} Name a paper to see a whole ranking.")
+        return answer(args, leaders, openings.of_leaders(leaders, args.measure))
     for outcome in found:
         print(paragraph(openings.of_standings(outcome) or f"{outcome.protocol}: nothing to rank."))
         print()

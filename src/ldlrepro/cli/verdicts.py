@@ -282,7 +282,7 @@ def _claim_in_lines(row: ClaimRow) -> str:
     from ldlrepro.judge.claims import shares_in_words
 
     counts = f": {row.measured}" if row.measured else ""
-    counts += f", {row.printed} in print" if row.measured and row.printed else ""
+    counts += f" ({row.printed} in print)" if row.measured and row.printed else ""
     head = coloured(paragraph(f"{row.support}{counts}"), COLOURS.get(row.verdict, ""))
     by = [("by measure", row.by_metric), ("by data set", row.by_dataset)]
     told = [
