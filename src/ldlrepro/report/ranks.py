@@ -23,8 +23,8 @@ CAPTION = (
     "left; a measured data set counts also where the table has no line for it. A bar joins methods "
     "(its dots) whose differences are not significant: Friedman, then exact Wilcoxon signed rank "
     f"tests with Holm's correction over all pairs, at {100 * ALPHA:g} %. A misprinted number takes "
-    "its data set out of that measure. The tests take data sets for independent; those of one "
-    "family, such as Yeast's, are not."
+    "its data set out of that measure. The data sets of one family, such as Yeast's, share their "
+    "features: the tests count them as one, with the mean of their numbers."
 )
 WIDTH, EDGE = 880, 40
 LETTERS, BETWEEN = 10.5, 16
@@ -57,7 +57,7 @@ def rank_figure(page: PaperPage, printed: Printed, title: str) -> Figure:
             [
                 _Panel(
                     f"{page.measure(metric)}, {side}",
-                    ranking(shown, losses),
+                    ranking(shown, losses, page.project.families),
                     {name: labels.get(name, f"{name} (own)") for name in shown},
                 )
                 for side, (shown, losses) in sides.items()
