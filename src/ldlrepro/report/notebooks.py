@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro.catalogue import Paper, Project, from_environment
+from ldlrepro.core import numerics
 from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
@@ -54,6 +55,7 @@ def executed(project: Project, name: str, paper: str = "") -> Any:
     for cell in book.cells:
         if paper and PARAMETERS in cell.metadata.get("tags", []):
             cell.source = f'paper = "{paper}"'
+    numerics.pin()  # the kernel computes as units do
     # Results and data are read from here, wherever the checkout is.
     where = {"metadata": {"path": str(Path.cwd())}}
     with tempfile.TemporaryDirectory(prefix="ldlrepro-kernel-") as folder:

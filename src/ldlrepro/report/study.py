@@ -5,6 +5,7 @@ Notebooks hold no logic. They call what stands here, and what it returns display
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -12,7 +13,7 @@ import statistics
 import tempfile
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,7 +35,7 @@ from ldlrepro.report.canvas import as_svg, canvas, nothing
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, measure_title
 from ldlrepro.report.leaderboard import collect, standings
 from ldlrepro.report.tables import fixed
-from ldlrepro.train.inputs import global_seed, make_inputs, make_unit_inputs
+from ldlrepro.train.inputs import global_seed, holds_rows, make_inputs, make_unit_inputs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -81,9 +82,7 @@ class Study:
         self.project = from_environment()
         self.paper = self.project.paper(paper)
         self.plan = Plan(self.project)
-        self.workspace = Workspace()
-        self.judge = Judge(self.plan, self.workspace)
-        self.answer = self.judge.answer(self.paper)
+        self.answer = Judge(self.plan, Workspace()).answer(self.paper)
 
     def __repr__(self) -> str:
         return f"{self.paper.authors}: {self.paper.title} ({self.paper.year})"
@@ -106,14 +105,15 @@ class Study:
         return _frame("method", heads, table)
 
     def number(self, method: str = "", measure: str = "kl") -> Number:
-        """Return the first judged number, or that of a printed method in a measure."""
+        """Return the first number that holds, or that of a printed method in a measure."""
         judged = [row for row in self.judged if row.source and row.method_id]
         if method:
             known = {row.method: row for row in reversed(judged) if row.metric == measure}
             if method not in known:
                 raise unknown("method", method, known, f"{self.paper.id} has these in {measure}.")
             return Number(self, known[method])
-        rows = [*(row for row in judged if row.metric == measure), *judged, *self.answer.rows]
+        rows = [row for row in judged if row.metric == measure]
+        rows = [*(row for row in rows if row.holds), *rows, *judged, *self.answer.rows]
         return Number(self, rows[0] if rows else None)
 
     # ------------------------------------------------------------------ methods side by side
@@ -189,9 +189,10 @@ class Study:
             seed=global_seed(self.project, None),
         )
         question.check()
-        for unit in question.units:
-            make_unit_inputs(self.project, unit, question.seed, self.workspace)
-        lines, _ = trials.compare(question, self.workspace)
+        with _scratch(dataset) as workspace:
+            for unit in question.units:
+                make_unit_inputs(self.project, unit, question.seed, workspace)
+            lines, _ = trials.compare(question, workspace)
         table = {
             line.method: (
                 _pair(line.scores.get("kl", [])),
@@ -334,10 +335,21 @@ def load(dataset: str) -> tuple[Any, Any, Any]:
 
     Groups, such as the person of each row, are None where nobody knows them.
     """
-    project, workspace = from_environment(), Workspace()
-    make_inputs(project, project.data_set(dataset), None, global_seed(project, None), workspace)
-    data = load_ready(workspace.ready(dataset))
+    project = from_environment()
+    with _scratch(dataset) as workspace:
+        make_inputs(project, project.data_set(dataset), None, global_seed(project, None), workspace)
+        data = load_ready(workspace.ready(dataset))
     return data.X, data.D, data.groups
+
+
+@contextlib.contextmanager
+def _scratch(dataset: str) -> Iterator[Workspace]:
+    """Give folders that nobody else reads, with the data of here where they are prepared."""
+    here = Workspace()
+    ready = here.ready(dataset)
+    with tempfile.TemporaryDirectory() as folder:
+        data = here.data if ready.is_file() and holds_rows(ready) else Path(folder, "data")
+        yield Workspace(Path(folder, "results"), data)
 
 
 def side_by_side(
