@@ -37,6 +37,8 @@ Every printed number beside the measured one, with its verdict, from the maintai
 paper has a page, and nothing is asked of the network. `ldlrepro report` writes the same in any
 clone, and includes what ran there.
 """
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]*)(#[^)\s]*)?\)")
+CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 WEIGHTS = {
     "choosing.md": 4.0,
     "my-data.md": 4.0,
@@ -48,8 +50,6 @@ WEIGHTS = {
     "library/": 0.3,
 }
 """How much a page counts in a search, by how its name begins: people look for what to do first."""
-LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]*)(#[^)\s]*)?\)")
-CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
