@@ -229,31 +229,36 @@ def test_adding_a_method_works_as_told(project):
 
 
 @pytest.mark.slow
-def test_adding_a_data_set_works_as_told(project):
-    page = ROOT / "docs" / "add-a-dataset.md"
+def test_bringing_own_data_works_as_told(project):
+    page = ROOT / "docs" / "my-data.md"
+    new, table, arrays, sheet, trial, by_hand, board = commands(page, "ldlrepro")
+    assert "check ../mine/my_data.yaml" in project.run(*shlex.split(new))
     write_files(project, page)
     (script,) = commands(page, "python")
     project.run(sys.executable, *shlex.split(script)[1:])
-    first, second, sheet, by_hand = commands(page, "ldlrepro")
-    for command in (first, second):
+    for command in (table, arrays):
         output = project.run(*shlex.split(command))
-        assert "120 rows, 8 features, 4 labels" in output
-        assert "40 groups" in output
+        assert "30 rows, 2 features, 3 labels" in output
+        assert "6 groups" in output
     output = project.run(*shlex.split(sheet))
-    assert "120 rows, 2 features, 4 labels" in output
-    assert "1 of 121 rows have gaps and are left out (lines 122)" in output
+    assert "3 rows, 1 features, 2 labels" in output
+    assert "1 of 4 rows have gaps and are left out (lines 4)" in output
     begin = exported(project, page)
-    assert "40 folds, 0 failed" in project.run(*begin, *shlex.split(by_hand))
-    demo, mine = commands(page, "snakemake")
-    shown = plans(project, demo, begin)
-    planned = re.findall(r"protocol=demo, dataset=(\w+), method=(\S+),", shown)
-    assert {dataset for dataset, _ in planned} == {"my_data"}
-    assert {"rf", "sa_bfgs", "uniform"} <= {method for _, method in planned}
-    assert "dataset=my_data, method=sa_bfgs" in plans(project, mine, begin)
-    target = "results/compare/demo/cells.csv"
-    project.run(*begin, *shlex.split(demo.replace(" demo ", f" {target} ")))
-    scores = (project.root / "results/compare/demo/scores.csv").read_text()
-    assert re.search(r"^demo,my_data,rf,local,5,5,", scores, re.MULTILINE)
+    output = project.run(*begin, *shlex.split(trial))
+    assert "mslp_persons on my_data: 6 folds; leaks: none found" in output
+    assert output.count(" of 5") == 3, "each method but the first is compared with it"
+    assert "6 folds, 0 failed" in project.run(*begin, *shlex.split(by_hand))
+    assert "aa_knn@grid" in project.run(*begin, *shlex.split(board))
+    own, published = commands(page, "snakemake")
+    planned = r"protocol=(\w+), dataset=(\w+), method=(\S+),"
+    assert {("mine", "my_data", "sa_bfgs"), ("mine", "my_data", "train_mean")} <= set(
+        re.findall(planned, plans(project, own, begin))
+    )
+    shown = re.findall(planned, plans(project, published, begin))
+    assert {dataset for _, dataset, _ in shown} == {"my_data"}
+    assert {"mslp", "sa_bfgs", "uniform"} <= {method for _, _, method in shown}
+    project.run(*begin, *shlex.split(own))
+    assert "Our comparison" in (project.root / "results/report/mine/index.html").read_text()
     (project.root / "../mine/paper.yaml").unlink()  # other pages do not know its data
 
 

@@ -119,11 +119,7 @@ def test_a_claim_is_told_in_lines_that_fit_the_terminal(capsys, monkeypatch):
     assert cli.main(["claims", "mslp", "--full"]) == 0
     told = capsys.readouterr().out
     first = told.split("\n\n")[1]
-<<<<<<< HEAD
-    head = "fails on 5 of 5 data sets measured: 4 of 30, 28 of 30 in print mslp-first"
-=======
     head = "fails on 5 of 5 data sets measured: 4 of 30 (28 of 30 in print) mslp-first"
->>>>>>> 454a022dcef782929f5d38e2462fa5f0b55dc6ec
     assert " ".join(first.split()).startswith(head)
     assert "Section 3.3, Tables 1 to 3" in " ".join(first.split())
     assert "by measure: chebyshev 1 of 5 (5 in print)," in " ".join(first.split())

@@ -144,11 +144,7 @@ def certificate(
 ) -> dict[str, Any]:
     """Return what was asked and what was found.
 
-<<<<<<< HEAD
-    Only the last check, the reruns, must have computed something; the others may be skipped.
-=======
     Only the last check, the reruns, must have computed something. The others may be skipped.
->>>>>>> 454a022dcef782929f5d38e2462fa5f0b55dc6ec
     """
     verdicts = {check.verdict for check in checks}
     reruns = checks[-1]

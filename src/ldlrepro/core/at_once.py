@@ -20,14 +20,9 @@ def at_once(
 ) -> list[Result]:
     """Apply ``function`` to every item; return the results in the order of the items.
 
-<<<<<<< HEAD
-    A process that is forked has the function with all that it has read; any other gets it pickled.
-    A single item, or a single core, needs no process. ``done`` hears how many of how many are done.
-=======
     A forked process shares the function and all that it has read. Any other process gets the
     function pickled. A single item, or a single core, needs no process. ``done`` gets how many of
     how many items are done.
->>>>>>> 454a022dcef782929f5d38e2462fa5f0b55dc6ec
     """
     items = list(items)
     results: list[Result] = []
