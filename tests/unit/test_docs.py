@@ -358,23 +358,47 @@ def test_versions_agree():
     assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_the_tables_count_what_the_reference_holds(monkeypatch, capsys, tmp_path):
+def table_under(page: Path, mark: str) -> list[dict[str, str]]:
+    """The rows of a table that a command wrote into a page."""
+    part = page.read_text().partition(f"<!-- {mark} -->\n")[2].partition("<!-- end of")[0]
+    head, _, *rows = (
+        [cell.strip() for cell in line.strip("|\n").split(" |")] for line in part.splitlines()
+    )
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def test_the_tables_say_what_the_verbs_say_of_the_reference(monkeypatch, capsys, tmp_path):
     from ldlrepro.cli import main
+
+    def told(*command: str) -> list[dict[str, Any]]:
+        assert main([*command, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
 
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
     monkeypatch.chdir(tmp_path)  # no local results here
-    assert main(["verdicts", "--json"]) == 0
-    counted = {row["paper"]: row for row in json.loads(capsys.readouterr().out)}
-    lines = [
-        [cell.strip() for cell in line.strip("| ").split("|")]
-        for line in (ROOT / "docs/verdicts.md").read_text().splitlines()
-        if line.startswith("| ")
+    counted = {row["paper"]: row for row in told("verdicts")}
+    shown = table_under(ROOT / "docs/verdicts.md", "verdicts")
+    assert {row["paper"] for row in shown} == set(counted)
+    for row in shown:
+        assert row == {name: str(counted[row["paper"]][name]) for name in row}
+    readings = [
+        (row["method"], row["reading"], row["surprise"])
+        for row in told("verdicts", "mslp", "--readings")
     ]
-    head = next(line for line in lines if line[:2] == ["paper", "cells"])
-    shown = {line[0]: dict(zip(head, line, strict=True)) for line in lines if line[0] in counted}
-    assert set(shown) == set(counted)
-    for paper, row in shown.items():
-        assert row == {name: str(counted[paper][name]) for name in head}
+    assert len(readings) > 10
+    assert readings == [
+        (row["method"], row["reading"].replace("`", ""), row["surprise"])
+        for row in table_under(ROOT / "papers/mslp/note.md", "readings")
+    ]
+    ranks = [
+        (f"`{row['method']}`", f"{row['rank']:.1f}") for row in told("leaderboard", "peers")[:10]
+    ]
+    first = table_under(ROOT / "docs/peers.md", "ranks")
+    assert ranks == [(row["method"], row["mean rank"]) for row in first]
+    chosen = table_under(ROOT / "docs/choosing.md", "ranks")
+    assert ranks[:5] == [
+        (row["method"], row["mean rank"]) for row in chosen if row["protocol"] == "peers"
+    ]
 
 
 def test_tables_picture_and_looks_are_those_of_now(monkeypatch):
