@@ -229,11 +229,12 @@ def _claim_in_lines(row: ClaimRow, width: int) -> str:
     """Return what a claim says, where it stands, and what came out, wrapped for a terminal."""
     from ldlrepro.judge.claims import shares_in_words
 
-    counts = f": {row.measured}" if row.measured else ""
+    counts = row.measured
     counts += f" ({row.printed} in print)" if row.measured and row.printed else ""
-    lines = [f"{row.support}{counts}  [{row.id}]"]
+    lines = [f"{row.support}  [{row.id}]"]
     by = [("by measure", row.by_metric), ("by data set", row.by_dataset)]
     told = [
+        counts,
         f"{row.text} ({row.where})" if row.where else row.text,
         f"tested on: {row.stand_in}" if row.stand_in else "",
         *(f"{head}: {shares_in_words(shares)}" for head, shares in by if shares),
