@@ -150,6 +150,20 @@ def test_the_file_of_a_data_set_has_a_name_and_no_path(tiny, name):
 # ---------------------------------------------------------------------- what listens
 
 
+def loopback() -> str:
+    """The loopback address that this machine serves MLflow's page on."""
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return "127.0.0.1"
+    return "::1"
+
+
+def bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
 def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp_path, empty_store):
     shutil.copy(empty_store, tmp_path)
     uri, port, log = f"sqlite:///{tmp_path}/mlflow.db", free_port(), tmp_path / "log"
@@ -160,7 +174,8 @@ def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp
             start_new_session=True,
         )  # fmt: skip
     try:
-        wait_until_healthy(f"http://127.0.0.1:{port}", page, log)
+        host = loopback()
+        wait_until_healthy(f"http://{bracketed(host)}:{port}", page, log)
         family = [psutil.Process(page.pid), *psutil.Process(page.pid).children(recursive=True)]
         listening = {
             (c.laddr.ip, c.laddr.port)
@@ -168,11 +183,11 @@ def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp
             for c in process.net_connections()
             if c.status == psutil.CONN_LISTEN
         }
-        assert listening == {("127.0.0.1", port)}
+        assert listening == {(host, port)}
     finally:
         os.killpg(page.pid, 9)
         page.wait()
-    assert f"ssh -N -L {port}:127.0.0.1:{port} USER@" in log.read_text()
+    assert f"ssh -N -L {port}:{bracketed(host)}:{port} USER@" in log.read_text()
 
 
 def test_a_password_of_a_store_is_not_in_the_list_of_processes(monkeypatch, capsys):
@@ -184,7 +199,7 @@ def test_a_password_of_a_store_is_not_in_the_list_of_processes(monkeypatch, caps
     assert "secret" not in " ".join(arguments)
     assert "secret" not in " ".join(said)
     assert environment["MLFLOW_BACKEND_STORE_URI"].endswith("secret@box/mlflow")
-    assert arguments[arguments.index("--host") + 1] == "127.0.0.1"
+    assert arguments[arguments.index("--host") + 1] == loopback()
 
 
 def test_a_page_without_a_store_or_a_free_port_says_what_to_type(tmp_path):
@@ -192,8 +207,9 @@ def test_a_page_without_a_store_or_a_free_port_says_what_to_type(tmp_path):
         serve(f"sqlite:///{tmp_path}/mlflow.db", free_port(), print)
     assert not (tmp_path / "mlflow.db").exists()
     (tmp_path / "mlflow.db").touch()
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+    host = loopback()
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
+        taken.bind((host, 0))
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(UserError, match=rf"port {port}: .*ldlrepro ui --port {port + 1}"):

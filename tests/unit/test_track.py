@@ -88,7 +88,8 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
     assert found["knn"].metrics["difference/kl"] == 0.25
     assert found["knn"].tags["verdict/kl"] == "worse"
     tags = found["knn"].tags
-    shown = tags["KL"]
+    shown = tags["shown/kl"]
+    assert tags["KL"] == shown.replace("0.", ".").replace(" ", "")
     assert {name: tags[f"KL {name}"] for name in ("in print", "off by", "verdict")} == {
         "in print": "0.16",
         "off by": "+25.0 %",

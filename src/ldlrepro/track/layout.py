@@ -122,7 +122,7 @@ def _first_columns(metric: str) -> list[str]:
 def _first_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
     """Return what a reader looks for first, rounded: run pages and tables begin with it."""
     metric = _first_measure(unit.scores)
-    shown = _shown(unit.scores.get(metric, ()))
+    shown = _narrow(_shown(unit.scores.get(metric, ())))
     cell = next((cell for cell in cells if cell.metric == metric), None)
     values = [shown, *([cell.printed, _percent(cell), cell.verdict] if cell else [])]
     return {name: text for name, text in zip(_first_columns(metric), values, strict=False) if text}
@@ -134,6 +134,13 @@ def _shown(values: Sequence[float]) -> str:
         return ""
     spread = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
     return f"{np.mean(values):.4f}{spread}"
+
+
+def _narrow(shown: str) -> str:
+    """Leave out zeros and spaces: MLflow cuts off what is wider than some twelve letters."""
+    if shown.startswith("0."):
+        return shown.replace(" ± 0.", "±.").removeprefix("0")
+    return "±".join(f"{float(number):.2f}" for number in shown.split(" ± ") if number)
 
 
 def _percent(cell: VerdictRow) -> str:
