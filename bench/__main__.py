@@ -18,6 +18,7 @@ from ldl import metrics
 from ldlrepro.catalogue import Project, digests
 from ldlrepro.core.files import write_text
 from ldlrepro.data import DataUnavailable
+from ldlrepro.report.summary import with_part
 from ldlrepro.train import provenance
 
 from . import adapters, entries, measure, tables
@@ -34,8 +35,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="comparisons with this in their name")
     parser.add_argument("--fresh", action="store_true", help="measure again what is measured")
     parser.add_argument("--budget", type=float, default=45.0, help="seconds per comparison")
+    parser.add_argument("--page", action="store_true", help="only the page, from benchmarks.csv")
     parser.add_argument("--most", type=int, default=measure.MOST, help="most measurements of each")
     args = parser.parse_args(arguments)
+    if args.page:
+        write_page(DOCS, tables.from_csv((DOCS / "benchmarks.csv").read_text(encoding="utf-8")))
+        return 0
     comparisons = entries.read()
     wanted = entries.chosen(comparisons, args.only)
     if not wanted:
@@ -158,10 +163,23 @@ def write_tables(comparisons: list[Comparison]) -> None:
     about = describe([result for result in results.values() if result])
     for folder in (RESULTS, *([] if missing else [DOCS])):
         write_text(folder / "benchmarks.csv", tables.to_csv(rows))
-        write_text(folder / "benchmarks.md", tables.to_markdown(rows, about))
+        write_page(folder, rows, about)
     if missing:
         where = (RESULTS / "benchmarks.md").relative_to(ROOT)
         print(f"{where} written; docs/ waits for {len(missing)} more", file=sys.stderr)
+
+
+def write_page(
+    folder: Path, rows: list[tables.Row], about: Mapping[str, str] | None = None
+) -> None:
+    """Renew what the page of the documentation says of the rows and of the machine."""
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    page = with_part(page, "means", tables.ratio_lists(rows))
+    page = with_part(page, "ratios", tables.ratio_table(rows))
+    if about:
+        machine = "".join(f"- {name}: {text}\n" for name, text in about.items())
+        page = with_part(page, "machine", machine)
+    write_text(folder / "benchmarks.md", page)
 
 
 def describe(results: list[Mapping[str, Any]]) -> dict[str, str]:

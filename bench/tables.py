@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +13,8 @@ import numpy as np
 from .entries import Comparison
 from .measure import FEWEST, ratios
 
-PREAMBLE = Path(__file__).with_name("preamble.md")
-NOTHING = "–"
+ALLOWED_KL = 0.02
+"""Share by which our KL may exceed a peer's before the page says so."""
 
 
 @dataclass
@@ -159,115 +157,59 @@ def _cell(value: Any) -> Any:
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else value
 
 
-def to_markdown(rows: Sequence[Row], about: Mapping[str, str]) -> str:
-    parts = [PREAMBLE.read_text(encoding="utf-8").rstrip()]
-    parts.append("\n".join(f"- {name}: {text}" for name, text in about.items()))
-    parts.append("## All rows together\n\n" + _summary(rows))
-    for group, members in itertools.groupby(rows, key=lambda row: row.group):
-        parts.append(f"## {group}\n\n" + _group_table(list(members)))
-    return "\n\n".join(parts) + "\n"
+def from_csv(text: str) -> list[Row]:
+    """Return the rows of a table that :func:`to_csv` wrote."""
+    texts = {f.name for f in fields(Row) if f.type == "str"}
+    rows = []
+    for line in csv.DictReader(io.StringIO(text)):
+        values: dict[str, Any] = {
+            name: value if name in texts else float(value) if value else None
+            for name, value in line.items()
+        }
+        rows.append(Row(**{**values, "measurements": int(line["measurements"])}))
+    return rows
 
 
-def geometric_mean(rows: Iterable[Row]) -> float | None:
-    """Return the geometric mean of the CPU ratios that were measured; None without any."""
-    ratios_cpu = [row.ratio_cpu for row in rows if row.ratio_cpu is not None]
-    return float(np.exp(np.mean(np.log(ratios_cpu)))) if ratios_cpu else None
-
-
-def _summary(rows: Sequence[Row]) -> str:
-    """Count the rows against each library, with the geometric mean and the least of the ratios."""
+def ratio_lists(rows: Iterable[Row]) -> str:
+    """Return a line for each library, with the geometric mean and the range of its ratios."""
     by_peer: dict[str, list[Row]] = {}
     for row in rows:
         if row.ratio_cpu is not None and row.peer_library != "ldlrepro":
             by_peer.setdefault(row.peer_library, []).append(row)
-    lines = ["| peer | what | rows | geometric mean | least | below 1 | bars missed |"]
-    lines.append("| --- | --- | --- | --- | --- | --- | --- |")
+    lines = []
     for peer, everything in by_peer.items():
         fits = [row for row in everything if row.ours_rows_s is None]
         predictions = [row for row in everything if row.ours_rows_s is not None]
-        parts = {"fits": fits, "predictions": predictions}
-        if fits and predictions:
-            parts["both"] = everything
-        for what, some in parts.items():
-            if some:
-                lines.append(f"| {peer} | {what} | {_counted(some)} |")
-    return "\n".join(lines)
+        told = [_mean_in_words("fits", fits), _mean_in_words("predictions", predictions)]
+        lines.append(f"- **{peer}**: {'; '.join(filter(None, told))}.")
+    return "\n".join(lines) + "\n"
 
 
-def _counted(rows: Sequence[Row]) -> str:
+def _mean_in_words(what: str, rows: Sequence[Row]) -> str:
     known = [row.ratio_cpu for row in rows if row.ratio_cpu is not None]
-    below = sum(ratio < 1 for ratio in known)
-    missed = sum(row.verdict.startswith("missed") for row in rows)
-    return f"{len(rows)} | **{geometric_mean(rows):.3g}** | {min(known):.3g} | {below} | {missed}"
+    if not known:
+        return ""
+    mean = float(np.exp(np.mean(np.log(known))))
+    return f"{len(known)} {what}, mean {mean:.3g}, from {min(known):.3g} to {max(known):.3g}"
 
 
-Column = tuple[str, Callable[[Row], str]]
-
-_WHAT: list[Column] = [("what", lambda row: row.title), ("data", lambda row: row.dataset)]
-_VERDICT: list[Column] = [("bar", lambda row: row.bar), ("verdict", lambda row: row.verdict)]
-_PREDICTIONS: list[Column] = [
-    ("method", lambda row: row.title),
-    ("data", lambda row: row.dataset),
-    ("ours, rows/s", lambda row: _number(row.ours_rows_s, ",.0f")),
-    ("peer", lambda row: row.peer),
-    ("peer, rows/s", lambda row: _number(row.peer_rows_s, ",.0f")),
-    ("ratio", lambda row: _ratio(row)),
-    ("verdict", lambda row: row.verdict),
-]
-_ALONE: list[Column] = [
-    *_WHAT,
-    ("CPU s", lambda row: _seconds(row.ours_cpu_s)),
-    ("wall s", lambda row: _seconds(row.ours_wall_s)),
-    ("peak MB", lambda row: _number(row.ours_peak_mb, ".0f")),
-    *_VERDICT,
-]
-_BESIDE_A_PEER: list[Column] = [
-    *_WHAT,
-    ("ours, s", lambda row: _seconds(row.ours_cpu_s)),
-    ("peer, s", lambda row: _seconds(row.peer_cpu_s)),
-    ("ratio", lambda row: _ratio(row)),
-    ("wall ratio", lambda row: _number(row.ratio_wall, ".3g")),
-    ("KL ours", lambda row: _number(row.ours_kl, ".4f")),
-    ("KL peer", lambda row: _number(row.peer_kl, ".4f")),
-    *_VERDICT,
-]
-
-
-def _group_table(rows: Sequence[Row]) -> str:
-    if all(row.ours_rows_s for row in rows):
-        columns = _PREDICTIONS
-    else:
-        columns = _ALONE if all(row.peer == "" for row in rows) else _BESIDE_A_PEER
-    lines = [[name for name, _ in columns], ["---"] * len(columns)]
-    lines += [[cell(row) for _, cell in columns] for row in rows]
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return "\n\n".join([table, *_notes(rows)])
-
-
-def _notes(rows: Sequence[Row]) -> list[str]:
-    """Each note once, with the rows it is about."""
-    about: dict[str, dict[str, list[str]]] = {}
-    for row in rows:
-        if row.note:
-            about.setdefault(row.note, {}).setdefault(row.title, []).append(row.dataset)
-    lines = []
-    for note, titles in about.items():
-        who = "; ".join(f"{title} ({', '.join(sets)})" for title, sets in titles.items())
-        lines.append(f"- {who}: {note}")
-    return ["\n".join(lines)] if lines else []
-
-
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return NOTHING
-    return np.format_float_positional(value, precision=3, fractional=False, trim="-")
+def ratio_table(rows: Sequence[Row]) -> str:
+    """Return a line for each comparison with a peer, and its ratio on each data set."""
+    beside = [row for row in rows if row.ratio_cpu is not None]
+    datasets = list(dict.fromkeys(row.dataset for row in beside))
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for row in beside:
+        what = f"{row.title}, predictions" if row.group == "Predictions" else row.title
+        lines.setdefault((what, row.peer), {})[row.dataset] = _ratio(row)
+    table = [["what is timed", "beside", *datasets], ["---"] * (2 + len(datasets))]
+    table += [[*names, *(cells.get(d, "") for d in datasets)] for names, cells in lines.items()]
+    return "".join(f"| {' | '.join(line)} |\n" for line in table)
 
 
 def _ratio(row: Row) -> str:
-    if row.ratio_cpu is None:
-        return NOTHING
-    return f"**{row.ratio_cpu:.3g}** ({row.ratio_cpu_low:.3g} to {row.ratio_cpu_high:.3g})"
-
-
-def _number(value: float | None, form: str) -> str:
-    return NOTHING if value is None else f"{value:{form}}"
+    """Return the ratio of times, and how much worse our KL is where that is above the allowance."""
+    text = f"{row.ratio_cpu:.3g}"
+    if row.ours_rows_s is None and row.ours_kl is not None and row.peer_kl:
+        worse = row.ours_kl / row.peer_kl - 1
+        text += f" (KL +{worse:.0%})" if worse > ALLOWED_KL else ""
+    return text

@@ -124,7 +124,7 @@ def test_ticked_methods_and_data_sets_are_ranked_as_python_would(board, pages):
         if e.protocol == "cv"
     }
     losses = {d: {n: means[d, n] for n in names if (d, n) in means} for d in DATASETS[1:]}
-    assert_as_python(board, ranking(names, losses))
+    assert_as_python(board, ranking(names, losses, PROJECT.families))
     assert "d00" not in board.locator("#board .on").inner_text()
     board.locator("#board-form button[type=reset]").click()
     board.locator(".board input[value=rf]:checked").wait_for()

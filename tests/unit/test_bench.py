@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -229,12 +230,26 @@ def test_tables_hold_every_row_and_number():
     ]
     read = list(csv.DictReader(tables.to_csv(rows).splitlines()))
     assert [line["ratio_cpu"] for line in read] == ["12.5", "3", ""]
-    page = tables.to_markdown(rows, {"Machine": "a fast one"})
-    assert "**12.5** (12.5 to 12.5)" in page
-    assert "- Machine: a fast one" in page
-    assert "not measured yet" in page
-    assert "- a forest (other): odd" in page
-    assert page.count("## ") == 3 + tables.PREAMBLE.read_text().count("## ")
+    table = tables.ratio_table(rows)
+    assert "| what is timed | beside | toy | other |" in table
+    assert "| a forest | scikit-learn Forest | 12.5 | 3 |" in table
+    assert "Alone" not in table
+    assert tables.from_csv(tables.to_csv(rows)) == rows
+
+
+def test_a_kl_that_is_worse_by_more_than_the_allowance_is_told():
+    for ours, told in ((0.1015, "| 10 |"), (0.105, "| 10 (KL +5%) |")):
+        row = tables.row_of(comparison(), result([1.0] * 3, [10.0] * 3, (ours, 0.1)))
+        assert told in tables.ratio_table([row])
+
+
+def test_the_page_shows_the_numbers_of_the_csv_file():
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    rows = tables.from_csv((docs / "benchmarks.csv").read_text())
+    assert len(rows) > 100
+    page = (docs / "benchmarks.md").read_text()
+    for part in (tables.ratio_lists(rows), tables.ratio_table(rows)):
+        assert part in page, "type: python -m bench --page"
 
 
 def test_the_page_counts_fits_and_predictions_of_each_peer_and_their_geometric_means():
@@ -249,11 +264,10 @@ def test_the_page_counts_fits_and_predictions_of_each_peer_and_their_geometric_m
     assert (prediction.ours_rows_s, prediction.peer_rows_s) == (200.0, 100 / 4.5)
     of_ours = comparison(peer={"library": "ldlrepro", "method": "rf"})
     rows = [*fits, prediction, tables.row_of(of_ours, result([1.0] * 3, [99.0] * 3))]
-    page = tables.to_markdown(rows, {})
-    assert "| scikit-learn | fits | 2 | **4** | 0.5 | 1 | 0 |" in page
-    assert "| scikit-learn | predictions | 1 | **9** | 9 | 0 | 0 |" in page
-    assert "| scikit-learn | both | 3 | **5.24** | 0.5 | 1 | 0 |" in page
-    assert "| a forest | toy | 200 |" in page
+    assert tables.ratio_lists(rows) == (
+        "- **scikit-learn**: 2 fits, mean 4, from 0.5 to 32; 1 predictions, mean 9, from 9 to 9.\n"
+    )
+    assert "| a forest, predictions | scikit-learn" in tables.ratio_table(rows)
 
 
 # ---------------------------------------------------------------------- entries

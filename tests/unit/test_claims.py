@@ -218,3 +218,66 @@ def test_claims_of_the_papers_speak_of_what_there_is(paper):
 def test_every_claim_of_the_papers_says_where_it_stands():
     claims = [claim for paper in PROJECT.papers for claim in paper.claims]
     assert [claim.id for claim in claims if not claim.where] == []
+
+
+# ---------------------------------------------------------------------- support, records
+
+
+def test_a_claim_says_on_how_many_of_the_printed_data_sets_it_was_tested():
+    rows = sets(0.3, None, None)
+    rows += [row("Mine", 0.1, 0.2, dataset="alone"), row("Other", 0.1, 0.2, dataset="0")]
+    claim = judge(BEST, rows)
+    assert (claim.datasets, claim.of_datasets) == (1, 3)
+    assert claim.support == "holds on 1 of 3 data sets measured"
+    assert judge({**BEST, "datasets": ["0", "1"]}, rows).support.endswith(
+        "1 of 2 data sets measured"
+    )
+    assert judge(BEST, sets(None)).support == UNTESTED
+    families = {"0": "one", "1": "one"}
+    evidence = Evidence(sets(0.3, 0.4), {}, {}, metrics.BETTER, families=families)
+    told = outcome_of({"id": "c", "text": "t", "test": BEST}, evidence).support
+    assert told == "holds on 2 of 2 data sets measured, 1 independent"
+
+
+@pytest.mark.parametrize(
+    ("rival", "within", "held"),
+    [
+        (0.21, None, True),
+        (0.2, None, True),
+        (0.199, None, True),
+        (0.197, None, False),
+        (0.197, 2.0, True),
+    ],
+)
+def test_comparable_is_better_or_a_little_worse(rival, within, held):
+    test = {"kind": "comparable", "methods": ["Mine", "Rival"]}
+    test |= {} if within is None else {"within": within}
+    rows = [row("Mine", 0.200, 0.2), row("Rival", 0.1001, rival)]
+    claim = judge(test, rows)
+    assert claim.verdict == (HOLDS if held else FAILS)
+    rows = [
+        row(name, 0.2, 1 - value, metric="cosine", better="higher")
+        for name, value in (("Mine", 0.0), ("Rival", 0.0))
+    ]
+    assert judge(test, rows).verdict == HOLDS
+
+
+def test_wins_ties_and_losses_are_those_at_the_printed_digits():
+    numbers = [(0.1, 0.3, 0.11, 0.31), (0.2, 0.2, 0.24, 0.2), (0.3, 0.1, 0.31, 0.11)]
+    rows = []
+    for place, (mine, rival, ours, theirs) in enumerate(numbers):
+        rows += [row("Mine", mine, ours, dataset=str(place))]
+        rows += [row("Rival", rival, theirs, dataset=str(place))]
+    test = {"kind": "wins_ties_losses", "methods": ["Mine", "Rival"]}
+    claim = judge(test, rows)
+    assert (claim.printed, claim.measured) == ("1 wins, 1 ties, 1 losses",) * 2
+    assert (claim.verdict, claim.evidence) == (HOLDS, "")
+    rows[2] = row("Mine", 0.2, 0.26, dataset="1")
+    claim = judge(test, rows)
+    assert claim.measured == "1 wins, 0 ties, 2 losses"
+    assert claim.verdict == PARTLY
+    assert claim.evidence == "not: 1 kl Rival (loss, in print a tie)"
+    rows[0] = row("Mine", 0.1, 0.4, dataset="0")
+    assert judge(test, rows).verdict == FAILS
+    claim = judge({**test, "counts": [0, 1, 2]}, rows)
+    assert (claim.printed, claim.verdict) == ("0 wins, 1 ties, 2 losses", PARTLY)

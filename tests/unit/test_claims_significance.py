@@ -121,7 +121,8 @@ def test_a_worse_rank_fails_and_is_shown():
 def test_significance_needs_enough_data_sets_and_says_how_many():
     claim = sets(5).judge(**RANKS, significant="all")
     assert claim.verdict == UNTESTED
-    assert claim.evidence.endswith("over one comparison needs at least 6 data sets; 5 are there")
+    told = "over one comparison needs at least 6 independent data sets; 5 are there"
+    assert claim.evidence.endswith(told)
     assert sets(6).judge(**RANKS, significant="all").verdict == HOLDS
 
 
@@ -213,3 +214,26 @@ def test_other_splits_cannot_be_paired():
     made.add("d", "Rival", 0.2, FOLDS, protocol="q")
     claim = made.judge(**PAIRS, significant="all")
     assert (claim.verdict, claim.evidence) == (UNTESTED, "nothing that it speaks of was measured")
+
+
+# ---------------------------------------------------------------------- records
+
+
+def test_wins_ties_and_losses_are_counted_by_the_test_over_folds_beside_the_stated_ones():
+    made = Made()
+    for place, gap in enumerate((0.05, 0.0, -0.05)):
+        noise = [0.004 * (-1) ** i for i in range(len(FOLDS))]
+        made.add(f"d{place}", "Mine", 0.1, FOLDS)
+        made.add(
+            f"d{place}", "Rival", 0.2, [v + gap + n for v, n in zip(FOLDS, noise, strict=True)]
+        )
+    test = {"kind": "wins_ties_losses", "methods": ["Mine", "Rival"], "significant": "all"}
+    claim = made.judge(**test, counts=[1, 1, 1])
+    assert (claim.measured, claim.printed) == ("1 wins, 1 ties, 1 losses",) * 2
+    assert (claim.verdict, claim.evidence) == (HOLDS, SPLITS)
+    assert made.judge(**test, counts=[2, 0, 1]).verdict == PARTLY
+    assert made.judge(**test, counts=[3, 0, 0]).verdict == FAILS
+    comparable = {**test, "kind": "comparable"}
+    found = made.judge(**comparable)
+    assert (found.verdict, found.measured) == (PARTLY, "2 of 3")
+    assert found.evidence.startswith(f"{SPLITS}. not: d2 kl (behind, p ")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,15 +19,16 @@ from ldlrepro.experiments.protocol_runs import (
     FOLDS,
     IN_ORDER,
     MEASURES,
+    OVER_REPEATS,
     PERSONS,
     SHUFFLED,
     Runs,
     folds_for,
-    make,
-    repeats_folds,
+    stated_by,
 )
 from ldlrepro.plan import Plan
 from tests.unit.judged import PLAN, PROJECT
+from tests.unit.protocols import protocol
 
 SPLITS = "10 splits, 80 %"
 SEEDS = 20
@@ -66,12 +68,12 @@ class Drawn:
     """Scores on drawn rows, and prints of them."""
 
     def __init__(self, order: str, folder) -> None:
-        self.data = rows_in(order)
+        self.folder, self.data = folder, rows_in(order)
         self.scores = Runs(PROJECT, self.data, 2026, KeptLines(folder / f"{order}.jsonl")).scores
 
     def print_of(self, setting: str, folds: str, seed: int) -> Printed:
         """Print the scores as a paper would: six measures, four decimals."""
-        texts = [f"{number:.4f}" for number in self.scores(setting, folds, seed)]
+        texts = [f"{number:.4f}" for number in self.scores(setting, FOLDS[folds], seed)]
         for place in range(len(MEASURES)):
             if place >= 6:
                 texts[place] = texts[len(MEASURES) + place] = ""
@@ -132,7 +134,7 @@ def test_shuffled_folds_of_mixed_rows_are_not_taken_for_the_order_of_the_file(mi
 def test_neighbours_of_shared_distances_are_those_of_the_method(mixed, tmp_path):
     runs = Runs(PROJECT, mixed.data, 1, KeptLines(tmp_path / "x"))
     for folds in (SHUFFLED, IN_ORDER, SPLITS):
-        for fold in make(folds, mixed.data, ("seed",)):
+        for fold in FOLDS[folds].make(mixed.data, ("seed",)):
             model = AAKNN(4).fit(mixed.data.X[fold.train], mixed.data.D[fold.train])
             theirs = model.predict(mixed.data.X[fold.test])
             np.testing.assert_allclose(runs._mean_of_neighbours(4, fold), theirs, rtol=1e-12)
@@ -140,35 +142,118 @@ def test_neighbours_of_shared_distances_are_those_of_the_method(mixed, tmp_path)
 
 def test_folds_test_each_row_once_or_are_splits():
     data = rows_in("mixed")
-    for name in folds_for(data):
-        made = make(name, data, ("seed",))
+    for folds in folds_for(data):
+        made = folds.make(data, ("seed",))
         tested = np.sort(np.concatenate([fold.test for fold in made]))
-        if FOLDS[name]["scheme"] != "shuffle_split" and not repeats_folds(name):
+        if folds.definition["scheme"] != "shuffle_split" and folds.repeats == 1:
             assert tested.tolist() == list(range(len(data.D)))
         assert all(set(fold.train).isdisjoint(fold.test) for fold in made)
 
 
+def names(data: Dataset) -> list[str]:
+    return [folds.name for folds in folds_for(data)]
+
+
 def test_persons_are_a_way_of_their_own_only_where_the_order_cuts_through_them():
     data = rows_in("mixed")
-    assert PERSONS not in folds_for(data)
+    assert PERSONS not in names(data)
     in_blocks = Dataset(**{**vars(data), "groups": np.repeat(np.arange(10), 30)})
-    assert PERSONS not in folds_for(in_blocks)
+    assert PERSONS not in names(in_blocks)
     uneven = np.repeat(np.arange(10), [20, 40] * 5)
-    assert PERSONS in folds_for(Dataset(**{**vars(data), "groups": uneven}))
+    assert PERSONS in names(Dataset(**{**vars(data), "groups": uneven}))
 
 
 def test_scores_are_computed_once_and_survive_half_a_line(tmp_path):
     data = rows_in("mixed")
     place = tmp_path / "kept.jsonl"
-    first = Runs(PROJECT, data, 2026, KeptLines(place)).scores("aa_knn", SHUFFLED, 0)
+    first = Runs(PROJECT, data, 2026, KeptLines(place)).scores("aa_knn", FOLDS[SHUFFLED], 0)
     with open(place, "a", encoding="utf-8") as handle:
         handle.write('\n{"key": "half')
     again = KeptLines(place)
     (line,) = again.lines.values()
     assert line["numbers"] == first.tolist()
     again.lines[line["key"]] = {**line, "numbers": [0.0] * len(first)}
-    assert not Runs(PROJECT, data, 2026, again).scores("aa_knn", SHUFFLED, 0).any()
-    assert Runs(PROJECT, data, 2027, again).scores("aa_knn", SHUFFLED, 0).any()
+    assert not Runs(PROJECT, data, 2026, again).scores("aa_knn", FOLDS[SHUFFLED], 0).any()
+    assert Runs(PROJECT, data, 2027, again).scores("aa_knn", FOLDS[SHUFFLED], 0).any()
+
+
+# ---------------------------------------------------------------------- repeats, stated folds
+
+TEN_TIMES_FIVE = "10 times 5 folds"
+
+
+def means_and_deviations(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return numbers[: len(MEASURES)], numbers[len(MEASURES) :]
+
+
+def test_a_deviation_over_repeats_is_that_of_the_means_of_repeats(mixed):
+    over_folds, over_repeats = (
+        means_and_deviations(mixed.scores("aa_knn", FOLDS[name], 0))
+        for name in (TEN_TIMES_FIVE, f"{TEN_TIMES_FIVE}, {OVER_REPEATS}")
+    )
+    np.testing.assert_allclose(over_folds[0], over_repeats[0], rtol=1e-12)
+    runs = Runs(PROJECT, mixed.data, 2026, KeptLines(mixed.folder / "again.jsonl"))
+    method = PROJECT.method("aa_knn")
+    made = FOLDS[TEN_TIMES_FIVE].make(mixed.data, (2026, "protocols", TEN_TIMES_FIVE, 0))
+    scores = np.array([runs._score(method, fold, 0) for fold in made])
+    by_repeat = [scores[[f.repeat == repeat for f in made]].mean(axis=0) for repeat in range(10)]
+    np.testing.assert_allclose(over_repeats[1], np.std(by_repeat, axis=0, ddof=1), rtol=1e-12)
+    np.testing.assert_allclose(over_folds[1], scores.std(axis=0, ddof=1), rtol=1e-12)
+
+
+def test_a_planted_deviation_over_repeats_is_recognised(mixed):
+    planted = f"{TEN_TIMES_FIVE}, {OVER_REPEATS}"
+    found = mixed.conclude(mixed.print_of("aa_knn", planted, UNSEEN), repeats=True)
+    assert found.best.folds == planted
+    assert found.verdict == "told"
+    assert found.against[SHUFFLED].as_strong == found.against[TEN_TIMES_FIVE].as_strong == 0
+
+
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ({"folds": 10}, [SHUFFLED]),
+        ({"folds": 7}, ["7 folds, shuffled"]),
+        ({"folds": 10, "shuffle": False, "fold_size": "down"}, [f"{IN_ORDER}, rest in the last"]),
+        ({"folds": 4, "repeats": 3}, ["3 times 4 folds", f"3 times 4 folds, {OVER_REPEATS}"]),
+        ({"scheme": "shuffle_split", "repeats": 5, "train_share": 0.7}, ["5 splits, 70 %"]),
+        ({"scheme": "leave_one_group_out", "folds": 3}, ["3 folds, persons apart"]),
+        ({"folds": 10, "by_print": "its digits"}, []),
+    ],
+)
+def test_what_a_paper_states_is_among_the_ways(definition, expected):
+    data = replace(rows_in("mixed"), groups=np.repeat(np.arange(10), [20, 40] * 5))
+    stated = stated_by(protocol({"scheme": "kfold", **definition}), data)
+    assert [folds.name for folds in stated] == expected
+    assert set(expected) <= {folds.name for folds in folds_for(data, stated)}
+
+
+def test_repeats_that_a_paper_states_are_tried_and_decided_even_with_dear_methods(mixed):
+    stated = stated_by(protocol({"scheme": "kfold", "folds": 4, "repeats": 3}), mixed.data)
+    printed = mixed.print_of("aa_knn", SHUFFLED, UNSEEN)
+    asked = {"settings": ["aa_knn"], "seeds": 6}
+    ways = protocols.Ways(
+        mixed.scores, folds_for(mixed.data, stated), asked, printed, stated
+    ).conclude()
+    assert {"3 times 4 folds", f"3 times 4 folds, {OVER_REPEATS}"} <= set(ways.against)
+    assert not {name for name in ways.against if name.startswith("10 times")}
+    assert len(ways.against["3 times 4 folds"].way.numbers) == 6
+
+
+def test_nothing_is_likely_without_a_digit_that_agrees(drifting):
+    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
+    told = drifting.conclude(printed)
+    assert (told.verdict, told.agreeing) == ("told", 12)
+    near = replace(printed, values=printed.values + 4 * printed.half)
+    found = drifting.conclude(near)
+    assert found.agreeing == 0
+    assert found.fits
+    assert found.runner_up.chance <= 0.05
+    assert (found.verdict, found.setting_verdict) == ("cannot be told", "cannot be told")
+    joint = protocols._joint_line(
+        "AA-kNN", [protocols.Found("AA-kNN", "drawn", near, found, [], 10)]
+    )
+    assert joint[-1] == "cannot be told"
 
 
 # ---------------------------------------------------------------------- tables
@@ -202,13 +287,17 @@ def test_rows_are_measured_summed_up_and_what_tells_nothing_is_named(
         PROJECT.protocol("mslp"),
         lambda text: None,
     )
-    outcome = protocols.measure(inputs, 2026, {"AA-kNN": ASKED}, stated=SPLITS)
+    splits = protocol({"scheme": "shuffle_split", "repeats": 10, "train_share": 0.8})
+    unit = SimpleNamespace(protocol=splits)
+    cells = [SimpleNamespace(row=row, unit=unit) for row in rows]
+    monkeypatch.setattr(Plan, "cells", lambda self, paper: cells)
+    outcome = protocols.measure(inputs, 2026, {"AA-kNN": ASKED})
     by_row, joint, nothing = outcome.tables
     row = dict(zip(by_row.columns, by_row.rows[0], strict=True))
     assert row["folds"] == IN_ORDER
     assert row["digits that agree"] == "12 of 12"
     assert row["deviations with n-1, n"].startswith("6, ")
-    assert row["stated folds"].startswith("0 of ")
+    assert row["stated folds"].startswith(f"{SPLITS}: 0 of ")
     together = dict(zip(joint.columns, joint.rows[0], strict=True))
     assert (together["folds"], together["nearest on"]) == (IN_ORDER, "1 of 1")
     assert together["settings"] == "aa_knn (1)"
@@ -226,12 +315,11 @@ def test_rows_are_measured_summed_up_and_what_tells_nothing_is_named(
 def test_what_a_paper_asks_for_exists(paper):
     spec = paper.experiments["protocols"]
     asked = spec.parameters
-    if "stated" in asked:
-        assert asked["stated"] in FOLDS
+    as_printed = {paper.use_dataset.get(name, name): name for name in paper.datasets}
     printed = {row["method"] for row in PLAN.published(paper)}
     for method, wanted in asked["methods"].items():
         assert method in printed
-        assert set(wanted.get("datasets", [])) <= set(spec.datasets)
+        assert set(wanted.get("datasets", [])) <= {as_printed.get(d, d) for d in spec.datasets}
         assert set(wanted.get("at", {})) <= set(wanted.get("datasets", spec.datasets))
         for variation in (wanted, *wanted.get("at", {}).values()):
             for setting in variation.get("settings", []):

@@ -32,15 +32,18 @@ def test_fewest_data_sets_is_where_the_smallest_p_gets_significant(comparisons, 
 
 
 def test_ranks_are_averages_over_data_sets_with_the_best_first():
-    found = ranking(["a", "b", "c"], {"x": {"a": 3, "b": 1, "c": 2}, "y": {"a": 1, "b": 1, "c": 2}})
+    found = ranking(
+        ["a", "b", "c"], {"x": {"a": 3, "b": 1, "c": 2}, "y": {"a": 1, "b": 1, "c": 2}}, {}
+    )
     assert found.ranks == {"b": 1.25, "a": 2.25, "c": 2.5}
     assert list(found.ranks) == ["b", "a", "c"]
 
 
 def test_too_few_data_sets_are_refused_with_both_numbers():
-    found = ranking(["a", "b", "c"], losses(6, "a", "b", "c"))
+    found = ranking(["a", "b", "c"], losses(6, "a", "b", "c"), {})
     assert found.refusal == (
-        "Wilcoxon with Holm's correction over 3 comparisons needs at least 7 data sets; 6 are there"
+        "Wilcoxon with Holm's correction over 3 comparisons needs at least 7 independent data "
+        "sets; 6 are there"
     )
     assert found.p is None
     assert found.ranks == {"a": 1.0, "b": 2.0, "c": 3.0}
@@ -48,7 +51,7 @@ def test_too_few_data_sets_are_refused_with_both_numbers():
 
 
 def test_one_more_data_set_is_enough():
-    found = ranking(["a", "b", "c"], losses(7, "a", "b", "c"))
+    found = ranking(["a", "b", "c"], losses(7, "a", "b", "c"), {})
     assert found.refusal == ""
     assert found.friedman == pytest.approx(
         stats.friedmanchisquare(*([n * (1 + 0.1 * i) for i in range(7)] for n in range(3))).pvalue
@@ -61,19 +64,33 @@ def test_one_more_data_set_is_enough():
 def test_without_a_difference_at_all_no_pair_differs():
     """Friedman sees nothing here, so that no pair is looked at."""
     turns = {f"d{i}": {name: (i + n) % 3 for n, name in enumerate("abc")} for i in range(12)}
-    found = ranking(["a", "b", "c"], turns)
+    found = ranking(["a", "b", "c"], turns, {})
     assert found.friedman == pytest.approx(1.0)
     assert (found.p == 1).all(axis=None)
 
 
 def test_a_control_is_compared_with_the_others_only_which_needs_fewer_data_sets():
     names = ["a", "b", "c", "d"]
-    assert ranking(names, losses(7, *names)).refusal
-    found = ranking(names, losses(7, *names), control="a")
+    assert ranking(names, losses(7, *names), {}).refusal
+    found = ranking(names, losses(7, *names), {}, control="a")
     assert found.p.loc["a", "b"] == pytest.approx(3 * 2**-6)
     assert found.p.loc["d", "a"] == pytest.approx(3 * 2**-6)
     assert math.isnan(found.p.loc["b", "c"])
     assert not found.differ("b", "c")
+
+
+def test_a_family_of_data_sets_counts_once_in_tests_and_each_time_in_ranks():
+    ten = {f"y{i}": {"a": 1 + 0.1 * i, "b": 2 + 0.1 * i, "c": 3 + 0.2 * i} for i in range(10)}
+    family = dict.fromkeys(ten, "yeast")
+    dependent = ranking(["a", "b", "c"], {**losses(5, "a", "b", "c"), **ten}, family)
+    assert dependent.ranks == {"a": 1.0, "b": 2.0, "c": 3.0}
+    assert len(dependent.datasets) == 15
+    assert dependent.refusal.endswith("needs at least 7 independent data sets; 6 are there")
+    found = ranking(["a", "b", "c"], {**losses(6, "a", "b", "c"), **ten}, family)
+    means = {name: np.mean([row[name] for row in ten.values()]) for name in "abc"}
+    alone = ranking(["a", "b", "c"], {**losses(6, "a", "b", "c"), "yeast": means}, {})
+    assert found.p.equals(alone.p)
+    assert found.friedman == alone.friedman
 
 
 def test_holm_is_that_of_statsmodels_to_the_bit():

@@ -166,6 +166,8 @@ class ClaimTest(Entry):
         "checks",
         "ranks",
         "pairs",
+        "comparable",
+        "wins_ties_losses",
     ] = Field(description="the kind of test; docs/numbers.md says what each asks")
     by: Literal["method", "setting"] = Field(
         default="method",
@@ -175,7 +177,7 @@ class ClaimTest(Entry):
         default=(),
         description=(
             "printed methods, the best first: all in their order (order), or one and then its "
-            "rivals in any order (best, advantages, ranks)"
+            "rivals in any order (best, advantages, ranks, comparable, wins_ties_losses)"
         ),
     )
     pairs: List[Annotated[List[str], Field(min_length=2, max_length=2)]] = Field(
@@ -187,8 +189,9 @@ class ClaimTest(Entry):
         default=None,
         description=(
             "count only differences that a test of significance confirms - over data sets "
-            "(ranks), over the folds of each data set (pairs); corrected for all comparisons, or "
-            "for those of the first method with its rivals alone (ranks)"
+            "(ranks), over the folds of each data set (pairs, comparable, wins_ties_losses); "
+            "corrected for all comparisons, or for those of the first method with its rivals "
+            "alone (ranks)"
         ),
     )
     protocol: str = Field(
@@ -217,6 +220,23 @@ class ClaimTest(Entry):
         description="data sets or measures whose advantage stands out",
     )
     limit: float | None = Field(default=None, description="the largest size (at_most)")
+    within: float = Field(
+        default=1.0,
+        description=(
+            "the percentage by which a comparable number may be worse, where no test of "
+            "significance decides (comparable)"
+        ),
+        ge=0,
+    )
+    counts: List[int] = Field(
+        default=(),
+        description=(
+            "wins, ties and losses that the text states, where its table does not show them "
+            "(wins_ties_losses)"
+        ),
+        min_length=3,
+        max_length=3,
+    )
     checks: List[Check] = Field(default=(), description="numbers compared with limits (checks)")
 
     @property

@@ -20,6 +20,7 @@ from ldlrepro.cli.verb import PAPER, PAPERS, count, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest
 
 if TYPE_CHECKING:
+    from ldlrepro.catalogue import DataSet
     from ldlrepro.judge.answer import PaperAnswer
     from ldlrepro.judge.claims import ClaimRow
     from ldlrepro.judge.verdicts import VerdictRow
@@ -140,7 +141,7 @@ def _cell_line(row: VerdictRow) -> dict[str, str]:
 
 
 @verb(
-    takes("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE"),
+    takes("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE, or a data set"),
     flag(
         "--full",
         "parameters and where they come from, folds, every other setting, digests, and the "
@@ -150,21 +151,41 @@ def _cell_line(row: VerdictRow) -> dict[str, str]:
     examples=[
         "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
         'ldlrepro explain "ldldf/4/sjaffe/combination RF+RF/LDLDF/kl"',
+        "ldlrepro explain scut_fbp",
     ],
 )
 def explain(args: argparse.Namespace) -> int:
     """Tell about one cell: printed and measured value, verdict, why it misses, and the nearest
-    other setting; with --full all about it.
+    other setting; with --full all about it. Of a data set tell what its features reveal.
     """
     from ldlrepro.judge.explain import explain, summary
 
     judge = judge_here()
+    if args.cell in judge.project.data_set_ids:
+        return _explain_data_set(judge.project.data_set(args.cell), args.json)
     paper = judge.project.paper(args.cell.partition("/")[0])
     facts = explain(args.cell, judge.answer(paper), judge.project)
     if args.json:
         print(json.dumps(facts, indent=1, default=str))
     else:
         print("\n".join(_lines(facts) if args.full else summary(args.cell, facts)))
+    return 0
+
+
+def _explain_data_set(data_set: DataSet, as_json: bool) -> int:
+    from ldlrepro.data import load_ready
+    from ldlrepro.data.traits import traits_of
+
+    path = HERE.ready(data_set.id)
+    if not path.is_file():
+        raise UserError(
+            f"{data_set.id} is not ready. Type `ldlrepro fetch {data_set.id}` and "
+            f"`ldlrepro prepare {data_set.id}` first."
+        )
+    data = load_ready(path)
+    size = f"{data.X.shape[0]} rows, {data.X.shape[1]} features, {data.D.shape[1]} labels"
+    facts = {"title": data_set.title, "size": size} | traits_of(data.X).facts
+    print(json.dumps(facts, indent=1) if as_json else "\n".join(_lines(facts)))
     return 0
 
 
@@ -189,7 +210,11 @@ def claims(args: argparse.Namespace) -> int:
     answers = judge.answers(papers_of(judge.project, args.paper))
     judged = [found for found in answers if found.claims]
     if args.json:
-        return answer(True, [asdict(row) for found in judged for row in found.claims], [])
+        return answer(
+            True,
+            [{**asdict(row), "support": row.support} for found in judged for row in found.claims],
+            [],
+        )
     width = min(shutil.get_terminal_size().columns, 110)
     for found in judged:
         print(openings.of_claims(found.paper, found.claims))
@@ -206,9 +231,7 @@ def _claim_in_lines(row: ClaimRow, width: int) -> str:
 
     counts = f": {row.measured}" if row.measured else ""
     counts += f", {row.printed} in print" if row.measured and row.printed else ""
-    counts += f", {row.datasets} data sets" if row.datasets > 1 else ""
-    counts += f" ({row.families} independent)" if 0 < row.families < row.datasets else ""
-    lines = [f"{row.verdict}{counts}  [{row.id}]"]
+    lines = [f"{row.support}{counts}  [{row.id}]"]
     by = [("by measure", row.by_metric), ("by data set", row.by_dataset)]
     told = [
         f"{row.text} ({row.where})" if row.where else row.text,

@@ -54,6 +54,10 @@ class Printed:
         # Rounded to that digit and one unit off: three half units.
         return np.asarray(np.abs(numbers - self.values) <= 3 * self.half * (1 + 1e-9))
 
+    def agreeing(self, numbers: np.ndarray) -> int:
+        """Return how many of them agree, for the seed that meets most."""
+        return max(int(self.agree(one).sum()) for one in numbers)
+
     def rounded(self, numbers: np.ndarray) -> np.ndarray:
         """Return numbers as they would be printed here."""
         unit = 2 * self.half
@@ -116,6 +120,8 @@ class Conclusion:
     best: Way
     inside: int
     """Printed numbers that it explains."""
+    agreeing: int
+    """Printed numbers that it meets; where none is met, nothing is told."""
     against: Mapping[str, Evidence]
     """Evidence against each other kind of folds."""
     runner_up: Evidence
@@ -129,7 +135,7 @@ class Conclusion:
     def verdict(self) -> str:
         if not self.fits:
             return NONE_FITS
-        return in_words(self.runner_up.chance)
+        return in_words(self.runner_up.chance) if self.agreeing else CANNOT
 
     @property
     def next_setting(self) -> Evidence | None:
@@ -142,7 +148,9 @@ class Conclusion:
 
     @property
     def setting_verdict(self) -> str:
-        return in_words(self.next_setting.chance) if self.fits and self.next_setting else ""
+        if not (self.fits and self.next_setting):
+            return ""
+        return in_words(self.next_setting.chance) if self.agreeing else CANNOT
 
 
 def in_words(chance: float) -> str:
@@ -262,6 +270,7 @@ class Digits:
         return Conclusion(
             best=best,
             inside=inside,
+            agreeing=self.printed.agreeing(best.numbers),
             against=against,
             runner_up=hardest([one for kind, one in against.items() if kind != best.kind]),
             other_settings=[one for name, one in settings.items() if name != best.setting],

@@ -38,17 +38,16 @@ from ldlrepro.experiments.printed_digits import (
     together,
 )
 from ldlrepro.experiments.protocol_runs import (
+    FOLDS,
     IN_ORDER,
     MEASURES,
     SHUFFLED,
+    Folds,
     Runs,
-    are_drawn,
     folds_for,
-    kind_of,
-    number_of_folds,
-    repeats_folds,
+    stated_by,
 )
-from ldlrepro.plan.printed import Row
+from ldlrepro.plan.printed import Row, printed_deviation
 
 FEWEST_PRINTED = 4
 """Numbers that a row must print to tell anything."""
@@ -59,17 +58,16 @@ NEAREST = 2
 FIRST_SEEDS = 5
 """Seeds of other folds; the ones that are hardest to exclude get all seeds."""
 
-Scores = Callable[[str, str, int], np.ndarray]
+Scores = Callable[[str, Folds, int], np.ndarray]
 """Returns means and deviations of a setting under folds, for the seed of a number."""
 
 
 def _of_population(scores: Scores) -> Scores:
-    """Return the same scores with deviations whose divisor is the number of folds."""
+    """Return the same scores with deviations whose divisor is the number of values."""
 
-    def changed(setting: str, folds: str, number: int) -> np.ndarray:
+    def changed(setting: str, folds: Folds, number: int) -> np.ndarray:
         means, deviations = np.split(scores(setting, folds, number), 2)
-        count = number_of_folds(folds)
-        return np.concatenate([means, deviations * np.sqrt((count - 1) / count)])
+        return np.concatenate([means, deviations * np.sqrt((folds.count - 1) / folds.count)])
 
     return changed
 
@@ -82,29 +80,39 @@ class Found:
     dataset: str
     printed: Printed
     conclusion: Conclusion
+    stated: Sequence[Folds]
+    """The folds that the paper states, with either deviation where it repeats them."""
+    count: int
+    """Values that a deviation of the best folds is over."""
 
 
 def measure(
     inputs: Inputs,
     seed: int,
     methods: Mapping[str, Mapping[str, Any]],
-    stated: str = "",
     population: bool = False,
 ) -> Outcome:
     """Compare every method's printed rows with all folds on every data set that is here.
 
-    ``methods`` says for each printed method which settings to try and with how many seeds;
-    ``stated`` names the folds that the paper states. With ``population`` the printed deviations are
-    taken for those of a population, with the number of folds as divisor.
+    ``methods`` says for each printed method which settings to try and with how many seeds. With
+    ``population`` the printed deviations are taken for those of a population, whose divisor is the
+    number of values.
     """
     paper = inputs.project.paper(inputs.protocol.paper)
-    rows = inputs.plan.published(paper)
+    protocols = {
+        (cell.row["method"], cell.row["dataset"]): cell.unit.protocol
+        for cell in inputs.plan.cells(paper)
+        if cell.unit
+    }
+    rows = [{**row, "std": printed_deviation(paper, row)} for row in inputs.plan.published(paper)]
     kept = KeptLines(inputs.workspace.results / "experiments" / paper.id / "protocols.jsonl")
-    here = inputs.available()
+    as_printed_here = {paper.use_dataset.get(name, name): name for name in paper.datasets}
+    datasets = [as_printed_here.get(name, name) for name in inputs.datasets]
+    here = {as_printed_here.get(name, name) for name in inputs.available()}
     found: list[Found] = []
     left_out: list[list[Any]] = []
     for method, asked in methods.items():
-        for dataset in asked.get("datasets", inputs.datasets):
+        for dataset in asked.get("datasets", datasets):
             if dataset in asked.get("without", []):
                 continue
             asked_here = {**asked, **asked.get("at", {}).get(dataset, {})}
@@ -117,8 +125,11 @@ def measure(
             data = inputs.load(paper.use_dataset.get(dataset, dataset))
             runs = Runs(inputs.project, data, seed, kept)
             scores = _of_population(runs.scores) if population else runs.scores
-            ways = Ways(scores, folds_for(data), asked_here, printed, stated)
-            found.append(Found(method, dataset, printed, ways.conclude()))
+            stated = stated_by(protocols[method, dataset], data)
+            ways = Ways(scores, folds_for(data, stated), asked_here, printed, stated)
+            conclusion = ways.conclude()
+            count = ways.named[conclusion.best.folds].count
+            found.append(Found(method, dataset, printed, conclusion, stated, count))
             inputs.say(f"{method} on {dataset}: {_summary(found[-1].conclusion)}")
     by_method = {
         method: [one for one in found if one.method == method]
@@ -126,8 +137,8 @@ def measure(
         if any(one.method == method for one in found)
     }
     outcome = Outcome(facts=_facts(found))
-    outcome.add_table("Printed rows", COLUMNS, (_line(one, stated) for one in found))
-    joint = (_joint_line(method, mine, stated) for method, mine in by_method.items())
+    outcome.add_table("Printed rows", COLUMNS, (_line(one) for one in found))
+    joint = (_joint_line(method, mine) for method, mine in by_method.items())
     outcome.add_table("Data sets together", JOINT_COLUMNS, joint)
     if left_out:
         columns = ["method", "data set", "verdict"]
@@ -163,17 +174,24 @@ class Ways:
     def __init__(
         self,
         scores: Scores,
-        folds: Sequence[str],
+        folds: Sequence[Folds],
         asked: Mapping[str, Any],
         printed: Printed,
-        stated: str = "",
+        stated: Sequence[Folds] = (),
     ) -> None:
         self.scores, self.printed, self.stated = scores, printed, stated
-        wanted = asked.get("folds", folds)
+        deviations = bool(np.isfinite(printed.values[len(MEASURES) :]).any())
         self.folds = [
-            name
-            for name in folds
-            if name in wanted and (asked.get("repeats") or not repeats_folds(name))
+            one
+            for one in folds
+            if (deviations or not one.over_repeats)
+            and (
+                one in stated
+                or (
+                    one.name in asked.get("folds", FOLDS)
+                    and (one.repeats == 1 or asked.get("repeats"))
+                )
+            )
         ]
         self.settings: Sequence[str] = asked["settings"]
         self.seeds = int(asked["seeds"])
@@ -190,7 +208,7 @@ class Ways:
             if not wanting:
                 return conclusion
             for way in wanting:
-                self._run(way.folds, way.setting, self.seeds)
+                self._run(self.named[way.folds], way.setting, self.seeds)
 
     def _deciding(self, conclusion: Conclusion) -> Iterator[Way]:
         """Yield the ways whose seeds decide how sure a conclusion is."""
@@ -199,16 +217,21 @@ class Ways:
         for other in (conclusion.next_setting, conclusion.next_folds):
             if other:
                 yield other.way
-        if self.stated in conclusion.against:
-            yield conclusion.against[self.stated].way
+        for stated in self.stated:
+            if stated.kind in conclusion.against:
+                yield conclusion.against[stated.kind].way
+
+    @property
+    def named(self) -> Mapping[str, Folds]:
+        return FOLDS | {folds.name: folds for folds in self.folds}
 
     def _try_settings(self) -> None:
         for setting in self.settings:
-            self._run(IN_ORDER, setting, min(FIRST_SEEDS, self.seeds) if self.draws else 1)
-            self._run(SHUFFLED, setting, min(PROBES, self.seeds))
+            self._run(FOLDS[IN_ORDER], setting, min(FIRST_SEEDS, self.seeds) if self.draws else 1)
+            self._run(FOLDS[SHUFFLED], setting, min(PROBES, self.seeds))
         probed = Digits(self.printed, self._units(self.settings))
         near = self._nearest(probed, [SHUFFLED])[:NEAREST]
-        self._run(SHUFFLED, near[0], self.seeds)
+        self._run(FOLDS[SHUFFLED], near[0], self.seeds)
         for setting in dict.fromkeys(near + self._nearest(probed, [IN_ORDER])[:1]):
             for folds in self.folds:
                 first = min(FIRST_SEEDS, self.seeds) if self._is_drawn(folds) else 1
@@ -236,15 +259,15 @@ class Ways:
     def _wants_seeds(self, way: Way) -> bool:
         return way.drawn and len(way.numbers) < self.seeds
 
-    def _is_drawn(self, folds: str) -> bool:
-        return self.draws or are_drawn(folds)
+    def _is_drawn(self, folds: Folds) -> bool:
+        return self.draws or folds.drawn
 
-    def _run(self, folds: str, setting: str, seeds: int) -> None:
-        known = self._ways.get((folds, setting))
+    def _run(self, folds: Folds, setting: str, seeds: int) -> None:
+        known = self._ways.get((folds.name, setting))
         if known is None or len(known.numbers) < seeds:
             numbers = np.array([self.scores(setting, folds, number) for number in range(seeds)])
             drawn = self._is_drawn(folds)
-            self._ways[folds, setting] = Way(kind_of(folds), folds, setting, numbers, drawn)
+            self._ways[folds.name, setting] = Way(folds.kind, folds.name, setting, numbers, drawn)
 
 
 # ---------------------------------------------------------------------- tables
@@ -270,7 +293,6 @@ LEFT_TO_JSON = (
     "deviations with n-1, n",
     "next setting",
     "next of this kind",
-    "stated folds",
 )
 """Columns that a table for people has no room for."""
 JOINT_COLUMNS = [
@@ -292,7 +314,7 @@ def _counted(counts: Counter[str]) -> str:
     return ", ".join(f"{what} ({count})" for what, count in counts.most_common())
 
 
-def _line(found: Found, stated: str) -> list[Any]:
+def _line(found: Found) -> list[Any]:
     conclusion, printed = found.conclusion, found.printed
     best, runner_up, after = conclusion.best, conclusion.runner_up, conclusion.next_setting
     return [
@@ -300,12 +322,12 @@ def _line(found: Found, stated: str) -> list[Any]:
         found.dataset,
         best.folds,
         best.setting,
-        f"{_agreeing(printed, best.numbers)} of {printed.count}",
+        f"{conclusion.agreeing} of {printed.count}",
         f"{conclusion.inside} of {printed.count}",
-        _denominators(printed, best),
+        _denominators(printed, best, found.count),
         f"{runner_up.way.folds}, {runner_up.way.setting}",
         runner_up.words,
-        _stated_words(conclusion.against, stated, best.kind),
+        _stated_words(conclusion.against, found.stated, best.kind),
         f"{after.way.setting}: {after.words}" if after else "",
         conclusion.setting_verdict,
         f"{cut.way.folds}: {cut.words}" if (cut := conclusion.next_folds) else "",
@@ -313,31 +335,32 @@ def _line(found: Found, stated: str) -> list[Any]:
     ]
 
 
-def _stated_words(against: Mapping[str, Evidence], stated: str, best: str) -> str:
+def _stated_words(against: Mapping[str, Evidence], stated: Sequence[Folds], best: str) -> str:
     """Say how many seeds of the folds that the paper states speak as strongly for the best."""
-    if stated not in against:
+    names = {folds.kind: folds.name for folds in stated if folds.kind in against}
+    if best in names:
+        return f"{names[best]}: nearest"
+    if not names:
         return ""
-    return "nearest" if stated == best else against[stated].words
+    hard = hardest([against[kind] for kind in names])
+    return f"{names[hard.way.kind]}: {hard.words}"
 
 
-def _agreeing(printed: Printed, numbers: np.ndarray) -> int:
-    """Return how many printed numbers agree, for the median seed."""
-    return int(np.median([printed.agree(one).sum() for one in numbers]))
-
-
-def _denominators(printed: Printed, way: Way) -> str:
+def _denominators(printed: Printed, way: Way, n: int) -> str:
     """Say how many printed deviations agree if n - 1 is in the denominator, and if n is."""
     deviations = replace(printed, values=printed.values.copy())
     deviations.values[: len(MEASURES)] = np.nan
     if not deviations.count or way.drawn:
         return ""
-    n = number_of_folds(way.folds)
     with_n = way.numbers * np.sqrt((n - 1) / n)
-    return f"{_agreeing(deviations, way.numbers)}, {_agreeing(deviations, with_n)}"
+    return f"{deviations.agreeing(way.numbers)}, {deviations.agreeing(with_n)}"
 
 
-def _joint_line(method: str, found: Sequence[Found], stated: str) -> list[Any]:
-    """Return what the data sets say together; those that no folds fit say nothing."""
+def _joint_line(method: str, found: Sequence[Found]) -> list[Any]:
+    """Return what the data sets say together; those that no folds fit say nothing.
+
+    Where no digit agrees on any of them, they tell nothing.
+    """
     fitting = [one.conclusion for one in found if one.conclusion.fits]
     without = ", ".join(one.dataset for one in found if not one.conclusion.fits)
     if not fitting:
@@ -360,9 +383,9 @@ def _joint_line(method: str, found: Sequence[Found], stated: str) -> list[Any]:
         without,
         runner_up.way.kind,
         runner_up.words,
-        _stated_words(evidence, stated, best.way.kind),
+        _stated_words(evidence, found[0].stated, best.way.kind),
         _counted(settings),
-        in_words(runner_up.chance),
+        in_words(runner_up.chance) if any(one.agreeing for one in fitting) else CANNOT,
     ]
 
 

@@ -11,7 +11,8 @@ from ldlrepro.catalogue import Paper
 from ldlrepro.catalogue.papers import Misprint
 from ldlrepro.judge import measures
 from ldlrepro.judge.bands import SeedNoise
-from ldlrepro.judge.evidence import Choice, Readings, looks, printed_deviation, readings_of
+from ldlrepro.judge.deviations import over_repeats, printed_over
+from ldlrepro.judge.evidence import Choice, Readings, looks, readings_of
 from ldlrepro.judge.experiment_cells import YARDSTICK, Experiments, MeasuredBy, Numbers
 from ldlrepro.judge.misses import with_reasons
 from ldlrepro.judge.reference import same_bits
@@ -36,7 +37,7 @@ from ldlrepro.judge.verdicts import (
     judge,
 )
 from ldlrepro.plan import Cell, Plan, Unit, is_quoted
-from ldlrepro.plan.printed import TIMES, cell_key
+from ldlrepro.plan.printed import TIMES, cell_key, printed_deviation
 
 TRAIN_MEAN, FOREST = "train_mean", "rf_reg"
 YARDSTICKS = ("the training mean", "an ordinary forest")
@@ -186,7 +187,19 @@ class _Cells:
         row = self._over_seeds(row, cell)
         changed = bool(scored and cell.unit and _of_other_settings(cell.unit, scored))
         row = replace(row, verdict=_judged(row, row.measured), other_settings=changed)
+        row = self._with_spread(row, cell, std)
         return replace(row, yardsticks=self._yardsticks(row, cell, std))
+
+    def _with_spread(self, row: VerdictRow, cell: Cell, printed: str) -> VerdictRow:
+        """Say what a printed deviation is over; nothing is known of seconds and differences."""
+        if cell.unit is None or cell.base is not None or row.metric not in self.scores:
+            return row
+        repeats = over_repeats(cell.unit, row.metric, row.measured_std, self.noise)
+        return replace(
+            row,
+            repeats_std=repeats.value if repeats else None,
+            std_over=printed_over(printed, row.measured_std, row.n_folds, repeats),
+        )
 
     def _noise(self, cell: Cell, found: Numbers) -> float:
         """Return what another seed changes in a measured mean; nothing is known of seconds."""

@@ -2,7 +2,8 @@
 
 A test counts comparisons. A claim fails when no more than half of them come out as the paper says.
 It holds when their share is at least that among the printed numbers (all, where nothing is
-printed), else it holds partly. The same comparisons are counted on both sides: those measured,
+printed), else it holds partly. Wins, ties and losses have a rule of their own (``_by_record``). The
+same comparisons are counted on both sides: those measured,
 without misprints. Only tests of ranks take all data sets that a side has: their power depends on
 it.
 """
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ldlrepro.catalogue import Check, Claim, ClaimTest, Paper
-from ldlrepro.judge import claims_significance
+from ldlrepro.judge import claims_records, claims_significance
 from ldlrepro.judge.comparisons import (
     Comparison,
     Count,
@@ -30,7 +31,9 @@ from ldlrepro.judge.comparisons import (
     groups,
     loss,
     measured,
+    name_of,
     printed,
+    speaks_of,
     why_none,
 )
 from ldlrepro.judge.significance import independent
@@ -75,6 +78,8 @@ class ClaimRow:
     """Exceptions or values, for people; the reason where it was not tested."""
     datasets: int = 0
     """Number of data sets behind the verdict; 0 where an experiment measured other things."""
+    of_datasets: int = 0
+    """Number of data sets that the paper prints for what the claim compares; at least ours."""
     families: int = 0
     """Number of independent ones among them: a family of data sets counts once."""
     stand_in: str = ""
@@ -85,6 +90,15 @@ class ClaimRow:
     """The comparisons of each measure, where there are several."""
     by_dataset: list[Share] = field(default_factory=list)
     """The comparisons on each data set, where there are several."""
+
+    @property
+    def support(self) -> str:
+        """Say on how many data sets it was tested: 'holds on 1 of 13 data sets measured'."""
+        if not self.datasets:
+            return self.verdict
+        apart = f", {self.families} independent" if self.families < self.datasets else ""
+        sets = "data set" if self.of_datasets == 1 else "data sets"
+        return f"{self.verdict} on {self.datasets} of {self.of_datasets} {sets} measured{apart}"
 
 
 def claim_rows(paper: Paper, evidence: Evidence) -> list[ClaimRow]:
@@ -118,6 +132,7 @@ def claim_row(paper: str, claim: Claim, evidence: Evidence) -> ClaimRow:
         measured=str(here),
         evidence=_in_words(here),
         datasets=len(here.datasets),
+        of_datasets=len(here.datasets | _printed_on(claim.test, evidence)),
         families=independent(here.datasets, evidence.families),
         by_metric=_shares(on_paper, here, lambda one: one.metric),
         by_dataset=_shares(on_paper, here, lambda one: one.dataset),
@@ -141,16 +156,48 @@ def _tally(comparisons: Iterable[Comparison], key: Callable[[Comparison], str]) 
     return {name: f"{sum(found)} of {len(found)}" for name, found in held.items()}
 
 
+def _printed_on(test: ClaimTest, evidence: Evidence) -> set[str]:
+    """Return the data sets on which the paper prints what a test compares, measured or not."""
+    if test.kind == "checks":
+        return set()
+    named = set(_names(test))
+    printed_on: dict[str, set[str]] = {}
+    for row in evidence.rows:
+        name = name_of(test, row)
+        if row.printed and speaks_of(test, row, evidence) and (name in named or not named):
+            printed_on.setdefault(_dataset_of(test, row), set()).add(name)
+    return {dataset for dataset, names in printed_on.items() if len(names & named) > 1 or not named}
+
+
+def _dataset_of(test: ClaimTest, row: VerdictRow) -> str:
+    """Return the name by which comparisons know a row's data set."""
+    return row.unit_dataset or row.dataset if test.kind == "ranks" else row.dataset
+
+
 def _names(test: ClaimTest) -> list[str]:
     """Return the names of all that a test compares."""
     return [*test.methods, *(name for pair in test.pairs for name in pair)]
 
 
 def _verdict(on_paper: Count, here: Count) -> str:
+    if on_paper.record and here.record:
+        return _by_record(on_paper.record, here.record)
     asked = on_paper.share if on_paper.of else 1.0
     if here.share <= 0.5:
         return FAILS
     return HOLDS if here.share >= asked else PARTLY
+
+
+def _by_record(on_paper: tuple[int, int, int], here: tuple[int, int, int]) -> str:
+    """Judge the shares of wins and losses.
+
+    A claim holds where we win at least as often and lose at most as often as it says. It holds
+    partly where one of the two is so, and fails where neither is.
+    """
+    (wins, _, losses), (our_wins, _, our_losses) = on_paper, here
+    said, ours = sum(on_paper), sum(here)
+    as_often = (our_wins * said >= wins * ours, our_losses * said <= losses * ours)
+    return HOLDS if all(as_often) else PARTLY if any(as_often) else FAILS
 
 
 def _in_words(here: Count) -> str:
@@ -326,4 +373,6 @@ _TESTS: dict[str, Callable[[ClaimTest, Evidence], tuple[Count, Count]]] = {
     "checks": _checks,
     "ranks": claims_significance.ranks,
     "pairs": claims_significance.pairs,
+    "comparable": claims_records.comparable,
+    "wins_ties_losses": claims_records.wins_ties_losses,
 }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ldlrepro.catalogue import ClaimTest
 from ldlrepro.judge.comparisons import (
@@ -49,8 +49,8 @@ def ranks(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
         complete = {dataset for dataset, found in losses.items() if set(names) <= set(found)}
         if complete:
             in_print = printed_losses((r for r in mine if r.unit_dataset in complete), name)
-            on_paper.append(_ranked(test, names, metric, in_print))
-            here.append(_ranked(test, names, metric, losses))
+            on_paper.append(_ranked(test, names, metric, in_print, evidence.families))
+            here.append(_ranked(test, names, metric, losses, evidence.families))
     under = [(test.protocol or row.protocol, name(row)) for row in rows if row.method_id]
     return total(on_paper), replace(total(here), note=_splits(under))
 
@@ -66,10 +66,16 @@ def _splits(under: Iterable[tuple[str, str]]) -> str:
     return f"not on the same splits: {each}"
 
 
-def _ranked(test: ClaimTest, names: list[str], metric: str, losses: Losses) -> Count:
+def _ranked(
+    test: ClaimTest,
+    names: list[str],
+    metric: str,
+    losses: Losses,
+    families: Mapping[str, str],
+) -> Count:
     mine, *rivals = names
     control = mine if test.control else ""
-    compared = ranking(names, losses, control=control, tested=test.significant)
+    compared = ranking(names, losses, families, control=control, tested=test.significant)
     if not compared.ranks or (test.significant and compared.refusal):
         return Count(0, 0, refusal=compared.refusal)
     failing, held = [], []
@@ -96,28 +102,62 @@ def pairs(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
 
 def _what(test: ClaimTest, better: str, worse: str) -> str:
     """Return the names of a pair; '' where there is only one pair."""
-    return f"{better} over {worse}" if len(test.pairs) > 1 else ""
+    return f"{better} over {worse}" if len(test.pairs) > 1 or len(test.rivals) > 1 else ""
 
 
-def _pairs_over_folds(test: ClaimTest, evidence: Evidence) -> Count:
-    """Test pairs over folds; Holm's correction runs over all comparisons of a measure."""
-    families: dict[str, list[tuple[str, str, float, float]]] = {}
+@dataclass(frozen=True)
+class Tested:
+    """Two methods on one data set in one measure, tested over their folds."""
+
+    dataset: str
+    metric: str
+    what: str
+    gain: float
+    """Mean advantage of the first method."""
+    p: float
+    """Corrected for all comparisons of the measure."""
+
+    @property
+    def outcome(self) -> int:
+        """Return 1 where the first is significantly better, -1 where it is worse, else 0."""
+        return 0 if self.p > ALPHA else 1 if self.gain > 0 else -1
+
+
+def over_folds(
+    test: ClaimTest, evidence: Evidence, pairs: Iterable[Sequence[str]]
+) -> tuple[list[Tested], str]:
+    """Test pairs over folds, and say on which splits.
+
+    Holm's correction runs over all comparisons of a measure.
+    """
+    families: dict[str, list[Tested]] = {}
     under: set[str] = set()
-    for better, worse in test.pairs:
+    for better, worse in pairs:
         for group in groups(test, evidence, [better, worse]):
             row = group[better]
             if tested := _over_folds(row, group[worse], evidence, test.protocol):
                 under.add(test.protocol or row.protocol)
                 what = f"{row.dataset} {row.metric} {_what(test, better, worse)}".rstrip()
-                families.setdefault(row.metric, []).append((row.dataset, what, *tested))
-    failing, compared = [], []
-    for metric, family in families.items():
-        corrected = holm([entry[3] for entry in family])
-        for (dataset, what, gain, _), p in zip(family, corrected, strict=True):
-            compared.append(Comparison(dataset, metric, bool(gain > 0 and p <= ALPHA)))
-            if not compared[-1].held:
-                failing.append(f"{what} ({'' if gain > 0 else 'behind, '}p {p:.2g})")
-    return replace(count_of(compared, failing), note="on the splits of " + ", ".join(sorted(under)))
+                found = Tested(row.dataset, row.metric, what, *tested)
+                families.setdefault(row.metric, []).append(found)
+    corrected = [
+        replace(one, p=p)
+        for family in families.values()
+        for one, p in zip(family, holm([one.p for one in family]), strict=True)
+    ]
+    return corrected, "on the splits of " + ", ".join(sorted(under))
+
+
+def _pairs_over_folds(test: ClaimTest, evidence: Evidence) -> Count:
+    """Count the pairs whose first method is significantly better over folds."""
+    tested, splits = over_folds(test, evidence, test.pairs)
+    compared = [Comparison(one.dataset, one.metric, one.outcome == 1) for one in tested]
+    failing = [
+        f"{one.what} ({'' if one.gain > 0 else 'behind, '}p {one.p:.2g})"
+        for one in tested
+        if one.outcome != 1
+    ]
+    return replace(count_of(compared, failing), note=splits)
 
 
 def _over_folds(

@@ -37,8 +37,13 @@ class Count:
     """Note for readers about all the comparisons."""
     comparisons: tuple[Comparison, ...] = ()
     """All of them, where each is of one measure."""
+    record: tuple[int, int, int] | None = None
+    """Wins, ties and losses, where a claim counts them."""
 
     def __str__(self) -> str:
+        if self.record:
+            wins, ties, losses = self.record
+            return f"{wins} wins, {ties} ties, {losses} losses"
         return f"{self.held} of {self.of}" if self.of else ""
 
     @property
@@ -201,10 +206,20 @@ def both(
     return counts[0], counts[1]
 
 
+Room = Callable[[VerdictRow, Value], float]
+"""Returns how much worse than this rival a number may be."""
+
+
 def before(
-    test: ClaimTest, evidence: Evidence, asked: Iterable[tuple[str, Sequence[str], str]]
+    test: ClaimTest,
+    evidence: Evidence,
+    asked: Iterable[tuple[str, Sequence[str], str]],
+    room: Room | None = None,
 ) -> tuple[Count, Count]:
-    """Count where a name is before all of its rivals; what is asked may have words of its own."""
+    """Count where a name is before all of its rivals; what is asked may have words of its own.
+
+    With ``room`` it may be behind them by so much.
+    """
     counts = []
     for name, rivals, what in asked:
 
@@ -212,7 +227,10 @@ def before(
             group: Group, value: Value, name: str = name, rivals: Sequence[str] = rivals
         ) -> bool:
             mine = loss(group[name], value, test.statistic)
-            return all(mine < loss(group[rival], value, test.statistic) for rival in rivals)
+            theirs = {rival: loss(group[rival], value, test.statistic) for rival in rivals}
+            if room is None:
+                return all(mine < other for other in theirs.values())
+            return all(mine <= theirs[one] + room(group[one], value) for one in rivals)
 
         counts.append(both(test, holds, groups(test, evidence, [name, *rivals]), what))
     on_paper, here = zip(*counts, strict=True)

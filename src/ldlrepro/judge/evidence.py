@@ -23,7 +23,7 @@ from ldlrepro.experiments.printed_digits import Digits, Printed, Way, as_printed
 from ldlrepro.judge.bands import SeedNoise
 from ldlrepro.judge.scores import Sources
 from ldlrepro.plan import Cell, Plan, Unit, is_quoted
-from ldlrepro.plan.printed import TIMES, Row, cell_key
+from ldlrepro.plan.printed import TIMES, cell_key, printed_deviation
 
 Surprises = Mapping[str, Sequence[float]]
 """Printed data set -> the surprise of its digits under each reading."""
@@ -193,13 +193,6 @@ def looks(paper: Paper, cell: Cell) -> list[str]:
     if protocol.by_print and len({reading.protocol.id for reading in readings}) < 2:
         found.append(f"folds ({protocol.by_print})")
     return found
-
-
-def printed_deviation(paper: Paper, row: Row) -> str:
-    """Return the printed standard deviation, or the root of a printed variance above zero."""
-    if not row["std"] or paper.spread != "variance":
-        return row["std"]
-    return f"{math.sqrt(float(row['std'])):.3f}" if float(row["std"]) else ""
 
 
 def readings_of(cell: Cell) -> tuple[Unit, ...]:

@@ -14,7 +14,7 @@ from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import NO_PAPERS, VALIDATION, chosen_by
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.judge.verdicts import VerdictRow, difference
+from ldlrepro.judge.verdicts import FOLDS, NEITHER, REPEATS, VerdictRow, difference
 
 PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256"}
 """Parameters that say nothing of a method, so that nobody has to say where they come from."""
@@ -62,6 +62,8 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
 def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
     """Return what most people ask of a cell, in a few lines with rounded numbers."""
     lines = [f"{cell}: {facts['verdict']}", _numbers(facts)]
+    if deviation := _deviation(facts):
+        lines.append(deviation)
     lines += _worth(facts)
     if reason := facts.get("reason"):
         lines.append(f"why: {reason}")
@@ -107,6 +109,20 @@ def _numbers(facts: Mapping[str, Any]) -> str:
     off = f", {facts['difference']:+.1%}" if facts.get("difference") is not None else ""
     folds = f"{facts['n_folds']} folds, " if facts.get("n_folds") else ""
     return f"{text}, measured {measured}{off} ({folds}{facts.get('source', '')})"
+
+
+def _deviation(facts: Mapping[str, Any]) -> str:
+    """Say what a printed deviation is over: folds, repeats, or neither."""
+    if not facts.get("printed_std") or facts.get("measured_std") is None:
+        return ""
+    repeats = facts.get("repeats_std")
+    told = "not measured" if repeats is None else f"about {repeats:.2g}"
+    over = {
+        FOLDS: "the printed one fits folds",
+        REPEATS: "the printed one fits repeats",
+        NEITHER: "the printed one fits neither, so the paper probably used other folds or settings",
+    }.get(facts.get("std_over", ""), "what the printed one is over cannot be told")
+    return f"deviation over folds {facts['measured_std']:.2g}, over repeats {told}; {over}"
 
 
 def _rounded(value: float, facts: Mapping[str, Any]) -> str:

@@ -54,14 +54,17 @@ def fewest_datasets(comparisons: int) -> int:
 def ranking(
     names: Sequence[str],
     losses: Mapping[str, Mapping[str, float]],
+    families: Mapping[str, str],
     *,
     control: str = "",
     tested: bool = True,
 ) -> Ranking:
     """Compare ``names`` over the data sets of ``losses`` (data set -> name -> loss).
 
-    All pairs are tested, or only ``control`` with each of the others: fewer comparisons, so that
-    Holm's correction costs less.
+    Ranks are averaged over all data sets. Tests take data sets to be independent, so a family of
+    them (data set -> family) counts once, with the mean loss of its members. All pairs are tested,
+    or only ``control`` with each of the others: fewer comparisons, so that Holm's correction costs
+    less.
     """
     import pandas as pd
 
@@ -74,11 +77,12 @@ def ranking(
     means = table.rank(axis=1).mean().sort_values(kind="stable")
     ranks, datasets = {str(name): float(mean) for name, mean in means.items()}, tuple(complete)
     k = len(names)
-    refusal = _too_few(len(table), k - 1 if control else k * (k - 1) // 2)
+    apart = table.groupby([families.get(name) or name for name in table.index], sort=False).mean()
+    refusal = _too_few(len(apart), k - 1 if control else k * (k - 1) // 2)
     if refusal or not tested:
         return Ranking(ranks, datasets, refusal=refusal)
-    friedman = _friedman(table)
-    p = _wilcoxon(table, control)
+    friedman = _friedman(apart)
+    p = _wilcoxon(apart, control)
     if friedman is not None and friedman > ALPHA:
         p.loc[:, :] = 1.0
     return Ranking(ranks, datasets, friedman, p)
@@ -90,8 +94,8 @@ def _too_few(datasets: int, comparisons: int) -> str:
         return ""
     what = "one comparison" if comparisons == 1 else f"{comparisons} comparisons"
     return (
-        f"Wilcoxon with Holm's correction over {what} needs at least {needed} data sets; "
-        f"{datasets} {'is' if datasets == 1 else 'are'} there"
+        f"Wilcoxon with Holm's correction over {what} needs at least {needed} independent data "
+        f"sets; {datasets} {'is' if datasets == 1 else 'are'} there"
     )
 
 

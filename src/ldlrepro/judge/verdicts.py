@@ -16,6 +16,15 @@ VERDICTS = (*JUDGED, NOT_RUN, QUOTED, MISPRINT)
 BLIND, PREDICTED, FITTED = "blind", "predicted", "fitted"
 """Evidence: no printed number had a say; those of other data sets had; this data set's had."""
 EVIDENCE = (BLIND, PREDICTED, FITTED)
+FOLDS, REPEATS, NEITHER = "folds", "repeats", "neither"
+"""What a printed standard deviation is over; neither says that it was made with other folds."""
+OVER = {
+    REPEATS: "The printed deviation fits the means of repeated folds, not single folds.",
+    NEITHER: (
+        "The printed deviation fits neither folds nor repeats here, so the paper probably used "
+        "other folds or settings."
+    ),
+}
 OTHER_SETTINGS = "measured with other settings than the configuration has today; to be run again"
 SAME = 0.01
 """Relative difference up to which a number is reproduced."""
@@ -46,6 +55,10 @@ class VerdictRow:
     """What the reason for a miss is: a run that meets it, an argument, a conjecture, unknown."""
     measured: float | None = None
     measured_std: float | None = None
+    repeats_std: float | None = None
+    """Deviation of the mean over repeats of the folds, measured or estimated from other units."""
+    std_over: str = ""
+    """What the printed deviation is over: folds, repeats or neither; '' where nobody can tell."""
     n_folds: int = 0
     expected_folds: int = 0
     difference: float | None = None
@@ -108,7 +121,7 @@ class VerdictRow:
         """Return the texts that belong to the cell."""
         rests_on = self.rests_on and f"rests on what the print chose: {self.rests_on}"
         changed = OTHER_SETTINGS if self.other_settings else ""
-        texts = (self.reason, self.note, rests_on, changed)
+        texts = (self.reason, self.note, OVER.get(self.std_over, ""), rests_on, changed)
         return [text for text in dict.fromkeys(texts) if text]
 
     @property

@@ -118,7 +118,8 @@ class Plan:
         unit = Unit(protocol, data_set, self._method(paper, name, f"methods.{row['method']}"))
         others: tuple[Unit, ...] = ()
         for number, choice in enumerate(paper.candidates):
-            if row["method"] in choice.methods and row["metric"] not in printed.TIMES:
+            mine = row["method"] in choice.methods and row["metric"] not in printed.TIMES
+            if mine and not setting.variant:  # else the table names what runs
                 key = f"candidates.{number}"
                 unit, *rest = (self._reading(paper, r, unit, key) for r in choice.readings)
                 others = tuple(rest)

@@ -7,6 +7,7 @@ read but cannot be true are for ``ldlrepro check`` to find, for papers do print 
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -67,6 +68,13 @@ def read(path: Path, paper: Paper, project: Project) -> list[Row]:
         shown = [f"{where}: {problem}" for problem in problems[:_SHOWN]]
         raise UserError("\n".join([*shown, *[f"{where}: and {more} more"] * (more > 0)]))
     return rows
+
+
+def printed_deviation(paper: Paper, row: Row) -> str:
+    """Return the printed standard deviation, or the root of a printed variance above zero."""
+    if not row["std"] or paper.spread != "variance":
+        return row["std"]
+    return f"{math.sqrt(float(row['std'])):.3f}" if float(row["std"]) else ""
 
 
 def cell_key(row: Mapping[str, str]) -> tuple[str, ...]:

@@ -220,7 +220,11 @@ def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -
         d: {n: sign * cells[d, n].means[measure] for n in names if (d, n) in cells}
         for d in datasets
     }
-    outcome = ranking(names, losses) if len(names) > 1 else Ranking(dict.fromkeys(names, 1.0), ())
+    outcome = (
+        ranking(names, losses, board.project.families)
+        if len(names) > 1
+        else Ranking(dict.fromkeys(names, 1.0), ())
+    )
     on = outcome.datasets or tuple(datasets)
 
     def line(name: str) -> Line:

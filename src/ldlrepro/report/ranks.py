@@ -24,8 +24,8 @@ CAPTION = (
     "neighbouring methods of which no two differ significantly: a Friedman test, then exact "
     f"Wilcoxon signed rank tests with Holm's correction over all pairs, at {100 * ALPHA:g} %. Two "
     "methods without a common bar need not differ; the leaderboard compares every pair. A "
-    "misprinted number takes its data set out of that measure. The tests assume independent data "
-    "sets; those of one family, such as Yeast's, are not."
+    "misprinted number takes its data set out of that measure. The data sets of one family, such "
+    "as Yeast's, share their features: the tests count them as one, with the mean of their numbers."
 )
 WIDTH, EDGE = 880, 40
 LETTERS, BETWEEN = 10.5, 16
@@ -58,7 +58,7 @@ def rank_figure(page: PaperPage, printed: Printed, title: str) -> Figure:
             [
                 _Panel(
                     f"{page.measure(metric)}, {side}",
-                    ranking(shown, losses),
+                    ranking(shown, losses, page.project.families),
                     {name: labels.get(name, f"{name} (own)") for name in shown},
                 )
                 for side, (shown, losses) in sides.items()

@@ -1,4 +1,4 @@
-"""Tables and a picture of verdicts for the documentation, and the list of looks at test rows.
+"""The tables of the documentation that come from records, and a picture of the verdicts.
 
 ``python -m ldlrepro.report.summary`` renews them, from ``reference/`` and ``config/``.
 """
@@ -8,19 +8,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ldlrepro.catalogue import Paper, Project
+from ldlrepro.catalogue import FIVE, Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
+from ldlrepro.judge.answer import PaperAnswer
+from ldlrepro.judge.bands import SeedNoise, bands_of
 from ldlrepro.judge.chosen import all_looks
+from ldlrepro.judge.evidence import ReadingRow, Readings
 from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS, VerdictRow
 from ldlrepro.plan import Plan
 from ldlrepro.report.agreement_figure import COLOURS
 from ldlrepro.report.canvas import as_svg
+from ldlrepro.report.content import PaperPage
+from ldlrepro.report.leaderboard import Board, Standings, collect, standings
+from ldlrepro.train.records import FAILED, last_line
 
 README, TABLES, NUMBERS = "README.md", "docs/verdicts.md", "docs/numbers.md"
+CHOOSING, PEERS = "docs/choosing.md", "docs/peers.md"
+RANKED = ("structrf", "ldldf", "mslp", "peers")
+"""Protocols whose first methods are shown to who chooses one."""
 PICTURE = "docs/verdicts.svg"
 NOT_RUN = "#e2e8f0"
 
@@ -28,10 +38,30 @@ Rows = dict[Paper, list[VerdictRow]]
 """Paper -> its cells."""
 
 
-def all_rows(plan: Plan) -> Rows:
-    """Return the verdicts of every paper, as a fresh clone shows them."""
+def as_in_a_fresh_clone(plan: Plan) -> dict[Paper, PaperAnswer]:
+    """Return what the reference says of every paper, without claims and figures."""
     judge = Judge(plan, Workspace(Path("no results"), Path("no data")))
-    return {paper: judge.rows(paper) for paper in plan.project.real_papers()}
+    papers = [*plan.project.real_papers(), plan.project.paper("peers")]
+    return {paper: _judged(judge, paper) for paper in papers}
+
+
+def _judged(judge: Judge, paper: Paper) -> PaperAnswer:
+    units = judge.plan.units(paper)
+    sources = judge.sources(units)
+    chosen = sources.chosen(units)
+    noise = SeedNoise(bands_of(chosen, judge.project), judge.reference_bands)
+    return PaperAnswer(
+        paper=paper.id,
+        rows=judge.rows(paper),
+        units=chosen,
+        claims=[],
+        curves=[],
+        experiments={},
+        persons=persons_apart(chosen, judge.project),
+        photographs=[],
+        leaks=[],
+        readings=Readings(judge.plan, paper, sources, noise).table(),
+    )
 
 
 def verdict_table(rows: Rows) -> str:
@@ -40,10 +70,9 @@ def verdict_table(rows: Rows) -> str:
     return _markdown([lines[0], *(line.values() for line in lines)])
 
 
-def headline(rows: Rows) -> str:
-    """Return how many numbers hold in the first group of papers, in a sentence."""
-    group = next(iter(rows)).group
-    found = tally(row for paper, mine in rows.items() if paper.group == group for row in mine)
+def headline(rows: Iterable[VerdictRow]) -> str:
+    """Return how many of some printed numbers hold, in two sentences."""
+    found = tally(rows)
     return (
         f"Of {found.total:,} printed numbers {found.judged:,} were computed again and judged. "
         f"{found.met:,} are met, and **{found.holds:,} hold**.\n"
@@ -90,6 +119,66 @@ def method_table(mine: Iterable[VerdictRow]) -> str:
         if found.judged:
             counts = [found.counts[verdict] for verdict in JUDGED]
             lines.append((method, found.judged, found.holds, *counts))
+    return _markdown(lines)
+
+
+def readings_table(readings: Iterable[ReadingRow]) -> str:
+    """Return the readings of what a paper leaves open in Markdown."""
+    lines: list[Iterable[object]] = [("method", "reading", "surprise", "chosen for")]
+    for row in readings:
+        reading = f"`{row.reading}`" + ", as stated" * row.stated
+        lines.append((row.method, reading, f"{row.surprise:.2f}", f"{row.chosen} of {row.of}"))
+    return _markdown(lines)
+
+
+def ranking_table(outcome: Standings, first: int) -> str:
+    """Return the first methods of a protocol by mean rank in Markdown."""
+    return _markdown([("method", "mean rank", "fit, s", "note"), *_ranked(outcome, first)])
+
+
+def first_methods_table(board: Board) -> str:
+    """Return the first five methods of several protocols in Markdown."""
+    lines: list[Iterable[object]] = [
+        ("protocol", "data sets", "methods", "method", "mean rank", "fit, s", "note")
+    ]
+    of = {protocol: paper for paper, protocol in board.protocols()}
+    for protocol in RANKED:
+        outcome = standings(board, of[protocol], protocol)
+        about = (protocol, len(outcome.datasets), len(outcome.compared.ranks))
+        lines += [(*about, *line) for line in _ranked(outcome, 5)]
+    return _markdown(lines)
+
+
+def _ranked(outcome: Standings, first: int) -> Iterator[tuple[str, ...]]:
+    for line in outcome.lines[:first]:
+        note = "setting chosen by print" * line.contestant.by_print
+        yield f"`{line.contestant.id}`", f"{line.rank:.1f}", f"{line.fit_s:.2f}", note
+
+
+def failures_table(answer: PaperAnswer) -> str:
+    """Return in Markdown which methods failed on which data sets, and with what error."""
+    lines: list[Iterable[object]] = [("method", "data set", "error")]
+    for unit in answer.units:
+        errors = [row.error for row in unit.rows if row.status == FAILED]
+        if errors:
+            lines.append((f"`{unit.method}`", unit.dataset, last_line(errors[0])))
+    return _markdown(lines)
+
+
+def persons_table(answers: Iterable[PaperAnswer], first: int = 3) -> str:
+    """Return in Markdown which methods are best for people that training has not seen."""
+    lines: list[Iterable[object]] = [
+        ("protocol", "data set", "method", "KL, same people", "KL, new people", "rank")
+    ]
+    for found in (one for answer in answers for one in answer.persons):
+        for line in sorted(found.lines, key=lambda line: line.rank_apart)[:first]:
+            ranks = f"{line.rank_mixed} to {line.rank_apart} of {len(found.lines)}"
+            lines.append(
+                (
+                    *(found.protocol, found.dataset, f"`{line.method}`"),
+                    *(f"{line.mixed:.4f}", f"{line.apart:.4f}", ranks),
+                )
+            )
     return _markdown(lines)
 
 
@@ -147,24 +236,45 @@ def with_part(text: str, name: str, part: str) -> str:
 
 
 def renewed(plan: Plan) -> dict[str, str]:
-    """Return the text of every file that rests on the verdicts."""
-    root = plan.project.root
-    rows = all_rows(plan)
-    tables = (root / TABLES).read_text(encoding="utf-8")
-    tables = with_part(tables, "verdicts", verdict_table(rows))
-    tables = with_part(tables, "own methods", own_table(rows))
-    numbers = (root / NUMBERS).read_text(encoding="utf-8")
-    readme = (root / README).read_text(encoding="utf-8")
-    texts = {
-        README: with_part(readme, "headline", headline(rows)),
-        TABLES: tables,
-        NUMBERS: with_part(numbers, "looks", looks_table(plan.project)),
+    """Return the text of every file that rests on the records."""
+    project = plan.project
+    answers = as_in_a_fresh_clone(plan)
+    peers = answers[project.paper("peers")]
+    rows = {paper: answers[paper].rows for paper in project.real_papers()}
+    five = [row for name, mine in with_groups(rows) if name == FIVE for row in mine]
+    board = collect(project, [PaperPage.of(project, answer) for answer in answers.values()])
+    parts = {
+        README: {"headline": headline(five)},
+        TABLES: {"verdicts": verdict_table(rows), "own methods": own_table(rows)},
+        NUMBERS: {"looks": looks_table(project)},
+        CHOOSING: {
+            "ranks": first_methods_table(board),
+            "persons": persons_table(answers.values()),
+        },
+        PEERS: {
+            "ranks": ranking_table(standings(board, "peers", "peers"), 10),
+            "failures": failures_table(peers),
+        },
     }
-    for paper, mine in rows.items():
-        note = f"papers/{paper.id}/note.md"
-        text = (root / note).read_text(encoding="utf-8") if (root / note).is_file() else ""
-        if "<!-- counts -->" in text:
-            texts[note] = with_part(text, "counts", method_table(mine))
+    texts = {}
+    for name, mine in parts.items():
+        text = (project.root / name).read_text(encoding="utf-8")
+        for mark, part in mine.items():
+            text = with_part(text, mark, part)
+        texts[name] = text
+    for paper, answer in answers.items():
+        note = project.root / "papers" / paper.id / "note.md"
+        text = note.read_text(encoding="utf-8") if note.is_file() else ""
+        tables = {
+            "headline": headline(answer.rows),
+            "counts": method_table(answer.rows),
+            "readings": readings_table(answer.readings),
+        }
+        shown = {m: part for m, part in tables.items() if f"<!-- {m} -->" in text}
+        for mark, part in shown.items():
+            text = with_part(text, mark, part)
+        if shown:
+            texts[note.relative_to(project.root).as_posix()] = text
     return {**texts, PICTURE: picture(rows)}
 
 

@@ -112,17 +112,26 @@
 
   const fewestDatasets = (comparisons) => 1 + Math.ceil(Math.log2(comparisons / ALPHA));
 
-  /** Ranks, p of all pairs, or why there is no test. `losses` has a row per data set. */
-  function compare(losses) {
-    const k = losses[0].length;
+  /** Mean losses of each family of data sets, for tests take rows to be independent. */
+  function independentRows(losses, families) {
+    const members = new Map();
+    families.forEach((family, index) => members.set(family, [...(members.get(family) || []), losses[index]]));
+    return [...members.values()].map((own) => own[0].map((_, column) => mean(own.map((row) => row[column]))));
+  }
+
+  /** Ranks, p of all pairs, or why there is no test. Each data set has a row of losses and a family. */
+  function compare(all, families) {
+    const k = all[0].length;
+    const everywhere = all.map(ranks);
+    const found = { ranks: all[0].map((_, column) => mean(everywhere.map((row) => row[column]))), p: null, friedman: null, refusal: "" };
+    const losses = independentRows(all, families);
     const rows = losses.map(ranks);
-    const found = { ranks: losses[0].map((_, column) => mean(rows.map((row) => row[column]))), p: null, friedman: null, refusal: "" };
     const pairs = (k * (k - 1)) / 2;
     if (!pairs) return found;
     const needed = fewestDatasets(pairs);
     if (losses.length < needed) {
       const what = pairs === 1 ? "one comparison" : `${pairs} comparisons`;
-      found.refusal = `Wilcoxon with Holm's correction over ${what} needs at least ${needed} data sets; ${losses.length} ${losses.length === 1 ? "is" : "are"} there`;
+      found.refusal = `Wilcoxon with Holm's correction over ${what} needs at least ${needed} independent data sets; ${losses.length} ${losses.length === 1 ? "is" : "are"} there`;
       return found;
     }
     found.friedman = friedman(rows);
@@ -144,6 +153,8 @@
   /** A data set under a protocol: where methods meet the same folds. */
   const spotOf = (entry) => `${entry.protocol}/${entry.dataset}`;
   const datasetOf = (spot) => spot.split("/")[1];
+  /** The family of a data set, of which a test counts one; its own id where it has none. */
+  const familyOf = (spot) => data.families[datasetOf(spot)] || datasetOf(spot);
 
   /** Where all of these methods have numbers; a data set counts once, in the first protocol. */
   function meetings(names, places) {
@@ -193,7 +204,7 @@
     const chosen = [...ranked.keys()].filter((name) => (wishes.has(name) ? wishes.get(name) : start.includes(name)));
     const common = meetings(chosen, places);
     const values = common.map((spot) => chosen.map((name) => sign * cell.get(`${spot}/${name}`).values[measure]));
-    const found = common.length ? compare(values) : { ranks: [], p: null, friedman: null, refusal: chosen.length ? "no data set has all compared methods" : "no method is compared" };
+    const found = common.length ? compare(values, common.map(familyOf)) : { ranks: [], p: null, friedman: null, refusal: chosen.length ? "no data set has all compared methods" : "no method is compared" };
     const column = (index) => values.map((row) => row[index]);
     const failed = new Map();
     for (const { protocol, method, datasets } of failures) {
@@ -268,7 +279,7 @@
       return h("td", { class: column.number ? "n" : null, title: (column.hint && column.hint(line)) || null }, column.text(line));
     }));
     const head = columns.map((column, index) => headCell(column, index, column.title === "mean" ? title : null));
-    const apart = new Set(result.common.map(datasetOf).map((id) => data.families[id] || id)).size;
+    const apart = new Set(result.common.map(familyOf)).size;
     const kin = apart < result.common.length ? `, ${apart} of them independent` : "";
     const caption = `${result.found.ranks.length} methods on ${result.common.length} of ${result.all.length} data sets${kin}.`;
     return h("div", { class: "scroll" }, h("table", { class: "plain board" },

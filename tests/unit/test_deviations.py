@@ -1,0 +1,94 @@
+"""What printed deviations are over: folds, repeats, or neither of ours."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldlrepro.judge.bands import Band, SeedNoise
+from ldlrepro.judge.deviations import over_repeats, printed_over
+from ldlrepro.judge.explain import summary
+from ldlrepro.judge.verdicts import FOLDS, NEITHER, OVER, REPEATS, VerdictRow
+from tests.unit.protocols import protocol
+
+SEEDS = 20
+MEASURE = "kl"
+
+
+def unit_under(**definition: Any) -> Any:
+    made = protocol({"scheme": "kfold", "folds": 10, **definition}, "p")
+    data_set, method = SimpleNamespace(id="faces"), SimpleNamespace(id="knn", draws=False)
+    return SimpleNamespace(protocol=made, data_set=data_set, method=method)
+
+
+def repeated(seed: int = 0) -> Band:
+    """Ten folds repeated with other seeds: the means differ far less than the folds do."""
+    rng = np.random.default_rng(seed)
+    return Band("knn", MEASURE, tuple(0.05 + 0.0004 * rng.standard_normal(SEEDS)), 0.004)
+
+
+def noise_of(*bands: Band) -> SeedNoise:
+    return SeedNoise({("p", "faces"): list(bands)} if bands else {}, {})
+
+
+def test_planted_deviations_are_recognised_for_what_they_are_over() -> None:
+    rng = np.random.default_rng(1)
+    noise = noise_of(repeated())
+    found = {FOLDS: [], REPEATS: [], NEITHER: []}
+    for _ in range(50):
+        over_folds = 0.004 * np.std(rng.standard_normal(10), ddof=1)
+        repeats = over_repeats(unit_under(), MEASURE, over_folds, noise)
+        for what, size in ((FOLDS, 0.004), (REPEATS, 0.0004), (NEITHER, 0.04)):
+            printed = size * np.std(rng.standard_normal(10), ddof=1)
+            found[what].append(printed_over(f"{printed:.6f}", over_folds, 10, repeats))
+    for what, told in found.items():
+        assert told.count(what) >= 45, what
+    assert NEITHER not in found[FOLDS]
+
+
+def test_repeats_are_measured_where_the_unit_was_repeated_else_estimated() -> None:
+    measured = over_repeats(unit_under(), MEASURE, 0.004, noise_of(repeated()))
+    assert measured.value == pytest.approx(repeated().std)
+    assert (measured.freedom, measured.printed_freedom) == (SEEDS - 1, 9)
+    elsewhere = SeedNoise({}, {("other", "faces"): [repeated()]})
+    estimated = over_repeats(unit_under(), MEASURE, 0.008, elsewhere)
+    assert estimated.value == pytest.approx(2 * repeated().std)
+    assert estimated.freedom < measured.freedom
+
+
+def test_a_protocol_that_repeats_its_folds_has_as_many_printed_repeats() -> None:
+    once = over_repeats(unit_under(), MEASURE, 0.004, noise_of())
+    often = over_repeats(unit_under(repeats=5), MEASURE, 0.004, noise_of())
+    assert often.printed_freedom == 4
+    assert often.value == pytest.approx(once.value)
+
+
+def test_splits_are_no_repeats_and_then_nothing_is_told_of_other_folds() -> None:
+    splits = unit_under(scheme="shuffle_split", repeats=10, train_share=0.8)
+    assert over_repeats(splits, MEASURE, 0.004, noise_of(repeated())) is None
+    assert printed_over("0.0004", 0.004, 10, None) == ""
+    assert printed_over("0.0038", 0.004, 10, None) == FOLDS
+    assert printed_over("", 0.004, 10, None) == ""
+
+
+def row_with(std_over: str, repeats_std: float | None = 0.0004) -> VerdictRow:
+    return VerdictRow(
+        "p", "1", "faces", "", "kNN", MEASURE, "0.05", "0.001", "lower", "near", measured=0.05,
+        measured_std=0.004, repeats_std=repeats_std, std_over=std_over,
+    )  # fmt: skip
+
+
+def test_other_folds_are_named_only_where_neither_fits() -> None:
+    notes = {over: row_with(over).notes for over in (FOLDS, REPEATS, NEITHER, "")}
+    assert notes[FOLDS] == notes[""] == []
+    assert notes[REPEATS] == [OVER[REPEATS]]
+    assert notes[NEITHER] == [OVER[NEITHER]]
+    told = {over: "\n".join(summary("cell", vars(row_with(over)))) for over in notes}
+    assert [over for over, text in told.items() if "other folds" in text] == [NEITHER]
+    assert (
+        "over folds 0.004, over repeats about 0.0004; the printed one fits repeats" in told[REPEATS]
+    )
+    assert "over repeats not measured" in "\n".join(summary("cell", vars(row_with("", None))))
