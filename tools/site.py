@@ -33,11 +33,8 @@ ELSEWHERE = {
 PAGE_OF = {source: page for page, source in ELSEWHERE.items()}
 EMPTY_HEAD = re.compile(r"<thead>\s*<tr>\s*(?:<th[^>]*></th>\s*)+</tr>\s*</thead>")
 EMPTY_CELL = re.compile(r"<th([^>]*)></th>")
-MENDED = {
-    'role="dialog"': 'role="dialog" aria-label="Search"',
-    '<nav class="md-nav" data-md-level=': '<nav role="group" class="md-nav" data-md-level=',
-}
-"""What the theme leaves out for screen readers."""
+DIALOG = 'role="dialog"'
+INNER_MENU = re.compile(r'(<nav class="md-nav" data-md-level="2") aria-labelledby="\w+"')
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]*)(#[^)\s]*)?\)")
 CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 
@@ -91,9 +88,9 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    for text, mended in MENDED.items():
-        output = output.replace(text, mended)
-    return output
+    """Name what the theme leaves without a name of its own for screen readers."""
+    output = output.replace(DIALOG, f'{DIALOG} aria-label="Search"')
+    return INNER_MENU.sub(r'\1 aria-label="Pages of this part"', output)
 
 
 def report_pages() -> dict[str, str]:

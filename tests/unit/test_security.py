@@ -20,7 +20,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.track.sync import serve
 from ldlrepro.train.records import predictions_path, read_predictions
 from ldlrepro.train.unit import run_unit
-from tests.mlflow_server import free_port, wait_until_healthy
+from tests.mlflow_server import free_port, loopback, wait_until_healthy
 from tests.traps import Trap
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,20 +150,6 @@ def test_the_file_of_a_data_set_has_a_name_and_no_path(tiny, name):
 # ---------------------------------------------------------------------- what listens
 
 
-def loopback() -> str:
-    """The loopback address that this machine serves MLflow's page on."""
-    try:
-        with socket.socket(socket.AF_INET6) as probe:
-            probe.bind(("::1", 0))
-    except OSError:
-        return "127.0.0.1"
-    return "::1"
-
-
-def bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
 def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp_path, empty_store):
     shutil.copy(empty_store, tmp_path)
     uri, port, log = f"sqlite:///{tmp_path}/mlflow.db", free_port(), tmp_path / "log"
@@ -175,7 +161,8 @@ def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp
         )  # fmt: skip
     try:
         host = loopback()
-        wait_until_healthy(f"http://{bracketed(host)}:{port}", page, log)
+        named = f"[{host}]" if ":" in host else host
+        wait_until_healthy(f"http://{named}:{port}", page, log)
         family = [psutil.Process(page.pid), *psutil.Process(page.pid).children(recursive=True)]
         listening = {
             (c.laddr.ip, c.laddr.port)
@@ -187,7 +174,7 @@ def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp
     finally:
         os.killpg(page.pid, 9)
         page.wait()
-    assert f"ssh -N -L {port}:{bracketed(host)}:{port} USER@" in log.read_text()
+    assert f"ssh -N -L {port}:{named}:{port} USER@" in log.read_text()
 
 
 def test_a_password_of_a_store_is_not_in_the_list_of_processes(monkeypatch, capsys):
