@@ -270,14 +270,14 @@ def test_wins_ties_and_losses_are_those_at_the_printed_digits():
         rows += [row("Rival", rival, theirs, dataset=str(place))]
     test = {"kind": "wins_ties_losses", "methods": ["Mine", "Rival"]}
     claim = judge(test, rows)
-    assert (claim.printed, claim.measured) == ("1 wins, 1 ties, 1 losses",) * 2
+    assert (claim.printed, claim.measured) == ("1 win, 1 tie, 1 loss",) * 2
     assert (claim.verdict, claim.evidence) == (HOLDS, "")
     rows[2] = row("Mine", 0.2, 0.26, dataset="1")
     claim = judge(test, rows)
-    assert claim.measured == "1 wins, 0 ties, 2 losses"
+    assert claim.measured == "1 win, 0 ties, 2 losses"
     assert claim.verdict == PARTLY
     assert claim.evidence == "not: 1 kl Rival (loss, in print a tie)"
     rows[0] = row("Mine", 0.1, 0.4, dataset="0")
     assert judge(test, rows).verdict == FAILS
     claim = judge({**test, "counts": [0, 1, 2]}, rows)
-    assert (claim.printed, claim.verdict) == ("0 wins, 1 ties, 2 losses", PARTLY)
+    assert (claim.printed, claim.verdict) == ("0 wins, 1 tie, 2 losses", PARTLY)

@@ -229,7 +229,7 @@ def test_wins_ties_and_losses_are_counted_by_the_test_over_folds_beside_the_stat
         )
     test = {"kind": "wins_ties_losses", "methods": ["Mine", "Rival"], "significant": "all"}
     claim = made.judge(**test, counts=[1, 1, 1])
-    assert (claim.measured, claim.printed) == ("1 wins, 1 ties, 1 losses",) * 2
+    assert (claim.measured, claim.printed) == ("1 win, 1 tie, 1 loss",) * 2
     assert (claim.verdict, claim.evidence) == (HOLDS, SPLITS)
     assert made.judge(**test, counts=[2, 0, 1]).verdict == PARTLY
     assert made.judge(**test, counts=[3, 0, 0]).verdict == FAILS

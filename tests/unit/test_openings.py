@@ -91,7 +91,9 @@ def test_a_claim_is_told_in_lines_that_fit_the_terminal(capsys, monkeypatch):
     assert cli.main(["claims", "mslp"]) == 0
     told = capsys.readouterr().out
     first = told.split("\n\n")[1]
-    assert first.startswith("fails: 4 of 30, 28 of 30 in print, 5 data sets  [mslp-first]")
+    assert first.startswith(
+        "fails on 5 of 5 data sets measured: 4 of 30 (28 of 30 in print)  [mslp-first]"
+    )
     assert "Section 3.3, Tables 1 to 3" in " ".join(first.split())
     assert "by measure: chebyshev 1 of 5 (5 in print)," in " ".join(first.split())
     assert max(map(len, told.splitlines()[2:])) <= 76, "heads of claims are one line"

@@ -1,8 +1,8 @@
-"""Checks that finished results are what they say, and writes the answers down.
+"""Checks that finished results are what they claim to be, and writes the answers down.
 
-Files, those of the reference included, are compared with their checksums. Records are compared
-with the data, folds, settings and code of today, tables and MLflow with the records. Some runs,
-drawn by lot, are computed again.
+All files, including the reference, are compared with their checksums. Records are compared with
+today's data, folds, settings and code; tables and MLflow are compared with the records. Some runs,
+drawn at random, are computed again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Remark:
-    """The problem with a subject, or why nobody looked at it, and what to type next."""
+    """The problem with a subject, or why it was not checked, and what to type next."""
 
     subject: str
     text: str
@@ -31,7 +31,7 @@ class Check:
     """Pairs that are compared, where the question alone does not name them."""
     passed: list[str] = field(default_factory=list)
     noted: list[Remark] = field(default_factory=list)
-    """Subjects among those that passed, and a thing to know about each."""
+    """Subjects among those that passed, each with something to know about it."""
     failed: list[Remark] = field(default_factory=list)
     skipped: list[Remark] = field(default_factory=list)
 
@@ -49,7 +49,7 @@ class Check:
             self.passed.append(subject)
 
     def note(self, subject: str, text: str, command: str = "") -> None:
-        """Record a subject that passes, and what to know about it."""
+        """Record a subject that passes, and something to know about it."""
         self.passed.append(subject)
         self.noted.append(Remark(subject, text, command))
 
@@ -58,7 +58,7 @@ class Check:
 
     @contextmanager
     def of(self, subject: str, command: str = "") -> Iterator[None]:
-        """Turn any error into an answer, for damage shows as errors of all kinds."""
+        """Turn any error into an answer, because damage causes errors of all kinds."""
         try:
             yield
         except Exception as error:

@@ -1,4 +1,4 @@
-"""The audit as a whole: its verdict for programs, its page for people."""
+"""The whole audit: its verdict for programs, and its page for people."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ class Question:
 
     papers: list[Paper]
     units: int
-    """How many to draw."""
+    """How many units to draw."""
     named: list[str]
-    """PROTOCOL/DATASET/METHOD in place of a draw; all their folds are computed again."""
+    """PROTOCOL/DATASET/METHOD in place of a draw. All its folds are computed again."""
     longest: float
-    """Seconds: folds that take longer are not drawn."""
+    """Seconds. Folds that take longer are not drawn."""
     lot: int | None
     seed: int | None
     tracking_uri: str | None
     out: Path
 
     def command(self, lot: int) -> str:
-        """Return what to type for the same audit with the same draw."""
+        """Return the command for the same audit with the same draw."""
         words = ["ldlrepro", "audit", *(paper.id for paper in self.papers)]
         for unit in self.named:
             words += ["--unit", shlex.quote(unit)]
@@ -89,15 +89,15 @@ class Question:
 
 @dataclass(frozen=True)
 class Extent:
-    """The extent of an audit: what it was to look at."""
+    """What an audit covers."""
 
     command: str
     asked: int
-    """Folds to compute again."""
+    """Number of folds to compute again."""
     folds: int
-    """Folds of all records in scope."""
+    """Number of folds of all records in scope."""
     records: dict[str, int]
-    """Records in scope, by their origin."""
+    """Number of records in scope, by their origin."""
 
 
 def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[str, Any]:
@@ -140,9 +140,9 @@ def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[
 def certificate(
     project: Project, papers: Sequence[Paper], checks: Sequence[Check], extent: Extent
 ) -> dict[str, Any]:
-    """Return what was asked and found.
+    """Return what was asked and what was found.
 
-    Only the last check, the reruns, must have seen something; the others may be skipped.
+    Only the last check, the reruns, must have subjects. The others may be skipped.
     """
     verdicts = {check.verdict for check in checks}
     reruns = checks[-1]
@@ -211,7 +211,7 @@ def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list
 
 
 def in_words(found: Mapping[str, Any]) -> list[str]:
-    """Return what an audit could find, and what its records are, as sentences."""
+    """Return, as sentences, what an audit can find and what its records are."""
     reruns = found["reruns"]
     records = ", ".join(f"{count} {name}" for name, count in found["records"].items())
     share = f"{100 * reruns['finds_one_altered_fold']:.2g} %"

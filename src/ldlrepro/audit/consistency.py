@@ -1,4 +1,4 @@
-"""Checks that records, data, folds, tables and MLflow say the same."""
+"""Checks that records, data, folds, tables and MLflow agree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ldlrepro.train import provenance, records
 from ldlrepro.train.records import OK, UNAVAILABLE, FoldRow
 
 ROUNDING = 1e-9
-"""How far rows of predictions may sum from one."""
+"""How far the sum of a predicted row may be from one."""
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Scope:
 
     @cached_property
     def present(self) -> list[Unit]:
-        """Units with a record here, whatever it is worth."""
+        """Units with a local record, usable or not."""
         results = self.workspace.results
         return [
             unit
@@ -69,7 +69,7 @@ class Scope:
 
     @cached_property
     def local(self) -> dict[Unit, UnitScores]:
-        """Local units that can be used; why the others cannot is in ``unusable``."""
+        """Local units that can be used. ``unusable`` says why the others cannot."""
         found = {}
         for unit in self.present:
             try:
@@ -84,7 +84,7 @@ class Scope:
         return found
 
     def _why_unusable(self, unit: Unit) -> str:
-        """Return why a record that reads well cannot be scored."""
+        """Return why a readable record cannot be scored."""
         places = self.workspace
         for path in (places.ready(unit.data_set.id), places.folds(*unit.ids[:2])):
             if not path.is_file():
@@ -101,7 +101,7 @@ class Scope:
 
     @property
     def pairs(self) -> list[tuple[Protocol, DataSet]]:
-        """Protocols and data sets of all records here."""
+        """Protocols and data sets of all local records."""
         return sorted({(unit.protocol, unit.data_set) for unit in self.present})
 
 
@@ -160,7 +160,7 @@ def check_folds(scope: Scope) -> Check:
 
 
 def check_records(scope: Scope) -> Check:
-    """Check that records belong to the data, folds, settings, code and lock file of today."""
+    """Check that records match today's data, folds, settings, code and lock file."""
     check = Check(
         "records", "Do records belong to the data, folds, settings, code and lock file of today?"
     )
@@ -181,7 +181,7 @@ def check_records(scope: Scope) -> Check:
 
 
 def _judge_reference(scope: Scope, check: Check, unit: Unit, scored: UnitScores) -> None:
-    """Skip reference records older than the code: only a rerun tells whether that matters."""
+    """Skip reference records of older code: only a rerun tells whether that matters."""
     subject = f"{unit.key} (reference)"
     today = current_digests(unit, scope.project)
     older = {name for row in scored.rows for name in differing(row, today)}
@@ -218,7 +218,7 @@ def _problems(scope: Scope, unit: Unit, scored: UnitScores) -> list[str]:
 
 
 def current_digests(unit: Unit, project: Project) -> dict[str, str]:
-    """Return the digests that a record of this unit would have if it were made now."""
+    """Return the digests that a record of this unit would have today."""
     return {
         "spec_sha256": unit.spec_sha256,
         "code_sha256": digests.method_digest(unit.method),
@@ -227,7 +227,7 @@ def current_digests(unit: Unit, project: Project) -> dict[str, str]:
 
 
 def differing(row: FoldRow, today: Mapping[str, str]) -> list[str]:
-    """Return the names of what has changed since a record was made."""
+    """Return the names of everything that has changed since a record was made."""
     words = {"spec_sha256": "setting", "code_sha256": "code", "lock_sha256": "lock file"}
     return [words[name] for name, value in today.items() if getattr(row, name) != value]
 
@@ -245,7 +245,7 @@ def check_too_good(scope: Scope) -> Check:
 
 
 def check_tables(scope: Scope) -> Check:
-    """Check that the tables are those that the records give."""
+    """Check that the tables follow from the records."""
     from ldlrepro.judge.answer import answer_text
     from ldlrepro.report.content import PaperPage
     from ldlrepro.report.export import table_texts

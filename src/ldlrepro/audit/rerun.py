@@ -1,4 +1,4 @@
-"""Computes folds drawn by lot again, each in its own process with other threads."""
+"""Computes randomly drawn folds again, each in its own process with another number of threads."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from ldlrepro.train import records
 from ldlrepro.train.records import FoldRow
 
 GPU_TOLERANCE = 1e-3
-"""How far two predictions of a GPU may lie apart; its kernels do not promise the same bits."""
+"""How far two predictions of a GPU may be apart. Its kernels do not promise the same bits."""
 
 PROCESSOR_TOLERANCE = 1e-6
-"""How far, relatively, a score may lie from that of another kind of processor.
+"""Largest relative difference of a score between two kinds of processor.
 
-torch's matrix products add in another order on processors of another make; the bits of a training
-that goes through them differ, by 1e-7 in its scores. Verdicts need 1e-4.
+torch's matrix products add in another order on processors of another make. The bits of a training
+with them differ, by 1e-7 in its scores. Verdicts need 1e-4.
 """
 
 SEEDS_APART = 3
-"""How many standard deviations over folds the scores of two seeds may lie apart."""
+"""How many standard deviations over folds the scores of two seeds may be apart."""
 
 FACTS = ("seed", "n_train", "n_test", "data_sha256", "folds_sha256")
 """Facts of a fold that must be the same when it is computed again."""
@@ -82,7 +82,7 @@ def every_fold(unit: Unit, scored: UnitScores) -> list[Draw]:
 def draw(
     units: Mapping[Unit, UnitScores], count: int, longest: float, lot: np.random.Generator
 ) -> tuple[list[Draw], list[Unit]]:
-    """Draw ``count`` units with a fold each; return them, and the units with too long a fold."""
+    """Draw ``count`` units with a fold each; return them, and the units whose fold is too long."""
     candidates, too_long = [], []
     for unit, scored in units.items():
         if not is_complete(unit, scored):
@@ -98,7 +98,7 @@ def draw(
 
 
 def check_reruns(scope: Scope, draws: Sequence[Draw], say: Callable[[str], None]) -> Check:
-    """Compute drawn folds again and compare predictions and scores."""
+    """Compute drawn folds again, and compare predictions and scores."""
     check = Check("reruns", "Does computing it again give the same predictions and scores?")
     check.compared.append(
         f"the digest of predictions, every score to {DIGITS} digits, parameters, seed, numbers of "
@@ -174,9 +174,9 @@ def _other_facts(one: Draw, new: FoldRow) -> Iterator[str]:
 
 
 def _facts(row: FoldRow) -> dict[str, str]:
-    """Return facts as text, for a parameter may be NaN, which equals nothing.
+    """Return facts as text, because a parameter may be NaN, which equals nothing.
 
-    Threads are left out: they are meant to differ.
+    Threads are left out, because they differ on purpose.
     """
     params = {f"params.{key}": value for key, value in row.params.items() if key != "n_jobs"}
     facts = params | {name: getattr(row, name) for name in FACTS}
@@ -184,7 +184,7 @@ def _facts(row: FoldRow) -> dict[str, str]:
 
 
 def _other_scores(one: Draw, again: UnitScores, tolerance: float = 0.0) -> Iterator[str]:
-    """Yield scores that differ by more than a relative tolerance; without one, in any digit."""
+    """Yield scores that differ by more than a relative tolerance, or in any digit without one."""
     ours = {*metrics.BETTER, *metrics.LABEL_BETTER, *metrics.AGE_BETTER} & set(again.scores)
     for name in sorted(ours | set(one.scored.scores)):
         old = one.scored.scores[name][one.position] if name in one.scored.scores else None
@@ -198,7 +198,7 @@ def _same(old: float, now: float, tolerance: float) -> bool:
 
 
 def _by_processor(one: Draw, new: FoldRow, today: Mapping[str, str]) -> str:
-    """Name both processors where nothing else can be why the predictions differ; else ''."""
+    """Name both processors where only they can explain the difference; else ''."""
     old = one.row
     then, now = old.machine.get("cpu"), new.machine.get("cpu")
     another_reason = (
@@ -212,11 +212,11 @@ def _by_processor(one: Draw, new: FoldRow, today: Mapping[str, str]) -> str:
 
 
 def is_enlarged(record: UnitScores, position: int, again: UnitScores) -> bool:
-    """Tell whether other last bits may explain what a fold's scores are now.
+    """Tell whether different last bits may explain a fold's new scores.
 
-    A long training in single precision makes of them what another seed would give. So its scores
-    may be as far from the record's as two seeds may lie apart, and no farther. That does not prove
-    the record right.
+    A long training in single precision turns them into what another seed would give. So its scores
+    may be as far from the record's as those of two seeds, and no farther. That does not prove the
+    record right.
     """
     params = record.rows[position].params
     if params.get("dtype") != "float32" and "mixed_precision" not in params:
@@ -231,7 +231,7 @@ def is_enlarged(record: UnitScores, position: int, again: UnitScores) -> bool:
 def same_digits(old: float, new: float) -> bool:
     """Tell whether two numbers agree in the digits of the reference.
 
-    Sums on other processors may end in another last bit.
+    Sums on other processors may differ in the last bit.
     """
     near = (new, new * (1 - 1e-14), new * (1 + 1e-14))
     return f"{old:.{DIGITS}g}" in {f"{value:.{DIGITS}g}" for value in near}

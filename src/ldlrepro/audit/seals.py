@@ -1,8 +1,8 @@
 """Checksums of the files behind a paper's tables, of the whole reference, and of printed numbers.
 
-The first are kept beside the tables when they are made, the others in ``reference/`` and
-``papers/`` when the reference is renewed. All have the format of sha256sum, so
-`sha256sum -c reference/SHA256SUMS` needs none of our code.
+The first are written beside the tables. The others lie in ``reference/`` and ``papers/``, and are
+written when the reference is renewed. All have the format of sha256sum, so `sha256sum -c
+reference/SHA256SUMS` needs none of our code.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ def seal(root: Path) -> list[Path]:
 
 
 def refuse_changed(root: Path) -> None:
-    """Refuse what other hands than ours have changed: renewed checksums would hide that.
+    """Refuse files that something other than these commands has changed.
 
-    The printed numbers of a new paper have no checksum yet.
+    Renewed checksums would hide the change. The printed numbers of a new paper have no checksum
+    yet.
     """
     for name in SEALED:
         sums = root / name
@@ -67,7 +68,7 @@ def refuse_changed(root: Path) -> None:
 
 
 def unsealed_reference(root: Path) -> set[Path]:
-    """Return the files of the reference that are not, byte for byte, those that were sealed."""
+    """Return the files of the reference that differ from the sealed ones in any byte."""
     try:
         found = _sealed_problems(root, REFERENCE_SUMS)
     except (OSError, ValueError):  # without checksums, none of them
@@ -76,7 +77,7 @@ def unsealed_reference(root: Path) -> set[Path]:
 
 
 def check_seals(papers: Iterable[str], results: Path, root: Path) -> Check:
-    """Compare all files with the checksums that were kept of them."""
+    """Compare all files with their checksums."""
     check = Check("files", "Are all files, byte for byte, those whose checksums were kept?")
     for sums, files in SEALED.items():
         if files(root) or (root / sums).exists():
@@ -132,7 +133,7 @@ def _printed_files(root: Path) -> set[Path]:
 
 
 SEALED = {REFERENCE_SUMS: _reference_files, PRINTED_SUMS: _printed_files}
-"""Checksums in the checkout, and what finds the files that must have one there."""
+"""Files of checksums in the checkout, and the patterns of the files that must be in them."""
 
 
 def _sealed_problems(root: Path, sums: Path) -> dict[str, str]:

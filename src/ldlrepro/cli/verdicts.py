@@ -230,7 +230,7 @@ def _claim_in_lines(row: ClaimRow, width: int) -> str:
     from ldlrepro.judge.claims import shares_in_words
 
     counts = f": {row.measured}" if row.measured else ""
-    counts += f", {row.printed} in print" if row.measured and row.printed else ""
+    counts += f" ({row.printed} in print)" if row.measured and row.printed else ""
     lines = [f"{row.support}{counts}  [{row.id}]"]
     by = [("by measure", row.by_metric), ("by data set", row.by_dataset)]
     told = [

@@ -1,4 +1,4 @@
-"""One function over several items, in as many processes as there are cores."""
+"""Apply one function to several items, in as many processes as there are cores."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _handed: list[Callable[[Any], Any]] = []
-"""In a process that was started here: the function that it got once, for all of its items."""
+"""The function that this process got once, for all of its items."""
 
 
 def at_once(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """Apply ``function`` to every item; return the results in the order of the items.
 
-    A process that is forked has the function with all that it has read; any other gets it pickled.
-    A single item, or a single core, needs no process.
+    A forked process shares the function and all that it has read. Any other process gets the
+    function pickled. A single item, or a single core, needs no process.
     """
     items = list(items)
     if len(items) > 1:

@@ -22,7 +22,7 @@ def git_blob_of(path: Path) -> str:
 
 
 class Stated(Protocol):
-    """What is known of a file's content; '' and None where it is not."""
+    """What is known of a file's content; '' and None where something is unknown."""
 
     @property
     def sha256(self) -> str: ...
@@ -42,7 +42,7 @@ class Content:
 
 
 def mismatch(path: Path, stated: Stated) -> str:
-    """Say why a file's content is not the one that is stated; return '' when it is.
+    """Say why a file's content is not the stated one; return '' when it is.
 
     Where only the first digits of a checksum are known, they are compared.
     """

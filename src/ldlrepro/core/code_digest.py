@@ -1,11 +1,11 @@
-"""Digests of what code does, not of where it lies.
+"""Digests of what code does, wherever it lies.
 
 A digest starts at some definitions and follows every name that they use: through imports, into
-functions, classes, constants and further modules of ours. Each definition enters as a syntax tree
-in which such a name is replaced by the number of its target, in the order of discovery. So moving
-or renaming a module or a function changes nothing, but swapping two imports changes the digest.
-Docstrings, comments, annotations and texts of errors are left out: they decide nothing. Names from
-other packages enter in full; the versions of packages are recorded elsewhere.
+functions, classes, constants and further modules of ours. Each definition enters as a syntax tree,
+in which the number of its target, in the order of discovery, replaces such a name. So moving or
+renaming a module or a function changes nothing, but swapping two imports changes the digest.
+Docstrings, comments, annotations and texts of errors are left out, because they decide nothing.
+Names from other packages enter in full; records hold the versions of packages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler
 _SCOPES = (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef)
 
 Follow = Callable[[str], bool]
-"""Tells by its name whether a module outside ``OURS`` is followed all the same."""
+"""Tells by its name whether a module outside ``OURS`` is followed."""
 
 
 def code_digest(
@@ -106,7 +106,7 @@ class _Walk:
         return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
     def _begin(self, start: str) -> str:
-        """Return what stands for a start; a name that does not exist stands for itself."""
+        """Return what stands for a start. A name that does not exist stands for itself."""
         module, _, name = start.partition(":")
         target = self.names.resolved(module, name) if name else _Target(module, None)
         if target.outside or _read(target.module) is None:
@@ -187,7 +187,7 @@ _MARK = "\0"
 
 @cache
 def _template(names: _Names, module: str, name: str) -> tuple[tuple[str, ...], tuple[_Target, ...]]:
-    """Return the syntax tree of a definition as text, cut where it refers to the targets."""
+    """Return the syntax tree of a definition as text, cut at its references to targets."""
     source = _read(module)
     assert source is not None
     dump = _Dump(names, source)
@@ -260,7 +260,7 @@ class _Dump:
 
 
 class _Scope:
-    """Names that are global at a place; imports of the functions around it count as well."""
+    """Names that are global at a place, including imports of the functions around it."""
 
     def __init__(
         self,
@@ -348,7 +348,7 @@ def _imported(statement: ast.Import | ast.ImportFrom, package: str) -> dict[str,
 
 
 def _only_imports(statement: ast.If | ast.Try) -> bool:
-    """Tell whether a block holds imports alone: for type checkers, or such as may fail."""
+    """Tell whether a block holds only imports, for type checkers or that may fail."""
     return all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in statement.body)
 
 
@@ -377,7 +377,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes below a node, without its context; ast.iter_child_nodes takes longer."""
+    """Return the nodes below a node, without its context, faster than ast.iter_child_nodes."""
     found = []
     for name in node._fields:
         if name == "ctx":
@@ -410,7 +410,7 @@ def _bound(node: ast.AST, inside: list[ast.AST]) -> set[str]:
 
 
 def _stored(statement: ast.stmt) -> set[str]:
-    """Return the global names that a statement of the top level binds or changes."""
+    """Return the global names that a top-level statement binds or changes."""
     names = {
         inner.id
         for inner in [statement, *_own_nodes(statement)]

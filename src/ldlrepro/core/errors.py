@@ -1,4 +1,4 @@
-"""Errors whose text is written for the person at the keyboard."""
+"""Errors with texts for the person at the keyboard."""
 
 import errno
 import zipfile
@@ -23,7 +23,7 @@ def unknown(kind: str, word: str, choices: Iterable[str], hint: str) -> UserErro
 
 
 def of_the_disk(error: OSError) -> str:
-    """Say what to do about a disk that is full or write-protected; return '' for other errors."""
+    """Say what to do about a full or write-protected disk; return '' for other errors."""
     place = error.filename or Path.cwd()
     if error.errno in NO_ROOM:
         return (
@@ -40,7 +40,7 @@ def of_the_disk(error: OSError) -> str:
 
 @contextmanager
 def damage_told(path: Path, cure: str) -> Iterator[None]:
-    """Turn whatever broken bytes in ``path`` lead to into a UserError that ends with ``cure``."""
+    """Turn any error from broken bytes in ``path`` into a UserError that ends with ``cure``."""
     try:
         yield
     except FileNotFoundError:

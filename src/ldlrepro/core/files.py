@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Writes files completely or not at all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 with plain line ends, so that the bytes are the same everywhere."""
+    """Write UTF-8 with plain line ends, which gives the same bytes everywhere."""
 
     def write(temporary: Path) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")

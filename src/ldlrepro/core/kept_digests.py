@@ -1,8 +1,8 @@
-"""Digests of our own code, kept between processes for as long as no source of ours changes.
+"""Keeps digests of our own code between processes, until one of our sources changes.
 
-To follow every name takes a quarter of a second for a method and a second for the report, and
-each job and each start of Snakemake asks for some. What is kept lies beside the bytecode, under the
-digest of the text of all sources, so that it holds in a copy of a checkout as well.
+Following every name takes a quarter of a second for a method and a second for the report, and each
+job and each start of Snakemake needs some digests. They lie beside the bytecode, under the digest
+of the text of all sources, so they also hold in a copy of a checkout.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def kept_digest(
     follow: Follow = lambda name: False,
     files: Sequence[Path] = (),
 ) -> str:
-    """Return the ``code_digest`` of code of ours, computed where none is kept.
+    """Return the ``code_digest`` of our code, computed where none is kept.
 
-    ``files`` are sources beside ours that it may ``follow``.
+    ``files`` are further sources that it may ``follow``.
     """
     key = json.dumps([starts, without, _digest(files)])
     kept = _kept()
@@ -41,7 +41,7 @@ def kept_digest(
 
 @cache
 def _kept() -> dict[str, str]:
-    """Return what is kept of these sources; all of this process share it."""
+    """Return what is kept for these sources; the whole process shares it."""
     return _read()
 
 
@@ -56,7 +56,7 @@ def _read() -> dict[str, str]:
 
 
 def _keep(kept: dict[str, str]) -> None:
-    """Write what is kept, with what other processes have kept meanwhile."""
+    """Write what is kept, together with what other processes have kept meanwhile."""
     content = {"sources": _sources(), "digests": _read() | kept}
     with suppress(OSError):  # a package in a folder that may not be written to keeps nothing
         write_text(_file(), json.dumps(content, indent=0, sort_keys=True))

@@ -1,4 +1,4 @@
-"""Results of earlier runs, a line of JSON each, so that what was interrupted goes on."""
+"""Keeps results of earlier runs, one line of JSON each, so that an interrupted run goes on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class KeptLines:
-    """Results by their keys, in a file that grows by a line for each."""
+    """Results by their keys, in a file that gets one line for each."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,10 +1,10 @@
-"""Makes floating point the same everywhere; to be called before NumPy is imported.
+"""Makes floating point the same everywhere; call it before NumPy is imported.
 
 Sums in another order, or in wider vector registers, differ in the last bit, and an iterative method
 turns a last bit into a visible digit. So every unit computes with single-threaded linear algebra
-and one fixed kernel family (AVX2), on any machine that has it; parallel work is split into parts
-whose results are combined in a fixed order. Loops that numba compiles keep their order of additions
-on every processor, so they need no pin.
+and one fixed kernel family (AVX2), on any machine that has it. Parallel work is split into parts,
+and their results are combined in a fixed order. Loops that numba compiles keep their order of
+additions on every processor, so they need no pin.
 """
 
 from __future__ import annotations

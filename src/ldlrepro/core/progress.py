@@ -1,7 +1,7 @@
-"""One line that says how far a long job is: rewritten on a terminal, now and then in a log.
+"""Prints one line that says how far a long job is: rewritten on a terminal, repeated in a log.
 
-Not tqdm's: it counts one thing, where these lines say anything, and in a log it rewrites with
-carriage returns what should be a few whole lines; bending it to that takes more code than this.
+tqdm counts one thing, where these lines say anything. In a log it rewrites one line with carriage
+returns, where a few whole lines are wanted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def say(line: str) -> None:
 
 
 class StatusLine:
-    """``show`` may be called as often as one likes; it prints when it is time."""
+    """A status line. Call ``show`` at any time; it prints when it is time."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
@@ -41,7 +41,7 @@ class StatusLine:
         self._write(f"\r\x1b[K{line[:WIDTH]}" if self._open else f"{line}\n")
 
     def say(self, text: str) -> None:
-        """Print something else, on a line of its own."""
+        """Print another text on a line of its own."""
         self.close()
         self._write(f"{text}\n")
 
@@ -56,7 +56,7 @@ class StatusLine:
 
 
 class ProgressLine(StatusLine):
-    """A line that says how many of so many are done, and how long the rest takes."""
+    """A line that says how many items are done and how long the rest takes."""
 
     def __init__(self, what: str, stream: TextIO | None = None) -> None:
         super().__init__(stream)
@@ -64,7 +64,7 @@ class ProgressLine(StatusLine):
         self.begin(0)
 
     def begin(self, done: int) -> None:
-        """Set where the work begins, which is not 0 after a kill."""
+        """Set where the work begins. After a kill this is not 0."""
         self.started, self.first = time.monotonic(), done
 
     def update(self, done: int, total: int, details: str = "") -> None:
@@ -74,7 +74,7 @@ class ProgressLine(StatusLine):
 
 
 def time_left(seconds: float, done: int, to_do: int) -> str:
-    """Say how long the rest takes if it goes as the part done did; '' where nobody can tell."""
+    """Say how long the rest takes at the speed so far; '' where that is unknown."""
     if done <= 0 or to_do <= 0:
         return ""
     left = seconds / done * to_do

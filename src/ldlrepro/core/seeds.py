@@ -1,4 +1,4 @@
-"""Seeds that depend on what is computed, never on when, where or in which order."""
+"""Seeds that depend on what is computed, and not on when, where or in which order."""
 
 from __future__ import annotations
 

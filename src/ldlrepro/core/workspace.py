@@ -1,4 +1,4 @@
-"""The folders that a run reads and writes, and where each thing lies in them."""
+"""The folders that a run reads and writes, and the place of each file in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def id_of_weights(path: str) -> str:
 
 @dataclass(frozen=True)
 class Workspace:
-    """Results and data of one run; by default those of the current folder."""
+    """Results and data of one run. By default they are in the current folder."""
 
     results: Path = RESULTS
     data: Path = DATA
@@ -30,7 +30,7 @@ class Workspace:
         return self.data / "ready" / f"{dataset}.pixels.npy"
 
     def weights(self, weights: str) -> Path:
-        """Return the file of a network's weights in the one form that networks begin with."""
+        """Return the file of a network's weights, in the form that networks load."""
         return self.data / "ready" / f"{weights}{WEIGHTS}"
 
     def folds(self, protocol: str, dataset: str) -> Path:
@@ -38,15 +38,15 @@ class Workspace:
         return self.results / "folds" / protocol / f"{dataset}.npz"
 
     def leaks(self, protocol: str, dataset: str) -> Path:
-        """Return what the search for leaks found."""
+        """Return the result of the search for leaks."""
         return self.folds(protocol, dataset).with_suffix(".leaks.json")
 
     def journal(self, unit: str) -> Path:
-        """Return the folder where a unit keeps its finished folds until it is judged."""
+        """Return the folder where a unit keeps its finished folds until its paper is judged."""
         return self.results / "journal" / unit
 
     def answer(self, paper: str) -> Path:
-        """Return the file with all that was judged of a paper."""
+        """Return the file with all judgements about a paper."""
         return self.results / "compare" / paper / "answer.json"
 
     def figures(self, paper: str) -> Path:

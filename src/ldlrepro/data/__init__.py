@@ -1,4 +1,4 @@
-"""Data sets: fetching, reading, checking, drawing.
+"""Data sets: fetching, reading, checking and generating them.
 
 ``from ldlrepro.data import load; load("sjaffe")`` gives features and label distributions.
 Everything is imported on first use, so that importing this package costs nothing.

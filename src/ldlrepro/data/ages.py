@@ -1,4 +1,4 @@
-"""Errors in years of methods whose labels are ages."""
+"""Errors in years, for methods whose labels are ages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MODE, MEAN = "mode", "mean"
 
 
 def grid_of(labels: Sequence[str]) -> np.ndarray | None:
-    """Return the ages that labels stand for; None where they are other things."""
+    """Return the ages of the labels; None where labels are not ages."""
     try:
         ages = np.array([float(label) for label in labels])
     except ValueError:
@@ -26,5 +26,5 @@ def predicted(P: np.ndarray, grid: np.ndarray, rule: str) -> np.ndarray:
 
 
 def errors(P: np.ndarray, grid: np.ndarray, true: np.ndarray, rule: str) -> dict[str, float]:
-    """Return MAE and CS(5), by the rule of the method's file."""
+    """Return MAE and CS(5), by the rule in the method's file."""
     return metrics.age_errors(true, predicted(P, grid, rule))

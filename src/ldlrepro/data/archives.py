@@ -1,7 +1,7 @@
-"""Unpacks zip and tar archives that others made, without trusting what they say.
+"""Unpacks zip and tar archives from others without trusting their headers.
 
-Members with absolute names or ``..``, links, devices and encrypted members are refused, and so is
-an archive that unpacks to more than the limit. The sizes in its headers are not believed.
+Members with absolute names or ``..``, links, devices and encrypted members are refused. So is an
+archive that unpacks to more than the limit, whatever sizes its headers state.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DAMAGED = (
 
 
 class ArchiveError(Exception):
-    """Raised for an archive that is damaged or not to be trusted; the text says which member."""
+    """Raised for a damaged or untrustworthy archive; the text names the member."""
 
 
 def is_archive(path: Path) -> bool:
@@ -45,7 +45,7 @@ def unpack(
 ) -> None:
     """Write the plain files of the archive below ``folder``; raise ArchiveError otherwise.
 
-    A refused archive may leave some of its files behind: unpack into a folder that is thrown away.
+    A refused archive may leave some of its files behind, so unpack into a temporary folder.
     """
     left = max_bytes
     try:

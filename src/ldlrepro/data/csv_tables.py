@@ -1,9 +1,9 @@
 """Reads a CSV file with a header as features and label distributions.
 
-The columns that ``labels`` names are D; ``keys`` may name a column for the groups and one for the
-target; all others are features, in their order. Columns stand between commas, semicolons or tabs:
-whichever the header has most of. Where it is not commas, decimals may be written with a comma.
-``gaps`` says what becomes of rows with gaps.
+The columns in ``labels`` are D. ``keys`` may name a column for the groups and one for the target.
+All other columns are features, in their order. The separator is a comma, a semicolon or a tab,
+whichever the header has most of. With semicolons or tabs, decimals may have a comma. ``gaps`` says
+what happens to rows with gaps.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ldlrepro.core.errors import nearest
 from ldlrepro.core.progress import say
 
 GAPS = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
-"""Texts of cells without a value, in small letters."""
+"""Texts of cells without a value, in lower case."""
 SEPARATORS = (",", ";", "\t")
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
 def read_csv(path: Path, data_set: DataSet) -> dict[str, Any]:
-    """Return X, D, groups and target; raise ValueError for a table not as it should be."""
+    """Return X, D, groups and target; raise ValueError for a table that breaks the rules."""
     header, lines, separator = _table(path)
     labels = data_set.labels
     if not labels:
@@ -58,7 +58,7 @@ def read_csv(path: Path, data_set: DataSet) -> dict[str, Any]:
 
 
 def _table(path: Path) -> tuple[list[str], dict[int, list[str]], str]:
-    """Return the names of the columns, the rows by the numbers of their lines, the separator."""
+    """Return the names of the columns, the rows by their line numbers, and the separator."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as handle:
             separator = max(SEPARATORS, key=handle.readline().count)
@@ -81,7 +81,7 @@ def _table(path: Path) -> tuple[list[str], dict[int, list[str]], str]:
 
 
 def _without_gaps(path: Path, lines: Mapping[int, list[str]]) -> dict[int, list[str]]:
-    """Leave out rows that lack a value, and say which."""
+    """Leave out rows that lack a value, and name them."""
     whole = {n: row for n, row in lines.items() if not any(map(_is_gap, row))}
     if not whole:
         raise ValueError("every row has a gap; leave out the columns that have them")
@@ -102,7 +102,7 @@ def _numbers(
     lines: Iterable[int],
     may_have_commas: bool,
 ) -> np.ndarray:
-    """Return columns of numbers, whose decimals stand behind points, or all behind commas."""
+    """Return columns of numbers, all with decimal points or all with decimal commas."""
     texts = [text for name in names for text in columns[name]]
     commas = may_have_commas and any(DECIMAL_COMMA.fullmatch(text.strip()) for text in texts)
     values = np.empty((len(columns[names[0]]), len(names)))

@@ -13,36 +13,36 @@ from ldlrepro.core.errors import UserError
 
 
 class DataUnavailable(UserError):  # noqa: N818 - the absence of data is no mistake
-    """Raised for data that cannot be had here; the text says how to get them."""
+    """Raised for data that are not available here; the text says how to get them."""
 
 
 @dataclass
 class Dataset:
-    """Features, label distributions and what belongs to a row."""
+    """Features, label distributions, and further facts about each row."""
 
     id: str
     X: Any
-    """Features: float64 array (rows, features), or a SciPy CSR matrix."""
+    """Features: a float64 array (rows, features), or a SciPy CSR matrix."""
     D: np.ndarray
-    """Label distributions: float64 array (rows, labels), rows sum to one."""
+    """Label distributions: a float64 array (rows, labels) whose rows sum to one."""
     groups: np.ndarray | None = None
-    """The person a row belongs to, where known."""
+    """The person of each row, where known."""
     target: np.ndarray | None = None
-    """A number per row, such as the age, where known."""
+    """A number for each row, such as the age, where known."""
     labels: list[str] = field(default_factory=list)
     """Names of the columns of D, where known."""
     fingerprint: dict[str, Any] = field(default_factory=dict)
-    """Hashes and counts, see ``fingerprint``."""
+    """Hashes and counts; see ``fingerprint``."""
     meta: dict[str, Any] = field(default_factory=dict)
-    """Origin of the rows: source files, recipe of the features."""
+    """Origin of the rows: source files, and how the features were computed."""
 
 
 def fingerprint(X: Any, D: np.ndarray) -> dict[str, Any]:
-    """Return hashes of the rows, ordered and not, and counts of repeated and empty parts.
+    """Return hashes of the rows, ordered and unordered, and counts of repeated and empty parts.
 
-    Fold indices carry over to another copy of the data only where ``data_sha256`` is the same;
-    an equal ``unordered_sha256`` says that the other copy holds the same rows in another order.
-    A sparse X has the same hashes as the dense one.
+    Fold indices fit another copy of the data only where ``data_sha256`` is the same. An equal
+    ``unordered_sha256`` says that the other copy holds the same rows in another order. A sparse X
+    has the same hashes as the dense one.
     """
     x_rows, d_rows = _row_digests(X, D)
     rows = [x + d for x, d in zip(x_rows, d_rows, strict=True)]
@@ -58,14 +58,14 @@ def fingerprint(X: Any, D: np.ndarray) -> dict[str, Any]:
 
 
 def data_sha256(X: Any, D: np.ndarray) -> str:
-    """Return the digest of the rows in their order, as ``fingerprint`` has it."""
+    """Return the digest of the rows in their order, as in ``fingerprint``."""
     return _of_rows(X, D, [x + d for x, d in zip(*_row_digests(X, D), strict=True)])
 
 
 def labels_among_features(X: Any, D: np.ndarray) -> tuple[int, int] | None:
-    """Return the first feature column that repeats a label column, and the latter; else None.
+    """Return the first feature column that repeats a label column, and the label; else None.
 
-    A label that is the same in all rows tells nothing, so it is not looked for.
+    A label that is the same in all rows is skipped, because it tells nothing.
     """
     for label, degrees in enumerate(D.T):
         row = int(degrees.argmax())
@@ -95,7 +95,7 @@ def _sha256(row: np.ndarray) -> bytes:
 
 
 def _dense_rows(X: Any, block: int = 256) -> Iterator[np.ndarray]:
-    """Yield the rows one by one, without ever holding a dense copy of a sparse matrix."""
+    """Yield the rows one by one, without a dense copy of a sparse matrix."""
     for start in range(0, X.shape[0], block):
         part = X[start : start + block]
         yield from part.toarray() if hasattr(part, "toarray") else part

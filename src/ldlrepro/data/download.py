@@ -1,7 +1,8 @@
-"""Downloading one file over https: retries, resuming, limits, and a check before it counts.
+"""Downloads one file over https, with retries, resuming, limits, and a final check.
 
-The attempts are counted here, for most go on in the middle of a file, which urllib3's Retry cannot.
-Giving it the rest would count and wait twice; it reads how long a busy server asks us to wait.
+Attempts are counted here, because most of them continue in the middle of a file, which urllib3's
+Retry cannot do. Retry only reads how long a busy server asks us to wait. Otherwise attempts would
+be counted and waited for twice.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 @dataclass(frozen=True)
 class Web:
-    """Settings of downloads: how patient and how trusting they are."""
+    """Settings of downloads: patience, limits and trust."""
 
     attempts: int = 4
     timeouts: tuple[float, float] = (15.0, 60.0)
@@ -45,7 +46,7 @@ class DownloadError(Exception):
 
 
 class _TryAgainError(Exception):
-    """The attempt failed in a way that another one may mend, after a pause of some seconds."""
+    """A failed attempt that may succeed after a pause of some seconds."""
 
     def __init__(self, problem: str, pause: float = 0.0) -> None:
         super().__init__(problem)
@@ -53,10 +54,9 @@ class _TryAgainError(Exception):
 
 
 def download(url: str, part: Path, stated: Stated, web: Web) -> None:
-    """Bring the content that is ``stated`` into ``part``, or raise DownloadError.
+    """Download the content that is ``stated`` into ``part``, or raise DownloadError.
 
-    What an interrupted attempt left in ``part`` is continued, in this call or in a later one.
-    Content that turns out to be wrong is removed.
+    The content of ``part`` from an interrupted attempt is continued. Wrong content is removed.
     """
     problem, pause = "", 0.0
     for attempt in range(web.attempts):
@@ -150,7 +150,7 @@ def _silence(web: Web) -> _TryAgainError:
 
 @contextmanager
 def _request(url: str, offset: int, web: Web) -> Iterator[Any]:
-    """Get an address; follow redirects by hand, for each address must be https."""
+    """Get an address. Redirects are followed by hand, because each address must be https."""
     # Compressed answers could neither be continued nor measured.
     headers = {"Accept-Encoding": "identity", "User-Agent": "ldlrepro"}
     if offset:

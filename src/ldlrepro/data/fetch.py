@@ -1,10 +1,8 @@
-"""Brings the raw files of data sets and weights into ``data/raw/<id>/``, whole and checked, or
-says why not.
+"""Brings the raw files of data sets and weights into ``data/raw/<id>/``, complete and checked.
 
-Sources in order: what is there already, ``data/manual/<id>/``, the mirrors, the addresses in the
-data set's YAML. A file gets its final name only after its checksum was right. Data that cannot be
-had are no error: the status says so and how to get them. What is said of data sets here goes for
-weights as well.
+Sources are tried in this order: existing files, ``data/manual/<id>/``, the mirrors, the addresses
+in the data set's YAML. A file gets its final name only after its checksum was right. Unavailable
+data are no error: the status says so, and how to get them. All of this applies to weights too.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ class FetchStatus:
     dataset: str
     available: bool
     reason: str = ""
-    """Why the data are not available and how to get them."""
+    """Why the data are not available, and how to get them."""
     files: list[FetchedFile] = field(default_factory=list)
 
 
@@ -73,7 +71,7 @@ def default_mirrors(project: Project, named: Iterable[str | Path] = ()) -> list[
 
 
 def local_sources(source: DataSet | Weights, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:
-    """Return the local files that ``fetch`` would use; only their existence is checked."""
+    """Return the local files that ``fetch`` would use. Only their existence is checked."""
     if isinstance(source, DataSet) and source.images_of:
         return local_sources(source.owner_of_images, data_dir, mirrors)
     places = _places(source.id, data_dir, mirrors)
@@ -92,7 +90,7 @@ def fetch(
     progress: bool = True,
     images_from: Path | None = None,
 ) -> FetchStatus:
-    """Get the raw files; never raises because data cannot be had."""
+    """Get the raw files. Unavailable data raise no error."""
     web = None if offline else Web(progress=progress)
     return fetch_by(web, source, data_dir, mirrors, images_from)
 
@@ -104,10 +102,10 @@ def fetch_by(
     mirrors: Sequence[Path],
     images_from: Path | None = None,
 ) -> FetchStatus:
-    """Do what ``fetch`` does by a way to download; without one nothing is downloaded.
+    """Do what ``fetch`` does, by a given way to download; without one nothing is downloaded.
 
     Photographs come from the folder ``images_from``, whatever its name, or else from the first
-    known place that has the name of the data set.
+    known place with the name of the data set.
     """
     folder, places = data_dir / "raw" / source.id, _places(source.id, data_dir, mirrors)
     try:
@@ -133,7 +131,7 @@ def fetch_by(
 
 
 def read_status(folder: Path) -> FetchStatus:
-    """Read what ``fetch`` left in ``data/raw/<id>/``."""
+    """Read the status that ``fetch`` left in ``data/raw/<id>/``."""
     path = folder / "fetch.json"
     try:
         return FetchStatus(**json.loads(path.read_text(encoding="utf-8")))
@@ -259,7 +257,7 @@ def _how_to_get(source: DataSet | Weights) -> str:
 
 
 def _collect_images(source: DataSet, folder: Path, place: Path | None) -> FetchStatus:
-    """Unpack or copy what the user put somewhere into ``folder/images``, all or nothing."""
+    """Unpack or copy the user's images into ``folder/images``, all or none."""
     images = folder / "images"
     if place is None:
         if _items(images):
@@ -287,8 +285,8 @@ def _collect_images(source: DataSet, folder: Path, place: Path | None) -> FetchS
 def _copy_tree(source: Path, target: Path) -> None:
     """Copy files and folders.
 
-    A link that leads nowhere, or back to a folder above it, stays what it is; the table of images
-    then reports it.
+    A link that leads nowhere, or to a folder above it, stays unchanged, and the table of images
+    reports it.
     """
     if source.is_symlink() and not _leads_on(source):
         os.symlink(os.readlink(source), target)
@@ -305,7 +303,7 @@ def _leads_on(link: Path) -> bool:
 
 
 def _borrow(data_set: DataSet, data_dir: Path, mirrors: Sequence[Path]) -> FetchStatus:
-    """Use the images of another data set, which stay where they are and are not copied again."""
+    """Use the images of another data set, without copying them."""
     owner = data_set.owner_of_images
     folder = data_dir / "raw" / owner.id
     status = read_status(folder) if (folder / "fetch.json").is_file() else None
@@ -316,7 +314,7 @@ def _borrow(data_set: DataSet, data_dir: Path, mirrors: Sequence[Path]) -> Fetch
 
 
 def _image_place(dataset_id: str, places: Sequence[Path]) -> Path | None:
-    """Return the first folder of this name that holds anything."""
+    """Return the first folder of this name that is not empty."""
     own = (place for place in places if place.name == dataset_id)
     return next((place for place in own if _items(place)), None)
 

@@ -1,7 +1,7 @@
-"""Reads the stored tensors of an ONNX file, and runs nothing: the model itself is passed over.
+"""Reads the stored tensors of an ONNX file. It never runs the model.
 
-ONNX is a protocol buffer, and of its hundred fields a reader of tensors needs eight: a tensor's
-shape, type, name and values, and the way to it. Values outside the file are refused.
+ONNX is a protocol buffer, and a reader of tensors needs only eight of its hundred fields: a
+tensor's shape, type, name and values, and the path to it. Values outside the file are refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 class OnnxError(Exception):
-    """Raised for what is no ONNX file, or one that is cut off; the text says where."""
+    """Raised for a file that is not ONNX or is cut off; the text says where."""
 
 
 def onnx_tensors(content: bytes) -> dict[str, np.ndarray]:
@@ -37,7 +37,7 @@ def onnx_tensors(content: bytes) -> dict[str, np.ndarray]:
 
 
 def _tensor(content: memoryview) -> dict[str, np.ndarray]:
-    """Return one tensor by its name; nothing for one of another type."""
+    """Return one tensor by its name; nothing for a tensor of another type."""
     shape: list[int] = []
     name, kind, values = "", 0, np.zeros(0, np.float32)
     for number, value in _fields(content):
@@ -94,7 +94,7 @@ def _fields(content: memoryview) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(content: memoryview, at: int) -> tuple[int, int]:
-    """Read a whole number of seven bits a byte; return it and the place behind it."""
+    """Read a whole number of seven bits a byte; return it and the position after it."""
     value = shift = 0
     while at < len(content) and shift < 64:
         byte = content[at]

@@ -1,7 +1,7 @@
-"""Makes data sets of photographs, with a table of features or without one.
+"""Makes data sets of photographs, with or without a table of features.
 
-Those without have labels, persons and ages like any other, but no column in X. Methods that read
-images take their pixels from elsewhere (``ldlrepro.data.pixels``).
+A set without features has labels, persons and ages like any other, but no column in X. Methods that
+read images take their pixels from elsewhere (``ldlrepro.data.pixels``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NO_COLUMNS = {"zero_columns": 0, "duplicate_columns": 0}
 
 
 def dataset_of_faces(data_set: DataSet, faces: FaceSet, data_dir: Path) -> Dataset:
-    """Return the Dataset of a set of faces, without a column where no features are asked for."""
+    """Return the Dataset of a set of faces; it has no column where no features are asked for."""
     if data_set.features is None:
         return _without_features(data_set, faces)
     D, labels = distributions(faces, data_set)
@@ -39,12 +39,12 @@ def dataset_of_faces(data_set: DataSet, faces: FaceSet, data_dir: Path) -> Datas
 
 
 def rows_to_compare(data_set: DataSet, data: Dataset, data_dir: Path) -> Any:
-    """Return what tells rows apart: their features, or else the bytes of their images."""
+    """Return what distinguishes rows: their features, or else the bytes of their images."""
     return data.X if data.X.shape[1] else _digests(load_faces(data_set, data_dir))
 
 
 def raw_file(data_set: DataSet, name: str, data_dir: Path) -> Path | None:
-    """Return where fetch put a file that it names; None for an archive, unpacked and not kept."""
+    """Return where fetch put a named file; None for an archive, which is unpacked and not kept."""
     if data_set.reader != "images":
         return data_dir / "raw" / data_set.id / name
     path = images_folder(data_set, data_dir) / name
@@ -52,7 +52,7 @@ def raw_file(data_set: DataSet, name: str, data_dir: Path) -> Path | None:
 
 
 def fingerprint_of(data_set: DataSet, data: Dataset, data_dir: Path) -> dict[str, Any]:
-    """Count anew the digests and numbers that a prepared data set states of itself."""
+    """Compute again the digests and numbers that a prepared data set states about itself."""
     counts = fingerprint(rows_to_compare(data_set, data, data_dir), data.D)
     return counts if data.X.shape[1] else counts | NO_COLUMNS
 

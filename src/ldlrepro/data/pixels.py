@@ -1,9 +1,9 @@
-"""Aligned faces of a data set in one file that is never held in memory as a whole.
+"""Aligned faces of a data set in one file, which is never completely in memory.
 
 ``data/ready/<id>.pixels.npy`` holds whole grey levels (rows, height, width, 3), red, green, blue,
 with the rows in the order of ``data/ready/<id>.npz``. The size is that of ``crop`` in the data
-set's YAML: no paper states a crop at random offsets, only eyes at fixed places and, in the public
-code, mirrored images, which needs no pixels beyond the crop.
+set's YAML. No paper states a crop at random offsets, only eyes at fixed places. The public code
+also mirrors images, which needs no pixels beyond the crop.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ HASHED_AT_ONCE = 2**24
 
 
 class Pixels:
-    """Rows of a file of pixels, read when they are asked for.
+    """Rows of a file of pixels, read when they are needed.
 
-    ``X[rows]`` is the same kind with fewer rows, ``X.read(rows)`` an array of uint8, for positions
-    among the rows of X. Pickled, it is a path and the numbers of the rows.
+    ``X[rows]`` is the same kind with fewer rows. ``X.read(rows)`` is an array of uint8, for
+    positions among the rows of X. A pickle holds a path and the numbers of the rows.
     """
 
     def __init__(self, path: Path, rows: np.ndarray | None = None) -> None:
@@ -79,7 +79,7 @@ class Pixels:
 
 
 def load_pixels(path: Path) -> tuple[Pixels, dict[str, Any]]:
-    """Return a data set's pixels and what is written of them; DataUnavailable where it has none."""
+    """Return a data set's pixels and their description; DataUnavailable where it has none."""
     dataset = path.name.partition(".")[0]
     if not path.is_file():
         raise DataUnavailable(f"needs images: {dataset} has no pixels ({path} is missing)")
@@ -95,7 +95,7 @@ def make_pixels(
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
-    """Decode and align every image in use; without any, write an empty file that says why."""
+    """Decode and align every usable image; without any, write an empty file that says why."""
     from ldlrepro.data.registry import load_ready
 
     path = workspace.pixels(data_set.id)
@@ -119,7 +119,7 @@ def _draw(
     workers: int,
     progress: Callable[[int, int], None],
 ) -> dict[str, Any]:
-    """Fill the file in pieces, each by a process of its own, and say what is in it."""
+    """Fill the file in pieces, each by its own process, and describe it."""
     from ldlrepro.data.features.align import Crop
     from ldlrepro.data.images import load_faces
 

@@ -1,4 +1,4 @@
-"""Turns raw files into features and label distributions, and refuses what they must not hold.
+"""Turns raw files into features and label distributions, and refuses invalid content.
 
 Nothing is ever unpickled. Every complaint names the file and what to type.
 """
@@ -22,11 +22,11 @@ from ldlrepro.data.csv_tables import read_csv
 from ldlrepro.data.dataset import Dataset, DataUnavailable, fingerprint
 
 ROUNDING = 1e-12
-"""Row sums this close to one are left as they are."""
+"""Row sums this close to one stay as they are."""
 
 
 def read(data_set: DataSet, folder: Path) -> Dataset:
-    """Read the data set whose raw files lie in ``folder``; raise UserError for wrong content."""
+    """Read the data set whose raw files are in ``folder``; raise UserError for wrong content."""
     reader = {
         "mat": _read_table,
         "npz": _read_table,
@@ -118,9 +118,9 @@ def _load_npz(path: Path) -> dict[str, Any]:
 
 
 def _refuse_pickle(path: Path) -> None:
-    """Refuse pickles, which run code when they are loaded.
+    """Refuse pickles, because loading them runs code.
 
-    Theirs start with 0x80 and a protocol number.
+    They start with 0x80 and a protocol number.
     """
     try:
         with open(path, "rb") as handle:
@@ -166,7 +166,7 @@ def checked(
 def _persons(
     path: Path, sizes: int | Sequence[int] | None, named: Any, n: int
 ) -> np.ndarray | None:
-    """Return the person of each row: named by the file, or counted off in the order of the rows."""
+    """Return the person of each row, from the file or counted off in the order of the rows."""
     if sizes is None or named is not None:
         return _per_row(path, "groups", named, n)
     if isinstance(sizes, int):  # as many for each
@@ -220,7 +220,7 @@ def _check_shape(path: Path, stated: Shape | None, X: Any, D: np.ndarray) -> Non
 
 
 def _distributions(path: Path, D: np.ndarray, renormalise: bool) -> tuple[np.ndarray, int]:
-    """Divide rows by sums that miss one; return them and how many there were."""
+    """Divide rows by sums that miss one; return the rows and how many were divided."""
     if (D < 0).any():
         row = int(np.argmax((D < 0).any(axis=1)))
         raise _BadFileError(path, f"negative label degrees, first in row {row}")
@@ -250,7 +250,7 @@ def _per_row(path: Path, what: str, values: Any, rows: int) -> np.ndarray | None
 
 
 def _read_images(data_set: DataSet, folder: Path) -> Dataset:
-    """Compute features from the images that ``ratings.csv`` lists, labels from its ratings."""
+    """Compute features from the images in ``ratings.csv``, and labels from its ratings."""
     images = folder / "images"
     table = images / "ratings.csv"
     if data_set.features is None or not data_set.features.order:

@@ -28,9 +28,9 @@ from ldlrepro.data.readers import read
 
 
 def load(dataset_id: str, data_dir: str | Path | None = None) -> Dataset:
-    """Return the data set; fetch and prepare it first if that has not happened yet.
+    """Return the data set, after fetching and preparing it where necessary.
 
-    Raises DataUnavailable, with what to do, for data that cannot be had here.
+    It raises DataUnavailable, with what to do, for data that are not available here.
     """
     project = from_environment()
     data = Path(data_dir) if data_dir else project.root / "data"
@@ -50,8 +50,7 @@ def ready_path(dataset_id: str, data_dir: Path) -> Path:
 def prepare(data_set: DataSet, data_dir: Path) -> Path:
     """Read and check the raw files; write data/ready/<id>.npz and a readable <id>.json beside it.
 
-    For data that are not available the file says only that, so that whoever needs them can
-    record it.
+    For unavailable data the file says only that, so that whoever needs them can record it.
     """
     # A fetch that outlived its workflow may still be at work on the raw files.
     with locked(data_set.id, data_dir):
@@ -88,7 +87,7 @@ def _prepare(data_set: DataSet, data_dir: Path) -> Path:
 def _check_persons(data_set: DataSet, dataset: Dataset) -> None:
     """Refuse a wrong number of persons.
 
-    Jobs are planned by the stated one: if it is too low, persons are left out unseen.
+    Jobs are planned by the stated number. If it were too low, persons would be left out unnoticed.
     """
     stated = data_set.persons
     if stated is None or dataset.groups is None:
@@ -105,7 +104,7 @@ def _check_persons(data_set: DataSet, dataset: Dataset) -> None:
 def load_ready(path: Path) -> Dataset:
     """Return the Dataset in a file that ``prepare`` wrote.
 
-    Rows that were changed since, and labels among the features, are refused at every read.
+    Every read refuses rows that were changed, and labels among the features.
     """
     try:
         with np.load(path, allow_pickle=False) as stored:
@@ -134,9 +133,9 @@ def load_ready(path: Path) -> Dataset:
 def _refuse_altered(
     path: Path, X: Any, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
 ) -> None:
-    """Refuse rows without their digests, and features that hold labels.
+    """Refuse rows that do not match their digests, and features that hold labels.
 
-    The digest of rows without features is one of their images, which stand elsewhere.
+    For rows without features, the digest is that of their images, which lie elsewhere.
     """
     D = arrays["D"]
     again = f"rm {path}; ldlrepro prepare {meta['dataset']}"
@@ -157,13 +156,13 @@ def _refuse_altered(
 
 
 def _beside_sha256(arrays: Mapping[str, np.ndarray]) -> str:
-    """Return the digest of all that stands beside the features: labels, persons, targets."""
+    """Return the digest of everything beside the features: labels, persons, targets."""
     beside = [[name, array_sha256(arrays[name])] for name in sorted(arrays) if name[0] != "X"]
     return hashlib.sha256(json.dumps(beside).encode()).hexdigest()
 
 
 def warning_of(path: Path) -> str:
-    """Return what users of the features in this file must know, such as untrained weights."""
+    """Return a warning for users of the features in this file, such as untrained weights."""
     record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     return str(record.get("meta", {}).get("features", {}).get("warning", ""))
 

@@ -1,7 +1,7 @@
-"""Makes one kind of file of weights of many: ``data/ready/<id>.weights.pth``.
+"""Converts many kinds of weight files into one: ``data/ready/<id>.weights.pth``.
 
 It is a state_dict with torchvision's names, for red, green and blue, with a description beside it.
-Everything that can be wrong with a file of weights is told here, before anything is trained.
+Everything that can be wrong with a file of weights is reported here, before any training.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _BLOCK = re.compile(r"block([1-5])_conv([1-3])")
 PROBED, PROBE_SIDE = 8, 224
 """Channels that a probe looks at, and the side of its picture."""
 PROBE_TOLERANCE = 1e-3
-"""As a share of the largest value. Turned colours change values by tens of per cent."""
+"""A share of the largest value. Swapped colours change values by tens of per cent."""
 
 
 def weights_facts(weights_id: str, data_dir: Path) -> dict[str, Any]:
-    """Return what is known of prepared weights; raise DataUnavailable where there are none."""
+    """Return the facts about prepared weights; raise DataUnavailable where there are none."""
     path = Workspace(data=data_dir).weights(weights_id).with_suffix(".json")
     if not path.is_file():
         raise DataUnavailable(
@@ -54,7 +54,7 @@ def weights_facts(weights_id: str, data_dir: Path) -> dict[str, Any]:
 
 
 def prepare_weights(weights: Weights, data_dir: Path) -> Path:
-    """Read and check fetched weights and write them in the one form; without any, write why."""
+    """Read, check and convert fetched weights; without any, write the reason."""
     path = Workspace(data=data_dir).weights(weights.id)
     with locked(weights.id, data_dir):
         status = read_status(data_dir / "raw" / weights.id)
@@ -67,7 +67,7 @@ def prepare_weights(weights: Weights, data_dir: Path) -> Path:
 
 
 def probe_of(network: Backbone, preprocessing: Mapping[str, Any]) -> list[float]:
-    """Return what the first channels of pool5 answer, on average, to scikit-image's astronaut."""
+    """Return the mean response of pool5's first channels to scikit-image's astronaut."""
     import torch
     from PIL import Image
     from skimage import data
@@ -133,7 +133,7 @@ def _read(weights: Weights, raw: Path) -> dict[str, Tensor]:
 
 
 def convolutions_of_keras(raw: Path) -> dict[str, Tensor]:
-    """Return VGG-16's convolutions of an ONNX file that Keras made, maybe inside an archive."""
+    """Return VGG-16's convolutions from a Keras ONNX file, which may be in an archive."""
     import torch
 
     from ldl.deep.backbones import vgg_face_names
@@ -174,12 +174,12 @@ def onnx_content(raw: Path) -> bytes:
 
 
 def in_rgb(told: Weights, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors with the first layer's colours as red, green, blue."""
+    """Return the tensors with the first layer's colours in the order red, green, blue."""
     return _turned(state) if told.colours == "bgr" else dict(state)
 
 
 def preprocessing_of(told: Weights) -> dict[str, Any]:
-    """Return mean and deviation of red, green and blue as ``ldl.deep`` takes them."""
+    """Return mean and deviation of red, green and blue in the form of ``ldl.deep``."""
     step = -1 if told.colours == "bgr" else 1
     return {
         "scale": 1.0,
@@ -194,7 +194,7 @@ def _turned(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _check_probe(raw: Path, weights: Weights, network: Backbone) -> None:
-    """Refuse weights that answer a picture in another way than their description says."""
+    """Refuse weights whose response to a picture differs from their description."""
     from ldl.deep.weights import with_tensors
 
     expected = list(weights.probe)

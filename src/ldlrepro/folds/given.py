@@ -1,6 +1,6 @@
-"""Folds as a small table, of which ``ldl.folds`` tells the columns: read for a protocol, written.
+"""Reads and writes folds as a small table; ``ldl.folds`` defines its columns.
 
-A protocol's ``given`` reads such a file, ``ldlrepro baselines --out`` writes one.
+A protocol's ``given`` names such a file, and ``ldlrepro baselines --out`` writes one.
 """
 
 from __future__ import annotations

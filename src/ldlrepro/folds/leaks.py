@@ -1,4 +1,4 @@
-"""Looks for rows, and persons, that stand on both sides of a split."""
+"""Looks for rows, and for people, that appear in both training and test sets."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class LeakReport:
     """Row indices in both train and test: a broken split."""
     validation_outside_train: int
     untested_rows: int
-    """Rows that no fold tests (expected where test parts are drawn at random)."""
+    """Rows that no fold tests. This is expected where test parts are drawn at random."""
     twin_features: int
-    """Test rows whose features also stand in training, under another index."""
+    """Test rows whose features also appear in training, under another index."""
     twin_rows: int
-    """The same with equal labels too."""
+    """Test rows whose features and labels both appear in training."""
     shared_groups: int
-    """(fold, person) pairs with images on both sides; -1 where persons are unknown."""
+    """(fold, person) pairs with images in both sets; -1 where persons are unknown."""
 
     @property
     def broken(self) -> bool:
@@ -50,7 +50,7 @@ class LeakReport:
 
 
 def check_leaks(X: Any, D: np.ndarray, folds: list[Fold], groups: np.ndarray | None) -> LeakReport:
-    """Count what stands on both sides of the folds."""
+    """Count what appears in both training and test sets."""
     features = row_classes(X)
     whole = row_classes(np.column_stack([features, D]))
     shared = outside = twins = twin_rows = persons = 0
@@ -76,7 +76,7 @@ def check_leaks(X: Any, D: np.ndarray, folds: list[Fold], groups: np.ndarray | N
 
 
 def row_classes(X: Any) -> np.ndarray:
-    """Return a number per row, equal only for rows that are equal byte for byte."""
+    """Return a number for each row, equal only for rows that are equal byte for byte."""
     dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     dense = np.ascontiguousarray(dense, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
     rows = dense.view(np.dtype((np.void, dense.dtype.itemsize * dense.shape[1]))).ravel()

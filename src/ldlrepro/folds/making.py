@@ -27,9 +27,9 @@ from ldlrepro.folds.splits import (
 def write_protocol_folds(
     protocol: Protocol, data_set: DataSet, seed: int, workspace: Workspace
 ) -> str:
-    """Make the folds, look for leaks, write both; return what was found, in words.
+    """Make the folds, look for leaks, write both, and return the findings in words.
 
-    ``seed`` is the workflow's. Data that are not here give an empty file that says why.
+    ``seed`` is the workflow's. Where the data are not available, the file is empty and says why.
     """
     dataset = data_set.id
     meta: dict[str, object] = {"protocol": protocol.id, "dataset": dataset}
@@ -64,7 +64,7 @@ def write_protocol_folds(
 def protocol_folds(
     protocol: Protocol, data_set: DataSet, data: Dataset, seed: int, workspace: Workspace
 ) -> list[Fold]:
-    """Return all folds; where authors of photographs made parts, these are read from the data."""
+    """Return all folds. Parts that the authors of photographs made are read from the data."""
     if protocol.scheme == parts.SCHEME:
         return parts.make_folds(protocol, data_set, workspace.data)
     n, seeds, groups = len(data.D), folds_seed(seed, protocol.id, data.id), data.groups
@@ -77,7 +77,7 @@ def protocol_folds(
 
 
 def bundled(groups: np.ndarray, count: int | None) -> np.ndarray:
-    """Put whole persons, in their order, into ``count`` bundles of as many persons each."""
+    """Put whole persons, in their order, into ``count`` bundles of equally many persons."""
     if count is None:
         return groups
     persons, number = np.unique(groups, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Folds by the parts that the authors of photographs have made: train here, test there."""
+"""Folds by the parts that the authors of photographs made: one for training, one for the test."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Makes folds: index arrays made once per protocol and data set, shared by all methods.
+"""Makes folds: index arrays, made once for each protocol and data set and shared by all methods.
 
-These are not scikit-learn's splitters: they draw from other generators, which would change every
-fold. What is left without the drawing is one line of NumPy for each scheme.
+scikit-learn's splitters draw from other generators, which would change every fold. Without the
+drawing, each scheme is one line of NumPy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Fold:
 
     @property
     def fitting(self) -> np.ndarray:
-        """Training rows without the validation rows: candidates are fitted on these."""
+        """Training rows without the validation rows. Candidates are fitted on these."""
         return np.setdiff1d(self.train, self.validation)
 
 
@@ -48,7 +48,7 @@ def make_folds(
     groups: np.ndarray | None = None,
     given: list[Part] | None = None,
 ) -> list[Fold]:
-    """Make all folds of a protocol on a data set of ``n`` rows; deterministic in ``seed_parts``.
+    """Make all folds of a protocol on ``n`` rows, deterministically in ``seed_parts``.
 
     ``given`` are tested rows that somebody else has drawn.
     """
@@ -98,8 +98,8 @@ _FOLD_SIZES: dict[str, Callable[[float], int]] = {
 def _starts(n: int, count: int, fold_size: str) -> np.ndarray:
     """Return where each fold after the first begins.
 
-    ``even`` gives one more row to each of the first folds where ``count`` does not divide the rows.
-    Else all folds have the share of a fold as a whole number, and the last one takes what is left.
+    With ``even``, the first folds get one more row each where ``count`` does not divide the rows.
+    Otherwise each fold has the whole-number share, and the last fold takes the rest.
     """
     if n < count:
         raise UserError(f"{count} folds need at least {count} rows, there are {n}")
@@ -146,7 +146,7 @@ def _leave_one_group_out(groups: np.ndarray | None) -> Iterator[Part]:
 
 
 def write_folds(path: Path, folds: list[Fold], meta: Mapping[str, Any]) -> None:
-    """Write folds; ``meta`` must hold data_sha256, so that they are never used on other rows."""
+    """Write folds. ``meta`` must hold data_sha256, so that they are never used on other rows."""
     told = {**meta, **({"folds_sha256": folds_digest(folds)} if folds else {})}
     arrays: dict[str, np.ndarray] = {"meta": np.array(json.dumps(told, sort_keys=True))}
     for f in folds:
@@ -163,9 +163,9 @@ def write_folds(path: Path, folds: list[Fold], meta: Mapping[str, Any]) -> None:
 
 
 def read_folds(path: Path) -> tuple[list[Fold], dict[str, Any]]:
-    """Read what ``write_folds`` wrote: folds and what is said of them.
+    """Read what ``write_folds`` wrote: folds and their description.
 
-    Folds that leak, and indices that were changed since, are refused at every read.
+    Every read refuses folds that leak and indices that were changed.
     """
     with np.load(path, allow_pickle=False) as stored:
         meta = json.loads(str(stored["meta"]))
@@ -201,13 +201,13 @@ def _leak(fold: Fold) -> str:
 
 
 def _numbers(name: str) -> tuple[int, int]:
-    """Return repeat and fold; there may be over 999 of either, a fold per person for example."""
+    """Return repeat and fold. Either may exceed 999, for example with one fold for each person."""
     repeat, fold = name.split("_")
     return int(repeat[1:]), int(fold[1:])
 
 
 def folds_digest(folds: list[Fold]) -> str:
-    """Return a digest of the indices alone: the same folds have the same digest in any file."""
+    """Return a digest of the indices alone. The same folds have the same digest in any file."""
     joined = [
         np.concatenate(
             [[f.repeat, f.fold, len(f.train), len(f.validation)], f.train, f.validation, f.test]

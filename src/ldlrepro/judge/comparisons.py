@@ -42,8 +42,11 @@ class Count:
 
     def __str__(self) -> str:
         if self.record:
-            wins, ties, losses = self.record
-            return f"{wins} wins, {ties} ties, {losses} losses"
+            words = (("win", "wins"), ("tie", "ties"), ("loss", "losses"))
+            named = zip(self.record, words, strict=True)
+            return ", ".join(
+                f"{count} {one if count == 1 else many}" for count, (one, many) in named
+            )
         return f"{self.held} of {self.of}" if self.of else ""
 
     @property

@@ -1,1 +1,1 @@
-"""Other people's packages as methods: each fit runs in a process of the peers' own environment."""
+"""Other people's packages as methods. Each fit runs in a process of the peers' environment."""

@@ -1,4 +1,4 @@
-"""Algorithms of python-ldl, the only public toolbox of the field, as methods beside ours."""
+"""Algorithms of python-ldl, the only public toolbox of the field, as methods."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.peers import worker
 
 ENVIRONMENT = ".bench-venv"
-"""Where ``make peers`` makes it, in the checkout; ``make bench`` uses it as well."""
+"""Where ``make peers`` creates it in the checkout. ``make bench`` uses it too."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 PATIENCE = 4
-"""Wall seconds for each CPU second of the limit: a busy machine spoils no fit, and none hangs."""
+"""Wall seconds for each CPU second of the limit: a busy machine fails no fit, and none hangs."""
 GLANCE = 0.5
-"""Seconds between two looks at the clock of the peer."""
+"""Seconds between two looks at the peer's CPU time."""
 LAST_WORDS = 2000
 """Characters of the peer's log that are searched for its last line."""
 
 _too_slow: set[str] = set()
-"""Fits that ran into their limit in this process: the other folds of a unit would as well."""
+"""Fits that ran into their limit in this process. Other folds of the unit would too."""
 
 
 class TimeLimitError(UserError):
@@ -124,7 +124,7 @@ class PythonLDL(LDLEstimator):
 
 
 class Process:
-    """A process of the peers' environment, with a folder for arrays; both go with this object."""
+    """A process of the peers' environment, with a folder for arrays. Both end with this object."""
 
     def __init__(self, name: str, time_limit: float) -> None:
         self.name, self.time_limit = name, time_limit
@@ -146,7 +146,7 @@ class Process:
         weakref.finalize(self, _end, self._process, self.folder)
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
-        """Send a request and return the answer; raise what went wrong, or took too long."""
+        """Send a request and return the answer, or raise the error or the time limit."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -166,7 +166,7 @@ class Process:
         return answer
 
     def _answered_in_time(self, answers: IO[str]) -> bool:
-        """Wait for a line, or the end of the process, as long as the limit allows."""
+        """Wait for a line or the end of the process, as long as the limit allows."""
         waited, spent = time.monotonic(), self._cpu_seconds()
         while not select.select([answers], [], [], GLANCE)[0]:
             if self._cpu_seconds() - spent > self.time_limit:

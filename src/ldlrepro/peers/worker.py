@@ -1,7 +1,7 @@
-"""The peer's end: fits and predicts with python-ldl, told by lines of JSON, arrays in files.
+"""The peer's process: fits and predicts with python-ldl, on lines of JSON and arrays in files.
 
-Runs as a script in the environment that ``make peers`` makes. It needs the standard library, NumPy
-and python-ldl, and knows nothing of this project.
+It runs as a script in the environment that ``make peers`` creates. It needs the standard library,
+NumPy and python-ldl, and knows nothing of this project.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 
 class Peer:
-    """One algorithm, its model once it is fitted, and how to ask it."""
+    """One algorithm, its model once it is fitted, and how to call it."""
 
     def __init__(self, algorithm: str) -> None:
         from pyldl import algorithms
@@ -49,7 +49,7 @@ class Peer:
 
 
 def peak_mb() -> float:
-    """Return the peak memory of this process; getrusage would begin with that of its parent."""
+    """Return the peak memory of this process; getrusage would start from its parent's."""
     try:
         with open("/proc/self/status", encoding="utf-8") as status:
             return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
@@ -58,7 +58,7 @@ def peak_mb() -> float:
 
 
 def end_with_the_parent(parent: int, folder: str) -> None:
-    """Stop, whatever is being computed, once the process that asks is gone."""
+    """Stop, whatever is being computed, when the process that asks has ended."""
     while os.getppid() == parent:
         time.sleep(1.0)
     shutil.rmtree(folder, ignore_errors=True)

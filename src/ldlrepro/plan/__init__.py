@@ -1,4 +1,4 @@
-"""What runs of a project, and for which cells: papers become units, units jobs."""
+"""Decides what runs, and for which cells: papers become units, and units become jobs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Requests of a unit's job to the machine: memory, time, its turn, and company.
+"""What a unit's job asks of the machine: memory, time, priority, and a group of jobs.
 
-One rule holds for all: ask for what earlier runs measured, with a margin, or, where nothing was
-measured, for what the method's file says. Every attempt asks for twice as much as the one before.
+One rule holds for all of them. A job asks for what earlier runs measured, with a margin. Where
+nothing was measured, it asks for what the method's file says. Every attempt asks for twice as much
+as the one before.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ldlrepro.plan.units import Chunk, Unit
 MEMORY_MARGIN, TIME_MARGIN = 1.5, 3
 SHORTEST_LIMIT_MIN = 5
 CLUSTER_MB = 250
-"""Memory that Snakemake itself takes in a cluster job: 180 MB, and a margin."""
+"""Memory that Snakemake itself takes in a cluster job: 180 MB and a margin."""
 GROUPS = (4, 8, 16, 32, 64)
 """Sizes of groups of short units; `group-components` in profiles/slurm names them again."""
 GROUP_S = GROUPS[0] * LONGEST_JOB_S
@@ -35,7 +36,10 @@ def minutes(plan: Plan, chunk: Chunk, attempt: int) -> int:
 
 
 def _limit(plan: Plan, unit: Unit, need: int, asked: int) -> int:
-    """Return what was measured; if settings have changed since, at least what the file asks for."""
+    """Return what was measured.
+
+    If settings have changed since, return at least what the file asks for.
+    """
     known = plan.past_runs.of(unit)
     if known is None:
         return asked
@@ -43,21 +47,21 @@ def _limit(plan: Plan, unit: Unit, need: int, asked: int) -> int:
 
 
 def growth(attempt: int) -> int:
-    """Return what an attempt asks for, of memory and time, as a multiple of the first."""
+    """Return the memory and time of an attempt as a multiple of the first attempt's."""
     return int(2 ** (attempt - 1))
 
 
 def priority(plan: Plan, chunk: Chunk) -> int:
     """Return a priority: long jobs start first.
 
-    What nobody has measured may take as long as it is allowed to.
+    A job that nobody has measured may take as long as its limit allows.
     """
     seconds = _measured_seconds(plan, chunk)
     return round(60 * chunk.unit.resources.runtime if seconds is None else seconds)
 
 
 def group(plan: Plan, chunk: Chunk) -> str | None:
-    """Let short units share a job on a cluster, the more of them the shorter they are."""
+    """Let short units share a job on a cluster: the shorter they are, the more of them."""
     seconds = _measured_seconds(plan, chunk)
     asked = chunk.unit.resources
     if seconds is None or seconds > LONGEST_JOB_S or asked.threads > 1 or asked.gpu:

@@ -1,7 +1,7 @@
 """Measurements of earlier runs of a unit: the seconds of its folds, and its peak memory.
 
-The maintainers' reference comes first, for it is the same in every checkout; without it, the
-records of this one.
+The maintainers' reference comes first, because it is the same in every checkout. Without it, the
+records of this checkout count.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Measured:
     """Seconds of fit and prediction of each fold, in the order of the folds."""
     peak_mb: float
     spec_sha256: str
-    """Digest of the settings that it was measured with."""
+    """Digest of the settings behind the measurement."""
 
     def of_folds(self, first: int, count: int) -> float:
-        """Return the seconds that so many folds take; the mean counts for those not measured."""
+        """Return the seconds of so many folds. The mean stands for folds that were not measured."""
         mine = self.seconds[first : first + count]
         missing = count - len(mine)
         return sum(mine) + missing * sum(self.seconds) / len(self.seconds)
@@ -46,19 +46,19 @@ class PastRuns:
         self._of_units: dict[str, Measured | None] = {}
 
     def of(self, unit: Unit) -> Measured | None:
-        """Return what the maintainers' run measured, else what records here do."""
+        """Return the measurements of the maintainers' run, else those of local records."""
         if unit.key not in self._of_units:
             self._of_units[unit.key] = self.reference(unit) or local(unit)
         return self._of_units[unit.key]
 
     def reference(self, unit: Unit) -> Measured | None:
-        """Return what the maintainers' run measured."""
+        """Return the measurements of the maintainers' run."""
         folder = self.project.root / "reference" / unit.protocol.id
         table = self.of_table(folder / f"{unit.method.base}.csv")
         return table.get((unit.method.id, unit.data_set.id))
 
     def of_table(self, table: Path) -> dict[tuple[str, str], Measured]:
-        """Read one file of the reference, by (method, data set); refuse one that is damaged."""
+        """Read one file of the reference, by (method, data set), and refuse a damaged one."""
         if table not in self._tables:
             files = (self.project.shown(path) for path in (table, table.with_suffix(".json")))
             cure = f"`git checkout {' '.join(files)}` brings them back."
@@ -84,7 +84,7 @@ def _read(table: Path) -> dict[tuple[str, str], Measured]:
 
 
 def local(unit: Unit, results: Path = Path("results")) -> Measured | None:
-    """Return what records here with its settings measured, however the folds were cut."""
+    """Return what local records with the same settings measured, however folds were cut."""
     paths = sorted(results.joinpath("units", unit.key).glob("folds_*.parquet"))
     if not paths:
         return None

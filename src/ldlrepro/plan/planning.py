@@ -1,6 +1,6 @@
 """Turns papers into units: which (protocol, data set, method) must run, and for which cells.
 
-The Snakefile, the command line and the verdicts all read the same plan.
+The Snakefile, the command line and the verdicts all read this plan.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from ldlrepro.plan.units import Cell, Chunk, Unit
 
 CONTROLS = ("uniform", "train_mean", "true_labels")  # that run on a user's own data, too
 LONGEST_JOB_S = 60.0
-"""A unit that was measured is cut into jobs of this length, but never within a fold."""
+"""Units that were measured are cut into jobs of this length, but never within a fold."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What runs of a project, and for which cells. Each paper is planned when it is asked for."""
+    """What runs in a project, and for which cells. Each paper is planned when it is asked for."""
 
     project: Project
     _rows: dict[str, list[printed.Row]] = field(default_factory=dict, repr=False)
@@ -45,7 +45,7 @@ class Plan:
 
     @cached_property
     def past_runs(self) -> PastRuns:
-        """Return what the maintainers' runs measured."""
+        """Return the measurements of the maintainers' runs."""
         return PastRuns(self.project)
 
     # ------------------------------------------------------------------ units by name
@@ -83,9 +83,10 @@ class Plan:
         return self._cells[paper.id]
 
     def copies(self, paper: Paper) -> dict[int, str]:
-        """Return number of row -> proof, for printed numbers that are another paper's to the digit.
+        """Return number of row -> proof, for printed numbers that another paper has to the digit.
 
-        Those of a copied column whose mean or standard deviation differs are the paper's own.
+        If the mean or the standard deviation of a cell in a copied column differs, the cell is the
+        paper's own.
         """
         found = {}
         for entry in paper.copied:
@@ -183,7 +184,7 @@ class Plan:
         ]
 
     def run_experiments(self, run: RunConfig, paper: Paper) -> list[str]:
-        """Return the experiments of a paper; none for a slice or a run without extras."""
+        """Return the experiments of a paper. A slice, or a run without extras, has none."""
         return sorted(paper.experiments) if run.extra and not run.only else []
 
     def figure_units(self, paper: Paper, figure: Figure) -> dict[sweeps.Point, Unit]:
@@ -210,7 +211,7 @@ class Plan:
                 yield Unit(protocol, data_set, self._method(paper, method, key))
 
     def _unprinted(self, paper: Paper) -> Iterator[Unit]:
-        """Yield every method on every set for a paper without printed numbers (a recorded demo)."""
+        """Yield every method on every data set, for a paper without printed numbers."""
         if self.published(paper):
             return
         for name in paper.datasets:
@@ -220,10 +221,10 @@ class Plan:
                     yield Unit(paper.main_protocol, self.project.data_set(name), method)
 
     def _own_units(self, paper: Paper, places: set[tuple[Protocol, DataSet]]) -> Iterator[Unit]:
-        """Yield own methods wherever the paper's run, and the paper's methods on own data.
+        """Yield own methods wherever the paper's methods run, and the paper's methods on own data.
 
-        On those the main protocol holds; methods that need more than features and labels stay away.
-        What lies in the folder of a paper runs where that paper says, and nowhere else.
+        The main protocol applies to own data. Methods that need more than features and labels do
+        not run there. Own files in the folder of a paper run only where that paper says so.
         """
         project = self.project
         methods = [project.method(name) for name in self._of_no_paper("method")]
@@ -252,8 +253,8 @@ class Plan:
     def chunks(self, unit: Unit) -> list[Chunk]:
         """Cut the unit's folds into jobs.
 
-        The cut follows the times of the reference, or the method's file. It never follows what this
-        checkout measured: it names files, and should not change with every run.
+        The cut follows the times of the reference, or the method's file. It ignores what this
+        checkout measured, because it names files and must not change with every run.
         """
         count = unit.count_folds()
         if count is None:
@@ -285,14 +286,14 @@ def _is_copy(row: Mapping[str, str], other: Mapping[str, str], entry: Remark) ->
 
 
 def same_number(one: str, other: str) -> bool:
-    """Tell whether two printed numbers are the same, whatever zeros follow them."""
+    """Tell whether two printed numbers are the same, ignoring zeros at the end."""
     return bool(one and other) and Decimal(one) == Decimal(other)
 
 
 def same_to_fewer_digits(one: str, other: str) -> bool:
-    """Tell whether two printed numbers could be one that is rounded to fewer digits in one place.
+    """Tell whether two printed numbers may be the same, with one rounded to fewer digits.
 
-    A five may have been rounded either way.
+    A final five may have been rounded either way.
     """
     if not (one and other):
         return False

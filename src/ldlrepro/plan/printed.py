@@ -1,7 +1,7 @@
-"""Reads the printed numbers of a paper, ``cells.csv``, and refuses what cannot be understood.
+"""Reads the printed numbers of a paper, ``cells.csv``, and refuses what it cannot understand.
 
-Every complaint names the line and the column, and the nearest name that exists. Numbers that can be
-read but cannot be true are for ``ldlrepro check`` to find, for papers do print them.
+Every complaint names the line, the column, and the nearest name that exists. ``ldlrepro check``
+finds numbers that can be read but cannot be true, because papers do print such numbers.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ COLUMNS = (
     *("paper", "table", "dataset", "setting", "method", "metric", "mean", "std", "better"),
     *("quoted_from", "note"),
 )
-"""The columns of every row after reading; those that are not needed may be left out of the file."""
+"""The columns of every row after reading. A file may leave out those that it does not need."""
 RANK = "rank"
-"""A column that a file may have: the rank that is printed beside a number, 1 where it is bold."""
+"""An optional column: the rank that is printed beside a number, or 1 where it is bold."""
 
 OURS = {**metrics.BETTER, **metrics.LABEL_BETTER, **metrics.AGE_BETTER}
 TIMES = ("time_s", "train_time_s", "test_time_s", "time_ms")
 DELTA = "delta_"
-"""Begins a measure whose difference to another method is printed."""
+"""Prefix of a measure whose difference to another method is printed."""
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _SHOWN = 20
 
@@ -38,9 +38,9 @@ Directions = Mapping[str, str]
 
 
 def read(path: Path, paper: Paper, project: Project) -> list[Row]:
-    """Return the rows of a file of printed numbers, dashes included, as text.
+    """Return the rows of a file of printed numbers as text, dashes included.
 
-    The names that a row may use stand in the paper's own file.
+    The paper's own file lists the names that a row may use.
     """
     where = project.shown(path)
     lines = list(_lines(path, where))
@@ -78,18 +78,18 @@ def printed_deviation(paper: Paper, row: Row) -> str:
 
 
 def cell_key(row: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what tells a printed number from the others of its paper."""
+    """Return what identifies a printed number among those of its paper."""
     return tuple(row[name] for name in ("table", "dataset", "setting", "method", "metric"))
 
 
 def known_measures(project: Project) -> Directions:
-    """Return measure -> which direction is better, for all that may be printed."""
+    """Return measure -> which direction is better, for all measures that may be printed."""
     theirs = {measure.id: measure.better for measure in project.measures}
     return {**OURS, **theirs, **dict.fromkeys(TIMES, "lower")}
 
 
 def _direction(metric: str, known: Directions) -> str | None:
-    """Return which direction of a measure is better; None for a measure that nobody knows."""
+    """Return which direction of a measure is better; None for an unknown measure."""
     if metric.startswith(DELTA):
         return "none" if metric.removeprefix(DELTA) in known else None
     return known.get(metric)
@@ -127,7 +127,7 @@ def _wrong_columns(header: list[str]) -> Iterator[str]:
 
 
 def _completed(row: Row, paper: str, known: Directions) -> Row:
-    """Return a row with all columns, with numbers that begin with a point spelled out."""
+    """Return a row with all columns. A number that begins with a point gets its zero."""
     full = {name: row.get(name, "") for name in COLUMNS}
     full["paper"] = full["paper"] or paper
     full["better"] = full["better"] or _direction(full["metric"], known) or ""
@@ -179,7 +179,7 @@ def _unknown(column: str, name: str, known: Collection[str], where: str) -> str:
 
 
 def _no_number(text: str) -> str:
-    """Say what is wrong with a printed number, and how to write it."""
+    """Say what is wrong with a printed number and how to write it."""
     looks_like = text.translate(str.maketrans("OolI", "0011"))
     if _NUMBER.fullmatch(looks_like):
         return f"'{text}' has a letter in it. Did you mean {looks_like}?"

@@ -1,4 +1,4 @@
-"""Figures that vary a method's parameters: each point is a unit like any other."""
+"""Figures that vary a method's parameters. Each point is an ordinary unit."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ldlrepro.catalogue import Figure, Project, with_settings
 
 @dataclass(frozen=True)
 class Point:
-    """One setting of a figure; the method's id holds it."""
+    """One setting of a figure. The method's id holds it."""
 
     line: Any
-    """Value of the parameter that tells lines apart; None where there is one line."""
+    """Value of the parameter that distinguishes the lines; None where there is one line."""
     x: Any
     method: str
 
 
 def points(figure: Figure, project: Project) -> Iterator[Point]:
-    """Yield all settings of a figure, line by line; none for a figure drawn from other things."""
+    """Yield all settings of a figure, line by line; none for a figure of something else."""
     if not figure.x:
         return
     x_name = x_parameter(figure)
@@ -48,5 +48,5 @@ def x_parameter(figure: Figure) -> str:
 
 
 def line_values(figure: Figure) -> list[Any]:
-    """Return the values of the parameter that tells lines apart."""
+    """Return the values of the parameter that distinguishes the lines."""
     return list(next(iter(figure.lines.values()), (None,)))

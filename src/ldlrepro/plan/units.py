@@ -1,4 +1,4 @@
-"""Units, the printed cells that they measure, and the chunks of folds that they are computed in."""
+"""Units, the printed cells that they measure, and the chunks of folds that jobs compute."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Unit:
 
     @property
     def is_own(self) -> bool:
-        """Tell whether the user's own method, data set or paper is part of it."""
+        """Tell whether it includes the user's own method, data set or paper."""
         return self.data_set.is_own or self.method.is_own or self.protocol.is_own
 
     @property
@@ -46,7 +46,7 @@ class Unit:
         return spec_digest(self.method, self.protocol.select_by)
 
     def count_folds(self) -> int | None:
-        """Return its runs; None where only the data tell how many persons there are."""
+        """Return the number of its runs; None where only the data tell the number of persons."""
         return self.protocol.count_folds(self.data_set)
 
     def __eq__(self, other: object) -> bool:
@@ -64,27 +64,27 @@ class Unit:
 
 @dataclass(frozen=True)
 class Cell:
-    """A printed number and the unit that measures it, or why none does."""
+    """A printed number, and the unit that measures it or the reason why none does."""
 
     row: dict[str, str]
     unit: Unit | None
     skip: str = ""
     note: str = ""
     others: tuple[Unit, ...] = ()
-    """Other readings of what the paper leaves open; ``unit`` is the one that it states."""
+    """Other readings of what the paper leaves open. ``unit`` is the one that the paper states."""
     base: Unit | None = None
-    """The unit that a difference is taken to."""
+    """The unit from which a difference is taken."""
     experiment: str = ""
     """The experiment that measures the number, where no unit does."""
     copied: str = ""
-    """Proof that the number is another paper's, where it is."""
+    """Proof that the number comes from another paper, where it does."""
 
 
 @dataclass(frozen=True)
 class Chunk:
     """Folds first..last (positions in the fold file) of a unit: one Snakemake job.
 
-    Without ``last`` these are all folds, where only the data tell their number.
+    Without ``last`` the chunk has all folds, because only the data tell their number.
     """
 
     unit: Unit

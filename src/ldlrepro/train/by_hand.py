@@ -1,4 +1,4 @@
-"""Computes a whole unit in one process: every chunk of it, or the folds that were asked for."""
+"""Computes a whole unit in one process: all its chunks, or the folds that were asked for."""
 
 from __future__ import annotations
 

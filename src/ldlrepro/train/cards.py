@@ -1,7 +1,7 @@
-"""GPUs: a unit that uses one holds it alone, by the lock on a file that all workflows share.
+"""GPUs: a unit that uses one holds it alone, by a lock on a file that all workflows share.
 
-The lock is the system's: it goes when the process goes, however that ends. Where a scheduler has
-given out the cards, it has seen to that itself.
+The operating system releases the lock when the process ends, for whatever reason. Where a scheduler
+assigns the GPUs, it also keeps them apart.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 DEVICE = "LDLREPRO_DEVICE"
 SCHEDULED = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 LOCKS = Path("/tmp")
-"""Not the temporary folder of a user or a job, which others may not share."""
+"""Not the temporary folder of a user or a job, because others may not share it."""
 SECONDS_BETWEEN_TRIES = 2.0
 SECONDS_BETWEEN_LINES = 300.0
 
@@ -38,24 +38,24 @@ class NoCardError(UserError):
 
 
 def is_lack(reason: str) -> bool:
-    """Tell whether a record says that there were too few cards."""
+    """Tell whether a record says that there were too few GPUs."""
     return _LACK.match(reason) is not None
 
 
 @dataclass(frozen=True)
 class Card:
     index: str
-    """Its number here; empty for a part of a card."""
+    """Its number on this machine; empty for a part of a divided GPU."""
     uuid: str
     name: str
 
 
 @contextmanager
 def held(count: int, who: str, say: Say = lambda line: None) -> Iterator[list[str]]:
-    """Hold ``count`` cards for this process alone; yield their names, for the record.
+    """Hold ``count`` GPUs for this process alone; yield their names, for the record.
 
-    Sets CUDA_VISIBLE_DEVICES, so it must come before PyTorch looks for cards. Whoever takes no card
-    sees none.
+    It sets CUDA_VISIBLE_DEVICES, so it must come before PyTorch looks for GPUs. A process that
+    takes none sees none.
     """
     scheduled = VISIBLE in os.environ and any(name in os.environ for name in SCHEDULED)
     if count == 0 or on_cpu():
@@ -87,7 +87,7 @@ def on_cpu() -> bool:
 
 
 def usable() -> list[Card]:
-    """Return the cards of this machine that CUDA_VISIBLE_DEVICES does not hide."""
+    """Return the GPUs of this machine that CUDA_VISIBLE_DEVICES does not hide."""
     cards = listed()
     if VISIBLE not in os.environ:
         return cards
@@ -100,10 +100,10 @@ def usable() -> list[Card]:
 
 
 def listed() -> list[Card]:
-    """List cards as the driver's own tool does; parts of a divided card instead of the card.
+    """List GPUs as the driver's own tool does; for a divided GPU list its parts.
 
-    The tool is wherever the driver is and can be given up when it hangs. nvidia-ml-py would have to
-    be installed to see a card at all, even one that PyTorch for CPUs leaves idle.
+    The tool comes with the driver, and its call can be stopped when it hangs. nvidia-ml-py would
+    have to be installed to see any GPU, even one that PyTorch for CPUs leaves idle.
     """
     if shutil.which("nvidia-smi") is None:
         return []
@@ -124,7 +124,7 @@ def listed() -> list[Card]:
 
 
 def _take(cards: list[Card], count: int, who: str, say: Say, stack: ExitStack) -> list[Card]:
-    """Wait until ``count`` are free at once: who held some while waiting could wait for ever."""
+    """Wait until ``count`` are free at once: holding some while waiting could wait forever."""
     said = -float("inf")
     while True:
         with ExitStack() as attempt:

@@ -1,4 +1,4 @@
-"""Makes by hand what a unit reads, where no workflow has made it: data, folds, pixels."""
+"""Makes what a unit reads, where no workflow has made it: data, folds, pixels."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HOW = "Add --inputs to make what is missing"
 
 
 def global_seed(project: Project, given: int | None = None) -> int:
-    """Return the seed that was given, else that of config.yaml."""
+    """Return the given seed, else that of config.yaml."""
     return project.run.seed if given is None else given
 
 
 def make_unit_inputs(project: Project, unit: Unit, seed: int, workspace: Workspace) -> None:
-    """Make what is missing of all that a unit reads: data, folds, weights, aligned images."""
+    """Make everything that a unit reads and that is missing: data, folds, weights, images."""
     make_inputs(project, unit.data_set, unit.protocol, seed, workspace)
     if holds_rows(workspace.ready(unit.data_set.id)):
         make_weights(project, unit.method.weights.values(), workspace)
@@ -91,12 +91,12 @@ def is_fetched(dataset: str, workspace: Workspace) -> bool:
 
 
 def holds_rows(ready: Path) -> bool:
-    """Tell data from a file that only says why there are none."""
+    """Tell data from a file that only says why there are no data."""
     return bool(_meta(ready).get("available", True))
 
 
 def make_pixels_of(unit: Unit, workspace: Workspace, threads: int) -> None:
-    """Align the images of a unit that reads them, where that has not been done."""
+    """Align the images of a unit that reads them, where that is missing."""
     from ldlrepro.data.pixels import load_pixels
 
     if not unit.method.needs.images:
@@ -149,7 +149,7 @@ def _split(data_set: DataSet, protocol: Protocol, seed: int, workspace: Workspac
 
 
 def _refuse_without_weights(unit: Unit) -> None:
-    """Refuse before hours of pixels what the first fold would refuse after them."""
+    """Refuse before hours of alignment what the first fold would refuse after them."""
     given = unit.method.estimator().get_params()
     searched = {"weights", "random_weights"} & set(unit.method.grid)
     if searched or given.get("weights") or given.get("random_weights", True):
@@ -163,7 +163,7 @@ def _refuse_without_weights(unit: Unit) -> None:
 
 
 def _meta(path: Path) -> dict[str, Any]:
-    """Return what a file says of itself; {} for a damaged one: whoever reads it will tell."""
+    """Return what a file says about itself. A damaged file gives {}; its reader will complain."""
     import numpy as np
 
     try:

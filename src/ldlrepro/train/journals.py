@@ -1,4 +1,4 @@
-"""Throwing away the finished folds that complete units no longer need."""
+"""Removes finished folds that complete units no longer need."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ldlrepro.core.workspace import Workspace
 
 
 def forget_journals(complete: Mapping[str, Iterable[Path]], workspace: Workspace) -> int:
-    """Throw away journals of complete units, and half files that kills left beside their records.
+    """Remove journals of complete units, and partial files that kills left beside their records.
 
-    ``complete`` is key of a unit -> its records. This must not happen before the judging: a unit
-    whose record is written may still be run again, if Snakemake was killed before it took note.
+    ``complete`` is key of a unit -> its records. This must not happen before the judging. A unit
+    with a written record may still run again, if Snakemake was killed before it registered that.
     """
     for unit, records in complete.items():
         shutil.rmtree(workspace.journal(unit), ignore_errors=True)

@@ -1,10 +1,10 @@
-"""Watches over a unit's long training: keeps its state and loss curve, says how far it is.
+"""Watches a unit's long training: keeps its state and loss curve, and reports progress.
 
-A state is a file of tensors and plain values in the unit's journal. Its name holds a digest of all
-that decides the numbers, so code, settings or data that have changed never take it up. Nothing in
-it is run. The loss curve grows in a small table beside the unit's record, which takes it up at the
-end. Where runs are tracked on a server, a process of its own sends the table there as it grows;
-training never waits for that process.
+A state is a file of tensors and plain values in the unit's journal. Its name holds a digest of
+everything that decides the numbers, so changed code, settings or data never continue from it.
+Nothing in it is executed. The loss curve grows in a small table beside the unit's record, which
+includes it at the end. Where runs are tracked on a server, a separate process sends the table there
+as it grows. Training never waits for that process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class FoldName:
-    """The name of a watched fold, for files and for people."""
+    """The name of a watched fold, for file names and for people."""
 
     unit: str
     """Its key."""
@@ -50,9 +50,9 @@ class FoldName:
 
 
 class FoldWatch:
-    """The ``Watch`` of one fold, whose fits are numbered in the order in which they begin.
+    """The ``Watch`` of one fold. Fits are numbered in the order in which they begin.
 
-    A method that searches a grid fits several times; every fit has a state of its own.
+    A method that searches a grid fits several times, and every fit has a state of its own.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class FoldWatch:
     # ------------------------------------------------------------------ what trainings call
 
     def restore(self) -> dict[str, Any] | None:
-        """Return the state that this fit was in when the unit was killed."""
+        """Return the state of this fit at the time the unit was killed."""
         self.fit += 1
         self._reported = self._goes_on = False
         self.line.begin(0)
@@ -118,7 +118,7 @@ class FoldWatch:
     # ------------------------------------------------------------------ what the unit calls
 
     def forget(self) -> None:
-        """Throw the kept states away, once the fold is in the journal."""
+        """Remove the kept states, once the fold is in the journal."""
         for path in self._kept():
             path.unlink(missing_ok=True)
 
@@ -147,7 +147,7 @@ class FoldWatch:
         return sorted(self.states.glob(f"{self.name.file}.fit*.state"))
 
     def _start_sender(self) -> None:
-        """Start the sender where runs are tracked on a server; a file is brought in line later."""
+        """Start the sender where runs are tracked on a server. A local store is synced later."""
         uri = self.tracking_uri
         if self._sender is not None or not uri.startswith("http"):
             return
@@ -175,7 +175,7 @@ class Curve:
             path.unlink(missing_ok=True)
 
     def begin(self, fit: int, step: int) -> None:
-        """Begin a fit, or go on with ``step``: what a killed one wrote from there on is void."""
+        """Begin a fit, or continue at ``step``; what a killed one wrote after that is void."""
         self.close()
         self._fit, self._last = fit, step - 1
         header, rows = read_rows(self.path)
@@ -229,9 +229,9 @@ class Curve:
 
 
 def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Read header and whole lines of a curve.
+    """Read the header and the complete lines of a curve.
 
-    A line that is being written or was cut by a kill is left out.
+    A line that is being written, or that a kill cut off, is left out.
     """
     return parse_rows(path.read_text(encoding="utf-8")) if path.is_file() else parse_rows("")
 

@@ -1,4 +1,4 @@
-"""Provenance of a number: code, configuration, versions, machine."""
+"""Provenance of a number: code, configuration, versions and machine."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """Return the processor and system, without names that tell whose machine it is."""
+    """Return the processor and system, without names that identify the machine."""
     return {"cpu": _cpu_name(), "system": platform.system(), "machine": platform.machine()}
 
 

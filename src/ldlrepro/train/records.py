@@ -1,7 +1,7 @@
-"""Records of a unit: one Parquet table with a row per fold, one ``.npz`` with predictions.
+"""Records of a unit: one Parquet table with a row per fold, and one ``.npz`` with predictions.
 
-Both are written under a temporary name and renamed, so half a file is never seen. Scores are not
-stored here: they are computed from the predictions, so that a new measure retrains nothing.
+Both are written under a temporary name and renamed, so nobody sees half a file. Scores are not
+stored here. They are computed from the predictions, so that a new measure retrains nothing.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class FoldRow:
     fold: int
     status: str
     error: str = ""
-    """Traceback of a failed fold, or why the data are not available."""
+    """Traceback of a failed fold, or the reason why the data are not available."""
     params: dict[str, Any] = field(default_factory=dict)
-    """The parameters the model was fitted with, after selection."""
+    """The parameters of the fitted model, after selection."""
     selection: dict[str, Any] = field(default_factory=dict)
-    """Where a grid was searched: the validation score of every candidate."""
+    """The validation score of every candidate, where a grid was searched."""
     diagnostics: dict[str, Any] = field(default_factory=dict)
-    """The fitted model's word on itself: iterations, final loss, warnings, ..."""
+    """What the fitted model reports: iterations, final loss, warnings, ..."""
     seed: str = ""
     n_train: int = 0
     n_test: int = 0
@@ -46,14 +46,14 @@ class FoldRow:
     fit_cpu_s: float = 0.0
     predict_cpu_s: float = 0.0
     peak_mb: float = 0.0
-    """Peak resident memory up to the end of this fold, a peer's process included."""
+    """Peak resident memory up to the end of this fold, including a peer's process."""
     predictions_sha256: str = ""
     data_sha256: str = ""
     folds_sha256: str = ""
     spec_sha256: str = ""
-    """Digest of class, parameters, grid and scaling of the method."""
+    """Digest of the method's class, parameters, grid and scaling."""
     code_sha256: str = ""
-    """Digest of the method's code and of all that it uses."""
+    """Digest of the method's code and of everything that it uses."""
     lock_sha256: str = ""
     git_commit: str = ""
     versions: dict[str, str] = field(default_factory=dict)
@@ -72,9 +72,10 @@ class FoldRow:
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Return those of fit and prediction, on one thread of the CPU: other work stretches none.
+        """Return CPU seconds of fit and prediction when single-threaded, else wall seconds.
 
-        A fit on a card waits for it, so only a clock on the wall sees it whole.
+        Load does not inflate CPU seconds. A fit on a GPU waits for it, so only wall seconds cover
+        it.
         """
         wall, cpu = (self.fit_s, self.predict_s), (self.fit_cpu_s, self.predict_cpu_s)
         if not any(cpu) or self.threads != 1 or self.machine.get("gpu"):
@@ -89,7 +90,7 @@ COLUMNS = [f.name for f in fields(FoldRow)]
 def write_record(
     path: Path, rows: Iterable[FoldRow], predictions: Mapping[tuple[int, int], np.ndarray]
 ) -> None:
-    """Write ``path`` (.parquet) and its sibling .npz; ``predictions`` by (repeat, fold)."""
+    """Write ``path`` (.parquet) and the .npz beside it; ``predictions`` by (repeat, fold)."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -110,7 +111,7 @@ def write_record(
 def _column(values: list[Any]) -> Any:
     """Return texts, whole numbers or seconds as a column.
 
-    Arrow would import pandas to see whether lists are of its kinds, and every job would wait.
+    Arrow would import pandas to test for its list types, and every job would wait for that.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Feature scaling, learned on training rows and applied to all others."""
+"""Feature scaling, learned on training rows and applied to all rows."""
 
 from __future__ import annotations
 

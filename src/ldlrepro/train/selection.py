@@ -1,7 +1,7 @@
 """Fits one run: scaling, choice of parameters on validation rows, final fit, prediction.
 
 This module and what it imports decide every number, so its source is part of each unit's code
-digest. Bookkeeping lives in ``ldlrepro.train.unit``.
+digest. Everything else is in ``ldlrepro.train.unit``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def run_fold(
     """Run one method on one fold.
 
     With a grid, candidates are fitted on training rows without the validation rows and scored on
-    the validation rows; the winner is fitted again on all training rows. Test labels are read by
-    nothing here, but told to the methods whose YAML says ``sees_test_labels``.
+    the validation rows. The winner is fitted again on all training rows. Nothing here reads test
+    labels, except to tell them to methods whose YAML says ``sees_test_labels``.
     """
     start, start_cpu = time.perf_counter(), time.process_time()
     chosen: dict[str, Any] = {}
@@ -78,7 +78,7 @@ def run_fold(
 
 
 def candidates(grid: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
-    """Return every combination, the last key varying fastest."""
+    """Return every combination; the last key varies fastest."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 

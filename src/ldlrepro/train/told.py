@@ -1,7 +1,7 @@
 """Estimators that are told the true labels of test rows: the ceiling, and diagnoses of leaks.
 
-Estimators of ``ldl`` never see them. The workflow's runner tells them to the methods whose YAML
-has the role ``sees_test_labels``, and to no others.
+Estimators of ``ldl`` never see them. The workflow's runner tells them only to methods whose YAML
+has the role ``sees_test_labels``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ldl.base import LDLEstimator
 
 
 class Told(LDLEstimator):
-    """An estimator that has to be told the true labels of the rows that it predicts next."""
+    """An estimator that must be told the true labels of the rows that it predicts next."""
 
     def tell(self, D_true: Any) -> Self:
         """Take the true label distributions of the rows of the next ``predict``."""
@@ -22,7 +22,7 @@ class Told(LDLEstimator):
         return self
 
     def _truth(self, X: Any) -> np.ndarray:
-        """Return what it was told of these rows, and forget it."""
+        """Return the labels that it was told for these rows, and forget them."""
         D_true = self.__dict__.pop("_told", None)
         wanted = (X.shape[0], self.n_labels_)
         if D_true is None:

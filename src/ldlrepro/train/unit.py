@@ -1,10 +1,10 @@
-"""Runs a unit: every fold of a chunk, saved as it finishes, resumed after a kill.
+"""Runs a unit: every fold of a chunk, saved when it finishes, resumed after a kill.
 
 Finished folds go to a journal beside the results. It is not an output of the Snakemake rule,
-because Snakemake deletes the outputs of a job that failed. The name of a journal holds a digest of
-everything that decides the numbers, so a fold computed by other code is never taken up. Journals
-outlive the unit: they are thrown away when the paper is compared. Where the folds of a unit have
-been cut into other chunks since, finished folds come from the records of the old ones.
+because Snakemake deletes the outputs of a failed job. The name of a journal holds a digest of
+everything that decides the numbers, so a fold from other code is never reused. Journals outlive the
+unit; they are removed when the paper is compared. Where the folds of a unit have been cut into
+other chunks since, finished folds come from the old records.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ class UnitJob:
     fresh: bool = False
     """Compute every fold, whatever the journal holds."""
     tracking_uri: str = ""
-    """Where runs are tracked: to a server loss curves go while they grow."""
+    """Where runs are tracked. A server gets loss curves while they grow."""
     since: float = 0.0
-    """Age of the process at which this chunk's turn came; the first bears the start as well."""
+    """Process age when this chunk began; the first also counts interpreter start."""
 
 
 def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
-    """Compute what the journal lacks, write the record, return its rows."""
+    """Compute the folds that the journal lacks, write the record, return its rows."""
     unit = job.chunk.unit
     common = _provenance(job)
     try:
@@ -97,14 +97,14 @@ def run_unit(job: UnitJob, say: Say = lambda line: None) -> list[FoldRow]:
 
 @dataclass(frozen=True)
 class _Work:
-    """All that the folds of a chunk are computed from."""
+    """Everything that the folds of a chunk are computed from."""
 
     job: UnitJob
     X: Any
     D: np.ndarray
     folds: list[Fold]
     common: Mapping[str, Any]
-    """What the records of all folds say."""
+    """The part that the records of all folds share."""
 
 
 def _run_folds(
@@ -147,7 +147,7 @@ def _run_folds(
 def features(unit: Unit, ready: Path, data: Dataset) -> tuple[Any, str]:
     """Return what the method reads: a table of features, or pixels and their digest.
 
-    ``ready`` is the file of ``data``, beside which pixels stand.
+    ``ready`` is the file of ``data``. Pixels lie beside it.
     """
     if not unit.method.needs.images:
         if data.X.shape[1] == 0:
@@ -165,7 +165,7 @@ def features(unit: Unit, ready: Path, data: Dataset) -> tuple[Any, str]:
 
 
 def _begun_with(unit: Unit) -> str:
-    """Return the checksums of the weights that networks begin with; '' where there are none."""
+    """Return the checksums of the weights that networks start from; '' where there are none."""
     from ldlrepro.data.weights import weights_facts
 
     return "".join(weights_facts(name, DATA)["sha256"] for name in unit.method.weights)
@@ -240,7 +240,7 @@ def _chunk_folds(job: UnitJob, data_sha256: str) -> tuple[list[Fold], str]:
 
 
 def _positions(chunk: Chunk) -> list[int]:
-    """Return fold positions of a chunk without data; a single one where their number is open."""
+    """Return a chunk's fold positions without data; a single one where their number is open."""
     return list(range(chunk.first, (chunk.last or 0) + 1))
 
 
@@ -281,7 +281,7 @@ def _identity(job: UnitJob, common: Mapping[str, Any], pixels_sha256: str) -> st
 def _recorded_elsewhere(
     job: UnitJob, common: Mapping[str, Any]
 ) -> dict[tuple[int, int], tuple[FoldRow, np.ndarray]]:
-    """Read folds from other records of the unit, which may have been cut into other chunks."""
+    """Read folds from other records of the unit, whose chunks may be cut differently."""
     found = {}
     for path in sorted(job.record.parent.glob("folds_*.parquet")):
         other = Chunk.parse(job.chunk.unit, path.stem.removeprefix("folds_"))
@@ -303,7 +303,7 @@ def _recorded_elsewhere(
 
 
 def process_age() -> float:
-    """Return the seconds since this process was started, interpreter start included."""
+    """Return the seconds since this process started, including interpreter start."""
     try:
         # Field 22 counts clock ticks since boot; psutil would add the boot time in whole seconds.
         started = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
@@ -330,7 +330,7 @@ class _Journal:
         atomically(self._path(row.repeat, row.fold), write)
 
     def load(self, fold: Fold) -> tuple[FoldRow, np.ndarray] | None:
-        """Load a saved fold whose predictions still have their digest; None otherwise."""
+        """Load a saved fold whose predictions still match their digest; None otherwise."""
         path = self._path(fold.repeat, fold.fold)
         if not path.is_file():
             return None

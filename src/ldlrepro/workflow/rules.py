@@ -1,6 +1,6 @@
-"""Answers of the plan to the Snakefile: inputs, parameters and resources of every rule.
+"""Answers the Snakefile's questions to the plan: inputs, parameters and resources of every rule.
 
-Everything here is cheap, for Snakemake reads it again in every job on a cluster.
+Everything here is cheap, because Snakemake reads it again in every job on a cluster.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from ldlrepro.report import findings, notebooks
 DATA = Path("data")
 WORKSPACE = Workspace(data=DATA)
 FETCHING: tuple[str, ...] = ("ldlrepro.data.fetch",)
-"""Code that brings raw files; it decides nothing about what is made of them."""
+"""Code that fetches raw files. It does not decide what is made of them."""
 PHOTOGRAPHS: tuple[str, ...] = (
     "ldlrepro.data.images",
     "ldlrepro.data.features",
     "ldlrepro.data.photographs",
 )
-"""Code that reading tables does not need."""
+"""Code that is not needed for reading tables."""
 TEXT_TABLES: tuple[str, ...] = ("ldlrepro.data.csv_tables",)
-"""Code that reading anything but CSV files does not need."""
+"""Code that is needed only for reading CSV files."""
 TEMPLATES = Path(report.__file__).with_name("templates")
 
 
@@ -74,18 +74,17 @@ def _told() -> Iterator[None]:
 
 
 class Rules:
-    """Inputs, parameters and resources of the rules; wildcards come from Snakemake."""
+    """Inputs, parameters and resources of the rules. Wildcards come from Snakemake."""
 
     def __init__(self, plan: Plan, run: RunConfig) -> None:
         self.plan, self.project, self.run = plan, plan.project, run
         self.mirrors = default_mirrors(plan.project, run.mirrors)
 
     def check_files(self) -> None:
-        """Refuse damaged files that inputs of rules are planned by: printed numbers, the reference.
+        """Refuse damaged files that the inputs of rules depend on: printed numbers, the reference.
 
-        An error in a function of a rule is too late: Snakemake takes the rule's output as it is,
-        and says that there is nothing to be done. What still has the checksum that was kept of it
-        is whole.
+        An error in a function of a rule comes too late: Snakemake then takes the rule's output as
+        it is and says that nothing is to be done. A file that still matches its checksum is whole.
         """
         with _told():
             for paper in self.project.papers:
@@ -95,7 +94,7 @@ class Rules:
                 self.plan.past_runs.of_table(table)
 
     def tracking_uri(self) -> str:
-        """Return where runs are tracked; MLFLOW_TRACKING_URI wins over the configuration."""
+        """Return where runs are tracked. MLFLOW_TRACKING_URI overrides the configuration."""
         return os.environ.get("MLFLOW_TRACKING_URI") or self.run.tracking_uri
 
     @staticmethod
@@ -112,16 +111,16 @@ class Rules:
     def own_files(self, wildcards: Any) -> list[str]:
         """Return the files that the user put into data/manual/ or beside an own data set's YAML.
 
-        What mirrors hold is left out: mirrors come and go, and the raw files stay.
+        Files in mirrors are left out, because mirrors come and go while the raw files stay.
         """
         described = self.project.source(wildcards.dataset)
         places = [described.file.parent] if described.is_own else []
         return [str(path) for path in local_sources(described, DATA, places)]
 
     def within_reach(self, wildcards: Any) -> bool:
-        """Tell whether the raw files are here or there is somewhere to get them from.
+        """Tell whether the raw files are here, or can be fetched from somewhere.
 
-        The answer is the same before and after they came, so only data that were out of reach are
+        The answer is the same before and after fetching, so only data that were out of reach are
         planned again.
         """
         return self._within_reach(self.project.source(wildcards.dataset))
@@ -142,7 +141,7 @@ class Rules:
         )
 
     def dataset_source(self, wildcards: Any) -> str:
-        """Return the digest of a description, of a data set or of weights, without its texts."""
+        """Return the digest of the description of a data set or of weights, without its texts."""
         return tree_digest(self.project.source(wildcards.dataset).decisive())
 
     def weights_source(self, wildcards: Any) -> str:
@@ -158,12 +157,14 @@ class Rules:
         return self._weights(named, wildcards)
 
     def unit_weights(self, wildcards: Any) -> list[str]:
-        """Return the weights that a method's network begins with."""
+        """Return the weights that a method's network starts from."""
         return self._weights(self.project.method(wildcards.method).weights, wildcards)
 
     def _weights(self, named: Iterable[str], wildcards: Any) -> list[str]:
-        """Return files of weights; hundreds of megabytes are not fetched for photographs that are
-        out of reach."""
+        """Return files of weights.
+
+        Photographs that are out of reach do not cause hundreds of megabytes to be fetched.
+        """
         wanted = list(named)
         if not (wanted and self.within_reach(wildcards)):
             return []
@@ -173,8 +174,8 @@ class Rules:
     def environment(self) -> dict[str, str]:
         """Return the environment that tells jobs where raw files may come from.
 
-        These are no parameters or options of the rules: another mirror must not plan again what is
-        here, and Snakemake plans all units again whose command has another word.
+        These are not parameters or options of the rules. A new mirror must not plan existing files
+        again, and Snakemake plans all units again when their command changes.
         """
         mirrors = os.pathsep.join(str(folder) for folder in self.mirrors)
         if len(mirrors.split(os.pathsep)) > max(1, len(self.mirrors)):
@@ -186,7 +187,7 @@ class Rules:
         return {OWN_FILES: own, MIRRORS: mirrors, OFFLINE: offline}
 
     def drawing_code(self, wildcards: Any) -> str:
-        """Return the digest of what draws the raw files; for others their checksums say enough."""
+        """Return the digest of what generates the raw files; others have their checksums."""
         source = self.project.source(wildcards.dataset)
         drawn = isinstance(source, DataSet) and source.is_drawn
         return digests.stage_digest("ldlrepro.data.drawn:draw") if drawn else ""
@@ -201,7 +202,7 @@ class Rules:
         return digests.stage_digest(*modules, without=without)
 
     def found_eyes(self, wildcards: Any) -> list[str]:
-        """Return the table of eyes that a program found in the images, if somebody had it made."""
+        """Return the table of eyes that a program found in the images, where there is one."""
         data_set = self.project.data_set(wildcards.dataset)
         path = DATA / "eyes" / (data_set.images_of or data_set.id) / "eyes.csv"
         return [str(path)] if data_set.layout and path.is_file() else []
@@ -342,7 +343,7 @@ class Rules:
         return ready + pixels + (folds if asked.protocol else [])
 
     def experiment_threads(self, wildcards: Any) -> int:
-        """Return all threads for what measures time; Snakemake cuts them to --cores."""
+        """Return all threads for a measurement of time. Snakemake limits them to --cores."""
         return (os.cpu_count() or 1) if self._experiment(wildcards).alone else 1
 
     def experiment_mem_mb(self, wildcards: Any, attempt: int) -> int:
@@ -386,11 +387,11 @@ class Rules:
         return files
 
     def scope_notebooks(self, wildcards: Any) -> list[str]:
-        """Return all notebooks for the report of everything; one paper's does not wait for them."""
+        """Return all notebooks for the full report; the report of one paper needs none."""
         return self.notebook_pages() if wildcards.paper == "all" else []
 
     def scope_findings(self, wildcards: Any) -> list[str]:
-        """Return the file of the findings, which the report of everything shows."""
+        """Return the file of the findings, which the full report shows."""
         written = findings.source(self.project)
         return [_from_here(written)] if wildcards.paper == "all" and written.is_file() else []
 
@@ -420,6 +421,6 @@ def _templates(pattern: str) -> dict[str, str]:
 
 
 def _from_here(path: Path) -> str:
-    """Return a path as it is in a checkout wherever that lies, so that moving it reruns nothing."""
+    """Return a path relative to the checkout, so that moving the checkout reruns nothing."""
     here = Path.cwd().resolve()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -1,4 +1,4 @@
-"""Simulates how long papers take on so many cores, from the times of its records."""
+"""Simulates how long papers take on a number of cores, from the times of their records."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ldlrepro.plan.planning import LONGEST_JOB_S
 from ldlrepro.train.records import OK
 
 START_S = 1.0
-"""Seconds that a job takes beside its folds. Nine of ten reference records say less."""
+"""Seconds that a job takes in addition to its folds. Nine of ten reference records have less."""
 SHARE_OF_WALL = 20
-"""A job should not take more than this part of the ideal wall time; short ones do no harm."""
+"""A job should take at most this share of the ideal wall time. Short jobs do no harm."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Job:
 
     name: str
     seconds: float
-    """Seconds of fitting and predicting."""
+    """Seconds of fits and predictions."""
     cores: int = 1
     folds: int = 1
     start_s: float = 0.0
@@ -43,17 +43,17 @@ class Schedule:
     core_seconds: float
     wall_seconds: float
     longest: Job | None
-    """None where there are no jobs, as of a paper that was never timed."""
+    """None where there are no jobs, as for a paper that was never timed."""
     twentieth: float
-    """Seconds: that part of the wall time that the cores would need if none ever waited."""
+    """A twentieth of the wall time that the cores would need without ever waiting, in seconds."""
     too_long: list[Job]
-    """Jobs that take more than a twentieth of the ideal wall time, and than a minute."""
+    """Jobs longer than a minute and than a twentieth of the ideal wall time."""
     missing: list[Unit]
-    """Units that no record has times of; they are not in the other numbers."""
+    """Units without times in any record. They are not in the other numbers."""
 
     @property
     def efficiency(self) -> float:
-        """The share of all cores' time in which they fit and predict."""
+        """The share of all cores' time spent in fits and predictions."""
         return self.core_seconds / (self.cores * self.wall_seconds) if self.jobs else 0.0
 
 

@@ -2,8 +2,8 @@
 
 Verbs read and write below the working folder, ``results/...`` and ``data/...``, as the rules name
 them. With ``--default-storage-provider`` Snakemake takes these names for objects, fetches what a
-job reads into a folder of its own, and looks there for what the job wrote. That folder becomes a
-link to the working folder, so both speak of the same files.
+job reads into its own folder, and looks there for what the job wrote. That folder becomes a link to
+the working folder, so both use the same files.
 """
 
 from __future__ import annotations

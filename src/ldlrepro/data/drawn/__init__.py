@@ -1,4 +1,4 @@
-"""Drawn data instead of measured ones: for the demo, the tests and the toy figures of mslp."""
+"""Synthetic data for the demo, the tests and the toy figures of the MSLP paper."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ SEED = 1
 
 
 def draw(folder: Path, data_set: DataSet) -> str:
-    """Write the raw files of a drawn data set, and say how; the same data set gives the same bytes.
+    """Write the raw files of a synthetic data set and describe them; the bytes are always the same.
 
     A table has as many rows as the data set's shape says. Images show as many persons as it says,
-    so many of each, in the layout that it names or else with ratings.
+    with equally many images of each, in the named layout or else with ratings.
     """
     from ldlrepro.data.drawn.albums import write_album
     from ldlrepro.data.drawn.sketches import write_faces

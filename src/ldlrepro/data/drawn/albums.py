@@ -1,4 +1,4 @@
-"""Drawn portraits in the folders and lists of JAFFE, BU-3DFE, MORPH, FG-NET and CACD."""
+"""Synthetic portraits in the folders and lists of JAFFE, BU-3DFE, MORPH, FG-NET and CACD."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Sitting:
 
 
 def write_album(folder: Path, layout: str, persons: int, images_per_person: int, seed: int) -> None:
-    """Fill ``folder/images`` with drawn persons as the owners of ``layout`` would deliver it."""
+    """Fill ``folder/images`` with synthetic persons, in the form of ``layout``."""
     images = folder / "images"
     shutil.rmtree(images, ignore_errors=True)
     images.mkdir(parents=True)
@@ -109,7 +109,7 @@ def _morph(images: Path, sittings: Sequence[Sitting]) -> None:
 
 
 def _fgnet(images: Path, sittings: Sequence[Sitting]) -> None:
-    """Draw FG-NET, every seventh picture in grey, as many of its old ones are."""
+    """Draw FG-NET, with every seventh picture in grey, as its old pictures are."""
     taken: set[str] = set()
     for count, sitting in enumerate(sittings):
         stem = f"{sitting.number + 1:03d}A{int(sitting.age):02d}"
@@ -123,7 +123,7 @@ def _fgnet(images: Path, sittings: Sequence[Sitting]) -> None:
 
 
 def _cacd(images: Path, sittings: Sequence[Sitting]) -> None:
-    """Draw CACD: the first two persons are validation, the next three test, the rest training."""
+    """Draw CACD: two persons for validation, the next three for the test, the rest for training."""
     listed: dict[str, list[Any]] = {key: [] for key in ("name", "identity", "age", "rank", "year")}
     for sitting in sittings:
         name = f"{int(sitting.age)}_Drawn_Person_{sitting.number + 1}_{sitting.picture:04d}.jpg"

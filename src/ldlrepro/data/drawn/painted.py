@@ -1,7 +1,7 @@
-"""Painted faces, with light, shade and the proportions of people, whose eye points are known.
+"""Painted faces with light, shade and human proportions, whose eye points are known.
 
-The portraits of the drawn albums are cartoons, in which a detector that learnt from photographs
-finds few eyes. These are for measuring such detectors; no data set is made of them.
+The portraits of the synthetic albums are cartoons, in which a detector that learned from
+photographs finds few eyes. The faces here measure such detectors, and no data set uses them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ldlrepro.data.images.faces import Eyes
 EYE_SHARE = 0.25
 """Distance between the eyes as a share of the picture's side, at scale 1."""
 MIDDLE = 0.45
-"""The middle of the picture lies so many eye distances below the eyes."""
+"""Distance of the picture's middle below the eyes, in eye distances."""
 BLACK, WHITE = (12.0, 12.0, 14.0), (245.0, 245.0, 245.0)
 
 
@@ -47,14 +47,14 @@ def painted_face(
 
 
 class _Canvas:
-    """Colours at places; u right and v down count eye distances from between the eyes."""
+    """Colours at positions. u (right) and v (down) count eye distances from between the eyes."""
 
     def __init__(self, u: np.ndarray, v: np.ndarray) -> None:
         self.u, self.v = u, v
         self.levels = np.zeros((*u.shape, 3))
 
     def paint(self, cover: np.ndarray, colour: Any) -> None:
-        """Lay a colour over what is there; ``cover`` is 1 where it hides that."""
+        """Paint a colour over the picture; ``cover`` is 1 where it hides what is below."""
         self.levels += cover[..., None] * (np.asarray(colour, dtype=float) - self.levels)
 
     def shade(self, factor: np.ndarray) -> None:

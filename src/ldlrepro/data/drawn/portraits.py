@@ -1,4 +1,4 @@
-"""Drawn portraits whose person, age, emotion and eye points are known; no real person.
+"""Synthetic portraits with known person, age, emotion and eye points. They show no real person.
 
 Age shows in the shape (round head and large eyes of a child, hairline of an old head), in the hair
 (it turns grey) and in the texture (wrinkles and grain). A person keeps looks and tint.
@@ -31,7 +31,7 @@ WRINKLE = 3
 
 @dataclass(frozen=True)
 class Person:
-    """A drawn person, who keeps looks and tint."""
+    """A synthetic person, who keeps looks and tint."""
 
     looks: dict[str, float]
     tint: np.ndarray
@@ -40,7 +40,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Portrait:
-    """A drawn picture and its points."""
+    """A synthetic picture and its points."""
 
     picture: Any
     """Pillow image, RGB or L."""
@@ -146,7 +146,7 @@ def _points(looks: dict[str, float]) -> list[tuple[float, float]]:
 def _placement(
     sketch: tuple[int, int], size: tuple[int, int], rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the map from sketch to picture: smaller, turned up to 8 degrees, moved."""
+    """Return the map from sketch to picture: scaled down, turned up to 8 degrees, moved."""
     scale = 0.85 * min(size[0] / sketch[0], size[1] / sketch[1]) * rng.uniform(0.9, 1.05)
     turn = np.deg2rad(rng.uniform(-8, 8))
     shift = rng.uniform(-0.03, 0.03, size=2) * size

@@ -1,4 +1,4 @@
-"""Faces drawn with a few strokes: eyes, brows, nose and mouth show what they feel."""
+"""Faces of a few strokes: eyes, brows, nose and mouth show an emotion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EMOTIONS = ["happiness", "sadness", "surprise", "anger", "disgust", "fear"]
 
 WIDTH, HEIGHT = 64, 80
 OVERSAMPLING = 4
-"""Faces are drawn this much larger and shrunk, so that edges are smooth."""
+"""Faces are drawn larger by this factor and shrunk, so that edges are smooth."""
 BACKGROUND = 120
 
 Points = Sequence[tuple[float, float]] | np.ndarray
@@ -48,7 +48,7 @@ def write_faces(folder: Path, persons: int, images_per_person: int, seed: int) -
 
 
 def looks_of(rng: np.random.Generator) -> dict[str, float]:
-    """Draw what stays the same between the images of one person."""
+    """Draw what stays the same in all images of one person."""
     return {
         "face": rng.uniform(0.40, 0.46),
         "length": rng.uniform(0.43, 0.47),
@@ -61,7 +61,7 @@ def looks_of(rng: np.random.Generator) -> dict[str, float]:
 
 
 def feelings_of(rng: np.random.Generator, strongest: int) -> np.ndarray:
-    """Draw intensities in [0, 1]: one emotion leads, another may show, the rest hardly do."""
+    """Draw intensities in [0, 1]: one emotion leads, another may show, the rest hardly show."""
     feelings = rng.uniform(0.0, 0.12, len(EMOTIONS))
     feelings[rng.integers(len(EMOTIONS))] = rng.uniform(0.0, 0.5)
     feelings[strongest] = rng.uniform(0.55, 1.0)
@@ -146,7 +146,7 @@ def draw_mouth(pen: Pen, feelings: np.ndarray) -> None:
 
 
 def _photograph(sketch: Any, rng: np.random.Generator) -> Any:
-    """Turn the sketch into a small grey image: moved a little, lit differently, with specks."""
+    """Turn the sketch into a small grey image: slightly moved, with other light and specks."""
     from PIL import Image
 
     shift = rng.uniform(-1.5, 1.5, size=2) * OVERSAMPLING

@@ -1,4 +1,4 @@
-"""The toy data of the mslp paper, by its formula."""
+"""The toy data of the MSLP paper, by its formula."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ldlrepro.core.files import atomically
 
 
 def toy(n: int, noise_variance: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and labels by the formula of the mslp paper.
+    """Return features and labels by the formula of the MSLP paper.
 
-    Noise is added to the features after the labels were computed, so the noisy set has the labels
-    of the clean one.
+    Noise is added to the features after the labels are computed, so the noisy set has the labels of
+    the clean one.
     """
     rng = np.random.default_rng(seed)
     plane = rng.uniform(-1.0, 1.0, size=(n, 2))

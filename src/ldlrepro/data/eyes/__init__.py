@@ -1,1 +1,1 @@
-"""Finds the eyes in photographs that came without eye points, and writes them down with doubts."""
+"""Finds eyes in photographs without eye points, and writes them down with their doubts."""

@@ -1,7 +1,7 @@
-"""Finds the eyes in every image of a set that came without eye points.
+"""Finds the eyes in every image of a set without eye points.
 
-What is found is written down now and then, beside the table, so that a run that was stopped
-goes on where it was. The table gets its name when all images were looked at.
+Results are saved regularly beside the table, so a stopped run continues where it was. The table
+gets its name when all images are done.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from ldlrepro.data.eyes.detector import Detector, Sighting
 
 AT_ONCE = 16
-"""Images that a process is given at a time."""
+"""Number of images that a process gets at a time."""
 KEPT_EVERY = 1000
-"""Images after which what was found is written down."""
+"""Number of images after which results are saved."""
 SMALL = 12.0
 """Pixels between the eyes below which a face is tiny: its points are off by more than 5 %."""
 CONFIDENT = 0.97
 AGREED = 0.06
-"""Spread of the second look, in distances between the eyes, up to which it agrees with itself."""
+"""Largest spread of the second look, in eye distances, that counts as agreement."""
 LEANING = 60.0
-"""Degrees beyond which a face hardly leans, but the picture lies on its side."""
+"""Degrees beyond which the picture more likely lies on its side than the face leans."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Search:
     table: Path
     lines: list[Found]
     given: int
-    """Images whose points are known already."""
+    """Number of images whose points are known already."""
 
     @property
     def without(self) -> int:
@@ -72,7 +72,7 @@ def find_eyes(
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Search:
-    """Look at all images of a fetched set without points; those in the table stay as they are."""
+    """Search all images of a fetched set without points; existing lines of the table stay."""
     assert data_set.layout is not None  # photographs have one
     images = images_folder(data_set, data_dir)
     if not images.is_dir():
@@ -104,7 +104,7 @@ def find_eyes(
 
 
 def _searched(images: Path, files: list[str], workers: int) -> Iterator[Found]:
-    """Give what was found in the order of the files."""
+    """Yield the results in the order of the files."""
     look = partial(found_in, images)
     if workers == 1:
         yield from map(look, files)

@@ -1,9 +1,9 @@
 """Finds the eyes of the largest face in a picture.
 
-MTCNN finds faces and their five points. Its points are rough where a face is turned, because the
-last network sees it turned. So that network looks again, at the face set upright by its own first
-points, in three sizes and mirrored; the median of the six answers is taken, twice over. How far the
-six lie apart says how sure the points are.
+MTCNN finds faces and five points in each. Its points are rough where a face is turned, because the
+last network sees it turned. So that network looks again at the face, set upright by its first
+points, in three sizes and mirrored. The median of the six answers is taken, and this is done twice.
+The spread of the six answers says how sure the points are.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from ldlrepro.data.eyes.networks import Network
 from ldlrepro.data.features.align import Crop, placed, similarity
 
 LONGEST = 480
-"""Faces are looked for in a picture shrunk to this side; their points come from all its pixels."""
+"""Faces are searched in a picture shrunk to this side; points come from all its pixels."""
 SMALLEST = 20
-"""Pixels of the smallest face that is looked for, in the shrunk picture."""
+"""Pixels of the smallest face that is searched, in the shrunk picture."""
 WINDOW, STEP, ZOOM = 12, 2, 0.709
 PROPOSED, REFINED, ACCEPTED = 0.6, 0.7, 0.7
 """Probabilities of a face that let a box pass each network; with ZOOM, those of MTCNN's authors."""
 OF_WINDOWS, OVERLAP = 0.5, 0.7
 """Two boxes, windows of one scale or any others, show one face if they share more than this."""
 SURE = 0.97
-"""An upright face below this is looked for in turned pictures too."""
+"""Confidence below which an upright face is searched in turned pictures too."""
 FACE = 0.8
-"""Below this the second look sees no face."""
+"""Probability below which the second look sees no face."""
 TURNS = (0, 45, -45, 90, -90, 135, -135, 180)
 SIDE = 48
-"""Pixels of a square that the last network looks at."""
+"""Side in pixels of the square that the last network sees."""
 CLOSE_UPS = (2.3, 2.5, 2.7)
-"""Sides of the squares of the second look, in distances between the eyes."""
+"""Sides of the squares of the second look, in eye distances."""
 BELOW_EYES = 0.42
 """Middle of those squares below the eyes, in the same unit."""
 LOOKS = 2
 MIRRORED = [1, 0, 2, 4, 3]
-"""Points of a face in a mirror: eyes and corners of the mouth change places."""
+"""Points of a mirrored face: eyes and corners of the mouth are swapped."""
 BESIDE = 0.4
-"""Another face counts if its eyes are at least this share as far apart."""
+"""Another face counts if its eye distance is at least this share of the largest one's."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Sighting:
     spread: float
     """Root of the mean square distance of its answers, as a share of the eye distance."""
     faces: int
-    """Faces of about this size."""
+    """Number of faces of about this size."""
 
     @property
     def distance(self) -> float:
@@ -69,7 +69,7 @@ class Sighting:
 
 
 class Detector:
-    """The networks, read once."""
+    """The networks, loaded once."""
 
     def __init__(self) -> None:
         self.proposals, self.refinement, self.landmarks = map(Network, ("pnet", "rnet", "onet"))
@@ -161,7 +161,7 @@ class Detector:
 
 
 def _at_one_place(outputs: list[np.ndarray]) -> list[np.ndarray]:
-    """Take the answers of a network that has looked at squares of its own size."""
+    """Take the answers of a network for squares of its own size."""
     return [output[:, 0, 0] for output in outputs]
 
 
@@ -186,9 +186,9 @@ def _apart(
     most: float = OVERLAP,
     of_smaller: bool = False,
 ) -> np.ndarray:
-    """Return the sure boxes, the surest first, that share no more than ``most`` with any surer one.
+    """Return the sure boxes, surest first, that share no more than ``most`` with any surer box.
 
-    That is a share of the two boxes together, or of the smaller one.
+    The share is that of both boxes together, or of the smaller one.
     """
     left = np.argsort(-sure, kind="stable")[: np.count_nonzero(sure >= least)]
     area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
@@ -212,7 +212,7 @@ def _squares(boxes: np.ndarray) -> np.ndarray:
 
 
 def _cut(image: Any, boxes: np.ndarray, side: int) -> np.ndarray:
-    """Return what squares hold, black where they leave the picture."""
+    """Return the contents of squares, black outside the picture."""
     from PIL import Image
 
     whole = np.rint(boxes).astype(int).tolist()

@@ -29,7 +29,7 @@ POOLS: dict[str, tuple[tuple[int, bool] | None, ...]] = {
     "rnet": ((3, True), (3, False), None, None),
     "onet": ((3, True), (3, False), (2, True), None, None),
 }
-"""Behind each layer: side of a maximum over places, and whether it may reach over the border."""
+"""For each layer, the side of a maximum over places, and whether it may cross the border."""
 
 
 def weights(name: str) -> list[torch.Tensor]:
@@ -51,7 +51,7 @@ class Network:
     """Convolutions, each followed by a rectifier with slopes and some by a maximum; then heads.
 
     The first network scans a picture of any size in windows of 12 pixels, two pixels apart. The
-    others look at squares of 24 and 48 pixels.
+    other networks see squares of 24 and 48 pixels.
     """
 
     def __init__(self, name: str) -> None:
@@ -83,7 +83,7 @@ class Network:
 
 
 def _kernel(stored: torch.Tensor, channels: int) -> torch.Tensor:
-    """Return (out, in, height, width); a dense layer is one that covers all places below it."""
+    """Return (out, in, height, width). A dense layer covers all places below it."""
     if stored.ndim == 4:
         return stored.permute(3, 2, 0, 1).contiguous()
     side = math.isqrt(len(stored) // channels)

@@ -1,4 +1,4 @@
-"""Puts the eyes of a face where a crop wants them, or cuts out the centre of one without."""
+"""Places the eyes of a face where a crop wants them; without eyes it cuts out the centre."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BY_EYES, BY_LANDMARKS, CENTRE = "eyes", "landmarks", "centre"
 
 @dataclass(frozen=True)
 class Crop:
-    """Size of the result, and the shares of its width and height where the eyes come to lie."""
+    """Size of the result, and the places of the eyes as shares of its width and height."""
 
     width: int
     height: int

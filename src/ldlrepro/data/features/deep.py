@@ -1,4 +1,4 @@
-"""Activations of a layer of a network for a set of faces."""
+"""Activations of a network's layer for a set of faces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.weights import weights_facts
 
 BATCH = 4
-"""Images at once. More do not fit a processor's cache and take longer each."""
+"""Images in one batch. A larger one exceeds a processor's cache and takes longer per image."""
 
 
 def deep_features(
@@ -75,7 +75,7 @@ def ready_to_run(network: Backbone) -> Backbone:
 
 
 def normalised(pixels: torch.Tensor, preprocessing: Mapping[str, Any]) -> torch.Tensor:
-    """Turn grey levels (images, height, width, 3) into what the weights were trained on."""
+    """Turn grey levels (images, height, width, 3) into the inputs that the weights expect."""
     x = pixels.permute(0, 3, 1, 2).float() * preprocessing["scale"]
     mean, std = (torch.tensor(preprocessing[key]).view(1, 3, 1, 1) for key in ("mean", "std"))
     return (x - mean) / std

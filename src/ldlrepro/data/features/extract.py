@@ -1,4 +1,4 @@
-"""Features of a set of faces, and the recipe that made them."""
+"""Features of a set of faces, and the recipe that computed them."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Local binary patterns of a whole grey image, the 243 features of s-JAFFE and s-BU_3DFE.
 
-Each pixel is compared with 16 points on a circle of radius 2. The 2 + 16 * 15 patterns with at
-most two changes around the circle have a bin each, in any rotation, and all others share one.
+Each pixel is compared with 16 points on a circle of radius 2. The 2 + 16 * 15 patterns with at most
+two changes around the circle have a bin each, in any rotation. All others share one bin.
 
-The points are counted from the right, against the clock. scikit-image orders the bins by the number
-of points that reach the centre and then by where their run begins (``runs``). The published files
-have them in ascending order of the pattern as a number, point k worth 2 to the k (``codes``): read
-so, and not otherwise, the mean histograms of s-JAFFE and s-BU_3DFE stay the same when the patterns
-are mirrored, as those of faces must (docs/images.md). Flat areas have bin 241 and patterns with
-more than two changes bin 242 in both.
+The points are counted from the right, counterclockwise. scikit-image orders the bins by the number
+of points that reach the centre, and then by the place where their run begins (``runs``). The
+published files order them by the pattern as a number, where point k is worth 2 to the k
+(``codes``). Only in that order do the mean histograms of s-JAFFE and s-BU_3DFE stay the same when
+the patterns are mirrored, as those of faces must (docs/images.md). Flat areas have bin 241, and
+patterns with more than two changes have bin 242 in both orders.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def recipe(order: str) -> dict[str, Any]:
 
 @cache
 def patterns() -> tuple[int, ...]:
-    """Return the patterns of scikit-image's first 242 bins, point k worth 2 to the k."""
+    """Return the patterns of scikit-image's first 242 bins, where point k is worth 2 to the k."""
     found = [0]
     for ones in range(1, POINTS):
         for place in range(POINTS):

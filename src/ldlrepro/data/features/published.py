@@ -1,4 +1,4 @@
-"""Compares features computed from raw images with the published file of the same images."""
+"""Compares features from raw images with the published file of the same images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.data.features.lbp import BINS, POINTS, patterns
 
 SAME_LABELS = 0.005
-"""Ratings are printed with two digits, so their shares agree to better than this."""
+"""Ratings are printed with two digits, so their shares agree more closely than this."""
 
 
 VALLEYS, FINEST = 6, 0.003
@@ -23,7 +23,7 @@ VALLEYS, FINEST = 6, 0.003
 
 @dataclass(frozen=True)
 class Reading:
-    """One order of the bins, and how far matched rows then are from the published ones."""
+    """One order of the bins, and how far matched rows are from the published ones in it."""
 
     order: str
     distance: float
@@ -41,7 +41,7 @@ class Comparison:
     rows: int
     published_rows: int
     any_order: float
-    """Distance when both rows are sorted first: no order of the bins can better it."""
+    """Distance after sorting both rows. No order of the bins can be closer."""
     readings: list[Reading]
     """Best first."""
 
@@ -52,7 +52,7 @@ class Comparison:
 def compare(
     X: np.ndarray, D: np.ndarray, published_X: np.ndarray, published_D: np.ndarray
 ) -> Comparison:
-    """Compare features, whose rows find each other by their labels.
+    """Compare features. Rows are matched by their labels.
 
     ``X`` must have scikit-image's order of bins.
     """
@@ -93,10 +93,10 @@ def place_eyes(
     published_D: np.ndarray,
     tried: Callable[[int], None] = lambda count: None,
 ) -> list[Placement]:
-    """Try places of the eyes on a grid, then ever closer around its lowest valleys; nearest first.
+    """Try places of the eyes on a grid, then closer around its lowest valleys; nearest first.
 
-    ``features(eye_x, eye_y)`` gives the rows of ``D`` in scikit-image's order of bins. What comes
-    out fits the published file and says nothing about what its authors wrote.
+    ``features(eye_x, eye_y)`` gives the rows of ``D`` in scikit-image's order of bins. The result
+    is fitted to the published file and says nothing about what its authors wrote.
     """
     found: dict[tuple[float, float], Placement] = {}
 
@@ -126,7 +126,7 @@ def _distance_of(place: Placement) -> float:
 
 
 def _valleys(grid: list[list[Placement]]) -> list[Placement]:
-    """Return the points of a grid that no neighbour is nearer than, nearest first."""
+    """Return the grid points without a nearer neighbour, nearest first."""
     distances = np.pad([[p.distance for p in line] for line in grid], 1, constant_values=np.inf)
     windows = np.lib.stride_tricks.sliding_window_view(distances, (3, 3))
     lowest = windows.min(axis=(2, 3)) == distances[1:-1, 1:-1]

@@ -1,7 +1,7 @@
 """Licensed photographs in the folders that their owners deliver: who, how old, which eyes.
 
-``load_faces(data_set, data)`` gives the images that can be used, and one table of all that is wrong
-with the others. Pixels are read by whoever needs them, through ``ldlrepro.data.features.align``.
+``load_faces(data_set, data)`` gives the usable images, and one table of everything that is wrong
+with the others. Whoever needs pixels reads them through ``ldlrepro.data.features.align``.
 """
 
 from __future__ import annotations

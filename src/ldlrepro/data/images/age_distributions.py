@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 FLOOR = 1e-12
-"""Degrees below this are lifted to it, so that no logarithm meets a zero."""
+"""Lower degrees are lifted to this, so that no logarithm meets a zero."""
 
 
 def age_grid(first: int, last: int) -> np.ndarray:
@@ -15,7 +15,7 @@ def age_grid(first: int, last: int) -> np.ndarray:
 def age_distributions(
     ages: np.ndarray, grid: np.ndarray, width: float, renormalise: bool = True
 ) -> np.ndarray:
-    """Return a normal density around each age; a ``width`` of 0 means the nearest age alone.
+    """Return a normal density around each age; a ``width`` of 0 means only the nearest age.
 
     Without ``renormalise`` the degrees are the plain density, as in the published FG-Net file.
     """

@@ -1,4 +1,4 @@
-"""Looks at every file of a listing: is it there, can it be decoded, is it grey or a copy?"""
+"""Checks every file of a listing: does it exist, can it be decoded, is it grey or a copy?"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ldlrepro.data.images.pictures import PictureError, open_picture
 from ldlrepro.data.images.points import EYES_TABLE, PointsError, complaint, read_eyes_table
 
 DECODERS = 4
-"""Threads; Pillow decodes outside Python's lock."""
+"""Threads. Pillow decodes outside Python's lock."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Look:
 
 
 def look(path: Path) -> Look:
-    """Decode an image and say what it shows."""
+    """Decode an image and describe it."""
     try:
         picture = open_picture(path)
     except PictureError as error:
@@ -60,7 +60,7 @@ def look(path: Path) -> Look:
 
 
 def checked(layout: str, folder: Folder, listing: Listing) -> tuple[list[Face], list[Problem]]:
-    """Return the faces that can be used, in the order of the listing, and all complaints."""
+    """Return the usable faces in the order of the listing, and all complaints."""
     problems = list(listing.problems)
     problems += _unlisted(layout, folder, listing)
     problems += _badly_named(layout, folder)
@@ -117,7 +117,7 @@ def _once(faces: Iterable[Face], problems: list[Problem]) -> list[Face]:
 def given_eyes(
     folder: Folder, faces: list[Face], problems: list[Problem]
 ) -> tuple[list[Face], set[str]]:
-    """Take points from the user's eyes.csv before all others; return also who got points there."""
+    """Take points from the user's eyes.csv first; return also who got points there."""
     path = folder.find(EYES_TABLE)
     if path is None:
         return faces, set()
@@ -139,7 +139,7 @@ def given_eyes(
 def _found_eyes(
     folder: Folder, faces: list[Face], problems: list[Problem]
 ) -> tuple[list[Face], list[Problem]]:
-    """Give faces that have no points those that were found, and say what was doubtful there."""
+    """Give the points that were found to faces without points, and say what was doubtful."""
     lines = eyes_found(folder.root)
     without = {face.file for face in faces if face.eyes is None and face.file in lines}
     named = [

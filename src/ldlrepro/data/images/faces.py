@@ -1,4 +1,4 @@
-"""A face image and what is known of it; a set of them as one table, the unusable ones included."""
+"""A face image and its facts; a set of them as one table, including the unusable ones."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ FOUND = (NO_FACE, SEVERAL, TINY, UNSURE)
 """Complaints of `ldlrepro images ID --find-eyes`."""
 
 Eyes = tuple[float, float, float, float]
-"""x and y of the eye on the left of the picture, x and y of the other one, in pixels.
+"""x and y of the eye on the left of the picture, and of the other eye, in pixels.
 
-(0, 0) is the middle of the first pixel."""
+(0, 0) is the middle of the first pixel.
+"""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Face:
     sex: str = ""
     origin: str = ""
     subset: str = ""
-    """The part of the data set where its authors put the image, if they did."""
+    """The part of the data set in which its authors put the image, if they did."""
     ratings: tuple[float, ...] = ()
     eyes: Eyes | None = None
     points_from: str = ""
@@ -75,13 +76,13 @@ class FaceSet:
     """The usable images in a fixed order, and every complaint."""
 
     folder: Path
-    """Where the images are."""
+    """The folder of the images."""
     faces: list[Face]
     problems: list[Problem] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     """Names of the ratings."""
     notes: list[str] = field(default_factory=list)
-    """Choices that were made for the whole set."""
+    """Choices for the whole set."""
 
     def __len__(self) -> int:
         return len(self.faces)
@@ -118,7 +119,7 @@ class FaceSet:
         return {kind: found[kind] for kind in KINDS if found[kind]}
 
     def summary(self) -> dict[str, Any]:
-        """Return a summary for the record of the data set, the report and the command line."""
+        """Return a summary for the data set's record, the report and the command line."""
         return {
             "used": len(self.faces),
             "persons": len(set(self.persons.tolist())),
@@ -131,7 +132,7 @@ class FaceSet:
     # ------------------------------------------------------------------ as a table
 
     def write(self, path: Path) -> None:
-        """Write one CSV table: first the images in use, in order, then what had to be left out."""
+        """Write one CSV table: first the usable images in order, then those left out."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*COLUMNS, *(f"rating {name}" for name in self.labels)])
@@ -147,7 +148,7 @@ class FaceSet:
 
     @classmethod
     def read(cls, path: Path, folder: Path) -> FaceSet:
-        """Read what ``write`` wrote. Notes are not in the table but in the data set's record."""
+        """Read what ``write`` wrote. The data set's record holds the notes."""
         try:
             with open(path, encoding="utf-8", newline="") as handle:
                 rows = list(csv.reader(handle))

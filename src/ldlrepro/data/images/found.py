@@ -1,7 +1,7 @@
 """The table of eyes that ``ldlrepro images ID --find-eyes`` writes: ``data/eyes/<id>/eyes.csv``.
 
-It lies apart from the images, so that neither a fetch nor this program touches an ``eyes.csv`` that
-the user made, and that one goes before it.
+It lies apart from the images, so neither a fetch nor this program touches an ``eyes.csv`` of the
+user. The user's table takes precedence.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The folders of JAFFE, BU-3DFE, MORPH album 2, FG-NET and CACD as they are delivered.
+"""The folders of JAFFE, BU-3DFE, MORPH album 2, FG-NET and CACD, as they are delivered.
 
-A layout says which faces should be there; whether they are is checked afterwards. Archives may
-have put everything one or more folders deeper, so files are found by their names.
+A layout says which faces should exist; whether they do is checked afterwards. Archives may put
+everything some folders deeper, so files are found by their names.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Listing:
 
 
 class Folder:
-    """The files below a folder, found by their names; the case counts only between twins."""
+    """The files below a folder, found by their names. The case matters only between twins."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -70,14 +70,14 @@ class Folder:
         return _the_only(places) or _the_only(named) or _the_only(exactly)
 
     def twins(self) -> Iterator[tuple[str, str]]:
-        """Give each image beside another that differs only in small and capital letters."""
+        """Yield each image beside another whose name differs only in case."""
         for same in self._by_path.values():
             images = [name for name in same if name.lower().endswith(IMAGE_ENDINGS)]
             if len(images) > 1:
                 yield from zip(images, [*images[1:], images[0]], strict=True)
 
     def only(self, what: str, fits: Callable[[str], bool]) -> Path:
-        """Return the one file that fits; tell the user where none or several do."""
+        """Return the one file that fits; tell the user where none or several fit."""
         found = [name for name in self.files if fits(_last(name))]
         if len(found) != 1:
             several = f"{len(found)} files fit: {', '.join(found)}" if found else "there is none"
@@ -93,7 +93,7 @@ def _hidden(path: Path, root: Path) -> bool:
 
 
 def _dead_link(path: Path) -> bool:
-    """Tell whether a link leads nowhere, or round in a circle."""
+    """Tell whether a link leads nowhere, or in a circle."""
     return path.is_symlink() and not path.exists()
 
 
@@ -157,7 +157,7 @@ def _jaffe_table(path: Path) -> dict[int, tuple[str, tuple[float, ...]]]:
 
 
 def bu_3dfe(folder: Folder) -> Listing:
-    """Read BU-3DFE (``F0001_AN01WH_F2D.bmp``); the ratings are no part of it: ratings.csv."""
+    """Read BU-3DFE (``F0001_AN01WH_F2D.bmp``). Its ratings come from ratings.csv."""
     table = folder.only("ratings.csv", lambda name: name.lower() == "ratings.csv")
     return _rated_by_table(folder, table)
 
@@ -299,7 +299,7 @@ LAYOUTS: dict[str, Callable[[Folder], Listing]] = {
     "cacd": cacd,
 }
 GREY_LAYOUTS = ("jaffe",)
-"""Layouts that are grey by nature, so that no image of theirs is reported for it."""
+"""Layouts with grey images only, for which no grey image is reported."""
 
 
 def belongs(layout: str, name: str) -> bool:

@@ -17,20 +17,20 @@ ENDINGS = {
     "GIF": (".gif",),
     "WEBP": (".webp",),
 }
-"""Formats that are read, and what their files are called. Others, such as EPS, run programs."""
+"""Formats that are read, and their file names. Others, such as EPS, run programs."""
 FORMATS = [name for name in ENDINGS if name != "MPO"]
-"""Formats that Pillow tries: it finds out by itself that a JPEG is the first of several."""
+"""Formats that Pillow tries. It recognises a JPEG that is the first of several by itself."""
 SMALLEST = 16
-"""Pixels of the shorter side below which nothing can be a face."""
+"""Pixels of the shorter side below which no face is possible."""
 MOST_PIXELS = 80_000_000
-"""More than any camera of these albums takes; they would fill the memory."""
+"""More than any camera of these albums takes. Larger images would fill the memory."""
 PLAIN = ("L", "RGB")
 ORIENTATION = 0x0112
-"""Number of the EXIF note that says how the camera was held."""
+"""Number of the EXIF tag that says how the camera was held."""
 
 
 class PictureError(Exception):
-    """An error that says in one line why a file cannot be used as a picture."""
+    """Says in one line why a file cannot be used as a picture."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Picture:
 
 
 def open_picture(path: Path) -> Picture:
-    """Decode a file; raise PictureError, in one line, where that cannot be done."""
+    """Decode a file; raise PictureError, in one line, where that fails."""
     from PIL import Image, UnidentifiedImageError
 
     # What is odd stands in the table of images, once, and not on the screen as well.
@@ -114,7 +114,7 @@ def _on_white(image: Any) -> tuple[Any, list[str]]:
 
 
 def _upright(opened: Any, image: Any) -> tuple[Any, list[str]]:
-    """Turn and mirror the image as its EXIF note says; a note that cannot be read says nothing."""
+    """Turn and mirror the image as its EXIF tag says. An unreadable tag is ignored."""
     from PIL import Image
 
     try:

@@ -18,7 +18,7 @@ EYES_HEADER = ["file", "left_x", "left_y", "right_x", "right_y"]
 
 
 class PointsError(Exception):
-    """An error that says what is wrong with a file of points."""
+    """Says what is wrong with a file of points."""
 
 
 def read_points(path: Path) -> list[tuple[float, float]]:
@@ -42,7 +42,7 @@ def eyes_of(points: list[tuple[float, float]]) -> Eyes:
 
 
 def read_eyes_table(path: Path) -> dict[str, Eyes]:
-    """Return file name, without its folder and in lower case, -> eye points."""
+    """Return lower-case file name without its folder -> eye points."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as handle:
             rows = list(csv.reader(handle))
@@ -77,9 +77,9 @@ def complaint(eyes: Eyes, size: tuple[int, int]) -> str:
 
 
 def similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Return the 2 x 3 matrix that turns, scales and moves ``source`` points nearest to ``target``.
+    """Return the 2 x 3 matrix that turns, scales and moves ``source`` points closest to ``target``.
 
-    The fit is by least squares, and exact for two points. A mirrored target is never mirrored back.
+    The fit is by least squares, and exact for two points. It never mirrors.
     """
     a, b = np.asarray(source, dtype=float), np.asarray(target, dtype=float)
     # Points as complex numbers: z -> m z + t turns and scales by m.

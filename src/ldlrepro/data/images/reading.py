@@ -1,4 +1,4 @@
-"""Makes a FaceSet of a folder of photographs and the data set's YAML, and a table of that."""
+"""Makes a FaceSet and its table from a folder of photographs and the data set's YAML."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def load_faces(data_set: DataSet, data_dir: Path) -> FaceSet:
 
 
 def images_folder(data_set: DataSet, data_dir: Path) -> Path:
-    """Return the folder of a data set's images, which may be another data set's."""
+    """Return the folder of a data set's images, which another data set may own."""
     return data_dir / "raw" / (data_set.images_of or data_set.id) / "images"
 
 
@@ -44,7 +44,7 @@ def faces_table(dataset_id: str, data_dir: Path) -> Path:
 
 
 def read_faces(data_set: DataSet, images: Path) -> FaceSet:
-    """Look at every image of a layout; raise UserError only where the whole set is of no use."""
+    """Check every image of a layout; raise UserError only where the whole set is unusable."""
     assert data_set.layout is not None  # photographs have one
     layout = data_set.layout
     folder = Folder(images)

@@ -1,7 +1,7 @@
-"""The parts of MORPH that the papers use, by the rules they state; their lists are not public.
+"""The parts of MORPH that the papers use, by the rules they state. Their lists are not public.
 
-A text file named for the data set, ``<id>.txt``, with one file name per line goes before the rule:
-whoever has the list of a paper puts it beside the images.
+A text file ``<id>.txt`` with one file name on each line takes precedence over the rule. Whoever has
+the list of a paper puts it beside the images.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ldlrepro.data.images.faces import FaceSet
 from ldlrepro.data.images.layouts import Folder
 
 RATIO_CELLS = {("B", "F"): 1, ("B", "M"): 3, ("W", "F"): 1, ("W", "M"): 3}
-"""Black to White 1:1, female to male 1:3: shares of origin and sex, in eighths."""
+"""Black to White 1:1, female to male 1:3, as shares of origin and sex in eighths."""
 SEED = 1
 
 
 def apply(faces: FaceSet, folder: Folder, data_set: DataSet) -> FaceSet:
-    """Choose the faces of a data set, by its list or else by the rule of its set-up."""
+    """Choose the faces of a data set by its list, or else by the rule of its set-up."""
     name, setup = data_set.id, data_set.setup
     listed = folder.find(f"{name}.txt")
     if listed is not None:
