@@ -331,7 +331,8 @@
     const focused = document.activeElement;
     const at = place.contains(focused) ? (focused.name === "compare" ? `input[value="${CSS.escape(focused.value)}"]` : focused.dataset.column && `[data-column="${focused.dataset.column}"]`) : null;
     const result = outcome();
-    const parts = [h("p", { class: "lede" }, conclusion(result)), rankingTable(result), h("p", { class: "test" }, testText(result)), h("p", { class: "on" }, `Ranked on: ${placesText(result.common)}.`), pairTable(result)];
+    document.getElementById("conclusion").textContent = conclusion(result);
+    const parts = [rankingTable(result), h("p", { class: "test" }, testText(result)), h("p", { class: "on" }, `Ranked on: ${placesText(result.common)}.`), pairTable(result)];
     place.replaceChildren(...parts.flat().filter(Boolean));
     form.querySelector("output").value = `${result.found.ranks.length} methods ranked on ${result.common.length} data sets`;
     if (at) place.querySelector(at)?.focus({ preventScroll: true });
