@@ -91,7 +91,7 @@ def _readings(found: PaperAnswer) -> list[dict[str, Any]]:
             "method": row.method,
             "settings": row.reading + ", as stated" * row.stated,
             "surprise": f"{row.surprise:.2f}",
-            "chosen for": f"{row.chosen} of {row.of} data sets",
+            "chosen for": f"{row.chosen} of {row.of}",
         }
         for row in found.readings
     ]
