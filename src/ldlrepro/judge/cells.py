@@ -187,14 +187,16 @@ class _Cells:
         row = self._over_seeds(row, cell)
         changed = bool(scored and cell.unit and _of_other_settings(cell.unit, scored))
         row = replace(row, verdict=_judged(row, row.measured), other_settings=changed)
-        row = self._with_spread(row, cell, std)
+        row = self._with_spread(row, cell, scored, std)
         return replace(row, yardsticks=self._yardsticks(row, cell, std))
 
-    def _with_spread(self, row: VerdictRow, cell: Cell, printed: str) -> VerdictRow:
+    def _with_spread(
+        self, row: VerdictRow, cell: Cell, scored: UnitScores | None, printed: str
+    ) -> VerdictRow:
         """Say what a printed deviation is over; nothing is known of seconds and differences."""
-        if cell.unit is None or cell.base is not None or row.metric not in self.scores:
+        if not (scored and cell.unit and cell.base is None and row.metric in self.scores):
             return row
-        repeats = over_repeats(cell.unit, row.metric, row.measured_std, self.noise)
+        repeats = over_repeats(cell.unit, scored, row.metric, row.measured_std, self.noise)
         return replace(
             row,
             repeats_std=repeats.value if repeats else None,
