@@ -298,4 +298,4 @@ def test_jobs_of_the_workflow_read_its_answer_and_people_get_that_of_now(measure
     for given, units in ((["--of-workflow"], 2), ([], 1)):
         capsys.readouterr()
         assert cli.main(["tidy", "tiny", *given]) == 0
-        assert f"tiny: journals of {units} units thrown away" in capsys.readouterr().err
+        assert f"tiny: saved folds of {units} units deleted" in capsys.readouterr().err

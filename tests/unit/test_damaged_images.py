@@ -70,7 +70,7 @@ def test_two_hundred_damaged_images_stop_nothing_and_all_stand_in_the_table(dama
     about = json.loads((DATA / "ready" / "morph.pixels.json").read_text())
     assert about["shape"][0] == len(faces)
     capsys.readouterr()
-    assert cli.main(["images", "morph", "--show", "odd file"]) == 0
+    assert cli.main(["images", "morph", "--show", "odd file", "--all"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert len(listed) == 3 + sum(file.kind == "odd file" for file in damaged)
 

@@ -55,7 +55,7 @@ def test_images_in_their_owners_layout_become_a_set(checkout, capsys, dataset):
     assert all(path.is_file() for path in faces.paths)
     status, out, _ = ask(capsys, "images", dataset)
     assert status == 0
-    assert out.startswith(f"{dataset}: 16 images of 8 persons in use")
+    assert out.startswith(f"{dataset}: 16 images of 8 persons can be used")
     if known(dataset).features:
         data = load_ready(DATA / "ready" / f"{dataset}.npz")
         assert data.X.shape == (16, 243)

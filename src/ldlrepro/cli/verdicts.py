@@ -89,7 +89,7 @@ def _readings(found: PaperAnswer) -> list[dict[str, Any]]:
         {
             "paper": found.paper,
             "method": row.method,
-            "settings": row.reading + ", as stated" * row.stated,
+            "reading": row.reading + ", as stated" * row.stated,
             "surprise": f"{row.surprise:.2f}",
             "chosen for": f"{row.chosen} of {row.of}",
         }

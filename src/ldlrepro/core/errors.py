@@ -35,8 +35,8 @@ def of_the_disk(error: OSError) -> str:
     place = error.filename or Path.cwd()
     if error.errno in NO_ROOM:
         return (
-            f"no room left on the disk ({place}). Finished work is safe. Make room, then repeat "
-            "the command."
+            f"no room left on the disk ({place}). Finished work is safe. Make room, then give "
+            "the same command again."
         )
     if error.errno in NO_RIGHT:
         return (

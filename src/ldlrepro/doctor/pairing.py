@@ -122,7 +122,7 @@ def compare(driver: Driver | None, build: TorchBuild) -> Finding:
         do = f"this torch has no code for {driver.card} (sm_{driver.capability[0]}"
         return Finding("CUDA", BAD, found, f"{do}{driver.capability[1]}): take another build")
     if build.cuda > driver.cuda:
-        do = f"works, except for some features of CUDA {build.cuda[0]} that need a newer driver"
+        do = f"works, except for some features of CUDA {build.cuda[0]}; a newer driver has all"
         return Finding("CUDA", NOTE, found, do)
     return Finding("CUDA", GOOD, found, "they fit together")
 

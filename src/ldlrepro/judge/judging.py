@@ -94,17 +94,17 @@ class Judge:
 
     def unknown_records(self) -> list[str]:
         """Return, for each local record that nothing here explains, the name that is not known."""
-        project = self.project
-        found = []
-        for folder in sorted((self.workspace.results / "units").glob("*/*/*")):
-            protocol, dataset, method = folder.parts[-3:]
-            if protocol not in project.protocols:
-                found.append(f"protocol {protocol}")
-            elif dataset not in project.data_set_ids:
-                found.append(f"data set {dataset}")
-            elif not project.has_method(method):
-                found.append(f"method {method}")
-        return found
+        folders = sorted((self.workspace.results / "units").glob("*/*/*"))
+        named = ((self._unknown_name(*folder.parts[-3:]), folder) for folder in folders)
+        return [name for name, folder in named if name and any(folder.glob("*.parquet"))]
+
+    def _unknown_name(self, protocol: str, dataset: str, method: str) -> str:
+        """Return the first name of a unit that is not known here; '' where all are."""
+        if protocol not in self.project.protocols:
+            return f"protocol {protocol}"
+        if dataset not in self.project.data_set_ids:
+            return f"data set {dataset}"
+        return "" if self.project.has_method(method) else f"method {method}"
 
     # ------------------------------------------------------------------ answers
 
