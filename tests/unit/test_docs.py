@@ -260,7 +260,8 @@ def test_bringing_own_data_works_as_told(project):
     assert {"mslp", "sa_bfgs", "uniform"} <= {method for _, _, method in shown}
     project.run(*begin, *shlex.split(own))
     assert "Our comparison" in (project.root / "results/report/mine/index.html").read_text()
-    (project.root / "../mine/paper.yaml").unlink()  # other pages do not know its data
+    for name in ("paper", "my_data", "my_arrays", "my_sheet"):  # other pages run on theirs
+        (project.root / f"../mine/{name}.yaml").unlink()
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def test_every_notebook_runs_on_small_results_and_own_files(name, finished) -> N
     finished.run("env", own, "ldlrepro", "notebook", name, "--paper", "tiny")
     page = (finished.root / "results" / "notebooks" / f"{name}.html").read_text()
     assert "Traceback" not in page
-    assert "<svg" in page or '<table border="1" class="dataframe">' in page
+    assert "data:image/svg+xml" in page or '<table border="1" class="dataframe">' in page
     if '"parameters"' in (ROOT / "notebooks" / f"{name}.ipynb").read_text():
         assert '<span class="s2">"tiny"</span>' in page
 

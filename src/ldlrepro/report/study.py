@@ -319,7 +319,8 @@ class Number:
 
     def other_settings(self) -> DataFrame:
         """Return what other settings of the method give on the same folds."""
-        found = what_moves(self.row, self.study.answer, self.study.project) if self.unit else []
+        row, study = self.row, self.study
+        found = what_moves(row, study.answer, study.project) if row and self.unit else []
         return _frame(
             "setting",
             ("measured", "difference from the print"),
