@@ -2,7 +2,6 @@ rule notebook:
     """Run a notebook on what the papers left behind, and keep it as a page."""
     input:
         answers=expand("results/compare/{paper}/answer.json", paper=RULES.run.papers),
-        tracked=expand("results/track/{paper}.json", paper=RULES.run.papers),
         notebook=local(RULES.notebook_source),
     output:
         page=report(

@@ -37,6 +37,17 @@ DIALOG = 'role="dialog"'
 INNER_MENU = re.compile(r'(<nav class="md-nav" data-md-level="2") aria-labelledby="\w+"')
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]*)(#[^)\s]*)?\)")
 CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
+WEIGHTS = {
+    "choosing.md": 4.0,
+    "my-data.md": 4.0,
+    "doubt.md": 4.0,
+    "add-a-": 2.0,
+    "papers/": 0.7,
+    "configuration.md": 0.5,
+    "changes.md": 0.5,
+    "library/": 0.3,
+}
+"""How much a page counts in a search, by how its name begins: people look for what to do first."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -44,7 +55,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     texts |= {"commands.md": commands(), "report.md": report(), "library/index.md": library()}
     for family, names in families().items():
         texts[f"library/{family}.md"] = estimators(family, names)
-    texts["library/measures.md"] = "# Measures\n\n::: ldl.metrics\n    options: {members: true}\n"
+    texts["library/measures.md"] = (
+        "# Measures\n\n::: ldl.metrics\n    options: {members: true, filters: ['!^_']}\n"
+    )
     for page, text in texts.items():
         files.append(File.generated(config, page, content=text))
     return files
@@ -52,6 +65,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str:
     here = page.file.src_uri
+    for name, weight in WEIGHTS.items():
+        if here.startswith(name):
+            page.meta["search"] = {"boost": weight}
     source = ELSEWHERE.get(here, f"docs/{here}")
 
     def turned(match: re.Match[str]) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import ldl
 from ldlrepro import cli
+from tests.site_pages import build_site
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,15 +28,8 @@ def built(tmp_path_factory) -> tuple[Path, list[str]]:
         shutil.copy(ROOT / name, project / name)
     with open(project / "docs/faq.md", "a") as page:
         page.writelines(f"\n[there]({link})\n" for link in PLANTED)
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--no-strict", "--site-dir", "site"],
-        cwd=project,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return project / "site", [line for line in done.stderr.splitlines() if "WARNING" in line]
+    said = build_site(project, project / "site")
+    return project / "site", [line for line in said.splitlines() if "WARNING" in line]
 
 
 @pytest.fixture

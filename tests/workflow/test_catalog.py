@@ -56,32 +56,33 @@ def test_the_report_of_snakemake_itself_has_categories_and_captions(undisturbed,
     assert [link for link in {*links} - {*logs} if not (ours.parent / unquote(link)).exists()] == []
 
 
+NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+
+
 @pytest.fixture(scope="module")
-def tracked(whole: Project, tmp_path_factory) -> Project:
-    """Finished results in MLflow, as notebooks find them."""
-    return whole.copy(tmp_path_factory.mktemp("tracked") / "project")
+def finished(whole: Project, tmp_path_factory) -> Project:
+    """Finished results, with data and a method of the user's own."""
+    copy = whole.copy(tmp_path_factory.mktemp("finished") / "project")
+    for kind in ("dataset", "method"):
+        copy.run("ldlrepro", "new", kind, f"my_{kind}", "--folder", str(copy.root / "mine"))
+    return copy
 
 
-@pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "notebooks").glob("*.ipynb")))
-def test_every_notebook_runs_on_small_results(name, tracked) -> None:
-    tracked.run("ldlrepro", "notebook", name, "--paper", "tiny")
-    page = (tracked.root / "results" / "notebooks" / f"{name}.html").read_text()
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_notebook_runs_on_small_results_and_own_files(name, finished) -> None:
+    own = f"LDLREPRO_OWN_FILES={finished.root / 'mine'}"
+    finished.run("env", own, "ldlrepro", "notebook", name, "--paper", "tiny")
+    page = (finished.root / "results" / "notebooks" / f"{name}.html").read_text()
     assert "Traceback" not in page
-    assert "data:image/png" in page or "<table" in page
+    assert "<svg" in page or '<table border="1" class="dataframe">' in page
     if '"parameters"' in (ROOT / "notebooks" / f"{name}.ipynb").read_text():
         assert '<span class="s2">"tiny"</span>' in page
 
 
-def test_a_notebook_that_fails_says_where_and_leaves_no_page(tracked, tmp_path) -> None:
-    copy = tracked.copy(tmp_path / "copy")
+def test_a_notebook_that_fails_says_where_and_leaves_no_page(finished, tmp_path) -> None:
+    copy = finished.copy(tmp_path / "copy")
     shutil.rmtree(copy.root / "results" / "notebooks", ignore_errors=True)
-    copy.edit("notebooks/04_inside_a_forest.ipynb", "random_state=1", "random_stat=1")
-    told = copy.run("ldlrepro", "notebook", "04_inside_a_forest", "--paper", "tiny", status=2)
+    copy.edit("notebooks/03_your_own_method.ipynb", "random_state=0", "random_stat=0")
+    told = copy.run("ldlrepro", "notebook", "03_your_own_method", "--paper", "tiny", status=2)
     assert "a cell failed: TypeError" in told
-    assert not (copy.root / "results/notebooks/04_inside_a_forest.html").exists()
-
-
-def test_notebooks_are_committed_without_outputs() -> None:
-    for path in (ROOT / "notebooks").glob("*.ipynb"):
-        assert '"outputs": []' in path.read_text()
-        assert '"output_type"' not in path.read_text()
+    assert not (copy.root / "results/notebooks/03_your_own_method.html").exists()

@@ -172,6 +172,6 @@ def _with_checksum(entry: Any, path: Path) -> Any:
     if not beside.is_file():
         raise UserError(
             f"{path}: files: {entry['name']} does not lie beside this file. Put it there, or give "
-            "its `sha256` and where it can be had: docs/add-a-dataset.md."
+            "its `sha256` and where it can be had; see docs/my-data.md."
         )
     return {**entry, "sha256": sha256_of(beside)}

@@ -1,0 +1,455 @@
+"""What notebooks show: a paper's numbers as tables and pictures, and a printed table examined.
+
+Notebooks hold no logic. They call what stands here, and what it returns displays itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import statistics
+import tempfile
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ldlrepro.catalogue import Protocol, from_environment
+from ldlrepro.core.errors import unknown
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.data import load_ready
+from ldlrepro.judge import trials
+from ldlrepro.judge.explain import parameters_of, what_moves
+from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.persons import FLOOR
+from ldlrepro.judge.verdicts import JUDGED, VerdictRow
+from ldlrepro.lint import linter, relations
+from ldlrepro.lint.tables import rows_of
+from ldlrepro.plan import Plan
+from ldlrepro.report.canvas import as_svg, canvas, nothing
+from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, measure_title
+from ldlrepro.report.leaderboard import collect, standings
+from ldlrepro.report.tables import fixed
+from ldlrepro.train.inputs import global_seed, holds_rows, make_inputs, make_unit_inputs
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from sklearn.base import BaseEstimator
+
+    from ldlrepro.judge.persons import PersonsApart
+    from ldlrepro.judge.scores import UnitScores
+    from ldlrepro.report.leaderboard import Standings
+
+OURS, PRINT, FLOOR_COLOUR, WRONG = "#2563eb", "#b91c1c", "#64748b", "#dc2626"
+DECIMALS = 4
+WIDTH = 90
+NOTHING = "Nothing was measured here."
+
+
+@dataclass(frozen=True, repr=False)
+class Picture:
+    """A drawing that a notebook shows, with its words for who cannot see it."""
+
+    caption: str
+    svg: str
+
+    def __repr__(self) -> str:
+        return self.caption
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+@dataclass(frozen=True, repr=False)
+class Sentences:
+    """Some sentences, one a line."""
+
+    lines: Sequence[str]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+
+class Study:
+    """One paper: what ran in this folder, and for the rest the reference records."""
+
+    def __init__(self, paper: str) -> None:
+        self.project = from_environment()
+        self.paper = self.project.paper(paper)
+        self.plan = Plan(self.project)
+        self.answer = Judge(self.plan, Workspace()).answer(self.paper)
+
+    def __repr__(self) -> str:
+        return f"{self.paper.authors}: {self.paper.title} ({self.paper.year})"
+
+    @cached_property
+    def judged(self) -> list[VerdictRow]:
+        """Return the cells that were measured and judged."""
+        return [row for row in self.answer.rows if row.verdict in JUDGED]
+
+    # ------------------------------------------------------------------ printed numbers
+
+    def counts(self) -> DataFrame:
+        """Count the verdicts of each printed method; ``holds`` are the numbers that hold."""
+        found: dict[str, Counter[str]] = {}
+        for row in self.answer.rows:
+            mine = found.setdefault(row.method, Counter())
+            mine.update([row.verdict, *(["holds"] if row.holds else [])])
+        heads = ["holds", *(name for name in VERDICT_SIGNS if any(c[name] for c in found.values()))]
+        table = {method: [counts[head] for head in heads] for method, counts in found.items()}
+        return _frame("method", heads, table)
+
+    def number(self, method: str = "", measure: str = "kl") -> Number:
+        """Return the first number that holds, or that of a printed method in a measure."""
+        judged = [row for row in self.judged if row.source and row.method_id]
+        if method:
+            known = {row.method: row for row in reversed(judged) if row.metric == measure}
+            if method not in known:
+                raise unknown("method", method, known, f"{self.paper.id} has these in {measure}.")
+            return Number(self, known[method])
+        rows = [row for row in judged if row.metric == measure]
+        rows = [*(row for row in rows if row.holds), *rows, *judged, *self.answer.rows]
+        return Number(self, rows[0] if rows else None)
+
+    # ------------------------------------------------------------------ methods side by side
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.paper.main_protocol
+
+    def standings(self, measure: str = "kl") -> Standings:
+        """Rank the methods of the paper's main protocol."""
+        board = collect(self.project, [PaperPage.of(self.project, self.answer)])
+        return standings(board, self.paper.id, self.protocol.id, measure)
+
+    def ranking(self, measure: str = "kl", first: int = 12) -> DataFrame:
+        """Return the leading methods under the main protocol, on the data sets that all have."""
+        outcome = self.standings(measure)
+        heads = ("mean rank", f"mean {outcome.measure_title}", "beats", "beaten by", "by print")
+        table = {
+            line.contestant.id: (
+                f"{line.rank:.2f}",
+                fixed(line.mean, DECIMALS),
+                line.better_than,
+                line.worse_than,
+                "yes" if line.contestant.by_print else "no",
+            )
+            for line in outcome.lines[:first]
+            if line.rank is not None
+        }
+        return _frame("method", heads, table)
+
+    def scores(self, measure: str = "kl", first: int = 12) -> DataFrame:
+        """Return the mean of each leading method on each data set, all under the main protocol."""
+        datasets = self.standings(measure).datasets
+        names = [*self.ranking(measure, first).index, FLOOR]
+        means = {unit.key: unit.mean(measure) for unit in self.answer.units}
+        places = {name: [f"{self.protocol.id}/{d}/{name}" for d in datasets] for name in names}
+        table = {
+            name: [fixed(means[key], DECIMALS) if key in means else "" for key in keys]
+            for name, keys in places.items()
+        }
+        return _frame("method", datasets, table)
+
+    def accuracy_and_time(self, first: int = 12) -> Picture:
+        """Draw the leading methods' mean KL beside the seconds of a fit, under one protocol."""
+        lines = [line for line in self.standings().lines if line.rank is not None][:first]
+        lines = [line for line in lines if line.mean is not None and line.fit_s]
+        figure, axes = canvas(4, 8.5)
+        if not lines:
+            return Picture(NOTHING, _svg(nothing(figure, axes, NOTHING)))
+        for place, line in enumerate(lines):
+            look = {"color": f"C{place % 10}", "marker": "os^Dv"[place // 10 % 5]}
+            axes.scatter(line.fit_s, line.mean, label=line.contestant.id, **look)
+        axes.set_xscale("log")
+        axes.set_xlabel("seconds of a fit")
+        axes.set_ylabel("mean KL, lower is better")
+        _legend_outside(axes)
+        return Picture(f"Mean KL and seconds of a fit under {self.protocol.id}.", _svg(figure))
+
+    # ------------------------------------------------------------------ on training rows alone
+
+    def trial(
+        self, dataset: str, methods: Sequence[str], protocol: str = "", cuts: int = 5
+    ) -> DataFrame:
+        """Compare methods on cuts of the training rows, as ``ldlrepro try`` does."""
+        under = protocol or self.protocol.id
+        question = trials.Question(
+            project=self.project,
+            units=[self.plan.unit(under, dataset, method) for method in methods],
+            cuts=cuts,
+            fold=0,
+            measure="kl",
+            threads=1,
+            seed=global_seed(self.project, None),
+        )
+        question.check()
+        with _scratch(dataset) as workspace:
+            for unit in question.units:
+                make_unit_inputs(self.project, unit, question.seed, workspace)
+            lines, _ = trials.compare(question, workspace)
+        table = {
+            line.method: (
+                _pair(line.scores.get("kl", [])),
+                _pair(line.scores.get("cosine", [])),
+                "" if line.of is None else f"{line.better} of {line.of}",
+                "" if line.p is None else f"{line.p:.3f}",
+                line.note,
+            )
+            for line in lines
+        }
+        return _frame("method", ("KL", "cosine", "better than the first", "p", "remark"), table)
+
+    # ------------------------------------------------------------------ persons
+
+    def persons(self, dataset: str) -> DataFrame:
+        """Return KL with the same people in training and test, and with people kept apart."""
+        found = self._apart(dataset)
+        heads = ("KL, same people", "KL, other people", "gain lost", "rank, same", "rank, other")
+        table = {
+            line.method: (
+                fixed(line.mixed, DECIMALS),
+                fixed(line.apart, DECIMALS),
+                "" if line.lost is None else f"{line.lost:.0%}",
+                line.rank_mixed,
+                line.rank_apart,
+            )
+            for line in (found.lines if found else [])
+        }
+        return _frame("method", heads, table)
+
+    def _apart(self, dataset: str) -> PersonsApart | None:
+        return next((one for one in self.answer.persons if one.dataset == dataset), None)
+
+    def persons_picture(self, dataset: str) -> Picture:
+        """Draw each method's KL under both protocols, a line from one to the other."""
+        found = self._apart(dataset)
+        lines = found.lines if found else []
+        figure, axes = canvas(0.32 * len(lines) + 1.4, 8.5)
+        if not lines:
+            text = f"{self.paper.id} has no protocol that keeps the people of {dataset} apart"
+            return Picture(text, _svg(nothing(figure, axes, text)))
+        places = range(len(lines))
+        for place, line in zip(places, lines, strict=True):
+            axes.plot([line.mixed, line.apart], [place, place], color="#cbd5e1", zorder=1)
+        mixed, apart = [line.mixed for line in lines], [line.apart for line in lines]
+        axes.plot(mixed, places, "o", color=OURS, label="same people in training and test")
+        axes.plot(apart, places, "s", color=PRINT, label="people kept apart")
+        axes.set_yticks(list(places), [line.method for line in lines])
+        axes.invert_yaxis()
+        axes.set_xscale("log")
+        axes.set_xlabel("KL, lower is better")
+        _legend_outside(axes)
+        return Picture(f"KL on {dataset} with people mixed and kept apart.", _svg(figure))
+
+
+@dataclass(frozen=True, repr=False)
+class Number:
+    """A printed number beside what was measured."""
+
+    study: Study
+    row: VerdictRow | None
+    """None where the paper prints no number."""
+
+    def __repr__(self) -> str:
+        return self.row.cell if self.row else "no number"
+
+    @property
+    def unit(self) -> UnitScores | None:
+        """Return what it was measured by; None where nothing was."""
+        return self.study.answer.unit(self.row.unit_key) if self.row else None
+
+    def verdict(self) -> Sentences:
+        """Say what was printed, what was measured, and what follows."""
+        row = self.row
+        if row is None:
+            return Sentences([f"{self.study.paper.id} prints no number."])
+        printed = " ± ".join(filter(None, (row.printed, row.printed_std)))
+        lines = [row.cell, f"The paper prints {printed}."]
+        if row.measured is not None:
+            off = "" if row.difference is None else f", {row.difference:+.1%} from the print"
+            spread = "" if row.measured_std is None else f" ± {row.measured_std:.{DECIMALS}f}"
+            measured = f"{row.measured:.{DECIMALS}f}{spread}"
+            lines.append(f"We measured {measured} over {row.n_folds} folds{off}.")
+        lines.append(f"Verdict: {row.verdict}. {VERDICT_SIGNS[row.verdict].meaning}")
+        if row.reason:
+            lines.append(f"Reason: {row.reason}")
+        if row.evidence:
+            lines.append(f"Evidence: {row.evidence}.")
+        for name, got in row.yardsticks.items():
+            lines.append(f"The verdict of {name} here: {got or 'no record'}.")
+        lines.append(f"The number {'holds' if row.holds else 'does not hold'}.")
+        return Sentences([_wrapped(line) for line in lines])
+
+    def folds(self) -> Picture:
+        """Draw the value of each fold beside both means and the training mean."""
+        figure, axes = canvas(3.2, 8.5)
+        row, values = self.row, self.unit.values(self.row.metric) if self.unit and self.row else []
+        if row is None or not values:
+            return Picture(NOTHING, _svg(nothing(figure, axes, NOTHING)))
+        title = measure_title(row.metric, self.study.project)
+        axes.plot(range(1, len(values) + 1), values, "o", color=OURS, label="each fold")
+        axes.axhline(statistics.fmean(values), color=OURS, label="our mean")
+        axes.axhline(float(row.printed), color=PRINT, linestyle="--", label="printed mean")
+        floor = self.study.answer.unit(f"{row.protocol}/{row.unit_dataset}/{FLOOR}")
+        if floor is not None and (mean := floor.mean(row.metric)) is not None:
+            axes.axhline(mean, color=FLOOR_COLOUR, linestyle=":", label="training mean")
+        axes.set_xlabel("fold")
+        axes.set_ylabel(title)
+        _legend_outside(axes)
+        return Picture(f"{title} of each fold, {row.cell}.", _svg(figure))
+
+    def parameters(self) -> DataFrame:
+        """Return every setting, its value and where it comes from."""
+        project, unit, row = self.study.project, self.unit, self.row
+        found = []
+        if unit is not None and row is not None:
+            method = project.method(row.method_id)
+            found = parameters_of(project.paper(row.paper), unit, method)
+        return _frame(
+            "parameter",
+            ("value", "chosen by", "comes from"),
+            {one["parameter"]: (one["value"], one["chosen_by"], one["from"]) for one in found},
+        )
+
+    def other_settings(self) -> DataFrame:
+        """Return what other settings of the method give on the same folds."""
+        found = what_moves(self.row, self.study.answer, self.study.project) if self.unit else []
+        return _frame(
+            "setting",
+            ("measured", "difference from the print"),
+            {one["setting"]: (one["measured"], one["difference"]) for one in found},
+        )
+
+
+# ---------------------------------------------------------------------- estimators and tables
+
+
+def load(dataset: str) -> tuple[Any, Any, Any]:
+    """Return features, label distributions and groups of a data set, which is prepared if needed.
+
+    Groups, such as the person of each row, are None where nobody knows them.
+    """
+    project = from_environment()
+    with _scratch(dataset) as workspace:
+        make_inputs(project, project.data_set(dataset), None, global_seed(project, None), workspace)
+        data = load_ready(workspace.ready(dataset))
+    return data.X, data.D, data.groups
+
+
+@contextlib.contextmanager
+def _scratch(dataset: str) -> Iterator[Workspace]:
+    """Give folders that nobody else reads, with the data of here where they are prepared."""
+    here = Workspace()
+    ready = here.ready(dataset)
+    with tempfile.TemporaryDirectory() as folder:
+        data = here.data if ready.is_file() and holds_rows(ready) else Path(folder, "data")
+        yield Workspace(Path(folder, "results"), data)
+
+
+def side_by_side(
+    estimators: Mapping[str, BaseEstimator], X: Any, D: Any, groups: Any = None
+) -> DataFrame:
+    """Return KL and cosine of estimators over five folds; whole groups where they are given."""
+    from sklearn.model_selection import GroupKFold, KFold, cross_validate
+
+    from ldl.metrics import scorer
+
+    cv = KFold(5, shuffle=True, random_state=0) if groups is None else GroupKFold(5)
+    scoring = {measure: scorer(measure) for measure in ("kl", "cosine")}
+    table = {}
+    for name, estimator in estimators.items():
+        found = cross_validate(estimator, X, D, groups=groups, cv=cv, scoring=scoring)
+        table[name] = (_pair(-found["test_kl"]), _pair(found["test_cosine"]))
+    return _frame("method", ("KL", "cosine"), table)
+
+
+def examined(text: str, folds: int | None = None) -> Sentences:
+    """Say what is impossible or suspicious in a printed table, given as CSV text."""
+    cells, beside = _read(text, folds)
+    lines = []
+    for finding in linter.examine(cells, beside):
+        numbers = ", ".join(map(str, finding.cells))
+        said = f"{finding.cell.place}: {numbers}. {finding.why}."
+        lines += [
+            f"Line {finding.cell.line} is {finding.state}.",
+            textwrap.indent(_wrapped(said), "  "),
+        ]
+    return Sentences(lines or ["Nothing is impossible or suspicious."])
+
+
+def misplaced_mass(text: str) -> Picture:
+    """Draw, for each row of a printed table, the share of mass that each measure allows to move.
+
+    All measures of a row describe the same predictions, so their intervals must meet.
+    """
+    cells, _ = _read(text, None)
+    rows = {
+        cells_of[next(iter(cells_of))].place: cells_of
+        for cells_of in rows_of(cell for cell in cells if not cell.is_gap).values()
+    }
+    figure, axes = canvas(0.3 * sum(len(row) + 1 for row in rows.values()) + 1, 8.5)
+    names: list[str] = []
+    for place, row in rows.items():
+        known = [c for c in row.values() if c.measure in relations.THROUGH_MASS and c.labels]
+        intervals = {cell.measure: relations.mass_of(cell, cell.labels or 0) for cell in known}
+        least = max((low for low, _ in intervals.values()), default=0)
+        most = min((high for _, high in intervals.values()), default=1)
+        for measure, (low, high) in intervals.items():
+            wrong = least > most and (low == least or high == most)
+            colour = WRONG if wrong else OURS
+            axes.plot([low, high], [len(names)] * 2, color=colour, linewidth=5)
+            names.append(f"{place}: {measure}")
+        names.append("")
+    axes.set_yticks([place for place, name in enumerate(names) if name], filter(None, names))
+    axes.invert_yaxis()
+    axes.set_xlabel("share of each distribution that is in the wrong place")
+    axes.plot([], [], color=WRONG, linewidth=5, label="cannot both be right")
+    axes.plot([], [], color=OURS, linewidth=5, label="possible")
+    _legend_outside(axes)
+    return Picture("The mass that each measure allows to be misplaced.", _svg(figure))
+
+
+def _read(text: str, folds: int | None) -> tuple[list[Any], linter.Beside]:
+    descriptor, name = tempfile.mkstemp(suffix=".csv")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as table:
+        table.write(text.strip() + "\n")
+    try:
+        return linter.table_of_file(from_environment(), Path(name), folds)
+    finally:
+        Path(name).unlink()
+
+
+def _frame(index: str, columns: Sequence[str], lines: Mapping[str, Sequence[object]]) -> DataFrame:
+    import pandas as pd
+
+    frame = pd.DataFrame.from_dict(dict(lines), orient="index", columns=list(columns))
+    return frame.rename_axis(index)
+
+
+def _pair(values: Iterable[float]) -> str:
+    found = list(values)
+    if not found:
+        return ""
+    spread = f" ± {statistics.stdev(found):.{DECIMALS}f}" if len(found) > 1 else ""
+    return f"{statistics.fmean(found):.{DECIMALS}f}{spread}"
+
+
+def _legend_outside(axes: Any) -> None:
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False)
+
+
+def _svg(figure: Any) -> str:
+    """Return SVG text whose names are no other picture's: a page shows several of them."""
+    text = as_svg(figure, transparent=False)
+    own = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{own}-", text)
