@@ -80,6 +80,7 @@ LONGEST = (
     "workflow/test_catalog",
     "workflow/test_object_store",
     "browser/test_report_browser",
+    "browser/test_site_browser",
 )
 """Files that take longest, about the longest first."""
 
