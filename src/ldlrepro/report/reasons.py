@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ldlrepro.judge.misses import in_sentences
 from ldlrepro.report.findings import page_link, shown_by
 
 if TYPE_CHECKING:
@@ -15,21 +15,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from ldlrepro.report.content import ReportContent
-
-SHOWN_BY = re.compile(
-    r"; (?P<where>experiment \w+/\w+|(?:docs|papers)/\S+\.md(?:#\S+)?|ldlrepro [^;]+|\w+/\w+/\S+)$"
-)
-"""Where the evidence for a reason stands, at its end."""
-REFUTED = re.compile(r" \(refuted by (?P<what>.*)\)$")
-
-
-def in_sentences(text: str) -> tuple[str, str]:
-    """Return a reason as sentences, and where its evidence stands, which may be nowhere."""
-    found = SHOWN_BY.search(text)
-    said = text[: found.start()] if found else text
-    said = REFUTED.sub(r". It would be refuted by \g<what>", said).rstrip(".")
-    return f"{said[:1].upper()}{said[1:]}.", found["where"] if found else ""
-
 
 def marked_up(text: str) -> Markup:
     """Return text as HTML; what stands between backticks is code."""
