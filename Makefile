@@ -1,23 +1,28 @@
-# make demo    the whole chain on drawn data, then tells where to look
-# make test    all checks, in up to four processes
-# make cluster-test   the workflow on a real SLURM, started here for the test (docs/cluster.md)
-# make bench   speed beside public peers, in an environment of its own; writes docs/benchmarks.md
-# make peers   the environment of public peers, for methods pyldl@... (docs/peers.md)
-# make stores  what a lab's MLflow server and results on an object store need, into .venv
-# make gpu-check   on a machine with an NVIDIA card: the tests that need one, and what a forest adds
-#              to a training step of VGG-16 (docs/gpu.md)
-# make docs    the documentation as one folder, with the report of all papers inside
-# make chaos   kills a small paper again and again, then compares every byte; about 20 minutes
-# make setup   only the environment, in .venv
+# make setup   create the environment in .venv
+# make demo    run the whole pipeline on small synthetic data, then say where to look
+# make test    run all checks, in up to four processes
+# make lint    check style, types and the rules of the workflow
+# make docs    build the documentation, with the report of all papers inside
 #
-# TORCH=cpu|gpu   which build of torch (default: the one that .venv has; in a new one gpu if this
-#                 machine shows a GPU, else cpu). Another one than before takes the place of the old.
-#                 A cluster's login node without a GPU wants TORCH=gpu for its GPU nodes.
-# PYTHON=...      the interpreter to build .venv with, 3.11 or newer
-# ONLY=...        bench: only comparisons with this in their name
-# FRESH=1         bench: measure again what is measured
-# KILLS=200       chaos: how often; SYNCS=32: how many syncs to MLflow at once; SEED=2026
-# CORES=...       cores that demo may use (default: all)
+# make bench   measure speed beside public packages; writes docs/benchmarks.md
+# make peers   create the environment of public packages, for methods pyldl@...
+# make stores  add what an MLflow server and results on an object store need
+# make gpu-check      on a machine with an NVIDIA card: the tests that need one
+# make cluster-test   run the workflow on a real SLURM that is started for the test
+# make chaos   kill a small paper many times and compare every byte; 20 minutes
+# make lock    resolve new versions from pyproject.toml and write them to envs/
+# make clean   remove environments, results, logs and downloaded data
+#
+# TORCH=cpu|gpu  the build of torch. Default: the one in .venv; in a new .venv,
+#                gpu if this machine shows a GPU. A build that differs from the
+#                installed one replaces it. Use TORCH=gpu on a login node
+#                without a GPU if the compute nodes have one.
+# PYTHON=...     the Python that creates .venv, 3.11 or newer
+# CORES=...      cores for the demo; default all
+# ONLY=...       bench: only comparisons whose name contains this
+# FRESH=1        bench: measure again what has been measured
+# KILLS=200      chaos: how often to kill; SYNCS=32: parallel syncs to MLflow;
+#                SEED=2026: seed of both
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -25,56 +30,71 @@ CORES ?= all
 KILLS ?= 200
 SYNCS ?= 32
 SEED ?= 2026
-# The build that the environment was last made with, told by its stamp.
+# The build that the environment was last made with, from the name of its stamp.
 MADE := $(patsubst $(VENV)/.ready-%,%,$(shell ls -t $(VENV)/.ready-* 2>/dev/null | head -n 1))
 TORCH ?= $(or $(MADE),$(shell command -v nvidia-smi >/dev/null 2>&1 && echo gpu || echo cpu))
-# CPU builds of torch stand on an index of their own; the plain one brings gigabytes of CUDA.
+# CPU builds of torch have an index of their own; the usual one adds gigabytes of CUDA.
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 
 READY := $(VENV)/.ready-$(TORCH)
 RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
-PIP := $(VENV)/bin/pip install -q --disable-pip-version-check --no-compile
+PIP := $(VENV)/bin/pip install --disable-pip-version-check --no-compile
+# Says how far pip is: the first argument names the step, the second the file of packages.
+INSTALL := $(VENV)/bin/python envs/install.py
 
-# Peers to measure against never meet the project's own packages.
+# Public packages to compare with stay apart from the project's own.
 BENCH_VENV ?= .bench-venv
 BENCH_READY := $(BENCH_VENV)/.ready
 
-.PHONY: setup other-torch demo test cluster-test chaos bench gpu-check peers stores docs lint lock clean
+.DEFAULT_GOAL := help
+.PHONY: help setup other-torch demo test cluster-test chaos bench gpu-check peers stores docs lint lock clean
+
+# The comment at the top of this file.
+help:
+	@sed -n -e '/^#/!q' -e 's/^# \{0,1\}//p' Makefile
 
 setup: $(READY)
 
-# A stamp that is not the last one is void, whatever its age.
+# Only the last stamp counts, whatever its age.
 $(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml $(if $(filter $(TORCH),$(MADE)),,other-torch)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "ldlrepro needs Python 3.11 or newer; $(PYTHON) is `$(PYTHON) -V`. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-# Both builds of torch answer to one version, and both of xgboost write the same files.
+# The two builds of torch have one version, and those of xgboost write the same files.
 	@if [ "$(MADE)" != $(TORCH) ] && [ -x $(VENV)/bin/pip ]; then \
 	  $(VENV)/bin/pip uninstall -q -y --disable-pip-version-check torch xgboost xgboost-cpu; \
 	fi
 	@rm -f $(VENV)/.ready-*
-	$(PYTHON) -m venv $(VENV)
-	@echo "Step 1 of 3: torch for $(TORCH), into $(VENV) ..."
+	@echo "Setting up $(VENV) in three steps; a few minutes where packages are downloaded."
+	@$(PYTHON) -m venv $(VENV)
 	@if [ $(TORCH) = cpu ]; then \
-	  $(PIP) --no-deps --retries 1 --extra-index-url $(TORCH_CPU_INDEX) -r envs/cpu.txt; \
+	  $(INSTALL) "Step 1 of 3, torch for the CPU" envs/cpu.txt -- \
+	    $(PIP) --no-deps --retries 1 --extra-index-url $(TORCH_CPU_INDEX) -r envs/cpu.txt; \
 	fi
-	@if [ $(TORCH) = gpu ]; then $(PIP) -c envs/lock.txt -r envs/gpu.txt; fi
-	@echo "Step 2 of 3: $$(grep -c '==' envs/lock.txt) packages of envs/lock.txt; a minute or two where they are downloaded ..."
-	$(PIP) -r envs/lock.txt
-	$(PIP) --no-deps --no-build-isolation -e .
-	@echo "Step 3 of 3: compiling trees and solvers, which would else wait for their first fits ..."
-# Beside it the packages' bytecode, which pip would write before that, one after the other.
+	@if [ $(TORCH) = gpu ]; then \
+	  $(INSTALL) "Step 1 of 3, torch for GPUs, gigabytes of it" envs/gpu.txt -- \
+	    $(PIP) -c envs/lock.txt -r envs/gpu.txt; \
+	fi
+	@$(INSTALL) "Step 2 of 3, packages" envs/lock.txt -- $(PIP) -r envs/lock.txt
+	@$(PIP) -q --no-deps --no-build-isolation -e .
+	@echo "Step 3 of 3, compiling trees and solvers once, so that the first fits need not wait:"
+# pip would compile the packages to bytecode before this, one after the other.
 	@$(VENV)/bin/python -m compileall -q $(VENV)/lib >/dev/null 2>&1 & \
 	  $(VENV)/bin/python -m ldl.precompile && wait
+	@echo "Ready. Next: . $(VENV)/bin/activate && ldlrepro --help"
 	@touch $@
 
 demo: setup
 	@$(RUN) snakemake demo --cores $(CORES) --configfile config/demo.yaml
-	@echo "Now the page of all papers, from the maintainers' records and what ran here ..."
+	@echo
+	@echo "Writing the report of all papers, from the maintainers' records and the demo ..."
 	@$(RUN) ldlrepro report
 	@echo
-	@echo "Report      results/report/all/index.html   (open it in a browser)"
-	@echo "MLflow      . $(VENV)/bin/activate && ldlrepro ui"
-	@echo "Next        . $(VENV)/bin/activate && snakemake --cores all mslp   (real data, one paper)"
+	@echo "Next, in the environment:  . $(VENV)/bin/activate"
+	@echo "  ldlrepro verdicts                  which printed numbers hold"
+	@echo "  ldlrepro leaderboard               which method is best"
+	@echo "  ldlrepro ui                        the demo's runs in MLflow"
+	@echo "  snakemake --cores $(CORES) mslp         reproduce one paper on real data"
+	@echo "  ldlrepro new method my_method      add a method of your own"
 
 test: setup
 	@$(RUN) python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
@@ -89,20 +109,21 @@ cluster-test: setup
 bench: setup $(BENCH_READY)
 	@$(RUN) python -m bench --peers $(BENCH_VENV)/bin/python $(if $(ONLY),--only '$(ONLY)') $(if $(FRESH),--fresh)
 
-# Builds no environment, so that it downloads nothing; without .venv the shell's own python runs it.
+# Downloads nothing: without .venv it runs with the python of the shell.
 gpu-check:
 	@$(RUN) PYTHONPATH="$(abspath src)$${PYTHONPATH:+:$$PYTHONPATH}" python -m pytest -m gpu
 	@$(RUN) PYTHONPATH="$(abspath src)$${PYTHONPATH:+:$$PYTHONPATH}" python -m bench.gpu
 
 peers: $(BENCH_READY)
 
-# Pins of its own: boto3 and moto are large, and every Snakemake would load the plug-in as it starts.
+# Kept apart: boto3 and moto are large, and every Snakemake would load the plug-in at its start.
 stores: setup
-	$(PIP) --no-deps -r envs/stores.txt
+	@$(INSTALL) "Packages for servers and object stores" envs/stores.txt -- \
+	  $(PIP) --no-deps -r envs/stores.txt
 
 $(BENCH_READY): envs/bench.txt bench/compile_peer.py
 	$(PYTHON) -m venv $(BENCH_VENV)
-	@echo "Installing the peers into $(BENCH_VENV) ..."
+	@echo "Installing public packages into $(BENCH_VENV) ..."
 	grep '^torch==' envs/bench.txt > $(BENCH_VENV)/torch.txt
 	$(BENCH_VENV)/bin/pip install -q --disable-pip-version-check --no-deps --retries 1 \
 	  --extra-index-url $(TORCH_CPU_INDEX) -r $(BENCH_VENV)/torch.txt
@@ -110,17 +131,17 @@ $(BENCH_READY): envs/bench.txt bench/compile_peer.py
 	$(BENCH_VENV)/bin/python bench/compile_peer.py
 	@touch $@
 
-# The site works from disk and from any static host; mkdocs says on every run that it will have a successor.
+# The site works from disk and from any static host. The variable hides an advertisement of mkdocs.
 docs: setup
 	@$(RUN) NO_MKDOCS_2_WARNING=1 mkdocs build
 	@$(RUN) ldlrepro report --out results/site/report/index.html
-	@echo "Site        results/site/index.html   (open it in a browser, or put the folder on a static host)"
+	@echo "Site: file://$(CURDIR)/results/site/index.html (or put the folder on a static host)"
 
 lint: setup
 	@$(RUN) ruff check . && $(RUN) ruff format --check . && $(RUN) mypy && \
 	  $(RUN) snakefmt --check Snakefile rules && $(RUN) snakemake --lint
 
-# New pins from pyproject.toml: resolves in a throw-away environment, then writes envs/.
+# Resolves in a throw-away environment, then writes envs/.
 lock:
 	$(PYTHON) envs/lock.py
 

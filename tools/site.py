@@ -13,9 +13,11 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Link, Navigation, Section
 
 import ldl
 from ldlrepro import cli
+from ldlrepro.catalogue import Project
 
 ROOT = Path(__file__).resolve().parents[1]
 ELSEWHERE = {
@@ -29,14 +31,10 @@ ELSEWHERE = {
 }
 """Pages of the site by the files of the repository that they show."""
 PAGE_OF = {source: page for page, source in ELSEWHERE.items()}
-REPORT = """# The report
-
-<a class="md-button md-button--primary" href="report/index.html">Open the report of all papers</a>
-
-Every printed number beside the measured one, with its verdict, from the maintainers' records. Each
-paper has a page, and nothing is asked of the network. `ldlrepro report` writes the same in any
-clone, and includes what ran there.
-"""
+EMPTY_HEAD = re.compile(r"<thead>\s*<tr>\s*(?:<th[^>]*></th>\s*)+</tr>\s*</thead>")
+EMPTY_CELL = re.compile(r"<th([^>]*)></th>")
+DIALOG = 'role="dialog"'
+INNER_MENU = re.compile(r'(<nav class="md-nav" data-md-level="2") aria-labelledby="\w+"')
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]*)(#[^)\s]*)?\)")
 CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 WEIGHTS = {
@@ -54,7 +52,7 @@ WEIGHTS = {
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     texts = {page: (ROOT / source).read_text() for page, source in ELSEWHERE.items()}
-    texts |= {"commands.md": commands(), "report.md": REPORT, "library/index.md": library()}
+    texts |= {"commands.md": commands(), "report.md": report(), "library/index.md": library()}
     for family, names in families().items():
         texts[f"library/{family}.md"] = estimators(family, names)
     texts["library/measures.md"] = (
@@ -88,6 +86,56 @@ def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str
     # Odd pieces are code, which stays as it is.
     pieces = CODE.split(markdown)
     return "".join(piece if at % 2 else LINK.sub(turned, piece) for at, piece in enumerate(pieces))
+
+
+def on_nav(nav: Navigation, **_: Any) -> Navigation:
+    """Put the pages of the report into the menu, in the place of the page that lists them."""
+    for at, item in enumerate(nav.items):
+        if item.is_page and item.file.src_uri == "report.md":
+            pages = [Link(title, address) for title, address in report_pages().items()]
+            nav.items[at] = section = Section(item.title or "Report", list(pages))
+            for page in pages:
+                page.parent = section
+    return nav
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    return EMPTY_CELL.sub(r"<td\1></td>", EMPTY_HEAD.sub("", html))
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name what the theme leaves without a name of its own for screen readers."""
+    output = output.replace(DIALOG, f'{DIALOG} aria-label="Search"')
+    return INNER_MENU.sub(r'\1 aria-label="Pages of this part"', output)
+
+
+def report_pages() -> dict[str, str]:
+    """Return title and address of the report's pages; `make docs` writes them after the site."""
+    papers = {p.title: f"report/{p.id}.html" for p in Project.open(ROOT).real_papers()}
+    return {
+        "What holds": "report/index.html",
+        **papers,
+        "Methods": "report/index.html#/methods",
+        "Data sets": "report/index.html#/data",
+        "Leaderboard": "report/leaderboard.html",
+        "Contradictions between papers": "report/contradictions.html",
+        "Records": "report/records.html",
+        "How to read the report": "report/index.html#/about",
+    }
+
+
+def report() -> str:
+    """Return a page that lists those of the report, so that the search finds them."""
+    lines = [
+        "# The report",
+        "",
+        "It shows every printed number beside the measured one, with its verdict and the reason.",
+        "`ldlrepro report` writes the same pages from your own records.",
+        "",
+    ]
+    pages = report_pages().items()
+    lines += [f'- <a href="{address}">{title}</a>' for title, address in pages]
+    return "\n".join(lines) + "\n"
 
 
 def commands() -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import ranking
+from ldlrepro.report.conclusions import of_board
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.html import write_report
 from ldlrepro.report.leaderboard import collect, standings
@@ -107,7 +108,9 @@ def assert_as_python(page: Any, found: Any) -> None:
 @pytest.mark.parametrize(("paper", "protocol"), [("first", "cv"), ("second", "few")])
 def test_ranks_and_tests_are_those_of_python(board, pages, paper, protocol, measure):
     choose(board, protocol=protocol, measure=measure)
-    assert_as_python(board, standings(collect(PROJECT, pages), paper, protocol, measure).compared)
+    found = standings(collect(PROJECT, pages), paper, protocol, measure)
+    assert_as_python(board, found.compared)
+    assert board.locator("#conclusion").inner_text() == of_board(found)
 
 
 def test_ticked_methods_and_data_sets_are_ranked_as_python_would(board, pages):

@@ -17,10 +17,11 @@ from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.track.sync import page_of, sync
 from ldlrepro.train.records import FoldRow
-from tests.mlflow_server import MlflowServer
+from tests.mlflow_server import MlflowServer, loopback
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+WIDTH = 1400
 KL = {"knn": 0.050, "forest": 0.040, "maxent": 0.060, "mean": 0.073}
 """Method -> its KL."""
 
@@ -65,6 +66,8 @@ def address(tmp_path_factory) -> Iterator[str]:
     cells = [printed(*item) for item in KL.items()]
     sync("paper", "A paper", units, f"sqlite:///{folder}/served.db", rows=cells)
     server = MlflowServer(folder)
+    if loopback() == "::1":  # as `ldlrepro ui` does
+        server.options, server.address = ["--host", "::1"], f"http://[::1]:{server.port}"
     server.start()
     yield server.address
     server.kill()
@@ -72,7 +75,7 @@ def address(tmp_path_factory) -> Iterator[str]:
 
 @pytest.fixture
 def page(browser) -> Iterator[Any]:
-    opened = browser.new_page(viewport={"width": 1900, "height": 800})
+    opened = browser.new_page(viewport={"width": WIDTH, "height": 800})
     opened.set_default_timeout(90_000)
     yield opened
     opened.close()
@@ -101,12 +104,21 @@ def names_in(page: Any) -> list[str]:
 def test_the_saved_view_of_a_table_lists_its_methods_the_best_first(address, page, keep) -> None:
     page.goto(f"{address}/#/experiments/1/runs?viewStateShareKey=paper-faces")
     shown = names_in(page)
-    text = page.inner_text("body")
     keep("mlflow-table")
     assert shown == [f"faces / {name}" for name in sorted(KL, key=KL.__getitem__)]
-    for column in ("kl", "printed/kl", "difference/kl", "verdict/kl", "shown/kl"):
-        assert column in text.splitlines()
-    assert "0.0500 ± 0.0010" in text
+    heads = page.get_by_role("columnheader").all()
+    ends = {
+        name: box["x"] + box["width"]
+        for head in heads
+        if (name := head.inner_text().strip()) not in ("", "Tags") and (box := head.bounding_box())
+    }
+    names = sorted(ends, key=ends.__getitem__)
+    columns = ["KL", "KL in print", "KL off by", "KL verdict"]
+    assert names[names.index("Duration") + 1 :][:4] == columns
+    if loopback() == "::1":  # elsewhere MLflow's assistant covers the last of them
+        assert ends["KL verdict"] < WIDTH
+    row = page.get_by_role("row").filter(has_text=".0500±.0010")
+    assert row.first.get_by_role("gridcell").last.is_visible()
 
 
 def test_the_page_that_ui_opens_for_a_paper_shows_its_first_table(address, page) -> None:

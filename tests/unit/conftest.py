@@ -27,6 +27,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 DATA, RESULTS = Path("data"), Path("results")
 
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sentences of verbs are not wrapped, so that tests can look for words; test_width does."""
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
 TINY_PAPER = """
 title: A tiny paper for the tests
 authors: nobody

@@ -72,7 +72,7 @@ def test_two_hundred_damaged_images_stop_nothing_and_all_stand_in_the_table(dama
     capsys.readouterr()
     assert cli.main(["images", "morph", "--show", "odd file"]) == 0
     listed = capsys.readouterr().out.splitlines()
-    assert len(listed) == 1 + sum(file.kind == "odd file" for file in damaged)
+    assert len(listed) == 3 + sum(file.kind == "odd file" for file in damaged)
 
 
 def test_eyes_are_looked_for_in_damaged_albums_too(damaged, capsys):

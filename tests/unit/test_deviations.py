@@ -11,7 +11,9 @@ import pytest
 from ldlrepro.judge.bands import Band, SeedNoise
 from ldlrepro.judge.deviations import over_repeats, printed_over
 from ldlrepro.judge.explain import summary
+from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.judge.verdicts import FOLDS, NEITHER, OVER, REPEATS, VerdictRow
+from ldlrepro.train.records import FoldRow
 from tests.unit.protocols import protocol
 
 SEEDS = 20
@@ -30,6 +32,14 @@ def repeated(seed: int = 0) -> Band:
     return Band("knn", MEASURE, tuple(0.05 + 0.0004 * rng.standard_normal(SEEDS)), 0.004)
 
 
+def scored(repeats: int = 1) -> UnitScores:
+    """Scores of ten folds, the means of whose repeats differ by .001."""
+    places = [(repeat, fold) for repeat in range(repeats) for fold in range(10)]
+    rows = [FoldRow("p", "faces", "knn", repeat, fold, "ok") for repeat, fold in places]
+    values = [0.05 + 0.001 * repeat + 0.004 * (-1) ** fold for repeat, fold in places]
+    return UnitScores("p", "faces", "knn", rows, {MEASURE: values}, LOCAL)
+
+
 def noise_of(*bands: Band) -> SeedNoise:
     return SeedNoise({("p", "faces"): list(bands)} if bands else {}, {})
 
@@ -40,7 +50,7 @@ def test_planted_deviations_are_recognised_for_what_they_are_over() -> None:
     found = {FOLDS: [], REPEATS: [], NEITHER: []}
     for _ in range(50):
         over_folds = 0.004 * np.std(rng.standard_normal(10), ddof=1)
-        repeats = over_repeats(unit_under(), MEASURE, over_folds, noise)
+        repeats = over_repeats(unit_under(), scored(), MEASURE, over_folds, noise)
         for what, size in ((FOLDS, 0.004), (REPEATS, 0.0004), (NEITHER, 0.04)):
             printed = size * np.std(rng.standard_normal(10), ddof=1)
             found[what].append(printed_over(f"{printed:.6f}", over_folds, 10, repeats))
@@ -50,25 +60,28 @@ def test_planted_deviations_are_recognised_for_what_they_are_over() -> None:
 
 
 def test_repeats_are_measured_where_the_unit_was_repeated_else_estimated() -> None:
-    measured = over_repeats(unit_under(), MEASURE, 0.004, noise_of(repeated()))
+    measured = over_repeats(unit_under(), scored(), MEASURE, 0.004, noise_of(repeated()))
     assert measured.value == pytest.approx(repeated().std)
     assert (measured.freedom, measured.printed_freedom) == (SEEDS - 1, 9)
     elsewhere = SeedNoise({}, {("other", "faces"): [repeated()]})
-    estimated = over_repeats(unit_under(), MEASURE, 0.008, elsewhere)
+    estimated = over_repeats(unit_under(), scored(), MEASURE, 0.008, elsewhere)
     assert estimated.value == pytest.approx(2 * repeated().std)
     assert estimated.freedom < measured.freedom
 
 
-def test_a_protocol_that_repeats_its_folds_has_as_many_printed_repeats() -> None:
-    once = over_repeats(unit_under(), MEASURE, 0.004, noise_of())
-    often = over_repeats(unit_under(repeats=5), MEASURE, 0.004, noise_of())
-    assert often.printed_freedom == 4
-    assert often.value == pytest.approx(once.value)
+def test_a_protocol_that_repeats_its_folds_has_its_deviation_over_repeats_measured() -> None:
+    often = over_repeats(unit_under(repeats=5), scored(5), MEASURE, 0.004, noise_of())
+    assert often.value == pytest.approx(np.std([0.001 * repeat for repeat in range(5)], ddof=1))
+    assert (often.freedom, often.printed_freedom) == (4, 4)
+
+
+def test_without_any_repeated_unit_nothing_is_told_of_repeats() -> None:
+    assert over_repeats(unit_under(), scored(), MEASURE, 0.004, noise_of()) is None
 
 
 def test_splits_are_no_repeats_and_then_nothing_is_told_of_other_folds() -> None:
     splits = unit_under(scheme="shuffle_split", repeats=10, train_share=0.8)
-    assert over_repeats(splits, MEASURE, 0.004, noise_of(repeated())) is None
+    assert over_repeats(splits, scored(), MEASURE, 0.004, noise_of(repeated())) is None
     assert printed_over("0.0004", 0.004, 10, None) == ""
     assert printed_over("0.0038", 0.004, 10, None) == FOLDS
     assert printed_over("", 0.004, 10, None) == ""
@@ -89,6 +102,7 @@ def test_other_folds_are_named_only_where_neither_fits() -> None:
     told = {over: "\n".join(summary("cell", vars(row_with(over)))) for over in notes}
     assert [over for over, text in told.items() if "other folds" in text] == [NEITHER]
     assert (
-        "over folds 0.004, over repeats about 0.0004; the printed one fits repeats" in told[REPEATS]
+        "over folds 0.004, over repeats about 0.0004. The printed one fits repeats."
+        in told[REPEATS]
     )
     assert "over repeats not measured" in "\n".join(summary("cell", vars(row_with("", None))))

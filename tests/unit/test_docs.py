@@ -23,6 +23,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.doctor import config_docs
 from ldlrepro.plan import Plan
 from ldlrepro.report import citation
+from tests import prose
 from tests.report_pages import PROJECT, packed_in
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -269,7 +270,7 @@ def test_adding_a_paper_works_as_told(project):
     told = {
         "new": "Edit them, then",
         "check": "Nothing wrong",
-        "verdicts": "smith_2026  7 ",
+        "verdicts": "smith_2026      7 ",
         "explain": "measured",
         "audit": "PASS, 1 of 1 rerun",
     }
@@ -364,23 +365,47 @@ def test_versions_agree():
     assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_the_tables_count_what_the_reference_holds(monkeypatch, capsys, tmp_path):
+def table_under(page: Path, mark: str) -> list[dict[str, str]]:
+    """The rows of a table that a command wrote into a page."""
+    part = page.read_text().partition(f"<!-- {mark} -->\n")[2].partition("<!-- end of")[0]
+    head, _, *rows = (
+        [cell.strip() for cell in line.strip("|\n").split(" |")] for line in part.splitlines()
+    )
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def test_the_tables_say_what_the_verbs_say_of_the_reference(monkeypatch, capsys, tmp_path):
     from ldlrepro.cli import main
+
+    def told(*command: str) -> list[dict[str, Any]]:
+        assert main([*command, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
 
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
     monkeypatch.chdir(tmp_path)  # no local results here
-    assert main(["verdicts", "--json"]) == 0
-    counted = {row["paper"]: row for row in json.loads(capsys.readouterr().out)}
-    lines = [
-        [cell.strip() for cell in line.strip("| ").split("|")]
-        for line in (ROOT / "docs/verdicts.md").read_text().splitlines()
-        if line.startswith("| ")
+    counted = {row["paper"]: row for row in told("verdicts")}
+    shown = table_under(ROOT / "docs/verdicts.md", "verdicts")
+    assert {row["paper"] for row in shown} == set(counted)
+    for row in shown:
+        assert row == {name: str(counted[row["paper"]][name]) for name in row}
+    readings = [
+        (row["method"], row["reading"], row["surprise"])
+        for row in told("verdicts", "mslp", "--readings")
     ]
-    head = next(line for line in lines if line[:2] == ["paper", "cells"])
-    shown = {line[0]: dict(zip(head, line, strict=True)) for line in lines if line[0] in counted}
-    assert set(shown) == set(counted)
-    for paper, row in shown.items():
-        assert row == {name: str(counted[paper][name]) for name in head}
+    assert len(readings) > 10
+    assert readings == [
+        (row["method"], row["reading"].replace("`", ""), row["surprise"])
+        for row in table_under(ROOT / "papers/mslp/note.md", "readings")
+    ]
+    ranks = [
+        (f"`{row['method']}`", f"{row['rank']:.1f}") for row in told("leaderboard", "peers")[:10]
+    ]
+    first = table_under(ROOT / "docs/peers.md", "ranks")
+    assert ranks == [(row["method"], row["mean rank"]) for row in first]
+    chosen = table_under(ROOT / "docs/choosing.md", "ranks")
+    assert ranks[:5] == [
+        (row["method"], row["mean rank"]) for row in chosen if row["protocol"] == "peers"
+    ]
 
 
 def test_tables_picture_and_looks_are_those_of_now(monkeypatch):
@@ -425,3 +450,64 @@ def test_what_github_runs_is_what_the_makefile_has():
     made = {words[1] for words in map(str.split, commands) if words[0] == "make"}
     assert {"lint", "docs", "demo", "test"} <= made <= targets
     assert any(".ci/run" in command for command in commands)
+
+
+# ---------------------------------------------------------------------- plain English
+
+READ = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *NOTES]
+LONGEST = 30
+EASE = 55
+
+every_read_page = pytest.mark.parametrize(
+    "page", READ, ids=lambda page: str(page.relative_to(ROOT))
+)
+
+
+def too_long(text: str) -> list[str]:
+    return [one for one in prose.sentences(text) if prose.length(one) > LONGEST]
+
+
+def test_the_documentation_is_short():
+    counted = {page: prose.words(page.read_text()) for page in READ}
+    readme = counted.pop(ROOT / "README.md")
+    assert readme <= 800
+    assert {str(note): counted[note] for note in NOTES if counted[note] > 900} == {}
+    assert sum(counted.values()) <= 25_000
+
+
+@every_read_page
+def test_sentences_are_short_and_plain(page):
+    text = page.read_text()
+    assert too_long(text) == []
+    assert prose.ease(text) >= EASE
+
+
+def test_a_planted_long_sentence_is_found_where_people_read_and_nowhere_else():
+    plain = "The rows are in order. Each fold has a tenth of them.\n"
+    planted = "It " + "and this one goes on " * 6 + "until it ends."
+    assert prose.length(planted) == 34
+    assert too_long(plain) == []
+    for page in (f"{plain}{planted}\n", f"- {plain}- {planted}\n", f"> **{planted}**\n"):
+        assert len(too_long(page)) == 1
+    for text in (page.read_text() for page in READ):
+        assert len(too_long(f"{text}\n\n{planted}\n")) == len(too_long(text)) + 1
+    for page in (
+        f"# {planted}\n\n{plain}",
+        f"| {planted} |\n|---|\n\n{plain}",
+        f"```text\n{planted}\n```\n\n{plain}",
+        f"<!-- counts -->\n{planted}\n<!-- end of counts -->\n\n{plain}",
+        f"{plain}[rows](https://example.org/{planted.replace(' ', '-')})\n",
+    ):
+        assert too_long(page) == []
+
+
+def test_hard_words_and_long_pages_are_noticed():
+    plain = "The rows are in order. Each fold has a tenth of them.\n"
+    hard = "Multidimensional parameterisation necessitates sophisticated regularisation."
+    assert prose.ease(plain) > 90
+    assert prose.ease(hard) < 0
+    assert prose.words(plain) == 12
+    assert prose.words("| a | `b c` | 0.1 ± 2 |\n|---|---|---|\n") == 5
+    assert prose.words(f"<!-- looks -->\n{plain}<!-- end of looks -->\n") == 0
+    spoken = {"the": 1, "table": 2, "judged": 1, "needed": 2, "settled": 2, "houses": 2}
+    assert {word: prose.syllables(word) for word in spoken} == spoken

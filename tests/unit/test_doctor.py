@@ -65,14 +65,16 @@ def test_slurm_is_good_where_its_controller_names_partitions(told, monkeypatch) 
 def test_slurm_without_a_controller_is_no_cluster(told, monkeypatch, answer) -> None:
     _answer_of_sinfo(monkeypatch, answer)
     line = told(0)["SLURM"]
-    assert (line["state"], line["found"]) == (doctor.NOTE, "programs here, no controller answers")
+    assert (line["state"], line["found"]) == (doctor.NOTE, "installed, but no controller answers")
     assert "--cores all" in line["do"]
 
 
 def test_public_and_licensed_data_are_told_apart_and_drawn_ones_left_out(told) -> None:
     lines = told(0)
-    assert "sjaffe" in lines["to download"]["do"]
+    data_sets = [data_set for data_set in PROJECT.data_sets if not data_set.is_drawn]
     assert "fgnet" in lines["to apply for"]["do"]
+    found = [int(lines[what]["found"]) for what in ("data here", "to download", "to apply for")]
+    assert (found[0], sum(found)) == (0, len(data_sets))
     assert "drawn" not in json.dumps(lines)
 
 

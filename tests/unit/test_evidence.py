@@ -81,7 +81,7 @@ def test_where_the_text_misses_the_other_data_sets_choose(three):
     assert [(row.stated.verdict, row.stated.measured) for row in rows] == [
         ("worse", pytest.approx(0.8))
     ] * 3
-    assert "3 of 3 data sets, left out in turn, leave it chosen" in rows[0].choice
+    assert "leaving out each data set in turn gives the same in 3 of 3 cases" in rows[0].choice
     assert tally(rows).holds == 3
 
 
@@ -120,7 +120,7 @@ def test_a_reading_that_only_its_own_numbers_choose_judges_nothing(three, monkey
 
 def test_a_data_set_without_a_reading_has_no_say(three, tiny):
     rows = three(dict.fromkeys(PLACES, 0.8), dict.fromkeys(PLACES, 0.5), dict.fromkeys(PLACES, 0.9))
-    assert "the other 2 data sets choose" in rows[0].choice
+    assert "the other 2 data sets fit" in rows[0].choice
     paper = tiny.plan.project.paper("tiny")
     known = {
         one.key: one

@@ -212,7 +212,7 @@ def lines() -> dict[str, dict[str, str]]:
 def test_one_command_finds_the_eyes_and_prepare_uses_them(album, capsys):
     assert cli.main(["images", "morph", "--find-eyes"]) == 0
     said = capsys.readouterr().out
-    assert "of 10 images 0 have eye points, 9 more have eyes that were found, 1 have none" in said
+    assert "of 10 images, 0 have eye points, eyes were found in 9 more, and 1 have none." in said
     assert "Type `ldlrepro prepare morph`" in said
     found = lines()
     assert list(found) == list(ALBUM)

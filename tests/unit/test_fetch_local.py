@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from ldlrepro import cli
 from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.data import fetch as fetching
 from ldlrepro.data.fetch import default_mirrors, fetch
+from ldlrepro.doctor import machine
+from ldlrepro.doctor.lines import BAD
 from tests.fetch_server import (
     CONTENT,
     OTHER,
@@ -170,3 +173,15 @@ def test_preparing_waits_for_a_fetch_under_way(tmp_path, dataset):
             with pytest.raises(Waiting):
                 preparing.result(timeout=1)
         assert preparing.result(timeout=60).is_file()
+
+
+def test_a_mirror_that_does_not_exist_is_named(tmp_path, monkeypatch, checkout, capsys) -> None:
+    gone = tmp_path / "gone"
+    monkeypatch.setenv(fetching.MIRRORS, str(gone))
+    assert fetching.missing_mirrors([tmp_path]) == [gone]
+    assert cli.main(["fetch", "toy", "--mirror", str(tmp_path / "away")]) == 0
+    told = capsys.readouterr().err
+    for path in (gone, tmp_path / "away"):
+        assert f"warning: the mirror {path} does not exist\n" in told
+    (found,) = machine._missing_mirrors(checkout.project)
+    assert (found.state, found.found) == (BAD, f"{gone} does not exist")

@@ -16,9 +16,10 @@ from ldlrepro.experiments import read_all
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VERDICTS, VerdictRow
 from ldlrepro.report.agreement_figure import COLOURS, MARKERS
-from ldlrepro.report.canvas import as_svg, numbers
+from ldlrepro.report.canvas import as_svg, canvas, legends_above, numbers
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
+from ldlrepro.report.methods_figure import methods_figure
 from tests import report_pages
 from tests.report_pages import PROJECT, cell, measured
 
@@ -91,6 +92,26 @@ def test_a_drawing_of_an_experiment_has_its_numbers_beside_it():
         if len(numbers(drawing)) > 1
     }
     assert {("mslp", "5"), ("structrf", "6"), ("drf", "8a")} <= found
+
+
+def test_a_legend_stands_above_its_panel():
+    figure, axes = canvas(height=3)
+    axes.plot([0, 1], [0, 1], label="a line")
+    axes.legend(loc="center")
+    as_svg(legends_above(figure))
+    box, panel = axes.get_legend().get_window_extent(), axes.get_window_extent()
+    assert box.y0 >= panel.y1 - 1
+
+
+def test_protocols_of_a_map_are_named_once():
+    units = [
+        measured((protocol, data, "sa_bfgs"), {"kl": [0.1, 0.2]})
+        for data in ("movie", "sjaffe")
+        for protocol in ("structrf", "mslp")
+    ]
+    image = methods_figure(report_pages.page([], units)).image
+    assert image.count(">structrf<") == image.count(">mslp<") == 1
+    assert image.count(">movie<") == 2
 
 
 def test_the_same_page_gives_the_same_bytes():

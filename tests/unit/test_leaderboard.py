@@ -149,7 +149,7 @@ def test_programs_get_the_same_ranking(monkeypatch, capsys):
 
     units = grid(["sa_bfgs", "aa_knn", "uniform"], NINE)
     answers = [report_pages.answer("structrf", units=units)]
-    monkeypatch.setattr(Judge, "answers", lambda judge, papers: answers)
+    monkeypatch.setattr(Judge, "answers", lambda judge, papers, done: answers)
     assert cli.main(["leaderboard", "structrf", "--measure", "cosine", "--json"]) == 0
     rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)}
     assert [rows[name]["rank"] for name in ("sa_bfgs", "aa_knn", "uniform")] == [1, 2, None]

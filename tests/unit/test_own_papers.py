@@ -310,8 +310,8 @@ LISTED = "kind: misprint, datasets: [toy], methods: [One], metrics: [chebyshev]"
         (
             f"{LISTED}, tables: ['1'], proof: I do not like it",
             "note",
-            "no number beside Table 1, toy, One, chebyshev shows that it is a misprint; nobody can "
-            "verify: I do not like it",
+            "no number beside Table 1, toy, One, chebyshev shows that it is a misprint, so nobody "
+            "can verify it: I do not like it",
         ),
     ],
 )

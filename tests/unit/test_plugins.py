@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -324,7 +325,7 @@ def test_check_says_what_is_wrong_with_a_table(folder, capsys, old, new, message
     folder.write("rows.csv", text.replace(old, new, 1))
     status, out, _ = ask(capsys, "check", str(path))
     assert status == 1
-    assert re.search(message, out), out
+    assert re.search(message, " ".join(out.split())), out
     assert str(folder.root / "rows.csv") in out
 
 
@@ -473,3 +474,50 @@ def test_check_says_what_is_wrong_with_a_class(folder, capsys, old, new, message
     assert status == 2
     assert re.search(message, error), error
     assert str(folder.root) in error
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ldl.Regresion", "ldl has no 'Regresion'. Did you mean 'Regression'?"),
+        ("ldl.metrics.Xyz", "ldl.metrics has no 'Xyz'. It has: "),
+    ],
+)
+def test_a_misspelt_class_of_ours_is_one_line_with_the_right_name(folder, capsys, name, message):
+    path = folder.write(f"{folder.tag}_a.yaml", f"title: A\ndescription: a\nclass: {name}\n")
+    status, _, error = ask(capsys, "check", str(path))
+    assert (status, len(error.splitlines())) == (2, 1)
+    assert message in error
+    assert "Any" not in error
+
+
+def test_an_error_that_stops_every_rule_is_told_once(folder, capsys):
+    text = (
+        "title: A\ndescription: a\nclass: ldl.Regression\nparameters: {regressor: sklearn.svm.SV}\n"
+    )
+    path = folder.write(f"{folder.tag}_a.yaml", text)
+    status, out, _ = ask(capsys, "check", str(path), "--json")
+    answer = json.loads(out)
+    cannot = [
+        f["found"] for f in answer["findings"] if "cannot find 'sklearn.svm.SV'" in f["found"]
+    ]
+    assert (status, answer["wrong"], len(cannot)) == (1, 1, 2)
+    assert re.match(r"\d+ more checks end with the same: ", cannot[1])
+
+
+def test_check_of_a_table_says_what_to_write_around_it(folder, capsys):
+    path = folder.write("Own data.csv", "width,calm,glad\n1,0.5,0.5\n")
+    status, _, error = ask(capsys, "check", str(path))
+    assert status == 2
+    for told in ("own_data.yaml", "files: Own data.csv", "The columns are: width, calm, glad."):
+        assert told in error
+    assert "ldlrepro lint" in error
+
+
+def test_own_data_are_never_called_not_available(folder):
+    from ldlrepro.judge.cells import _why_not
+
+    folder.name(folder.data())
+    unit = plan_now().unit("tiny", "rows_of_mine", "near")
+    cell = SimpleNamespace(skip="", unit=unit, row={"metric": "kl"})
+    assert _why_not(cell, None) == "not run yet: snakemake --cores all tiny"

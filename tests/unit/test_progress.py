@@ -1,9 +1,12 @@
-"""The progress line: units of units and time left, quiet in files, out of the way of errors."""
+"""Lines of progress: units of units and time left, quiet in files, out of the way of errors."""
 
 from __future__ import annotations
 
 import io
 import logging
+import re
+import signal
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +14,8 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
 import snakemake_logger_plugin_ldlrepro as plugin
+from ldlrepro import cli
+from ldlrepro.core import progress
 
 
 class Terminal(io.StringIO):
@@ -122,3 +127,58 @@ def test_a_dry_run_looks_as_usual(monkeypatch):
     assert "Building DAG" in run.text
     assert "Job stats:\ntrain 10" in run.text
     assert "units" not in run.text
+
+
+# ---------------------------------------------------------------------- verbs
+
+
+@pytest.fixture
+def clock(monkeypatch) -> list[float]:
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def waits(clock: list[float], stream: io.StringIO, seconds: float) -> str:
+    """What silent work of so many seconds shows in the end."""
+    line = progress.Waiting("judging papers")
+    line.stream = stream
+    line.update(2, 9)
+    for _ in range(int(seconds)):
+        clock[0] += 1
+        line.tick()
+    line.clear()
+    return stream.getvalue()
+
+
+def test_silent_work_speaks_after_three_seconds_and_leaves_a_terminal_clean(clock):
+    assert waits(clock, Terminal(), 2) == ""
+    told = waits(clock, Terminal(), 4)
+    assert "judging papers: 2 of 9, 4 s so far" in told
+    assert told.endswith("\r\x1b[K")
+
+
+def test_in_a_log_silent_work_is_one_line_now_and_then(clock):
+    assert waits(clock, io.StringIO(), 14) == ""
+    lines = waits(clock, io.StringIO(), 40).splitlines()
+    assert lines == [f"judging papers: 2 of 9, {n} s so far" for n in (15, 30)]
+
+
+def test_work_that_takes_long_is_told_while_it_goes_on(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "SECONDS_IN_A_LOG", 0.0)
+    with progress.waiting("judging papers"):
+        ends = time.monotonic() + 5
+        while "judging papers: " not in (told := capsys.readouterr().err):
+            assert time.monotonic() < ends
+            time.sleep(0.1)
+    assert re.match(r"judging papers: \d s so far\n", told)
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+
+
+def test_quiet_verbs_say_nothing_but_answers_and_errors(checkout, capsys):
+    assert cli.main(["fetch", "toy", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert cli.main(["fetch", "toy"]) == 0
+    assert capsys.readouterr().err.startswith("toy: here")
+    assert cli.main(["fetch", "toyy", "--quiet"]) == 2
+    assert "Did you mean 'toy" in capsys.readouterr().err

@@ -131,13 +131,13 @@ def test_text_from_data_cannot_become_markup(tmp_path):
 def test_a_report_without_anything_measured_is_still_a_report(tmp_path):
     empty = page([cell("not run", reason="no data")], [], tables={})
     text, _ = written(content(empty), tmp_path)
-    assert "None of them has been measured yet" in text
+    assert "None of the 1 printed numbers has been measured yet" in text
     assert "No records yet" in text
 
 
 def test_a_paper_without_printed_numbers_shows_its_runs(tmp_path):
     text, reading = written(content(page([], [unit("mine")])), tmp_path)
-    assert "This page shows runs for which no number is printed." in text
+    assert "The papers in this report print no numbers." in text
     assert reading.numbers["measured"] == 2
 
 
@@ -148,9 +148,10 @@ def test_claims_on_stand_ins_are_counted_and_shown_apart(tmp_path):
         ClaimRow("demo", "c", "RF fast", "fails", "", "0 of 2", "slow", stand_in="drawn faces"),
     ]
     text, reading = written(content(page(claims=claims)), tmp_path)
-    counts = text.partition("counted apart.</caption>")[2].partition("</tbody>")[0]
-    assert re.findall(r'<td class="n">(.*?)</td>', counts) == ["1", "0", "0", "0", "1 of 2 hold"]
-    own, apart = text.split("On a stand-in: drawn faces")
+    front = text.partition('id="/demo"')[0]
+    assert "Of 1 tested claims, 1 hold, 0 hold partly and 0 fail." in front
+    assert "On substitute data, 1 of 2 hold." in front
+    own, apart = text.split("On substitute data: drawn faces")
     assert 'id="/demo/claim/a"' in own
     assert 'id="/demo/claim/b"' in apart
     assert 'id="/demo/claim/c"' in apart
@@ -207,16 +208,50 @@ def test_record_files_are_linked_only_in_the_folder_of_the_run(tmp_path, monkeyp
         assert data["files"] == [["a b.parquet", "../runs/a%20b.parquet"], ["rf.csv", ""]]
 
 
-def test_the_front_page_says_what_verdicts_are_worth_and_counts_own_methods_apart(tmp_path):
+def test_the_front_page_says_what_verdicts_are_worth_and_counts_each_method(tmp_path):
     rows = [
         cell("exact", evidence="blind", yardsticks={"the mean": "worse"}, difference=0.001),
         cell(evidence="fitted", yardsticks={"the mean": "worse"}, difference=0.04),
-        cell("better", method="kNN", difference=-0.3),
+        cell("better", method="kNN", method_id="aa_knn", difference=-0.3),
     ]
     text, _ = written(content(page(rows, own=["RF"])), tmp_path)
     front = text.partition('id="/demo"')[0]
-    assert "2 numbers are met: 1 blind, 0 predicted, 1 fitted." in front
-    assert "1 of them hold: neither the training mean nor" in front
-    own = front.partition("The papers' own methods")[2].partition("</tbody>")[0]
-    counts = [int(count) for count in re.findall(r'<td class="n">(?:<b>)?(\d+)', own)]
+    assert "By the strict count, 1 of the 3 printed numbers that we measured hold." in front
+    assert "2 numbers are met: 1 blind, 0 predicted, 1 fitted. Of these, 1 hold:" in front
+    line = front.partition("<small>rf</small>")[2].partition("</tr>")[0]
+    assert "<b>demo</b>" in line  # the paper whose own it is
+    counts = [int(count) for count in re.findall(r'<td class="n">(?:<b>)?(\d+)', line)]
     assert counts == [2, 1, 2, 0, 0, 0, 1, 1, 2, 2]
+
+
+def test_a_reason_is_sentences_with_a_link_to_its_evidence(tmp_path):
+    told = {
+        "conjecture: A (refuted by B); experiment demo/times": (
+            "Conjecture: A. It would be refuted by B. "
+            '<a href="#/demo/experiment/times">See the experiment demo/times</a>.'
+        ),
+        "not known; cv/toy/mine": (
+            'Not known. <a href="#/record/cv/toy/mine">See the record cv/toy/mine</a>.'
+        ),
+        "no run of `x`": "No run of <code>x</code>.",
+        "argument: A; gone/toy/mine": "Argument: A. (gone/toy/mine)",
+    }
+    report = rich_content()
+    cells = [cell("worse", method=f"M{at}", reason=text) for at, text in enumerate(told)]
+    report.pages[0].rows.extend(cells)
+    text, _ = written(report, tmp_path)
+    notes = text.partition('<ol class="notes">')[2]
+    for expected in told.values():
+        assert f'<span class="reason">{expected}</span>' in notes
+
+
+def test_every_verdict_opens_its_cell_and_every_page_says_how_to_doubt_it(tmp_path):
+    text, _ = written(rich_content(), tmp_path)
+    assert '<a class="v" href="#/cell/demo/1/toy/RF/kl"' in text
+    assert '<body data-doubt="#/about/doubt">' in text
+    assert 'id="/about/doubt"' in text
+    (tmp_path / "site" / "report").mkdir(parents=True)
+    (tmp_path / "site" / "doubt.html").touch()  # the report lies inside the documentation
+    inside = write_report(rich_content(), tmp_path / "site" / "report" / "index.html").read_text()
+    assert '<body data-doubt="../doubt.html">' in inside
+    assert '<a href="../index.html">Documentation</a>' in inside

@@ -34,10 +34,14 @@ def test_every_page_knows_the_numbers_of_all_papers(tmp_path, two):
     front = write_report(two, tmp_path / "all.html")
     for file, prefix in ((front, "all/"), (tmp_path / "all" / "leaderboard.html", "")):
         places = packed_in(file.read_text(), "jump-data")
-        assert [place[3] for place in places] == [
+        tables = [place for place in places if place[1]]
+        assert [place[3] for place in tables] == [
             f"{prefix}{name}.html#/{name}/table/1" for name in ("one", "two")
         ]
-        assert places[0][4:] == [[["kl", "KL"]], [["toy", "RF", "", [1]]]]
+        assert tables[0][4:] == [[["kl", "KL"]], [["toy", "RF", "", [1]]]]
+        sections = {(place[0], place[2]): place[3] for place in places if not place[1]}
+        assert sections["two", "Records"] == f"{prefix}two.html#/two/records"
+        assert sections["", "Doubt a number"].endswith("#/about/doubt")
 
 
 def test_commands_and_notes_of_the_findings_are_links(tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.track.sync import serve
 from ldlrepro.train.records import predictions_path, read_predictions
 from ldlrepro.train.unit import run_unit
-from tests.mlflow_server import free_port, wait_until_healthy
+from tests.mlflow_server import free_port, loopback, wait_until_healthy
 from tests.traps import Trap
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -160,7 +160,9 @@ def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp
             start_new_session=True,
         )  # fmt: skip
     try:
-        wait_until_healthy(f"http://127.0.0.1:{port}", page, log)
+        host = loopback()
+        named = f"[{host}]" if ":" in host else host
+        wait_until_healthy(f"http://{named}:{port}", page, log)
         family = [psutil.Process(page.pid), *psutil.Process(page.pid).children(recursive=True)]
         listening = {
             (c.laddr.ip, c.laddr.port)
@@ -168,11 +170,11 @@ def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp
             for c in process.net_connections()
             if c.status == psutil.CONN_LISTEN
         }
-        assert listening == {("127.0.0.1", port)}
+        assert listening == {(host, port)}
     finally:
         os.killpg(page.pid, 9)
         page.wait()
-    assert f"ssh -N -L {port}:127.0.0.1:{port} USER@" in log.read_text()
+    assert f"ssh -N -L {port}:{named}:{port} USER@" in log.read_text()
 
 
 def test_a_password_of_a_store_is_not_in_the_list_of_processes(monkeypatch, capsys):
@@ -184,7 +186,7 @@ def test_a_password_of_a_store_is_not_in_the_list_of_processes(monkeypatch, caps
     assert "secret" not in " ".join(arguments)
     assert "secret" not in " ".join(said)
     assert environment["MLFLOW_BACKEND_STORE_URI"].endswith("secret@box/mlflow")
-    assert arguments[arguments.index("--host") + 1] == "127.0.0.1"
+    assert arguments[arguments.index("--host") + 1] == loopback()
 
 
 def test_a_page_without_a_store_or_a_free_port_says_what_to_type(tmp_path):
@@ -192,8 +194,9 @@ def test_a_page_without_a_store_or_a_free_port_says_what_to_type(tmp_path):
         serve(f"sqlite:///{tmp_path}/mlflow.db", free_port(), print)
     assert not (tmp_path / "mlflow.db").exists()
     (tmp_path / "mlflow.db").touch()
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+    host = loopback()
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
+        taken.bind((host, 0))
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(UserError, match=rf"port {port}: .*ldlrepro ui --port {port + 1}"):

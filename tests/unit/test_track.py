@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -86,10 +87,19 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
     assert found["knn"].metrics["printed/kl"] == 0.16
     assert found["knn"].metrics["difference/kl"] == 0.25
     assert found["knn"].tags["verdict/kl"] == "worse"
+    tags = found["knn"].tags
+    shown = tags["shown/kl"]
+    assert tags["KL"] == shown.replace("0.", ".").replace(" ", "")
+    assert {name: tags[f"KL {name}"] for name in ("in print", "off by", "verdict")} == {
+        "in print": "0.16",
+        "off by": "+25.0 %",
+        "verdict": "worse",
+    }
+    assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4}", shown)
     note = found["knn"].tags["mlflow.note.content"].splitlines()
     assert note[2:] == [
-        "| 6 | kl | 0.2000 | 0.16 | +25.0 % | worse |  |",
-        "| 7 | kl | 0.2000 | 0.2 | +0.0 % | exact |  |",
+        f"| 6 | kl | {shown} | 0.16 | +25.0 % | worse |  |",
+        f"| 7 | kl | {shown} | 0.2 | +0.0 % | exact |  |",
     ]
     assert not [name for name in found["lrr"].metrics if name.startswith("printed/")]
 
@@ -167,8 +177,8 @@ def test_every_table_has_a_saved_view_with_its_measures():
     state = json.loads(shown[0]["state"])
     table = "params.protocol = 'ten_fold' AND params.dataset = 'movie'"
     assert state["searchFilter"] == f"{table} AND tags.control = 'no'"
-    first = ["metrics.`kl`", "metrics.`cosine`", "tags.`shown/kl`"]
-    assert state["selectedColumns"][:3] == first
+    columns = [*("KL", "KL in print", "KL off by", "KL verdict"), "shown/folds", "shown/cosine"]
+    assert state["selectedColumns"] == [f"tags.`{name}`" for name in [*columns, "source"]]
     assert state["orderByKey"] == "metrics.`kl`"
 
 

@@ -122,6 +122,8 @@ def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[
             f"ldlrepro audit --unit {unit.key}",
         )
     say(_line(reruns))
+    for remark in reruns.skipped:
+        say(f"not computed: {remark.subject}: {remark.text}")
     in_scope = list(scope.chosen.values())
     extent = Extent(
         question.command(lot),
@@ -142,15 +144,18 @@ def certificate(
 ) -> dict[str, Any]:
     """Return what was asked and what was found.
 
-    Only the last check, the reruns, must have subjects. The others may be skipped.
+    Only the last check, the reruns, must have computed something. The others may be skipped.
     """
     verdicts = {check.verdict for check in checks}
     reruns = checks[-1]
     computed = len(reruns.passed) + len(reruns.failed)
-    verdict = "pass" if "fail" not in verdicts and reruns.passed else "fail"
+    verdict = "fail" if "fail" in verdicts else "pass" if computed else "not computed"
     return {
         "verdict": verdict,
-        "summary": f"{verdict.upper()}, {computed} of {extent.asked} rerun{_unseen(checks)}",
+        "summary": (
+            f"{verdict.upper()}, {computed} of {extent.asked} rerun{_not_computed(reruns)}"
+            f"{_unseen(checks[:-1])}"
+        ),
         "reruns": {
             "asked": extent.asked,
             "computed": computed,
@@ -180,6 +185,13 @@ def certificate(
             for check in checks
         ],
     }
+
+
+def _not_computed(reruns: Check) -> str:
+    """Count the folds that could not be computed, with the reasons; '' where there is none."""
+    reasons = dict.fromkeys(remark.text for remark in reruns.skipped)
+    count = len(reruns.skipped)
+    return f"; {count} not computed ({'; '.join(reasons)})" if count else ""
 
 
 def _unseen(checks: Sequence[Check]) -> str:
@@ -225,5 +237,6 @@ def in_words(found: Mapping[str, Any]) -> list[str]:
 def _line(check: Check) -> str:
     noted = f" ({len(check.noted)} with a note)" if check.noted else ""
     right = f"{len(check.passed)} right{noted}"
-    counts = f"{right}, {len(check.failed)} wrong, {len(check.skipped)} not seen"
+    skipped = "not computed" if check.id == "reruns" else "not seen"
+    counts = f"{right}, {len(check.failed)} wrong, {len(check.skipped)} {skipped}"
     return f"{check.id + ':':<10} {check.verdict:<8} {counts}"

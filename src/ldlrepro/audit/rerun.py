@@ -39,6 +39,9 @@ with them differ, by 1e-7 in its scores. Verdicts need 1e-4.
 SEEDS_APART = 3
 """How many standard deviations over folds the scores of two seeds may be apart."""
 
+REFUSED = 2
+"""Exit code of a run that did not start: something that it needs is not there."""
+
 FACTS = ("seed", "n_train", "n_test", "data_sha256", "folds_sha256")
 """Facts of a fold that must be the same when it is computed again."""
 
@@ -134,10 +137,13 @@ def _rerun(scope: Scope, one: Draw, check: Check) -> None:
             text=True,
         )
         path = Chunk(one.unit, one.position, one.position).record(desk / "results")
-        if found.returncode or not path.is_file():
+        if not path.is_file():
             last = found.stderr.strip().splitlines()[-1:] or ["no message"]
-            said = f"the run ended with {found.returncode}: {last[0]}"
-            check.judge(one.name, said, one.command)
+            if found.returncode == REFUSED:
+                check.skip(one.name, last[0], one.command)
+            else:
+                said = f"the run ended with {found.returncode}: {last[0]}"
+                check.judge(one.name, said, one.command)
             return
         new = records.read_rows(path)[0]
         if new.status == records.UNAVAILABLE:

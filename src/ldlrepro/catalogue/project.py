@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -106,15 +107,25 @@ class Project:
         ``structrf@n_estimators=20,max_depth=5``.
         """
         if ("resolved", name) not in self._values:
-            if not self.has_method(name):
-                raise unknown(
-                    "method", name, self.method_ids, "`ldlrepro list methods` lists them."
-                )
             base, at, variant = name.partition("@")
+            if not self.has_method(name):
+                raise self._unknown_method(name)
             method = cast(Method, self._value("method", base))
             merged = method.with_variant(variant) if at else method
             self._values["resolved", name] = merged.settled().placed(name, method.file, self)
         return cast(Method, self._values["resolved", name])
+
+    def _unknown_method(self, name: str) -> UserError:
+        """Suggest another method for an unknown one, and another variant for an unknown variant."""
+        base, at, _ = name.partition("@")
+        hint = "`ldlrepro list methods` lists them."
+        if not (at and base in self._ids["method"]):
+            choices = self.method_ids if at else self._ids["method"]
+            return unknown("method", name, choices, hint)
+        variants = self.method(base).variant_ids
+        if not variants:
+            hint = f"{base} has no variants; settings work, as in {base}@name=value."
+        return unknown("method", name, variants, hint)
 
     def has_method(self, name: str) -> bool:
         """Tell whether there is a method, with this variant, by that id."""
@@ -140,6 +151,20 @@ class Project:
     def source(self, name: str) -> DataSet | Weights:
         """Return whatever can be fetched by that id, a data set or weights."""
         return self.weights(name) if name in self.weights_ids else self.data_set(name)
+
+    def id_called(self, kind: str, name: str) -> str:
+        """Return the id of a paper, method or data set by its id or its name in print.
+
+        A name that nothing or several things have is returned as it is.
+        """
+        values = {"paper": "papers", "method": "methods", "dataset": "data_sets"}[kind]
+        if name in self._ids[kind] or "@" in name or "=" in name:
+            return name
+        everything: list[Paper | Method | DataSet] = getattr(self, values)
+        named = {
+            value.id for value in everything if plain(name) in (plain(value.id), plain(value.title))
+        }
+        return named.pop() if len(named) == 1 else name
 
     def measure(self, name: str) -> Measure:
         """Return a measure of the user's own by its id."""
@@ -408,6 +433,11 @@ class _Lazily(dict[str, Any]):
 def _open_again(root: str, own_paths: tuple[str, ...]) -> Project:
     """Open a project that was sent to another process, which reads the files anew."""
     return Project(Path(root), own_paths)
+
+
+def plain(name: str) -> str:
+    """Return a name without capitals, spaces and marks, for comparison: 's-JAFFE' -> 'sjaffe'."""
+    return re.sub(r"[^a-z0-9*+/]", "", name.casefold())
 
 
 def checkout_here() -> Path:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 
+from ldlrepro.cli.output import RED, coloured
 from ldlrepro.cli.parser import MODULES, parse, verb_of
 from ldlrepro.core import numerics
 from ldlrepro.core.errors import UserError, of_the_disk
+from ldlrepro.core.progress import silence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -16,10 +19,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     numerics.pin()
     args = parse(argv)
     try:
-        return int(args.handler(args))
+        with silence() if args.quiet else nullcontext():
+            return int(args.handler(args))
     except UserError as error:
-        print(f"ldlrepro: {error}", file=sys.stderr)
-        return 2
+        return _refused(error)
     except KeyboardInterrupt:
         print("ldlrepro: interrupted; finished folds are kept", file=sys.stderr)
         return 130
@@ -29,8 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if not of_the_disk(error):
             raise
-        print(f"ldlrepro: {of_the_disk(error)}", file=sys.stderr)
-        return 2
+        return _refused(of_the_disk(error))
+
+
+def _refused(message: object) -> int:
+    print(f"{coloured('ldlrepro:', RED, sys.stderr)} {message}", file=sys.stderr)
+    return 2
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:

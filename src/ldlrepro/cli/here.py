@@ -2,34 +2,61 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ldlrepro.core.progress import say, waiting
 from ldlrepro.core.workspace import Workspace
 
 if TYPE_CHECKING:
     from ldlrepro.catalogue import Paper, Project
+    from ldlrepro.judge.answer import PaperAnswer
     from ldlrepro.judge.judging import Judge
     from ldlrepro.plan import Plan
 
 HERE = Workspace()
+NAMED = {"paper": "paper", "dataset": "dataset", "method": "method"}
+"""Arguments that may be names as papers print them -> the kind of thing they name."""
 
 
-def plan_here() -> Plan:
-    """Open the project of this folder and environment."""
+def plan_here(args: argparse.Namespace) -> Plan:
+    """Open the project of this folder and environment; turn printed names into ids."""
     from ldlrepro.catalogue import from_environment
     from ldlrepro.plan import Plan
 
-    return Plan(from_environment())
+    project = from_environment()
+    for argument, kind in NAMED.items():
+        given = getattr(args, argument, None)
+        if isinstance(given, str):
+            setattr(args, argument, project.id_called(kind, given))
+        elif given:
+            setattr(args, argument, [project.id_called(kind, name) for name in given])
+    return Plan(project)
 
 
-def judge_here() -> Judge:
-    """Open the project, and whatever its units have left in this folder."""
+def judge_here(args: argparse.Namespace) -> Judge:
+    """Open the project and the results in this folder; name records that nothing here explains."""
     from ldlrepro.judge.judging import Judge
 
-    return Judge(plan_here(), HERE)
+    judge = Judge(plan_here(args), HERE)
+    if not getattr(args, "of_workflow", False) and (unknown := judge.unknown_records()):
+        several = len(unknown) > 1
+        say(
+            f"{len(unknown)} local record{'s' * several} use{'s' * (not several)} a name that is "
+            f"not known here, and {'are' if several else 'is'} left out: "
+            f"{', '.join(sorted(set(unknown)))}.\nName your own files again: "
+            "export LDLREPRO_OWN_FILES=FOLDER"
+        )
+    return judge
 
 
 def papers_of(project: Project, asked: Sequence[str]) -> list[Paper]:
     """Return the papers that were asked for; all that print numbers, where none was."""
     return [project.paper(name) for name in asked] or project.real_papers()
+
+
+def answers_of(judge: Judge, papers: Sequence[Paper]) -> list[PaperAnswer]:
+    """Return the answers of papers, with a line of progress where that takes long."""
+    with waiting("judging papers") as line:
+        return judge.answers(papers, line.update)

@@ -1,4 +1,4 @@
-"""``ldlrepro images``: what photographs hold; their eyes; their LBP beside a published file."""
+"""``ldlrepro images``: what photographs hold, their eyes, their LBP beside a published file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldlrepro.cli.here import HERE, plan_here
-from ldlrepro.cli.output import answer
+from ldlrepro.cli.output import answer, counted, paragraph
 from ldlrepro.cli.verb import DATASET, count, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import ProgressLine, StatusLine
@@ -40,30 +40,32 @@ USE = {True: "no", False: "yes"}
     ),
     flag(
         "--place-eyes",
-        "with --compare: look for the place of the eyes in the crop that fits best",
+        "with --compare: find the position of the eyes in the crop that fits best",
     ),
     flag("--find-eyes", "find the eyes in images without eye points"),
     count("--threads", 1, "processes that find eyes"),
-    json=True,
+    table=True,
     examples=[
         "ldlrepro images drawn_fgnet",
         "ldlrepro images drawn_fgnet --show grayscale",
         "ldlrepro images morph --find-eyes --threads 8",
-        "ldlrepro images jaffe_images --from ~/jaffe --find-eyes --compare sjaffe --place-eyes",
+        "ldlrepro images jaffe_images --from ~/jaffe --compare sjaffe --place-eyes",
     ],
 )
 def images(args: argparse.Namespace) -> int:
-    """Tell what is in a prepared set of photographs: how many can be used, and which are missing,
-    broken, unlabelled, grey or there twice.
+    """Say what a prepared set of photographs holds: how many can be used, and which are missing,
+    broken, unlabelled, grey or duplicates.
     """
     from ldlrepro.data.images.faces import KINDS, LEAVE_OUT
     from ldlrepro.data.images.reading import load_faces
     from ldlrepro.data.registry import prepare, warning_of
 
-    project = plan_here().project
+    project = plan_here(args).project
     data_set = project.data_set(args.dataset)
     if data_set.layout is None:
-        raise UserError(f"{args.dataset} is no set of photographs. Type `ldlrepro list datasets`.")
+        raise UserError(
+            f"{args.dataset} is not a set of photographs. Type `ldlrepro list datasets`."
+        )
     if args.place_eyes and not args.compare:
         raise UserError("--place-eyes needs --compare with a published data set, such as sjaffe")
     if args.folder:
@@ -87,14 +89,16 @@ def images(args: argparse.Namespace) -> int:
     summary = faces.summary()
     parts = "".join(f", {count} {name}" for name, count in summary["subsets"].items())
     head = (
-        f"{args.dataset}: {summary['used']} images of {summary['persons']} persons in use{parts}; "
-        f"{summary['eye_points']} with eye points, the others are cropped at the centre"
+        f"{args.dataset}: {counted(summary['used'], 'image')} of "
+        f"{counted(summary['persons'], 'person')} can be used{parts}. {summary['eye_points']} have "
+        "eye points; the others are cropped at the centre."
     )
     warning = warning_of(HERE.ready(args.dataset))
     if args.json:
-        return answer(args.json, [{**summary, "warning": warning}], ())
-    print("\n".join([head, *faces.notes, *([warning] if warning else [])]))
-    return answer(args.json, rows, ("problem", "images", "used", "meaning")) if rows else 0
+        return answer(args, [{**summary, "warning": warning}])
+    said = [head, *faces.notes, *filter(None, [warning])]
+    print("\n".join(map(paragraph, said)))
+    return answer(args, rows) if rows else 0
 
 
 def _bring(data_set: DataSet, folder: Path) -> None:
@@ -126,19 +130,21 @@ def _find_eyes(args: argparse.Namespace, data_set: DataSet) -> int:
     }
     counts = search.counts()
     if args.json:
-        return answer(args.json, [{**found, "problems": counts}], ())
-    print(
-        f"{args.dataset}: of {found['images']} images {search.given} have eye points, "
-        f"{found['eyes_found']} more have eyes that were found, {search.without} have none"
+        return answer(args, [{**found, "problems": counts}])
+    said = (
+        f"{args.dataset}: of {counted(found['images'], 'image')}, {search.given} have eye points, "
+        f"eyes were found in {found['eyes_found']} more, and {search.without} have none."
     )
+    print(paragraph(said))
     if not search.lines:
         return 0
-    print(
-        f"{search.table} holds them; its last column says what is doubtful, in {search.doubtful} "
-        f"lines.\nType `ldlrepro prepare {args.dataset}` to use them."
+    said = (
+        f"They are in {search.table}, whose last column says what is doubtful in "
+        f"{counted(search.doubtful, 'line')}. Type `ldlrepro prepare {args.dataset}` to use them."
     )
+    print(paragraph(said))
     rows = [{"problem": kind, "images": counts[kind], "meaning": KINDS[kind]} for kind in counts]
-    return answer(args.json, rows, ("problem", "images", "meaning")) if rows else 0
+    return answer(args, rows) if rows else 0
 
 
 def _show(args: argparse.Namespace, faces: FaceSet) -> int:
@@ -146,13 +152,15 @@ def _show(args: argparse.Namespace, faces: FaceSet) -> int:
 
     if args.show not in KINDS:
         known = ", ".join(KINDS)
-        raise UserError(f"no problem '{args.show}'.{nearest(args.show, KINDS)} They are: {known}")
+        raise UserError(
+            f"no problem '{args.show}'.{nearest(args.show, KINDS)} Choose from: {known}"
+        )
     rows = [
         {"file": problem.file, "problem": problem.kind, "detail": problem.detail}
         for problem in faces.problems
         if problem.kind == args.show
     ]
-    return answer(args.json, rows, ("file", "problem", "detail"))
+    return answer(args, rows, f"{args.dataset}: {counted(len(rows), 'image')}.")
 
 
 def _compare(args: argparse.Namespace, project: Project, data_set: DataSet, faces: FaceSet) -> int:
@@ -179,19 +187,17 @@ def _compare(args: argparse.Namespace, project: Project, data_set: DataSet, face
     found = compare(X, D, np.asarray(published.X), published.D)
     if args.json:
         crop = Crop.of(data_set).to_dict()
-        return answer(
-            args.json, [{**found.to_dict(), "crop": crop, "placed": recipe["placed_by"]}], ()
-        )
-    print(
-        f"{found.matched} of {found.rows} images have the labels of one of the "
-        f"{found.published_rows} rows of {args.compare}. Distance with both rows sorted, which no "
-        f"order of bins can better: {found.any_order:.4f}"
+        return answer(args, [{**found.to_dict(), "crop": crop, "placed": recipe["placed_by"]}])
+    said = (
+        f"{found.matched} of {counted(found.rows, 'image')} have the labels of one of the "
+        f"{found.published_rows} rows of {args.compare}. With both rows sorted their distance is "
+        f"{found.any_order:.4f}; no order of bins can be closer."
     )
     rows = [
         {"order of bins": r.order, "distance": f"{r.distance:.4f}", "nearest": f"{r.nearest:.2f}"}
         for r in found.readings[:5]
     ]
-    return answer(args.json, rows, ("order of bins", "distance", "nearest"))
+    return answer(args, rows, said)
 
 
 def _place_eyes(
@@ -208,7 +214,7 @@ def _place_eyes(
     if not known:
         raise UserError(
             f"{args.dataset}: no image has eye points, so none can be moved. Add --find-eyes, or "
-            "an eyes.csv (docs/images.md says what is in it)."
+            "an eyes.csv as docs/images.md describes it."
         )
     chosen = np.linspace(0, len(known) - 1, min(len(known), LOOKED_AT)).round().astype(int)
     some = faces.chosen([known[place] for place in chosen], "a few, to look for the eyes' place")
@@ -223,18 +229,20 @@ def _place_eyes(
         D,
         np.asarray(published.X),
         published.D,
-        lambda count: line.show(f"{args.dataset}: {count} places of the eyes tried", False),
+        lambda count: line.show(f"{args.dataset}: {count} positions of the eyes tried", False),
     )
     line.close()
     rows = [asdict(place) for place in found]
     if args.json:
-        return answer(True, rows, ())
+        return answer(args, rows)
     best = found[0]
-    print(
-        f"{args.dataset}: {len(found)} places of the eyes on {len(some)} images; the features of "
-        f"{args.compare} are nearest with\n\n    eyes: [{best.eye_x:g}, {best.eye_y:g}]\n\n"
-        f"in config/datasets/{args.dataset}.yaml. That is fitted to the published file, not taken "
-        "from the paper.\n"
+    said = (
+        f"{args.dataset}: of {counted(len(found), 'position')} of the eyes on "
+        f"{counted(len(some), 'image')}, [{best.eye_x:g}, {best.eye_y:g}] gives features closest "
+        f"to {args.compare}. Write `eyes: [{best.eye_x:g}, {best.eye_y:g}]` into "
+        f"config/datasets/{args.dataset}.yaml. That is fitted to the published file, not taken "
+        "from the paper."
     )
     rows = [{**row, "distance": f"{row['distance']:.4f}"} for row in rows[:5]]
-    return answer(False, rows, ("eye_x", "eye_y", "distance", "order"))
+    names = ("eye_x", "eye_y", "distance", "order")
+    return answer(args, [{name: row[name] for name in names} for row in rows], said)

@@ -7,14 +7,19 @@ import json
 import os
 
 from ldlrepro.cli.here import HERE, plan_here
-from ldlrepro.cli.output import outcome
+from ldlrepro.cli.output import counted, outcome
 from ldlrepro.cli.verb import DATASET, IDS, OF_WORKFLOW, PROTOCOL, SEED, count, flag, takes, verb
 from ldlrepro.core.progress import say
 
 
 @verb(
     takes("dataset", nargs="+", help=IDS["source"]),
-    takes("--mirror", action="append", default=[], help="local folder to search first"),
+    takes(
+        "--mirror",
+        action="append",
+        default=[],
+        help="local folder to search first; may be repeated",
+    ),
     flag("--offline", "never download"),
     OF_WORKFLOW,
     json=True,
@@ -22,11 +27,13 @@ from ldlrepro.core.progress import say
 )
 def fetch(args: argparse.Namespace) -> int:
     """Get the raw files of data sets and weights from local folders or the internet, and check
-    them.
+    them; of data that are not public, say how to get them.
     """
-    from ldlrepro.data.fetch import OFFLINE, default_mirrors, fetch
+    from ldlrepro.data.fetch import OFFLINE, default_mirrors, fetch, missing_mirrors
 
-    project = plan_here().project
+    project = plan_here(args).project
+    for path in missing_mirrors(args.mirror):
+        say(f"warning: the mirror {path} does not exist")
     mirrors = default_mirrors(project, args.mirror)
     offline = args.offline or bool(os.environ.get(OFFLINE))
     here = True
@@ -37,7 +44,7 @@ def fetch(args: argparse.Namespace) -> int:
             told = {"available": status.available, "reason": status.reason, "files": status.files}
             print(json.dumps({"dataset": name, **told}))
         elif status.available:
-            say(f"{name}: here, {len(status.files)} file(s) checked")
+            say(f"{name}: here, {counted(len(status.files), 'file')} checked")
         else:
             say(f"{name}: not available: {status.reason}")
     return outcome(here, args.of_workflow)
@@ -45,8 +52,8 @@ def fetch(args: argparse.Namespace) -> int:
 
 @verb(takes("dataset", help=IDS["source"]), OF_WORKFLOW)
 def prepare(args: argparse.Namespace) -> int:
-    """Turn raw files into features and labels, or into weights that networks begin with."""
-    project = plan_here().project
+    """Turn raw files into features and labels, or into the weights that networks begin with."""
+    project = plan_here(args).project
     if args.dataset in project.weights_ids:
         from ldlrepro.data.weights import prepare_weights
 
@@ -65,12 +72,12 @@ def prepare(args: argparse.Namespace) -> int:
 
 @verb(DATASET, count("--threads", 1, "processes"), OF_WORKFLOW)
 def pixels(args: argparse.Namespace) -> int:
-    """Align the images of a prepared data set and write them as one file of pixels, for methods
-    that read images.
+    """Align the images of a prepared data set for the methods that read images, and write them as
+    one file of pixels.
     """
     from ldlrepro.train.inputs import align, holds_rows
 
-    data_set = plan_here().project.data_set(args.dataset)
+    data_set = plan_here(args).project.data_set(args.dataset)
     say(f"{args.dataset}: {align(data_set, HERE, args.threads)}")
     return outcome(holds_rows(HERE.ready(args.dataset)), args.of_workflow)
 
@@ -81,7 +88,7 @@ def folds(args: argparse.Namespace) -> int:
     from ldlrepro.folds.making import write_protocol_folds
     from ldlrepro.train.inputs import global_seed, holds_rows
 
-    project = plan_here().project
+    project = plan_here(args).project
     protocol, data_set = project.protocol(args.protocol), project.data_set(args.dataset)
     say(write_protocol_folds(protocol, data_set, global_seed(project, args.seed), HERE))
     return outcome(holds_rows(HERE.ready(args.dataset)), args.of_workflow)

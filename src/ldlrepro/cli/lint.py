@@ -1,39 +1,40 @@
-"""The verb that asks whether a printed table is possible."""
+"""The verb that checks whether a printed table is possible."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import textwrap
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldlrepro.cli import openings
+from ldlrepro.cli.output import paragraph
 from ldlrepro.cli.verb import IDS, flag, positive, takes, verb
 
 if TYPE_CHECKING:
     from ldlrepro.lint.findings import Finding
 
-WIDTH = 80
 SHOWN = 4
 """Cells of a finding that people see."""
 
 
 @verb(
     takes("table", help=f"a CSV file of printed numbers, or {IDS['paper']}"),
-    takes("--folds", type=positive, help="how many values deviations are over"),
-    flag("--variances", "variances stand beside the means"),
-    flag("--misprints", "print the impossible numbers as `remarks` of a paper's file, with proofs"),
+    takes("--folds", type=positive, help="number of values behind each deviation"),
+    flag("--variances", "the table has variances in place of deviations"),
+    flag(
+        "--misprints", "print the impossible numbers and their proofs as `remarks` for a paper.yaml"
+    ),
     json=True,
     examples=["ldlrepro lint ../table.csv --folds 10", "ldlrepro lint ldldf --misprints"],
 )
 def lint(args: argparse.Namespace) -> int:
-    """Ask whether a printed table is possible, by its own numbers.
+    """Check whether a printed table is possible, by its own numbers: measures that contradict each
+    other, deviations, ranks, copies.
 
-    Measures that contradict each other, deviations, ranks, copies. Ends with 1 where something is
-    impossible.
+    Ends with 1 if something is impossible.
     """
     from ldlrepro.catalogue import from_environment
     from ldlrepro.lint.findings import IMPOSSIBLE
@@ -59,7 +60,7 @@ def lint(args: argparse.Namespace) -> int:
         print(json.dumps([_plain(finding, path) for finding in found], indent=1))
     else:
         numbers = sum(not cell.is_gap for cell in cells)
-        print(_wrapped(openings.of_table(str(path), numbers, states, len(beside.misprints))))
+        print(paragraph(openings.of_table(str(path), numbers, states, len(beside.misprints))))
         for finding in found:
             print()
             print(_in_lines(finding, path))
@@ -87,8 +88,4 @@ def _in_lines(finding: Finding, path: Path) -> str:
     cells = [str(cell) for cell in finding.cells[:SHOWN]] + [f"and {more} more"] * (more > 0)
     told = (f"{finding.cell.place}: {', '.join(cells)}", f"{finding.why}.")
     head = f"{path}:{finding.cell.line}: {finding.state} ({finding.rule})"
-    return "\n".join([head, *(_wrapped(text, "  ") for text in told)])
-
-
-def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return "\n".join([head, *(paragraph(text, "  ") for text in told)])

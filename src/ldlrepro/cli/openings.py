@@ -4,30 +4,107 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ldlrepro.cli.output import counted, listed
 
 if TYPE_CHECKING:
     from ldlrepro.judge.claims import ClaimRow
+    from ldlrepro.judge.contradictions import Contradiction
+    from ldlrepro.judge.verdicts import VerdictRow
     from ldlrepro.report.leaderboard import Line, Standings
     from ldlrepro.workflow.schedule import Schedule
 
+FAR_APART = 2.0
+"""Times farther from a perfect value: two numbers of which one can hardly be right."""
 
-def of_schedule(name: str, found: Schedule) -> str:
-    """Say how long a paper takes, or several together."""
+
+def of_verdicts(rows: Sequence[VerdictRow]) -> str:
+    """Say how many printed numbers hold, and what that means."""
+    from ldlrepro.judge.tallies import tally
+
+    found = tally(rows)
+    if not found.judged:
+        return f"None of {counted(found.total, 'printed number')} has been measured yet."
+    holds = "holds" if found.holds == 1 else "hold"
+    return (
+        f"{found.holds:,} of {counted(found.total, 'printed number')} {holds}: we meet them, "
+        "trivial methods do not, and they had no say in our settings. "
+        f"{found.judged:,} were measured and judged; {found.met:,} of these are met."
+    )
+
+
+def of_cells(count: int, total: int, word: str | None) -> str:
+    """Say how many cells a list has, of how many."""
+    words = {
+        None: "miss without a reason",
+        "holds": "hold",
+        "quoted": "are quoted from another paper",
+        "misprint": "are misprints",
+        "not run": "were not run",
+        "blind": "are met by settings that no printed number chose",
+        "predicted": "are met by settings that the numbers of other data sets chose",
+        "fitted": "are met by settings that the same data set's numbers chose",
+        "exact": "are met exactly",
+    }
+    of = counted(total, "printed number")
+    return f"{count:,} of {of} {words.get(word, f'are {word}')}."
+
+
+def of_readings(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say what a list of readings shows."""
+    methods = {(row["paper"], row["method"]) for row in rows}
+    return (
+        f"The text leaves settings open for {counted(len(methods), 'method')}. The lower the "
+        "surprise, the better the printed digits fit a setting. The last column counts data sets "
+        "for which the digits of the other data sets choose it."
+    )
+
+
+def of_contradictions(found: Sequence[Contradiction]) -> str:
+    """Say how many experiments several papers print, and how many disagree."""
+    far = sum(one.times >= FAR_APART for one in found)
+    return (
+        f"{counted(len(found), 'experiment')} stand in more than one paper. In {far:,} of them one "
+        "paper's number is at least twice as far from a perfect value as another's."
+    )
+
+
+def of_schedule(name: str, found: Schedule, bound: Schedule) -> str:
+    """Say how long a paper takes, or several together; at most, where something was never timed."""
+    on = counted(found.cores, "core")
+    name = f"{name[:1].upper()}{name[1:]}" if " " in name else name
+    never = counted(len(found.missing), "unit")
+    takes = "take" if " " in name else "takes"
     if found.longest is None:
-        return f"{name}: none of its {len(found.missing)} units was ever timed."
-    on = f"{found.cores} core{'s' * (found.cores > 1)}"
-    jobs = f"{found.jobs} jobs, the longest {duration(found.longest.seconds)}"
-    said = f"{name}: about {duration(found.wall_seconds)} on {on}; {jobs}"
+        return (
+            f"{name} {takes} at most {duration(bound.wall_seconds)} on {on}, by the time limits of "
+            f"the jobs: none of {never} has been timed."
+        )
+    said = (
+        f"{name} {takes} about {duration(found.wall_seconds)} on {on}. The longest of "
+        f"{counted(found.jobs, 'job')} takes {duration(found.longest.seconds)}."
+    )
     if found.missing:
-        several = len(found.missing) > 1
-        units = f"{len(found.missing)} unit{'s' * several}"
-        said += f"; {units} never timed, which {'come' if several else 'comes'} on top"
-    return f"{said}."
+        said += (
+            f" {never} never timed are not in it; with them it takes at most "
+            f"{duration(bound.wall_seconds)}, by the time limits of their jobs."
+        )
+    return said
 
 
-def of_claims(paper: str, rows: Sequence[ClaimRow]) -> str:
-    """Say how many of a paper's claims have which verdict."""
+def of_status(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say how much has run here, and how much is left."""
+    units, here, failed = (
+        sum(row[key] for row in rows) for key in ("units", "done here", "failed")
+    )
+    left = sum(row["core minutes to do"] for row in rows)
+    said = f"{here:,} of {counted(units, 'unit')} are complete here, {failed or 'none'} failed."
+    return f"{said} The rest takes about {duration(60 * left)} on one core." if left else said
+
+
+def of_claims(rows: Sequence[ClaimRow]) -> str:
+    """Say how many claims have which verdict."""
     from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
 
     counts = Counter(row.verdict for row in rows)
@@ -35,24 +112,38 @@ def of_claims(paper: str, rows: Sequence[ClaimRow]) -> str:
         HOLDS: ("holds", "hold"),
         PARTLY: ("holds partly", "hold partly"),
         FAILS: ("fails", "fail"),
-        UNTESTED: ("is not tested", "are not tested"),
+        UNTESTED: ("was not tested", "were not tested"),
     }
     parts = [f"{counts[v]} {words[v][counts[v] > 1]}" for v in words if counts[v]]
-    return f"{paper}: of {len(rows)} claims {', '.join(parts)}, on our numbers."
+    papers = dict.fromkeys(row.paper for row in rows)
+    whose = next(iter(papers)) if len(papers) == 1 else counted(len(papers), "paper")
+    return f"Of {counted(len(rows), 'claim')} of {whose}, {listed(parts)} on our numbers."
 
 
 def of_table(file: str, numbers: int, states: Mapping[str, int], misprints: int) -> str:
     """Say whether a table is possible, and how much in it looks odd."""
     impossible, odd = states.get("impossible", 0), states.get("suspicious", 0)
-    said = f"{file}: of {numbers} numbers "
+    said = f"{file}: of {counted(numbers, 'number')} "
     if impossible:
-        said += f"some cannot be: {impossible} finding{'s' * (impossible > 1)}"
+        said += f"some are impossible ({counted(impossible, 'finding')})"
     else:
         said += "none contradicts another"
     said += f"; {odd or 'nothing'} look{'s' * (odd < 2)} suspicious"
     if misprints:
-        said += f"; {misprints} known misprint{'s' * (misprints > 1)} left out"
+        said += f"; {counted(misprints, 'known misprint')} left out"
     return f"{said}."
+
+
+def of_leaders(leaders: Sequence[Mapping[str, Any]], measure: str) -> str:
+    """Say which method is the best of most protocols."""
+    if not leaders:
+        return "Nothing to rank."
+    methods = Counter(line["best method"].partition("@")[0] for line in leaders)
+    best, times = methods.most_common(1)[0]
+    return (
+        f"{best} has the best mean rank by {measure} in {times} of "
+        f"{counted(len(leaders), 'protocol')}. Name a paper to see whole rankings."
+    )
 
 
 def of_standings(outcome: Standings) -> str:
@@ -60,7 +151,7 @@ def of_standings(outcome: Standings) -> str:
     ranked = [line for line in outcome.lines if line.rank is not None]
     if len(ranked) < 2:
         return ""
-    on = f"{len(outcome.datasets)} data set{'s' * (len(outcome.datasets) > 1)}"
+    on = counted(len(outcome.datasets), "data set")
     if outcome.independent < len(outcome.datasets):
         on += f" ({outcome.independent} independent)"
     first, others = ranked[0], len(ranked) - 1
@@ -74,11 +165,13 @@ def of_standings(outcome: Standings) -> str:
         for place, line in enumerate(ranked, start=1)
         if line.contestant.own
     ]
-    return f"{'. Yours: '.join([said, *[', '.join(own)] * bool(own)])}."
+    said = f"{'. Yours: '.join([said, *[', '.join(own)] * bool(own)])}."
+    refusal = outcome.compared.refusal
+    return f"{said} No test of significance: {refusal}." if refusal else said
 
 
 def _name(line: Line) -> str:
-    return line.contestant.id + " (setting chosen by print)" * line.contestant.by_print
+    return line.contestant.id + " (settings chosen by printed numbers)" * line.contestant.by_print
 
 
 def duration(seconds: float) -> str:
@@ -87,4 +180,5 @@ def duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     if seconds < 90 * 60:
         return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+    hours = seconds / 3600
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.0f} days"

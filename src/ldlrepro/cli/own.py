@@ -1,4 +1,4 @@
-"""Verbs for what users add: papers, methods, data sets, measures and weights of their own."""
+"""Verbs for own files: papers, methods, data sets, measures and weights of the user's."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ldlrepro.cli.here import plan_here
+from ldlrepro.cli.output import COLOURS, coloured, counted, paragraph
 from ldlrepro.cli.verb import takes, verb
 
 
 @verb(
-    takes("kind", choices=["paper", "method", "dataset", "metric"]),
+    takes("kind", choices=["paper", "method", "dataset", "metric"], help="what to begin"),
     takes("name", help="its id: small letters, digits and _"),
-    takes("--folder", type=Path, default=Path("../mine"), help="where to; default %(default)s"),
+    takes("--folder", type=Path, default=Path("../mine"), help="where; default %(default)s"),
     examples=["ldlrepro new paper wang_2026", "ldlrepro new method my_method --folder ../mine"],
 )
 def new(args: argparse.Namespace) -> int:
-    """Write the files to begin from: a paper, method, data set or measure of your own."""
+    """Write files to start from: a paper, method, data set or measure of your own."""
     from datetime import date
 
     from ldlrepro.doctor.templates import write
@@ -39,25 +40,31 @@ def new(args: argparse.Namespace) -> int:
     examples=["ldlrepro check ../mine/my_method.yaml"],
 )
 def check(args: argparse.Namespace) -> int:
-    """Say what is wrong with a paper, method, data set, measure or weights of your own."""
+    """Check a paper, method, data set, measure or weights of your own, and say what is wrong."""
     from ldlrepro.doctor.lines import BAD
     from ldlrepro.doctor.own_files import examine
 
-    mine = examine(args.file, plan_here().project)
+    mine = examine(args.file, plan_here(args).project)
     seen = []
     for finding in mine.findings():
         seen.append(finding)
         if not args.json:
-            print(f"{finding.what}  {finding.state}  {finding.found}", flush=True)
+            state = coloured(finding.state, COLOURS[finding.state])
+            print(
+                paragraph(f"{finding.what}  {finding.state}  {finding.found}").replace(
+                    finding.state, state, 1
+                ),
+                flush=True,
+            )
     wrong = sum(finding.state == BAD for finding in seen)
     if args.json:
         found = {"file": str(mine.path), "kind": mine.kind, "id": mine.id, "wrong": wrong}
         print(json.dumps({**found, "findings": [asdict(f) for f in seen]}, indent=1))
     elif wrong:
-        print(f"{wrong} of {len(seen)} checks found something wrong.", file=sys.stderr)
+        print(f"{wrong} of {counted(len(seen), 'check')} found something wrong.", file=sys.stderr)
     else:
         where = {"paper": "it", "weight": "a paper with it"}.get(
-            mine.kind, "it on drawn data, in a minute"
+            mine.kind, "it on small synthetic data, which takes a minute"
         )
         print(f"Nothing wrong. To run {where}:\n  {mine.next_command()}")
     return 1 if wrong else 0

@@ -11,9 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, judge_here, plan_here
+from ldlrepro.cli.output import paragraph
 from ldlrepro.cli.verb import FRONT_PAGE, OF_WORKFLOW, PAPER, PAPERS, takes, verb
-from ldlrepro.core.progress import say
+from ldlrepro.core.progress import say, waiting
 
 if TYPE_CHECKING:
     from ldlrepro.catalogue import Paper
@@ -26,12 +28,12 @@ NEEDED_TO_DRAW = ("matplotlib.figure", "matplotlib.backends.backend_svg", "panda
 
 @verb(
     PAPERS,
-    takes("--out", default=FRONT_PAGE, help="default: %(default)s"),
+    takes("--out", default=FRONT_PAGE, help="its front page; default %(default)s"),
     takes("--notebooks", nargs="*", default=[], help=argparse.SUPPRESS),
     OF_WORKFLOW,
 )
 def report(args: argparse.Namespace) -> int:
-    """Write the report of papers: one folder of pages and figures, index.html the front page."""
+    """Write the report of all papers, or of some: a folder of pages that work offline."""
     # Millions of records are read, and all of them stay: to search them for garbage, here and in
     # the processes that judge, would take a sixth of the time.
     with without_garbage_collection():
@@ -44,7 +46,7 @@ def _report(args: argparse.Namespace) -> int:
     from ldlrepro.report.build import report_content
     from ldlrepro.report.html import write_report
 
-    judge = judge_here()
+    judge = judge_here(args)
     project = judge.project
     papers = [project.paper(name) for name in args.paper] or project.papers
     folder, shown = HERE.results / "figures", args.notebooks
@@ -57,8 +59,13 @@ def _report(args: argparse.Namespace) -> int:
         shown = [name for name in notebooks.names(project) if (pages / f"{name}.html").is_file()]
     if not args.paper:  # a comparison that has not run has nothing to show
         answers = [answer for answer in answers if answer.rows or answer.units]
-    path = write_report(report_content(project, answers, folder, shown), Path(args.out))
-    say(f"report: {path}")
+    with waiting("writing pages"):
+        path = write_report(report_content(project, answers, folder, shown), Path(args.out))
+    if not (args.of_workflow or args.paper):
+        real = {paper.id for paper in project.real_papers()}
+        rows = [row for answer in answers if answer.paper in real for row in answer.rows]
+        say(paragraph(openings.of_verdicts(rows)))
+    say(f"Report: {path.resolve().as_uri()}")
     return 0
 
 
@@ -84,7 +91,9 @@ def _drawn(judge: Judge, papers: Sequence[Paper], folder: Path) -> list[PaperAns
     if anew:
         for package in NEEDED_TO_DRAW:
             import_module(package)
-    drawn = dict(zip(anew, at_once(partial(_draw, judge, folder=folder), anew), strict=True))
+    with waiting("judging papers and drawing figures") as line:
+        found = at_once(partial(_draw, judge, folder=folder), anew, line.update)
+    drawn = dict(zip(anew, found, strict=True))
     return [answer or drawn[paper.id] for paper, answer in kept.items()]
 
 
@@ -113,48 +122,51 @@ def figures(args: argparse.Namespace) -> int:
     from ldlrepro.report.content import PaperPage
     from ldlrepro.report.figures import write_figures
 
-    judge = judge_here()
-    answer = judge.answer_of(judge.project.paper(args.paper), args.of_workflow)
-    page = PaperPage.of(judge.project, answer)
-    for path in write_figures(page, HERE.figures(args.paper)):
+    judge = judge_here(args)
+    with waiting(f"drawing the figures of {args.paper}"):
+        answer = judge.answer_of(judge.project.paper(args.paper), args.of_workflow)
+        drawn = write_figures(PaperPage.of(judge.project, answer), HERE.figures(args.paper))
+    for path in drawn:
         say(str(path))
     return 0
 
 
 @verb(
-    takes("name", help="its file's name without .ipynb"),
-    takes("--paper", default="mslp", help="the paper it is about; default mslp"),
+    takes("name", help="name of its file without .ipynb"),
+    takes("--paper", default="mslp", help="the paper that it shows; default mslp"),
 )
 def notebook(args: argparse.Namespace) -> int:
-    """Run one of notebooks/ on the results here and keep it as results/notebooks/NAME.html."""
+    """Run one of notebooks/ on the results here, and save it as results/notebooks/NAME.html."""
     from ldlrepro.report.notebooks import write_notebook
 
-    project = plan_here().project
-    page = write_notebook(project, args.name, project.paper(args.paper), HERE)
+    project = plan_here(args).project
+    with waiting(f"running the notebook {args.name}"):
+        page = write_notebook(project, args.name, project.paper(args.paper), HERE)
     say(f"{args.name}: {page}")
     return 0
 
 
-@verb(PAPER, takes("--crate", type=Path, help="folder to make; default results/crate/PAPER"))
+@verb(PAPER, takes("--crate", type=Path, help="folder to create; default results/crate/PAPER"))
 def export(args: argparse.Namespace) -> int:
-    """Pack a finished paper as an RO-Crate (Workflow Run Crate): workflow, settings, records,
-    tables, and what made what.
+    """Pack a finished paper with workflow, settings, records and tables as an RO-Crate, a standard
+    research archive.
 
     Data sets are named, never copied.
     """
     from ldlrepro.report.crate import write_crate
 
-    judge = judge_here()
+    judge = judge_here(args)
     out = args.crate or HERE.results / "crate" / args.paper
-    count = write_crate(judge, judge.project.paper(args.paper), out)
+    with waiting(f"packing {args.paper}"):
+        count = write_crate(judge, judge.project.paper(args.paper), out)
     say(f"{args.paper}: {count} units in {out}; check it with `rocrate-validator validate`")
     return 0
 
 
 @verb()
 def cite(args: argparse.Namespace) -> int:
-    """Give BibTeX of the project and of the papers."""
+    """Print BibTeX entries of the project and of the papers."""
     from ldlrepro.report.citation import entries
 
-    print("\n\n".join(entries(plan_here().project)))
+    print("\n\n".join(entries(plan_here(args).project)))
     return 0

@@ -1,4 +1,4 @@
-"""Parses the command line. A verb's module is imported only when the verb is called."""
+"""Parses the command line. The module of a verb is imported only when the verb is called."""
 
 from __future__ import annotations
 
@@ -31,18 +31,19 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "pages": ("export",),
         "results": ("audit",),
     },
-    "Of your own": {"own": ("new", "check")},
-    "Called by the rules of the workflow, and seldom by hand": {
+    "Your own methods, data sets, measures and papers": {"own": ("new", "check")},
+    "Called by the rules of the workflow, and rarely by hand": {
         "inputs": ("prepare", "pixels", "folds"),
         "runs": ("experiment",),
         "results": ("compare", "tidy", "gate"),
         "pages": ("figures", "notebook"),
         "tracking": ("sync",),
     },
-    "For those who question the prints, and for maintainers": {
+    "For those who question the printed numbers, and for maintainers": {
         "verdicts": ("contradictions", "protocols"),
         "lint": ("lint",),
         "results": ("record",),
+        "completion": ("completion",),
     },
 }
 """Title -> module of this folder -> its verbs, in the order of the help."""
@@ -54,42 +55,45 @@ MODULES = {
 HEAD = """\
 usage: ldlrepro VERB ...
 
-Reproduces five label-distribution-learning papers, cell by cell.
+Reproduces published label-distribution-learning results, number by number.
 """
 EPILOG = """\
-Examples:
-  ldlrepro verdicts                      which printed numbers hold, per paper
-  ldlrepro verdicts mslp --show worse    the cells of one paper that miss
-  ldlrepro schedule                      how long the five papers take on 32 cores
-  ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl
-  ldlrepro lint table.csv                is a printed table possible?
-  ldlrepro fetch sjaffe                  get and check one data set
-  ldlrepro run structrf sjaffe sa_bfgs --inputs   compute one unit by hand
-  snakemake --cores 32 structrf          compute a whole paper
+Questions:
+  ldlrepro verdicts                        which printed numbers hold?
+  ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl   why does this number hold?
+  ldlrepro audit mslp                      I doubt a number: compute it again
+  ldlrepro leaderboard                     which method is best?
+  ldlrepro new dataset my_data             how do I use my own data?
+  ldlrepro new method my_method            how do I compare my own method?
+  ldlrepro run structrf sjaffe sa_bfgs --inputs   where are the raw predictions?
+  ldlrepro lint table.csv                  is this printed table possible?
+  ldlrepro schedule mslp --cores 8         how long does a paper take?
+  snakemake --cores 8 mslp                 how do I reproduce a paper?
 Exit codes:
   0    done
-  1    done, but not all is well: a fold failed, data are not available, a check found something
-       wrong; what could be done is kept
-  2    not begun: a name, an option, a file or the machine stands in the way; the message says what
-       to type
+  1    done, but something is wrong: a fold failed, data are not available, or a
+       check found a mistake; everything that could be done is kept
+  2    not started: a name, an option, a file or the machine is in the way; the
+       message says what to type
   130  interrupted; finished folds are kept
-In the jobs of the workflow, failed folds and missing data end with 0, for they are rows of the
-results: `gate`, at the end, fails for them.
-Run it in the checkout, where results/ and data/ are. `ldlrepro VERB --help` tells more;
-`ldlrepro --help --all` also lists the verbs that the rules call; `--version` tells the version.
+In the jobs of the workflow, failed folds and missing data end with 0, because
+they are rows of the results. The last job, `gate`, fails for failed folds.
+Run ldlrepro in the checkout, where results/ and data/ are. `ldlrepro VERB
+--help` tells more about a verb; `ldlrepro --help --all` also lists the verbs
+that the workflow calls. `ldlrepro completion --help` sets up the Tab key.
 """
 
 
 def verb_of(name: str) -> Verb:
-    """Return a verb, whose module is imported only now."""
+    """Return a verb; its module is imported only now."""
     module = import_module(f"ldlrepro.cli.{MODULES[name]}")
     return cast(Verb, getattr(module, {"list": "list_", "try": "try_"}.get(name, name)))
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the arguments of a verb with its handler; print the help where that is asked for."""
+    """Return the arguments of a verb with its handler; print the help if that is asked for."""
     words = list(sys.argv[1:] if argv is None else argv)
-    # No option before the verb has a value, so the first word that is none is the verb.
+    # No option before the verb takes a value, so the first word that is not an option is the verb.
     at = next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
     options = _options()
     asked = options.parse_args(words[:at])
@@ -97,14 +101,14 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         print(_help(asked.all), end="")
         options.exit(0)
     if at == len(words):
-        options.error("which VERB?")
+        options.error("a VERB is missing")
     if words[at] not in MODULES:
         options.error(f"no verb '{words[at]}'.{nearest(words[at], MODULES)}")
     return verb_of(words[at]).parser().parse_args(words[at + 1 :])
 
 
 def _options() -> Parser:
-    """Return the parser of what stands before a verb."""
+    """Return the parser of the options before a verb."""
     options = Parser(prog="ldlrepro", add_help=False)
     options.add_argument("--version", action="version", version=__version__)
     options.add_argument("-h", "--help", action="store_true")

@@ -1,4 +1,4 @@
-"""Verbs that judge, keep and check results."""
+"""Verbs that judge, record and check results."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from ldlrepro.cli.here import HERE, judge_here, papers_of
+from ldlrepro.cli.output import paragraph
 from ldlrepro.cli.verb import (
     FRONT_PAGE,
     OF_WORKFLOW,
@@ -21,20 +22,21 @@ from ldlrepro.cli.verb import (
     verb,
 )
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.progress import say
+from ldlrepro.core.progress import say, waiting
 
 
 @verb(PAPER)
 def compare(args: argparse.Namespace) -> int:
-    """Judge a paper: score its records, give every printed number a verdict, write the tables."""
+    """Judge a paper: score its records, give every cell a verdict and write the tables."""
     from ldlrepro import experiments
     from ldlrepro.audit.seals import write_seals
     from ldlrepro.judge.answer import write_answer
     from ldlrepro.report.content import PaperPage
     from ldlrepro.report.export import write_tables
 
-    judge = judge_here()
-    answer = judge.anew(judge.project.paper(args.paper))
+    judge = judge_here(args)
+    with waiting(f"judging {args.paper}"):
+        answer = judge.anew(judge.project.paper(args.paper))
     place = HERE.answer(args.paper)
     written = write_tables(PaperPage.of(judge.project, answer), place.parent)
     write_answer(answer, place)
@@ -46,13 +48,13 @@ def compare(args: argparse.Namespace) -> int:
 
 @verb(PAPER, OF_WORKFLOW)
 def tidy(args: argparse.Namespace) -> int:
-    """Throw away the finished folds of complete units, which their records hold as well."""
+    """Delete the saved folds of complete units; their records hold the same."""
     from ldlrepro.train.journals import forget_journals
 
-    judge = judge_here()
+    judge = judge_here(args)
     answer = judge.answer_of(judge.project.paper(args.paper), args.of_workflow)
     count = forget_journals(judge.complete_here(answer), HERE)
-    say(f"{args.paper}: journals of {count} units thrown away")
+    say(f"{args.paper}: saved folds of {count} units deleted")
     return 0
 
 
@@ -63,15 +65,15 @@ def tidy(args: argparse.Namespace) -> int:
     OF_WORKFLOW,
 )
 def gate(args: argparse.Namespace) -> int:
-    """Say what was left out; fail if a run failed."""
+    """Say what was left out, and fail if a run failed."""
     from ldlrepro.judge.gate import pass_gate
 
-    judge = judge_here()
+    judge = judge_here(args)
     papers = [judge.project.paper(name) for name in args.paper]
     answers = [judge.answer_of(paper, args.of_workflow) for paper in papers]
     page = Path(args.page)
     if args.of_workflow and not page.is_file():
-        raise UserError(f"{page}: no such file, but the workflow should have made it")
+        raise UserError(f"{page}: no such file. The workflow should have made it.")
     for path in args.tracked:
         told = json.loads(Path(path).read_text(encoding="utf-8"))
         say(f"{told['paper']}: {told['units']} units in MLflow")
@@ -79,21 +81,22 @@ def gate(args: argparse.Namespace) -> int:
 
 
 @verb(
-    takes("paper", nargs="*", help="papers; without any, the checksums alone"),
-    takes("--command-line", help="the command that made the results"),
+    takes("paper", nargs="*", help="papers; default: only renew the checksums"),
+    takes("--command-line", help="the command that made the results, to be recorded"),
 )
 def record(args: argparse.Namespace) -> int:
-    """Renew reference/ from complete results, and the checksums of it and of printed numbers."""
+    """Renew reference/ from complete results, and the checksums of reference/ and papers/."""
     from ldlrepro import experiments
     from ldlrepro.audit.seals import refuse_changed, seal
     from ldlrepro.judge.reference import drop_unplanned, write_reference
 
-    judge = judge_here()
+    judge = judge_here(args)
     plan, project = judge.plan, judge.project
     reference = project.root / "reference"
     refuse_changed(project.root)
     for paper in [project.paper(name) for name in args.paper]:
-        units = judge.local_units(unit for unit in plan.units(paper) if not unit.is_own)
+        with waiting(f"reading the records of {paper.id}"):
+            units = judge.local_units(unit for unit in plan.units(paper) if not unit.is_own)
         command = args.command_line or f"snakemake --cores all {paper.id}"
         written = write_reference(plan, reference, units.values(), command)
         for measured in experiments.read_all(paper, HERE.results).values():
@@ -102,37 +105,42 @@ def record(args: argparse.Namespace) -> int:
         say(f"{paper.id}: {len(written)} reference files")
     asked_for = {unit.key for paper in project.papers for unit in plan.units(paper)}
     if dropped := drop_unplanned(reference, asked_for):
-        say("no paper asks for these any more, dropped: " + ", ".join(dropped))
+        say("dropped, because no paper asks for them: " + ", ".join(dropped))
     say(f"checksums: {', '.join(map(str, seal(project.root)))}")
     return 0
 
 
 @verb(
     PAPERS,
-    count("--units", 20, "units to draw"),
+    count("--units", 20, "how many units to draw"),
     takes(
         "--unit",
         action="append",
         default=[],
         metavar="PROTOCOL/DATASET/METHOD",
-        help="all folds of this one instead of a draw; may be repeated",
+        help="compute all folds of this unit instead of a draw; may be repeated",
     ),
-    takes("--longest", type=seconds, default=30.0, help="draw folds of fewer seconds; default 30"),
-    takes("--lot", type=int, help="repeat the draw of an earlier audit"),
+    takes(
+        "--longest",
+        type=seconds,
+        default=30.0,
+        help="draw only folds that took fewer seconds; default 30",
+    ),
+    takes("--lot", type=int, help="number of an earlier audit, to repeat its draw"),
     STORE,
-    takes("--out", type=Path, default=Path("results/audit"), help="default %(default)s"),
+    takes("--out", type=Path, default=Path("results/audit"), help="folder; default %(default)s"),
     SEED,
     json=True,
 )
 def audit(args: argparse.Namespace) -> int:
-    """Check results from end to end: files, data, folds, records, tables and MLflow against each
-    other, and some folds, drawn by lot, by computing them again.
+    """Check results from end to end: compare files, data, folds, records, tables and MLflow with
+    each other, and compute some randomly drawn folds again.
 
     Writes audit.json and audit.html.
     """
     from ldlrepro.audit.certificate import Question, audit
 
-    judge = judge_here()
+    judge = judge_here(args)
     question = Question(
         papers=papers_of(judge.project, args.paper),
         units=args.units,
@@ -143,9 +151,10 @@ def audit(args: argparse.Namespace) -> int:
         tracking_uri=args.tracking_uri,
         out=args.out,
     )
-    found = audit(question, judge, say)
+    found = audit(question, judge, lambda line: say(paragraph(line)))
     if args.json:
         print(json.dumps(found, indent=1))
     else:
-        print(f"{found['summary']}  {args.out / 'audit.html'}")
+        print((args.out / "audit.html").resolve().as_uri())
+        print(paragraph(found["summary"]))
     return 0 if found["verdict"] == "pass" else 1

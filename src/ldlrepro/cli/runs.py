@@ -1,4 +1,4 @@
-"""Verbs that compute: units, trials without test rows, experiments."""
+"""Verbs that compute: units, trials without test rows, extra measurements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ldlrepro.cli.here import HERE, plan_here
-from ldlrepro.cli.output import answer, outcome
+from ldlrepro.cli.output import answer, counted, outcome
 from ldlrepro.cli.verb import (
     DATASET,
     IDS,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     PROTOCOL,
     DATASET,
     takes("method", help=IDS["method"]),
-    takes("--folds", metavar="A-B", help="only these fold positions, as one record"),
+    takes("--folds", metavar="A-B", help="only the folds at these positions, as one record"),
     THREADS,
     flag("--fresh", "compute finished folds again"),
     INPUTS,
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
     ],
 )
 def run(args: argparse.Namespace) -> int:
-    """Compute one unit: a method on a data set under a protocol.
+    """Compute one unit: a method on a data set under a protocol. Its predictions are saved.
 
-    Finished folds are kept if it is interrupted.
+    An interrupted run keeps its finished folds.
     """
     from ldlrepro.train import by_hand
     from ldlrepro.train.inputs import global_seed, make_unit_inputs
 
-    plan = plan_here()
+    plan = plan_here(args)
     unit = plan.unit(args.protocol, args.dataset, args.method)
     seed = global_seed(plan.project, args.seed)
     if args.inputs:
@@ -69,35 +69,35 @@ def run(args: argparse.Namespace) -> int:
     )
     if lacking:
         command = f"ldlrepro run {' '.join(unit.ids)} --inputs"
-        say(f"not run: {lacking}\nOnce there is what it lacks, type `{command}`.")
+        say(f"not run: {lacking}\nWhen the missing part is there, type `{command}`.")
     return outcome(not (failed or lacking), args.of_workflow)
 
 
 @verb(
     PROTOCOL,
     DATASET,
-    takes("method", nargs="+", help="the first is what the others are compared with"),
-    count("--cuts", 5, "how many"),
-    takes("--fold", type=int, default=0, help="its position; default %(default)s"),
-    takes("--measure", help="to compare by; default what the protocol selects by"),
+    takes("method", nargs="+", help="the others are compared with the first"),
+    count("--cuts", 5, "how often to cut the training rows"),
+    takes("--fold", type=int, default=0, help="position of the fold; default %(default)s"),
+    takes("--measure", help="compare by this; default: the measure that the protocol selects by"),
     THREADS,
     SEED,
-    json=True,
+    table=True,
     examples=[
         "ldlrepro try ldldf sjaffe ldldf ldldf@no_reuse ldldf@learning_rate=0.1",
         "ldlrepro try structrf movie sa_bfgs my_method --cuts 10 --measure chebyshev",
     ],
 )
 def try_(args: argparse.Namespace) -> int:
-    """Compare methods or settings without looking at a test row: the training rows of one fold
-    are cut again, and a fifth of them judges.
+    """Compare methods or settings without looking at a test row: cut the training rows of one
+    fold again, and score on a fifth of them.
 
-    Whatever is done is kept for the next trial.
+    The next trial reuses what is done.
     """
     from ldlrepro.judge import trials
     from ldlrepro.train.inputs import global_seed, make_unit_inputs
 
-    plan = plan_here()
+    plan = plan_here(args)
     question = trials.Question(
         project=plan.project,
         units=[plan.unit(args.protocol, args.dataset, method) for method in args.method],
@@ -112,19 +112,25 @@ def try_(args: argparse.Namespace) -> int:
         make_unit_inputs(plan.project, unit, question.seed, HERE)
     lines, good = trials.compare(question, HERE)
     columns = max((list(line.scores) for line in lines), key=len)
+    columns.sort(key=lambda name: name != question.by)
     rows = [asdict(line) if args.json else _for_people(line, columns) for line in lines]
-    answer(args.json, rows, rows[0])
+    said = (
+        f"Means over {counted(args.cuts, 'cut')} of the training rows of fold {args.fold}, and how "
+        "often a method is better than the first. No test row was used."
+    )
+    answer(args, rows, said)
     return 0 if good else 1
 
 
 def _for_people(line: Line, columns: Sequence[str]) -> dict[str, str]:
     return {
         "method": line.method,
-        **{name: _mean(line.scores.get(name, [])) for name in columns},
+        columns[0]: _mean(line.scores.get(columns[0], [])),
         "better": "" if line.of is None else f"{line.better} of {line.of}",
         "p": "" if line.p is None else f"{line.p:.3f}",
-        "fit s": f"{line.fit_s:.1f}",
         "note": line.note,
+        **{name: _mean(line.scores.get(name, [])) for name in columns[1:]},
+        "fit s": f"{line.fit_s:.1f}",
     }
 
 
@@ -137,18 +143,18 @@ def _mean(values: Sequence[float]) -> str:
 
 @verb(
     PAPER,
-    takes("experiment", help="its name in the paper's file"),
+    takes("experiment", help="its name in the paper's paper.yaml"),
     INPUTS,
     SEED,
     OF_WORKFLOW,
     examples=["ldlrepro experiment structrf split_search --inputs"],
 )
 def experiment(args: argparse.Namespace) -> int:
-    """Measure what is no unit: timings, traces, embeddings, diagnostics."""
+    """Run a paper's extra measurement: timings, traces, embeddings, diagnostics."""
     from ldlrepro import experiments
     from ldlrepro.train.inputs import align, check_inputs, global_seed, make_inputs
 
-    plan = plan_here()
+    plan = plan_here(args)
     project, paper = plan.project, plan.project.paper(args.paper)
     asked = paper.experiment(args.experiment)
     data_sets = [project.data_set(name) for name in asked.datasets]

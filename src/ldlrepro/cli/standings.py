@@ -1,4 +1,4 @@
-"""Verbs that compare methods by numbers of all that ran."""
+"""Verbs that compare methods by the numbers of everything that ran."""
 
 from __future__ import annotations
 
@@ -6,98 +6,140 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli import openings
-from ldlrepro.cli.here import judge_here, papers_of
-from ldlrepro.cli.output import answer
+from ldlrepro.cli.here import answers_of, judge_here, papers_of
+from ldlrepro.cli.output import answer, counted, paragraph, show
 from ldlrepro.cli.verb import IDS, PAPERS, takes, verb
 from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.progress import say, waiting
+
+if TYPE_CHECKING:
+    from ldlrepro.report.leaderboard import Standings
 
 
 @verb(
     PAPERS,
     takes("--measure", default="kl", help="default: %(default)s"),
-    json=True,
-    examples=["ldlrepro leaderboard structrf", "ldlrepro leaderboard mslp --measure cosine"],
+    takes("--protocol", help=IDS["protocol"]),
+    table=True,
+    examples=[
+        "ldlrepro leaderboard",
+        "ldlrepro leaderboard structrf",
+        "ldlrepro leaderboard mslp --measure cosine",
+    ],
 )
 def leaderboard(args: argparse.Namespace) -> int:
-    """Rank the methods of each protocol over the data sets that all of them have."""
+    """Say which method is best: rank the methods of each protocol over the data sets that all of
+    them have.
+
+    Without a paper or a protocol, one line per protocol names its best method.
+    """
     from ldlrepro.report.content import PaperPage
     from ldlrepro.report.leaderboard import collect, standings
 
-    judge = judge_here()
+    judge = judge_here(args)
     project = judge.project
-    answers = judge.answers(papers_of(project, args.paper))
+    if args.protocol:
+        args.paper = args.paper or [project.protocol(args.protocol).paper]
+    answers = answers_of(judge, papers_of(project, args.paper))
     board = collect(project, [PaperPage.of(project, answer) for answer in answers])
     if args.measure not in board.directions:
         raise UserError(
             f"no measure '{args.measure}'.{nearest(args.measure, board.directions)} "
-            f"They are: {', '.join(board.directions)}"
+            f"Choose from: {', '.join(board.directions)}"
         )
-    rows, said = [], []
-    for paper, protocol in board.protocols():
-        outcome = standings(board, paper, protocol, args.measure)
-        said.append(openings.of_standings(outcome))
-        if outcome.compared.refusal:
-            print(f"{protocol}: {outcome.compared.refusal}", file=sys.stderr)
-        for line in outcome.lines:
-            known = line.rank is not None
-            rows.append(
-                {
-                    "protocol": protocol,
-                    "method": line.contestant.id,
-                    "rank": round(line.rank, 3) if line.rank is not None else None,
-                    "ranked on": len(outcome.datasets) if known else 0,
-                    "needs": outcome.needs if known else None,
-                    "has": line.datasets,
-                    "failed": len(line.failed) or None,
-                    "mean": None if line.mean is None else round(line.mean, 6),
-                    "beats": line.better_than if known else None,
-                    "beaten by": line.worse_than if known else None,
-                    "fit s": None if line.fit_s is None else round(line.fit_s, 3),
-                    "peak MB": None if line.peak_mb is None else round(line.peak_mb),
-                    "source": line.sources,
-                    "note": line.contestant.note or "by print" * line.contestant.by_print,
-                }
-            )
-    columns = tuple(rows[0]) if rows else ("protocol", "method")
-    if not args.json:
-        print("\n".join([*filter(None, said), ""]))
-        rows = [{k: "" if v is None else v for k, v in row.items()} for row in rows]
-    return answer(args.json, rows, columns)
+    found = [
+        standings(board, paper, protocol, args.measure)
+        for paper, protocol in board.protocols()
+        if args.protocol in (None, protocol)
+    ]
+    if args.json:
+        return answer(args, [row for outcome in found for row in _ranking(outcome)])
+    if not args.paper:
+        leaders = [line for outcome in found if (line := _leader(outcome))]
+        return answer(args, leaders, openings.of_leaders(leaders, args.measure))
+    for outcome in found:
+        print(paragraph(openings.of_standings(outcome) or f"{outcome.protocol}: nothing to rank."))
+        print()
+        show(args, _ranking(outcome), first=6)
+        print()
+    return 0
+
+
+def _leader(outcome: Standings) -> dict[str, Any] | None:
+    """Return a line about the best method of a protocol; None where nothing is ranked."""
+    ranked = [line for line in outcome.lines if line.rank is not None]
+    if len(ranked) < 2:
+        return None
+    first = ranked[0]
+    better = "no test" if outcome.compared.refusal else f"{first.better_than} of {len(ranked) - 1}"
+    return {
+        "protocol": outcome.protocol,
+        "best method": first.contestant.id,
+        "mean rank": f"{first.rank:.2f}",
+        "significantly better than": better,
+        "data sets": len(outcome.datasets),
+        "settings by print": first.contestant.by_print,
+    }
+
+
+def _ranking(outcome: Standings) -> list[dict[str, Any]]:
+    """Return the lines of a ranking; without a rank, what is shown and not compared."""
+    return [
+        {
+            "method": line.contestant.id,
+            "rank": round(line.rank, 3) if line.rank is not None else None,
+            "mean": None if line.mean is None else round(line.mean, 6),
+            "beats": line.better_than if line.rank is not None else None,
+            "beaten by": line.worse_than if line.rank is not None else None,
+            "note": line.contestant.note or "settings by print" * line.contestant.by_print,
+            "ranked on": len(outcome.datasets) if line.rank is not None else 0,
+            "needs": outcome.needs if line.rank is not None else None,
+            "has": line.datasets,
+            "failed": len(line.failed) or None,
+            "fit s": None if line.fit_s is None else round(line.fit_s, 3),
+            "peak MB": None if line.peak_mb is None else round(line.peak_mb),
+            "source": line.sources,
+            "protocol": outcome.protocol,
+        }
+        for line in outcome.lines
+    ]
 
 
 @verb(
     takes("--dataset", nargs="+", default=[], help="only these data sets"),
     takes("--protocol", help=IDS["protocol"]),
     takes("--method", nargs="+", default=[], help="only these methods, with their variants"),
-    takes("--measure", help="only this measure; default: all, but kl where a table is shown"),
+    takes("--measure", help="only this measure; default: kl in the table, all in JSON and --out"),
     takes(
         "--out",
         type=Path,
         metavar="FOLDER",
-        help="write baselines.json, by_fold.csv, cite.bib, and the tested rows of every fold",
+        help="write baselines.json, by_fold.csv, cite.bib, and the test rows of every fold",
     ),
-    json=True,
+    table=True,
     examples=[
         "ldlrepro baselines --dataset sjaffe --method structrf sa_bfgs",
         "ldlrepro baselines --dataset sjaffe yeast_alpha --out ../baselines",
     ],
 )
 def baselines(args: argparse.Namespace) -> int:
-    """Give numbers to cite, of every method that ran: means and standard deviations over folds,
+    """Give numbers to cite for every method that ran: means and standard deviations over folds,
     with the folds, the settings and the code behind them.
     """
     from ldlrepro.report.baselines import collect, document, write_folder
 
-    judge = judge_here()
+    judge = judge_here(args)
     for name in args.dataset:
         judge.project.data_set(name)
     for name in args.method:
         judge.project.method(name)
     if args.protocol:
         judge.project.protocol(args.protocol)
-    found = collect(judge, args.dataset, args.protocol, args.method)
+    with waiting("reading records"):
+        found = collect(judge, args.dataset, args.protocol, args.method)
     measures = {baseline.measure for baseline in found}
     if args.measure and found and args.measure not in measures:
         raise UserError(f"no measure '{args.measure}' here.{nearest(args.measure, measures)}")
@@ -105,13 +147,17 @@ def baselines(args: argparse.Namespace) -> int:
     found = [baseline for baseline in found if shown in (None, baseline.measure)]
     if args.out:
         write_folder(args.out, found, judge, lambda text: print(text, file=sys.stderr))
-        print(f"{len(found)} numbers in {args.out}", file=sys.stderr)
+        say(f"{len(found)} numbers in {args.out}")
         return 0
     if args.json:
         print(json.dumps(document(judge.project, found), indent=1))
         return 0
     lines = [
-        {name: "" if value is None else value for name, value in baseline.line().items()}
-        for baseline in found
+        {name: line[name] for name in sorted(line, key=lambda name: name == "measure")}
+        for line in (baseline.line() for baseline in found)
     ]
-    return answer(False, lines, lines[0] if lines else ("dataset", "protocol", "method"))
+    said = (
+        f"{counted(len(found), 'mean')} of {shown} over the folds of complete records. To cite "
+        "them, write a folder with --out; it has the folds and the settings behind each."
+    )
+    return answer(args, lines, said)

@@ -1,4 +1,4 @@
-"""Verbs of MLflow: bring it in line with the records, and look at it."""
+"""Verbs of MLflow: copy the records into it, and open it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from ldlrepro.cli.here import HERE, judge_here, plan_here
 from ldlrepro.cli.verb import IDS, OF_WORKFLOW, SOME_PAPERS, STORE, positive, takes, verb
 from ldlrepro.core.files import write_text
-from ldlrepro.core.progress import say
+from ldlrepro.core.progress import say, waiting
 
 
 @verb(
@@ -21,16 +21,19 @@ from ldlrepro.core.progress import say
     examples=["ldlrepro sync mslp", "ldlrepro sync mslp --tracking-uri http://localhost:5000"],
 )
 def sync(args: argparse.Namespace) -> int:
-    """Bring MLflow in line with the records. Safe to repeat: nothing is written twice."""
+    """Copy the records into MLflow. It is safe to repeat: nothing is written twice."""
     from ldlrepro.track import sync as tracking
 
-    judge = judge_here()
+    judge = judge_here(args)
     uri = args.tracking_uri or judge.project.tracking_uri
     for paper in [judge.project.paper(name) for name in args.paper]:
-        answer = judge.answer_of(paper, args.of_workflow)
-        files = sorted(HERE.figures(paper.id).glob("*.svg"))
-        files += sorted(HERE.answer(paper.id).parent.rglob("*.csv"))
-        counts = tracking.sync(paper.id, paper.title, answer.units, uri, files, rows=answer.rows)
+        with waiting(f"copying {paper.id} into MLflow"):
+            answer = judge.answer_of(paper, args.of_workflow)
+            files = sorted(HERE.figures(paper.id).glob("*.svg"))
+            files += sorted(HERE.answer(paper.id).parent.rglob("*.csv"))
+            counts = tracking.sync(
+                paper.id, paper.title, answer.units, uri, files, rows=answer.rows
+            )
         say(f"{paper.id}: {asdict(counts)}")
         if args.out:
             told = {"paper": paper.id, "units": len(answer.units), "content": counts.content}
@@ -42,16 +45,21 @@ def sync(args: argparse.Namespace) -> int:
 @verb(
     takes("paper", nargs="?", default="", help=IDS["paper"]),
     STORE,
-    takes("--port", type=positive, default=5000, help="default %(default)s"),
-    takes("--no-browser", dest="browser", action="store_false", help="only print it"),
+    takes("--port", type=positive, default=5000, help="port; default %(default)s"),
+    takes(
+        "--no-browser",
+        dest="browser",
+        action="store_false",
+        help="print the address and open no browser",
+    ),
     examples=["ldlrepro ui structrf", "ldlrepro ui --port 5001"],
 )
 def ui(args: argparse.Namespace) -> int:
-    """Open MLflow's page of all papers, or of the tables of one, for this machine only, and tell
-    how to reach it safely from another one.
+    """Open MLflow with all papers, or with the tables of one, and say how to reach it safely from
+    another machine.
     """
     from ldlrepro.track.sync import serve
 
-    uri = args.tracking_uri or plan_here().project.tracking_uri
+    uri = args.tracking_uri or plan_here(args).project.tracking_uri
     serve(uri, args.port, say, args.paper, args.browser)
     return 0

@@ -1,4 +1,4 @@
-"""A verb of the command line: a function with its help in the docstring, and what it takes."""
+"""A verb of the command line: a function whose docstring is the help, and its arguments."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Verb:
     handler: Handler
     arguments: tuple[Argument, ...]
     json: bool
+    table: bool
     examples: Sequence[str]
 
     def __call__(self, args: argparse.Namespace) -> int:
@@ -49,18 +50,20 @@ class Verb:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.set_defaults(handler=self)
-        if self.json:
-            parser.add_argument("--json", action="store_true", help="answer in JSON, for programs")
-        for argument in self.arguments:
+        shared = [*TABLE] * self.table + [JSON] * (self.json or self.table) + [QUIET]
+        for argument in (*self.arguments, *shared):
             parser.add_argument(*argument.names, **argument.told)
         return parser
 
 
 def verb(
-    *arguments: Argument, json: bool = False, examples: Sequence[str] = ()
+    *arguments: Argument, json: bool = False, table: bool = False, examples: Sequence[str] = ()
 ) -> Callable[[Handler], Verb]:
-    """Make a verb of a function; its name is the verb, its docstring the help."""
-    return lambda handler: Verb(handler, arguments, json, examples)
+    """Make a verb of a function; its name is the verb, its docstring the help.
+
+    A verb that answers with a table can answer in JSON, too.
+    """
+    return lambda handler: Verb(handler, arguments, json, table, examples)
 
 
 class Parser(argparse.ArgumentParser):
@@ -89,7 +92,7 @@ def count(name: str, default: int, text: str) -> Argument:
 def positive(text: str) -> int:
     """Parse a whole number of at least 1."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of them; write 1 or more")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
     return int(text)
 
 
@@ -98,28 +101,39 @@ def seconds(text: str) -> float:
     with suppress(ValueError):
         if float(text) > 0:
             return float(text)
-    raise argparse.ArgumentTypeError(f"'{text}' is no time; write seconds, more than 0")
+    raise argparse.ArgumentTypeError(f"'{text}' is not a positive number of seconds")
 
 
 # ---------------------------------------------------------------------- arguments of several verbs
 
 IDS = {
-    "dataset": "data set id; `ldlrepro list datasets` lists them",
-    "source": "id of a data set or of weights; `ldlrepro list datasets` and `list weights`",
-    "method": "method id, maybe with @variant; `ldlrepro list methods` lists them",
-    "paper": "paper id; `ldlrepro list papers` lists them",
-    "protocol": "protocol id; `ldlrepro list papers` lists them",
+    "dataset": "id of a data set (`ldlrepro list datasets`)",
+    "source": "id of a data set (`ldlrepro list datasets`) or of weights (`ldlrepro list weights`)",
+    "method": "id of a method, with @variant if you like (`ldlrepro list methods`)",
+    "paper": "id of a paper (`ldlrepro list papers`)",
+    "protocol": "id of a protocol (`ldlrepro list papers --wide`)",
 }
 DATASET = takes("dataset", help=IDS["dataset"])
 PAPER = takes("paper", help=IDS["paper"])
-PAPERS = takes("paper", nargs="*", help=f"{IDS['paper']}; default all")
+PAPERS = takes("paper", nargs="*", help=f"{IDS['paper']}; default: all papers")
 SOME_PAPERS = takes("paper", nargs="+", help=IDS["paper"])
 PROTOCOL = takes("protocol", help=IDS["protocol"])
-INPUTS = flag("--inputs", "first fetch, prepare and split what is missing")
-SEED = takes("--seed", type=int, help="global seed (default: that of config.yaml)")
-STORE = takes("--tracking-uri", help="MLflow store; default: config, MLFLOW_TRACKING_URI")
-THREADS = takes("--threads", type=positive, default=1, help="threads; they change no bit")
-# Jobs say that they are jobs. The workflow has judged the paper, so nothing is judged again; what
-# fails or lacks is a row of the results, which `gate` tells at the end, and fails no other job.
+INPUTS = flag("--inputs", "first fetch, prepare and split the data if that is not done yet")
+SEED = takes("--seed", type=int, help="global seed; default: the one in config/config.yaml")
+STORE = takes(
+    "--tracking-uri", help="MLflow store; default: MLFLOW_TRACKING_URI, then config/config.yaml"
+)
+THREADS = takes(
+    "--threads", type=positive, default=1, help="threads; the results are the same for any number"
+)
+TABLE = (
+    flag("--wide", "show every column, one line per row"),
+    flag("--all", "show every row"),
+)
+JSON = flag("--json", "answer in JSON, for programs")
+QUIET = flag("--quiet", "print the answer and errors only, no progress")
+# Jobs of the workflow say that they are jobs. The workflow has judged the paper already, so the
+# verb does not judge it again. A failed fold or missing data is a row of the results and does not
+# fail the job; `gate` reports it at the end.
 OF_WORKFLOW = flag("--of-workflow", argparse.SUPPRESS)
 FRONT_PAGE = "results/report/all/index.html"

@@ -4,87 +4,84 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
-import textwrap
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli import openings
-from ldlrepro.cli.here import HERE, judge_here, papers_of, plan_here
-from ldlrepro.cli.output import answer
-from ldlrepro.cli.verb import PAPER, PAPERS, count, flag, takes, verb
+from ldlrepro.cli.here import HERE, answers_of, judge_here, papers_of, plan_here
+from ldlrepro.cli.output import COLOURS, answer, coloured, paragraph, show, width
+from ldlrepro.cli.verb import PAPER, PAPERS, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.progress import say
 
 if TYPE_CHECKING:
     from ldlrepro.catalogue import DataSet
     from ldlrepro.judge.answer import PaperAnswer
     from ldlrepro.judge.claims import ClaimRow
+    from ldlrepro.judge.contradictions import Contradiction
     from ldlrepro.judge.verdicts import VerdictRow
+
+MANY = 12
+"""Names that an error does not list."""
 
 
 @verb(
     PAPERS,
-    takes("--show", metavar="VERDICT", help="list the cells with this verdict, or evidence"),
-    flag("--readings", "list the readings of what a paper leaves open, and what its digits choose"),
-    flag("--unexplained", "list the cells that miss and have no reason in the paper's misses.yaml"),
+    takes("--show", metavar="VERDICT", help="list the cells with this verdict or evidence"),
+    flag("--readings", "list what a paper leaves open, and the settings that its numbers fit best"),
+    flag("--unexplained", "list the cells that miss without a reason in the paper's misses.yaml"),
     takes("--badges", type=Path, metavar="FOLDER", help="draw a badge per paper and method as SVG"),
     takes("--dataset", help="only this data set"),
-    takes("--method", help="only this method, as the paper prints it"),
-    json=True,
+    takes("--method", dest="printed_method", metavar="METHOD", help="only this method"),
+    table=True,
     examples=["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
 )
 def verdicts(args: argparse.Namespace) -> int:
-    """Count which printed numbers hold.
+    """Count the printed numbers that hold.
 
-    Local results come first, then the maintainers' reference records; the answer says which.
+    Results in this folder come first, then the maintainers' reference records; the column source
+    says which.
     """
     from ldlrepro.judge.misses import idle, unexplained
     from ldlrepro.judge.verdicts import EVIDENCE, VERDICTS
     from ldlrepro.report.summary import with_groups
 
-    judge = judge_here()
+    judge = judge_here(args)
     wanted = papers_of(judge.project, args.paper)
     shown = (*VERDICTS, "holds", *EVIDENCE)
     if args.show and args.show not in shown:
         raise UserError(
-            f"no verdict '{args.show}'.{nearest(args.show, shown)} They are: {', '.join(shown)}"
+            f"no verdict '{args.show}'.{nearest(args.show, shown)} Choose from: {', '.join(shown)}"
         )
-    answers = zip(wanted, judge.answers(wanted), strict=True)
+    answers = dict(zip(wanted, answers_of(judge, wanted), strict=True))
     if args.readings:
-        found = [line for _, answered in answers for line in _readings(answered)]
-        return answer(args.json, found, ("paper", "method", "reading", "surprise", "chosen"))
-    everything = {paper: answer.rows for paper, answer in answers}
-    rows = [row for mine in everything.values() for row in mine]
-    rows = _only(rows, "dataset", args.dataset)
-    rows = _only(rows, "method", args.method)
+        found = [line for answered in answers.values() for line in _readings(answered)]
+        return answer(args, found, openings.of_readings(found))
+    rows = [row for answered in answers.values() for row in answered.rows]
+    rows = _only(rows, "dataset", args.dataset, lambda row: (row.dataset, row.unit_dataset))
+    rows = _only(rows, "method", args.printed_method, _names_of_method)
+    total = len(rows)
     if args.unexplained:
-        for paper, mine in everything.items():
-            for reason in idle(mine, paper):
+        for paper, answered in answers.items():
+            for reason in idle(answered.rows, paper):
                 where = judge.project.shown(paper.beside("misses.yaml"))
-                print(f"{where}: no miss for: {reason}", file=sys.stderr)
+                print(f"{where}: no cell that misses has this reason: {reason}", file=sys.stderr)
         rows = unexplained(rows)
     if args.badges:
         from ldlrepro.report.badges import write_badges
 
-        written = write_badges(args.badges, rows)
-        print(f"{len(written)} badges in {args.badges}", file=sys.stderr)
+        say(f"{len(write_badges(args.badges, rows))} badges in {args.badges}")
     if args.show:
-        rows = [
-            row
-            for row in rows
-            if args.show in (row.verdict, row.evidence) or (args.show == "holds" and row.holds)
-        ]
+        rows = [row for row in rows if _is(row, args.show)]
     if args.show or args.unexplained:
-        lines = [_cell_line(row) for row in rows]
-        columns = ("cell", "printed", "measured", "difference", "source", "marks", "reason")
-        return answer(args.json, [asdict(r) for r in rows] if args.json else lines, columns)
+        return _list_cells(args, rows, openings.of_cells(len(rows), total, args.show))
     kept = {paper: [row for row in rows if row.paper == paper.id] for paper in wanted}
-    counted = [_counted(name, mine) for name, mine in with_groups(kept)]
-    return answer(args.json, counted, tuple(counted[0]))
+    counted_rows = [_counted(name, mine) for name, mine in with_groups(kept)]
+    return answer(args, counted_rows, openings.of_verdicts(rows))
 
 
 def _readings(found: PaperAnswer) -> list[dict[str, Any]]:
@@ -92,25 +89,36 @@ def _readings(found: PaperAnswer) -> list[dict[str, Any]]:
         {
             "paper": found.paper,
             "method": row.method,
-            "reading": row.reading + ", as stated" * row.stated,
+            "settings": row.reading + ", as stated" * row.stated,
             "surprise": f"{row.surprise:.2f}",
-            "chosen": f"for {row.chosen} of {row.of} data sets",
+            "chosen for": f"{row.chosen} of {row.of}",
         }
         for row in found.readings
     ]
 
 
-def _only(rows: list[VerdictRow], column: str, wanted: str | None) -> list[VerdictRow]:
-    """Return rows with the wanted value; refuse a value that no row has."""
+def _only(
+    rows: list[VerdictRow],
+    column: str,
+    wanted: str | None,
+    names: Callable[[VerdictRow], Sequence[str]],
+) -> list[VerdictRow]:
+    """Return the rows with the wanted name; refuse a name that no row has."""
     if not wanted:
         return rows
-    printed = dict.fromkeys(getattr(row, column) for row in rows)
-    if wanted not in printed:
-        raise UserError(
-            f"no printed number for {column} '{wanted}'.{nearest(wanted, printed)} "
-            f"There are: {', '.join(printed)}"
-        )
-    return [row for row in rows if getattr(row, column) == wanted]
+    if found := [row for row in rows if wanted in names(row)]:
+        return found
+    printed = list(dict.fromkeys(names(row)[0] for row in rows))
+    told = f" There are: {', '.join(printed)}" if len(printed) < MANY else ""
+    raise UserError(f"no printed number for {column} '{wanted}'.{nearest(wanted, printed) or told}")
+
+
+def _names_of_method(row: VerdictRow) -> tuple[str, str, str]:
+    return row.method, row.method_id, row.method_id.partition("@")[0]
+
+
+def _is(row: VerdictRow, word: str) -> bool:
+    return word in (row.verdict, row.evidence) or (word == "holds" and row.holds)
 
 
 def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
@@ -121,6 +129,9 @@ def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
     sources = Counter(row.source for row in rows if row.source)
     return {
         "paper": name,
+        "cells": found.total,
+        "judged": found.judged,
+        "met": found.met,
         **found.line,
         "other settings": found.other_settings,
         "local": sources["local"],
@@ -128,14 +139,32 @@ def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
     }
 
 
-def _cell_line(row: VerdictRow) -> dict[str, str]:
+def _list_cells(args: argparse.Namespace, rows: Sequence[VerdictRow], said: str) -> int:
+    """List cells; without --wide their reasons follow, each once, with a number that cells name."""
+    from ldlrepro.judge.misses import in_sentences
+
+    if args.json:
+        return answer(args, [asdict(row) for row in rows])
+    given = dict.fromkeys(row.reason for row in rows if row.reason)
+    reasons = {reason: number for number, reason in enumerate(given, start=1)}
+    answer(args, [_cell_line(row, {} if args.wide else reasons) for row in rows], said)
+    for reason, number in reasons.items():
+        if not args.wide:
+            told, where = in_sentences(reason)
+            see = f" See {where}." if where else ""
+            print(f"\n{paragraph(f'[{number}] {told}{see}')}")
+    return 0
+
+
+def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
+    reason = f"[{reasons[row.reason]}]" if row.reason in reasons else ""
     return {
         "cell": row.cell,
         "printed": f"{row.printed} ± {row.printed_std}" if row.printed_std else row.printed,
         "measured": "" if row.measured is None else f"{row.measured:.4f}",
         "difference": "" if row.difference is None else f"{row.difference:+.1%}",
+        "remarks": ", ".join([*row.marks, *filter(None, [reason])]),
         "source": row.source,
-        "marks": ", ".join(row.marks),
         "reason": row.reason,
     }
 
@@ -144,8 +173,8 @@ def _cell_line(row: VerdictRow) -> dict[str, str]:
     takes("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE, or a data set"),
     flag(
         "--full",
-        "parameters and where they come from, folds, every other setting, digests, and the "
-        "command that computes it again",
+        "show parameters and their origins, folds, every other setting, digests, and the command "
+        "that computes the cell again",
     ),
     json=True,
     examples=[
@@ -155,20 +184,29 @@ def _cell_line(row: VerdictRow) -> dict[str, str]:
     ],
 )
 def explain(args: argparse.Namespace) -> int:
-    """Tell about one cell: printed and measured value, verdict, why it misses, and the nearest
-    other setting; with --full all about it. Of a data set tell what its features reveal.
+    """Explain one cell: the printed and the measured value, the verdict, why it misses, and the
+    closest other setting. --full shows everything about it. Of a data set, say what its features
+    reveal.
     """
     from ldlrepro.judge.explain import explain, summary
 
-    judge = judge_here()
-    if args.cell in judge.project.data_set_ids:
-        return _explain_data_set(judge.project.data_set(args.cell), args.json)
-    paper = judge.project.paper(args.cell.partition("/")[0])
-    facts = explain(args.cell, judge.answer(paper), judge.project)
+    judge = judge_here(args)
+    project = judge.project
+    if (named := project.id_called("dataset", args.cell)) in project.data_set_ids:
+        return _explain_data_set(project.data_set(named), args.json)
+    paper = project.paper(project.id_called("paper", args.cell.partition("/")[0]))
+    (answered,) = answers_of(judge, [paper])
+    facts = explain(args.cell, answered, project)
     if args.json:
         print(json.dumps(facts, indent=1, default=str))
-    else:
-        print("\n".join(_lines(facts) if args.full else summary(args.cell, facts)))
+        return 0
+    if args.full:
+        print("\n".join(_lines(facts)))
+        return 0
+    first, *others = summary(facts["cell"], facts)
+    name, _, verdict = first.rpartition(" ")
+    print(f"{name} {coloured(verdict, COLOURS.get(facts['verdict'], ''))}")
+    print("\n".join(map(paragraph, others)))
     return 0
 
 
@@ -194,114 +232,146 @@ def _lines(facts: Mapping[str, Any]) -> list[str]:
     for name, value in facts.items():
         if isinstance(value, list):
             entries = ["; ".join(f"{k}: {v}" for k, v in entry.items()) for entry in value]
-            lines += [f"{name}:", *(f"  - {entry}" for entry in entries or ["none"])]
-        elif isinstance(value, dict):
-            told = "; ".join(f"{key}: {one}" for key, one in value.items())
-            lines.append(f"{name + ':':<18} {told or 'none'}")
+            lines += [f"{name}:", *(paragraph(entry, "    ") for entry in entries or ["none"])]
         else:
-            lines.append(f"{name + ':':<18} {value}")
+            told = value
+            if isinstance(value, dict):
+                told = "; ".join(f"{key}: {one}" for key, one in value.items()) or "none"
+            line = f"{name + ':':<18} {told}"
+            fits = len(line) <= width()
+            lines.append(line if fits else f"{name}:\n{paragraph(str(told), '    ')}")
     return lines
-
-
-@verb(PAPERS, json=True, examples=["ldlrepro claims structrf"])
-def claims(args: argparse.Namespace) -> int:
-    """Say which sentences of the papers hold, on their own numbers and on ours."""
-    judge = judge_here()
-    answers = judge.answers(papers_of(judge.project, args.paper))
-    judged = [found for found in answers if found.claims]
-    if args.json:
-        return answer(
-            True,
-            [{**asdict(row), "support": row.support} for found in judged for row in found.claims],
-            [],
-        )
-    width = min(shutil.get_terminal_size().columns, 110)
-    for found in judged:
-        print(openings.of_claims(found.paper, found.claims))
-        print()
-        for row in found.claims:
-            print(_claim_in_lines(row, width))
-            print()
-    return 0
-
-
-def _claim_in_lines(row: ClaimRow, width: int) -> str:
-    """Return what a claim says, where it stands, and what came out, wrapped for a terminal."""
-    from ldlrepro.judge.claims import shares_in_words
-
-    counts = f": {row.measured}" if row.measured else ""
-    counts += f" ({row.printed} in print)" if row.measured and row.printed else ""
-    lines = [f"{row.support}{counts}  [{row.id}]"]
-    by = [("by measure", row.by_metric), ("by data set", row.by_dataset)]
-    told = [
-        f"{row.text} ({row.where})" if row.where else row.text,
-        f"tested on: {row.stand_in}" if row.stand_in else "",
-        *(f"{head}: {shares_in_words(shares)}" for head, shares in by if shares),
-        row.evidence,
-    ]
-    for text in filter(None, told):
-        lines += textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="    ")
-    return "\n".join(lines)
 
 
 @verb(
     PAPERS,
-    takes("--dataset", help="of this printed data set only"),
-    takes("--method", help="of this method only, by its id without variant"),
-    count("--first", 40, "how many"),
-    json=True,
+    flag("--full", "show every claim in full: by measure, by data set, and what speaks against it"),
+    table=True,
+    examples=["ldlrepro claims structrf", "ldlrepro claims structrf --full"],
+)
+def claims(args: argparse.Namespace) -> int:
+    """Say which claims of the papers hold, on their own numbers and on ours."""
+    judge = judge_here(args)
+    answers = answers_of(judge, papers_of(judge.project, args.paper))
+    rows = [row for found in answers for row in found.claims]
+    if args.json:
+        return answer(args, [{**asdict(row), "support": row.support} for row in rows])
+    if not args.full:
+        lines = [
+            {
+                "verdict": row.verdict,
+                "data sets": f"{row.datasets} of {row.of_datasets}" if row.datasets else "",
+                "ours": row.measured,
+                "in print": row.printed,
+                "claim": row.text,
+                "id": row.id,
+                "where": row.where,
+            }
+            for row in rows
+        ]
+        return answer(args, lines, openings.of_claims(rows), first=6)
+    print(paragraph(openings.of_claims(rows)))
+    for row in rows:
+        print()
+        print(_claim_in_lines(row))
+    return 0
+
+
+def _claim_in_lines(row: ClaimRow) -> str:
+    """Return what a claim says, where it stands in the paper, and what came out."""
+    from ldlrepro.judge.claims import shares_in_words
+
+    counts = f": {row.measured}" if row.measured else ""
+    counts += f" ({row.printed} in print)" if row.measured and row.printed else ""
+    head = coloured(paragraph(f"{row.support}{counts}"), COLOURS.get(row.verdict, ""))
+    by = [("by measure", row.by_metric), ("by data set", row.by_dataset)]
+    told = [
+        f"{row.text} ({row.where})" if row.where else row.text,
+        f"tested on: {row.stand_in}" if row.stand_in else "",
+        *(f"{title}: {shares_in_words(shares)}" for title, shares in by if shares),
+        row.evidence,
+    ]
+    lines = (paragraph(text, "    ") for text in filter(None, told))
+    return "\n".join([head, f"    {row.id}", *lines])
+
+
+@verb(
+    PAPERS,
+    takes("--dataset", help="only this data set"),
+    takes("--method", help="only this method, by its id without variant"),
+    table=True,
     examples=["ldlrepro contradictions", "ldlrepro contradictions --dataset sjaffe"],
 )
 def contradictions(args: argparse.Namespace) -> int:
-    """List the experiments that more than one paper prints, by how far their numbers are apart,
-    with ours under each paper's protocol.
+    """List the experiments that more than one paper prints: how far their numbers are apart, and
+    ours under each paper's protocol.
     """
     from ldlrepro.judge.contradictions import contradictions
 
-    judge = judge_here()
-    answers = judge.answers(papers_of(judge.project, args.paper))
-    rows = [row for judged in answers for row in judged.rows]
-    lines: list[dict[str, Any]] = []
-    for one in contradictions(rows):
-        if args.dataset not in (None, one.dataset) or args.method not in (None, one.method):
-            continue
-        lines.append(
-            {
-                "data set": one.dataset,
-                "method": one.method,
-                "measure": one.metric,
-                "times": round(one.times, 2),
-                "printed": {row.paper: row.printed for row in one.rows},
-                "ours times": one.ours and round(one.ours, 2),
-                "ours": {
-                    row.protocol: float(f"{row.measured:.4g}")
-                    for row in one.rows
-                    if row.measured is not None
-                },
-            }
-        )
-    if not args.json:
-        lines = lines[: args.first]
-        for line in lines:
-            for column in ("printed", "ours"):
-                line[column] = ", ".join(f"{name} {value}" for name, value in line[column].items())
-            line["ours times"] = line["ours times"] or ""
-    columns = ("data set", "method", "measure", "times", "printed", "ours times", "ours")
-    return answer(args.json, lines, columns)
+    judge = judge_here(args)
+    answers = answers_of(judge, papers_of(judge.project, args.paper))
+    found = [
+        one
+        for one in contradictions(row for judged in answers for row in judged.rows)
+        if args.dataset in (None, one.dataset) and args.method in (None, one.method)
+    ]
+    if args.json:
+        return answer(args, [_contradiction(one) for one in found])
+    lines = [line for one in found for line in _printed_and_ours(one)]
+    return answer(args, lines, openings.of_contradictions(found), first=7)
 
 
-@verb(PAPER, json=True, examples=["ldlrepro protocols structrf"])
+def _contradiction(one: Contradiction) -> dict[str, Any]:
+    return {
+        "data set": one.dataset,
+        "method": one.method,
+        "measure": one.metric,
+        "times": round(one.times, 2),
+        "printed": {row.paper: row.printed for row in one.rows},
+        "ours times": one.ours and round(one.ours, 2),
+        "ours": {
+            row.protocol: float(f"{row.measured:.4g}")
+            for row in one.rows
+            if row.measured is not None
+        },
+    }
+
+
+def _printed_and_ours(one: Contradiction) -> list[dict[str, Any]]:
+    """Return a line for each paper; what all of them share stands in the first."""
+    shared = (one.dataset, one.method, one.metric, f"{one.times:.2f}")
+    return [
+        {
+            **dict(
+                zip(
+                    ("data set", "method", "measure", "times apart"),
+                    shared if row is one.rows[0] else ("",) * 4,
+                    strict=True,
+                )
+            ),
+            "paper": row.paper,
+            "printed": row.printed,
+            "ours": "" if row.measured is None else f"{row.measured:.4g}",
+            "our protocol": row.protocol,
+        }
+        for row in one.rows
+    ]
+
+
+@verb(PAPER, table=True, examples=["ldlrepro protocols structrf"])
 def protocols(args: argparse.Namespace) -> int:
-    """Say which folds and counts the printed digits of deterministic methods fit."""
+    """Say which folds and settings the printed numbers of deterministic methods fit."""
     from ldlrepro.experiments.protocols import LEFT_TO_JSON, findings
 
-    tables = findings(plan_here().project.paper(args.paper), HERE.results)
+    tables = findings(plan_here(args).project.paper(args.paper), HERE.results)
     if args.json:
         print(json.dumps(tables, indent=1))
         return 0
+    said = "This looks at test rows, so it is a diagnosis and not a result: docs/protocols.md."
+    print(f"{paragraph(said)}\n")
     for title, rows in tables.items():
         print(f"{title}:")
-        answer(False, rows, [name for name in rows[0] if name not in LEFT_TO_JSON])
+        kept = [name for name in rows[0] if name not in LEFT_TO_JSON]
+        show(args, [{name: row[name] for name in kept} for row in rows])
         print()
-    print("A diagnosis that looks at test rows; see docs/protocols.md.")
     return 0

@@ -13,20 +13,33 @@ _handed: list[Callable[[Any], Any]] = []
 """The function that this process got once, for all of its items."""
 
 
-def at_once(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def at_once(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    done: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Result]:
     """Apply ``function`` to every item; return the results in the order of the items.
 
     A forked process shares the function and all that it has read. Any other process gets the
-    function pickled. A single item, or a single core, needs no process.
+    function pickled. A single item, or a single core, needs no process. ``done`` gets how many of
+    how many items are done.
     """
     items = list(items)
+    results: list[Result] = []
+
+    def gathered(found: Iterable[Result]) -> list[Result]:
+        for result in found:
+            results.append(result)
+            done(len(results), len(items))
+        return results
+
     if len(items) > 1:
         import joblib  # counts the cores that this process may use; jobs of one item wait for none
 
         if (workers := min(len(items), joblib.cpu_count())) > 1:
             with ProcessPoolExecutor(workers, None, _handed.append, (function,)) as pool:
-                return list(pool.map(_apply, items))
-    return [function(item) for item in items]
+                return gathered(pool.map(_apply, items))
+    return gathered(map(function, items))
 
 
 def _apply(item: Any) -> Any:

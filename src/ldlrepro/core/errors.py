@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ldl.errors import UserError, nearest
+from ldl.errors import UserError
+from ldl.errors import nearest as nearest_of
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -15,6 +16,13 @@ NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
 ELSEWHERE = "snakemake --cores all PAPER --directory FOLDER --configfile config/config.yaml"
 # Errors that numpy, pyarrow and json raise at files cut short or with other content.
 UNREADABLE = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """Return ' Did you mean ...?' for a name that begins like the word, or else the closest one."""
+    names = [str(choice) for choice in choices]
+    begun = [name for name in names if name.casefold().startswith(word.casefold())]
+    return f" Did you mean '{min(begun, key=len)}'?" if begun and word else nearest_of(word, names)
 
 
 def unknown(kind: str, word: str, choices: Iterable[str], hint: str) -> UserError:
@@ -27,13 +35,13 @@ def of_the_disk(error: OSError) -> str:
     place = error.filename or Path.cwd()
     if error.errno in NO_ROOM:
         return (
-            f"no room left on the disk ({place}). Nothing that was finished is lost. Make room, "
-            "then give the same command again."
+            f"no room left on the disk ({place}). Finished work is safe. Make room, then repeat "
+            "the command."
         )
     if error.errno in NO_RIGHT:
         return (
-            f"{place}: {error.strerror}. Nothing that was finished is lost. Give yourself the "
-            f"right to write there, or work in another folder (`{ELSEWHERE}`, see docs/faq.md)."
+            f"{place}: {error.strerror}. Finished work is safe. Give yourself the right to write "
+            f"there, or work in another folder (`{ELSEWHERE}`, see docs/faq.md)."
         )
     return ""
 

@@ -6,17 +6,41 @@ returns, where a few whole lines are wanted.
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 SECONDS_ON_A_TERMINAL, SECONDS_IN_A_LOG = 0.5, 15.0
+SECONDS_OF_PATIENCE = 3.0
+"""What takes longer says on a terminal that it goes on; in a log, after SECONDS_IN_A_LOG."""
 WIDTH = 110
+
+_quiet: list[bool] = []
+"""Not empty while nothing is said but answers and errors."""
+_waiting: list[Waiting] = []
+"""The silent work that goes on now, whose line other lines must not follow."""
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Say nothing of progress."""
+    _quiet.append(True)
+    try:
+        yield
+    finally:
+        _quiet.pop()
 
 
 def say(line: str) -> None:
     """Print progress to stderr; stdout is for answers."""
-    print(line, file=sys.stderr, flush=True)
+    if _waiting:
+        _waiting[-1].clear()
+    if not _quiet:
+        print(line, file=sys.stderr, flush=True)
 
 
 class StatusLine:
@@ -50,9 +74,16 @@ class StatusLine:
             self._write("\n")
             self._open = False
 
+    def clear(self) -> None:
+        """Take the line away from a terminal."""
+        if self._open:
+            self._write("\r\x1b[K")
+            self._open = False
+
     def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
+        if not _quiet:
+            self.stream.write(text)
+            self.stream.flush()
 
 
 class ProgressLine(StatusLine):
@@ -71,6 +102,43 @@ class ProgressLine(StatusLine):
         left = time_left(time.monotonic() - self.started, done - self.first, total - done)
         parts = [f"{done} of {total}", details, left]
         self.show(f"{self.what}: {', '.join(part for part in parts if part)}", done >= total)
+
+
+class Waiting(StatusLine):
+    """A line about work that says nothing itself."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self.what, self.done = what, ""
+        self.started = time.monotonic()
+
+    def update(self, done: int, total: int) -> None:
+        self.done = f"{done} of {total}, "
+
+    def tick(self, *_: object) -> None:
+        seconds = time.monotonic() - self.started
+        if seconds >= (SECONDS_OF_PATIENCE if self.on_terminal else SECONDS_IN_A_LOG):
+            self.show(f"{self.what}: {self.done}{seconds:.0f} s so far")
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[Waiting]:
+    """Say now and then that silent work goes on, and take the line away at its end."""
+    line = Waiting(what)
+    in_use = signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL
+    if in_use or threading.current_thread() is not threading.main_thread():
+        yield line
+        return
+    _waiting.append(line)
+    signal.signal(signal.SIGALRM, line.tick)
+    signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
+    try:
+        yield line
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        _waiting.pop()
+        line.clear()
 
 
 def time_left(seconds: float, done: int, to_do: int) -> str:

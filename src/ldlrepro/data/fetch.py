@@ -70,6 +70,12 @@ def default_mirrors(project: Project, named: Iterable[str | Path] = ()) -> list[
     return list(dict.fromkeys(found + ([beside] if beside.is_dir() else [])))
 
 
+def missing_mirrors(named: Iterable[str | Path] = ()) -> list[Path]:
+    """Return the mirrors that somebody named and that do not exist."""
+    given = [*named, *filter(None, os.environ.get(MIRRORS, "").split(os.pathsep))]
+    return [path for path in (Path(name).expanduser() for name in given) if not path.is_dir()]
+
+
 def local_sources(source: DataSet | Weights, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:
     """Return the local files that ``fetch`` would use. Only their existence is checked."""
     if isinstance(source, DataSet) and source.images_of:

@@ -23,10 +23,9 @@ from ldlrepro.train.inputs import is_fetched
 ROOM_GB = 5
 """Raw and prepared public data, results and MLflow of all papers take less than 4 GB."""
 SECONDS_FOR_SLURM = 5
-READY, FETCHED, IN_A_FOLDER = "ready", "fetched", "in a local folder"
+READY, FETCHED, IN_A_FOLDER = "ready", "fetched", "local folder"
 AT_HAND = (READY, FETCHED, IN_A_FOLDER)
-DRAWN, PUBLIC = "drawn when needed", "to be downloaded"
-LICENSED = "not public: see how_to_get"
+DRAWN, PUBLIC, LICENSED = "synthetic", "to download", "not public"
 
 
 def examine(plan: Plan, workspace: Workspace) -> Iterator[Finding]:
@@ -38,6 +37,7 @@ def examine(plan: Plan, workspace: Workspace) -> Iterator[Finding]:
     yield from _machine(plan)
     yield from _slurm()
     yield from _gpu()
+    yield from _missing_mirrors(project)
     yield from _data(project, workspace)
     yield from _weights(project, workspace)
     yield from _tracking(project)
@@ -55,7 +55,7 @@ def _packages(project: Project) -> Iterator[Finding]:
     pins = re.findall(r"(?m)^([A-Za-z0-9_.-]+)==(\S+)", lock.read_text(encoding="utf-8"))
     wrong = [name for name, version in pins if _installed(name) != version]
     if not wrong:
-        do = "numbers can agree with the reference to the last bit"
+        do = "results can match the reference to the last bit"
         yield Finding("packages", GOOD, f"all {len(pins)} as in envs/lock.txt", do)
         return
     shown = ", ".join(wrong[:4]) + (" ..." if len(wrong) > 4 else "")
@@ -63,7 +63,8 @@ def _packages(project: Project) -> Iterator[Finding]:
         "packages",
         NOTE,
         f"{len(wrong)} of {len(pins)} missing or of another version: {shown}",
-        "bits may differ from the reference; `make setup` installs the pinned ones in .venv",
+        "results may differ from the reference in the last bits; `make setup` installs the pinned "
+        "versions in .venv",
     )
 
 
@@ -80,7 +81,7 @@ def _room(workspace: Workspace) -> Iterator[Finding]:
         free = shutil.disk_usage(place).free / 1e9
         writable = os.access(place, os.W_OK)
         state = GOOD if free > ROOM_GB and writable else BAD
-        do = f"{'enough' if free > ROOM_GB else 'make room'}: everything takes up to {ROOM_GB} GB"
+        do = f"{'enough' if free > ROOM_GB else 'make room'}: everything needs up to {ROOM_GB} GB"
         if not writable:
             do = f"you may not write here: work in another folder, {ELSEWHERE}"
         yield Finding(f"{folder}/", state, f"{free:.0f} GB free", do)
@@ -93,7 +94,7 @@ def _machine(plan: Plan) -> Iterator[Finding]:
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
     units = {unit for paper in plan.project.papers for unit in plan.units(paper)}
     most, unit = max((unit.resources.mem_mb, unit) for unit in units)
-    asks = f"the largest, {unit.method.id} on {unit.data_set.id}, asks for {most / 1000:.0f} GB"
+    asks = f"the largest, {unit.method.id} on {unit.data_set.id}, needs {most / 1000:.0f} GB"
     do = f"every unit fits: {asks}" if have > most else f"not every unit fits: {asks}"
     yield Finding("memory", GOOD if have > most else NOTE, f"{have / 1000:.0f} GB", do)
 
@@ -107,7 +108,7 @@ def _slurm() -> Iterator[Finding]:
         yield Finding("SLURM", GOOD, f"partitions {' '.join(partitions)}", do)
     else:
         yield Finding(
-            "SLURM", NOTE, "programs here, no controller answers", f"{here}; or ask `sinfo`"
+            "SLURM", NOTE, "installed, but no controller answers", f"{here}; or ask `sinfo`"
         )
 
 
@@ -123,7 +124,7 @@ def _partitions() -> list[str]:
 
 def _gpu() -> Iterator[Finding]:
     if not shutil.which("nvidia-smi"):
-        yield Finding("GPU", NOTE, "none", "only the deep image methods want one")
+        yield Finding("GPU", NOTE, "none", "only deep methods on photographs need one")
         return
     cards = [f"GPU {c.index}: {c.name}" if c.index else c.name for c in listed()]
     torch = _installed("torch")
@@ -162,13 +163,13 @@ def _data(project: Project, workspace: Workspace) -> Iterator[Finding]:
         if not data_set.is_drawn:
             places.setdefault(whereabouts(data_set, workspace, mirrors), []).append(data_set.id)
     here = sorted(name for place in AT_HAND for name in places.get(place, ()))
-    do = f"ready to use: {' '.join(here)}" if here else "a workflow fetches what it needs"
-    yield Finding("data here", GOOD if here else NOTE, str(len(here)), do)
+    do = "a run fetches what it needs"
+    yield Finding("data here", GOOD if here else NOTE, str(len(here)), ", ".join(here) or do)
     if public := places.get(PUBLIC):
-        do = f"a workflow fetches what it needs; now: ldlrepro fetch {' '.join(public)}"
+        do = "a run downloads what it needs; `ldlrepro fetch ID` gets one now"
         yield Finding("to download", NOTE, str(len(public)), do)
     if licensed := places.get(LICENSED):
-        do = f"not public; see docs/images.md and how_to_get of {', '.join(licensed)}"
+        do = f"`ldlrepro fetch ID` says how to get {', '.join(licensed)}"
         yield Finding("to apply for", NOTE, str(len(licensed)), do)
 
 
@@ -177,10 +178,20 @@ def _weights(project: Project, workspace: Workspace) -> Iterator[Finding]:
     known = project.all_weights
     here = [w.id for w in known if whereabouts(w, workspace, mirrors) in AT_HAND]
     if here:
-        yield Finding("weights", GOOD, ", ".join(here), "networks on photographs can begin")
+        yield Finding(
+            "weights", GOOD, ", ".join(here), "networks on photographs can start from them"
+        )
     else:
-        do = "only networks on photographs want them; `ldlrepro list weights` lists them"
+        do = "only networks on photographs need them; `ldlrepro list weights` lists them"
         yield Finding("weights", NOTE, "none", do)
+
+
+def _missing_mirrors(project: Project) -> Iterator[Finding]:
+    from ldlrepro.data.fetch import MIRRORS, missing_mirrors
+
+    for path in missing_mirrors(project.run.mirrors):
+        do = f"correct {MIRRORS}, or `mirrors` in config/config.yaml"
+        yield Finding("mirror", BAD, f"{path} does not exist", do)
 
 
 def _mirrors(project: Project) -> list[Path]:
@@ -195,6 +206,6 @@ def _tracking(project: Project) -> Iterator[Finding]:
     uri = project.tracking_uri
     database = Path(uri.removeprefix("sqlite:///"))
     if uri.startswith("sqlite:///") and not database.is_file():
-        yield Finding("MLflow", NOTE, "nothing tracked yet", "every paper is once it is finished")
+        yield Finding("MLflow", NOTE, "nothing tracked yet", "a finished paper is tracked")
     else:
         yield Finding("MLflow", GOOD, "tracked runs", open_hint(uri))

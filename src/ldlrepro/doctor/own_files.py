@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import tempfile
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ from ldlrepro.doctor.papers import check_paper
 from ldlrepro.plan.planning import Plan
 
 SEED = 7
+TABLES = (".csv", ".tsv", ".txt")
 S = TypeVar("S", DataSet, Weights)
 T = TypeVar("T")
 
@@ -62,11 +65,29 @@ class Examined:
 def examine(file: str, project: Project) -> Examined:
     """Find out what a file describes, and open the project with it."""
     path = _file_of(absolute(file))
+    if path.suffix in TABLES:
+        raise UserError(_around(path))
     kind = kind_of(path, read_yaml(path))
     name = id_of(kind, path)
     if path != project.file_of(kind, name):  # else it is one of the checkout
         project = Project.open(project.root, [*project.own_paths, path])
     return Examined(Plan(project), kind, name, path)
+
+
+def _around(path: Path) -> str:
+    """Say what to write around a table, which alone does not say what its columns are."""
+    head = path.open(encoding="utf-8", errors="replace").readline().strip() if path.exists() else ""
+    columns = ", ".join(filter(None, (name.strip(' "') for name in head.split(","))))
+    name = re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_") or "mine"
+    yaml = path.parent / f"{name}.yaml"
+    return (
+        f"{path} is a table. `check` reads the YAML file that describes it. For a data set, write "
+        f"into {yaml}:\n\n  title: {path.stem}\n  description: What a row is.\n  reader: csv\n"
+        f"  files: {path.name}\n  labels: [the columns with label degrees]\n\n"
+        f"The columns are: {columns or 'unknown'}. All others are features; docs/add-a-dataset.md "
+        f"tells more. Then type `ldlrepro check {shlex.quote(str(yaml))}`.\nIf it is a table of "
+        f"printed results, type `ldlrepro lint {shlex.quote(str(path))}`."
+    )
 
 
 def _file_of(path: Path) -> Path:
@@ -102,11 +123,9 @@ def _find_class(method: Method) -> None:
     module = _import_beside(module_name, method)
     kind = getattr(module, class_name, None)
     if kind is None:
-        classes = [key for key, value in vars(module).items() if isinstance(value, type)]
-        raise UserError(
-            f"{method.file}: class: {module_name} has no '{class_name}'."
-            f"{nearest(class_name, classes)} It has: {', '.join(classes) or 'no class'}"
-        )
+        classes = _classes(module)
+        told = nearest(class_name, classes) or f" It has: {', '.join(classes) or 'no class'}"
+        raise UserError(f"{method.file}: class: {module_name} has no '{class_name}'.{told}")
     if not (isinstance(kind, type) and issubclass(kind, LDLEstimator)):
         raise UserError(
             f"{method.file}: class: {method.class_path} does not derive from LDLEstimator. A "
@@ -114,6 +133,16 @@ def _find_class(method: Method) -> None:
             "ldl.baselines.regression.Regression` and `parameters: {regressor: "
             f"{method.class_path}}}`."
         )
+
+
+def _classes(module: Any) -> list[str]:
+    """Return the classes that a module is for; those that it only imports are left out."""
+    own = [
+        key
+        for key, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    ]
+    return sorted(getattr(module, "__all__", own))
 
 
 def _import_beside(module: str, method: Method) -> Any:
@@ -140,30 +169,40 @@ def _check_settings(method: Method) -> Iterator[Finding]:
         return method.estimator(**{key: v for key, v in wanted.items() if key in known})
 
     if method.sees_test_labels:
-        yield Finding(method.id, NOTE, "is given the test labels: it is shown, but never ranked")
+        yield Finding(method.id, NOTE, "sees the test labels, so it is shown but never ranked")
         return
     if method.needs.images:
-        yield Finding(method.id, NOTE, "is given images, which the rules here are not about")
+        yield Finding(method.id, NOTE, "reads images, which these checks do not cover")
         return
     rules = list(contract.RULES)
     if method.grid:
         rules.append(contract.grid_rule(method.grid))
+    causes: Counter[str] = Counter()
     for rule in rules:
-        yield _judged(method, rule, contract.Trial(build))
+        finding, cause = _judged(method, rule, contract.Trial(build))
+        causes[cause] += 1
+        if not cause or causes[cause] == 1:
+            yield finding
+    for cause, count in causes.items():
+        if cause and count > 1:
+            yield Finding(method.id, NOTE, f"{count - 1} more checks end with the same: {cause}")
 
 
-def _judged(method: Method, rule: contract.Rule, trial: contract.Trial) -> Finding:
+def _judged(method: Method, rule: contract.Rule, trial: contract.Trial) -> tuple[Finding, str]:
+    """Return what a rule finds, and the error that keeps it from finding anything."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             rule.check(trial)
+        except AssertionError as error:
+            text, cause = str(error), ""
         except Exception as error:
-            told = isinstance(error, AssertionError)
-            text = str(error) if told else _words(error, method.file)
-            if rule.must:
-                return Finding(method.id, BAD, f"{rule.text}: no, {text}")
-            return Finding(method.id, NOTE, f"not so: {rule.text}; {text}")
-    return Finding(method.id, GOOD, rule.text)
+            text = cause = _words(error, method.file)
+        else:
+            return Finding(method.id, GOOD, rule.text), ""
+    if rule.must:
+        return Finding(method.id, BAD, f"{rule.text}: no, {text}"), cause
+    return Finding(method.id, NOTE, f"not so: {rule.text}; {text}"), cause
 
 
 def _words(error: BaseException, beside: Path) -> str:

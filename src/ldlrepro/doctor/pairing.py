@@ -106,7 +106,7 @@ def compare(driver: Driver | None, build: TorchBuild) -> Finding:
     if driver is None:
         do = "see what nvidia-smi says: driver and CUDA cannot be compared"
         state = NOTE if build.sees_card else BAD
-        return Finding("CUDA", state, f"{torch}, no word from the driver", do)
+        return Finding("CUDA", state, f"{torch}, but the driver does not answer", do)
     found = f"{torch}, driver {driver.version} up to CUDA {_dotted(driver.cuda)}"
     if build.cuda[0] > driver.cuda[0]:
         least = LEAST_DRIVER.get(build.cuda[0])
@@ -114,15 +114,15 @@ def compare(driver: Driver | None, build: TorchBuild) -> Finding:
         return Finding("CUDA", BAD, found, f"this torch needs {newer}; see docs/gpu.md")
     if not build.sees_card:
         do = (
-            "versions fit, but torch sees no card: is CUDA_VISIBLE_DEVICES empty? A container "
-            "wants `docker run --gpus all` or `apptainer exec --nv`"
+            "the versions fit, but torch sees no card: is CUDA_VISIBLE_DEVICES empty? A container "
+            "needs `docker run --gpus all` or `apptainer exec --nv`"
         )
         return Finding("CUDA", BAD, found, do)
     if build.archs and not has_code_for(driver.capability, build.archs):
         do = f"this torch has no code for {driver.card} (sm_{driver.capability[0]}"
         return Finding("CUDA", BAD, found, f"{do}{driver.capability[1]}): take another build")
     if build.cuda > driver.cuda:
-        do = f"works within CUDA {build.cuda[0]}, some features aside; a newer driver has all"
+        do = f"works, except for some features of CUDA {build.cuda[0]} that need a newer driver"
         return Finding("CUDA", NOTE, found, do)
     return Finding("CUDA", GOOD, found, "they fit together")
 

@@ -33,7 +33,7 @@ def check_paper(plan: Plan, paper: Paper, without: Sequence[str] = ()) -> Iterat
     _ = plan.project.protocols, paper.misses
     rows = [row for row in plan.published(paper) if row["mean"]]
     if not rows:
-        nothing = "no cells.csv: nothing is printed that could be compared with"
+        nothing = "no cells.csv, so there are no printed numbers to compare with"
         yield Finding(paper.id, NOTE, nothing)
         return
     tables, methods = ({row[column] for row in rows} for column in ("table", "method"))
@@ -50,7 +50,7 @@ def check_paper(plan: Plan, paper: Paper, without: Sequence[str] = ()) -> Iterat
         yield from _unfit_parameters(plan, paper)
         yield from _out_of_reach(plan, paper)
     if not paper.own:
-        none = "`own` names no method: the paper's own is not counted apart"
+        none = "`own` names no method, so the paper's own method is not counted separately"
         yield Finding(paper.id, NOTE, none)
 
 
@@ -189,7 +189,7 @@ def _misprints(project: Project, paper: Paper, rows: Iterable[Row]) -> Iterator[
             yield Finding(paper.id, BAD, said)
         elif place not in shown:
             said = f"remarks: no number beside Table {where} shows that it is a misprint"
-            yield Finding(paper.id, NOTE, f"{said}; nobody can verify: {entry.proof}")
+            yield Finding(paper.id, NOTE, f"{said}, so nobody can verify it: {entry.proof}")
 
 
 def _impossible(project: Project, paper: Paper) -> Iterator[Finding]:

@@ -79,20 +79,20 @@ def bands_of(units: Iterable[UnitScores], project: Project) -> Bands:
             continue
         mine = found.setdefault((protocol, unit.dataset), [])
         for measure in (name for name in unit.scores if name not in metrics.AGE_BETTER):
-            by_seed = _by_seed(unit, measure)
-            if len(by_seed) >= FEWEST_SEEDS:
-                means = tuple(map(statistics.fmean, by_seed))
-                fold_std = statistics.fmean(map(statistics.stdev, by_seed))
+            values = by_seed(unit, measure)
+            if len(values) >= FEWEST_SEEDS:
+                means = tuple(map(statistics.fmean, values))
+                fold_std = statistics.fmean(map(statistics.stdev, values))
                 mine.append(Band(unit.method, measure, means, fold_std))
     return found
 
 
-def _by_seed(unit: UnitScores, measure: str) -> list[list[float]]:
+def by_seed(unit: UnitScores, measure: str) -> list[list[float]]:
     """Return the scores of the folds, seed by seed."""
-    by_seed: dict[int, list[float]] = {}
+    found: dict[int, list[float]] = {}
     for row, value in zip(unit.rows, unit.scores[measure], strict=True):
-        by_seed.setdefault(row.repeat, []).append(value)
-    return list(by_seed.values())
+        found.setdefault(row.repeat, []).append(value)
+    return list(found.values())
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,7 +121,7 @@ class _Cells:
         told = ""
         if choice:
             other = self._under(replace(cell, unit=choice.runner_up)).verdict
-            told = f"{choice.words} Under that one this number would be {other}."
+            told = f"{choice.words} With it this number would be {other}."
         row = replace(row, choice=told, stated=None if unit == cell.unit else stated)
         return self._with_evidence(row, cell, unit, choice)
 
@@ -187,14 +187,16 @@ class _Cells:
         row = self._over_seeds(row, cell)
         changed = bool(scored and cell.unit and _of_other_settings(cell.unit, scored))
         row = replace(row, verdict=_judged(row, row.measured), other_settings=changed)
-        row = self._with_spread(row, cell, std)
+        row = self._with_spread(row, cell, scored, std)
         return replace(row, yardsticks=self._yardsticks(row, cell, std))
 
-    def _with_spread(self, row: VerdictRow, cell: Cell, printed: str) -> VerdictRow:
+    def _with_spread(
+        self, row: VerdictRow, cell: Cell, scored: UnitScores | None, printed: str
+    ) -> VerdictRow:
         """Say what a printed deviation is over; nothing is known of seconds and differences."""
-        if cell.unit is None or cell.base is not None or row.metric not in self.scores:
+        if not (scored and cell.unit and cell.base is None and row.metric in self.scores):
             return row
-        repeats = over_repeats(cell.unit, row.metric, row.measured_std, self.noise)
+        repeats = over_repeats(cell.unit, scored, row.metric, row.measured_std, self.noise)
         return replace(
             row,
             repeats_std=repeats.value if repeats else None,
@@ -336,6 +338,7 @@ def _why_not(cell: Cell, scored: UnitScores | None) -> str:
             )
         return f"no measure of this kind yet: {cell.row['metric']}"
     data_set = cell.unit.data_set
-    if not data_set.is_drawn and not any(file.urls for file in data_set.files):
+    local = data_set.is_drawn or data_set.is_own  # an own file has its data beside it
+    if not local and not any(file.urls for file in data_set.files):
         return f"data not available: {(data_set.how_to_get or 'no public source').strip()}"
     return f"not run yet: snakemake --cores all {cell.unit.protocol.paper}"

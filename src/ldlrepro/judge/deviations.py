@@ -8,10 +8,13 @@ F distribution.
 
 from __future__ import annotations
 
+import math
+import statistics
 from dataclasses import dataclass
 from functools import cache
 
-from ldlrepro.judge.bands import SeedNoise
+from ldlrepro.judge.bands import SeedNoise, by_seed
+from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import FOLDS, NEITHER, REPEATS, half_unit
 from ldlrepro.plan import Unit
 
@@ -49,21 +52,27 @@ def _ratios(printed_freedom: int, freedom: int) -> tuple[float, float]:
 
 
 def over_repeats(
-    unit: Unit, measure: str, fold_std: float | None, noise: SeedNoise
+    unit: Unit, scored: UnitScores, measure: str, fold_std: float | None, noise: SeedNoise
 ) -> Deviation | None:
     """Return the deviation of a mean over repeats of the folds; None where nothing tells it.
 
-    It is measured where the unit was repeated with other seeds, else estimated from the units that
-    were. Splits that are drawn one by one are no repeats of folds.
+    It is measured where the protocol repeats its folds, or where the unit was repeated with other
+    seeds, else estimated from the units that were. Splits that are drawn one by one are no repeats
+    of folds.
     """
     if not fold_std or unit.protocol.scheme != "kfold":
         return None
-    repeats = unit.protocol.repeats
+    if unit.protocol.repeats > 1:
+        means = [statistics.fmean(values) for values in by_seed(scored, measure)]
+        complete = [mean for mean in means if math.isfinite(mean)]  # others lost a fold
+        freedom = len(complete) - 1
+        return Deviation(statistics.stdev(complete), freedom, freedom) if freedom > 0 else None
     band = noise.band(unit, measure)
+    if band is None and not noise.reference:
+        return None
     freedom = len(band.means) - 1 if band else ESTIMATE_FREEDOM
-    # Of a protocol that repeats its folds the noise is that of the mean over its repeats.
-    value = noise.std(unit, measure, fold_std, drawn=True) * repeats**0.5
-    return Deviation(value, freedom, (repeats if repeats > 1 else USUAL_REPEATS) - 1)
+    value = noise.std(unit, measure, fold_std, drawn=True)
+    return Deviation(value, freedom, USUAL_REPEATS - 1)
 
 
 def printed_over(

@@ -45,12 +45,12 @@ class Choice:
 
     @property
     def words(self) -> str:
-        """Say it in two sentences; the last words name the runner-up."""
-        sets = "data set chooses" if self.of == 1 else f"{self.of} data sets choose"
+        """Say it in sentences; the last one names the runner-up."""
+        sets = "data set fit" if self.of == 1 else f"{self.of} data sets fit"
         return (
-            f"Of {self.readings} readings the digits of the other {sets} {_named(self.unit)}; "
-            f"{self.same} of {self.in_all} data sets, left out in turn, leave it chosen. "
-            f"Next comes {_named(self.runner_up)}."
+            f"The text leaves {self.readings} ways open. The numbers of the other {sets} "
+            f"{_named(self.unit)} best; leaving out each data set in turn gives the same in "
+            f"{self.same} of {self.in_all} cases. Next comes {_named(self.runner_up)}."
         )
 
 

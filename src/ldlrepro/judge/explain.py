@@ -1,4 +1,4 @@
-"""All about one cell: what it rests on, where each parameter comes from, and what moves it."""
+"""Everything about one cell: what it rests on, the origin of each parameter, what moves it."""
 
 from __future__ import annotations
 
@@ -10,37 +10,55 @@ from dataclasses import asdict
 from typing import Any
 
 from ldlrepro.catalogue import Method, Paper, Project
+from ldlrepro.catalogue.project import plain
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import NO_PAPERS, VALIDATION, chosen_by
+from ldlrepro.judge.misses import in_sentences
 from ldlrepro.judge.scores import UnitScores
-from ldlrepro.judge.verdicts import FOLDS, NEITHER, REPEATS, VerdictRow, difference
+from ldlrepro.judge.verdicts import (
+    BLIND,
+    FITTED,
+    FOLDS,
+    NEITHER,
+    PREDICTED,
+    REPEATS,
+    VerdictRow,
+    difference,
+)
 
 PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256"}
 """Parameters that say nothing of a method, so that nobody has to say where they come from."""
 CODE = "the original code"
 OURS, OPEN = "our choice", "our choice, see open points"
 LEAK = ", which sees test labels"
+IN_WORDS = {
+    BLIND: "blind, no printed number had a say in the settings",
+    PREDICTED: "predicted, the numbers of other data sets chose the settings",
+    FITTED: "fitted, this data set's own numbers had a say in the settings",
+}
+"""Evidence -> what it means."""
 CHOSEN = "chosen on validation rows; candidates: "
 
 
 def explain(cell: str, answer: PaperAnswer, project: Project) -> dict[str, Any]:
-    """Return all about a cell, by the name that ``ldlrepro verdicts --show`` gives it."""
-    rows = {row.cell: row for row in answer.rows}
-    if cell not in rows:
+    """Return everything about a cell, by the name that ``ldlrepro verdicts --show`` gives it."""
+    rows = {plain(row.cell): row for row in answer.rows}
+    if plain(cell) not in rows:
         raise UserError(
-            f"no cell '{cell}'.{nearest(cell, rows)} A cell is named "
-            f"PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE; `ldlrepro verdicts {answer.paper} "
-            "--show reproduced` lists some."
+            f"no cell '{cell}'.{nearest(cell, [row.cell for row in answer.rows])} The name of a "
+            "cell is PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE; "
+            f"`ldlrepro verdicts {answer.paper} --show reproduced` lists some."
         )
-    return facts_of(rows[cell], answer, project)
+    return facts_of(rows[plain(cell)], answer, project)
 
 
 def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str, Any]:
     """Return all facts about a cell."""
-    facts: dict[str, Any] = {
-        key: value for key, value in asdict(row).items() if value not in ("", None)
-    }
+    facts: dict[str, Any] = {"cell": row.cell}
+    facts |= {key: value for key, value in asdict(row).items() if value not in ("", None)}
+    if row.reason and (where := in_sentences(row.reason)[1]):
+        facts["shown by"] = shown_by(where, project)
     if row.stated:
         stated = {"unit": row.stated.unit_key, "measured": row.stated.measured}
         facts["stated"] = stated | {"verdict": row.stated.verdict}
@@ -66,17 +84,34 @@ def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
         lines.append(deviation)
     lines += _worth(facts)
     if reason := facts.get("reason"):
-        lines.append(f"why: {reason}")
+        lines.append(f"Why: {in_sentences(reason)[0]}")
+    if place := facts.get("shown by"):
+        lines.append(f"Shown by: {place}")
     if note := facts.get("note"):
-        lines.append(f"note: {note}")
+        lines.append(f"Note: {note}")
     if others := facts.get("what moves it"):
-        nearest_one = others[0]
-        told = f"{nearest_one['setting']}, {_rounded(nearest_one['measured'], facts)}"
-        lines.append(f"nearest of {len(others)} other settings: {told} {nearest_one['difference']}")
+        closest = others[0]
+        off = f" ({closest['difference']})" if closest["difference"] else ""
+        lines.append(
+            f"The closest of {len(others)} other setting{'s' * (len(others) > 1)}, "
+            f"{closest['setting']}, gives "
+            f"{_rounded(closest['measured'], facts)}{off}."
+        )
     if facts.get("other_settings"):
-        lines.append("the record was made with other settings than those of today")
-    lines.append("all parameters, folds, digests, and how to compute it again: --full")
+        lines.append("The record was made with settings that have changed since.")
+    lines.append("--full shows parameters, folds, digests and the command that computes it again.")
+    lines.append("Do you doubt this number? docs/doubt.md says how to challenge it.")
     return lines
+
+
+def shown_by(where: str, project: Project) -> str:
+    """Return the file that shows a reason: of an experiment or a unit, the reference record."""
+    name = where.removeprefix("experiment ")
+    parts = name.partition("@")[0].split("/")
+    path = f"reference/{parts[0]}/{parts[-1]}.csv"
+    if name != where:
+        path = f"reference/experiments/{name}.json"
+    return path if (project.root / path).is_file() else where
 
 
 def _worth(facts: Mapping[str, Any]) -> list[str]:
@@ -84,16 +119,17 @@ def _worth(facts: Mapping[str, Any]) -> list[str]:
     lines = []
     if stated := facts.get("stated"):
         number = _rounded(stated["measured"], facts)
-        lines.append(f"as the paper states it: {number}, {stated['verdict']}")
+        lines.append(f"With the settings that the paper states: {number}, {stated['verdict']}.")
     if choice := facts.get("choice"):
-        lines.append(f"reading: {choice}")
+        lines.append(f"Choice of settings: {choice}")
     if seeds := facts.get("seeds"):
-        lines.append(f"mean over {seeds} seeds; {facts['seeds_met']:.0%} of them meet the number")
+        lines.append(f"Mean over {seeds} seeds; {facts['seeds_met']:.0%} of them meet the number.")
     if evidence := facts.get("evidence"):
         rests_on = facts.get("rests_on")
-        lines.append(f"evidence: {evidence}" + (f", by {rests_on}" if rests_on else ""))
+        lines.append(f"Evidence: {IN_WORDS[evidence]}" + (f": {rests_on}." if rests_on else "."))
     for name, verdict in facts.get("yardsticks", {}).items():
-        lines.append(f"{name} gets here: {verdict or 'no number'}")
+        told = f"is judged {verdict}" if verdict else "has no number"
+        lines.append(f"For comparison, {name} {told} here.")
     return lines
 
 
@@ -118,11 +154,11 @@ def _deviation(facts: Mapping[str, Any]) -> str:
     repeats = facts.get("repeats_std")
     told = "not measured" if repeats is None else f"about {repeats:.2g}"
     over = {
-        FOLDS: "the printed one fits folds",
-        REPEATS: "the printed one fits repeats",
-        NEITHER: "the printed one fits neither, so the paper probably used other folds or settings",
-    }.get(facts.get("std_over", ""), "what the printed one is over cannot be told")
-    return f"deviation over folds {facts['measured_std']:.2g}, over repeats {told}; {over}"
+        FOLDS: "The printed one fits folds.",
+        REPEATS: "The printed one fits repeats.",
+        NEITHER: "The printed one fits neither: the paper probably used other folds or settings.",
+    }.get(facts.get("std_over", ""), "Nothing tells which of them the printed one is.")
+    return f"Deviation over folds {facts['measured_std']:.2g}, over repeats {told}. {over}"
 
 
 def _rounded(value: float, facts: Mapping[str, Any]) -> str:

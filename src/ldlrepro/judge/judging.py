@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,6 +92,20 @@ class Judge:
         """Return the local records of units, and the reference."""
         return Sources(self.local_units(units), self.reference)
 
+    def unknown_records(self) -> list[str]:
+        """Return, for each local record that nothing here explains, the name that is not known."""
+        project = self.project
+        found = []
+        for folder in sorted((self.workspace.results / "units").glob("*/*/*")):
+            protocol, dataset, method = folder.parts[-3:]
+            if protocol not in project.protocols:
+                found.append(f"protocol {protocol}")
+            elif dataset not in project.data_set_ids:
+                found.append(f"data set {dataset}")
+            elif not project.has_method(method):
+                found.append(f"method {method}")
+        return found
+
     # ------------------------------------------------------------------ answers
 
     def answer(self, paper: Paper) -> PaperAnswer:
@@ -103,14 +117,16 @@ class Judge:
         """
         return self.kept(paper) or self._judged(paper)
 
-    def answers(self, papers: Iterable[Paper]) -> list[PaperAnswer]:
+    def answers(
+        self, papers: Iterable[Paper], done: Callable[[int, int], None] = lambda done, total: None
+    ) -> list[PaperAnswer]:
         """Return the answers of several papers as of now; those that are judged anew, at once.
 
         Another process would take longer to hand over an answer than this one takes to read it.
         """
         found = {paper: self.kept(paper) for paper in papers}
         anew = [paper.id for paper, answer in found.items() if answer is None]
-        judged = dict(zip(anew, at_once(self._judged_by_id, anew), strict=True))
+        judged = dict(zip(anew, at_once(self._judged_by_id, anew, done), strict=True))
         return [answer or judged[paper.id] for paper, answer in found.items()]
 
     def answer_of(self, paper: Paper, of_workflow: bool) -> PaperAnswer:

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ldlrepro.catalogue import Miss, Paper
 from ldlrepro.judge.verdicts import MISSED, VerdictRow
+
+EVIDENCE = re.compile(
+    r"; (?P<where>experiment \w+/\w+|(?:docs|papers)/\S+\.md(?:#\S+)?|ldlrepro [^;]+|\w+/\w+/\S+)$"
+)
+"""Where the evidence for a reason stands, at the end of the reason."""
+REFUTED = re.compile(r" \(refuted by (?P<what>.*)\)$")
+
+
+def in_sentences(reason: str) -> tuple[str, str]:
+    """Return a reason as sentences, and where its evidence stands; '' where it names none."""
+    found = EVIDENCE.search(reason)
+    said = reason[: found.start()] if found else reason
+    said = REFUTED.sub(r". It would be refuted by \g<what>", said).rstrip(".")
+    return f"{said[:1].upper()}{said[1:]}.", found["where"] if found else ""
 
 
 def with_reasons(rows: Iterable[VerdictRow], paper: Paper) -> list[VerdictRow]:

@@ -23,6 +23,16 @@ def nothing(figure: Any, axes: Any, text: str) -> Any:
     return figure
 
 
+def legends_above(figure: Any) -> Any:
+    """Move the legend of each panel above it, where it covers no data."""
+    for axes in figure.axes:
+        if legend := axes.get_legend():
+            names = [text.get_text() for text in legend.get_texts()]
+            place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2}
+            axes.legend(legend.legend_handles, names, **place, frameon=False, fontsize=8)
+    return figure
+
+
 def numbers(figure: Any) -> list[list[str]]:
     """Return every point of a drawing: its panel, its line or colour, and where it lies."""
     from matplotlib.colors import to_hex

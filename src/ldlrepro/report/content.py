@@ -254,11 +254,6 @@ class ReportContent:
         return found
 
 
-def own_rows(page: PaperPage) -> list[VerdictRow]:
-    """Return the cells of a paper's own methods."""
-    return [row for row in page.rows if row.method in page.paper.own]
-
-
 def in_words(counts: Tally) -> list[str]:
     """Return sentences that say what the verdicts of some cells are worth."""
     found = []
@@ -266,17 +261,17 @@ def in_words(counts: Tally) -> list[str]:
         blind, predicted, fitted = counts.evidence.values()
         found.append(
             f"{counts.met} numbers are met: {blind} blind, {predicted} predicted, {fitted} fitted. "
-            f"{counts.holds} of them hold: neither the training mean nor, beside a forest, an "
-            "ordinary forest meets them, and no number of their own data set chose their settings."
+            f"Of these, {counts.holds} hold: no simpler baseline meets them, and no printed number "
+            "of their data set chose the settings."
         )
     if counts.reasons:
         kinds = ", ".join(f"{KINDS[kind]} {count}" for kind, count in counts.reasons.items())
-        found.append(f"Reasons for the {counts.missed} that miss: {kinds}.")
+        found.append(f"{counts.missed} numbers are better or worse. The reasons: {kinds}.")
     if counts.untold:
-        found.append(f"For {counts.untold} met numbers no yardstick is known.")
+        found.append(f"{counts.untold} met numbers have no baseline to compare with.")
     if counts.other_settings:
         found.append(
-            f"{counts.other_settings} were measured with settings that have changed since. Run "
-            "them again."
+            f"{counts.other_settings} numbers were measured with settings that have changed since. "
+            "Run them again."
         )
     return found

@@ -68,7 +68,7 @@ class Documents:
         """Give each paper a file, and each of the views ``apart``, if there are several papers."""
         self.front = front
         self.beside = beside(front)
-        rest = frozenset(("", "left-out"))
+        rest = frozenset(("", "about", "methods", "data", "left-out"))
         if len(content.pages) < 2:
             self.all = [Document(front, content.pages, rest.union(apart))]
         else:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 FILE_COLUMNS = (
     *("paper", "table", "dataset", "setting", "method", "metric", "better"),
-    *("printed", "printed_std", "measured", "measured_std", "relative_difference", "band"),
+    *("printed", "printed_std", "measured", "measured_std", "repeats_std", "std_over"),
+    *("relative_difference", "band"),
     *("verdict", "reason", "folds", "expected_folds", "source", "same_bits"),
     *("protocol", "unit_dataset", "method_id", "note", "fold_seeds", "yardsticks_miss"),
     *("evidence", "holds", "other_settings"),

@@ -15,7 +15,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.judge.answer import Curve
 from ldlrepro.report.agreement_figure import agreement_figure
-from ldlrepro.report.canvas import as_svg, canvas, nothing, numbers
+from ldlrepro.report.canvas import as_svg, canvas, legends_above, nothing, numbers
 from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.methods_figure import methods_figure
 from ldlrepro.report.ranks import rank_figure
@@ -41,7 +41,8 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
         elif drawing := drawn.get(printed.experiment, {}).get(number.split()[0]):
             source = measured[printed.experiment].source
             caption = f"Experiment {printed.experiment}, {source}; its numbers stand there."
-            found[name] = Figure(title, as_svg(drawing), caption, numbers(drawing))
+            image = as_svg(legends_above(drawing))
+            found[name] = Figure(title, image, caption, numbers(drawing))
     return found
 
 

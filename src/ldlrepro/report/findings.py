@@ -37,11 +37,11 @@ def findings(
 
         def codespan(self, text: str) -> str:
             code = super().codespan(text)
-            parts = _shown_by(shlex.split(text), papers, cells)
+            parts = shown_by(shlex.split(text), papers, cells)
             return f'<a href="{mistune.escape(link(*parts))}">{code}</a>' if parts else code
 
         def link(self, text: str, url: str, title: str | None = None) -> str:
-            address = _page(docs, url, folder)
+            address = page_link(docs, url, folder)
             return f'<a href="{mistune.escape(address)}">{text}</a>' if address else text
 
     try:
@@ -51,7 +51,7 @@ def findings(
     return str(mistune.create_markdown(renderer=Linking())(text))
 
 
-def _shown_by(
+def shown_by(
     command: list[str], papers: Collection[str], cells: Collection[str]
 ) -> tuple[str, ...]:
     """Return the place in the report that shows what a command prints; nothing if there is none."""
@@ -71,12 +71,12 @@ def _shown_by(
     return ()
 
 
-def _page(docs: Path, url: str, folder: Path) -> str:
+def page_link(docs: Path, url: str, folder: Path) -> str:
     """Return the link to a page of the documentation: in the site around the report, or a file."""
     target, mark, anchor = url.partition("#")
     if not target.endswith(".md"):  # a folder has no page
         return ""
-    page = Path(target)
+    page = Path(target.removeprefix("docs/"))
     if page.name == "note.md":  # the site has it under the id of its paper
         page = Path("papers", f"{page.parent.name}.md")
     inside = folder.parent / page.with_suffix(".html")

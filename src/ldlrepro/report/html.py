@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
+from ldlrepro.report import conclusions, reasons, subjects
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
     VERDICT_SIGNS,
     PaperPage,
     ReportContent,
     in_words,
-    own_rows,
 )
 from ldlrepro.report.documents import (
     Document,
@@ -72,6 +72,10 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
         "groups": [_group(papers, name) for name in dict.fromkeys(p.paper.group for p in papers)],
         "within": WITHIN,
         "in_words": in_words,
+        "conclusions": conclusions,
+        "methods": subjects.methods(papers),
+        "data_sets": subjects.data_sets(papers),
+        "parts": {page.id: parts_of(page, tables, len(pages) == 1) for page, tables, _ in pages},
         "units": list(content.units().values()),
         "reasons": grouped_reasons(content.pages),
         "signs": VERDICT_SIGNS,
@@ -105,6 +109,8 @@ def _rendered(
     }
     more = {"drawings.js": drawn, "leaderboard.js": "leaderboard" in doc.views}
     names = ["report.js", *(name for name, needed in more.items() if needed), "jump.js"]
+    site = documents.beside.parent  # the documentation, where the report lies inside it
+    inside = (site / "doubt.html").is_file()
     scripts = [_asset(name) for name in names]
     units = {unit.key: unit for page in doc.papers for unit in page.units}
     records = [record_data(unit, content, log_of, doc.folder) for unit in units.values()]
@@ -112,6 +118,9 @@ def _rendered(
         context,
         doc=doc,
         whole=len(documents.all) == 1,
+        site=relative(site / "index.html", doc.folder) if inside else "",
+        doubt=relative(site / "doubt.html", doc.folder) if inside else link("about", "doubt"),
+        reason=cache(lambda text: reasons.as_html(text, content, link, doc.folder)),
         route=link,
         log_of=log_of,
         file_link=lambda path: file_link(path, doc.folder)[1],
@@ -123,7 +132,7 @@ def _rendered(
         findings=_findings(content, link, doc) if "findings" in doc.views else "",
         drawings=packed(drawn) if drawn else "",
         records=packed(shared(records)) if records else "",
-        places=packed(_places(context["pages"], link)),
+        places=packed(_places(context, link)),
     )
 
 
@@ -131,26 +140,53 @@ def _findings(content: ReportContent, link: Callable[..., str], doc: Document) -
     return findings(source(content.project), content.pages, link, doc.folder)
 
 
-def _places(
-    shown: Iterable[tuple[PaperPage, PageTables, Tally]], link: Callable[..., str]
-) -> list[Any]:
-    """Return what the jump box finds: each table with its lines, and which cells these have.
+ABOUT = {
+    "reading": "How to read a cell",
+    "verdicts": "What the verdicts mean",
+    "doubt": "Doubt a number",
+    "run": "How it was run",
+}
+"""Parts of the page about the report."""
 
-    A table whose persons are kept apart has no lines: it is found by its data set.
+
+def parts_of(page: PaperPage, tables: PageTables, whole: bool) -> dict[str, str]:
+    """Return the parts that a paper's page has, with their titles."""
+    answer = page.answer
+    parts = {
+        "method": ("How it was run", True),
+        "readings": ("What the text leaves open", answer.readings),
+        "tables": ("Tables", tables.grids),
+        "beside": ("Other runs", tables.leftovers),
+        "claims": ("Claims", answer.claims),
+        "figures": ("Figures", page.figures),
+        "experiments": ("Experiments", answer.experiments),
+        "left-out": ("What was left out, and why", True),
+        "seeds": ("Other fold seeds", any(row.fold_seeds for row in page.rows)),
+        "persons": ("Persons apart", answer.persons),
+        "leaks": ("Leak checks", answer.leaks),
+        "photographs": ("Photographs", answer.photographs),
+        "records": ("Records", page.units and not whole),
+        "notes": ("Notes", tables.notes),
+    }
+    return {name: title for name, (title, there) in parts.items() if there}
+
+
+def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
+    """Return what the jump box finds: sections, and each table with its lines and their cells.
+
+    A section has no lines.
     """
-    apart = [
-        [
-            page.id,
-            "",
-            f"Persons apart, {one.dataset}",
-            link(page.id, "persons", one.dataset),
-            [],
-            [],
-        ]
-        for page, _, _ in shown
-        for one in page.answer.persons
+    sections: list[tuple[str, str, tuple[str, ...]]] = [
+        ("", title, ("about", name)) for name, title in ABOUT.items()
     ]
-    return apart + [
+    for page, _, _ in context["pages"]:
+        parts = context["parts"][page.id]
+        sections += [(page.id, title, (page.id, name)) for name, title in parts.items()]
+        sections += [
+            (page.id, f"{parts['persons']}, {one.dataset}", (page.id, "persons", one.dataset))
+            for one in page.answer.persons
+        ]
+    return [[paper, "", title, link(*place), [], []] for paper, title, place in sections] + [
         [
             page.id,
             grid.id,
@@ -163,7 +199,7 @@ def _places(
                 for line in block.printed
             ],
         ]
-        for page, tables, _ in shown
+        for page, tables, _ in context["pages"]
         for grid in tables.grids
     ]
 
@@ -175,8 +211,6 @@ class Group:
     name: str
     pages: list[tuple[PaperPage, Tally]]
     total: Tally
-    own: list[tuple[PaperPage, Tally]]
-    """Counts of each paper's own methods."""
     printing: int
     """Number of papers of which printed numbers are at hand."""
 
@@ -187,7 +221,6 @@ def _group(papers: Iterable[PaperPage], name: str) -> Group:
         name=name,
         pages=[(page, tally(page.rows)) for page in pages],
         total=tally([row for page in pages for row in page.rows]),
-        own=[(page, tally(own_rows(page))) for page in pages if page.paper.own and page.rows],
         printing=sum(bool(page.rows) for page in pages),
     )
 
@@ -217,12 +250,13 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals.update(anchor=anchor)
+    environment.globals.update(anchor=anchor, about=ABOUT)
     environment.filters.update(
         by_row=_by_row,
         percent=percent,
         share=lambda value: f"{100 * value:.0f} %",
-        count=lambda number: f"{number:,}".replace(",", "\u202f"),
+        code=reasons.marked_up,
+        count=conclusions.count,
         duration=duration,
         done=lambda unit: sum(row.status == OK for row in unit.rows),
         seconds=lambda unit: sum(row.fit_s + row.predict_s for row in unit.rows),

@@ -39,9 +39,9 @@ def methods_figure(page: PaperPage) -> Figure:
         units = [u for u in units if floor.get(_place(u))]
     if not units:
         return Figure(title, blank("nothing to compare has been run yet"))
-    places = list(dict.fromkeys(_place(unit) for unit in units))
-    several = len({protocol for protocol, _ in places}) > 1
-    columns = [f"{data}, {protocol}" if several else data for protocol, data in places]
+    protocols = list(dict.fromkeys(unit.protocol for unit in units))
+    # Data sets of the same protocol side by side.
+    places = sorted({_place(unit): 0 for unit in units}, key=lambda at: protocols.index(at[0]))
     cells = {(u.method, _place(u)): _error(u) / floor.get(_place(u), 1.0) for u in units}
     lines: dict[str, list[float | None]] = {
         method: [cells.get((method, place)) for place in places]
@@ -59,8 +59,8 @@ def methods_figure(page: PaperPage) -> Figure:
         )
     own = {row.method_id for row in page.rows if row.method in page.paper.own}
     titles = {name: page.title_of(name) for name in lines}
-    figure = _heat_map(lines, columns, what, titles, own)
-    table = [["method", "id", *columns]]
+    figure = _heat_map(lines, places, what, titles, own)
+    table = [["method", "id", *(f"{data}, {protocol}" for protocol, data in places)]]
     for name, values in lines.items():
         table.append([titles[name], name, *("" if v is None else f"{v:.4g}" for v in values)])
     return Figure(title, figure, caption, table)
@@ -74,13 +74,14 @@ def _behind(values: Sequence[float | None], best: Sequence[float]) -> float:
 
 def _heat_map(
     lines: Mapping[str, Sequence[float | None]],
-    columns: Sequence[str],
+    places: Sequence[tuple[str, str]],
     what: str,
     titles: Mapping[str, str],
     own: Collection[str],
 ) -> str:
     """Draw values by colour and as numbers; the names of ``own`` lines are bold."""
     sheet, names = Sheet(), [_told_apart(name, titles) for name in lines]
+    columns = [data for _, data in places]
     left, head = 12 + BOLDER * text_width(names, NAMES), 64
     bottom, right = head + HIGH * len(lines), left + WIDE * len(columns)
     positive = [v for line in lines.values() for v in line if v]
@@ -115,8 +116,21 @@ def _heat_map(
                 sheet.text(*at, number, NUMBERS, "middle", fill=ink)
     for x, column in enumerate(columns):
         sheet.downwards(left + WIDE * (x + 0.5), bottom + 6, column, NAMES)
+    end = bottom + 14 + text_width(columns, NAMES)
+    if len({protocol for protocol, _ in places}) > 1:
+        end = _write_protocols(sheet, left, end, [protocol for protocol, _ in places])
     edge = max(right, start + long, start + long / 2 + text_width([what], NAMES) / 2)
-    return sheet.svg(edge + 12, bottom + 14 + text_width(columns, NAMES))
+    return sheet.svg(edge + 12, end)
+
+
+def _write_protocols(sheet: Sheet, left: float, top: float, protocols: Sequence[str]) -> float:
+    """Name each protocol once, below a line under its data sets; return where the names end."""
+    for protocol in dict.fromkeys(protocols):
+        start = left + WIDE * protocols.index(protocol)
+        end = start + WIDE * protocols.count(protocol)
+        sheet.line((start + 3, top), (end - 3, top))
+        sheet.downwards((start + end) / 2, top + 6, protocol, NAMES)
+    return top + 14 + text_width(protocols, NAMES)
 
 
 def _colour(place: float) -> str:

@@ -20,11 +20,12 @@ from ldlrepro.report.svg import SOFT, Sheet, text_width
 
 CAPTION = (
     "Average ranks over the data sets that have numbers of all these methods, the best on the "
-    "left; a measured data set counts also where the table has no line for it. A bar joins methods "
-    "(its dots) whose differences are not significant: Friedman, then exact Wilcoxon signed rank "
-    f"tests with Holm's correction over all pairs, at {100 * ALPHA:g} %. A misprinted number takes "
-    "its data set out of that measure. The data sets of one family, such as Yeast's, share their "
-    "features: the tests count them as one, with the mean of their numbers."
+    "left. A measured data set also counts where the table has no line for it. A bar joins "
+    "neighbouring methods of which no two differ significantly: a Friedman test, then exact "
+    f"Wilcoxon signed rank tests with Holm's correction over all pairs, at {100 * ALPHA:g} %. Two "
+    "methods without a common bar need not differ; the leaderboard compares every pair. A "
+    "misprinted number takes its data set out of that measure. The data sets of one family, such "
+    "as Yeast's, share their features: the tests count them as one, with the mean of their numbers."
 )
 WIDTH, EDGE = 880, 40
 LETTERS, BETWEEN = 10.5, 16
@@ -185,28 +186,25 @@ def _draw(sheet: Sheet, panel: _Panel, left: float, width: float, top: float) ->
                 sheet.text(start - 4, y, f"{label} {rank:.1f}", LETTERS, "end")
     for row, bar in bars:
         y = axis + BETWEEN * row
-        sheet.line((place(bar[0]), y), (place(bar[-1]), y), stroke=BAR, width=2.4)
-        for rank in bar:
-            sheet.shape("circle", cx=place(rank), cy=y, r=2.8, fill=BAR)
+        sheet.line((place(bar[0]), y), (place(bar[-1]), y), stroke=BAR, width=3)
     return first + BETWEEN * half + 6
 
 
 def bars_of(compared: Ranking) -> list[list[str]]:
-    """Return the largest groups of methods of which no two differ, each from best to worst."""
+    """Return the longest stretches of neighbours in rank of which no two differ."""
     names = sorted(compared.ranks, key=lambda name: compared.ranks[name])
-    alike = {a: {b for b in names if a != b and compared.p.loc[a, b] >= ALPHA} for a in names}
-    groups: list[set[str]] = []
-
-    def grow(group: set[str], joining: set[str], tried: set[str]) -> None:
-        """Bron and Kerbosch's search for cliques."""
-        if not joining and not tried and len(group) > 1:
-            groups.append(group)
-        for name in [name for name in names if name in joining]:
-            grow(group | {name}, joining & alike[name], tried & alike[name])
-            joining, tried = joining - {name}, tried | {name}
-
-    grow(set(), set(names), set())
-    return [[name for name in names if name in group] for group in groups]
+    found: list[list[str]] = []
+    end = 0
+    for first in range(len(names)):
+        last = first + 1
+        while last < len(names) and all(
+            compared.p.loc[names[last], name] >= ALPHA for name in names[first:last]
+        ):
+            last += 1
+        if last > max(end, first + 1):  # no part of the stretch before
+            found.append(names[first:last])
+            end = last
+    return found
 
 
 def placed(bars: Iterable[list[float]]) -> list[tuple[int, list[float]]]:

@@ -24,7 +24,7 @@ from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 3
+LAYOUT = 4
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -90,7 +90,8 @@ def unit_run(unit: UnitScores, rows: Iterable[VerdictRow] = ()) -> TrackedRun:
         metrics=_metrics(unit, [e or 0 for _, e in spans], end or 0)
         + _printed_metrics(cells, end or 0)
         + _curve_metrics(unit, end),
-        tags=identity
+        tags=_first_tags(unit, cells)
+        | identity
         | {"source": unit.source, "control": "yes" if unit.method in CONTROLS else "no"}
         | _verdict_tags(unit, cells)
         | _tags(unit.rows),
@@ -107,19 +108,56 @@ def _printed_metrics(cells: Sequence[VerdictRow], end_ms: int) -> list[tuple[str
     return [(name, value, end_ms, 0) for name, value in found.items() if math.isfinite(value)]
 
 
+def _first_measure(measures: Iterable[str]) -> str:
+    """Return the measure that a table is sorted by; '' where it has neither."""
+    return next((name for name in SORT_BY if name in set(measures)), "")
+
+
+def _first_columns(metric: str) -> list[str]:
+    """Return the tags that a table begins with. MLflow orders them by the alphabet."""
+    title = metric.upper()
+    return [title, f"{title} in print", f"{title} off by", f"{title} verdict"]
+
+
+def _first_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
+    """Return what a reader looks for first, rounded: run pages and tables begin with it."""
+    metric = _first_measure(unit.scores)
+    shown = _narrow(_shown(unit.scores.get(metric, ())))
+    cell = next((cell for cell in cells if cell.metric == metric), None)
+    values = [shown, *([cell.printed, _percent(cell), cell.verdict] if cell else [])]
+    return {name: text for name, text in zip(_first_columns(metric), values, strict=False) if text}
+
+
+def _shown(values: Sequence[float]) -> str:
+    """Return mean and standard deviation as text; '' where a fold is missing."""
+    if not (len(values) and np.isfinite(values).all()):
+        return ""
+    spread = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.4f}{spread}"
+
+
+def _narrow(shown: str) -> str:
+    """Leave out zeros and spaces: MLflow cuts off what is wider than some twelve letters."""
+    if shown.startswith("0."):
+        return shown.replace(" ± 0.", "±.").removeprefix("0")
+    return "±".join(f"{float(number):.2f}" for number in shown.split(" ± ") if number)
+
+
+def _percent(cell: VerdictRow) -> str:
+    return "" if cell.difference is None else f"{100 * cell.difference:+.1f} %"
+
+
 def _verdict_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
     """Return verdicts, means with standard deviations to read, and a description."""
     tags = {f"verdict/{cell.metric}": cell.verdict for cell in reversed(cells)}
     if cells:
         tags["holds"] = f"{sum(cell.holds for cell in cells)} of {len(cells)} cells"
-    for name, values in unit.scores.items():
-        if len(values) and np.isfinite(values).all():
-            spread = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
-            tags[f"shown/{name}"] = f"{np.mean(values):.4f}{spread}"
+    tags |= {f"shown/{name}": text for name in unit.scores if (text := _shown(unit.scores[name]))}
+    done = sum(row.status == OK for row in unit.rows)
+    tags["shown/folds"] = f"{done} of {len(unit.rows)}"
     lines = [
-        f"| {cell.table} | {cell.metric} | {cell.measured:.4f} | {cell.printed} | "
-        f"{'' if cell.difference is None else f'{100 * cell.difference:+.1f} %'} | "
-        f"{cell.verdict} | {cell.evidence} |"
+        f"| {cell.table} | {cell.metric} | {_shown(unit.scores.get(cell.metric, ()))} | "
+        f"{cell.printed} | {_percent(cell)} | {cell.verdict} | {cell.evidence} |"
         for cell in cells
     ]
     if lines:
@@ -129,9 +167,7 @@ def _verdict_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, st
         ]
         tags["mlflow.note.content"] = "\n".join([*head, *lines])
     elif unit.method in CONTROLS:
-        tags["mlflow.note.content"] = (
-            "A control: it learns nothing, and the saved views leave it out."
-        )
+        tags["mlflow.note.content"] = "A control: it learns nothing. The saved views leave it out."
     return tags
 
 
@@ -199,27 +235,18 @@ def _view_state(
 ) -> dict[str, Any]:
     """Return the state of a run table.
 
-    MLflow puts metrics before tags, each by the alphabet, and cuts numbers off. So a table of
-    printed numbers has one metric to sort by, and the others as text that is rounded.
+    MLflow puts metrics before tags, each by the alphabet, and cuts numbers off. So a table has tags
+    alone, whose numbers are rounded.
     """
-    first = next((name for name in SORT_BY if name in measures), None)
-    shown = [f"metrics.`{name}`" for name in measures]
-    if printed:
-        shown = [f"tags.`shown/{name}`" for name in printed]
-    if first:
-        shown += [f"metrics.`{first}`", f"tags.`shown/{first}`"]
-    if first in printed:
-        shown += [f"metrics.`printed/{first}`", f"metrics.`difference/{first}`"]
-        shown += [f"tags.`verdict/{first}`"]
+    first = _first_measure(measures)
+    shown = [*(_first_columns(first) if first else []), "shown/folds"]
+    shown += [f"shown/{name}" for name in printed or measures if name != first]
     where = f"params.protocol = '{protocol}' AND params.dataset = '{dataset}'"
     return {
         "searchFilter": f"{where} AND tags.control = 'no'",
         "orderByKey": f"metrics.`{first}`" if first else "attributes.start_time",
         "orderByAsc": True,
-        "selectedColumns": [
-            *dict.fromkeys([*shown, "metrics.`folds_ok`", "metrics.`fit_seconds`"]),
-            "tags.`source`",
-        ],
+        "selectedColumns": [f"tags.`{name}`" for name in [*shown, "source"]],
     }
 
 

@@ -7,6 +7,7 @@ written to it; whatever is still RUNNING was left by a killed sync and is replac
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import socket
@@ -52,7 +53,12 @@ FINAL_STATES = {"FINISHED", "FAILED"}
 RUNS_PER_PAGE = 1000
 NOTE = "Each entry of **Views** (top right) is one table: every method on one data set."
 
-LOOPBACK = "127.0.0.1"
+LOOPBACK = ("::1", "127.0.0.1")
+"""Where the page is served, the first that this machine has.
+
+In a new browser MLflow opens its assistant beside a page of 127.0.0.1 or localhost. It takes a
+quarter of the window, and it could run commands here.
+"""
 # Without it MLflow offers its pages for language models until somebody chooses the others.
 TRAINING = "workflowType=machine_learning"
 
@@ -206,19 +212,13 @@ def serve(
             f"{database}: nothing is tracked there yet. Type `snakemake --cores all demo`, or "
             "`ldlrepro sync PAPER` for a paper that has results."
         )
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError as error:
-            raise UserError(
-                f"port {port}: {error.strerror}. Type `ldlrepro ui --port {port + 1}`."
-            ) from None
-    address = f"http://{LOOPBACK}:{port}{page_of(uri, paper)}"
+    host = _free_loopback(port)
+    named = f"[{host}]" if ":" in host else host
+    address = f"http://{named}:{port}{page_of(uri, paper)}"
     say(
         f"{address}\nshows {without_password(uri)}, to this machine only. Ctrl-C ends it.\n"
         "From another machine, never by opening the port to the network: there, type\n"
-        f"  ssh -N -L {port}:{LOOPBACK}:{port} USER@{os.uname().nodename}\n"
+        f"  ssh -N -L {port}:{named}:{port} USER@{os.uname().nodename}\n"
         "and open the same address."
     )
     if browser:
@@ -226,8 +226,25 @@ def serve(
     # By the environment: the list of processes, which all can see, would show a password.
     place = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     page = [sys.executable, "-m", "mlflow", "ui"]
-    page += ["--host", LOOPBACK, "--port", str(port), "--workers", "1"]
+    page += ["--host", host, "--port", str(port), "--workers", "1"]
     os.execve(sys.executable, page, {**os.environ, **QUIET, **place})
+
+
+def _free_loopback(port: int) -> str:
+    """Return the loopback address to serve on; a port that is taken is an error."""
+    for host in LOOPBACK:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE or host == LOOPBACK[-1]:
+                    raise UserError(
+                        f"port {port}: {error.strerror}. Type `ldlrepro ui --port {port + 1}`."
+                    ) from None
+            else:
+                return host
+    raise AssertionError
 
 
 # ---------------------------------------------------------------------- talking to MLflow

@@ -6,7 +6,7 @@ from ldlrepro.core.progress import say
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.plan import Chunk, Plan, Unit
 from ldlrepro.train.inputs import check_inputs
-from ldlrepro.train.records import FAILED, UNAVAILABLE
+from ldlrepro.train.records import FAILED, UNAVAILABLE, predictions_path
 from ldlrepro.train.unit import UnitJob, process_age, run_unit
 
 
@@ -61,5 +61,6 @@ def run(
         failed = sum(row.status == FAILED for row in rows)
         failures += failed
         lacking = next((row.error for row in rows if row.status == UNAVAILABLE), "")
-        say(f"{job.record}: {'not run' if lacking else f'{len(rows)} folds, {failed} failed'}")
+        done = f"{len(rows)} folds, {failed} failed; predictions in {predictions_path(job.record)}"
+        say(f"{job.record}: {'not run' if lacking else done}")
     return failures, lacking

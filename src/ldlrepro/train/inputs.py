@@ -128,7 +128,8 @@ def _fetch(project: Project, source: DataSet | Weights, workspace: Workspace) ->
 
     mirrors = default_mirrors(project, project.run.mirrors)
     status = fetch(source, workspace.data, mirrors, offline=project.run.offline)
-    found = f"here, {len(status.files)} file(s) checked"
+    count = len(status.files)
+    found = f"here, {count} file{'s' * (count != 1)} checked"
     say(f"{source.id}: {found if status.available else f'not available: {status.reason}'}")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ldlrepro.judge.scores import Sources
-from ldlrepro.plan import Plan, Unit
+from ldlrepro.plan import Plan, Unit, jobs
 from ldlrepro.plan.planning import LONGEST_JOB_S
 from ldlrepro.train.records import OK
 
@@ -59,7 +59,7 @@ class Schedule:
 
 def jobs_of(plan: Plan, units: Iterable[Unit], sources: Sources) -> tuple[list[Job], list[Unit]]:
     """Return every job that the workflow would start, and the units without times."""
-    jobs, missing = [], []
+    timed, missing = [], []
     for unit in units:
         found = sources.best(unit)
         finished = [row for row in found.rows if row.status == OK] if found else []
@@ -74,16 +74,26 @@ def jobs_of(plan: Plan, units: Iterable[Unit], sources: Sources) -> tuple[list[J
             last = len(seconds) - 1 if chunk.last is None else chunk.last
             mine = seconds[chunk.first : last + 1]
             name = f"{unit.data_set.id} {unit.method.id} folds {chunk.name}"
-            jobs.append(Job(name, sum(mine), threads, len(mine), START_S))
-    return jobs, missing
+            timed.append(Job(name, sum(mine), threads, len(mine), START_S))
+    return timed, missing
 
 
-def simulate(jobs: list[Job], cores: int, missing: list[Unit]) -> Schedule:
+def longest_jobs_of(plan: Plan, units: Iterable[Unit]) -> list[Job]:
+    """Return the jobs of units that were never timed, each as long as its time limit."""
+    return [
+        Job(f"{unit.data_set.id} {unit.method.id} folds {chunk.name}", 60.0 * limit, cores)
+        for unit in units
+        for chunk in plan.chunks(unit)
+        for limit, cores in [(jobs.minutes(plan, chunk, 1), unit.resources.threads)]
+    ]
+
+
+def simulate(to_run: list[Job], cores: int, missing: list[Unit]) -> Schedule:
     """Start the longest jobs first, each as soon as enough cores are free."""
     free = cores
     now = 0.0
     running: list[tuple[float, int]] = []
-    waiting = sorted(jobs, key=lambda job: -job.wall)
+    waiting = sorted(to_run, key=lambda job: -job.wall)
     while waiting or running:
         for job in list(waiting):
             taken = min(job.cores, cores)
@@ -95,16 +105,16 @@ def simulate(jobs: list[Job], cores: int, missing: list[Unit]) -> Schedule:
                 break
         now, released = heapq.heappop(running)
         free += released
-    core_seconds = sum(job.seconds * min(job.cores, cores) for job in jobs)
+    core_seconds = sum(job.seconds * min(job.cores, cores) for job in to_run)
     twentieth = core_seconds / cores / SHARE_OF_WALL
     limit = max(twentieth, LONGEST_JOB_S)
     return Schedule(
         cores=cores,
-        jobs=len(jobs),
+        jobs=len(to_run),
         core_seconds=core_seconds,
         wall_seconds=now,
-        longest=max(jobs, key=lambda job: job.seconds, default=None),
+        longest=max(to_run, key=lambda job: job.seconds, default=None),
         twentieth=twentieth,
-        too_long=[job for job in jobs if job.seconds > limit],
+        too_long=[job for job in to_run if job.seconds > limit],
         missing=missing,
     )

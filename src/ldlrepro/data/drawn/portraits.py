@@ -1,7 +1,7 @@
 """Synthetic portraits with known person, age, emotion and eye points. They show no real person.
 
-Age shows in the shape (round head and large eyes of a child, hairline of an old head), in the hair
-(it turns grey) and in the texture (wrinkles and grain). A person keeps looks and tint.
+Age shows in the shape: a child has a round head and large eyes, an old head a high hairline. It
+also shows in grey hair, wrinkles and grain. A person keeps looks and tint.
 """
 
 from __future__ import annotations

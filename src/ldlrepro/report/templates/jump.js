@@ -1,5 +1,5 @@
 "use strict";
-/** The box that jumps to a paper, a table or a printed number by the words that somebody types. */
+/** The box that jumps to a page, a section, a table or a cell by the words that somebody types. */
 (() => {
   const form = document.getElementById("jump");
   const box = form.elements.words;
@@ -16,7 +16,7 @@
     return { label, route, variant, names: new Set(names.flatMap(words)), text: words([...names, around].join(" ")).join(" ") };
   }
 
-  /** Every page, table and printed number, of all papers; the numbers as `ldlrepro explain` names them. */
+  /** Every page, section, table and cell of all papers; cells as `ldlrepro explain` names them. */
   async function allPlaces() {
     const pages = [...document.querySelectorAll("header.site nav a")];
     const all = pages.map((link) => place(link.textContent, [link.textContent], "", link.getAttribute("href")));

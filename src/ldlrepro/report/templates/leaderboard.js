@@ -236,13 +236,6 @@
 
   // ------------------------------------------------------------------ drawing
 
-  function h(tag, attributes, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes || {})) if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
-    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
-    return element;
-  }
-
   const digits = (value, count) => (value === null ? "" : Number(value.toPrecision(count)).toString());
 
   const columns = [
@@ -293,6 +286,16 @@
       h("caption", null, caption), h("thead", null, h("tr", null, head)), h("tbody", null, sorted(result.lines).map(row))));
   }
 
+  /** As `of_board` in conclusions.py. */
+  function conclusion({ lines, measure, common, found }) {
+    const ranked = lines.filter((line) => line.rank !== null);
+    if (ranked.length < 2) return "";
+    const best = ranked.reduce((one, other) => (other.rank < one.rank ? other : one));
+    const said = `${best.title} comes first of ${ranked.length} methods by ${measure.title} on ${common.length} data sets.`;
+    if (!found.p) return `${said} The data sets are too few for a test of significance.`;
+    return `${said} It is significantly better than ${best.better} of the others; ${ranked.length - 1 - best.better} cannot be told from it.`;
+  }
+
   function testText({ found }) {
     if (found.refusal) return `No test of significance: ${found.refusal}.`;
     if (!found.p) return "";
@@ -328,6 +331,7 @@
     const focused = document.activeElement;
     const at = place.contains(focused) ? (focused.name === "compare" ? `input[value="${CSS.escape(focused.value)}"]` : focused.dataset.column && `[data-column="${focused.dataset.column}"]`) : null;
     const result = outcome();
+    document.getElementById("conclusion").textContent = conclusion(result);
     const parts = [rankingTable(result), h("p", { class: "test" }, testText(result)), h("p", { class: "on" }, `Ranked on: ${placesText(result.common)}.`), pairTable(result)];
     place.replaceChildren(...parts.flat().filter(Boolean));
     form.querySelector("output").value = `${result.found.ranks.length} methods ranked on ${result.common.length} data sets`;

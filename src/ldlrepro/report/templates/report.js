@@ -6,16 +6,6 @@
 
   // ------------------------------------------------------------------ small helpers
 
-  /** An element; text always becomes text, never markup. */
-  function h(tag, attributes, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes || {})) {
-      if (value !== null && value !== undefined) element.setAttribute(name, value);
-    }
-    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
-    return element;
-  }
-
   const address = (...parts) => "#/" + parts.map((part) => encodeURIComponent(part).replaceAll("%40", "@")).join("/");
   const shown = (value) => (value === null || value === undefined ? "" : String(value));
 
@@ -119,6 +109,7 @@
   /** The printed cells that lead here, read from the tables of this page. */
   function cellPart(record) {
     const links = [...document.querySelectorAll(".table tr:not(.beside) a.m")].filter((link) => link.getAttribute("href") === record.route);
+    const reasons = new Map();
     const lines = links.map((link) => {
       const grid = link.closest("table");
       const column = grid.tHead.rows[0].cells[link.closest("td").cellIndex].textContent;
@@ -128,10 +119,37 @@
       const text = (selector) => (cell.querySelector(selector)?.textContent || "").trim();
       const verdict = `${text(".v b")} ${cell.dataset.v.replace("-", " ")}`;
       const band = (cell.querySelector(".v").title || "").replace("band ", "");
+      reasonsOf(cell).forEach((reason) => reasons.set(reason.textContent, reason));
       return [h("a", { href: address(paper, "table", id) }, `${paper}, Table ${id}`), block, column, text(".m"), text(".p"), text(".v em"), band, verdict];
     });
     if (!lines.length) return h("p", null, "No printed number stands for this unit.");
-    return table("What the papers print for this unit", ["table", "data set", "measure", "measured", "printed", "difference", "band", "verdict"], lines);
+    return [table("What the papers print for this unit", ["table", "data set", "measure", "measured", "printed", "difference", "band", "verdict"], lines),
+      reasons.size ? h("h3", null, "Reasons and remarks") : null, [...reasons.values()]];
+  }
+
+  const doubtLink = () => h("a", { href: document.body.dataset.doubt }, "Doubt this number");
+
+  /** The notes of a cell as paragraphs. */
+  function reasonsOf(cell) {
+    const notes = [...cell.querySelectorAll(".note")].map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
+    return notes.map((note) => h("p", null, [...note.querySelector(".reason").cloneNode(true).childNodes]));
+  }
+
+  /** Below the row of a cell: what it says in full, its reasons, and where to go on. */
+  function tell(cell) {
+    const row = cell.closest("tr");
+    const text = (selector) => (cell.querySelector(selector)?.textContent || "").trim();
+    const record = cell.querySelector("a.m")?.getAttribute("href");
+    const numbers = [text(".m") ? `Measured ${text(".m")}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
+    row.after(h("tr", { class: "told" }, h("td", { colspan: row.cells.length }, h("div", null,
+      h("p", null, numbers.join(", "), h("b", null, text(".v"))), reasonsOf(cell),
+      h("p", null, record ? [h("a", { href: record }, "Record"), " · "] : null, doubtLink())))));
+  }
+
+  /** Take away what the last visited place was marked with. */
+  function forget() {
+    for (const note of document.querySelectorAll(".here")) note.classList.remove("here");
+    document.querySelector("tr.told")?.remove();
   }
 
   function errorPart(record) {
@@ -156,6 +174,7 @@
         ["Log", record.log ? h("a", { href: record.log }, record.log) : "none kept"],
         ["Record files", record.files.length ? fileLinks(record) : null],
       ]),
+      h("p", null, doubtLink()),
       h("h2", null, "Printed numbers"), cellPart(record),
       h("h2", null, "Scores"), scorePart(record),
       parameterPart(record, "Chosen parameters", record.params),
@@ -175,6 +194,7 @@
 
   /** A table that fits lets its head stick to the window; a wider one scrolls in its own box. */
   function freeWhatFits() {
+    for (const box of document.querySelectorAll(".view.on .scroll, .view.on .contents")) if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0; // the keyboard scrolls it
     const boxes = [...document.querySelectorAll(".view.on .scroll.box")].filter((box) => box.clientWidth);
     boxes.forEach((box) => box.classList.remove("free"));
     const fits = boxes.map((box) => box.scrollWidth <= box.clientWidth); // one layout for all
@@ -205,9 +225,10 @@
       filterRows(form);
       return;
     }
+    const holding = form.elements.holds.checked;
     const wanted = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
     const asked = words(form);
-    const someVerdicts = boxes.some((box) => box.checked !== box.defaultChecked);
+    const someVerdicts = holding || boxes.some((box) => box.checked !== box.defaultChecked);
     let visible = 0;
     let total = 0;
     for (const part of section.querySelectorAll(".table")) {
@@ -221,7 +242,7 @@
           const textMatches = asked.every((word) => plain(row.dataset.find).includes(word));
           for (const cell of row.querySelectorAll("td")) {
             const numbers = [...cell.querySelectorAll("[data-v]")];
-            const chosen = numbers.filter((number) => wanted.has(number.dataset.v) || (beside && kept)).length;
+            const chosen = numbers.filter((number) => (wanted.has(number.dataset.v) && (!holding || "holds" in number.dataset)) || (beside && kept)).length;
             cell.classList.toggle("off", numbers.length > 0 && chosen === 0);
             on += textMatches ? chosen : 0;
             if (!beside) {
@@ -258,11 +279,14 @@
     if (hit && !inSight(hit)) form.scrollIntoView({ block: "start" });
   }
 
+  const KINDS = { met: ["exact", "reproduced"], missed: ["near", "better", "worse"], unjudged: ["not-run", "quoted", "misprint"] };
+
   function showOnly(section, slug) {
     const form = section.querySelector("form.filter");
     if (!form) return;
     form.reset();
-    if (slug) for (const box of form.querySelectorAll("input[name=verdict]")) box.checked = box.value === slug;
+    if (slug === "holds") form.elements.holds.checked = true;
+    else if (slug) for (const box of form.querySelectorAll("input[name=verdict]")) box.checked = (KINDS[slug] || [slug]).includes(box.value);
     filterCells(form);
   }
 
@@ -333,6 +357,7 @@
 
   /** Rows keep to their data set; a third click brings the printed order back. */
   function sort(head) {
+    forget();
     const table = head.closest("table");
     const column = head.cellIndex;
     const state = { ascending: "descending", descending: null }[head.getAttribute("aria-sort")];
@@ -358,6 +383,21 @@
     button.addEventListener("click", () => sort(head));
     head.append(button);
   }
+
+  // ------------------------------------------------------------------ menus
+
+  const button = document.getElementById("menu");
+  const menus = [...document.querySelectorAll("#parts details")];
+
+  function close(except) {
+    for (const menu of menus) if (menu !== except) menu.open = false;
+    if (!except) button.setAttribute("aria-expanded", "false");
+  }
+
+  button.addEventListener("click", () => button.setAttribute("aria-expanded", String(button.ariaExpanded !== "true")));
+  for (const menu of menus) menu.addEventListener("toggle", () => menu.open && close(menu));
+  document.addEventListener("click", ({ target }) => { if (!target.closest("header.site") || target.closest("#parts a")) close(); });
+  document.addEventListener("keydown", ({ key }) => { if (key === "Escape") close(); });
 
   // ------------------------------------------------------------------ routes
 
@@ -387,7 +427,7 @@
       else link.removeAttribute("aria-current");
     }
     const heading = view.querySelector("h1");
-    document.title = view.id === "/" ? "Printed and measured: ldlrepro report" : `${heading.textContent} · ldlrepro report`;
+    document.title = view.id === "/" ? "Which results can be reproduced? ldlrepro report" : `${heading.textContent} · ldlrepro report`;
     if (focus && heading) heading.focus({ preventScroll: true });
     document.body.dataset.shown = location.hash; // records take a moment; browser tests wait for this
   }
@@ -420,7 +460,7 @@
       scrollTo(0, history.state.y); // back to where the reader was, filters as they were
       return;
     }
-    for (const note of document.querySelectorAll(".here")) note.classList.remove("here");
+    forget();
     if (second === "show") {
       showOnly(view, parts[2]);
       target.scrollIntoView();
@@ -429,6 +469,7 @@
     } else if (first === "cell") {
       showOnly(view, "");
       target.closest("td").classList.add("here");
+      tell(target);
       arriveAt(target, { block: "center", inline: "start" });
       target.querySelector("a")?.focus({ preventScroll: true });
     } else {

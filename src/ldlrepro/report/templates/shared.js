@@ -7,3 +7,11 @@ async function unpacked(id) {
 
 /** Return text without case and marks, so that s-JAFFE is found as sjaffe. */
 const plain = (text) => text.toLowerCase().replace(/[^a-z0-9 ]/g, "");
+
+/** An element; text always becomes text, never markup. */
+function h(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) if (![null, undefined, false].includes(value)) element.setAttribute(name, value === true ? "" : value);
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}

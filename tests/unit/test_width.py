@@ -1,0 +1,164 @@
+"""What verbs print fits a terminal of 80 columns, begins with a sentence, and is plain in pipes."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+from contextlib import suppress
+
+import pytest
+
+from ldlrepro import cli
+from ldlrepro.cli import completion, output
+
+COLUMNS = 80
+CELL = "structrf/16/sjaffe/SA-BFGS/kl"
+TABLES = [
+    "verdicts mslp",
+    "verdicts mslp structrf --wide --show exact --dataset sjaffe",
+    "verdicts mslp --show worse",
+    "verdicts drf --show quoted",
+    "verdicts structrf --readings",
+    "leaderboard structrf mslp",
+    "leaderboard --protocol mslp_persons",
+    "claims mslp structrf",
+    "baselines --dataset sjaffe",
+    "contradictions mslp structrf",
+    "protocols structrf",
+    "schedule mslp drf",
+    "status mslp",
+    "list methods",
+    "list datasets",
+    "list weights",
+    "list papers",
+    "doctor",
+]
+TEXTS = [f"explain {CELL}", f"explain {CELL} --full", "claims mslp --full", "lint ldldf", "--help"]
+
+
+def too_long(text: str) -> list[str]:
+    """Lines that a terminal would break; a single word, such as an address, cannot be wrapped."""
+    return [line for line in text.splitlines() if len(line) > COLUMNS and " " in line.strip()]
+
+
+def told(capsys, command: str) -> str:
+    with suppress(SystemExit):  # of --help
+        cli.main(command.split())
+    shown = capsys.readouterr()
+    assert not shown.err.startswith("ldlrepro")
+    return shown.out
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+
+
+@pytest.mark.parametrize("command", [*(line for line in TABLES if "--wide" not in line), *TEXTS])
+def test_every_answer_fits_80_columns(capsys, command):
+    text = told(capsys, command)
+    assert len(text.splitlines()) > 3
+    assert too_long(text) == []
+
+
+@pytest.mark.parametrize("command", [line for line in TABLES if "--wide" not in line])
+def test_every_table_begins_with_a_sentence(capsys, command):
+    first = told(capsys, command).partition("\n\n")[0]
+    assert first.endswith((".", ".\n"))
+    assert len(first.split()) > 4
+
+
+@pytest.mark.parametrize("verb", cli.verbs())
+def test_every_help_fits_80_columns(capsys, verb):
+    assert too_long(told(capsys, f"{verb} --help")) == []
+
+
+def test_a_planted_line_is_found():
+    assert too_long("a line " * 20)
+    row = {"cell": "mslp/1/sjaffe/LPP/kl", "reason": "a reason that is long " * 5}
+    (_, *wide), narrow = output.table([row], list(row)), output.table([row], list(row), COLUMNS)
+    assert too_long("\n".join(wide))
+    assert not too_long("\n".join(narrow))
+
+
+# ---------------------------------------------------------------------- tables
+
+
+def shown(rows: list[dict], **chosen: bool) -> argparse.Namespace:
+    return argparse.Namespace(**{"json": False, "wide": False, "all": False, **chosen})
+
+
+ROWS = [{"id": f"m{n}", "a": n, "b": 1, "c": "x", "d": None, "e": "last"} for n in range(45)]
+
+
+def test_people_see_five_columns_and_forty_rows_and_how_to_see_the_rest(capsys):
+    output.answer(shown(ROWS), ROWS, "All of them.")
+    text = capsys.readouterr().out
+    assert text.startswith("All of them.\n\nid    a  b  c  d\nm0    0  1  x\n")
+    assert "m39" in text
+    assert "m40" not in text
+    assert text.endswith("... 5 more rows: --all\n... more columns (e): --wide\n")
+    output.answer(shown(ROWS, all=True, wide=True), ROWS)
+    text = capsys.readouterr().out
+    assert "m44  44  1  x     last\n" in text
+    assert "..." not in text
+    output.answer(shown(ROWS, json=True), ROWS, "All of them.")
+    assert json.loads(capsys.readouterr().out) == ROWS
+
+
+def test_a_name_is_never_cut_and_texts_are_wrapped():
+    row = {"cell": "a/" * 50, "printed": "0.1", "reason": "many words " * 10}
+    lines = list(output.table([row], list(row), COLUMNS))
+    assert "a/" * 50 in lines
+    assert " ".join(" ".join(lines).split()).count("many words") >= 8
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colour_is_for_terminals_and_nobody_who_said_no(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert output.coloured("exact", output.GREEN, Terminal()) == "\x1b[32mexact\x1b[0m"
+    assert output.coloured("exact", output.GREEN, io.StringIO()) == "exact"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert output.coloured("exact", output.GREEN, Terminal()) == "exact"
+
+
+# ---------------------------------------------------------------------- the Tab key
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("ldlrepro verd", ["verdicts"]),
+        ("ldlrepro verdicts ms", ["mslp"]),
+        ("ldlrepro verdicts mslp struct", ["structrf"]),
+        ("ldlrepro verdicts mslp --data", ["--dataset"]),
+        ("ldlrepro verdicts --dataset sj", ["sjaffe"]),
+        ("ldlrepro run mslp sjaffe aa_knn@", ["aa_knn@grid", "aa_knn@odd", "aa_knn@k5"]),
+        ("ldlrepro run mslp_p", ["mslp_persons"]),
+        ("ldlrepro list ", ["methods", "datasets", "weights", "papers"]),
+        ("ldlrepro explain structrf/16/sjaffe/SA-B", None),
+        ("ldlrepro lint /nowhere/", []),
+        ("ldlrepro nothing ", []),
+    ],
+)
+def test_the_tab_key_completes_what_the_parsers_take(line, words):
+    found = completion.candidates(line)
+    assert found == words if words is not None else CELL in found
+
+
+def test_every_option_of_every_verb_can_be_completed():
+    for name, parser in cli.verbs().items():
+        shown = [a for a in parser._actions if a.help != argparse.SUPPRESS]
+        options = [option for action in shown for option in action.option_strings]
+        assert completion.candidates(f"ldlrepro {name} -") == options
+
+
+@pytest.mark.parametrize("shell", sorted(completion.SCRIPTS))
+def test_every_shell_asks_the_verb(capsys, shell):
+    assert f"ldlrepro completion {shell} --line" in told(capsys, f"completion {shell}")
