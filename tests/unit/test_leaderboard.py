@@ -71,7 +71,8 @@ def test_controls_and_what_sees_test_labels_are_shown_and_never_ranked():
 def test_settings_chosen_by_the_print_are_ranked_and_named():
     board = collect(PROJECT, [page(grid(["sa_bfgs", "sa_bfgs@toolbox"], NINE))])
     assert [c.by_print for c in board.contestants.values()] == [False, True]
-    assert board.contestants["sa_bfgs@toolbox"].title == "SA-BFGS (toolbox optimiser), by print"
+    toolbox = board.contestants["sa_bfgs@toolbox"].title
+    assert toolbox == "SA-BFGS (toolbox optimiser) (settings chosen by print)"
     assert set(ranks(standings(board, "first", "cv"))) == {"sa_bfgs", "sa_bfgs@toolbox"}
 
 

@@ -268,7 +268,7 @@ def in_words(counts: Tally) -> list[str]:
         kinds = ", ".join(f"{KINDS[kind]} {count}" for kind, count in counts.reasons.items())
         found.append(f"{counts.missed} numbers are better or worse. The reasons: {kinds}.")
     if counts.untold:
-        found.append(f"{counts.untold} met numbers have no baseline to compare with.")
+        found.append(f"Met numbers that have no baseline to compare with: {counts.untold}.")
     if counts.other_settings:
         found.append(
             f"{counts.other_settings} numbers were measured with settings that have changed since. "
