@@ -260,16 +260,16 @@ def claims(args: argparse.Namespace) -> int:
         lines = [
             {
                 "verdict": row.verdict,
-                "data sets": f"{row.datasets} of {row.of_datasets}" if row.datasets else "",
                 "ours": row.measured,
                 "in print": row.printed,
                 "claim": row.text,
                 "id": row.id,
+                "data sets": f"{row.datasets} of {row.of_datasets}" if row.datasets else "",
                 "where": row.where,
             }
             for row in rows
         ]
-        return answer(args, lines, openings.of_claims(rows), first=6)
+        return answer(args, lines, openings.of_claims(rows))
     print(paragraph(openings.of_claims(rows)))
     for row in rows:
         print()
