@@ -703,7 +703,7 @@ def test_a_drawing_can_be_saved_as_png(page: Any, reference: Any) -> None:
         assert image.size[0] == 2 * shown.evaluate("image => image.naturalWidth")
         colours = {colour: n for n, colour in image.convert("RGB").getcolors(1 << 20)}
     assert max(colours, key=lambda colour: colours[colour]) == (255, 255, 255)
-    assert colours[0xC0, 0x56, 0x21] > 1000  # bars
+    assert sum(n for colour, n in colours.items() if max(colour) < 0x60) > 1000  # lines and words
     assert problems == []
 
 

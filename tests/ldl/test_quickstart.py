@@ -14,14 +14,13 @@ README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding=
 
 
 def quick_start() -> str:
-    section = re.search(
-        r"^## The library in six lines\n(.*?)^## ", README, re.MULTILINE | re.DOTALL
-    )
+    section = re.search(r"^## The library\n(.*?)^## ", README, re.MULTILINE | re.DOTALL)
+    assert section is not None
     (code,) = re.findall(r"```python\n(.*?)```", section[1], re.DOTALL)
     return code
 
 
-def test_it_runs_and_prints_a_score_and_the_best_parameters(tmp_path, monkeypatch, capsys):
+def test_it_runs_and_prints_the_best_parameters(tmp_path, monkeypatch, capsys):
     X, D = sample(n=40)
     np.savez(tmp_path / "faces.npz", X=X[:30], D=D[:30], X_new=X[30:], D_new=D[30:])
     monkeypatch.chdir(tmp_path)
@@ -30,8 +29,7 @@ def test_it_runs_and_prints_a_score_and_the_best_parameters(tmp_path, monkeypatc
     P = names["P"]
     assert P.shape == (10, 4)
     np.testing.assert_allclose(P.sum(axis=1), 1)
-    score, best = capsys.readouterr().out.splitlines()
-    assert float(score) <= 0
+    (best,) = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"\{'max_features': (None|'sqrt')\}", best)
 
 

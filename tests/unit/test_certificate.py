@@ -24,7 +24,7 @@ def extent(asked: int) -> Extent:
 
 def test_the_verdict_line_names_what_was_not_seen():
     found = certificate(PROJECT, [paper("p")], checks(skipped=1), extent(4))
-    told = "not seen: data (1 of 3), tracking (all 1), reruns (1 of 4)"
+    told = "1 not computed (a reason); not seen: data (1 of 3), tracking (all 1)"
     assert found["summary"] == f"PASS, 3 of 4 rerun; {told}"
     found = certificate(PROJECT, [paper("p")], checks(passed=0), extent(4))
     assert "not seen: data (nothing there), tracking (all 1)" in found["summary"]

@@ -74,7 +74,7 @@ def test_no_record_of_ours_is_impossible(protocol):
     found = examine(cells, Beside())
     assert units
     assert [finding for finding in found if finding.state == IMPOSSIBLE] == []
-    assert {finding.rule for finding in found} <= {"gap", "row twice", "shifted"}
+    assert {finding.rule for finding in found} <= {"column twice", "gap", "row twice", "shifted"}
     assert len(found) <= max(1, len(units) // 10)
 
 

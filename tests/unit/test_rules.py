@@ -127,7 +127,7 @@ def test_figures_are_drawn_again_for_the_experiments_of_their_paper(replanned):
     drawn = "papers/mslp/two_dimensions_drawn.py"
     assert replanned(drawn, figures, "mslp", "ldlf", "structrf") == {"mslp"}
     shared = "experiments/protocols.py"
-    assert replanned(shared, figures, "mslp", "ldl4c", "structrf") == {"mslp", "structrf"}
+    assert replanned(shared, figures, "mslp", "demo", "structrf") == {"mslp", "structrf"}
     assert replanned("report/figures.py", figures, "mslp", "ldlf") == {"mslp", "ldlf"}
 
 
