@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ldlrepro.report.content import ReportContent
 
+
 def marked_up(text: str) -> Markup:
     """Return text as HTML; what stands between backticks is code."""
     from markupsafe import Markup, escape
