@@ -89,7 +89,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Extent:
-    """What an audit covers."""
+    """Extent of an audit."""
 
     command: str
     asked: int

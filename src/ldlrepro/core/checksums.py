@@ -22,7 +22,7 @@ def git_blob_of(path: Path) -> str:
 
 
 class Stated(Protocol):
-    """What is known of a file's content; '' and None where something is unknown."""
+    """Known facts about a file's content; '' and None stand for the unknown."""
 
     @property
     def sha256(self) -> str: ...

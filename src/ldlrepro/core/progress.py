@@ -16,7 +16,7 @@ from typing import TextIO
 
 SECONDS_ON_A_TERMINAL, SECONDS_IN_A_LOG = 0.5, 15.0
 SECONDS_OF_PATIENCE = 3.0
-"""What takes longer says on a terminal that it goes on; in a log, after SECONDS_IN_A_LOG."""
+"""Silence after which work says on a terminal that it goes on; SECONDS_IN_A_LOG in a log."""
 WIDTH = 110
 
 _quiet: list[bool] = []

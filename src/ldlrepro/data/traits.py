@@ -1,4 +1,4 @@
-"""What the features of a data set reveal: spectrum, correlation, and how the file was prepared.
+"""Traits of a data set's features: spectrum, correlation, and how the file was prepared.
 
 Whoever standardised or rotated features over all rows looked at test rows, and features that are
 nearly copies of each other behave unlike what a reader expects.
@@ -22,7 +22,7 @@ SAME = 1e-3
 
 @dataclass(frozen=True)
 class Traits:
-    """What the features of all rows reveal."""
+    """Traits of the features of all rows."""
 
     spectrum: tuple[float, ...]
     """Shares of the variance of the first principal components."""
@@ -31,7 +31,7 @@ class Traits:
     constant: int
     """Columns that are the same in all rows."""
     prepared: tuple[str, ...]
-    """What was done to the file, as its numbers show."""
+    """Preparations of the file that its numbers show."""
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class Folds:
 
     name: str
     definition: Mapping[str, Any]
-    """What a protocol's file would say; some ways have a scheme of their own."""
+    """Scheme of folds, as a protocol's file would name it; some ways have one of their own."""
     over_repeats: bool = False
     """Whether deviations are those of the means of repeats, not of single folds."""
     given: Path | None = None

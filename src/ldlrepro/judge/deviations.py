@@ -1,4 +1,4 @@
-"""What a printed standard deviation is taken over: folds, repeats, or neither of ours.
+"""Tells what a printed standard deviation is taken over: folds, repeats, or neither of ours.
 
 A paper that repeats its folds may print the deviation of all folds. It may also take the mean of
 each repeat and print the deviation of these means, which is several times smaller. Printed and

@@ -17,7 +17,7 @@ BLIND, PREDICTED, FITTED = "blind", "predicted", "fitted"
 """Evidence: no printed number had a say; those of other data sets had; this data set's had."""
 EVIDENCE = (BLIND, PREDICTED, FITTED)
 FOLDS, REPEATS, NEITHER = "folds", "repeats", "neither"
-"""What a printed standard deviation is over; neither says that it was made with other folds."""
+"""Kinds of printed standard deviations; the last one was made with other folds or settings."""
 OVER = {
     REPEATS: "The printed deviation fits the means of repeated folds, not single folds.",
     NEITHER: (
@@ -58,7 +58,7 @@ class VerdictRow:
     repeats_std: float | None = None
     """Deviation of the mean over repeats of the folds, measured or estimated from other units."""
     std_over: str = ""
-    """What the printed deviation is over: folds, repeats or neither; '' where nobody can tell."""
+    """Kind of the printed deviation: folds, repeats or neither; '' where nobody can tell."""
     n_folds: int = 0
     expected_folds: int = 0
     difference: float | None = None

@@ -1,4 +1,4 @@
-"""What a part of the report comes to, in a sentence or two that stand above its tables."""
+"""Conclusions of the report's parts, in a sentence or two above their tables."""
 
 from __future__ import annotations
 

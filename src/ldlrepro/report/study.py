@@ -1,4 +1,4 @@
-"""What notebooks show: a paper's numbers as tables and pictures, and a printed table examined.
+"""Tables and pictures for notebooks: a paper's numbers, and a printed table examined.
 
 Notebooks hold no logic. They call what stands here, and what it returns displays itself.
 """

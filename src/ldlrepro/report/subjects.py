@@ -20,7 +20,7 @@ class Subject:
     id: str
     title: str
     facts: list[str]
-    """What it is, a text for each column."""
+    """Descriptions, a text for each column."""
     papers: list[str]
     """Papers that print numbers of it."""
     counts: Tally
