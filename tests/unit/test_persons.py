@@ -8,7 +8,8 @@ import pytest
 from ldl import metrics
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import Dataset
-from ldlrepro.folds.making import bundled, protocol_folds
+from ldlrepro.folds.making import protocol_folds
+from ldlrepro.folds.splits import make_folds
 from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.scores import UnitScores
 from papers.drf.age_order import ascending, whitened
@@ -35,12 +36,15 @@ def test_the_best_cut_is_the_best_of_all_cuts() -> None:
     assert spread(best_cut(X, 3, 2, 7)) == pytest.approx(min(map(spread, every)))
 
 
-def test_bundles_hold_whole_persons_and_as_many_each() -> None:
+def test_bundles_hold_whole_persons_as_many_each_and_others_in_each_repeat() -> None:
     groups = np.repeat(np.arange(10), [1, 5, 2, 2, 9, 1, 1, 3, 4, 2])
-    bundles = bundled(groups, 5)
-    persons = [set(groups[bundles == number]) for number in range(5)]
-    assert [len(some) for some in persons] == [2] * 5
-    assert set.union(*persons) == set(range(10))
+    made = make_folds(protocol({**BY_PERSON, "repeats": 3}), 30, (1,), groups)
+    persons = [frozenset(groups[fold.test]) for fold in made]
+    assert [len(some) for some in persons] == [2] * 15
+    for repeat in range(3):
+        assert set.union(*map(set, persons[5 * repeat : 5 * repeat + 5])) == set(range(10))
+    assert persons[0] == {0, 1}
+    assert len(set(persons)) > 10
 
 
 def test_folds_by_person_test_every_row_once_and_share_nobody() -> None:

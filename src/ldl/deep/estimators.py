@@ -32,7 +32,13 @@ class DLDL(ImageEstimator):
     P_j = exp(z_j) / sum_k exp(z_k). Training minimises the Kullback-Leibler divergence of P from
     the true distribution D, whose gradient by z is P - D.
 
-    ``predict_number`` returns the label with the highest degree.
+    ``predict_number`` returns the label with the highest degree. With ``hard_labels=True`` it is
+    the classification by cross entropy that DLDL is compared with.
+
+    Parameters
+    ----------
+    hard_labels : bool, default=False
+        Teach the highest label alone, as in classification.
 
     Attributes
     ----------
@@ -56,13 +62,15 @@ class DLDL(ImageEstimator):
     (12, 4)
     """
 
+    hard_labels: bool = False
+
     def _head(self, D: np.ndarray, seed: int) -> Head:
         from ldl.deep._heads import SoftmaxHead
 
         return SoftmaxHead(D.shape[1])
 
     def _targets(self, D: np.ndarray) -> Targets:
-        return _distributions(D)
+        return _distributions(D, self.hard_labels)
 
     def _shares(self, outputs: Outputs) -> Tensor:
         return outputs[0].double().softmax(1)
@@ -229,7 +237,7 @@ class DeepLDLF(_DeepForest):
         return DistributionLeaves(self.n_estimators, self._leaf_count(), D.shape[1])
 
     def _targets(self, D: np.ndarray) -> Targets:
-        return _distributions(np.eye(D.shape[1])[D.argmax(axis=1)] if self.hard_labels else D)
+        return _distributions(D, self.hard_labels)
 
     def _table(self) -> np.ndarray:
         return self.head_.leaves.table()
@@ -295,11 +303,12 @@ class DeepDRF(NumberTrees, _DeepForest):
         return self._distributions(self.head_.leaves.table())
 
 
-def _distributions(D: np.ndarray) -> Targets:
-    """Return label distributions as targets, judged by their highest labels."""
+def _distributions(D: np.ndarray, hard: bool) -> Targets:
+    """Return label distributions, or their highest labels alone, judged by the highest labels."""
     from ldl.deep._training import Targets
 
-    return Targets(D, D.argmax(axis=1).astype(np.float64))
+    highest = D.argmax(axis=1)
+    return Targets(np.eye(D.shape[1])[highest] if hard else D, highest.astype(np.float64))
 
 
 def _numbers_as_targets(numbers: np.ndarray, scale: float) -> Targets:

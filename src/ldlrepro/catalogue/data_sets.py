@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ldlrepro.catalogue.entries import AS_WRITTEN, Entry, List, Value
 
-Collection = Literal["jaffe", "bu_3dfe", "morph", "fgnet", "cacd"]
+Collection = Literal["jaffe", "bu_3dfe", "morph", "fgnet", "cacd", "utkface"]
 
 
 class RawFile(Entry):
@@ -86,12 +86,14 @@ class Shape:
 
 
 class Setup(Entry):
-    """Which of the images a paper uses, by a rule that it states."""
+    """Which of the images are used, by a rule."""
 
-    rule: Literal["white", "balanced"] = Field(
-        description="so many of White persons; or Black and White 1:1 with female and male 1:3",
+    rule: Literal["any", "white", "balanced"] = Field(
+        description=(
+            "so many of all; of White persons; or Black and White 1:1 with female and male 1:3"
+        ),
     )
-    count: int = Field(description="how many images the paper states", ge=1)
+    count: int = Field(description="how many images", ge=1)
 
 
 class Features(Entry):

@@ -38,10 +38,14 @@ class Protocol(Value):
     scheme: Literal["kfold", "shuffle_split", "leave_one_group_out", "parts"] = Field(
         description="how test folds are made",
     )
-    folds: int | None = Field(default=None, description="number of folds (kfold)", ge=2)
+    folds: int | None = Field(
+        default=None,
+        description="number of folds (kfold), or of bundles of persons (leave_one_group_out)",
+        ge=2,
+    )
     repeats: int = Field(
         default=1,
-        description="repetitions with new seeds (kfold); number of splits (shuffle_split)",
+        description="repetitions with new seeds; number of splits (shuffle_split)",
         ge=1,
     )
     shuffle: bool = Field(
@@ -150,7 +154,8 @@ class Protocol(Value):
         if self.scheme == "parts":
             return None
         counts = (self.folds, data_set.count_persons() if data_set else None)
-        return min((count for count in counts if count is not None), default=None)
+        persons = min((count for count in counts if count is not None), default=None)
+        return None if persons is None else persons * self.repeats
 
     def draws_folds(self, data_set: str) -> bool:
         """Tell whether another seed makes other folds of a data set."""

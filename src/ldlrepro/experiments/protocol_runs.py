@@ -17,7 +17,6 @@ from ldlrepro.core.kept_lines import KeptLines
 from ldlrepro.core.seeds import rng_for, seed_for
 from ldlrepro.data import Dataset
 from ldlrepro.folds.given import read_parts
-from ldlrepro.folds.making import bundled
 from ldlrepro.folds.splits import Fold, make_folds
 from ldlrepro.train import selection
 
@@ -86,10 +85,7 @@ class Folds:
         if self.given:
             parts = read_parts(self.given, n, protocol.count_folds())
             return make_folds(protocol, n, seed, given=parts)
-        groups = data.groups
-        if groups is not None and definition["scheme"] == "leave_one_group_out":
-            groups = bundled(groups, definition["folds"])
-        return make_folds(protocol, n, seed, groups)
+        return make_folds(protocol, n, seed, data.groups)
 
 
 def _ways() -> Iterator[Folds]:

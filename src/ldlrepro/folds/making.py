@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-
 from ldlrepro.catalogue import DataSet, Protocol
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
@@ -71,14 +69,4 @@ def protocol_folds(
     if published := protocol.published_folds(data.id):
         drawn = given.read_parts(published, n, protocol.count_folds())
         return make_folds(protocol, n, seeds, given=drawn)
-    if groups is not None and protocol.scheme == "leave_one_group_out":
-        groups = bundled(groups, protocol.folds)
     return make_folds(protocol, n, seeds, groups)
-
-
-def bundled(groups: np.ndarray, count: int | None) -> np.ndarray:
-    """Put whole persons, in their order, into ``count`` bundles of equally many persons."""
-    if count is None:
-        return groups
-    persons, number = np.unique(groups, return_inverse=True)
-    return number * count // len(persons)

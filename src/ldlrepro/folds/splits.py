@@ -63,7 +63,7 @@ def make_folds(
         share = protocol.train_share or 0.0
         parts = list(_shuffle(n, share, protocol.repeats, seed_parts))
     else:
-        parts = list(_leave_one_group_out(groups))
+        parts = list(_whole_groups(groups, protocol.folds, protocol.repeats, seed_parts))
     validation = protocol.validation
     if validation == "next_fold" and protocol.scheme != "kfold":
         raise UserError("validation: next_fold needs scheme: kfold; take holdout or none")
@@ -134,12 +134,23 @@ def _shuffle(
         yield repeat, 0, np.sort(order[n_train:]), nothing
 
 
-def _leave_one_group_out(groups: np.ndarray | None) -> Iterator[Part]:
+def _whole_groups(
+    groups: np.ndarray | None, count: int | None, repeats: int, seed_parts: tuple[object, ...]
+) -> Iterator[Part]:
+    """Leave out whole persons, one by one or in ``count`` bundles of equally many.
+
+    The first repeat bundles persons in their order, the others in a drawn one.
+    """
     if groups is None:
         raise UserError("leave_one_group_out needs a data set that says who each row belongs to")
     nothing = np.array([], dtype=np.int64)
-    for number, group in enumerate(np.unique(groups)):
-        yield 0, number, np.flatnonzero(groups == group), nothing
+    persons, number = np.unique(groups, return_inverse=True)
+    for repeat in range(repeats):
+        drawn = rng_for(*seed_parts, "groups", repeat).permutation(len(persons))
+        place = drawn[number] if repeat else number
+        bundles = place if count is None else place * count // len(persons)
+        for fold in np.unique(bundles):
+            yield repeat, int(fold), np.flatnonzero(bundles == fold), nothing
 
 
 # ---------------------------------------------------------------------- files

@@ -1,4 +1,4 @@
-"""The folders of JAFFE, BU-3DFE, MORPH album 2, FG-NET and CACD, as they are delivered.
+"""The folders of JAFFE, BU-3DFE, MORPH album 2, FG-NET, CACD and UTKFace, as they are delivered.
 
 A layout says which faces should exist; whether they do is checked afterwards. Archives may put
 everything some folders deeper, so files are found by their names.
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ldlrepro.core.checksums import sha256_of
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.images.faces import MISSING, POINTS, UNLABELLED, Face, Problem
 from ldlrepro.data.images.pictures import ENDINGS
@@ -27,6 +28,7 @@ JAFFE_IMAGE = re.compile(
 JAFFE_LINE = re.compile(r"^\s*(\d+)\s+((?:\d+\.\d+\s+){6})([A-Z]{2})[-.][A-Z]{2}\d\s*$", re.I)
 BU_IMAGE = re.compile(r"(?P<person>[FM]\d{4})_(?P<pose>[A-Z]{2}\d{2})[A-Z]*_F2D\.\w+$", re.I)
 FGNET_IMAGE = re.compile(r"(?P<person>\d{3})A(?P<age>\d{2})[A-Z]?\.jpe?g$", re.I)
+UTKFACE_IMAGE = re.compile(r"(?P<age>\d{1,3})_(?P<sex>[01])_.*\.jpe?g$", re.I)
 MORPH_COLUMNS = ("id_num", "race", "gender", "age", "photo")
 RATINGS_HEADER = ["file", "person"]
 
@@ -272,6 +274,22 @@ def _cacd_subset(rank: int) -> str:
     return "validation" if rank <= 2 else "test" if rank <= 5 else "train"
 
 
+def utkface(folder: Folder) -> Listing:
+    """Read UTKFace: ``26_1_2_20170116184724.jpg.chip.jpg`` begins with age and sex (0 is male).
+
+    Nothing says who is shown. The bytes of the file stand for the person, so that an image and its
+    repeats stay on one side of a split.
+    """
+    listing = Listing()
+    for name in folder.images():
+        parts = UTKFACE_IMAGE.match(_last(name))
+        path = folder.root / name
+        if parts and path.is_file():
+            sex = "FM"[parts["sex"] == "0"]
+            listing.faces.append(Face(name, sha256_of(path)[:16], _age(parts["age"]), sex))
+    return listing
+
+
 def _table(path: Path) -> list[list[str]]:
     try:
         with open(path, encoding="utf-8-sig", errors="replace", newline="") as handle:
@@ -297,6 +315,7 @@ LAYOUTS: dict[str, Callable[[Folder], Listing]] = {
     "morph": morph,
     "fgnet": fgnet,
     "cacd": cacd,
+    "utkface": utkface,
 }
 GREY_LAYOUTS = ("jaffe",)
 """Layouts with grey images only, for which no grey image is reported."""

@@ -1,4 +1,4 @@
-"""The parts of MORPH that the papers use, by the rules they state. Their lists are not public.
+"""Parts of an album: those of MORPH by the rules that papers state, or some drawn at random.
 
 A text file ``<id>.txt`` with one file name on each line takes precedence over the rule. Whoever has
 the list of a paper puts it beside the images.
@@ -26,13 +26,14 @@ def apply(faces: FaceSet, folder: Folder, data_set: DataSet) -> FaceSet:
         return _by_list(faces, folder, name, listed)
     if setup is None:
         return faces
-    rule, asked, rng = setup.rule, setup.count, np.random.default_rng(SEED)
-    rows = _white(faces, asked, rng) if rule == "white" else _balanced(faces, asked, rng)
+    rule, asked = setup.rule, setup.count
+    rows = RULES[rule](faces, asked, np.random.default_rng(SEED))
     short = "" if len(rows) == asked else f" instead of {asked}"
+    why = "" if rule == "any" else ", for the paper's list is not public"
     return faces.chosen(
         rows,
-        f"{name}: {len(rows)} images{short}, drawn with seed {SEED} by the rule "
-        f"'{rule}', for the paper's list is not public; {name}.txt beside the images replaces it",
+        f"{name}: {len(rows)} images{short}, drawn with seed {SEED} by the rule '{rule}'{why}; "
+        f"{name}.txt beside the images replaces it",
     )
 
 
@@ -50,11 +51,18 @@ def _by_list(faces: FaceSet, folder: Folder, name: str, listed: str) -> FaceSet:
     return faces.chosen(rows, f"{name}: {len(rows)} of the {len(wanted)} names in {listed}")
 
 
+def _any(faces: FaceSet, asked: int, rng: np.random.Generator) -> np.ndarray:
+    return _drawn(np.arange(len(faces)), asked, rng)
+
+
 def _white(faces: FaceSet, asked: int, rng: np.random.Generator) -> np.ndarray:
     rows = np.flatnonzero([face.origin == "W" for face in faces.faces])
     _need(faces, len(rows), "White")
-    count = min(asked, len(rows))
-    return np.sort(rng.choice(rows, size=count, replace=False))
+    return _drawn(rows, asked, rng)
+
+
+def _drawn(rows: np.ndarray, asked: int, rng: np.random.Generator) -> np.ndarray:
+    return np.sort(rng.choice(rows, size=min(asked, len(rows)), replace=False))
 
 
 def _balanced(faces: FaceSet, asked: int, rng: np.random.Generator) -> np.ndarray:
@@ -78,3 +86,6 @@ def _need(faces: FaceSet, found: int, what: str) -> None:
         raise UserError(
             f"{faces.folder}: the set-up needs images of {what} persons; there are none."
         )
+
+
+RULES = {"any": _any, "white": _white, "balanced": _balanced}
