@@ -236,7 +236,7 @@ def test_gpu_trains_as_the_processor_does(kind, mixed):
     processor = built(kind).fit(X, D).predict(X)
     gpu = built(kind, device="cuda", mixed_precision=mixed).fit(X, D)
     np.testing.assert_allclose(gpu.predict(X), processor, atol=0.05 if mixed else 2e-3)
-    assert gpu.diagnostics_["device"] == "cuda"
+    assert gpu.diagnostics_["device"] == "cuda:0"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")

@@ -134,8 +134,7 @@ class ForestHead(Head):
         logs = _log_probabilities(self.routing, outputs)
         targets = targets.t().contiguous()
         counts = targets.new_ones(targets.shape[1])
-        for tree in range(self.routing.trees):
-            self.leaves.update(tree, logs[tree], targets, counts, self.model.leaf_repeats)
+        self.leaves.update(slice(None), logs, targets, counts, self.model.leaf_repeats)
         self.queue.clear()
         self.leaf_steps += 1
         self.leaves.anneal()

@@ -2,8 +2,8 @@
 
 All leaves are given the logarithms of their probabilities, (trees, leaves, rows), and the targets,
 (numbers, rows). ``pull`` returns two factors whose product is minus the gradient of the loss by
-these logarithms, times the number of rows. ``update`` moves the leaves of one tree on a queue of
-rows, each of which counts as often as ``counts`` says.
+these logarithms, times the number of rows. ``update`` moves the leaves of one tree, or of several
+at once, on a queue of rows, each of which counts as often as ``counts`` says.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class DistributionLeaves(torch.nn.Module):
         return P, torch.bmm(self.Q, torch.div(targets, G, out=G))
 
     def update(
-        self, tree: int, logs: Tensor, targets: Tensor, counts: Tensor, repeats: int
+        self, trees: int | slice, logs: Tensor, targets: Tensor, counts: Tensor, repeats: int
     ) -> None:
         """Repeat Eq. 12 of the LDLF paper, which never raises the loss; overwrites ``logs``."""
-        Q, P, D = self.Q[tree], logs.exp_(), targets * counts
+        Q, P, D = self.Q[trees], logs.exp_(), targets * counts
         for _ in range(repeats):
-            G = torch.mm(Q.t(), P)
-            Q = _normalised(Q * torch.mm(P, torch.div(D, G, out=G).t()), Q)
-        self.Q[tree] = Q
+            G = Q.mT @ P
+            Q = _normalised(Q * (P @ torch.div(D, G, out=G).mT), Q)
+        self.Q[trees] = Q
         self.alike = False
 
     def anneal(self) -> None:
@@ -79,9 +79,9 @@ class DistributionLeaves(torch.nn.Module):
 
 def _normalised(Q: Tensor, before: Tensor) -> Tensor:
     """Return rows as distributions without zeros; a leaf that no row reaches keeps its own."""
-    total = Q.sum(1, keepdim=True)
+    total = Q.sum(-1, keepdim=True)
     Q = torch.where(total > LEAST**2, Q / total, before).clamp_(min=LEAST)
-    return Q.div_(Q.sum(1, keepdim=True))
+    return Q.div_(Q.sum(-1, keepdim=True))
 
 
 # ---------------------------------------------------------------------- normal densities
@@ -148,23 +148,23 @@ class GaussianLeaves(torch.nn.Module):
         return shares, shares.new_ones(())
 
     def update(
-        self, tree: int, logs: Tensor, targets: Tensor, counts: Tensor, repeats: int
+        self, trees: int | slice, logs: Tensor, targets: Tensor, counts: Tensor, repeats: int
     ) -> None:
-        mean, variance = self.mean[tree], self.variance[tree]
+        mean, variance = self.mean[trees], self.variance[trees]
         for _ in range(1 if self.rule == "routing" else repeats):
             if self.rule == "routing":
                 shares = logs.exp()
             else:
                 joint = (logs + _log_normal(targets, mean, variance)).mul_(self.tau)
-                shares = torch.softmax(joint, 0)
+                shares = torch.softmax(joint, -2)
             shares *= counts
-            total = shares.sum(1, keepdim=True)
+            total = shares.sum(-1, keepdim=True)
             reached = total > LEAST_MASS
             total = total.clamp(min=LEAST_MASS)
-            mean = torch.where(reached, (shares * targets).sum(1, keepdim=True) / total, mean)
-            spread = (shares * (targets - mean) ** 2).sum(1, keepdim=True) / total
+            mean = torch.where(reached, (shares * targets).sum(-1, keepdim=True) / total, mean)
+            spread = (shares * (targets - mean) ** 2).sum(-1, keepdim=True) / total
             variance = torch.where(reached, spread, variance).clamp(min=self.least_variance)
-        self.mean[tree], self.variance[tree] = mean, variance
+        self.mean[trees], self.variance[trees] = mean, variance
 
     def anneal(self) -> None:
         self.tau = min(1.0, self.tau / self.tau_factor)

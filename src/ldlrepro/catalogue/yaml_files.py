@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,7 +33,10 @@ def find_root(named: str | Path | None = None) -> Path:
 
 @cache
 def _loader() -> Any:
-    """Return PyYAML's safe loader, but for keys that stand twice, of which it takes the last."""
+    """Return PyYAML's safe loader, but for keys that stand twice and numbers such as 1e-5.
+
+    PyYAML takes the last of two keys, and a number without a dot and a sign for a word.
+    """
     import yaml
 
     fastest: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -49,6 +53,9 @@ def _loader() -> Any:
                     )
             return super().construct_mapping(node, deep)
 
+    Loader.add_implicit_resolver(
+        "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), None
+    )
     return Loader
 
 
