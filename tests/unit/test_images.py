@@ -92,6 +92,31 @@ def test_morph_takes_its_facts_from_the_csv(albums: Path) -> None:
         assert (face.origin, face.sex) == (row["race"], row["gender"])
 
 
+def test_names_of_utkface_hold_age_and_sex_and_equal_files_are_one_person(tmp_path: Path) -> None:
+    names = ["26_1_2_20170116184724.jpg.chip.jpg", "80_0_0_20170111.jpg.chip.jpg"]
+    odd, repeat = "39_1_20170116174525.jpg.chip.jpg", "27_1_2_20170116184725.jpg.chip.jpg"
+    for shade, name in enumerate([*names, odd, "face.jpg"]):
+        Image.new("RGB", (40, 40), (60 * shade, 9, 9)).save(tmp_path / name)
+    shutil.copy(tmp_path / names[0], tmp_path / repeat)
+    faces = faces_in("utkface", tmp_path)
+    told = {face.file: (face.age, face.sex) for face in faces.faces}
+    assert told == {names[0]: (26, "F"), names[1]: (80, "M"), odd: (39, "F"), repeat: (27, "F")}
+    persons = {face.file: face.person for face in faces.faces}
+    assert persons[names[0]] == persons[repeat]
+    assert len(set(persons.values())) == 3
+    assert found(faces, "unlabelled") == ["face.jpg"]
+
+
+def test_a_drawn_part_of_an_album_is_the_same_each_time(albums: Path) -> None:
+    images = albums / "fgnet" / "images"
+    some = faces_in("fgnet", images, setup={"rule": "any", "count": 9})
+    files = [face.file for face in some.faces]
+    assert len(set(files)) == 9
+    again = faces_in("fgnet", images, setup={"rule": "any", "count": 9})
+    assert [face.file for face in again.faces] == files
+    assert "drawn with seed 1 by the rule 'any'; " in some.notes[0]
+
+
 def test_the_rank_of_a_celebrity_makes_the_three_parts_of_cacd(albums: Path) -> None:
     faces = faces_in("cacd", albums / "cacd" / "images")
     parts = {

@@ -148,6 +148,16 @@ def test_a_fold_that_failed_is_a_row_with_the_last_line_of_its_error(measured, t
     assert not is_complete(ready.plan.unit_of(KEY), found)
 
 
+def test_folds_that_ran_are_kept_until_all_have(measured, tmp_path, ready):
+    some = {name: values[:2] for name, values in measured.scores.items()}
+    part = replace(measured, rows=measured.rows[:2], scores=some)
+    write_reference(ready.plan, tmp_path, [part], COMMAND)
+    assert ReferenceUnits(tmp_path, ready.project)[KEY].scores["kl"] == pytest.approx(some["kl"])
+    write_reference(ready.plan, tmp_path, [measured], COMMAND)
+    write_reference(ready.plan, tmp_path, [part], COMMAND)
+    assert len(ReferenceUnits(tmp_path, ready.project)[KEY].rows) == 4
+
+
 def test_a_unit_whose_data_were_not_there_is_not_written(measured, tmp_path, ready):
     rows = [replace(row, status=UNAVAILABLE) for row in measured.rows]
     assert write_reference(ready.plan, tmp_path, [replace(measured, rows=rows)], COMMAND) == []

@@ -16,7 +16,7 @@ from typing import Any
 
 from ldl import metrics
 from ldlrepro.catalogue import Project
-from ldlrepro.judge.scores import REFERENCE, UnitScores, expected_folds, is_complete
+from ldlrepro.judge.scores import REFERENCE, UnitScores, is_complete
 from ldlrepro.plan import Plan, Unit
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, last_line
 
@@ -58,14 +58,14 @@ def write_reference(
 ) -> list[Path]:
     """Merge local units into the reference tables; other rows stay as they are.
 
-    A unit with folds that failed is kept where there was none without.
+    A unit whose folds failed, or ran in part, is kept where there was none that is complete.
     """
     groups: dict[tuple[str, str], list[UnitScores]] = {}
     there = ReferenceUnits(folder, plan.project)
     for unit in units:
         planned = plan.unit_of(unit.key)
         known = unit.key in there and is_complete(planned, there[unit.key])
-        if is_complete(planned, unit) or (_was_tried(planned, unit) and not known):
+        if is_complete(planned, unit) or (_has_run(unit) and not known):
             family = unit.method.partition("@")[0]
             groups.setdefault((unit.protocol, family), []).append(unit)
     written = []
@@ -89,10 +89,9 @@ def write_reference(
     return written
 
 
-def _was_tried(planned: Unit, unit: UnitScores) -> bool:
-    """Tell whether every fold has run to its end or failed."""
-    states = [row.status for row in unit.rows]
-    return UNAVAILABLE not in states and len(states) == expected_folds(planned, unit)
+def _has_run(unit: UnitScores) -> bool:
+    """Tell whether some folds have run to their end or failed, and none lacks its data."""
+    return bool(unit.rows) and all(row.status != UNAVAILABLE for row in unit.rows)
 
 
 def _write_table(
