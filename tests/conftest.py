@@ -13,6 +13,8 @@ import pytest
 
 from ldlrepro.core import numerics
 from tests.disks import Disks
+from tests.once import made_once
+from tests.site_pages import build_site
 
 # Before anything imports NumPy, so that tests compute as units do.
 numerics.pin()
@@ -52,6 +54,12 @@ def empty_store(tmp_path_factory) -> Path:
     database = tmp_path_factory.mktemp("store") / "mlflow.db"
     sync("other", "Another paper", [], f"sqlite:///{database}")
     return database
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """The documentation site, with links that lead nowhere; what its build said lies beside it."""
+    return made_once(tmp_path_factory, "site", build_site)[0]
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -183,16 +182,16 @@ def write_files(project: Any, page: Path) -> list[Path]:
     return written
 
 
-def plans(project: Any, command: str, begin: Sequence[str] = ()) -> str:
+def plans(project: Any, command: str, **begin: str) -> str:
     """What a shell line of a page would run."""
-    return project.run(*begin, *shlex.split(command), "--dry-run")
+    return project.run(*shlex.split(command), "--dry-run", **begin)
 
 
-def exported(project: Any, page: Path) -> list[str]:
-    """The beginning of a command that has what a page exports."""
-    lines = re.findall(r"^export (\w+=\S+)$", page.read_text(), re.MULTILINE)
+def exported(project: Any, page: Path) -> dict[str, str]:
+    """What a page tells its readers to export."""
+    lines = re.findall(r"^export (\w+)=(\S+)$", page.read_text(), re.MULTILINE)
     assert lines
-    return ["env", *(line.replace("$PWD", str(project.root)) for line in lines)]
+    return {name: value.replace("$PWD", str(project.root)) for name, value in lines}
 
 
 def test_an_estimator_takes_thirty_lines():
@@ -210,7 +209,7 @@ def test_adding_a_method_works_as_told(project):
     begin = exported(project, page)
     told = {"check": "Nothing wrong", "run": "5 folds, 0 failed", "try": "15 of 15: my_method"}
     for command in commands(page, "ldlrepro"):
-        assert told[command.split()[1]] in project.run(*begin, *shlex.split(command))
+        assert told[command.split()[1]] in project.run(*shlex.split(command), **begin)
     demo, real = commands(page, "snakemake")
     planned = set(re.findall(r"protocol=mslp, dataset=\w+, method=(\S+),", plans(project, real)))
     assert planned == {"my_method"}
@@ -245,20 +244,20 @@ def test_bringing_own_data_works_as_told(project):
     assert "3 rows, 1 features, 2 labels" in output
     assert "1 of 4 rows have gaps and are left out (lines 4)" in output
     begin = exported(project, page)
-    output = project.run(*begin, *shlex.split(trial))
+    output = project.run(*shlex.split(trial), **begin)
     assert "mslp_persons on my_data: 6 folds; leaks: none found" in output
     assert output.count(" of 5") == 3, "each method but the first is compared with it"
-    assert "6 folds, 0 failed" in project.run(*begin, *shlex.split(by_hand))
-    assert "aa_knn@grid" in project.run(*begin, *shlex.split(board))
+    assert "6 folds, 0 failed" in project.run(*shlex.split(by_hand), **begin)
+    assert "aa_knn@grid" in project.run(*shlex.split(board), **begin)
     own, published = commands(page, "snakemake")
     planned = r"protocol=(\w+), dataset=(\w+), method=(\S+),"
     assert {("mine", "my_data", "sa_bfgs"), ("mine", "my_data", "train_mean")} <= set(
-        re.findall(planned, plans(project, own, begin))
+        re.findall(planned, plans(project, own, **begin))
     )
-    shown = re.findall(planned, plans(project, published, begin))
+    shown = re.findall(planned, plans(project, published, **begin))
     assert {dataset for _, dataset, _ in shown} == {"my_data"}
     assert {"mslp", "sa_bfgs", "uniform"} <= {method for _, _, method in shown}
-    project.run(*begin, *shlex.split(own))
+    project.run(*shlex.split(own), **begin)
     assert "Our comparison" in (project.root / "results/report/mine/index.html").read_text()
     for name in ("paper", "my_data", "my_arrays", "my_sheet"):  # other pages run on theirs
         (project.root / f"../mine/{name}.yaml").unlink()
@@ -283,7 +282,7 @@ def test_adding_a_paper_works_as_told(project):
     assert "7 printed numbers of 4 methods" in project.run(*shlex.split(verbs[4]))
     project.run(*shlex.split(run))
     for command in verbs[5:]:
-        assert told[command.split()[1]] in project.run(*begin, *shlex.split(command))
+        assert told[command.split()[1]] in project.run(*shlex.split(command), **begin)
     report = (project.root / "results/report/smith_2026/index.html").read_text()
     assert "Learning by example" in report
     assert "How near the labels are" in report
@@ -295,7 +294,7 @@ def test_adding_a_measure_works_as_told(project):
     page = ROOT / "docs" / "add-a-metric.md"
     write_files(project, page)
     begin = exported(project, page)
-    outputs = [project.run(*begin, *shlex.split(line)) for line in commands(page, "ldlrepro")]
+    outputs = [project.run(*shlex.split(line), **begin) for line in commands(page, "ldlrepro")]
     assert "Nothing wrong" in outputs[0]
     scores = (project.root / "results/compare/demo/scores.csv").read_text().splitlines()
     head = scores[0].split(",")

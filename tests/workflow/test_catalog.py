@@ -70,8 +70,8 @@ def finished(whole: Project, tmp_path_factory) -> Project:
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_every_notebook_runs_on_small_results_and_own_files(name, finished) -> None:
-    own = f"LDLREPRO_OWN_FILES={finished.root / 'mine'}"
-    finished.run("env", own, "ldlrepro", "notebook", name, "--paper", "tiny")
+    own = str(finished.root / "mine")
+    finished.run("ldlrepro", "notebook", name, "--paper", "tiny", LDLREPRO_OWN_FILES=own)
     page = (finished.root / "results" / "notebooks" / f"{name}.html").read_text()
     assert "Traceback" not in page
     assert "data:image/svg+xml" in page or '<table border="1" class="dataframe">' in page
