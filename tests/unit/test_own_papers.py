@@ -433,7 +433,7 @@ def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, c
     assert "of suspicious numbers; see `ldlrepro lint mine`" in out
     _, out, _ = ask(capsys, "lint", "mine")
     assert f"{len(rows)} of {len(rows)} numbers of One equal those that structrf" in out
-    copied = "kind: copied, tables: ['1'], methods: [One], from: structrf, their_name: StructRF"
+    copied = "kind: copied, tables: ['1'], methods: [One], from: structrf/StructRF"
     (folder / "paper.yaml").write_text(f"{paper}remarks: [{{{copied}, proof: all}}]\n")
     _, out, _ = ask(capsys, "lint", "mine")
     assert "nothing looks suspicious" in out
