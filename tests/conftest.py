@@ -57,6 +57,23 @@ def empty_store(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def fresh_clone(tmp_path_factory) -> Path:
+    """A folder without results, where all papers are judged by the reference; only to be read."""
+    from ldlrepro.catalogue import Project
+    from ldlrepro.core.workspace import Workspace
+    from ldlrepro.judge.judging import Judge
+    from ldlrepro.plan import Plan
+
+    def judge(folder: Path) -> str:
+        project = Project.open()
+        papers = [*project.real_papers(), project.paper("peers")]
+        Judge(Plan(project), Workspace(folder / "results", folder / "data")).answers(papers)
+        return ""
+
+    return made_once(tmp_path_factory, "fresh_clone", judge)[0]
+
+
+@pytest.fixture(scope="session")
 def site(tmp_path_factory) -> Path:
     """The documentation site, with links that lead nowhere; what its build said lies beside it."""
     return made_once(tmp_path_factory, "site", build_site)[0]

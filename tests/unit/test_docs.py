@@ -19,7 +19,9 @@ from ldlrepro.catalogue.runs import Slice
 from ldlrepro.catalogue.schemas import FILES
 from ldlrepro.catalogue.yaml_files import checked
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.doctor import config_docs
+from ldlrepro.judge.judging import Judge
 from ldlrepro.plan import Plan
 from ldlrepro.report import citation
 from tests import prose
@@ -379,7 +381,7 @@ def table_under(page: Path, mark: str) -> list[dict[str, str]]:
     return [dict(zip(head, row, strict=True)) for row in rows]
 
 
-def test_the_tables_say_what_the_verbs_say_of_the_reference(monkeypatch, capsys, tmp_path):
+def test_the_tables_say_what_the_verbs_say_of_the_reference(monkeypatch, capsys, fresh_clone):
     from ldlrepro.cli import main
 
     def told(*command: str) -> list[dict[str, Any]]:
@@ -387,7 +389,7 @@ def test_the_tables_say_what_the_verbs_say_of_the_reference(monkeypatch, capsys,
         return json.loads(capsys.readouterr().out)
 
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
-    monkeypatch.chdir(tmp_path)  # no local results here
+    monkeypatch.chdir(fresh_clone)
     counted = {row["paper"]: row for row in told("verdicts")}
     shown = table_under(ROOT / "docs/verdicts.md", "verdicts")
     assert {row["paper"] for row in shown} == set(counted)
@@ -413,8 +415,11 @@ def test_the_tables_say_what_the_verbs_say_of_the_reference(monkeypatch, capsys,
     ]
 
 
-def test_tables_picture_and_looks_are_those_of_now(monkeypatch):
+def test_tables_picture_and_looks_are_those_of_now(monkeypatch, fresh_clone):
     from ldlrepro.report import summary
+
+    judge = Judge(PLAN, Workspace(fresh_clone / "results", fresh_clone / "data"))
+    monkeypatch.setattr(Judge, "anew", lambda _, paper: judge.answer(paper))
 
     def numbers(svg: str) -> list[str]:
         return re.findall(r">(\d+)</text>", svg)
