@@ -183,6 +183,12 @@ def ready(tiny: Checkout) -> Checkout:
 
 
 @pytest.fixture
+def uri(empty_store, tmp_path) -> str:
+    """The address of a store of the test's own."""
+    return f"sqlite:///{shutil.copy(empty_store, tmp_path / 'mlflow.db')}"
+
+
+@pytest.fixture
 def own_server(empty_store, tmp_path) -> Iterator[MlflowServer]:
     shutil.copy(empty_store, tmp_path / "served.db")
     started = MlflowServer(tmp_path)

@@ -22,12 +22,6 @@ from tests.tracked import (
 from tests.warm import FORKS
 
 
-@pytest.fixture
-def uri(empty_store, tmp_path) -> str:
-    shutil.copy(empty_store, tmp_path / "mlflow.db")
-    return f"sqlite:///{tmp_path}/mlflow.db"
-
-
 def in_processes(target, arguments: list[tuple]) -> list[int | None]:
     """Exit codes of processes that all start at once, and share no more than what is imported."""
     processes = [FORKS.Process(target=target, args=args) for args in arguments]
