@@ -41,9 +41,8 @@ def test_the_catalog_entry_names_what_is_there() -> None:
     assert (ROOT / "config" / "README.md").is_file()
 
 
-def test_the_report_of_snakemake_itself_has_categories_and_captions(undisturbed, tmp_path) -> None:
-    copy = undisturbed.copy(tmp_path / "copy")
-    copy.snakemake("results/report/tiny")
+def test_the_report_of_snakemake_itself_has_categories_and_captions(whole, tmp_path) -> None:
+    copy = whole.copy(tmp_path / "copy")
     copy.snakemake("results/report/tiny", "--report", "packed.zip")
     shutil.unpack_archive(copy.root / "packed.zip", tmp_path)
     page = (tmp_path / "packed" / "report.html").read_text()
