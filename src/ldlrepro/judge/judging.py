@@ -44,7 +44,6 @@ from ldlrepro.judge.scores import (
     expected_folds,
     is_complete,
 )
-from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.plan import Plan, Unit
 from ldlrepro.train.records import FAILED, UNAVAILABLE
 
