@@ -13,6 +13,8 @@ import pytest
 
 from ldlrepro.core import numerics
 from tests.disks import Disks
+from tests.once import made_once
+from tests.site_pages import build_site
 
 # Before anything imports NumPy, so that tests compute as units do.
 numerics.pin()
@@ -54,6 +56,29 @@ def empty_store(tmp_path_factory) -> Path:
     return database
 
 
+@pytest.fixture(scope="session")
+def fresh_clone(tmp_path_factory) -> Path:
+    """A folder without results, where all papers are judged by the reference; only to be read."""
+    from ldlrepro.catalogue import Project
+    from ldlrepro.core.workspace import Workspace
+    from ldlrepro.judge.judging import Judge
+    from ldlrepro.plan import Plan
+
+    def judge(folder: Path) -> str:
+        project = Project.open()
+        papers = [*project.real_papers(), project.paper("peers")]
+        Judge(Plan(project), Workspace(folder / "results", folder / "data")).answers(papers)
+        return ""
+
+    return made_once(tmp_path_factory, "fresh_clone", judge)[0]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """The documentation site, with links that lead nowhere; what its build said lies beside it."""
+    return made_once(tmp_path_factory, "site", build_site)[0]
+
+
 @pytest.fixture
 def disks() -> Iterator[Disks]:
     if os.getuid() or not shutil.which("mount"):
@@ -70,11 +95,13 @@ LONGEST = (
     "unit/test_track_kills",
     "workflow/test_audit",
     "unit/test_peers",
-    "unit/test_site",
     "unit/test_rules",
     "workflow/test_morph_ready",
     "workflow/test_hermetic",
     "workflow/test_same_bits",
+    "workflow/test_chaos",
+    "unit/test_contract",
+    "unit/test_notebooks",
     "unit/test_track_curves",
     "workflow/test_workflow_faults",
     "workflow/test_catalog",

@@ -522,16 +522,17 @@ def test_paper_shows_tables_without_navigation(page, report):
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReportContent]:
+def reference(
+    fresh_clone: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, ReportContent]:
     """The report of all papers, as in a fresh clone."""
-    folder = tmp_path_factory.mktemp("clone")
-    workspace = Workspace(folder / "results", folder / "data")
-    judge = Judge(Plan(PROJECT), workspace)
-    answers = [judge.anew(paper) for paper in PROJECT.real_papers()]
+    judge = Judge(Plan(PROJECT), Workspace(fresh_clone / "results", fresh_clone / "data"))
+    answers = [judge.answer(paper) for paper in PROJECT.real_papers()]
+    written = Workspace(tmp_path_factory.mktemp("clone") / "results")
     for answer in answers:
-        write_figures(PaperPage.of(PROJECT, answer), workspace.figures(answer.paper))
-    content = report_content(PROJECT, answers, workspace.results / "figures")
-    return write_report(content, folder / "results" / "report" / "all.html"), content
+        write_figures(PaperPage.of(PROJECT, answer), written.figures(answer.paper))
+    content = report_content(PROJECT, answers, written.results / "figures")
+    return write_report(content, written.results / "report" / "all.html"), content
 
 
 @pytest.mark.slow

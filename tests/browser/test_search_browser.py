@@ -5,11 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.site_pages import build_site
-
-ROOT = Path(__file__).resolve().parents[2]
 FIRST = 2
 """A page is found if it is among so many."""
 QUESTIONS = {
@@ -25,13 +20,6 @@ QUESTIONS = {
     "GPU": "gpu",
 }
 LINKS = ".md-search-result__item > a.md-search-result__link"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    build_site(ROOT, folder)
-    return folder
 
 
 def test_the_search_finds_pages_by_the_words_of_users(page: Any, site: Path) -> None:

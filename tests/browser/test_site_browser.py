@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from tests.browser.accessibility import faults
-from tests.site_pages import build_site
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-ROOT = Path(__file__).parents[2]
 KINDS_OF_PAGES = ("index", "numbers", "benchmarks", "commands", "library/base", "papers/structrf")
 QUESTIONS = {
     "What holds?": "report/index.html",
@@ -26,13 +24,6 @@ QUESTIONS = {
     "Where are the raw predictions?": "tour.html",
     "I doubt this number": "doubt.html",
 }
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    build_site(ROOT, folder)
-    return folder
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

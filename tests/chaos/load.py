@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import multiprocessing
 import sys
 import time
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.train.records import OK, FoldRow
 from tests.chaos.kills import tracked_once
 from tests.mlflow_server import MlflowServer
+from tests.warm import FORKS
 
 PAPERS = ("first", "second", "third", "fourth")
 UNITS, FOLDS = 6, 5
@@ -74,11 +74,9 @@ def sync_at_once(folder: Path, syncs: int, server: bool) -> Load:
 
 
 def _all_at_once(uri: str, load: Load, folder: Path) -> None:
-    forks = multiprocessing.get_context("forkserver")
-    forks.set_forkserver_preload(["mlflow", "ldlrepro.track.sync", __name__])  # dear to import
-    start = forks.Barrier(load.syncs + 1)
+    start = FORKS.Barrier(load.syncs + 1)
     processes = [
-        forks.Process(target=_sync, args=(uri, PAPERS[i % len(PAPERS)], start, folder / f"{i}.txt"))
+        FORKS.Process(target=_sync, args=(uri, PAPERS[i % len(PAPERS)], start, folder / f"{i}.txt"))
         for i in range(load.syncs)
     ]
     for process in processes:

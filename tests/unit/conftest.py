@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from ldlrepro import cli
 from ldlrepro.catalogue import Project
 from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.core.workspace import Workspace
@@ -32,6 +33,21 @@ DATA, RESULTS = Path("data"), Path("results")
 def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sentences of verbs are not wrapped, so that tests can look for words; test_width does."""
     monkeypatch.setenv("COLUMNS", "1000")
+
+
+@pytest.fixture
+def ask(capsys) -> Callable[..., tuple[int, str, str]]:
+    """Ask ``ldlrepro ...`` for its exit status and what it writes to stdout and stderr."""
+
+    def asked(*arguments: object) -> tuple[int, str, str]:
+        try:
+            status = cli.main([str(word) for word in arguments])
+        except SystemExit as left:
+            status = left.code
+        shown = capsys.readouterr()
+        return status, shown.out, shown.err
+
+    return asked
 
 
 TINY_PAPER = """
@@ -164,6 +180,12 @@ def ready(tiny: Checkout) -> Checkout:
     tiny.make_data()
     tiny.make_folds()
     return tiny
+
+
+@pytest.fixture
+def uri(empty_store, tmp_path) -> str:
+    """The address of a store of the test's own."""
+    return f"sqlite:///{shutil.copy(empty_store, tmp_path / 'mlflow.db')}"
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def test_an_advantage_is_compared_between_data_sets():
         *(row("Mine", 0.5, 0.5), row("Rival", 1.0, 1.0)),
         *(row("Mine", 0.9, 0.9, dataset="b"), row("Rival", 1.0, 1.0, dataset="b")),
     ]
-    test = {**BEST, "over": "dataset", "values": ["a"]}
+    test = {**BEST, "values": ["a"]}
     assert judge({**test, "kind": "larger_advantage"}, rows).verdict == HOLDS
     claim = judge({**test, "kind": "smaller_advantage"}, rows)
     assert (claim.verdict, claim.evidence) == (FAILS, "not: a (50.0 %) and b (10.0 %)")

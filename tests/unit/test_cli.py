@@ -24,22 +24,12 @@ CELL = "structrf/16/sjaffe/SA-BFGS/kl"
 HEAVY = {"torch", "sklearn", "scipy", "pandas", "mlflow", "matplotlib", "pyarrow", "xgboost"}
 
 
-def ask(capsys, *arguments: str) -> tuple[int, str, str]:
-    """Exit status, stdout and stderr of `ldlrepro ...`."""
-    try:
-        status = cli.main(arguments)
-    except SystemExit as left:
-        status = left.code
-    shown = capsys.readouterr()
-    return status, shown.out, shown.err
-
-
 # ---------------------------------------------------------------------- help
 
 
 @pytest.mark.parametrize("verb", LISTED)
-def test_help_says_what_a_verb_does_explains_every_argument_and_gives_examples(capsys, verb):
-    status, text, _ = ask(capsys, verb, "--help")
+def test_help_says_what_a_verb_does_explains_every_argument_and_gives_examples(ask, verb):
+    status, text, _ = ask(verb, "--help")
     assert status == 0
     assert f"Examples:\n  ldlrepro {verb}" in text
     described = cli.verbs()[verb]
@@ -58,8 +48,8 @@ def listed(text: str) -> dict[str, list[str]]:
     return found
 
 
-def test_the_first_help_lists_few_verbs_in_groups_and_where_to_start(capsys):
-    status, text, _ = ask(capsys, "--help")
+def test_the_first_help_lists_few_verbs_in_groups_and_where_to_start(ask):
+    status, text, _ = ask("--help")
     assert status == 0
     groups = listed(text)
     verbs = [verb for group in groups.values() for verb in group]
@@ -71,9 +61,9 @@ def test_the_first_help_lists_few_verbs_in_groups_and_where_to_start(capsys):
         assert more in text
 
 
-def test_all_verbs_are_in_the_help_with_all(capsys):
+def test_all_verbs_are_in_the_help_with_all(ask):
     for asked in (["--help", "--all"], ["--all", "-h"]):
-        _, text, _ = ask(capsys, *asked)
+        _, text, _ = ask(*asked)
         verbs = [verb for group in listed(text).values() for verb in group]
         assert verbs == list(cli.verbs())
 
@@ -140,9 +130,9 @@ def test_commands_of_the_examples_are_understood():
     ],
 )
 def test_a_mistake_ends_with_status_2_one_message_and_the_nearest_name(
-    checkout, capsys, arguments, words
+    checkout, ask, arguments, words
 ):
-    status, out, err = ask(capsys, *arguments)
+    status, out, err = ask(*arguments)
     assert status == 2
     assert words in err
     assert err.startswith("ldlrepro")
@@ -150,15 +140,15 @@ def test_a_mistake_ends_with_status_2_one_message_and_the_nearest_name(
     assert out == ""
 
 
-def test_a_broken_configuration_is_a_message_too(checkout, capsys):
+def test_a_broken_configuration_is_a_message_too(checkout, ask):
     checkout.edit("config/config.yaml", "papers:", "paper:")
-    status, _, err = ask(capsys, "list", "datasets")
+    status, _, err = ask("list", "datasets")
     assert (status, "Did you mean 'papers'?" in err) == (2, True)
 
 
-def test_a_parameter_that_the_class_lacks_is_refused_before_a_fold_is_run(tiny, capsys):
+def test_a_parameter_that_the_class_lacks_is_refused_before_a_fold_is_run(tiny, ask):
     tiny.edit("config/methods/near.yaml", "n_neighbors: 4", "n_neighbours: 4")
-    status, _, err = ask(capsys, "run", "tiny", "toy", "near")
+    status, _, err = ask("run", "tiny", "toy", "near")
     assert status == 2
     for word in ("config/methods/near.yaml", "'n_neighbours'", "Did you mean 'n_neighbors'?"):
         assert word in err
@@ -166,8 +156,8 @@ def test_a_parameter_that_the_class_lacks_is_refused_before_a_fold_is_run(tiny, 
 
 
 @pytest.mark.parametrize("folds", ["5", "x-y", "2-9"])
-def test_folds_that_are_not_there_are_refused(ready, capsys, folds):
-    status, _, err = ask(capsys, "run", "tiny", "toy", "near", "--folds", folds)
+def test_folds_that_are_not_there_are_refused(ready, ask, folds):
+    status, _, err = ask("run", "tiny", "toy", "near", "--folds", folds)
     assert (status, "Traceback" in err) == (2, False)
     assert not (ready.root / "results" / "units").exists()
 
@@ -189,8 +179,8 @@ def test_folds_that_are_not_there_are_refused(ready, capsys, folds):
         ["explain", CELL],
     ],
 )
-def test_an_answer_in_json_is_json_and_nothing_else(checkout, capsys, arguments):
-    status, out, err = ask(capsys, *arguments, "--json")
+def test_an_answer_in_json_is_json_and_nothing_else(checkout, ask, arguments):
+    status, out, err = ask(*arguments, "--json")
     assert status == 0
     assert all(line.endswith("s so far") for line in err.splitlines()), "on a slow machine"
     answer = json.loads(out)
@@ -200,24 +190,24 @@ def test_an_answer_in_json_is_json_and_nothing_else(checkout, capsys, arguments)
         assert answer
 
 
-def test_fetch_answers_in_json_for_data_that_cannot_be_had(checkout, capsys):
-    status, out, _ = ask(capsys, "fetch", "fgnet", "toy", "--offline", "--json")
+def test_fetch_answers_in_json_for_data_that_cannot_be_had(checkout, ask):
+    status, out, _ = ask("fetch", "fgnet", "toy", "--offline", "--json")
     answers = [json.loads(line) for line in out.splitlines()]
     assert status == 1
     assert [(a["dataset"], a["available"]) for a in answers] == [("fgnet", False), ("toy", True)]
     assert "data/manual/fgnet/" in answers[0]["reason"]
 
 
-def test_json_and_table_tell_the_same(checkout, capsys):
-    _, table, _ = ask(capsys, "list", "papers", "--wide")
-    _, text, _ = ask(capsys, "list", "papers", "--json")
+def test_json_and_table_tell_the_same(checkout, ask):
+    _, table, _ = ask("list", "papers", "--wide")
+    _, text, _ = ask("list", "papers", "--json")
     for row in json.loads(text):
         line = next(ln for ln in table.splitlines() if ln.startswith(f"{row['id']} "))
         assert line.split()[:4] == [str(row[k]) for k in ("id", "year", "cells", "units")]
 
 
-def test_a_fresh_clone_counts_every_cell_and_has_no_result(checkout, capsys):
-    status, out, _ = ask(capsys, "verdicts", "--json")
+def test_a_fresh_clone_counts_every_cell_and_has_no_result(checkout, ask):
+    status, out, _ = ask("verdicts", "--json")
     lines = {line["paper"]: line for line in json.loads(out)}
     assert status == 0
     assert lines["four more papers"]["cells"] == 2070
@@ -228,16 +218,16 @@ def test_a_fresh_clone_counts_every_cell_and_has_no_result(checkout, capsys):
     assert (total["local"], total["reference"]) == (0, 0)
 
 
-def test_a_filter_narrows_the_count(checkout, capsys):
-    _, out, _ = ask(capsys, "verdicts", "mslp", "--dataset", "sjaffe", "--method", "CPNN", "--json")
+def test_a_filter_narrows_the_count(checkout, ask):
+    _, out, _ = ask("verdicts", "mslp", "--dataset", "sjaffe", "--method", "CPNN", "--json")
     (row,) = json.loads(out)
     assert (row["cells"], row["not run"]) == (6, 6)
 
 
 @pytest.mark.parametrize("method", ["near", "train_mean"])
-def test_a_unit_by_hand_makes_its_inputs_and_shows_up_in_the_status(tiny, capsys, method):
-    assert ask(capsys, "run", "tiny", "toy", method, "--inputs")[0] == 0
-    _, out, _ = ask(capsys, "status", "--json")
+def test_a_unit_by_hand_makes_its_inputs_and_shows_up_in_the_status(tiny, ask, method):
+    assert ask("run", "tiny", "toy", method, "--inputs")[0] == 0
+    _, out, _ = ask("status", "--json")
     (row,) = [r for r in json.loads(out) if r["paper"] == "tiny"]
     assert (row["units"], row["done here"], row["failed"], row["no data"]) == (2, 1, 0, 0)
 
@@ -252,55 +242,55 @@ class Broken(LDLEstimator):
 """
 
 
-def test_status_names_what_failed_and_how_long_the_rest_takes(tiny, capsys):
+def test_status_names_what_failed_and_how_long_the_rest_takes(tiny, ask):
     tiny.module("broken", BROKEN)
     tiny.write("config/methods/near.yaml", "title: Broken\nclass: broken.Broken\n")
-    ask(capsys, "run", "tiny", "toy", "near", "--inputs")
-    _, text, _ = ask(capsys, "status", "tiny")
+    ask("run", "tiny", "toy", "near", "--inputs")
+    _, text, _ = ask("status", "tiny")
     assert text.splitlines()[-1] == "FAILED tiny/toy/near: ValueError: no rows like these"
-    _, out, _ = ask(capsys, "status", "tiny", "--json")
+    _, out, _ = ask("status", "tiny", "--json")
     (row,) = json.loads(out)
     assert (row["failed"], row["never timed"]) == (1, 2)
-    ask(capsys, "run", "tiny", "toy", "train_mean")
-    ask(capsys, "record", "tiny")
+    ask("run", "tiny", "toy", "train_mean")
+    ask("record", "tiny")
     shutil.rmtree(tiny.root / "results" / "units")
-    _, out, _ = ask(capsys, "status", "tiny", "--json")
+    _, out, _ = ask("status", "tiny", "--json")
     (row,) = json.loads(out)
     assert row["never timed"] == 1
     assert row["core minutes to do"] > 0
 
 
-def test_a_record_of_an_own_file_that_is_not_named_any_more_is_told(tiny, capsys):
-    ask(capsys, "run", "tiny", "toy", "near", "--inputs")
-    assert "not known here" not in ask(capsys, "status", "tiny")[2]
+def test_a_record_of_an_own_file_that_is_not_named_any_more_is_told(tiny, ask):
+    ask("run", "tiny", "toy", "near", "--inputs")
+    assert "not known here" not in ask("status", "tiny")[2]
     units = tiny.root / "results/units/tiny/toy"
     shutil.copytree(units / "near", units / "my_method")
     said = "1 local record uses a name that is not known here, and is left out: method my_method."
     for verb in ("status", "verdicts", "leaderboard"):
-        _, _, err = ask(capsys, verb, "tiny")
+        _, _, err = ask(verb, "tiny")
         assert said in err
         assert "export LDLREPRO_OWN_FILES=FOLDER" in err
-    assert ask(capsys, "status", "tiny", "--quiet")[2] == ""
+    assert ask("status", "tiny", "--quiet")[2] == ""
 
 
 @pytest.mark.parametrize("name", ["s-JAFFE", "S-jaffe", "sjaffe"])
-def test_names_as_papers_print_them_work_wherever_an_id_does(checkout, capsys, name):
-    status, out, _ = ask(capsys, "verdicts", "MSLP", "--dataset", name, "--json")
+def test_names_as_papers_print_them_work_wherever_an_id_does(checkout, ask, name):
+    status, out, _ = ask("verdicts", "MSLP", "--dataset", name, "--json")
     (row,) = json.loads(out)
     assert (status, row["cells"]) == (0, 78)
-    printed = ask(capsys, "verdicts", "mslp", "--method", "SA-BFGS", "--json")[1]
-    assert printed == ask(capsys, "verdicts", "mslp", "--method", "sa_bfgs", "--json")[1]
-    _, out, _ = ask(capsys, "explain", CELL.replace("sjaffe", name).replace("kl", "KL"), "--json")
+    printed = ask("verdicts", "mslp", "--method", "SA-BFGS", "--json")[1]
+    assert printed == ask("verdicts", "mslp", "--method", "sa_bfgs", "--json")[1]
+    _, out, _ = ask("explain", CELL.replace("sjaffe", name).replace("kl", "KL"), "--json")
     assert json.loads(out)["cell"] == CELL
-    _, _, err = ask(capsys, "run", "mslp", name, "AA-kNN")
+    _, _, err = ask("run", "mslp", name, "AA-kNN")
     assert "data/ready/sjaffe.npz: no such file" in err
 
 
-def test_explain_tells_what_a_measured_cell_rests_on(tiny, capsys):
+def test_explain_tells_what_a_measured_cell_rests_on(tiny, ask):
     header = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
     tiny.write("papers/tiny/cells.csv", header + "tiny,1,toy,,Near,kl,0.5,,lower,,\n")
-    ask(capsys, "run", "tiny", "toy", "near", "--inputs")
-    status, out, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl", "--json")
+    ask("run", "tiny", "toy", "near", "--inputs")
+    status, out, _ = ask("explain", "tiny/1/toy/Near/kl", "--json")
     facts = json.loads(out)
     assert status == 0
     assert facts["compute it again"] == "ldlrepro run tiny toy near --inputs --fresh"
@@ -308,9 +298,9 @@ def test_explain_tells_what_a_measured_cell_rests_on(tiny, capsys):
     (parameter,) = [p for p in facts["parameters"] if p["parameter"] == "n_neighbors"]
     assert parameter["value"] == "4"
     assert len(facts["code_sha256"]) == 64
-    _, text, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl", "--full")
+    _, text, _ = ask("explain", "tiny/1/toy/Near/kl", "--full")
     assert "ldlrepro run tiny toy near" in text
-    _, text, _ = ask(capsys, "explain", "tiny/1/toy/Near/kl")
+    _, text, _ = ask("explain", "tiny/1/toy/Near/kl")
     verdict, numbers, *_, more, doubt = text.splitlines()
     assert verdict == f"tiny/1/toy/Near/kl: {facts['verdict']}"
     measured = f"measured {facts['measured']:.2f} ± {facts['measured_std']:.2f}"

@@ -7,7 +7,6 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,9 @@ from ldlrepro.catalogue.runs import Slice
 from ldlrepro.catalogue.schemas import FILES
 from ldlrepro.catalogue.yaml_files import checked
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.doctor import config_docs
+from ldlrepro.judge.judging import Judge
 from ldlrepro.plan import Plan
 from ldlrepro.report import citation
 from tests import prose
@@ -183,16 +184,22 @@ def write_files(project: Any, page: Path) -> list[Path]:
     return written
 
 
-def plans(project: Any, command: str, begin: Sequence[str] = ()) -> str:
+def plans(project: Any, command: str, **begin: str) -> str:
     """What a shell line of a page would run."""
-    return project.run(*begin, *shlex.split(command), "--dry-run")
+    return project.run(*shlex.split(command), "--dry-run", **begin)
 
 
-def exported(project: Any, page: Path) -> list[str]:
-    """The beginning of a command that has what a page exports."""
-    lines = re.findall(r"^export (\w+=\S+)$", page.read_text(), re.MULTILINE)
+def exported(project: Any, page: Path) -> dict[str, str]:
+    """What a page tells its readers to export."""
+    lines = re.findall(r"^export (\w+)=(\S+)$", page.read_text(), re.MULTILINE)
     assert lines
-    return ["env", *(line.replace("$PWD", str(project.root)) for line in lines)]
+    return {name: value.replace("$PWD", str(project.root)) for name, value in lines}
+
+
+def put_away(project: Any) -> None:
+    """Leave the files of a page out, for other pages run on theirs."""
+    for path in (project.root / "../mine").glob("*.yaml"):
+        path.unlink()
 
 
 def test_an_estimator_takes_thirty_lines():
@@ -210,7 +217,7 @@ def test_adding_a_method_works_as_told(project):
     begin = exported(project, page)
     told = {"check": "Nothing wrong", "run": "5 folds, 0 failed", "try": "15 of 15: my_method"}
     for command in commands(page, "ldlrepro"):
-        assert told[command.split()[1]] in project.run(*begin, *shlex.split(command))
+        assert told[command.split()[1]] in project.run(*shlex.split(command), **begin)
     demo, real = commands(page, "snakemake")
     planned = set(re.findall(r"protocol=mslp, dataset=\w+, method=(\S+),", plans(project, real)))
     assert planned == {"my_method"}
@@ -227,6 +234,7 @@ def test_adding_a_method_works_as_told(project):
     source = (project.root / "../mine/my_method.py").resolve()
     source.write_text(source.read_text().replace("PolynomialFeatures(2)", "PolynomialFeatures(1)"))
     assert "method=my_method" in plans(project, demo)
+    put_away(project)
 
 
 @pytest.mark.slow
@@ -245,23 +253,22 @@ def test_bringing_own_data_works_as_told(project):
     assert "3 rows, 1 features, 2 labels" in output
     assert "1 of 4 rows have gaps and are left out (lines 4)" in output
     begin = exported(project, page)
-    output = project.run(*begin, *shlex.split(trial))
+    output = project.run(*shlex.split(trial), **begin)
     assert "mslp_persons on my_data: 6 folds; leaks: none found" in output
     assert output.count(" of 5") == 3, "each method but the first is compared with it"
-    assert "6 folds, 0 failed" in project.run(*begin, *shlex.split(by_hand))
-    assert "aa_knn@grid" in project.run(*begin, *shlex.split(board))
+    assert "6 folds, 0 failed" in project.run(*shlex.split(by_hand), **begin)
+    assert "aa_knn@grid" in project.run(*shlex.split(board), **begin)
     own, published = commands(page, "snakemake")
     planned = r"protocol=(\w+), dataset=(\w+), method=(\S+),"
     assert {("mine", "my_data", "sa_bfgs"), ("mine", "my_data", "train_mean")} <= set(
-        re.findall(planned, plans(project, own, begin))
+        re.findall(planned, plans(project, own, **begin))
     )
-    shown = re.findall(planned, plans(project, published, begin))
+    shown = re.findall(planned, plans(project, published, **begin))
     assert {dataset for _, dataset, _ in shown} == {"my_data"}
     assert {"mslp", "sa_bfgs", "uniform"} <= {method for _, _, method in shown}
-    project.run(*begin, *shlex.split(own))
+    project.run(*shlex.split(own), **begin)
     assert "Our comparison" in (project.root / "results/report/mine/index.html").read_text()
-    for name in ("paper", "my_data", "my_arrays", "my_sheet"):  # other pages run on theirs
-        (project.root / f"../mine/{name}.yaml").unlink()
+    put_away(project)
 
 
 @pytest.mark.slow
@@ -283,7 +290,7 @@ def test_adding_a_paper_works_as_told(project):
     assert "7 printed numbers of 4 methods" in project.run(*shlex.split(verbs[4]))
     project.run(*shlex.split(run))
     for command in verbs[5:]:
-        assert told[command.split()[1]] in project.run(*begin, *shlex.split(command))
+        assert told[command.split()[1]] in project.run(*shlex.split(command), **begin)
     report = (project.root / "results/report/smith_2026/index.html").read_text()
     assert "Learning by example" in report
     assert "How near the labels are" in report
@@ -295,7 +302,7 @@ def test_adding_a_measure_works_as_told(project):
     page = ROOT / "docs" / "add-a-metric.md"
     write_files(project, page)
     begin = exported(project, page)
-    outputs = [project.run(*begin, *shlex.split(line)) for line in commands(page, "ldlrepro")]
+    outputs = [project.run(*shlex.split(line), **begin) for line in commands(page, "ldlrepro")]
     assert "Nothing wrong" in outputs[0]
     scores = (project.root / "results/compare/demo/scores.csv").read_text().splitlines()
     head = scores[0].split(",")
@@ -374,7 +381,7 @@ def table_under(page: Path, mark: str) -> list[dict[str, str]]:
     return [dict(zip(head, row, strict=True)) for row in rows]
 
 
-def test_the_tables_say_what_the_verbs_say_of_the_reference(monkeypatch, capsys, tmp_path):
+def test_the_tables_say_what_the_verbs_say_of_the_reference(monkeypatch, capsys, fresh_clone):
     from ldlrepro.cli import main
 
     def told(*command: str) -> list[dict[str, Any]]:
@@ -382,7 +389,7 @@ def test_the_tables_say_what_the_verbs_say_of_the_reference(monkeypatch, capsys,
         return json.loads(capsys.readouterr().out)
 
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
-    monkeypatch.chdir(tmp_path)  # no local results here
+    monkeypatch.chdir(fresh_clone)
     counted = {row["paper"]: row for row in told("verdicts")}
     shown = table_under(ROOT / "docs/verdicts.md", "verdicts")
     assert {row["paper"] for row in shown} == set(counted)
@@ -408,8 +415,11 @@ def test_the_tables_say_what_the_verbs_say_of_the_reference(monkeypatch, capsys,
     ]
 
 
-def test_tables_picture_and_looks_are_those_of_now(monkeypatch):
+def test_tables_picture_and_looks_are_those_of_now(monkeypatch, fresh_clone):
     from ldlrepro.report import summary
+
+    judge = Judge(PLAN, Workspace(fresh_clone / "results", fresh_clone / "data"))
+    monkeypatch.setattr(Judge, "anew", lambda _, paper: judge.answer(paper))
 
     def numbers(svg: str) -> list[str]:
         return re.findall(r">(\d+)</text>", svg)

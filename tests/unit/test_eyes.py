@@ -18,12 +18,12 @@ from PIL import Image
 from ldlrepro import cli
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.drawn.albums import MORPH_HEADER
-from ldlrepro.data.drawn.painted import painted_face
 from ldlrepro.data.features.align import similarity
 from ldlrepro.data.images import load_faces
 from ldlrepro.data.images.faces import Eyes
 from ldlrepro.data.images.found import COLUMNS
 from tests.here import known
+from tests.painted import painted_face
 
 
 def installed() -> bool:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import cli
 from ldlrepro.data import load_ready
 from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.data.images import load_faces
@@ -34,26 +33,20 @@ def state(checkout, persons: int) -> None:
     checkout.edit("config/datasets/fgnet.yaml", "persons: 82", f"persons: {persons}")
 
 
-def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = cli.main(arguments)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
-
-
 @pytest.mark.parametrize("dataset", LICENSED)
-def test_images_in_their_owners_layout_become_a_set(checkout, capsys, dataset):
+def test_images_in_their_owners_layout_become_a_set(checkout, ask, dataset):
     put(dataset, LICENSED[dataset])
     if dataset == "fgnet":
         state(checkout, 8)
     if dataset == "bu_3dfe_images":  # its own crop has 770 x 1020 pixels
         checkout.edit(f"config/datasets/{dataset}.yaml", "[770, 1020]", "[70, 90]")
-    assert ask(capsys, "fetch", dataset)[0] == 0
-    status, _, said = ask(capsys, "prepare", dataset)
+    assert ask("fetch", dataset)[0] == 0
+    status, _, said = ask("prepare", dataset)
     assert status == 0, said
     faces = load_faces(known(dataset), DATA)
     assert len(faces) == 16
     assert all(path.is_file() for path in faces.paths)
-    status, out, _ = ask(capsys, "images", dataset)
+    status, out, _ = ask("images", dataset)
     assert status == 0
     assert out.startswith(f"{dataset}: 16 images of 8 persons can be used")
     if known(dataset).features:
@@ -70,53 +63,53 @@ def test_images_in_their_owners_layout_become_a_set(checkout, capsys, dataset):
 
 @pytest.mark.parametrize("stated", [7, 9])
 def test_another_number_of_persons_than_stated_is_refused_before_jobs_are_planned(
-    checkout, capsys, stated
+    checkout, ask, stated
 ):
     state(checkout, stated)
     put("fgnet", "fgnet")
-    assert ask(capsys, "fetch", "fgnet")[0] == 0
-    status, _, said = ask(capsys, "prepare", "fgnet")
+    assert ask("fetch", "fgnet")[0] == 0
+    status, _, said = ask("prepare", "fgnet")
     assert status == 2
     assert f"fgnet: 8 persons found, {stated} stated" in said
     assert not (DATA / "ready" / "fgnet.npz").exists()
 
 
-def test_setups_of_morph_share_its_images(checkout, capsys):
+def test_setups_of_morph_share_its_images(checkout, ask):
     put("morph", "morph")
     setups = ("morph_setup_1", "morph_setup_3", "morph_sub")
     for dataset in ("morph", *setups):
-        assert ask(capsys, "fetch", dataset)[0] == 0
-        assert ask(capsys, "prepare", dataset)[0] == 0
+        assert ask("fetch", dataset)[0] == 0
+        assert ask("prepare", dataset)[0] == 0
     sizes = {name: len(load_faces(known(name), DATA)) for name in ("morph", *setups)}
     assert sizes == {"morph": 16, "morph_setup_1": 8, "morph_setup_3": 16, "morph_sub": 16}
     assert {face.origin for face in load_faces(known("morph_setup_1"), DATA).faces} == {"W"}
     assert load_faces(known("morph_sub"), DATA).folder == DATA / "raw" / "morph" / "images"
     assert not (DATA / "raw" / "morph_sub" / "images").exists()
-    _, out, _ = ask(capsys, "images", "morph_setup_1")
+    _, out, _ = ask("images", "morph_setup_1")
     assert "8 images instead of 5492, drawn with seed 1 by the rule 'white'" in out
 
 
-def test_one_command_leads_from_a_folder_to_the_comparison(checkout, capsys, tmp_path):
+def test_one_command_leads_from_a_folder_to_the_comparison(checkout, ask, tmp_path):
     album = tmp_path / "my pictures"
     write_album(album, "jaffe", 8, 2, seed=2)
     command = ["images", "jaffe_images", "--from", str(album), "--compare", "jaffe_images"]
-    status, out, err = ask(capsys, *command)
+    status, out, err = ask(*command)
     assert status == 0, err
     assert "16 of 16 images have the labels" in out
-    assert ask(capsys, "images", "jaffe_images", "--from", "nowhere")[2] == (
+    assert ask("images", "jaffe_images", "--from", "nowhere")[2] == (
         "ldlrepro: nowhere: no such folder\n"
     )
 
 
-def test_places_of_the_eyes_are_shown_with_the_line_to_write(checkout, capsys):
+def test_places_of_the_eyes_are_shown_with_the_line_to_write(checkout, ask):
     put("jaffe_images", "jaffe", persons=2, pictures=1)
     for word in ("fetch", "prepare"):
-        assert ask(capsys, word, "jaffe_images")[0] == 0
+        assert ask(word, "jaffe_images")[0] == 0
     compare = ["images", "jaffe_images", "--compare", "jaffe_images", "--place-eyes"]
-    status, out, _ = ask(capsys, *compare)
+    status, out, _ = ask(*compare)
     assert status == 0
     assert "eyes: [0.3, 0.4]" in out
-    status, _, err = ask(capsys, "images", "jaffe_images", "--place-eyes")
+    status, _, err = ask("images", "jaffe_images", "--place-eyes")
     assert (status, "--place-eyes needs --compare" in err) == (2, True)
 
 

@@ -25,7 +25,7 @@ ENTRIES = [
 
 MISSES = """
 misses:
-  - {metrics: [kl], verdict: better, kind: unknown, reason: never, evidence: nothing}
+  - {metrics: [cosine], kind: unknown, reason: never, evidence: nothing}
   - {metrics: [kl], kind: run, reason: other folds, evidence: tiny/toy/near}
   - {kind: argument, reason: anything else, evidence: tiny/toy/near}
 """
@@ -58,7 +58,9 @@ def test_a_reason_for_what_was_met_is_idle(tiny):
 
 
 def test_a_reason_for_an_unknown_method_is_refused(tiny):
-    tiny.write("papers/tiny/misses.yaml", MISSES.replace("{metrics: [kl],", "{methods: [Nera],", 1))
+    tiny.write(
+        "papers/tiny/misses.yaml", MISSES.replace("{metrics: [cosine],", "{methods: [Nera],")
+    )
     with pytest.raises(UserError, match=r"tiny/misses\.yaml: misses\.0\.methods: 'Nera'.*Near"):
         _ = tiny.project.paper("tiny").misses
 

@@ -48,9 +48,9 @@ def test_there_are_five_with_their_questions() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_committed_outputs_are_those_of_now(name, tmp_path, monkeypatch) -> None:
+def test_committed_outputs_are_those_of_now(name, fresh_clone, monkeypatch) -> None:
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
-    monkeypatch.chdir(tmp_path)  # no local results here
+    monkeypatch.chdir(fresh_clone)
     now = shown(notebooks.executed(PROJECT, name))
     assert now == shown(committed(name)), "type: python -m ldlrepro.report.notebooks"
     assert len(now) >= 2
@@ -66,9 +66,9 @@ def test_notebooks_hold_no_logic_and_dump_nothing(name) -> None:
     assert not [text for text in shown(book) if DUMPS.search(text)]
 
 
-def test_no_column_mixes_two_protocols(monkeypatch, tmp_path) -> None:
+def test_no_column_mixes_two_protocols(monkeypatch, fresh_clone) -> None:
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(fresh_clone)
     study = Study("mslp")
     of_one = {u.key: u.mean("kl") for u in study.answer.units if u.protocol == study.protocol.id}
     scores = study.scores()
@@ -88,9 +88,9 @@ def test_no_column_mixes_two_protocols(monkeypatch, tmp_path) -> None:
         assert float(row["KL, other people"]) == pytest.approx(apart[method], abs=6e-5)
 
 
-def test_legends_stand_outside_the_axes(monkeypatch, tmp_path) -> None:
+def test_legends_stand_outside_the_axes(monkeypatch, fresh_clone) -> None:
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(fresh_clone)
     drawn = []
     monkeypatch.setattr(
         "ldlrepro.report.study.as_svg", lambda figure, **_: drawn.append(figure) or ""
@@ -105,9 +105,9 @@ def test_legends_stand_outside_the_axes(monkeypatch, tmp_path) -> None:
         assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1
 
 
-def test_a_paper_without_measured_numbers_breaks_nothing(monkeypatch, tmp_path) -> None:
+def test_a_paper_without_measured_numbers_breaks_nothing(monkeypatch, fresh_clone) -> None:
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(fresh_clone)
     study = Study("drf")
     number = study.number()
     assert "does not hold" in repr(number.verdict())

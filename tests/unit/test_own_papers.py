@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ldlrepro import cli, experiments
+from ldlrepro import experiments
 from ldlrepro.catalogue import from_environment
 from ldlrepro.catalogue.digests import stage_digest
 from ldlrepro.catalogue.project import OWN_FILES
@@ -72,12 +72,6 @@ def copies(paper: str) -> int:
     return len(plan.copies(plan.project.paper(paper)))
 
 
-def ask(capsys, *arguments: str) -> tuple[int, str, str]:
-    status = cli.main([str(word) for word in arguments])
-    shown = capsys.readouterr()
-    return status, shown.out, shown.err
-
-
 # ---------------------------------------------------------------------- found
 
 
@@ -103,8 +97,8 @@ def test_rows_are_completed_and_settings_choose_the_method(folder):
     assert all(cell.unit.is_own for cell in plan.cells(mine) if cell.unit)
 
 
-def test_its_numbers_are_counted_apart(folder, capsys):
-    _, out, _ = ask(capsys, "verdicts")
+def test_its_numbers_are_counted_apart(folder, ask):
+    _, out, _ = ask("verdicts")
     lines = {line.split("  ")[0]: line.split() for line in out.splitlines()}
     assert "2345" in lines["the five papers"]
     assert lines["mine"][1] == "6"
@@ -134,13 +128,13 @@ def measure(inputs, size):
 """
 
 
-def test_its_measurements_lie_beside_it(folder, ready, capsys):
+def test_its_measurements_lie_beside_it(folder, ready, ask):
     """Also where another paper has a module of the same name."""
     text = f"{PAPER}experiments:\n  mine: {{title: t, code: times, datasets: [toy]}}\n"
     (folder / "paper.yaml").write_text(text.replace("[toy]}", "[toy], parameters: {size: 3}}"))
     (folder / "times.py").write_text(MEASUREMENT)
     (folder / "beside.py").write_text("TWICE = 2\n")
-    assert ask(capsys, "experiment", "mine", "mine")[0] == 0
+    assert ask("experiment", "mine", "mine")[0] == 0
     project = from_environment()
     mine, structrf = project.paper("mine"), project.paper("structrf")
     found = experiments.read(mine, "mine", Path("results"))
@@ -151,11 +145,11 @@ def test_its_measurements_lie_beside_it(folder, ready, capsys):
     assert stage_digest(code) != stage_digest(experiments.module_name(structrf, "times"))
 
 
-def test_a_measurement_that_nobody_has_is_found_by_check(folder, capsys):
+def test_a_measurement_that_nobody_has_is_found_by_check(folder, ask):
     (folder / "paper.yaml").write_text(
         f"{PAPER}experiments:\n  mine: {{title: t, code: protocol}}\n"
     )
-    status, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    status, out, _ = ask("check", folder / "paper.yaml")
     assert status == 1
     assert "mine: experiments: there is no protocol.py. Did you mean 'protocols'?" in out
 
@@ -224,10 +218,10 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("old", "new", "words"), MISTAKES, ids=[m[1][:32] for m in MISTAKES])
-def test_a_mistake_in_the_printed_numbers_is_one_clear_line(folder, capsys, old, new, words):
+def test_a_mistake_in_the_printed_numbers_is_one_clear_line(folder, ask, old, new, words):
     assert old in CELLS
     (folder / "cells.csv").write_text(CELLS.replace(old, new, 1))
-    status, _, err = ask(capsys, "check", folder / "paper.yaml")
+    status, _, err = ask("check", folder / "paper.yaml")
     assert status == 2
     (line,) = [line for line in err.splitlines() if "cells.csv: " in line][:1]
     for word in words:
@@ -276,23 +270,23 @@ def test_a_file_in_latin_letters_says_so(folder):
         ("One: aa_knn", "One: aa_kn", ["methods.One: there is no method 'aa_kn'", "'aa_knn'?"]),
     ],
 )
-def test_what_cannot_be_is_found(folder, capsys, old, new, words):
+def test_what_cannot_be_is_found(folder, ask, old, new, words):
     for file, text in (("cells.csv", CELLS), ("paper.yaml", PAPER)):
         (folder / file).write_text(text.replace(old, new, 1))
-    status, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    status, out, _ = ask("check", folder / "paper.yaml")
     assert status == 1
     (line,) = [line for line in out.splitlines() if "  BAD  " in line]
     for word in words:
         assert word in line
 
 
-def test_a_listed_misprint_is_no_finding(folder, capsys):
+def test_a_listed_misprint_is_no_finding(folder, ask):
     (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
     misprint = (
         "{kind: misprint, tables: ['1'], datasets: [toy], methods: [One], metrics: [kl], proof: x}"
     )
     (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{misprint}]\n")
-    status, _, _ = ask(capsys, "check", folder / "paper.yaml")
+    status, _, _ = ask("check", folder / "paper.yaml")
     assert status == 0
 
 
@@ -315,19 +309,19 @@ LISTED = "kind: misprint, datasets: [toy], methods: [One], metrics: [chebyshev]"
         ),
     ],
 )
-def test_the_ground_of_a_misprint_is_looked_for(folder, capsys, listed, state, words):
+def test_the_ground_of_a_misprint_is_looked_for(folder, ask, listed, state, words):
     (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{{{listed}}}]\n")
-    _, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    _, out, _ = ask("check", folder / "paper.yaml")
     (line,) = [line for line in out.splitlines() if "remarks: " in line]
     assert f"  {state}  " in line
     assert words in line
 
 
-def test_a_misprint_that_the_numbers_show_needs_no_belief(folder, capsys):
+def test_a_misprint_that_the_numbers_show_needs_no_belief(folder, ask):
     (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
     listed = LISTED.replace("chebyshev", "kl")
     (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{{{listed}, tables: ['1'], proof: x}}]\n")
-    assert "remarks: " not in ask(capsys, "check", folder / "paper.yaml")[1]
+    assert "remarks: " not in ask("check", folder / "paper.yaml")[1]
 
 
 CLAIMS = """claims:
@@ -340,9 +334,9 @@ CLAIMS = """claims:
 """
 
 
-def test_names_in_claims_exist(folder, capsys):
+def test_names_in_claims_exist(folder, ask):
     (folder / "claims.yaml").write_text(CLAIMS)
-    status, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    status, out, _ = ask("check", folder / "paper.yaml")
     found = [line.partition("  BAD  ")[2] for line in out.splitlines() if "  BAD  " in line]
     assert found == [
         "claims.yaml: first: methods: 'Tow' does not exist. Did you mean 'Two'?",
@@ -355,7 +349,7 @@ def test_names_in_claims_exist(folder, capsys):
     for wrong, right in names:
         text = text.replace(wrong, right)
     (folder / "claims.yaml").write_text(text)
-    assert ask(capsys, "check", folder / "paper.yaml")[0] == 0
+    assert ask("check", folder / "paper.yaml")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -365,20 +359,20 @@ def test_names_in_claims_exist(folder, capsys):
         ("aa_knn@n_neighbors=46", "n_neighbors is 46, but mine on toy trains on 45"),
     ],
 )
-def test_parameters_behind_an_at_exist_and_fit_the_rows(folder, capsys, method, words):
+def test_parameters_behind_an_at_exist_and_fit_the_rows(folder, ask, method, words):
     (folder / "paper.yaml").write_text(PAPER.replace("One: aa_knn", f"One: {method}"))
-    status, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    status, out, _ = ask("check", folder / "paper.yaml")
     (line,) = [line for line in out.splitlines() if "  BAD  " in line]
     assert words in line
     assert status == 1
     (folder / "paper.yaml").write_text(PAPER.replace("One: aa_knn", "One: aa_knn@n_neighbors=45"))
-    assert ask(capsys, "check", folder / "paper.yaml")[0] == 0
+    assert ask("check", folder / "paper.yaml")[0] == 0
 
 
-def test_a_missing_data_set_stands_beside_the_other_findings(folder, capsys):
+def test_a_missing_data_set_stands_beside_the_other_findings(folder, ask):
     (folder / "paper.yaml").write_text(PAPER.replace("[toy]", "[toy, wines]"))
     (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
-    status, out, err = ask(capsys, "check", folder / "paper.yaml")
+    status, out, err = ask("check", folder / "paper.yaml")
     missing, impossible = [line for line in out.splitlines() if "  BAD  " in line]
     assert "there is no data set 'wines'" in missing
     assert "`not_available`" in missing
@@ -387,37 +381,37 @@ def test_a_missing_data_set_stands_beside_the_other_findings(folder, capsys):
     assert (status, "Traceback" in err) == (1, False)
 
 
-def test_a_range_of_an_own_measure_is_kept(folder, capsys):
+def test_a_range_of_an_own_measure_is_kept(folder, ask):
     (folder / "shares.py").write_text("def wrong(D, P):\n    return 1 - D.min(axis=1)\n")
     yaml = "title: Wrong\nfunction: shares.wrong\nbetter: lower\nrange: [0, 0.5]\n"
     (folder / "wrong.yaml").write_text(yaml)
     (folder / "cells.csv").write_text(f"{CELLS}1,toy,,Two,wrong,0.7000,,,\n")
-    _, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    _, out, _ = ask("check", folder / "paper.yaml")
     assert "Table 1, toy, Two: wrong is 0.7000, but must be 0 to 0.5" in out
-    _, out, _ = ask(capsys, "check", folder / "wrong.yaml")
+    _, out, _ = ask("check", folder / "wrong.yaml")
     assert "of drawn distributions are outside of 0 to 0.5" in out
     (folder / "wrong.yaml").write_text(yaml.replace("0.5", "null"))
-    assert "wrong is 0.7000" not in ask(capsys, "check", folder / "paper.yaml")[1]
+    assert "wrong is 0.7000" not in ask("check", folder / "paper.yaml")[1]
 
 
-def test_a_key_that_stands_twice_is_refused_with_its_lines(folder, capsys):
+def test_a_key_that_stands_twice_is_refused_with_its_lines(folder, ask):
     (folder / "paper.yaml").write_text(PAPER.replace("own: [One]", "own: [One]\nyear: 2025"))
-    status, _, err = ask(capsys, "check", folder / "paper.yaml")
+    status, _, err = ask("check", folder / "paper.yaml")
     assert status == 2
     assert "line 10: the key 'year' stands in line 5 already" in err
     same = PAPER.replace("  One: aa_knn\n", "  One: aa_knn\n  One: uniform\n")
     (folder / "paper.yaml").write_text(same)
-    assert "the key 'One'" in ask(capsys, "check", folder / "paper.yaml")[2]
+    assert "the key 'One'" in ask("check", folder / "paper.yaml")[2]
 
 
-def test_a_folder_is_its_paper_or_is_told(folder, capsys):
-    assert ask(capsys, "check", folder)[:2] == ask(capsys, "check", folder / "paper.yaml")[:2]
-    status, _, err = ask(capsys, "check", folder.parent)
+def test_a_folder_is_its_paper_or_is_told(folder, ask):
+    assert ask("check", folder)[:2] == ask("check", folder / "paper.yaml")[:2]
+    status, _, err = ask("check", folder.parent)
     assert status == 2
     assert f"is a folder without paper.yaml. Name the file to check: {folder}/paper.yaml" in err
 
 
-def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, capsys):
+def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, ask):
     """StructRF's KL on five data sets, as the StructRF paper prints it."""
     theirs = [
         row
@@ -429,13 +423,13 @@ def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, c
     (folder / "cells.csv").write_text("\n".join([CELLS.splitlines()[0], *lines]) + "\n")
     paper = PAPER.replace("[toy]", f"[{', '.join(rows)}]")
     (folder / "paper.yaml").write_text(paper)
-    _, out, _ = ask(capsys, "check", folder / "paper.yaml")
+    _, out, _ = ask("check", folder / "paper.yaml")
     assert "of suspicious numbers; see `ldlrepro lint mine`" in out
-    _, out, _ = ask(capsys, "lint", "mine")
+    _, out, _ = ask("lint", "mine")
     assert f"{len(rows)} of {len(rows)} numbers of One equal those that structrf" in out
-    copied = "kind: copied, tables: ['1'], methods: [One], from: structrf, their_name: StructRF"
+    copied = "kind: copied, tables: ['1'], methods: [One], from: structrf/StructRF"
     (folder / "paper.yaml").write_text(f"{paper}remarks: [{{{copied}, proof: all}}]\n")
-    _, out, _ = ask(capsys, "lint", "mine")
+    _, out, _ = ask("lint", "mine")
     assert "nothing looks suspicious" in out
     assert copies("mine") == len(rows)
 
@@ -449,12 +443,12 @@ def test_the_columns_of_four_more_papers_that_were_printed_before_are_declared()
 
 
 @pytest.mark.parametrize("kind", ["paper", "method", "dataset", "metric"])
-def test_a_template_passes_its_check_as_it_is(tiny, tmp_path, capsys, kind):
-    status, out, _ = ask(capsys, "new", kind, f"my_{kind}", "--folder", tmp_path)
+def test_a_template_passes_its_check_as_it_is(tiny, tmp_path, ask, kind):
+    status, out, _ = ask("new", kind, f"my_{kind}", "--folder", tmp_path)
     assert status == 0
     command = out.splitlines()[-1].split()
     assert command[:2] == ["ldlrepro", "check"]
-    status, out, _ = ask(capsys, *command[1:])
+    status, out, _ = ask(*command[1:])
     assert status == 0, out
     assert "Nothing wrong" in out
     assert "  note  not so" not in out
@@ -469,8 +463,8 @@ def test_a_template_names_every_key_with_its_meaning(kind):
         assert field.description.split()[0] in text, key
 
 
-def test_a_template_overwrites_nothing(tiny, tmp_path, capsys):
-    ask(capsys, "new", "metric", "mine", "--folder", tmp_path)
-    status, _, err = ask(capsys, "new", "metric", "mine", "--folder", tmp_path)
+def test_a_template_overwrites_nothing(tiny, tmp_path, ask):
+    ask("new", "metric", "mine", "--folder", tmp_path)
+    status, _, err = ask("new", "metric", "mine", "--folder", tmp_path)
     assert status == 2
     assert "mine.yaml is there already" in err

@@ -17,7 +17,7 @@ HEADER = """\
 +-----------------------------------------+------------------------+----------------------+
 """
 NEWER = "| NVIDIA-SMI 590.44   KMD Version: 590.44   CUDA UMD Version: 13.1 |"
-CARD = "NVIDIA Test Card, 580.65.06, 81559, 9.0"
+CARD = "NVIDIA Test Card, 580.65.06, 9.0"
 
 
 def build(cuda=(13, 0), archs=("sm_80", "sm_90"), sees_card=True) -> TorchBuild:
@@ -25,7 +25,7 @@ def build(cuda=(13, 0), archs=("sm_80", "sm_90"), sees_card=True) -> TorchBuild:
 
 
 def machine(cuda=(13, 0), version="580.65.06", capability=(9, 0)) -> Driver:
-    return Driver("Test Card", version, 81559, capability, cuda)
+    return Driver("Test Card", version, capability, cuda)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def tool(tmp_path, monkeypatch):
 def test_the_driver_is_read_from_its_own_tool(tool, header, cuda):
     tool(header)
     found = pairing.driver()
-    assert found == Driver("NVIDIA Test Card", "580.65.06", 81559, (9, 0), cuda)
+    assert found == Driver("NVIDIA Test Card", "580.65.06", (9, 0), cuda)
 
 
 @pytest.mark.parametrize(

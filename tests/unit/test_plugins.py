@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ldlrepro import cli
 from ldlrepro.catalogue import digests, from_environment
 from ldlrepro.catalogue.project import OWN_FILES
 from ldlrepro.core.errors import UserError
@@ -121,12 +120,6 @@ def plan_now() -> Plan:
 def rules_now() -> Rules:
     plan = plan_now()
     return Rules(plan, plan.project.run)
-
-
-def ask(capsys, *arguments: str) -> tuple[int, str, str]:
-    status = cli.main(arguments)
-    shown = capsys.readouterr()
-    return status, shown.out, shown.err
 
 
 # ---------------------------------------------------------------------- found
@@ -318,12 +311,12 @@ def test_a_changed_file_of_ones_own_is_noticed(folder):
         ("0.637", '"0,637"', r"'0,637' has a comma, but so have columns; write a decimal point"),
     ],
 )
-def test_check_says_what_is_wrong_with_a_table(folder, capsys, old, new, message):
+def test_check_says_what_is_wrong_with_a_table(folder, ask, old, new, message):
     path = folder.data()
     text = (folder.root / "rows.csv").read_text()
     assert old in text
     folder.write("rows.csv", text.replace(old, new, 1))
-    status, out, _ = ask(capsys, "check", str(path))
+    status, out, _ = ask("check", str(path))
     assert status == 1
     assert re.search(message, " ".join(out.split())), out
     assert str(folder.root / "rows.csv") in out
@@ -355,32 +348,32 @@ def test_a_european_table_with_gaps_gives_the_same_numbers_without_those_rows(fo
     assert "2 of 12 rows have gaps and are left out (lines 4, 6)" in capsys.readouterr().err
 
 
-def test_a_point_in_a_table_with_decimal_commas_is_refused(folder, capsys):
+def test_a_point_in_a_table_with_decimal_commas_is_refused(folder, ask):
     path = folder.data()
     text = (folder.root / "rows.csv").read_text().replace(",", ";")
     folder.write("rows.csv", text.replace("0.637", "0,637", 1))
-    status, out, _ = ask(capsys, "check", str(path))
+    status, out, _ = ask("check", str(path))
     assert status == 1
     assert "has a point where others have a decimal comma" in out
 
 
-def test_a_table_of_gaps_alone_is_no_table(folder, capsys):
+def test_a_table_of_gaps_alone_is_no_table(folder, ask):
     path = folder.data()
     text = (folder.root / "rows.csv").read_text().splitlines()
     folder.write("rows.csv", "\n".join([text[0] + ",empty", *(line + "," for line in text[1:])]))
     folder.write(path.name, path.read_text() + "gaps: drop\n")
-    status, out, _ = ask(capsys, "check", str(path))
+    status, out, _ = ask("check", str(path))
     assert (status, "every row has a gap" in out) == (1, True)
 
 
-def test_one_line_names_the_file_of_a_data_set(folder, capsys):
+def test_one_line_names_the_file_of_a_data_set(folder, ask):
     path = folder.data()
     for line in ("files: rows.csv", "files: [rows.csv]", "files: {name: rows.csv}"):
         folder.write(path.name, path.read_text().replace("files: [{name: rows.csv}]", line))
-        assert ask(capsys, "check", str(path))[0] == 0, line
+        assert ask("check", str(path))[0] == 0, line
         folder.write(path.name, path.read_text().replace(line, "files: [{name: rows.csv}]"))
     folder.write(path.name, path.read_text().replace("files: [{name: rows.csv}]", "files: no.csv"))
-    status, _, error = ask(capsys, "check", str(path))
+    status, _, error = ask("check", str(path))
     assert (status, "no.csv does not lie beside this file" in error) == (2, True)
 
 
@@ -423,7 +416,7 @@ def test_tables_are_made_again_when_an_own_measure_changes(folder):
         ("import numpy", "import nunpy", r"cannot import"),
     ],
 )
-def test_a_measure_that_cannot_be_used_is_told_why(folder, capsys, old, new, message):
+def test_a_measure_that_cannot_be_used_is_told_why(folder, old, new, message):
     path = folder.metric()
     folder.write(f"{folder.tag}_measure.py", MEASURE.replace(old, new))
     folder.name(path)
@@ -431,9 +424,9 @@ def test_a_measure_that_cannot_be_used_is_told_why(folder, capsys, old, new, mes
         measures.evaluate(np.full((3, 2), 0.5), np.full((3, 2), 0.5), from_environment().measures)
 
 
-def test_check_finds_a_measure_of_the_wrong_direction(folder, capsys):
+def test_check_finds_a_measure_of_the_wrong_direction(folder, ask):
     path = folder.write("largest.yaml", folder.metric().read_text().replace("lower", "higher"))
-    status, out, _ = ask(capsys, "check", str(path))
+    status, out, _ = ask("check", str(path))
     assert status == 1
     assert "BAD  is better for the truth: true labels score 0" in out
 
@@ -441,12 +434,12 @@ def test_check_finds_a_measure_of_the_wrong_direction(folder, capsys):
 # ---------------------------------------------------------------------- check
 
 
-def test_check_names_the_rule_that_is_broken_and_the_line(folder, capsys):
+def test_check_names_the_rule_that_is_broken_and_the_line(folder, ask):
     path = folder.method()
     source = folder.root / f"{folder.tag}.py"
     text = CODE.format(helper=f"{folder.tag}_helper")
     folder.write(source.name, text.replace("self.mean_ =", "assert len(D) > 20\n        D[0] ="))
-    status, out, _ = ask(capsys, "check", str(path), "--json")
+    status, out, _ = ask("check", str(path), "--json")
     assert status == 1
     found = {f["found"]: f["state"] for f in json.loads(out)["findings"]}
     wrong = [text for text, state in found.items() if state == "BAD"]
@@ -466,11 +459,11 @@ def test_check_names_the_rule_that_is_broken_and_the_line(folder, capsys):
         ),
     ],
 )
-def test_check_says_what_is_wrong_with_a_class(folder, capsys, old, new, message):
+def test_check_says_what_is_wrong_with_a_class(folder, ask, old, new, message):
     path = folder.method()
     text = CODE.format(helper=f"{folder.tag}_helper").replace(old, new)
     folder.write(f"{folder.tag}.py", text)
-    status, _, error = ask(capsys, "check", str(path))
+    status, _, error = ask("check", str(path))
     assert status == 2
     assert re.search(message, error), error
     assert str(folder.root) in error
@@ -483,20 +476,20 @@ def test_check_says_what_is_wrong_with_a_class(folder, capsys, old, new, message
         ("ldl.metrics.Xyz", "ldl.metrics has no 'Xyz'. It has: "),
     ],
 )
-def test_a_misspelt_class_of_ours_is_one_line_with_the_right_name(folder, capsys, name, message):
+def test_a_misspelt_class_of_ours_is_one_line_with_the_right_name(folder, ask, name, message):
     path = folder.write(f"{folder.tag}_a.yaml", f"title: A\ndescription: a\nclass: {name}\n")
-    status, _, error = ask(capsys, "check", str(path))
+    status, _, error = ask("check", str(path))
     assert (status, len(error.splitlines())) == (2, 1)
     assert message in error
     assert "Any" not in error
 
 
-def test_an_error_that_stops_every_rule_is_told_once(folder, capsys):
+def test_an_error_that_stops_every_rule_is_told_once(folder, ask):
     text = (
         "title: A\ndescription: a\nclass: ldl.Regression\nparameters: {regressor: sklearn.svm.SV}\n"
     )
     path = folder.write(f"{folder.tag}_a.yaml", text)
-    status, out, _ = ask(capsys, "check", str(path), "--json")
+    status, out, _ = ask("check", str(path), "--json")
     answer = json.loads(out)
     cannot = [
         f["found"] for f in answer["findings"] if "cannot find 'sklearn.svm.SV'" in f["found"]
@@ -505,9 +498,9 @@ def test_an_error_that_stops_every_rule_is_told_once(folder, capsys):
     assert re.match(r"\d+ more checks end with the same: ", cannot[1])
 
 
-def test_check_of_a_table_says_what_to_write_around_it(folder, capsys):
+def test_check_of_a_table_says_what_to_write_around_it(folder, ask):
     path = folder.write("Own data.csv", "width,calm,glad\n1,0.5,0.5\n")
-    status, _, error = ask(capsys, "check", str(path))
+    status, _, error = ask("check", str(path))
     assert status == 2
     for told in ("own_data.yaml", "files: Own data.csv", "The columns are: width, calm, glad."):
         assert told in error

@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
-import pytest
-
 import ldl
 from ldlrepro import cli
-from tests.site_pages import build_site
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.site_pages import PLANTED, ROOT
 
 
-PLANTED = ("nowhere.md", "numbers.md#no-such-part")
-"""Links of a copy of the project that lead nowhere."""
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory) -> tuple[Path, list[str]]:
-    """The site, and the warnings of its build, any of which would stop it but for an option."""
-    project = tmp_path_factory.mktemp("project")
-    for name in ("docs", "config", "papers", "src", "tools"):
-        shutil.copytree(ROOT / name, project / name)
-    for name in ("mkdocs.yml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff"):
-        shutil.copy(ROOT / name, project / name)
-    with open(project / "docs/faq.md", "a") as page:
-        page.writelines(f"\n[there]({link})\n" for link in PLANTED)
-    said = build_site(project, project / "site")
-    return project / "site", [line for line in said.splitlines() if "WARNING" in line]
-
-
-@pytest.fixture
-def site(built) -> Path:
-    return built[0]
-
-
-def test_links_that_lead_nowhere_are_told_and_nothing_else_is(built):
+def test_links_that_lead_nowhere_are_told_and_nothing_else_is(site):
+    """Any warning of its build would stop it but for an option."""
     assert "\nstrict: true\n" in (ROOT / "mkdocs.yml").read_text()
-    assert len(built[1]) == len(PLANTED), built[1]
+    said = site.with_suffix(".told").read_text().splitlines()
+    warnings = [line for line in said if "WARNING" in line]
+    assert len(warnings) == len(PLANTED), warnings
     for link in PLANTED:
-        assert any(link.rpartition("#")[2] in line for line in built[1]), link
+        assert any(link.rpartition("#")[2] in line for line in warnings), link
 
 
 def test_every_page_of_docs_is_in_the_menu(site):

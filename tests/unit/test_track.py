@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -27,13 +26,6 @@ from tests.tracked import (
     only_run,
     runs_of,
 )
-
-
-@pytest.fixture
-def uri(empty_store, tmp_path) -> str:
-    shutil.copy(empty_store, tmp_path / "mlflow.db")
-    return f"sqlite:///{tmp_path}/mlflow.db"
-
 
 # ---------------------------------------------------------------------- what a run shows
 

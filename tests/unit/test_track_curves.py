@@ -16,6 +16,7 @@ from ldlrepro.track.live import stream_curve
 from ldlrepro.track.sync import LIVE_TAG, UNIT_TAG, SyncCounts, sync
 from ldlrepro.train.long_training import FoldName, FoldWatch
 from ldlrepro.train.records import OK, FoldRow
+from tests.tracked import client_of
 
 PAPER = "drf"
 IDS = ("drf_morph", "morph", "drf")
@@ -39,12 +40,6 @@ def curve(steps: int, fits: int = 1) -> str:
     return "\n".join(lines) + "\n"
 
 
-def client_of(uri: str):
-    from mlflow import MlflowClient
-
-    return MlflowClient(uri)
-
-
 def runs(uri: str) -> list:
     client = client_of(uri)
     experiment = client.get_experiment_by_name(PAPER)
@@ -57,12 +52,6 @@ def history(uri: str, run, name: str) -> list[tuple[int, float]]:
 
 
 # ---------------------------------------------------------------------- the sync
-
-
-@pytest.fixture
-def uri(empty_store, tmp_path) -> str:
-    (tmp_path / "mlflow.db").write_bytes(empty_store.read_bytes())
-    return f"sqlite:///{tmp_path}/mlflow.db"
 
 
 def test_the_sync_takes_the_curve_from_the_record(uri, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import shutil
 import signal
@@ -20,19 +19,12 @@ from tests.tracked import (
     many_units,
     runs_of,
 )
-
-
-@pytest.fixture
-def uri(empty_store, tmp_path) -> str:
-    shutil.copy(empty_store, tmp_path / "mlflow.db")
-    return f"sqlite:///{tmp_path}/mlflow.db"
+from tests.warm import FORKS
 
 
 def in_processes(target, arguments: list[tuple]) -> list[int | None]:
     """Exit codes of processes that all start at once, and share no more than what is imported."""
-    forks = multiprocessing.get_context("forkserver")
-    forks.set_forkserver_preload(["mlflow", "ldlrepro.track.sync", __name__])  # dear to import
-    processes = [forks.Process(target=target, args=args) for args in arguments]
+    processes = [FORKS.Process(target=target, args=args) for args in arguments]
     for process in processes:
         process.start()
     for process in processes:

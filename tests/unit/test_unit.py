@@ -20,20 +20,10 @@ from ldlrepro.train.records import (
     read_predictions,
     read_rows,
 )
-from ldlrepro.train.unit import UnitJob, run_unit
+from ldlrepro.train.unit import run_unit
+from tests.unit.test_journal import journals, origins
 
 DATA, RESULTS = Path("data"), Path("results")
-
-
-def origins(job: UnitJob) -> list[str]:
-    """Per fold, whether it came from the journal."""
-    lines: list[str] = []
-    run_unit(job, lines.append)
-    return ["journal" if line.endswith("from the journal") else "computed" for line in lines]
-
-
-def journals(job: UnitJob) -> list[Path]:
-    return sorted(job.journal.glob("*/r*.npz"))
 
 
 # ---------------------------------------------------------------------- a plain run

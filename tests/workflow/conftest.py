@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests import warm
+from tests.once import made_once
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = (
@@ -52,6 +54,13 @@ class Project:
         """Copy it with all that was run in it."""
         return Project(Path(shutil.copytree(self.root, folder, symlinks=True)))
 
+    def without_units(self, folder: Path) -> Project:
+        """Copy it with data and folds, as if no unit had run."""
+        copy = self.copy(folder)
+        for part in ("units", "journal", "compare"):
+            shutil.rmtree(copy.root / "results" / part)
+        return copy
+
     def start(self, *command: str) -> subprocess.Popen[str]:
         """Run in a session of its own, so that all of it can be killed at once."""
         return subprocess.Popen(
@@ -64,12 +73,25 @@ class Project:
             start_new_session=True,
         )
 
-    def run(self, *command: str, status: int | None = 0) -> str:
-        process = self.start(*command)
-        output, _ = process.communicate(timeout=300)
+    def run(self, *command: str, status: int | None = 0, **exported: str) -> str:
+        """Run a command to its end; without its start, where that would import what we have."""
+        environment = self.environment | exported
+        with tempfile.NamedTemporaryFile("w+", encoding="utf-8") as said:
+            if command[0] in warm.MAIN and self.has_the_source_of_the_checkout():
+                found = warm.call(command, self.root, environment, Path(said.name))
+            else:
+                found = subprocess.run(
+                    command, cwd=self.root, env=environment, stdout=said, stderr=said, timeout=300
+                ).returncode
+            output = Path(said.name).read_text(encoding="utf-8")
         if status is not None:
-            assert process.returncode == status, output
+            assert found == status, output
         return output
+
+    def has_the_source_of_the_checkout(self) -> bool:
+        """Tell whether no file of its source was changed or added since it was copied."""
+        mine, theirs = (_states(root / "src") for root in (self.root, ROOT))
+        return mine == theirs
 
     def snakemake(self, *arguments: str, cores: int = 2, status: int | None = 0) -> str:
         return self.run("snakemake", "--cores", str(cores), *arguments, status=status)
@@ -84,6 +106,12 @@ class Project:
         text = file.read_text()
         assert old in text, f"{path} does not hold {old!r}"
         file.write_text(text.replace(old, new, 1))
+
+
+def _states(source: Path) -> dict[Path, tuple[int, int]]:
+    """Return size and time of each module; copies keep both."""
+    states = ((path, path.stat()) for path in source.rglob("*.py"))
+    return {path.relative_to(source): (at.st_size, at.st_mtime_ns) for path, at in states}
 
 
 HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*", "*.part")
@@ -133,29 +161,21 @@ def project(tmp_path: Path) -> Project:
     return copy_project(tmp_path / "project")
 
 
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], str]) -> Project:
-    """Make a project once for all processes of the tests; what its run said lies beside it."""
-    base = factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
-    with open(folder.with_suffix(".lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        told = folder.with_suffix(".told")
-        if not told.exists():
-            told.write_text(make(folder))
-    return Project(folder)
-
-
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory) -> Project:
     """The tiny paper, run from nothing to its tables; for reading only."""
-    return made_once(
-        tmp_path_factory, "undisturbed", lambda folder: copy_project(folder).snakemake(CELLS)
+    return Project(
+        made_once(
+            tmp_path_factory, "undisturbed", lambda folder: copy_project(folder).snakemake(CELLS)
+        )[0]
     )
 
 
 @pytest.fixture(scope="session")
 def whole(undisturbed, tmp_path_factory) -> Project:
     """The same run, gone on to its end: figures, report, MLflow, gate; for reading only."""
-    return made_once(
-        tmp_path_factory, "whole", lambda folder: undisturbed.copy(folder).snakemake("tiny")
+    return Project(
+        made_once(
+            tmp_path_factory, "whole", lambda folder: undisturbed.copy(folder).snakemake("tiny")
+        )[0]
     )

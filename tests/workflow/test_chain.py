@@ -68,13 +68,12 @@ class Broken(LDLEstimator):
 
 
 def test_what_fails_or_cannot_be_had_is_a_row_and_the_rest_goes_on(undisturbed, tmp_path):
-    project = undisturbed.copy(tmp_path / "project")
-    (project.root / "src/ldlrepro/peers/broken.py").write_text(BROKEN)
-    (project.root / "config/methods/broken.yaml").write_text(
-        "title: Broken\nclass: ldlrepro.peers.broken.Broken\n"
-    )
+    project, mine = undisturbed.copy(tmp_path / "project"), tmp_path / "mine"
+    mine.mkdir()
+    (mine / "broken.py").write_text(BROKEN)
+    (mine / "broken.yaml").write_text("title: Broken\nclass: broken.Broken\n")
+    project.edit("config/config.yaml", "own_files: []", f"own_files: {mine}")
     (project.root / "papers/tiny/cells.csv").unlink()  # so that every method runs on all data
-    project.edit("papers/tiny/paper.yaml", "  RF: rf\n", "  Broken: broken\n")
     project.edit("papers/tiny/paper.yaml", "[drawn_faces]", "[drawn_faces, fgnet]")
     project.edit("config/config.yaml", "offline: false", "offline: true")
     output = project.snakemake(GATE, "--retries", "0", status=1)
@@ -92,7 +91,7 @@ def test_what_fails_or_cannot_be_had_is_a_row_and_the_rest_goes_on(undisturbed, 
     # The message names the command that runs only these again; after the mend it works.
     advice = re.search(r"^\s+rm (\S+)$", output, re.MULTILINE)
     assert advice, output
-    (project.root / "src/ldlrepro/peers/broken.py").write_text(
+    (mine / "broken.py").write_text(
         BROKEN.replace('raise RuntimeError("the method itself is broken")', "pass").replace(
             "return X", "return abs(X[:, : self.n_labels_])"
         )

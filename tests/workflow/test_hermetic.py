@@ -10,13 +10,13 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from ldlrepro.train.records import read_rows
+from tests import warm
 from tests.workflow.conftest import Project
 
 RULES = (
@@ -105,24 +105,18 @@ def is_of_the_run(name: str) -> bool:
     return not os.path.isabs(name) and Path(name).parts[0] not in settings
 
 
-def run(job: Job, whole: Project, place: Path, left_out: str = "") -> int:
+def run(job: Job, whole: Project, place: Path, left_out: str = "") -> int | None:
     """Run a job in a folder that holds its inputs alone; configuration and packages stay."""
     for name in job.inputs:
         if name != left_out and is_of_the_run(name):
             bring(whole.root / name, place / name)
-    for name in (*job.outputs, re.search(r"(\S+\.log)", job.command)[1]):
+    for name in job.outputs:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
-    command = job.command
-    if job.rule in ("gate", "tidy"):  # whose output Snakemake touches
-        command = f"({command}) && touch {shlex.quote(job.outputs[0])}"
-    with open(place / "output", "w") as output:
-        return subprocess.run(
-            ["bash", "-o", "pipefail", "-c", command],
-            cwd=place,
-            env=whole.environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        ).returncode
+    words, _, _ = job.command.partition(" 2>")
+    status = warm.call(shlex.split(words), place, whole.environment, place / "output")
+    if not status and job.rule in ("gate", "tidy"):  # whose output Snakemake touches
+        (place / job.outputs[0]).touch()
+    return status
 
 
 def bring(source: Path, target: Path) -> None:

@@ -7,6 +7,7 @@ says.
 from __future__ import annotations
 
 import csv
+import re
 
 import pytest
 import yaml
@@ -20,6 +21,7 @@ papers: [ldlf]
 extra: false
 only: {datasets: [morph, morph_sub], methods: [dldlf, dldlf@alexnet, sa_bfgs]}
 """
+BETWEEN = re.compile(r"ldlf_ratio_[2-5]0|training ratio [2-5]0%")
 
 
 def shrink(project, method: str, folds_per_job: int) -> None:
@@ -45,6 +47,11 @@ def with_morph(project):
     project.edit("papers/ldlf/paper.yaml", "folds: 10", "folds: 2")
     project.edit("papers/ldlf/paper.yaml", "repeats: 5", "repeats: 2")
     shrink(project, "dldlf", folds_per_job=2)  # a job begins with seconds of importing torch
+    # Of the ratios of training rows, the first and the last.
+    for name in ("paper.yaml", "cells.csv", "claims.yaml"):
+        path = project.root / "papers" / "ldlf" / name
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if not BETWEEN.search(line)))
     return project
 
 
@@ -57,13 +64,13 @@ def test_tables_2_and_3_of_ldlf_are_measured_when_morph_is_there(with_morph):
     with open(with_morph.root / "results" / "compare" / "ldlf" / "cells.csv") as handle:
         rows = [row for row in csv.DictReader(handle) if row["table"] in ("2", "3")]
     deep = [row for row in rows if row["method"] == "dLDLF"]
-    assert len(deep) == 7  # Table 2, and six shares of training rows in Table 3
+    assert len(deep) == 3  # Table 2, and two shares of training rows in Table 3
     for row in deep:
         assert row["reason"] == RANDOM_WEIGHTS
         assert 0 < float(row["measured"]) < 61
         assert (row["folds"], row["source"]) == ("2", "local")
     ratios = {row["protocol"] for row in deep if row["table"] == "3"}
-    assert ratios == {f"ldlf_ratio_{share}0" for share in range(1, 7)}
+    assert ratios == {"ldlf_ratio_10", "ldlf_ratio_60"}
     (features,) = [row for row in rows if (row["table"], row["method"]) == ("2", "SA-BFGS")]
     assert features["reason"] == "needs features: morph has photographs only"
     log = (with_morph.root / "logs/units/ldlf/morph/dldlf/folds_0-1.log").read_text()

@@ -15,8 +15,8 @@ TIDY = "results/tidy/tiny.ok"
 METHODS = ("train_mean", "rf", "sa_bfgs", "aa_knn@grid")
 
 
-def test_four_cores_and_another_order_give_the_same_bytes(undisturbed, project):
-    project.snakemake("results/folds/tiny/drawn_faces.npz")
+def test_four_cores_and_another_order_give_the_same_bytes(undisturbed, tmp_path):
+    project = undisturbed.without_units(tmp_path / "project")
     for method in METHODS:  # another order, four threads, each unit in two halves
         for folds in ("3-4", "0-2"):
             project.run("ldlrepro", "run", "tiny", "drawn_faces", method, "--folds", folds,

@@ -1,6 +1,7 @@
 """The workflow on a full disk, after a kill, and twice in one folder."""
 
 import os
+import shutil
 import signal
 import time
 
@@ -19,8 +20,9 @@ def wait_for_lock(project, process):
 
 
 def test_a_second_workflow_in_the_same_folder_is_turned_away_and_the_first_goes_on(
-    undisturbed, project
+    undisturbed, tmp_path
 ):
+    project = undisturbed.without_units(tmp_path / "project")
     first = project.start("snakemake", "--cores", "1", CELLS)
     wait_for_lock(project, first)
     told = project.snakemake(CELLS, status=1)
@@ -31,7 +33,8 @@ def test_a_second_workflow_in_the_same_folder_is_turned_away_and_the_first_goes_
     assert project.predictions() == undisturbed.predictions()
 
 
-def test_after_a_kill_the_lock_is_opened_as_the_message_says(undisturbed, project):
+def test_after_a_kill_the_lock_is_opened_as_the_message_says(undisturbed, tmp_path):
+    project = undisturbed.without_units(tmp_path / "project")
     killed = project.start("snakemake", "--cores", "1", CELLS)
     wait_for_lock(project, killed)
     os.killpg(killed.pid, signal.SIGKILL)
@@ -68,9 +71,11 @@ def test_a_damaged_file_is_told_although_everything_is_there(undisturbed, tmp_pa
 
 
 def test_a_full_disk_fails_the_workflow_with_the_reason_and_the_next_run_ends_it(
-    undisturbed, project, disks
+    undisturbed, tmp_path, disks
 ):
+    project = undisturbed.copy(tmp_path / "project")
     results = project.root / "results"
+    shutil.rmtree(results)
     disks.small(results, "100k")
     told = project.snakemake("--retries", "0", CELLS, status=1)
     assert "no room left on the disk" in told

@@ -52,10 +52,6 @@ class Miss(Selection):
 
     ASKED_BY = {"kind": {"conjecture": ("refuted_by",)}}  # noqa: RUF012
 
-    verdict: Literal["better", "worse"] | None = Field(
-        default=None,
-        description="only cells with this verdict; default both",
-    )
     kind: Literal["run", "argument", "conjecture", "unknown"] = Field(
         description=(
             "what the reason is - a run that meets the cells and that `evidence` names, an "
@@ -211,13 +207,12 @@ class ClaimTest(Entry):
     )
     tables: List[str] = Field(default=(), description="tables; default all")
     datasets: List[str] = Field(default=(), description="data sets; default all")
-    over: Literal["dataset", "metric"] | None = Field(
-        default=None,
-        description="advantages are averaged per (larger_advantage, smaller_advantage)",
-    )
     values: List[str] = Field(
         default=(),
-        description="data sets or measures whose advantage stands out",
+        description=(
+            "data sets or measures whose advantage stands out among the others "
+            "(larger_advantage, smaller_advantage)"
+        ),
     )
     limit: float | None = Field(default=None, description="the largest size (at_most)")
     within: float = Field(

@@ -179,7 +179,6 @@ class PrintedMethod(Entry):
         default_factory=dict,
         description="printed setting -> method id, where another than `method` runs",
     )
-    protocol: str = Field(default="", description="protocol id, where it is not the table's")
     note: str = Field(
         default="", description="shown beside the row; without `method`, why nothing runs for it"
     )
@@ -352,9 +351,12 @@ class Remark(Selection):
     proof: str = Field(
         description="why it is no chance, what was looked at, why the values cannot be",
     )
-    source: str = Field(alias="from", default="", description="the other paper's id (copied)")
-    their_name: str = Field(
-        default="", description="the method's name there, where it is another (copied)"
+    origin: str = Field(
+        alias="from",
+        default="",
+        description=(
+            "the other paper's id; `paper/method`, where the method has another name there (copied)"
+        ),
     )
     what: str = Field(default="", description="what was chosen (chosen_by_print)")
     std_reads: str = Field(
@@ -363,6 +365,16 @@ class Remark(Selection):
             "only the printed standard deviation is wrong; this is what it should read (misprint)"
         ),
     )
+
+    @property
+    def source(self) -> str:
+        """Return the other paper's id."""
+        return self.origin.partition("/")[0]
+
+    @property
+    def their_name(self) -> str:
+        """Return the method's name there; '' where it is the same."""
+        return self.origin.partition("/")[2]
 
 
 @dataclass(frozen=True)
@@ -544,8 +556,6 @@ class Paper(Value):
 
     def protocols_named(self) -> Iterator[tuple[str, str]]:
         """Yield every mention of a protocol: (key, protocol id)."""
-        for name, method in self.methods.items():
-            yield f"methods.{name}.protocol", method.protocol
         for number, block in enumerate(self.extra):
             yield f"extra.{number}.protocol", block.protocol
         for name, protocol in self.protocols.items():

@@ -330,10 +330,6 @@ class Project:
                 self._value(kind, name)
         _ = self.protocols
 
-    def run_config(self, tree: Mapping[str, Any], source: str) -> RunConfig:
-        """Check a merged run configuration; return it."""
-        return checked(RunConfig, dict(tree), source)
-
     # ------------------------------------------------------------------ files
 
     def read(self, model: type[E], path: Path) -> E:

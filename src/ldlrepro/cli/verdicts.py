@@ -204,6 +204,8 @@ def explain(args: argparse.Namespace) -> int:
         print("\n".join(_lines(facts)))
         return 0
     first, *others = summary(facts["cell"], facts)
+    others.append("--full shows parameters, folds, digests and the command that computes it again.")
+    others.append("Do you doubt this number? docs/doubt.md says how to challenge it.")
     name, _, verdict = first.rpartition(" ")
     print(f"{name} {coloured(verdict, COLOURS.get(facts['verdict'], ''))}")
     print("\n".join(map(paragraph, others)))

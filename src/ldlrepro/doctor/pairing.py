@@ -20,7 +20,7 @@ SECONDS_FOR_DRIVER = 60
 
 # Newer drivers name two versions, of the kernel's and of the programs' side.
 _CUDA = re.compile(r"CUDA (?:UMD )?Version\s*:\s*(\d+)\.(\d+)")
-_QUERY = "name,driver_version,memory.total,compute_cap"
+_QUERY = "name,driver_version,compute_cap"
 _ARCH = re.compile(r"(sm|compute)_(\d+)(\d)([af]?)")
 
 
@@ -30,7 +30,6 @@ class Driver:
 
     card: str
     version: str
-    memory_mb: int
     capability: tuple[int, int]
     cuda: tuple[int, int]
     """The latest CUDA that it runs in full."""
@@ -62,16 +61,15 @@ def driver() -> Driver | None:
     queried = _told("nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits")
     cuda = _CUDA.search(shown)
     fields = [field.strip() for field in queried.partition("\n")[0].split(",")]
-    if cuda is None or len(fields) != 4:
+    if cuda is None or len(fields) != 3:
         return None
-    name, version, memory, capability = fields
+    name, version, capability = fields
     major, _, minor = capability.partition(".")
-    if not (memory.isdigit() and major.isdigit() and minor.isdigit()):
+    if not (major.isdigit() and minor.isdigit()):
         return None
     return Driver(
         name,
         version,
-        int(memory),
         (int(major), int(minor)),
         (int(cuda[1]), int(cuda[2])),
     )

@@ -31,11 +31,6 @@ def chosen_by(name: str, method: Method, paper: Paper) -> str:
     return STATED if sources - NO_PAPERS else OURS
 
 
-def is_by_print(method: Method) -> bool:
-    """Tell whether a method's setting was chosen by the print, wherever it runs."""
-    return bool(method.origins.print)
-
-
 def all_looks(project: Project) -> Iterator[tuple[str, str, str]]:
     """Yield every choice by the print: whose it is, what was chosen, what was looked at."""
     for method in project.methods:

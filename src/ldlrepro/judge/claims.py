@@ -234,7 +234,7 @@ def _advantage(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     advantage is the share by which the loss is lower than the rivals' (one minus the value where
     higher is better), averaged.
     """
-    assert test.over is not None  # an advantage says over what
+    over = "metric" if {*test.values} <= {*evidence.scores} else "dataset"
     found = groups(test, evidence, [test.method, *test.rivals])
     sign = 1 if test.stands_out == "larger" else -1
     counts = []
@@ -243,7 +243,7 @@ def _advantage(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
         for group in found:
             losses = {name: _distance(row, value) for name, row in group.items()}
             mine, row = losses[test.method], group[test.method]
-            gains.setdefault(getattr(row, test.over), []).extend(
+            gains.setdefault(getattr(row, over), []).extend(
                 1 - mine / losses[name] for name in test.rivals
             )
         means = {key: statistics.fmean(values) for key, values in gains.items()}

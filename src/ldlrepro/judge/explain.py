@@ -99,8 +99,6 @@ def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
         )
     if facts.get("other_settings"):
         lines.append("The record was made with settings that have changed since.")
-    lines.append("--full shows parameters, folds, digests and the command that computes it again.")
-    lines.append("Do you doubt this number? docs/doubt.md says how to challenge it.")
     return lines
 
 

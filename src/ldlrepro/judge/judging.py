@@ -44,7 +44,6 @@ from ldlrepro.judge.scores import (
     expected_folds,
     is_complete,
 )
-from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.plan import Plan, Unit
 from ldlrepro.train.records import FAILED, UNAVAILABLE
 
@@ -197,14 +196,6 @@ class Judge:
             troubles=list(_troubles(sources.local.values())),
             own_files=self._own_files(),
         )
-
-    def rows(self, paper: Paper) -> list[VerdictRow]:
-        """Judge the printed numbers of a paper, and nothing else."""
-        units = self.plan.units(paper)
-        sources = self.sources(units)
-        measured = experiments.read_all(paper, self.workspace.results)
-        noise = self._noise(sources.chosen(units))
-        return verdict_rows(self.plan, paper, sources, noise, measured)
 
     def _noise(self, units: Iterable[UnitScores]) -> SeedNoise:
         return SeedNoise(bands_of(units, self.project), self.reference_bands)

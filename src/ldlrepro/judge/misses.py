@@ -49,5 +49,4 @@ def _with_reason(row: VerdictRow, paper: Paper) -> VerdictRow:
 
 
 def _speaks_of(entry: Miss, row: VerdictRow) -> bool:
-    wanted = (entry.verdict,) if entry.verdict else MISSED
-    return row.verdict in wanted and entry.covers(vars(row))
+    return row.verdict in MISSED and entry.covers(vars(row))

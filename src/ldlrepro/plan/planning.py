@@ -17,7 +17,6 @@ from ldlrepro.catalogue import (
     Figure,
     Method,
     Paper,
-    PrintedMethod,
     PrintedSetting,
     Project,
     Protocol,
@@ -114,7 +113,7 @@ class Plan:
         name = entry.in_row(row)
         if setting.variant:
             name = f"{name.partition('@')[0]}@{setting.variant}"
-        protocol = self._protocol(paper, table, setting, entry)
+        protocol = self._protocol(paper, table, setting)
         data_set = self._data_set(paper, setting, row)
         unit = Unit(protocol, data_set, self._method(paper, name, f"methods.{row['method']}"))
         others: tuple[Unit, ...] = ()
@@ -141,10 +140,8 @@ class Plan:
             self._method(paper, method, key) if method else unit.method,
         )
 
-    def _protocol(
-        self, paper: Paper, table: Table, setting: PrintedSetting, entry: PrintedMethod
-    ) -> Protocol:
-        chosen = setting.protocol or entry.protocol or table.protocol
+    def _protocol(self, paper: Paper, table: Table, setting: PrintedSetting) -> Protocol:
+        chosen = setting.protocol or table.protocol
         return self.project.protocol(chosen) if chosen else paper.main_protocol
 
     def _data_set(self, paper: Paper, setting: PrintedSetting, row: printed.Row) -> DataSet:

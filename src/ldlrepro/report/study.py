@@ -24,7 +24,7 @@ from ldlrepro.core.errors import unknown
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import load_ready
 from ldlrepro.judge import trials
-from ldlrepro.judge.explain import parameters_of, what_moves
+from ldlrepro.judge.explain import facts_of, summary
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.persons import FLOOR
 from ldlrepro.judge.verdicts import JUDGED, VerdictRow
@@ -264,26 +264,20 @@ class Number:
         """Return what it was measured by; None where nothing was."""
         return self.study.answer.unit(self.row.unit_key) if self.row else None
 
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """Return what ``ldlrepro explain`` tells of it."""
+        study = self.study
+        return facts_of(self.row, study.answer, study.project) if self.row else {}
+
     def verdict(self) -> Sentences:
         """Say what was printed, what was measured, and what follows."""
         row = self.row
         if row is None:
             return Sentences([f"{self.study.paper.id} prints no number."])
-        printed = " ± ".join(filter(None, (row.printed, row.printed_std)))
-        lines = [row.cell, f"The paper prints {printed}."]
-        if row.measured is not None:
-            off = "" if row.difference is None else f", {row.difference:+.1%} from the print"
-            spread = "" if row.measured_std is None else f" ± {row.measured_std:.{DECIMALS}f}"
-            measured = f"{row.measured:.{DECIMALS}f}{spread}"
-            lines.append(f"We measured {measured} over {row.n_folds} folds{off}.")
-        lines.append(f"Verdict: {row.verdict}. {VERDICT_SIGNS[row.verdict].meaning}")
-        if row.reason:
-            lines.append(f"Reason: {row.reason}")
-        if row.evidence:
-            lines.append(f"Evidence: {row.evidence}.")
-        for name, got in row.yardsticks.items():
-            lines.append(f"The verdict of {name} here: {got or 'no record'}.")
-        lines.append(f"The number {'holds' if row.holds else 'does not hold'}.")
+        first, *others = summary(row.cell, self.facts)
+        holds = f"The number {'holds' if row.holds else 'does not hold'}."
+        lines = [first, VERDICT_SIGNS[row.verdict].meaning, *others, holds]
         return Sentences([_wrapped(line) for line in lines])
 
     def folds(self) -> Picture:
@@ -306,25 +300,24 @@ class Number:
 
     def parameters(self) -> DataFrame:
         """Return every setting, its value and where it comes from."""
-        project, unit, row = self.study.project, self.unit, self.row
-        found = []
-        if unit is not None and row is not None:
-            method = project.method(row.method_id)
-            found = parameters_of(project.paper(row.paper), unit, method)
         return _frame(
             "parameter",
             ("value", "chosen by", "comes from"),
-            {one["parameter"]: (one["value"], one["chosen_by"], one["from"]) for one in found},
+            {
+                one["parameter"]: (one["value"], one["chosen_by"], one["from"])
+                for one in self.facts.get("parameters", [])
+            },
         )
 
     def other_settings(self) -> DataFrame:
         """Return what other settings of the method give on the same folds."""
-        row, study = self.row, self.study
-        found = what_moves(row, study.answer, study.project) if row and self.unit else []
         return _frame(
             "setting",
             ("measured", "difference from the print"),
-            {one["setting"]: (one["measured"], one["difference"]) for one in found},
+            {
+                one["setting"]: (one["measured"], one["difference"])
+                for one in self.facts.get("what moves it", [])
+            },
         )
 
 

@@ -13,11 +13,9 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.answer import PaperAnswer
-from ldlrepro.judge.bands import SeedNoise, bands_of
 from ldlrepro.judge.chosen import all_looks
-from ldlrepro.judge.evidence import ReadingRow, Readings
+from ldlrepro.judge.evidence import ReadingRow
 from ldlrepro.judge.judging import Judge
-from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS, VerdictRow
 from ldlrepro.plan import Plan
@@ -39,29 +37,10 @@ Rows = dict[Paper, list[VerdictRow]]
 
 
 def as_in_a_fresh_clone(plan: Plan) -> dict[Paper, PaperAnswer]:
-    """Return what the reference says of every paper, without claims and figures."""
+    """Return what the reference says of every paper."""
     judge = Judge(plan, Workspace(Path("no results"), Path("no data")))
     papers = [*plan.project.real_papers(), plan.project.paper("peers")]
-    return {paper: _judged(judge, paper) for paper in papers}
-
-
-def _judged(judge: Judge, paper: Paper) -> PaperAnswer:
-    units = judge.plan.units(paper)
-    sources = judge.sources(units)
-    chosen = sources.chosen(units)
-    noise = SeedNoise(bands_of(chosen, judge.project), judge.reference_bands)
-    return PaperAnswer(
-        paper=paper.id,
-        rows=judge.rows(paper),
-        units=chosen,
-        claims=[],
-        curves=[],
-        experiments={},
-        persons=persons_apart(chosen, judge.project),
-        photographs=[],
-        leaks=[],
-        readings=Readings(judge.plan, paper, sources, noise).table(),
-    )
+    return {paper: judge.anew(paper) for paper in papers}
 
 
 def verdict_table(rows: Rows) -> str:

@@ -1,7 +1,7 @@
 """Painted faces with light, shade and human proportions, whose eye points are known.
 
 The portraits of the synthetic albums are cartoons, in which a detector that learned from
-photographs finds few eyes. The faces here measure such detectors, and no data set uses them.
+photographs finds few eyes. The faces here measure such detectors.
 """
 
 from __future__ import annotations
