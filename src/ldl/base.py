@@ -218,14 +218,18 @@ class LDLEstimator:
         Parameters
         ----------
         deep : bool, default=True
-            Part of scikit-learn's interface; no parameter here has parameters of its own.
+            Return those of a parameter that is an estimator as well, as ``name__parameter``.
 
         Returns
         -------
         dict
             Parameter names and values.
         """
-        return {name: getattr(self, name) for name in self._parameter_names()}
+        found = {name: getattr(self, name) for name in self._parameter_names()}
+        for name, value in [*found.items()] if deep else ():
+            if hasattr(value, "get_params") and not isinstance(value, type):
+                found |= {f"{name}__{inner}": held for inner, held in value.get_params().items()}
+        return found
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name.
@@ -233,20 +237,29 @@ class LDLEstimator:
         Parameters
         ----------
         **params : dict
-            Names and values.
+            Names and values; ``name__parameter`` is one of a parameter that is an estimator.
 
         Returns
         -------
         self
             The estimator.
         """
-        for name, value in params.items():
-            if name not in self._parameter_names():
+        for name in sorted(params, key=lambda name: "__" in name):  # those inside come last
+            own, _, inner = name.partition("__")
+            if own not in self._parameter_names():
                 known = ", ".join(self._parameter_names()) or "none"
                 raise ValueError(
-                    f"{type(self).__name__} has no parameter '{name}' (it has: {known})"
+                    f"{type(self).__name__} has no parameter '{own}' (it has: {known})"
                 )
-            setattr(self, name, value)
+            if not inner:
+                setattr(self, own, params[name])
+            elif hasattr(getattr(self, own), "set_params"):
+                getattr(self, own).set_params(**{inner: params[name]})
+            else:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter '{name}': its {own} is no object; "
+                    "arguments of one given by its path are settings"
+                )
         return self
 
     def __repr__(self) -> str:
@@ -308,6 +321,25 @@ def child_seeds(random_state: int | None, count: int) -> list[int]:
     """Draw seeds for ``count`` independent parts up front, so that order and threads are free."""
     children = np.random.SeedSequence(random_state).spawn(count)
     return [int(child.generate_state(1, np.uint32)[0]) for child in children]
+
+
+def copy_of(estimator: Any) -> Any:
+    """Return an unfitted copy of somebody's estimator, of whatever library."""
+    from sklearn.base import clone
+
+    return clone(estimator, safe=False)
+
+
+def seed_unset(estimator: Any, seed: int) -> None:
+    """Set every ``random_state`` that is None in somebody's estimator, and inside it."""
+    given = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    unset = [
+        name
+        for name in sorted(given)
+        if name.rpartition("__")[2] == "random_state" and given[name] is None
+    ]
+    if unset:
+        estimator.set_params(**dict.fromkeys(unset, seed))
 
 
 def warn_unfinished(what: str, advice: str) -> None:

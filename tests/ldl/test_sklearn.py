@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import ldl
 from ldl.checks import sample
-from ldl.metrics import BETTER, scorer
+from ldl.metrics import BETTER, FACTS, scorer, scorers
 from tests.ldl.adapters import adapted
 from tests.ldl.estimators import IMAGES, NAMES, TABLES, cheap, images
 
@@ -242,6 +242,9 @@ def test_a_scorer_for_each_measure_in_one_search():
     search = GridSearchCV(ldl.AAKNN(), grid, cv=2, scoring=scoring, refit="kl").fit(X, D)
     wanted = GridSearchCV(ldl.AAKNN(), grid, cv=2).fit(X, D)  # by score, which is the same
     assert search.best_params_ == wanted.best_params_
+    together = GridSearchCV(ldl.AAKNN(), grid, cv=2, scoring=scorers(), refit="kl").fit(X, D)
+    assert together.best_score_ == search.best_score_
+    assert {f"mean_test_{name}" for name in FACTS} <= set(together.cv_results_)
 
 
 def test_set_params_of_a_step_and_representation():
