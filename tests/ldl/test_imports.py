@@ -23,11 +23,23 @@ FILES = {"pathlib", "io", "shutil", "tempfile"}
 MAY_READ_FILES = {
     "_machine_code.py": "what was compiled before",
     "_memory.py": "the limits that the system sets to a process",
+    "datasets/__init__.py": "public data sets, kept in a folder",
     "deep/_networks.py": "a file of weights",
     "folds.py": "a table of folds that somebody has published",
     "deep/weights.py": "a file of weights",
 }
-NEVER = {"ldlrepro", "mlflow", "pandas", "requests", "snakemake", "sqlalchemy", "yaml"}
+NEVER = {
+    "ldlrepro",
+    "matplotlib",
+    "mlflow",
+    "pandas",
+    "requests",
+    "snakemake",
+    "sqlalchemy",
+    "yaml",
+}
+ONLY_WHERE_ASKED_FOR = {"datasets/__init__.py": {"pandas"}}
+"""Packages that a module imports when somebody wants what they are for."""
 
 
 def loaded_by(code: str) -> set[str]:
@@ -160,8 +172,9 @@ def imported(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(HOME).as_posix())
 def test_no_module_knows_the_workflow_or_reads_files(path):
-    assert imported(path) & NEVER == set()
-    if path.relative_to(HOME).as_posix() not in MAY_READ_FILES:
+    name = path.relative_to(HOME).as_posix()
+    assert imported(path) & NEVER == ONLY_WHERE_ASKED_FOR.get(name, set())
+    if name not in MAY_READ_FILES:
         assert imported(path) & FILES == set()
         tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         calls = [node for node in tree if isinstance(node, ast.Call)]

@@ -18,7 +18,7 @@ SRC = ROOT / "src"
 
 LAYERS = {
     "ldl": """
-        errors folds watch metrics base checks
+        errors folds datasets watch metrics base checks
         baselines linear neighbours kernels networks
         forests boosting cascade
         wrappers
