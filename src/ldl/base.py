@@ -43,6 +43,8 @@ class LDLEstimator:
         Names of the features; only where ``fit`` was given a data frame.
     n_labels_ : int
         Number of labels.
+    label_names_ : ndarray of str
+        Names of the labels; only where ``fit`` was given D as a data frame with names in text.
     renormalised_ : int
         Number of rows of D whose sum was mended.
 
@@ -104,6 +106,7 @@ class LDLEstimator:
             The fitted estimator.
         """
         given, X = X, check_features(X, self.accepts_sparse)
+        self._keep_label_names(D)
         D, self.renormalised_ = check_distributions(D, X.shape[0])
         self._match_names(given, reset=True)
         self.n_features_in_ = int(X.shape[1])
@@ -123,17 +126,18 @@ class LDLEstimator:
 
         Returns
         -------
-        ndarray of shape (rows, labels)
-            A distribution for each row: not negative, with sum 1.
+        ndarray or data frame of shape (rows, labels)
+            A distribution for each row: not negative, with sum 1; see ``set_output``.
         """
-        X = self._checked(X, finite=not self.spreads_nan)
+        given, X = X, self._checked(X, finite=not self.spreads_nan)
         with np.errstate(invalid="ignore") if self.spreads_nan else nullcontext():
             P = self._predict(X)
         try:
-            return to_simplex(P)
+            P = to_simplex(P)
         except FloatingPointError:
             demand_finite(X)
             raise
+        return self._framed(P, given) if hasattr(self, "_sklearn_output_config") else P
 
     def score(self, X: Any, D: Any) -> float:
         """Return minus the mean Kullback-Leibler divergence from D; higher is better.
@@ -151,6 +155,44 @@ class LDLEstimator:
             At most 0. ``ldl.metrics.scorer`` makes scorers of the other measures.
         """
         return scorer("kl")(self, X, D)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what ``predict`` returns, as scikit-learn's transformers do.
+
+        Parameters
+        ----------
+        transform : {'default', 'pandas'} or None, default=None
+            ``'pandas'`` for data frames with a column for each label and the index of X, where it
+            has one; ``'default'`` for arrays; None changes nothing.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        if transform not in (None, "default", "pandas"):
+            raise ValueError(f"transform must be 'default', 'pandas' or None, got {transform!r}")
+        if transform is not None:
+            # By this name scikit-learn's clone finds it.
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def _framed(self, P: np.ndarray, X: Any) -> Any:
+        """Return a prediction in the form that ``set_output`` chose."""
+        if self._sklearn_output_config["transform"] == "default":
+            return P
+        import pandas as pd
+
+        plain = [f"label_{j}" for j in range(self.n_labels_)]
+        names = getattr(self, "label_names_", plain)
+        return pd.DataFrame(P, columns=names, index=getattr(X, "index", None))
+
+    def _keep_label_names(self, D: Any) -> None:
+        names = list(getattr(D, "columns", ()))
+        if names and all(isinstance(name, str) for name in names):
+            self.label_names_ = np.array(names, dtype=object)
+        elif hasattr(self, "label_names_"):
+            del self.label_names_  # of an earlier fit
 
     def _checked(self, X: Any, finite: bool = True) -> Any:
         """Check features against those that ``fit`` saw; whether they are finite where asked to."""
@@ -271,6 +313,12 @@ class LDLEstimator:
 
     # ------------------------------------------------------------------ scikit-learn
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the diagram that they show of scikit-learn's own."""
+        from sklearn.utils import estimator_html_repr
+
+        return str(estimator_html_repr(self))
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
 
@@ -291,6 +339,52 @@ class LDLEstimator:
             ),
             non_deterministic=False,
         )
+
+
+class Weighted(LDLEstimator):
+    """Base of estimators whose training rows may count differently.
+
+    ``_fit`` asks ``_weight`` for the weights.
+    """
+
+    _sample_weight: Any = None
+
+    def fit(self, X: Any, D: Any, sample_weight: Any = None) -> Self:
+        """Fit to features and label distributions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features; finite numbers.
+        D : array-like of shape (rows, labels)
+            Label degrees, not negative; each row sums to 1 within 0.001.
+        sample_weight : array-like of shape (rows,) or None, default=None
+            How much each row counts, not negative; None for all alike.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._sample_weight = sample_weight
+        try:
+            return super().fit(X, D)
+        finally:
+            del self._sample_weight
+
+    def _weight(self, rows: int) -> np.ndarray | None:
+        """Return the checked weight of each row; None where all count alike."""
+        if self._sample_weight is None:
+            return None
+        weight = _numbers(self._sample_weight, "sample_weight", "weights of rows")
+        if weight.shape != (rows,):
+            raise ValueError(
+                f"sample_weight must have shape ({rows},), a number for each row, got "
+                f"{weight.shape}"
+            )
+        if not np.isfinite(weight).all() or weight.min() < 0 or weight.max() == 0:
+            raise ValueError("sample_weight must be finite, not negative and not all zero")
+        return weight
 
 
 # ---------------------------------------------------------------------- distributions and seeds

@@ -22,6 +22,7 @@ LAYERS = {
         baselines linear neighbours kernels networks
         forests boosting cascade
         wrappers
+        compositional
         soft_forests deep
         precompile
     """,
