@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from ldl.wrappers.df_ldl import DFLDL as DFLDL
     from ldl.wrappers.ssg_ldl import SSGLDL as SSGLDL
 
+__version__ = "0.1.0"
+
 _FAMILIES = {
     "ldl.base": ("LDLEstimator",),
     "ldl.baselines.bayes": ("PTBayes",),

@@ -230,7 +230,7 @@ class LDLEstimator:
             if isinstance(error, ModuleNotFoundError) and error.name in OPTIONAL:
                 raise ModuleNotFoundError(
                     f"{type(self).__name__} needs {error.name}, which is not installed: pip "
-                    "install 'ldlrepro[cpu]', or 'ldlrepro[gpu]' on a machine with one",
+                    "install 'ldl[cpu]', or 'ldl[gpu]' on a machine with one",
                     name=error.name,
                 ) from None
             raise

@@ -982,8 +982,31 @@ def scorers(*measures: str, zeros: str = "clip64", tolerance: float = 0.0) -> Sc
     return Scorers(measures or (*FACTS,), zeros, tolerance)
 
 
+def better(name: str) -> str:
+    """Return which direction of a measure is better.
+
+    Parameters
+    ----------
+    name : str
+        Key of ``FACTS``.
+
+    Returns
+    -------
+    {'lower', 'higher'}
+        The direction.
+
+    Examples
+    --------
+    >>> from ldl.metrics import better
+    >>> better("spearman")
+    'higher'
+    """
+    _demand_known(name)
+    return {**BETTER, **LABEL_BETTER, **FURTHER_BETTER}[name]
+
+
 def _sign(name: str) -> int:
-    return 1 if {**BETTER, **LABEL_BETTER, **FURTHER_BETTER}[name] == "higher" else -1
+    return 1 if better(name) == "higher" else -1
 
 
 def _demand_known(name: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ldl
-from ldl import checks, datasets, metrics
+from ldl import checks, datasets, metrics, plot
 from ldl.checks import sample
 from tests.ldl.docstrings import Docstring, read
 from tests.ldl.estimators import IMAGES, NAMES, cheap, images
@@ -31,7 +31,7 @@ def public(module: Any) -> dict[str, Callable[..., Any]]:
     }
 
 
-FUNCTIONS = public(metrics) | public(checks) | public(datasets)
+FUNCTIONS = public(metrics) | public(checks) | public(datasets) | public(plot)
 EVERYTHING = PUBLIC | FUNCTIONS
 everything = pytest.mark.parametrize("name", EVERYTHING)
 LACKING = {

@@ -222,7 +222,7 @@ def test_a_method_that_lacks_an_extra_says_what_to_install(name, package, featur
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr.splitlines()[-1].startswith(
         f"ModuleNotFoundError: {name} needs {package}, which is not installed: pip install "
-        "'ldlrepro[cpu]'"
+        "'ldl[cpu]'"
     )
 
 

@@ -24,7 +24,7 @@ LAYERS = {
         wrappers
         compositional
         soft_forests deep
-        precompile
+        plot precompile
     """,
     "ldlrepro": """
         core catalogue peers data lint folds plan train experiments
