@@ -156,6 +156,18 @@ class LDLEstimator:
         """
         return scorer("kl")(self, X, D)
 
+    def _checked(self, X: Any, finite: bool = True) -> Any:
+        """Check features against those that ``fit`` saw; whether they are finite where asked to."""
+        self._demand_fitted()
+        self._match_names(X, reset=False)
+        X = check_features(X, self.accepts_sparse, finite)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input: those that fit saw"
+            )
+        return X
+
     def set_output(self, *, transform: str | None = None) -> Self:
         """Choose what ``predict`` returns, as scikit-learn's transformers do.
 
@@ -193,18 +205,6 @@ class LDLEstimator:
             self.label_names_ = np.array(names, dtype=object)
         elif hasattr(self, "label_names_"):
             del self.label_names_  # of an earlier fit
-
-    def _checked(self, X: Any, finite: bool = True) -> Any:
-        """Check features against those that ``fit`` saw; whether they are finite where asked to."""
-        self._demand_fitted()
-        self._match_names(X, reset=False)
-        X = check_features(X, self.accepts_sparse, finite)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input: those that fit saw"
-            )
-        return X
 
     def _match_names(self, X: Any, reset: bool) -> None:
         """Keep the names of features that X has, or compare them with those that ``fit`` saw."""

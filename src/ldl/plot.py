@@ -157,7 +157,8 @@ class DistributionDisplay(_Display):
             axes.set(title=titles[i], xticks=places, xticklabels=names, ylim=(0, None))
             axes.tick_params("x", rotation=90 if self.label_names is not None else 0)
         self.axes_[0].set_ylabel("degree")
-        self.axes_[-1].legend()
+        # Beside the bars, which fill the axes.
+        self.axes_[-1].legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
 
 @dataclass(eq=False)
@@ -242,10 +243,10 @@ class MeasuresDisplay(_Display):
         for axes, (measure, rows) in zip(self.axes_, self.values.items(), strict=True):
             for place, folds in enumerate(rows.values()):
                 axes.plot(folds, np.full(len(folds), place), "o", color="0.7")
-                axes.plot(np.mean(folds), place, "|", color="C0", markersize=18)
+                axes.plot(np.mean(folds), place, "|", color="C0", markersize=24, mew=2)
             title = f"{measure}, {better(measure)} is better"
             axes.set(title=title, yticks=range(len(rows)), yticklabels=list(rows))
-            axes.invert_yaxis()
+            axes.set_ylim(len(rows) - 0.5, -0.5)
         for axes in self.axes_[1:]:
             axes.set_yticklabels([])
 

@@ -22,7 +22,7 @@ PLANTED = ("nowhere.md", "numbers.md#no-such-part")
 def built(tmp_path_factory) -> tuple[Path, list[str]]:
     """The site, and the warnings of its build, any of which would stop it but for an option."""
     project = tmp_path_factory.mktemp("project")
-    for name in ("docs", "config", "papers", "src", "tools"):
+    for name in ("docs", "config", "packages", "papers", "src", "tools"):
         shutil.copytree(ROOT / name, project / name)
     for name in ("mkdocs.yml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff"):
         shutil.copy(ROOT / name, project / name)
