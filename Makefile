@@ -56,7 +56,7 @@ help:
 setup: $(READY)
 
 # Only the last stamp counts, whatever its age.
-$(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml $(if $(filter $(TORCH),$(MADE)),,other-torch)
+$(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml packages/ldl/pyproject.toml $(if $(filter $(TORCH),$(MADE)),,other-torch)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "ldlrepro needs Python 3.11 or newer; $(PYTHON) is `$(PYTHON) -V`. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 # The two builds of torch have one version, and those of xgboost write the same files.
@@ -75,7 +75,7 @@ $(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml $(if $(filter $(TORCH),
 	    $(PIP) -c envs/lock.txt -r envs/gpu.txt; \
 	fi
 	@$(INSTALL) "Step 2 of 3, packages" envs/lock.txt -- $(PIP) -r envs/lock.txt
-	@$(PIP) -q --no-deps --no-build-isolation -e .
+	@$(PIP) -q --no-deps --no-build-isolation -e packages/ldl -e .
 	@echo "Step 3 of 3, compiling trees and solvers once, so that the first fits need not wait:"
 # pip would compile the packages to bytecode before this, one after the other.
 	@$(VENV)/bin/python -m compileall -q $(VENV)/lib >/dev/null 2>&1 & \

@@ -1,4 +1,4 @@
-"""Writes the pins: resolves pyproject.toml in a throw-away environment and freezes it.
+"""Writes the pins: resolves both pyproject.toml in a throw-away environment and freezes it.
 
     make lock                      newest versions of everything
     python envs/lock.py FILE       ... but no newer than the constraints in FILE
@@ -28,7 +28,8 @@ def main(constraints: str | None) -> None:
         limits = ["-c", constraints] if constraints else []
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         groups = project["optional-dependencies"]
-        wanted = [*project["dependencies"], "setuptools>=77"]
+        library = tomllib.loads((ROOT / "packages/ldl/pyproject.toml").read_text())["project"]
+        wanted = [*library["dependencies"], "setuptools>=77"]
         wanted += [line for group in ("workflow", "cpu", "faces", "dev") for line in groups[group]]
         subprocess.run([*pip, "install", *limits, *wanted], check=True)
         pins = frozen(pip)

@@ -16,7 +16,7 @@ PLANTED = ("nowhere.md", "numbers.md#no-such-part")
 def build_site(folder: Path) -> str:
     """Build the site of a copy with planted links, warnings or not; return what was said."""
     project = folder.with_name("project_of_the_site")
-    for name in ("docs", "config", "papers", "src", "tools"):
+    for name in ("docs", "config", "packages", "papers", "src", "tools"):
         shutil.copytree(ROOT / name, project / name)
     for name in ("mkdocs.yml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff"):
         shutil.copy(ROOT / name, project / name)

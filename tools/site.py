@@ -16,6 +16,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Link, Navigation, Section
 
 import ldl
+from ldl import metrics
 from ldlrepro import cli
 from ldlrepro.catalogue import Project
 
@@ -37,6 +38,7 @@ DIALOG = 'role="dialog"'
 INNER_MENU = re.compile(r'(<nav class="md-nav" data-md-level="2") aria-labelledby="\w+"')
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]*)(#[^)\s]*)?\)")
 CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
+TITLES = {"metrics": "Measures", "datasets": "Data sets", "plot": "Pictures"}
 WEIGHTS = {
     "choosing.md": 4.0,
     "my-data.md": 4.0,
@@ -55,9 +57,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     texts |= {"commands.md": commands(), "report.md": report(), "library/index.md": library()}
     for family, names in families().items():
         texts[f"library/{family}.md"] = estimators(family, names)
-    texts["library/measures.md"] = (
-        "# Measures\n\n::: ldl.metrics\n    options: {members: true, filters: ['!^_']}\n"
-    )
+    modules = {"measures": "metrics", "datasets": "datasets", "plot": "plot"}
+    for page, module in modules.items():
+        shown = f"::: ldl.{module}\n    options: {{members: true, filters: ['!^_']}}\n"
+        texts[f"library/{page}.md"] = f"# {TITLES[module]}\n\n{shown}"
+    texts["library/measures.md"] += facts()
     for page, text in texts.items():
         files.append(File.generated(config, page, content=text))
     return files
@@ -163,7 +167,7 @@ def library() -> str:
     lines = [
         "# The library",
         "",
-        "`pip install .` in the checkout brings `ldl`, which knows nothing of the workflow. Its",
+        "`pip install ./packages/ldl` brings `ldl`, which knows nothing of the workflow. Its",
         "estimators are of scikit-learn's kind: `fit(X, D)`, `predict(X)`, `score`, `clone`.",
     ]
     for family, paths in families().items():
@@ -172,6 +176,22 @@ def library() -> str:
             name = path.rpartition(".")[2]
             first = (getattr(ldl, name).__doc__ or "").strip().splitlines()[0]
             lines.append(f"| [{name}]({family}.md#{path}) | {first} |")
+    return "\n".join(lines) + "\n"
+
+
+def facts() -> str:
+    """Return a table of all measures: direction, range, zeros and ties."""
+    lines = [
+        "",
+        "## Facts",
+        "",
+        "| measure | better | range | zeros | ties |",
+        "|---|---|---|---|---|",
+    ]
+    for name, fact in metrics.FACTS.items():
+        lines.append(
+            f"| {name} | {metrics.better(name)} | {fact.range} | {fact.zeros} | {fact.ties} |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ldl.boosting.logitboost import AOSOLDLogitBoost as AOSOLDLogitBoost
     from ldl.boosting.logitboost import LDLogitBoost as LDLogitBoost
     from ldl.cascade.ldldf import LDLDF as LDLDF
+    from ldl.compositional.conformal import ConformalBall as ConformalBall
+    from ldl.compositional.dirichlet import DirichletRegression as DirichletRegression
+    from ldl.compositional.log_ratio import LogRatioRegression as LogRatioRegression
     from ldl.deep.estimators import DLDL as DLDL
     from ldl.deep.estimators import DeepDRF as DeepDRF
     from ldl.deep.estimators import DeepLDLF as DeepLDLF
@@ -57,6 +60,8 @@ if TYPE_CHECKING:
     from ldl.wrappers.df_ldl import DFLDL as DFLDL
     from ldl.wrappers.ssg_ldl import SSGLDL as SSGLDL
 
+__version__ = "0.1.0"
+
 _FAMILIES = {
     "ldl.base": ("LDLEstimator",),
     "ldl.baselines.bayes": ("PTBayes",),
@@ -65,6 +70,9 @@ _FAMILIES = {
     "ldl.baselines.single_label": ("SingleLabelClassifier",),
     "ldl.boosting.logitboost": ("AOSOLDLogitBoost", "LDLogitBoost"),
     "ldl.cascade.ldldf": ("LDLDF",),
+    "ldl.compositional.conformal": ("ConformalBall",),
+    "ldl.compositional.dirichlet": ("DirichletRegression",),
+    "ldl.compositional.log_ratio": ("LogRatioRegression",),
     "ldl.deep.estimators": ("DLDL", "DeepDRF", "DeepLDLF", "DeepRegression"),
     "ldl.forests.random_forest": ("RFRegression",),
     "ldl.forests.structrf": ("RFStar", "StructRF"),

@@ -74,7 +74,19 @@ class Listed:
         return f"a list of numbers, each {self.each}"
 
 
-Constraint = Interval | Options | Listed | None
+class Fits:
+    """Objects that can be fitted, which classes of them are not."""
+
+    def allows(self, value: Any) -> bool:
+        """Tell whether a value is such an object."""
+        return not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "predict")
+
+    def __str__(self) -> str:
+        return "an object with fit and predict"
+
+
+FITS = Fits()
+Constraint = Interval | Options | Listed | Fits | None
 
 Count = Annotated[int, Interval(1, whole=True)]
 Positive = Annotated[float, Interval(0, open_low=True)]

@@ -43,6 +43,8 @@ class LDLEstimator:
         Names of the features; only where ``fit`` was given a data frame.
     n_labels_ : int
         Number of labels.
+    label_names_ : ndarray of str
+        Names of the labels; only where ``fit`` was given D as a data frame with names in text.
     renormalised_ : int
         Number of rows of D whose sum was mended.
 
@@ -104,6 +106,7 @@ class LDLEstimator:
             The fitted estimator.
         """
         given, X = X, check_features(X, self.accepts_sparse)
+        self._keep_label_names(D)
         D, self.renormalised_ = check_distributions(D, X.shape[0])
         self._match_names(given, reset=True)
         self.n_features_in_ = int(X.shape[1])
@@ -123,17 +126,18 @@ class LDLEstimator:
 
         Returns
         -------
-        ndarray of shape (rows, labels)
-            A distribution for each row: not negative, with sum 1.
+        ndarray or data frame of shape (rows, labels)
+            A distribution for each row: not negative, with sum 1; see ``set_output``.
         """
-        X = self._checked(X, finite=not self.spreads_nan)
+        given, X = X, self._checked(X, finite=not self.spreads_nan)
         with np.errstate(invalid="ignore") if self.spreads_nan else nullcontext():
             P = self._predict(X)
         try:
-            return to_simplex(P)
+            P = to_simplex(P)
         except FloatingPointError:
             demand_finite(X)
             raise
+        return self._framed(P, given) if hasattr(self, "_sklearn_output_config") else P
 
     def score(self, X: Any, D: Any) -> float:
         """Return minus the mean Kullback-Leibler divergence from D; higher is better.
@@ -164,6 +168,44 @@ class LDLEstimator:
             )
         return X
 
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what ``predict`` returns, as scikit-learn's transformers do.
+
+        Parameters
+        ----------
+        transform : {'default', 'pandas'} or None, default=None
+            ``'pandas'`` for data frames with a column for each label and the index of X, where it
+            has one; ``'default'`` for arrays; None changes nothing.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        if transform not in (None, "default", "pandas"):
+            raise ValueError(f"transform must be 'default', 'pandas' or None, got {transform!r}")
+        if transform is not None:
+            # By this name scikit-learn's clone finds it.
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def _framed(self, P: np.ndarray, X: Any) -> Any:
+        """Return a prediction in the form that ``set_output`` chose."""
+        if self._sklearn_output_config["transform"] == "default":
+            return P
+        import pandas as pd
+
+        plain = [f"label_{j}" for j in range(self.n_labels_)]
+        names = getattr(self, "label_names_", plain)
+        return pd.DataFrame(P, columns=names, index=getattr(X, "index", None))
+
+    def _keep_label_names(self, D: Any) -> None:
+        names = list(getattr(D, "columns", ()))
+        if names and all(isinstance(name, str) for name in names):
+            self.label_names_ = np.array(names, dtype=object)
+        elif hasattr(self, "label_names_"):
+            del self.label_names_  # of an earlier fit
+
     def _match_names(self, X: Any, reset: bool) -> None:
         """Keep the names of features that X has, or compare them with those that ``fit`` saw."""
         if hasattr(X, "columns") or hasattr(self, "feature_names_in_"):
@@ -188,7 +230,7 @@ class LDLEstimator:
             if isinstance(error, ModuleNotFoundError) and error.name in OPTIONAL:
                 raise ModuleNotFoundError(
                     f"{type(self).__name__} needs {error.name}, which is not installed: pip "
-                    "install 'ldlrepro[cpu]', or 'ldlrepro[gpu]' on a machine with one",
+                    "install 'ldl[cpu]', or 'ldl[gpu]' on a machine with one",
                     name=error.name,
                 ) from None
             raise
@@ -218,14 +260,18 @@ class LDLEstimator:
         Parameters
         ----------
         deep : bool, default=True
-            Part of scikit-learn's interface; no parameter here has parameters of its own.
+            Return those of a parameter that is an estimator as well, as ``name__parameter``.
 
         Returns
         -------
         dict
             Parameter names and values.
         """
-        return {name: getattr(self, name) for name in self._parameter_names()}
+        found = {name: getattr(self, name) for name in self._parameter_names()}
+        for name, value in [*found.items()] if deep else ():
+            if hasattr(value, "get_params") and not isinstance(value, type):
+                found |= {f"{name}__{inner}": held for inner, held in value.get_params().items()}
+        return found
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name.
@@ -233,20 +279,29 @@ class LDLEstimator:
         Parameters
         ----------
         **params : dict
-            Names and values.
+            Names and values; ``name__parameter`` is one of a parameter that is an estimator.
 
         Returns
         -------
         self
             The estimator.
         """
-        for name, value in params.items():
-            if name not in self._parameter_names():
+        for name in sorted(params, key=lambda name: "__" in name):  # those inside come last
+            own, _, inner = name.partition("__")
+            if own not in self._parameter_names():
                 known = ", ".join(self._parameter_names()) or "none"
                 raise ValueError(
-                    f"{type(self).__name__} has no parameter '{name}' (it has: {known})"
+                    f"{type(self).__name__} has no parameter '{own}' (it has: {known})"
                 )
-            setattr(self, name, value)
+            if not inner:
+                setattr(self, own, params[name])
+            elif hasattr(getattr(self, own), "set_params"):
+                getattr(self, own).set_params(**{inner: params[name]})
+            else:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter '{name}': its {own} is no object; "
+                    "arguments of one given by its path are settings"
+                )
         return self
 
     def __repr__(self) -> str:
@@ -257,6 +312,12 @@ class LDLEstimator:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     # ------------------------------------------------------------------ scikit-learn
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the diagram that they show of scikit-learn's own."""
+        from sklearn.utils import estimator_html_repr
+
+        return str(estimator_html_repr(self))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
@@ -278,6 +339,52 @@ class LDLEstimator:
             ),
             non_deterministic=False,
         )
+
+
+class Weighted(LDLEstimator):
+    """Base of estimators whose training rows may count differently.
+
+    ``_fit`` asks ``_weight`` for the weights.
+    """
+
+    _sample_weight: Any = None
+
+    def fit(self, X: Any, D: Any, sample_weight: Any = None) -> Self:
+        """Fit to features and label distributions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features; finite numbers.
+        D : array-like of shape (rows, labels)
+            Label degrees, not negative; each row sums to 1 within 0.001.
+        sample_weight : array-like of shape (rows,) or None, default=None
+            How much each row counts, not negative; None for all alike.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._sample_weight = sample_weight
+        try:
+            return super().fit(X, D)
+        finally:
+            del self._sample_weight
+
+    def _weight(self, rows: int) -> np.ndarray | None:
+        """Return the checked weight of each row; None where all count alike."""
+        if self._sample_weight is None:
+            return None
+        weight = _numbers(self._sample_weight, "sample_weight", "weights of rows")
+        if weight.shape != (rows,):
+            raise ValueError(
+                f"sample_weight must have shape ({rows},), a number for each row, got "
+                f"{weight.shape}"
+            )
+        if not np.isfinite(weight).all() or weight.min() < 0 or weight.max() == 0:
+            raise ValueError("sample_weight must be finite, not negative and not all zero")
+        return weight
 
 
 # ---------------------------------------------------------------------- distributions and seeds
@@ -308,6 +415,25 @@ def child_seeds(random_state: int | None, count: int) -> list[int]:
     """Draw seeds for ``count`` independent parts up front, so that order and threads are free."""
     children = np.random.SeedSequence(random_state).spawn(count)
     return [int(child.generate_state(1, np.uint32)[0]) for child in children]
+
+
+def copy_of(estimator: Any) -> Any:
+    """Return an unfitted copy of somebody's estimator, of whatever library."""
+    from sklearn.base import clone
+
+    return clone(estimator, safe=False)
+
+
+def seed_unset(estimator: Any, seed: int) -> None:
+    """Set every ``random_state`` that is None in somebody's estimator, and inside it."""
+    given = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    unset = [
+        name
+        for name in sorted(given)
+        if name.rpartition("__")[2] == "random_state" and given[name] is None
+    ]
+    if unset:
+        estimator.set_params(**dict.fromkeys(unset, seed))
 
 
 def warn_unfinished(what: str, advice: str) -> None:

@@ -413,10 +413,10 @@ def _label_order(trial: Trial) -> None:
 @_rule("parameters", "stores its parameters as given")
 def _parameters(trial: Trial) -> None:
     model = trial.build()
-    given = model.get_params()
+    given = model.get_params(deep=False)
     stored = {key: getattr(model, key) for key in given}
     _demand(stored == given, "get_params differs from the attributes")
-    again = type(model)(**given).get_params()
+    again = type(model)(**given).get_params(deep=False)
     changed = [key for key in given if again[key] != given[key]]
     _demand(not changed, f"__init__ changes {', '.join(changed)}: it may only store")
     _demand(model.set_params(**given) is model, "set_params does not return the estimator")

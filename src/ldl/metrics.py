@@ -1,7 +1,13 @@
-"""The ten measures between distributions, two of the label on top, and two for ages.
+"""The ten measures between distributions, four more, two of the label on top, and two for ages.
 
 Every measure is computed per row and averaged over rows. Zeros matter only inside ``kl``: each
 convention in use has a name here, and a value of ``kl`` is comparable within one of them only.
+``FACTS`` says of each measure between which values it lies and what zeros and ties do.
+
+Predictions in double precision hardly ever tie: where a method means two degrees to be equal, their
+last bits decide which is higher, and may decide otherwise on another machine. Measures that rank
+labels therefore take a ``tolerance``: of a row's degrees in ascending order, those that are no more
+than this above the one before tie with it.
 
 >>> from ldl.metrics import kl
 >>> round(kl([[0.6, 0.4]], [[0.5, 0.5]]), 4)
@@ -10,6 +16,7 @@ convention in use has a name here, and a value of ``kl`` is comparable within on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +41,65 @@ BETTER = {
 LABEL_BETTER = {"zero_one_loss": "lower", "error_probability": "lower"}
 """The same for measures of the label that is predicted to be on top."""
 
+FURTHER_BETTER = {
+    "spearman": "higher",
+    "kendall": "higher",
+    "aitchison": "lower",
+    "top_k": "higher",
+}
+"""The same for measures that statisticians use and the papers' tables do not."""
+
 AGE_BETTER = {"mae": "lower", "cs5": "higher"}
 """The same for measures of ages."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about one measure.
+
+    Parameters
+    ----------
+    range : str
+        Lowest and highest value, where ``c`` is the number of labels.
+    zeros : str, default='count as any other degree'
+        Effect of degrees of zero.
+    ties : str, default='of no effect'
+        Effect of equal degrees in a row.
+
+    Examples
+    --------
+    >>> from ldl.metrics import FACTS
+    >>> FACTS["clark"].range
+    '0 to sqrt(c)'
+    """
+
+    range: str
+    zeros: str = "count as any other degree"
+    ties: str = "of no effect"
+
+
+_BOTH_ZERO = "a label of zero in both does not count; of zero in one counts as much as it can"
+_FIRST_ON_TOP = "the first of the highest labels counts"
+_MEAN_RANKS = "tied labels share their mean rank; a row of equal degrees counts as 0"
+FACTS = {
+    "chebyshev": Facts("0 to 1"),
+    "clark": Facts("0 to sqrt(c)", _BOTH_ZERO),
+    "canberra": Facts("0 to c", _BOTH_ZERO),
+    "kl": Facts("0 to inf", "by the convention that ``zeros`` names; by default 36.04 at most"),
+    "cosine": Facts("0 to 1"),
+    "intersection": Facts("0 to 1"),
+    "euclidean": Facts("0 to sqrt(2)"),
+    "sorensen": Facts("0 to 1"),
+    "squared_chi2": Facts("0 to 2", "a label of zero in both does not count"),
+    "fidelity": Facts("0 to 1"),
+    "zero_one_loss": Facts("0 to 1", ties=_FIRST_ON_TOP),
+    "error_probability": Facts("0 to 1", ties=_FIRST_ON_TOP),
+    "spearman": Facts("-1 to 1", ties=_MEAN_RANKS),
+    "kendall": Facts("-1 to 1", ties="tau-b; a row of equal degrees counts as 0"),
+    "aitchison": Facts("0 to inf", "degrees below ``lowest`` are raised to it"),
+    "top_k": Facts("0 to 1", ties="the first of tied labels count"),
+}
+"""Facts about each measure of distributions; which direction is better stands above."""
 
 MAX_LABEL_SUM_ERROR = 1e-3
 MAX_PREDICTION_SUM_ERROR = 1e-6
@@ -222,12 +286,12 @@ def zeros_report(D_true: Any, D_pred: Any) -> dict[str, float | int]:
 
 
 def measure(name: str, D_true: Any, D_pred: Any, zeros: str = "clip64") -> float:
-    """Return the mean over rows of a measure of distributions, or of the label on top.
+    """Return the mean over rows of a measure of distributions, of ranks or of the label on top.
 
     Parameters
     ----------
     name : str
-        Key of ``BETTER`` or ``LABEL_BETTER``; the error for another name tells the nearest.
+        Key of ``FACTS``; the error for another name tells the nearest.
     D_true : array-like of shape (rows, labels)
         True distributions; sums of rows may be off by 0.001.
     D_pred : array-like of shape (rows, labels)
@@ -248,6 +312,8 @@ def measure(name: str, D_true: Any, D_pred: Any, zeros: str = "clip64") -> float
     """
     if name in LABEL_BETTER:
         return label_errors(D_true, D_pred)[name]
+    if name in FURTHER_BETTER:
+        return _FURTHER[name](D_true, D_pred)
     _demand_known(name)
     return evaluate(D_true, D_pred, zeros)[name]
 
@@ -621,6 +687,157 @@ def error_probability(D_true: Any, D_pred: Any) -> float:
     return label_errors(D_true, D_pred)["error_probability"]
 
 
+# ---------------------------------------------------------------------- ranks and ratios
+
+
+def spearman(D_true: Any, D_pred: Any, tolerance: float = 0.0) -> float:
+    """Return the mean of Spearman's rank correlation of labels; higher is better.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+    tolerance : float, default=0.0
+        Largest step between degrees that tie.
+
+    Returns
+    -------
+    float
+        Mean over rows. Tied labels share their mean rank; a row whose labels all tie, in the truth
+        or in the prediction, counts as 0.
+
+    Examples
+    --------
+    >>> from ldl.metrics import spearman
+    >>> spearman([[0.5, 0.3, 0.2]], [[0.4, 0.35, 0.25]])
+    1.0
+    """
+    from scipy.stats import rankdata
+
+    D, P = _checked(D_true, D_pred)
+    ranks = (rankdata(_levels(rows, tolerance), axis=1) for rows in (D, P))
+    return _mean_correlation(*(r - r.mean(axis=1, keepdims=True) for r in ranks))
+
+
+def kendall(D_true: Any, D_pred: Any, tolerance: float = 0.0) -> float:
+    """Return the mean of Kendall's rank correlation of labels, tau-b; higher is better.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+    tolerance : float, default=0.0
+        Largest step between degrees that tie.
+
+    Returns
+    -------
+    float
+        Mean over rows. A row whose labels all tie, in the truth or in the prediction, counts as 0.
+
+    Examples
+    --------
+    >>> from ldl.metrics import kendall
+    >>> round(kendall([[0.5, 0.3, 0.2]], [[0.3, 0.45, 0.25]]), 4)
+    0.3333
+    """
+    D, P = _checked(D_true, D_pred)
+    one, other = np.triu_indices(D.shape[1], 1)
+    levels = (_levels(rows, tolerance) for rows in (D, P))
+    return _mean_correlation(*(np.sign(r[:, one] - r[:, other]).astype(float) for r in levels))
+
+
+def aitchison(D_true: Any, D_pred: Any, lowest: float = 1e-6) -> float:
+    """Return the mean Aitchison distance, that of logarithms of ratios; lower is better.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+    lowest : float, default=1e-6
+        Degrees below are raised to this, for a zero has no logarithm. The distance depends on it
+        wherever there are zeros.
+
+    Returns
+    -------
+    float
+        Mean over rows.
+
+    Examples
+    --------
+    >>> from ldl.metrics import aitchison
+    >>> round(aitchison([[0.6, 0.4]], [[0.5, 0.5]]), 4)
+    0.2867
+    """
+    D, P = _checked(D_true, D_pred)
+    apart = np.log(np.maximum(D, lowest)) - np.log(np.maximum(P, lowest))
+    return float(np.sqrt(apart.shape[1] * apart.var(axis=1)).mean())
+
+
+def top_k(D_true: Any, D_pred: Any, k: int = 3, tolerance: float = 0.0) -> float:
+    """Return the mean share of the k highest labels that are among the k predicted ones.
+
+    Parameters
+    ----------
+    D_true : array-like of shape (rows, labels)
+        True distributions; sums of rows may be off by 0.001.
+    D_pred : array-like of shape (rows, labels)
+        Predicted distributions; sums of rows may be off by 0.000001.
+    k : int, default=3
+        Number of labels; where there are no more, the share is 1.
+    tolerance : float, default=0.0
+        Largest step between degrees that tie; of tied labels the first count.
+
+    Returns
+    -------
+    float
+        Mean over rows; higher is better.
+
+    Examples
+    --------
+    >>> from ldl.metrics import top_k
+    >>> top_k([[0.5, 0.3, 0.2]], [[0.3, 0.2, 0.5]], k=2)
+    0.5
+    """
+    D, P = _checked(D_true, D_pred)
+    k = min(k, D.shape[1])
+    among = np.zeros((2, *D.shape), dtype=bool)
+    for chosen, rows in zip(among, (D, P), strict=True):
+        highest = np.argsort(-_levels(rows, tolerance), axis=1, kind="stable")[:, :k]
+        np.put_along_axis(chosen, highest, True, axis=1)
+    return float(among.all(axis=0).sum(axis=1).mean() / k)
+
+
+_FURTHER: dict[str, Callable[..., float]] = {
+    "spearman": spearman,
+    "kendall": kendall,
+    "aitchison": aitchison,
+    "top_k": top_k,
+}
+
+
+def _levels(rows: np.ndarray, tolerance: float) -> np.ndarray:
+    """Number the different degrees of each row from the lowest; tied ones have one number."""
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance must be at least 0, got {tolerance!r}")
+    order = np.argsort(rows, axis=1, kind="stable")
+    steps = np.diff(np.take_along_axis(rows, order, axis=1), axis=1) > tolerance
+    levels = np.zeros(rows.shape, dtype=np.int64)
+    np.put_along_axis(levels, order[:, 1:], steps.cumsum(axis=1), axis=1)
+    return levels
+
+
+def _mean_correlation(A: np.ndarray, B: np.ndarray) -> float:
+    """Return the mean cosine between rows; rows of zeros count as 0."""
+    lengths = np.sqrt(_row_dot(A, A) * _row_dot(B, B))
+    return float((_row_dot(A, B) / np.where(lengths > 0, lengths, 1.0)).mean())
+
+
 # ---------------------------------------------------------------------- scorers
 
 
@@ -633,7 +850,7 @@ class Scorer:
     Parameters
     ----------
     measure : str
-        Name of one of the ten measures, or of those of the label on top.
+        Key of ``FACTS``.
     zeros : str, default='clip64'
         Name of the zero convention of ``kl``.
 
@@ -650,7 +867,7 @@ class Scorer:
     @property
     def sign(self) -> int:
         """Factor of the measure: 1 if higher is better, otherwise -1."""
-        return 1 if {**BETTER, **LABEL_BETTER}[self.measure] == "higher" else -1
+        return _sign(self.measure)
 
     def __call__(self, estimator: Any, X: Any, D: Any) -> float:
         """Return the signed measure of the fitted estimator's predictions for X against D."""
@@ -663,7 +880,7 @@ def scorer(name: str, zeros: str = "clip64") -> Scorer:
     Parameters
     ----------
     name : str
-        Key of ``BETTER`` or ``LABEL_BETTER``; the error for another name tells the nearest.
+        Key of ``FACTS``; the error for another name tells the nearest.
     zeros : {'clip64', 'clip32', 'add64', 'add1e-5', 'exact'}, default='clip64'
         Treatment of degrees of zero inside ``kl``; of no effect on the other measures.
 
@@ -689,11 +906,113 @@ def scorer(name: str, zeros: str = "clip64") -> Scorer:
     return Scorer(name, zeros)
 
 
+@dataclass(frozen=True)
+class Scorers:
+    """Several measures of one prediction, in the form that scikit-learn takes as ``scoring``.
+
+    Parameters
+    ----------
+    measures : tuple of str
+        Keys of ``FACTS``.
+    zeros : str, default='clip64'
+        Name of the zero convention of ``kl``.
+    tolerance : float, default=0.0
+        Largest step between degrees that tie, in measures that rank labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import Uniform
+    >>> from ldl.metrics import Scorers
+    >>> X, D = np.zeros((2, 1)), np.array([[0.5, 0.5], [0.75, 0.25]])
+    >>> Scorers(("chebyshev", "intersection"))(Uniform().fit(X, D), X, D)
+    {'chebyshev': -0.125, 'intersection': 0.875}
+    """
+
+    measures: tuple[str, ...]
+    zeros: str = "clip64"
+    tolerance: float = 0.0
+
+    def __call__(self, estimator: Any, X: Any, D: Any) -> dict[str, float]:
+        """Return the signed measures of the fitted estimator's predictions for X against D."""
+        P = estimator.predict(X)
+        found = evaluate(D, P, self.zeros) | label_errors(D, P)
+        for name in FURTHER_BETTER.keys() & set(self.measures):
+            options = {} if name == "aitchison" else {"tolerance": self.tolerance}
+            found[name] = _FURTHER[name](D, P, **options)
+        return {name: _sign(name) * found[name] for name in self.measures}
+
+
+def scorers(*measures: str, zeros: str = "clip64", tolerance: float = 0.0) -> Scorers:
+    """Return a scorer of several measures, for ``cross_validate`` and ``GridSearchCV``.
+
+    Each model predicts once for all of them. ``GridSearchCV`` is told by ``refit`` which of them
+    chooses.
+
+    Parameters
+    ----------
+    *measures : str
+        Keys of ``FACTS``; all of them if none is named.
+    zeros : {'clip64', 'clip32', 'add64', 'add1e-5', 'exact'}, default='clip64'
+        Treatment of degrees of zero inside ``kl``.
+    tolerance : float, default=0.0
+        Largest step between degrees that tie, in measures that rank labels.
+
+    Returns
+    -------
+    Scorers
+        Callable with a fitted estimator, X and D, which returns a number for each name: higher is
+        better, so that measures of which lower is better are negated. It can be pickled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldl import AAKNN
+    >>> from ldl.metrics import scorers
+    >>> from sklearn.model_selection import cross_validate
+    >>> generator = np.random.default_rng(0)
+    >>> X, D = generator.random((30, 4)), generator.dirichlet(np.ones(3), size=30)
+    >>> found = cross_validate(AAKNN(), X, D, cv=3, scoring=scorers("kl", "spearman"))
+    >>> sorted(found)
+    ['fit_time', 'score_time', 'test_kl', 'test_spearman']
+    """
+    for name in measures:
+        _demand_known(name)
+    zero_convention(zeros)
+    return Scorers(measures or (*FACTS,), zeros, tolerance)
+
+
+def better(name: str) -> str:
+    """Return which direction of a measure is better.
+
+    Parameters
+    ----------
+    name : str
+        Key of ``FACTS``.
+
+    Returns
+    -------
+    {'lower', 'higher'}
+        The direction.
+
+    Examples
+    --------
+    >>> from ldl.metrics import better
+    >>> better("spearman")
+    'higher'
+    """
+    _demand_known(name)
+    return {**BETTER, **LABEL_BETTER, **FURTHER_BETTER}[name]
+
+
+def _sign(name: str) -> int:
+    return 1 if better(name) == "higher" else -1
+
+
 def _demand_known(name: str) -> None:
-    known = {**BETTER, **LABEL_BETTER}
-    if name not in known:
+    if name not in FACTS:
         raise ValueError(
-            f"unknown measure '{name}'.{nearest(name, known)} There are: {', '.join(known)}"
+            f"unknown measure '{name}'.{nearest(name, FACTS)} There are: {', '.join(FACTS)}"
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ldl.base import LDLEstimator
+from ldl.base import LDLEstimator, Weighted
 from tests.ldl.estimators import NAMES, cheap
 
 MOST_LABELS = 5
@@ -37,6 +37,13 @@ class Adapter:
         return super().score(X, distributions(y))  # type: ignore[misc]
 
 
+class Weighing(Adapter):
+    """An estimator whose rows may count differently."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        return super(Adapter, self).fit(X, distributions(y), sample_weight)  # type: ignore[misc]
+
+
 class Embedded(Adapter):
     """An estimator that gives coordinates, too."""
 
@@ -50,6 +57,8 @@ def adapted(name: str, **parameters: Any) -> LDLEstimator:
 
 
 def _adapter(name: str) -> type:
+    if isinstance(cheap(name), Weighted):
+        return Weighing
     return Embedded if hasattr(cheap(name), "transform") else Adapter
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ldl
-from ldl import checks, metrics
+from ldl import checks, datasets, metrics, plot
 from ldl.checks import sample
 from tests.ldl.docstrings import Docstring, read
 from tests.ldl.estimators import IMAGES, NAMES, cheap, images
@@ -31,7 +31,7 @@ def public(module: Any) -> dict[str, Callable[..., Any]]:
     }
 
 
-FUNCTIONS = public(metrics) | public(checks)
+FUNCTIONS = public(metrics) | public(checks) | public(datasets) | public(plot)
 EVERYTHING = PUBLIC | FUNCTIONS
 everything = pytest.mark.parametrize("name", EVERYTHING)
 LACKING = {
@@ -201,7 +201,9 @@ def test_examples_run(name):
     assert ("Examples" in docstring(name).sections) == bool(tries)
 
 
-@pytest.mark.parametrize("module", [ldl, metrics, checks], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [ldl, metrics, checks, datasets], ids=lambda module: module.__name__
+)
 def test_examples_of_modules_run(module):
     run_examples(module.__name__, module)
 

@@ -1,4 +1,4 @@
-"""The wheel in an environment that has what it asks for and nothing else."""
+"""The two wheels; the library's in an environment that has what it asks for and nothing else."""
 
 from __future__ import annotations
 
@@ -18,56 +18,37 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import ldl
+
 ROOT = Path(__file__).resolve().parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+FOLDERS = {"ldl": "packages/ldl", "ldlrepro": "."}
+PROJECTS = {
+    name: tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for name, folder in FOLDERS.items()
+}
+FOUR = {"numba", "numpy", "scikit-learn", "scipy"}
+MOST_BYTES = 1_000_000
+"""Of the library's wheel."""
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not find_spec("pip") or not find_spec("setuptools"), reason="needs pip"),
 ]
 
-USE = """
-import pickle
-import sys
-
-import numpy as np
-from ldl import SABFGS, AAKNN, StructRF
-from ldl.metrics import kl, scorer
-from sklearn.model_selection import GridSearchCV
-
-generator = np.random.default_rng(0)
-X = generator.random((60, 4))
-D = np.exp(X @ generator.normal(size=(4, 3)))
-D /= D.sum(axis=1, keepdims=True)
-forest = StructRF(n_estimators=3, random_state=0).fit(X[:40], D[:40])
-assert np.allclose(forest.predict(X[40:]).sum(axis=1), 1)
-assert kl(D[40:], SABFGS(alpha=0.1).fit(X[:40], D[:40]).predict(X[40:])) < 0.01
-search = GridSearchCV(AAKNN(), {"n_neighbors": [1, 5]}, cv=2, scoring=scorer("kl")).fit(X, D)
-for model in (forest, search):
-    again = pickle.loads(pickle.dumps(model))
-    assert (again.predict(X) == model.predict(X)).all()
-for name in ("snakemake", "mlflow", "pandas", "torch", "xgboost", "yaml"):
-    try:
-        __import__(name)
-    except ModuleNotFoundError:
-        continue
-    sys.exit(f"{name} can be imported")
-print(sys.modules["ldl"].__file__)
-"""
-
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
+def wheels(tmp_path_factory) -> dict[str, Path]:
     """Built from a copy, so that no build folder is left in the checkout."""
     copy, folder = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("wheel")
-    for name in ("pyproject.toml", PROJECT["readme"], *PROJECT["license-files"]):
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
-    shutil.copytree(
-        ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
-    )
-    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, copy)
-    (found,) = folder.glob("*.whl")
-    return found
+    for name in ("packages", "src"):
+        shutil.copytree(
+            ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
+        )
+    for name in FOLDERS.values():
+        pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, copy / name)
+    return {path.name.partition("-")[0]: path for path in folder.glob("*.whl")}
 
 
 def pip(*arguments: object) -> None:
@@ -78,19 +59,19 @@ def pip(*arguments: object) -> None:
 
 
 @pytest.fixture(scope="module")
-def python(wheel, tmp_path_factory) -> Path:
+def python(wheels, tmp_path_factory) -> Path:
     """The interpreter of an environment with the wheel and links to all that it asks for."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False, symlinks=os.name != "nt")
     (packages,) = folder.rglob("site-packages")
-    for name in needed(PROJECT["dependencies"]):
+    for name in needed(PROJECTS["ldl"]["dependencies"]):
         distribution = metadata.distribution(name)
         for entry in {path.parts[0] for path in distribution.files or [] if path.parts[0] != ".."}:
             source = Path(str(distribution.locate_file(entry)))
             if source.exists() and entry != "__pycache__":
                 (packages / entry).symlink_to(source)
     found = next(path for path in (folder / "bin" / "python", folder / "Scripts") if path.exists())
-    pip("--python", found, "install", "--no-deps", "--no-index", wheel)
+    pip("--python", found, "install", "--no-deps", "--no-index", wheels["ldl"])
     return found
 
 
@@ -107,43 +88,51 @@ def needed(lines: list[str]) -> set[str]:
     return found
 
 
-def test_it_asks_for_four_packages():
-    names = {Requirement(line).name for line in PROJECT["dependencies"]}
-    assert names == {"numba", "numpy", "scikit-learn", "scipy"}
-    assert {"workflow", "cpu", "gpu", "stores", "faces", "dev"} == set(
-        PROJECT["optional-dependencies"]
-    )
+def test_the_library_asks_for_four_packages_and_the_workflow_for_the_library():
+    library, workflow = PROJECTS["ldl"], PROJECTS["ldlrepro"]
+    assert {Requirement(line).name for line in library["dependencies"]} == FOUR
+    assert workflow["dependencies"] == [f"ldl=={library['version']}"]
+    assert library["version"] == ldl.__version__
+    extras = [project["optional-dependencies"] for project in (library, workflow)]
+    assert set(extras[0]) == {"cpu", "gpu", "show"}
+    assert {"workflow", "cpu", "gpu", "stores", "faces", "dev"} == set(extras[1])
+    assert [extras[0][name] for name in ("cpu", "gpu")] == [
+        extras[1][name] for name in ("cpu", "gpu")
+    ]
 
 
-def test_what_is_in_it(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-        asked = archive.read(next(n for n in names if n.endswith(".dist-info/METADATA"))).decode()
-    held = {name.partition("/")[0] for name in names}
-    assert {"ldl", "ldlrepro"} <= held
-    assert "tests" not in held
-    assert {"ldl/py.typed", "ldlrepro/py.typed"} <= set(names)
+@pytest.mark.parametrize("name", FOLDERS)
+def test_what_is_in_a_wheel(wheels, name):
+    with zipfile.ZipFile(wheels[name]) as archive:
+        names = [n for n in archive.namelist() if ".dist-info/" not in n]
+        (described,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+        asked = archive.read(described).decode()
     sources = {
         path.relative_to(ROOT / "src").as_posix()
-        for package in ("ldl", "ldlrepro")
-        for path in (ROOT / "src" / package).rglob("*")
+        for path in (ROOT / "src" / name).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
     }
-    assert sources - set(names) == set()
+    assert f"{name}/py.typed" in sources
+    assert set(names) == sources
     always = re.findall(r"^Requires-Dist: (?!.*extra ==)(.*)$", asked, re.MULTILINE)
-    assert sorted(always) == sorted(PROJECT["dependencies"])
+    assert sorted(always) == sorted(PROJECTS[name]["dependencies"])
+    assert wheels["ldl"].stat().st_size < MOST_BYTES
 
 
 def test_the_library_works_where_nothing_else_is(python, tmp_path):
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment["NUMBA_OPT"] = "0"  # compiles in two thirds of the time
-    command = [str(python), "-c", USE]
+    shutil.copy(ROOT / "packages/ldl/check.py", tmp_path)
+    command = [str(python), "check.py"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert Path(done.stdout.strip()).is_relative_to(python.parents[1])
+    version, file = done.stdout.split()
+    assert version == ldl.__version__
+    assert Path(file).is_relative_to(python.parents[1])
 
 
-def test_the_command_says_in_one_line_what_it_lacks_there(python):
+def test_the_command_says_in_one_line_what_it_lacks_there(python, wheels):
+    pip("--python", python, "install", "--no-deps", "--no-index", wheels["ldlrepro"])
     done = subprocess.run([python.parent / "ldlrepro", "verdicts"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()

@@ -120,7 +120,7 @@ def test_the_apptainer_image_gets_all_that_setup_and_the_workflow_read():
     assert copied == {name: f"/ldlrepro/{name}" for name in copied}
     assert all((ROOT / name).exists() for name in copied)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    needed = {"Makefile", "pyproject.toml", "envs", "src", project["readme"]}
+    needed = {"Makefile", "pyproject.toml", "envs", "src", "packages", project["readme"]}
     needed |= {*project["license-files"], "Snakefile", "rules", "profiles", "config"}
     needed |= {"papers", "reference"}
     assert needed <= set(copied)

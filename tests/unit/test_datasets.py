@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ldl import datasets as public
 from ldlrepro.catalogue import DataSet
 from ldlrepro.data import Dataset, DataUnavailable, load_ready, prepare
 from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
@@ -89,6 +90,22 @@ def test_real_files_have_the_checksums_and_shapes_of_the_config(
     if dataset in MIRRORED:
         assert data.fingerprint["duplicate_feature_rows"] == MIRRORED[dataset]
         assert data.fingerprint["duplicate_rows"] == 0
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("dataset", public.names())
+def test_the_library_reads_the_same_rows_as_the_workflow(dataset: str, tmp_path: Path) -> None:
+    ours = ready(dataset, tmp_path)
+    (file,) = PROJECT.data_set(dataset).files
+    near = tmp_path / "raw" / dataset
+    theirs = public.load(dataset, data_home=tmp_path / "home", mirror=near)
+    assert theirs.filename == str(tmp_path / "home" / file.name)
+    dense = (data.toarray() if hasattr(data, "tocsr") else data for data in (ours.X, theirs.data))
+    np.testing.assert_array_equal(*dense)
+    np.testing.assert_array_equal(ours.D, theirs.target)
+    for one, other in ((ours.groups, theirs.groups), (ours.target, theirs.target_number)):
+        np.testing.assert_array_equal(one, other)
+    assert ours.labels in ([], theirs.label_names)
 
 
 @pytest.mark.realdata

@@ -18,12 +18,13 @@ SRC = ROOT / "src"
 
 LAYERS = {
     "ldl": """
-        errors folds watch metrics base checks
+        errors folds datasets watch metrics base checks
         baselines linear neighbours kernels networks
         forests boosting cascade
         wrappers
+        compositional
         soft_forests deep
-        precompile
+        plot precompile
     """,
     "ldlrepro": """
         core catalogue peers data lint folds plan train experiments

@@ -181,3 +181,99 @@ def test_age_errors_use_the_raw_prediction():
 def test_ages_that_cannot_be_compared_are_refused(y, yhat, message):
     with pytest.raises(ValueError, match=message):
         metrics.age_errors(y, yhat)
+
+
+# ---------------------------------------------------------------------- facts, ranks and ratios
+
+
+def value_of(name: str, D: np.ndarray, P: np.ndarray) -> float:
+    return metrics.measure(name, D, P, "exact" if name == "kl" else "clip64")
+
+
+def test_facts_are_of_all_measures_of_distributions_in_order():
+    known = {**metrics.BETTER, **metrics.LABEL_BETTER, **metrics.FURTHER_BETTER}
+    assert list(metrics.FACTS) == list(known)
+
+
+@pytest.mark.parametrize("name", metrics.FACTS)
+@given(pair=pairs())
+@settings(max_examples=40, deadline=None)
+def test_values_lie_in_the_stated_range(name, pair):
+    D, P = pair
+    names = {"c": D.shape[1], "sqrt": np.sqrt, "inf": np.inf}
+    low, high = (eval(end, names) for end in metrics.FACTS[name].range.split(" to "))
+    assert low - 1e-9 <= value_of(name, D, P) <= high + 1e-9
+
+
+@pytest.mark.parametrize("name", metrics.FACTS)
+def test_opposite_certain_rows_reach_the_worse_end_of_the_range(name):
+    """But for those that zeros or ties keep away from it, which FACTS says."""
+    D, P = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
+    low, high = metrics.FACTS[name].range.split(" to ")
+    worse = low if metrics._sign(name) > 0 else high
+    reached = value_of(name, D, P)
+    if name == "aitchison":
+        assert reached == pytest.approx(np.sqrt(2) * np.log(1e6))
+    elif name == "top_k":
+        assert (reached, metrics.top_k(D, P, k=1)) == (1.0, 0.0)
+    else:
+        assert reached == pytest.approx(eval(worse, {"c": 2, "sqrt": np.sqrt, "inf": np.inf}))
+
+
+def test_rank_correlations_are_scipys_on_rows_with_ties():
+    from scipy.stats import kendalltau, spearmanr
+
+    generator = np.random.default_rng(3)
+    D = generator.integers(1, 5, size=(40, 6)).astype(float)
+    P = generator.integers(1, 5, size=(40, 6)).astype(float)
+    theirs = {
+        "spearman": [spearmanr(d, p).statistic for d, p in zip(D, P, strict=True)],
+        "kendall": [kendalltau(d, p).statistic for d, p in zip(D, P, strict=True)],
+    }
+    D, P = (rows / rows.sum(axis=1, keepdims=True) for rows in (D, P))
+    for name, values in theirs.items():
+        assert np.isfinite(values).all()
+        assert metrics.measure(name, D, P) == pytest.approx(np.mean(values), abs=1e-12)
+
+
+def test_aitchison_is_the_distance_of_centred_logarithms():
+    D, P = random_rows(1, 20, 5), random_rows(2, 20, 5)
+    centred = [np.log(rows) - np.log(rows).mean(axis=1, keepdims=True) for rows in (D, P)]
+    wanted = np.linalg.norm(centred[0] - centred[1], axis=1).mean()
+    assert metrics.aitchison(D, P) == pytest.approx(wanted)
+
+
+def test_last_bits_break_ties_unless_a_tolerance_is_given():
+    D = np.array([[0.4, 0.3, 0.3]])
+    P = np.array([[0.5, 0.25, np.nextafter(0.25, 1)]])
+    assert metrics.spearman(D, P) == pytest.approx(np.sqrt(3) / 2)
+    assert metrics.spearman(D, P, tolerance=1e-9) == pytest.approx(1.0)
+    assert metrics.kendall(D, P) < metrics.kendall(D, P, tolerance=1e-9) == pytest.approx(1.0)
+    assert metrics.top_k(D, P, k=2) == 0.5
+    assert metrics.top_k(D, P, k=2, tolerance=1e-9) == 1.0
+    even = np.full((1, 3), 1 / 3)
+    assert metrics.spearman(D, even) == metrics.kendall(even, D) == 0.0
+    with pytest.raises(ValueError, match="tolerance must be at least 0, got nan"):
+        metrics.spearman(D, P, tolerance=np.nan)
+
+
+def test_scorers_sign_what_each_measure_gives_and_predict_once():
+    D, P = random_rows(1, 12, 5), random_rows(2, 12, 5)
+
+    class Known:
+        asked = 0
+
+        def predict(self, X):
+            self.asked += 1
+            return P
+
+    model = Known()
+    found = metrics.scorers()(model, None, D)
+    assert model.asked == 1
+    assert list(found) == list(metrics.FACTS)
+    for name, value in found.items():
+        assert value == pytest.approx(metrics.scorer(name)(model, None, D), abs=1e-15)
+    tied = metrics.scorers("kendall", tolerance=1.0)(model, None, D)
+    assert tied == {"kendall": 0.0}
+    with pytest.raises(ValueError, match=r"unknown measure 'kendal'\. Did you mean 'kendall'"):
+        metrics.scorers("kl", "kendal")

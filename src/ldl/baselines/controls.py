@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ldl.base import LDLEstimator
+from ldl.base import LDLEstimator, Weighted
 
 
 class Uniform(LDLEstimator):
@@ -33,7 +33,7 @@ class Uniform(LDLEstimator):
         return np.ones((X.shape[0], self.n_labels_))
 
 
-class TrainMean(LDLEstimator):
+class TrainMean(Weighted):
     """The mean label distribution of the training rows, whatever the features.
 
     A method whose scores are no better has learnt nothing from the features.
@@ -55,7 +55,8 @@ class TrainMean(LDLEstimator):
     accepts_sparse = True
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self.mean_ = D.mean(axis=0)
+        weight = self._weight(len(D))
+        self.mean_ = D.mean(axis=0) if weight is None else np.average(D, axis=0, weights=weight)
 
     def _predict(self, X: Any) -> np.ndarray:
         return np.tile(self.mean_, (X.shape[0], 1))

@@ -1,7 +1,7 @@
 """Any regressor as a method: it predicts the label degrees, which are made into distributions.
 
-``Regression`` takes the regressor's name and settings. A class of one's own, with parameters of its
-own, derives from ``RegressorMethod``.
+``Regression`` takes the regressor. A class of one's own, with parameters of its own, derives from
+``RegressorMethod``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ldl._parameters import class_at
-from ldl.base import LDLEstimator, child_seeds
+from ldl._parameters import FITS, class_at
+from ldl.base import LDLEstimator, child_seeds, copy_of, seed_unset
 
 
 class RegressorMethod(LDLEstimator):
@@ -69,17 +69,22 @@ class RegressorMethod(LDLEstimator):
 
 @dataclass(eq=False, repr=False)
 class Regression(RegressorMethod):
-    """Regression of the label degrees by any regressor, named by its dotted path.
+    """Regression of the label degrees by any regressor.
 
-    One that knows a single target only is fitted once for each label. Negative degrees become 1e-6;
-    then rows are divided by their sums.
+    A regressor that knows several targets learns all labels at once, scikit-learn's, XGBoost's with
+    vector leaves and CatBoost's with MultiRMSE among them. A regressor of scikit-learn's kind that
+    knows a single target is fitted once for each label; another goes into a
+    ``MultiOutputRegressor`` first. Negative degrees become 1e-6; then rows are divided by their
+    sums.
 
     Parameters
     ----------
-    regressor : str, default='sklearn.linear_model.Ridge'
-        Dotted path of a class whose objects have ``fit`` and ``predict``.
+    regressor : object or str, default='sklearn.linear_model.Ridge'
+        Object with ``fit`` and ``predict``, which is copied; its parameters are also parameters of
+        the method, by the name ``regressor__parameter``. Or the dotted path of its class, for files
+        such as YAML that hold no objects.
     settings : dict or None, default=None
-        Keyword arguments of that class; None for its defaults.
+        Keyword arguments of a class that is given by its path.
     random_state : int or None, default=None
         Seed; every ``random_state`` of the regressor that is None gets one drawn from it.
 
@@ -87,20 +92,29 @@ class Regression(RegressorMethod):
     --------
     >>> import numpy as np
     >>> from ldl import Regression
+    >>> from sklearn.linear_model import Ridge
     >>> generator = np.random.default_rng(0)
     >>> X, D = generator.random((60, 5)), generator.dirichlet(np.ones(3), size=60)
-    >>> model = Regression("sklearn.ensemble.ExtraTreesRegressor", {"n_estimators": 10})
-    >>> model.set_params(random_state=0).fit(X[:40], D[:40]).predict(X[40:]).shape
+    >>> model = Regression(Ridge()).set_params(regressor__alpha=0.1)
+    >>> model.fit(X[:40], D[:40]).predict(X[40:]).shape
     (20, 3)
     """
 
-    regressor: str = "sklearn.linear_model.Ridge"
+    regressor: Any = "sklearn.linear_model.Ridge"
     settings: dict[str, Any] | None = None
     random_state: int | None = None
 
     def _regressor(self) -> Any:
-        kind = class_at("regressor", self.regressor, "sklearn.linear_model.Ridge")
-        return kind(**(self.settings or {}))
+        if isinstance(self.regressor, str):
+            kind = class_at("regressor", self.regressor, "sklearn.linear_model.Ridge")
+            return kind(**(self.settings or {}))
+        if self.settings is not None:
+            raise ValueError("settings belong to a regressor that is given by its path")
+        if not FITS.allows(self.regressor):
+            raise ValueError(
+                f"regressor must be {FITS} or the dotted path of its class, got {self.regressor!r}"
+            )
+        return copy_of(self.regressor)
 
 
 def _fitted(regressor: Any, X: np.ndarray, D: np.ndarray, seed: int) -> Any:
@@ -109,15 +123,7 @@ def _fitted(regressor: Any, X: np.ndarray, D: np.ndarray, seed: int) -> Any:
         from sklearn.multioutput import MultiOutputRegressor
 
         regressor = MultiOutputRegressor(regressor)
-    if hasattr(regressor, "get_params"):
-        given = regressor.get_params()
-        unset = [
-            name
-            for name in sorted(given)
-            if name.rpartition("__")[2] == "random_state" and given[name] is None
-        ]
-        if unset:
-            regressor.set_params(**dict.fromkeys(unset, seed))
+    seed_unset(regressor, seed)
     regressor.fit(X, D)
     return regressor
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ldl._parameters import Count, Positive
-from ldl.base import LDLEstimator, child_seeds
+from ldl._parameters import FITS, Count, Positive
+from ldl.base import LDLEstimator, child_seeds, copy_of, seed_unset
 
 _ITERATIONS = {"lr": 100, "svm": 1000}
 
@@ -24,19 +26,21 @@ class SingleLabelClassifier(LDLEstimator):
 
     Parameters
     ----------
-    classifier : {'lr', 'svm', 'bayes', 'rbf_svm'}, default='lr'
-        One of scikit-learn's: multinomial logistic regression, a linear support vector machine for
-        each label against the rest, Gaussian naive Bayes, or support vector machines with an rbf
-        kernel for each pair of labels.
+    classifier : {'lr', 'svm', 'bayes', 'rbf_svm'} or object, default='lr'
+        Any classifier with ``fit`` and ``predict``, which is copied, or one of scikit-learn's by
+        name: multinomial logistic regression, a linear support vector machine for each label
+        against the rest, Gaussian naive Bayes, or support vector machines with an rbf kernel for
+        each pair of labels.
     target : {'highest', 'drawn'}, default='highest'
         Label that stands for a row: the highest, or one drawn with the degrees as probabilities.
     C : float, default=1.0
-        Inverse weight of the penalty; the larger, the closer the fit. Naive Bayes has none.
+        Inverse weight of the penalty of a classifier given by name; the larger, the closer the
+        fit. Naive Bayes has none.
     max_iter : int or None, default=None
         Largest number of iterations of ``'lr'`` and ``'svm'``; None for scikit-learn's own, 100
         and 1000.
     random_state : int or None, default=None
-        Seed of the drawn labels, and of the order in which ``'svm'`` visits coordinates.
+        Seed of the drawn labels, and of each ``random_state`` of the classifier that is None.
 
     Attributes
     ----------
@@ -62,9 +66,12 @@ class SingleLabelClassifier(LDLEstimator):
     >>> SingleLabelClassifier().fit(X, D).predict([[0.5], [12.0]])
     array([[1., 0.],
            [0., 1.]])
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> SingleLabelClassifier(LogisticRegression(C=0.1)).fit(X, D).predict([[0.5]])
+    array([[1., 0.]])
     """
 
-    classifier: Literal["lr", "svm", "bayes", "rbf_svm"] = "lr"
+    classifier: Literal["lr", "svm", "bayes", "rbf_svm"] | Annotated[Any, FITS] = "lr"
     target: Literal["highest", "drawn"] = "highest"
     C: Positive = 1.0
     max_iter: Count | None = None
@@ -73,12 +80,15 @@ class SingleLabelClassifier(LDLEstimator):
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
         draw_seed, seed = child_seeds(self.random_state, 2)
         target = D.argmax(axis=1) if self.target == "highest" else drawn_labels(D, draw_seed)
-        self.labels_ = np.unique(target)
+        # XGBoost's classifier wants labels without gaps.
+        self.labels_, places = np.unique(target, return_inverse=True)
         self.diagnostics_ = {"labels": len(self.labels_)}
         nothing_to_learn = len(self.labels_) == 1 or not np.ptp(X, axis=0).any()
         self.classifier_ = _constant() if nothing_to_learn else self._new_classifier(seed)
-        _fit_quietly(self.classifier_, X, target)
-        if hasattr(self.classifier_, "n_iter_") and self.classifier in _ITERATIONS:
+        named = isinstance(self.classifier, str)
+        with _quiet() if named else nullcontext():
+            self.classifier_.fit(X, places)
+        if named and hasattr(self.classifier_, "n_iter_") and self.classifier in _ITERATIONS:
             self.diagnostics_["iterations"] = int(np.max(self.classifier_.n_iter_))
 
     def _new_classifier(self, seed: int) -> Any:
@@ -86,6 +96,10 @@ class SingleLabelClassifier(LDLEstimator):
         from sklearn.naive_bayes import GaussianNB
         from sklearn.svm import SVC, LinearSVC
 
+        if not isinstance(self.classifier, str):
+            classifier = copy_of(self.classifier)
+            seed_unset(classifier, seed)
+            return classifier
         if self.classifier == "bayes":
             return GaussianNB()
         if self.classifier == "rbf_svm":
@@ -96,7 +110,8 @@ class SingleLabelClassifier(LDLEstimator):
         return LinearSVC(C=self.C, max_iter=iterations, random_state=seed)
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
-        return np.eye(self.n_labels_)[self.classifier_.predict(X)]
+        places = np.asarray(self.classifier_.predict(X), dtype=np.intp).ravel()
+        return np.eye(self.n_labels_)[self.labels_[places]]
 
 
 def drawn_labels(D: np.ndarray, seed: int) -> np.ndarray:
@@ -114,12 +129,13 @@ def _constant() -> Any:
     return DummyClassifier(strategy="most_frequent")
 
 
-def _fit_quietly(classifier: Any, X: np.ndarray, target: np.ndarray) -> None:
-    """Fit without warnings that the iterations were used up: a stated number of them is meant."""
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep back warnings that the iterations were used up: a stated number of them is meant."""
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        classifier.fit(X, target)
+        yield

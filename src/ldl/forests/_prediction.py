@@ -60,6 +60,28 @@ def join(trees: Sequence[Grown], leaves: np.ndarray | None = None) -> Forest:
     )
 
 
+def added_up(forest: Forest, of_leaves: np.ndarray) -> np.ndarray:
+    """Return for each node the sum of what its leaves have, a line for each leaf."""
+    feature, child = forest.nodes.T
+    levels, level = [], forest.roots
+    while len(level):
+        levels.append(level[feature[level] >= 0])
+        level = np.concatenate([child[levels[-1]], child[levels[-1]] + 1])
+    sums = np.zeros((len(feature), of_leaves.shape[1]))
+    ends = np.flatnonzero(feature < 0)
+    sums[ends] = of_leaves[child[ends]]
+    for inner in reversed(levels):
+        sums[inner] = sums[child[inner]] + sums[child[inner] + 1]
+    return sums
+
+
+def shares_of_features(forest: Forest, gains: np.ndarray, features: int) -> np.ndarray:
+    """Return each feature's share of what the nodes of all trees gain."""
+    inner = forest.nodes[:, 0] >= 0
+    found = np.bincount(forest.nodes[inner, 0], gains[inner], features)
+    return np.asarray(found / (found.sum() or 1.0))
+
+
 def mean_of_trees(forest: Forest, X: Any) -> np.ndarray:
     """Predict the mean of the trees, added up in their order, so that it depends on no thread."""
     total = np.zeros((X.shape[0], forest.leaves.shape[1]))

@@ -107,6 +107,8 @@ class RegressionTree(NamedTuple):
     """The left child (the right one follows), or the line of the leaf."""
     leaves: np.ndarray
     """Mean distribution of each leaf."""
+    leaf_rows: np.ndarray
+    """Drawn rows of each leaf."""
     deepest: int
     """Depth of the deepest node."""
     threshold: np.ndarray = np.empty(0)
@@ -328,6 +330,7 @@ def _grow(features, D, weight, rules, room, splits, leaves):
         splits[number, 0], splits[number, 1], splits[number, 2] = f, last, following
         splits[number, 3] = n_leaves if f == LEAF else nodes
         if f == LEAF:
+            splits[number, 1] = n  # a leaf has no rank
             for k in range(leaves.shape[1]):
                 leaves[n_leaves, k] = room.total[k] / n
             n_leaves += 1
@@ -379,11 +382,16 @@ def grow(
     splits, leaves = np.empty((2 * m, 4), np.int64), np.empty((m, c))
     nodes, n_leaves, deepest = _grow(features, D, weight, rules, room, splits, leaves)
     feature, rank, next_rank, child = np.ascontiguousarray(splits[:nodes].T)
+    ends = feature == LEAF
+    leaf_rows = np.empty(n_leaves, np.int64)
+    leaf_rows[child[ends]] = rank[ends]
+    rank[ends] = 0
     return RegressionTree(
         feature.astype(np.int32),
         rank,
         next_rank,
         child.astype(np.int32),
         leaves[:n_leaves].copy(),
+        leaf_rows,
         deepest,
     )

@@ -9,8 +9,8 @@ import numpy as np
 
 from ldl._parameters import Count, Interval, Positive
 from ldl._threads import each
-from ldl.base import LDLEstimator, child_seeds
-from ldl.forests.structrf import MaxFeatures, subset_size
+from ldl.base import Weighted, child_seeds
+from ldl.forests.structrf import MaxFeatures, chances, subset_size
 
 if TYPE_CHECKING:
     from ldl.forests._regression_trees import Features, RegressionTree
@@ -19,7 +19,7 @@ _UNLIMITED = 2**31
 
 
 @dataclass(eq=False, repr=False)
-class RFRegression(LDLEstimator):
+class RFRegression(Weighted):
     """Regression forest with the whole label distribution as its target.
 
     A node takes the split that leaves the least squared distance of its distributions from the
@@ -50,6 +50,10 @@ class RFRegression(LDLEstimator):
         Trees in their order, joined for the prediction.
     diagnostics_ : dict
         ``leaves``, the mean number of leaves of a tree; ``deepest``, the greatest depth.
+    leaf_rows_ : ndarray of shape (leaves,)
+        Drawn rows of each leaf of all trees.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each feature in the squared distance that splits take away.
     n_features_in_ : int
         Number of features seen by ``fit``.
     n_labels_ : int
@@ -89,6 +93,7 @@ class RFRegression(LDLEstimator):
 
         n, q = X.shape
         drawn = max(1, round(self.max_samples * n))
+        chance = chances(self._weight(n))
         ranked = _rank(X)
         rules = Rules(
             per_node=subset_size(self.max_features, q),
@@ -100,13 +105,18 @@ class RFRegression(LDLEstimator):
 
         def grow_one(seed: int) -> RegressionTree:
             generator = np.random.default_rng(seed)
-            weight = np.bincount(generator.integers(n, size=drawn), minlength=n)
+            if chance is None:
+                chosen = generator.integers(n, size=drawn)
+            else:
+                chosen = generator.choice(n, size=drawn, p=chance)
+            weight = np.bincount(chosen, minlength=n)
             return grow(ranked.features, D, weight, rules, int(generator.integers(2**63)), key)
 
         seeds = child_seeds(self.random_state, self.n_estimators)
         grown = each(grow_one, seeds, self.n_jobs)
         trees = [ranked.with_thresholds(tree) for tree in grown]
         self.forest_ = join(trees)
+        self.leaf_rows_ = np.concatenate([tree.leaf_rows for tree in grown])
         self.diagnostics_ = {
             "leaves": float(np.mean([len(tree.leaves) for tree in grown])),
             "deepest": max(int(tree.deepest) for tree in grown),
@@ -116,6 +126,19 @@ class RFRegression(LDLEstimator):
         from ldl.forests._prediction import mean_of_trees
 
         return mean_of_trees(self.forest_, X)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Each feature's share of the squared distance that splits take away."""
+        from ldl.forests._prediction import added_up, shares_of_features
+
+        self._demand_fitted()
+        rows = self.leaf_rows_[:, None].astype(np.float64)
+        sums = added_up(self.forest_, np.hstack([rows, rows * self.forest_.leaves]))
+        worth = (sums[:, 1:] ** 2).sum(axis=1) / sums[:, 0]
+        left = np.where(self.forest_.nodes[:, 0] < 0, 0, self.forest_.nodes[:, 1])
+        gains = worth[left] + worth[left + 1] - worth
+        return shares_of_features(self.forest_, gains, self.n_features_in_)
 
 
 class _Ranked(NamedTuple):

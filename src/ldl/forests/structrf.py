@@ -12,7 +12,7 @@ import numpy as np
 from ldl._memory import demand_memory
 from ldl._parameters import Count, Factor, Interval, NotNegative, Options, Positive
 from ldl._threads import each
-from ldl.base import LDLEstimator, child_seeds
+from ldl.base import Weighted, child_seeds
 
 if TYPE_CHECKING:
     from ldl.forests._growth import Tree
@@ -25,7 +25,7 @@ MaxFeatures = Count | Factor | Literal["sqrt"] | None
 
 
 @dataclass(eq=False, repr=False)
-class _SplitForest(LDLEstimator):
+class _SplitForest(Weighted):
     """Base of StructRF and RF*: each tree grows from a seed of its own.
 
     Predictions are added up in the order of the trees, so results depend on no thread.
@@ -70,12 +70,13 @@ class _SplitForest(LDLEstimator):
         )
         columns = make_columns(X)
         rules = self._rules(X.shape[1], classes, start)
+        chance = chances(self._weight(n))
         table = np.arange(drawn + 1, dtype=np.float64)
         table[1:] *= np.log(table[1:])
 
         def grow(seed: int) -> Tree:
             generator = np.random.default_rng(seed)
-            chosen = generator.choice(n, size=drawn, replace=self.bootstrap)
+            chosen = generator.choice(n, size=drawn, replace=self.bootstrap, p=chance)
             sample = _growth.Sample(columns, D, label, np.bincount(chosen, minlength=n), table)
             return _growth.grow(X, sample, rules, int(generator.integers(2**63)))
 
@@ -95,6 +96,17 @@ class _SplitForest(LDLEstimator):
         from ldl.forests._prediction import mean_of_trees
 
         return mean_of_trees(self.forest_, X)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Each feature's share of the information that splits gain, by the rows of their nodes."""
+        from ldl.forests._prediction import added_up, shares_of_features
+
+        self._demand_fitted()
+        rows = np.concatenate([tree.leaf_rows for tree in self.trees_])[:, None]
+        gains = np.concatenate([tree.gain for tree in self.trees_])
+        gains = gains * added_up(self.forest_, rows)[:, 0]
+        return shares_of_features(self.forest_, gains, self.n_features_in_)
 
     def _rules(self, q: int, classes: int = 0, start: int = 0) -> Rules:
         """Return the settings of trees on ``q`` features as compiled code reads them."""
@@ -174,6 +186,8 @@ class StructRF(_SplitForest):
     diagnostics_ : dict
         ``leaves``, the mean number of leaves of a tree; ``deepest``, the depth of the deepest node;
         ``gain_evaluations``, the number of thresholds tried, those that a bound rules out included.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each feature in the information that splits gain.
     n_features_in_ : int
         Number of features seen by ``fit``.
     n_labels_ : int
@@ -259,6 +273,8 @@ class RFStar(_SplitForest):
     diagnostics_ : dict
         ``leaves``, the mean number of leaves of a tree; ``deepest``, the depth of the deepest node;
         ``gain_evaluations``, the number of gains evaluated.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each feature in the information that splits gain.
     n_features_in_ : int
         Number of features seen by ``fit``.
     n_labels_ : int
@@ -294,6 +310,11 @@ class RFStar(_SplitForest):
         rows = np.concatenate([tree.leaf_rows for tree in self.trees_])[:, None]
         smoothed = leaves * rows + self.leaf_smoothing / self.n_labels_
         return smoothed / (rows + self.leaf_smoothing)
+
+
+def chances(weight: np.ndarray | None) -> np.ndarray | None:
+    """Return the probability with which each row is drawn, by its weight."""
+    return None if weight is None else weight / weight.sum()
 
 
 def subset_size(max_features: str | int | float | None, q: int) -> int:

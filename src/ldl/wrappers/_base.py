@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from ldl._parameters import class_at
 from ldl.base import LDLEstimator
@@ -45,51 +45,6 @@ class Wrapper(LDLEstimator):
         if getattr(made, "random_state", seed) is None:
             made.set_params(random_state=seed)
         return made
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Return those of an estimator given as an object as well, as ``estimator__parameter``.
-
-        Returns
-        -------
-        dict
-            Parameter names and values.
-        """
-        found = super().get_params(deep)
-        if deep and isinstance(self.estimator, LDLEstimator):
-            nested = self.estimator.get_params().items()
-            found |= {f"estimator__{name}": value for name, value in nested}
-        return found
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name.
-
-        Parameters
-        ----------
-        **params : dict
-            Names and values; ``estimator__parameter`` is one of an estimator given as an object.
-
-        Returns
-        -------
-        self
-            The estimator.
-        """
-        nested = {name: params[name] for name in params if name.startswith("estimator__")}
-        super().set_params(**{name: params[name] for name in params if name not in nested})
-        if nested:
-            if not isinstance(self.estimator, LDLEstimator):
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter '{next(iter(nested))}': its estimator "
-                    "is no object; arguments of one given by its path are settings"
-                )
-            self.estimator.set_params(
-                **{name.removeprefix("estimator__"): value for name, value in nested.items()}
-            )
-        return self
 
 
 def _class_at(path: str) -> type[LDLEstimator]:

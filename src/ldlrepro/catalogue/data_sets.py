@@ -7,7 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from ldl.datasets import sources
 from ldlrepro.catalogue.entries import AS_WRITTEN, Entry, List, Value
+from ldlrepro.core.errors import UserError, nearest
 
 Collection = Literal["jaffe", "bu_3dfe", "morph", "fgnet", "cacd", "utkface"]
 
@@ -148,11 +150,12 @@ class DataSet(Source):
         }
     }
 
-    reader: Literal["mat", "npz", "csv", "drawn_table", "drawn_images", "images"] = Field(
+    reader: Literal["mat", "npz", "csv", "drawn_table", "drawn_images", "images", "public"] = Field(
         description=(
             "which reader in src/ldlrepro/data/readers.py turns the raw files into X and D. "
             "`drawn_*` are synthetic data for the demo and the tests; `images` are licensed "
-            "photographs"
+            "photographs; `public` is a `.mat` file that `ldl.datasets` knows by the id: its "
+            "address, content and citation"
         ),
     )
     files: List[RawFile] = Field(
@@ -282,6 +285,18 @@ class DataSet(Source):
     def count_persons(self) -> int | None:
         """Return how many persons its file says there are; None where it does not say."""
         return len(self.persons) if isinstance(self.persons, tuple) else self.persons
+
+
+def described(name: str, tree: dict[str, Any], shown: str) -> dict[str, Any]:
+    """Return the tree of a public data set, completed by what ``ldl.datasets`` knows of it."""
+    if name not in sources():
+        raise UserError(
+            f"{shown}: reader: public is for sets of ldl.datasets.{nearest(name, sources())}"
+        )
+    known = dict(sources()[name])
+    file = {"name": known.pop("file"), "urls": [known.pop("url")]}
+    file |= {key: known.pop(key) for key in ("sha256", "bytes")}
+    return {**tree, "reader": "mat", "files": [file], **known}
 
 
 # ---------------------------------------------------------------------- weights

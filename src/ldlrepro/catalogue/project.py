@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ldlrepro.catalogue.data_sets import DataSet, Weights
+from ldlrepro.catalogue.data_sets import DataSet, Weights, described
 from ldlrepro.catalogue.entries import Entry, Value
 from ldlrepro.catalogue.measures import Measure
 from ldlrepro.catalogue.methods import Method
@@ -405,6 +405,8 @@ class Project:
                 if isinstance(module, str):
                     self.modules.check(module, path)
             tree = completed(kind, tree, path)
+        if kind == "dataset" and tree.get("reader") == "public":
+            tree = described(name, tree, self.shown(path))
         return self._placed(kind, name, path, tree)
 
     def _placed(self, kind: str, name: str, path: Path, tree: dict[str, Any]) -> Value:

@@ -1,0 +1,64 @@
+"""What the two regressions share: scaled features, and a rule for degrees of zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from ldl._parameters import Interval
+from ldl.base import Weighted
+from ldl.linear._softmax import softmax_rows
+
+
+@dataclass(eq=False, repr=False)
+class Compositional(Weighted):
+    """Base of models softmax(X W + b) for the logarithms of degrees.
+
+    Features are standardised inside. A degree of zero has no logarithm: what is below ``lowest`` is
+    raised to it, and the row divided by its sum.
+
+    Parameters
+    ----------
+    lowest : float, default=1e-3
+        Degrees of the training rows below this are raised to it. The smaller, the more do zeros
+        weigh.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features_in_, n_labels_)
+        The weights W of raw features.
+    intercept_ : ndarray of shape (n_labels_,)
+        The intercept b.
+    """
+
+    lowest: Annotated[float, Interval(0, 0.1, open_low=True)] = 1e-3
+
+    coef_ = intercept_ = np.empty(0)
+
+    def _raised(self, D: np.ndarray) -> np.ndarray:
+        D = np.maximum(D, self.lowest)
+        return D / D.sum(axis=1, keepdims=True)
+
+    def _predict(self, X: np.ndarray) -> np.ndarray:
+        return softmax_rows(X @ self.coef_ + self.intercept_)
+
+
+class WeightedScale:
+    """Standardised features, by weighted means and deviations; flat ones become zero."""
+
+    def __init__(self, X: np.ndarray, weight: np.ndarray | None) -> None:
+        self.shift = np.average(X, axis=0, weights=weight)
+        spread = np.sqrt(np.average((X - self.shift) ** 2, axis=0, weights=weight))
+        flat = spread <= 1e-12 * np.abs(X).max(axis=0)
+        self.factor = np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, spread))
+
+    def applied(self, X: np.ndarray) -> np.ndarray:
+        """Return standardised features."""
+        return (X - self.shift) * self.factor
+
+    def fold(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the map that does to raw features what W and b do to standardised ones."""
+        W = W * self.factor[:, None]
+        return W, b - self.shift @ W
