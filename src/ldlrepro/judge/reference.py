@@ -17,7 +17,7 @@ from typing import Any
 from ldl import metrics
 from ldlrepro.catalogue import Project
 from ldlrepro.judge.scores import REFERENCE, UnitScores, is_complete
-from ldlrepro.plan import Plan, Unit
+from ldlrepro.plan import Plan
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, last_line
 
 DIGITS = 12
