@@ -34,26 +34,11 @@ RESULTS = ROOT / "results" / "defaults"
 TABLE = ROOT / "docs" / "defaults.csv"
 FOLDS, MOST_ROWS, SEED = 5, 2000, 2026
 MEAN, BASES = "TrainMean", ("LDLEstimator", "RegressorMethod")
-OF_PROJECT = [
-    "sjaffe",
-    "sbu_3dfe",
-    "movie",
-    "natural_scene",
-    "scut_fbp",
-    "m2b",
-    "m2b_lngoo",
-    "fgnet_features",
-    "yeast_alpha",
-    "yeast_cdc",
-    "yeast_cold",
-    "yeast_diau",
-    "yeast_dtt",
-    "yeast_elu",
-    "yeast_heat",
-    "yeast_spo",
-    "yeast_spo5",
-    "yeast_spoem",
-]
+YEAST = ("alpha", "cdc", "cold", "diau", "dtt", "elu", "heat", "spo", "spo5", "spoem")
+OF_PROJECT = (
+    *("sjaffe", "sbu_3dfe", "movie", "natural_scene", "scut_fbp", "m2b", "m2b_lngoo"),
+    *("fgnet_features", *(f"yeast_{name}" for name in YEAST)),
+)
 Table = tuple[np.ndarray, np.ndarray]
 
 
@@ -165,15 +150,15 @@ def main() -> None:
     warnings.simplefilter("ignore")
     names = [n for n in ldl.__all__ if n not in BASES and not getattr(ldl, n).accepts_images]
     wanted = [n for n in names if any(part in n for part in args.only.split(","))]
+    codes = {estimator: digests.class_digest(f"ldl.{estimator}") for estimator in wanted}
     for name in () if args.summary else args.sets.split(","):
         X, D = read(name)
         for estimator in wanted:
-            code = digests.class_digest(f"ldl.{estimator}")
             path = stored(estimator, name)
             known = json.loads(path.read_text()) if path.is_file() else {}
-            if known.get("code") == code and known["folds"] >= args.folds:
+            if known.get("code") == codes[estimator] and known["folds"] >= args.folds:
                 continue
-            found = measure(estimator, X, D, args.folds) | {"code": code, "rows": len(X)}
+            found = measure(estimator, X, D, args.folds) | {"code": codes[estimator]}
             write_text(path, json.dumps(found) + "\n")
             print(
                 f"{name} {estimator} kl {found['kl']:.4g} {found['cpu_s']:.2f} s", file=sys.stderr

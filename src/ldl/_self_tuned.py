@@ -73,7 +73,7 @@ class SelfTuned(LDLEstimator):
         self.auto_ = self._chosen(X, D)
         settled = {name: value for name, value in self.auto_.items() if name != "mean_share"}
         if settled:
-            self._take_over(self._copy(settled).fit(X, D))
+            self._take_over(self._copy(settled)._fitted(X, D))
         else:
             self._fit(X, D)
         if self._scale is not None:
@@ -119,6 +119,12 @@ class SelfTuned(LDLEstimator):
         plain = {"mean_share": None} | ({} if self.scales_itself else {"standardise": False})
         return type(self)(**given | plain | dict(settled))
 
+    def _fitted(self, X: Any, D: np.ndarray) -> Self:
+        """Fit to data that have been checked."""
+        self.n_features_in_, self.n_labels_ = X.shape[1], D.shape[1]
+        self._learn(X, D)
+        return self
+
     def _take_over(self, fitted: Self) -> None:
         """Make what a copy has learnt one's own."""
         own = {*_OWN, *self._parameter_names()}
@@ -142,7 +148,7 @@ class SelfTuned(LDLEstimator):
             if steps:
                 yield from self._tried_steps(X, D, T, candidate, steps)
             else:
-                yield candidate, self._copy(candidate).fit(X, D).predict(T)
+                yield candidate, self._copy(candidate)._fitted(X, D).predict(T)
 
     def _tried_steps(
         self, X: Any, D: np.ndarray, T: Any, candidate: Candidate, steps: list[int]
@@ -156,7 +162,7 @@ class SelfTuned(LDLEstimator):
                 found.append(model.predict(T))
 
         vars(model)["_hear"] = hear
-        last = model.fit(X, D).predict(T)
+        last = model._fitted(X, D).predict(T)
         for place, step in enumerate(steps):  # a fit that ended before has no later ones
             yield {**candidate, "max_iter": step}, found[place] if place < len(found) else last
 

@@ -86,7 +86,7 @@ class AAKNN(SelfTuned):
         self, X: Any, D: np.ndarray, T: Any, grid: Grid
     ) -> Iterator[tuple[Candidate, np.ndarray]]:
         counts = grid["n_neighbors"] if grid else [min(self._k(), len(D))]
-        found = self._copy({"n_neighbors": max(counts)}).fit(X, D).kneighbors(T)
+        found = self._copy({"n_neighbors": max(counts)})._fitted(X, D).kneighbors(T)
         for k in counts:
             yield {"n_neighbors": k}, D[found[:, :k]].mean(axis=1)
 
