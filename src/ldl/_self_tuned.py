@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
@@ -63,7 +63,6 @@ class SelfTuned(LDLEstimator):
     """Whether ``_fit`` heeds ``standardise``."""
     tells_steps: ClassVar[bool] = False
     """Whether ``_fit`` calls ``_tell`` after each step: all ``max_iter`` then come from one fit."""
-    _hear: ClassVar[Callable[[int], None] | None] = None
 
     def _learn(self, X: Any, D: np.ndarray) -> None:
         self._scale = None if self.scales_itself or not self.standardise else Scale(X)
@@ -168,8 +167,8 @@ class SelfTuned(LDLEstimator):
 
     def _tell(self, step: int) -> None:
         """Let what listens know that a step is done, after which the model can predict."""
-        if self._hear is not None:
-            self._hear(step)
+        if (hear := vars(self).get("_hear")) is not None:
+            hear(step)
 
     def _chosen(self, X: Any, D: np.ndarray) -> dict[str, Any]:
         """Return the values of all parameters that are 'auto', with the share of the mean."""
