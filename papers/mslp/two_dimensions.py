@@ -169,7 +169,8 @@ def again(model: Any, X: np.ndarray, D: np.ndarray, values: Mapping[str, Any]) -
 
 def mixing(places: np.ndarray, D: np.ndarray, neighbours: int) -> float:
     """Measure mixing of rows among themselves; a row is not its own neighbour."""
-    order = AAKNN(neighbours + 1).fit(places, D).kneighbors(places)
+    search = AAKNN(neighbours + 1, standardise=False, mean_share=None)
+    order = search.fit(places, D).kneighbors(places)
     others = order != np.arange(len(D))[:, None]
     # A row with many twins may not be in its own list; then the last entry is left out.
     others[others.all(axis=1), -1] = False
@@ -181,7 +182,7 @@ def mixing_of_new(
     places: np.ndarray, D: np.ndarray, new: np.ndarray, truth: np.ndarray, neighbours: int
 ) -> float:
     """Measure mixing of new rows, which nothing was fitted on, among fitted ones."""
-    order = AAKNN(neighbours).fit(places, D).kneighbors(new)
+    order = AAKNN(neighbours, standardise=False, mean_share=None).fit(places, D).kneighbors(new)
     return float(_label_distances(truth, D[order]).mean() / mean_label_distance(D))
 
 

@@ -93,6 +93,8 @@ Positive = Annotated[float, Interval(0, open_low=True)]
 NotNegative = Annotated[float, Interval(0)]
 Factor = Annotated[float, Interval(0, 1, open_low=True)]
 Part = Annotated[float, Interval(0, 1, open_low=True, open_high=True)]
+Auto = Annotated[Any, Options("auto")]
+"""Besides other values of a parameter, such as ``NotNegative | Auto``."""
 
 
 def as_list(value: Any) -> list[Any]:

@@ -113,7 +113,7 @@ class LDLEstimator:
         self.n_labels_ = int(D.shape[1])
         with self._fitted_or_not():
             self._check_parameters()
-            self._fit(X, D)
+            self._learn(X, D)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -155,6 +155,10 @@ class LDLEstimator:
             At most 0. ``ldl.metrics.scorer`` makes scorers of the other measures.
         """
         return scorer("kl")(self, X, D)
+
+    def _learn(self, X: Any, D: np.ndarray) -> None:
+        """Fit to checked data; a base extends it by what is done around every fit."""
+        self._fit(X, D)
 
     def _checked(self, X: Any, finite: bool = True) -> Any:
         """Check features against those that ``fit`` saw; whether they are finite where asked to."""

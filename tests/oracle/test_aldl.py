@@ -9,6 +9,7 @@ from ldl.linear import aldl
 from ldl.linear.aldl import ALDL, densities, nearest_widths
 from ldl.linear.iis import SAIIS
 from tests.oracle.formulas import sa_bfgs
+from tests.oracle.settings import as_stated
 
 
 def ages(n: int = 80, c: int = 20) -> tuple[np.ndarray, np.ndarray]:
@@ -74,14 +75,14 @@ def test_one_round_is_the_inner_model_on_labels_of_the_first_width(inner, model)
     X, D = ages()
     y = D.argmax(1)
     taught = densities(y, np.full(len(y), 2.0), D.shape[1])
-    found = ALDL(inner, max_iter=7, first_width=2.0, rounds=1).fit(X, D)
+    found = as_stated(ALDL, inner, max_iter=7, first_width=2.0, rounds=1).fit(X, D)
     np.testing.assert_array_equal(found.predict(X), model(max_iter=7).fit(X, taught).predict(X))
 
 
 def test_second_round_adapts_to_the_rows_that_do_better_than_the_mean(monkeypatch):
     X, D = ages()
     y = D.argmax(1)
-    first = ALDL(max_iter=20, rounds=1).fit(X, D)
+    first = as_stated(ALDL, max_iter=20, rounds=1).fit(X, D)
     P = first.predict(X)
     errors = np.abs(P.argmax(1) - y)
     near = errors < errors.mean()
@@ -89,7 +90,7 @@ def test_second_round_adapts_to_the_rows_that_do_better_than_the_mean(monkeypatc
     widths = nearest_widths(P[near], y[near], np.full(20, 3.0))
     taught = densities(y, widths[y], 20)
     expected = sa_bfgs(max_iter=20).fit(X, taught).predict(X)
-    found = ALDL(max_iter=20, rounds=2, tol=0.0)
+    found = as_stated(ALDL, max_iter=20, rounds=2, tol=0.0)
     monkeypatch.setattr(found, "tol", -np.inf)
     monkeypatch.setattr(found, "_check_parameters", lambda: None)
     np.testing.assert_array_equal(found.fit(X, D).predict(X), expected)
@@ -98,8 +99,8 @@ def test_second_round_adapts_to_the_rows_that_do_better_than_the_mean(monkeypatc
 
 def test_round_that_gains_too_little_is_thrown_away():
     X, D = ages()
-    one = ALDL(max_iter=20, rounds=1).fit(X, D)
-    found = ALDL(max_iter=20, rounds=10, tol=100.0).fit(X, D)
+    one = as_stated(ALDL, max_iter=20, rounds=1).fit(X, D)
+    found = as_stated(ALDL, max_iter=20, rounds=10, tol=100.0).fit(X, D)
     assert len(found.maes_) == 2
     np.testing.assert_array_equal(found.predict(X), one.predict(X))
     np.testing.assert_array_equal(found.widths_, np.full(20, 3.0))
@@ -114,7 +115,7 @@ def test_training_error_falls_from_round_to_round(monkeypatch):
         return sa_bfgs(max_iter=next(steps))
 
     monkeypatch.setitem(aldl._INNER, "bfgs", better_each_time)
-    found = ALDL(rounds=10).fit(X, D)
+    found = as_stated(ALDL, rounds=10).fit(X, D)
     assert (np.diff(found.maes_[:-1]) <= -found.tol).all()
     errors = np.abs(found.predict(X).argmax(1) - D.argmax(1))
     assert errors.mean() == found.maes_[-2] == found.diagnostics_["train_mae"]

@@ -7,6 +7,7 @@ from ldl import Uniform
 from ldl.baselines.bayes import PTBayes
 from tests.oracle.examples import means_of_ten_folds, unrelated
 from tests.oracle.formulas import pt_bayes
+from tests.oracle.settings import as_stated
 
 problem = unrelated
 
@@ -58,7 +59,7 @@ def test_shrunk_covariance_with_equal_weights_is_ledoit_and_wolfs():
 def test_worth_is_that_of_so_many_features_which_all_say_the_same():
     """A column that stands there six times counts twice where six features are worth two."""
     X, D = problem(q=1)
-    six = PTBayes(worth=2.0).fit(np.repeat(X, 6, axis=1), D)
+    six = as_stated(PTBayes, worth=2.0).fit(np.repeat(X, 6, axis=1), D)
     two = pt_bayes(covariance_type="diag").fit(np.repeat(X, 2, axis=1), D)
     expected = two.predict(np.repeat(X, 2, axis=1))
     np.testing.assert_allclose(six.predict(np.repeat(X, 6, axis=1)), expected, atol=1e-12)
@@ -66,13 +67,13 @@ def test_worth_is_that_of_so_many_features_which_all_say_the_same():
 
 def test_worth_never_adds_to_what_features_say():
     X, D = problem()
-    few, each = (PTBayes(worth=worth).fit(X, D).predict(X) for worth in (99.0, None))
+    few, each = (as_stated(PTBayes, worth=worth).fit(X, D).predict(X) for worth in (99.0, None))
     np.testing.assert_array_equal(few, each)
 
 
 def test_features_worth_hardly_anything_leave_the_mean_of_the_labels():
     X, D = problem()
-    P = PTBayes(worth=1e-6).fit(X, D).predict(X)
+    P = as_stated(PTBayes, worth=1e-6).fit(X, D).predict(X)
     np.testing.assert_allclose(P, np.tile(D.mean(axis=0), (len(X), 1)), atol=1e-5)
 
 

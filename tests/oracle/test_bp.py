@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 from ldl.linear._softmax import softmax_rows
 from ldl.networks.bp import AABP, Layers, _nguyen_widrow
 from tests.oracle.examples import unrelated
+from tests.oracle.settings import as_stated
 
 OUTPUTS = ["softmax", "abs_norm"]
 
@@ -64,7 +65,9 @@ def test_without_hidden_weights_the_output_bias_learns_the_mean_label():
 def test_fifty_units_fit_twenty_random_rows(output):
     X, D = data()
     rate = {"softmax": 5.0, "abs_norm": 0.2}[output]
-    model = AABP(output=output, learning_rate=rate, max_iter=30000, random_state=0).fit(X, D)
+    model = as_stated(AABP, output=output, learning_rate=rate, max_iter=30000, random_state=0).fit(
+        X, D
+    )
     assert model.diagnostics_["stopped"] == "goal"
     assert ((model.predict(X) - D) ** 2).mean() < 1.5e-4
 
@@ -73,7 +76,7 @@ def test_fifty_units_fit_twenty_random_rows(output):
 def test_error_never_rises_with_a_small_learning_rate(output):
     X, D = data()
     errors = [
-        AABP(output=output, learning_rate=0.01, max_iter=epochs, random_state=0)
+        as_stated(AABP, output=output, learning_rate=0.01, max_iter=epochs, random_state=0)
         .fit(X, D)
         .diagnostics_["squared_error_in_last_epoch"]
         for epochs in range(1, 60)
@@ -83,7 +86,7 @@ def test_error_never_rises_with_a_small_learning_rate(output):
 
 def test_linear_outputs_become_distributions_by_absolute_value():
     X, D = data()
-    model = AABP(output="abs_norm", max_iter=3, random_state=0).fit(X, D)
+    model = as_stated(AABP, output="abs_norm", max_iter=3, random_state=0).fit(X, D)
     raw = model.layers_.forward(model.parameters_, X)[-1]
     assert (raw < 0).any()
     expected = np.abs(raw) / np.abs(raw).sum(axis=1, keepdims=True)
@@ -92,7 +95,7 @@ def test_linear_outputs_become_distributions_by_absolute_value():
 
 def test_outputs_of_zero_become_uniform():
     X, D = data()
-    model = AABP(output="abs_norm", max_iter=1, random_state=0).fit(X, D)
+    model = as_stated(AABP, output="abs_norm", max_iter=1, random_state=0).fit(X, D)
     model.parameters_ = [np.zeros_like(part) for part in model.parameters_]
     np.testing.assert_allclose(model.predict(X), 0.25)
 
@@ -100,14 +103,14 @@ def test_outputs_of_zero_become_uniform():
 def test_stretched_inputs_do_not_care_for_units_and_constant_features():
     X, D = data()
     settings = {"inputs": "minus_one_to_one", "max_iter": 50, "random_state": 0}
-    plain = AABP(**settings).fit(X, D).predict(X)
-    other_units = AABP(**settings).fit(7.0 * X + 3.0, D).predict(7.0 * X + 3.0)
+    plain = as_stated(AABP, **settings).fit(X, D).predict(X)
+    other_units = as_stated(AABP, **settings).fit(7.0 * X + 3.0, D).predict(7.0 * X + 3.0)
     np.testing.assert_allclose(other_units, plain, atol=1e-12)
     stretched = 2.0 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1.0
-    as_given = AABP(max_iter=50, random_state=0).fit(stretched, D).predict(stretched)
+    as_given = as_stated(AABP, max_iter=50, random_state=0).fit(stretched, D).predict(stretched)
     np.testing.assert_allclose(as_given, plain, atol=1e-12)
     X[:, 2] = 5.0
-    model = AABP(**settings).fit(X, D)
+    model = as_stated(AABP, **settings).fit(X, D)
     elsewhere = X.copy()
     elsewhere[:, 2] = -40.0
     np.testing.assert_array_equal(model.predict(elsewhere), model.predict(X))
@@ -117,7 +120,7 @@ def test_sparse_and_dense_features_train_alike():
     X, D = data()
     X[np.abs(X) < 0.7] = 0.0
     for inputs in ("as_given", "minus_one_to_one"):
-        model = AABP(inputs=inputs, max_iter=50, random_state=0)
+        model = as_stated(AABP, inputs=inputs, max_iter=50, random_state=0)
         dense = model.fit(X, D).predict(X)
         np.testing.assert_allclose(model.fit(csr_matrix(X), D).predict(X), dense, atol=1e-12)
 
@@ -139,7 +142,9 @@ def test_glorot_weights_stay_within_their_bound():
 def test_other_layers_and_seeds_give_other_models():
     X, D = data()
     results = [
-        AABP(hidden_layer_sizes=hidden, max_iter=5, random_state=seed).fit(X, D).predict(X)
+        as_stated(AABP, hidden_layer_sizes=hidden, max_iter=5, random_state=seed)
+        .fit(X, D)
+        .predict(X)
         for hidden, seed in (([50], 0), ([50], 1), ([24, 60], 0))
     ]
     for a, b in ((0, 1), (0, 2), (1, 2)):
@@ -150,5 +155,5 @@ def test_trained_network_beats_the_mean_label():
     generator = np.random.default_rng(4)
     X = generator.normal(size=(100, 5))
     D = softmax_rows(2.0 * X[:, :3])
-    P = AABP(learning_rate=1.0, max_iter=500, random_state=0).fit(X, D).predict(X)
+    P = as_stated(AABP, learning_rate=1.0, max_iter=500, random_state=0).fit(X, D).predict(X)
     assert ((P - D) ** 2).mean() < 0.2 * D.var(axis=0).mean()

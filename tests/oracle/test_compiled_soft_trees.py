@@ -9,6 +9,7 @@ from ldl import SLDLF
 from ldl.soft_forests import _compiled
 from ldl.soft_forests._linear import LinearMap, Rows, Scale, one_thread
 from ldl.soft_forests._routing import CompiledRouting, Routing, draw_phi
+from tests.oracle.settings import as_stated
 
 DTYPES = [torch.float32, torch.float64]
 
@@ -79,7 +80,7 @@ def test_products_with_sparse_rows_are_those_of_scipy(dtype, units):
 def test_steps_that_waited_end_where_those_taken_at_once_do(dtype, standardise):
     X, units = sparse_rows(60, 40), 32
     rows = Rows(X, dtype, Scale(X) if standardise else None)
-    moving = LinearMap(rows, units, SLDLF(learning_rate=0.3), np.random.default_rng(3))
+    moving = LinearMap(rows, units, as_stated(SLDLF, learning_rate=0.3), np.random.default_rng(3))
     W, b = moving.W.clone(), moving.b.clone()
     speed_W, speed_b = torch.zeros_like(W), torch.zeros_like(b)
     generator, rate = np.random.default_rng(4), 0.3

@@ -6,6 +6,7 @@ from scipy.sparse import csr_matrix
 from ldl.linear._softmax import softmax_rows
 from ldl.networks import cpnn
 from ldl.networks.cpnn import CPNN, Network, Rprop
+from tests.oracle.settings import as_stated
 
 
 def data(seed: int = 0, n: int = 30, q: int = 4, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -137,14 +138,14 @@ def test_rprop_grows_shrinks_and_rests_as_described():
 
 def test_training_lowers_the_loss_below_that_of_the_mean_label():
     X, D = data(n=80)
-    P = CPNN(max_iter=300, random_state=0).fit(X, D).predict(X)
+    P = as_stated(CPNN, max_iter=300, random_state=0).fit(X, D).predict(X)
     assert -(D * np.log(P)).sum() < 0.9 * -(D * np.log(D.mean(axis=0))).sum()
 
 
 def test_finer_steps_come_nearer_to_a_minimum():
     X, D = data(n=300)
     losses = [
-        CPNN(max_iter=200, smallest_step=step, random_state=0)
+        as_stated(CPNN, max_iter=200, smallest_step=step, random_state=0)
         .fit(X, D)
         .diagnostics_["loss_before_last_epoch"]
         for step in (0.05, 1e-6)
@@ -154,7 +155,7 @@ def test_finer_steps_come_nearer_to_a_minimum():
 
 def test_order_of_the_labels_matters_as_they_enter_as_numbers():
     X, D = data()
-    model = CPNN(max_iter=20, random_state=0)
+    model = as_stated(CPNN, max_iter=20, random_state=0)
     straight = model.fit(X, D).predict(X)
     permuted = model.fit(X, D[:, [2, 0, 1]]).predict(X)
     assert np.abs(permuted - straight[:, [2, 0, 1]]).max() > 1e-3

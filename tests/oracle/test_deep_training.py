@@ -25,6 +25,7 @@ from ldl.soft_forests.ldlf import SLDLF
 from ldl.watch import watched_by
 from tests.oracle.formulas import sa_bfgs
 from tests.oracle.images import KINDS, KilledError, Recorder, built, linear_network, pictures
+from tests.oracle.settings import as_stated
 
 TREES, DEPTH, UNITS, BATCH, STEPS = 3, 3, 4, 6, 17
 
@@ -73,7 +74,8 @@ def two_leaves(kind: str, D: np.ndarray):
 def test_forest_on_a_linear_network_trains_as_the_linear_forest(kind, schedule, temperature):
     X, D = pictures(side=2)
     ours, theirs, targets = two_leaves(kind, D)
-    linear_model = SLDLF(
+    linear_model = as_stated(
+        SLDLF,
         n_estimators=TREES,
         depth=DEPTH,
         units=UNITS,

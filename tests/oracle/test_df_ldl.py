@@ -11,6 +11,7 @@ from sklearn.base import clone
 from ldl import AAKNN, DFLDL, SABFGS, LDLEstimator, RFRegression, StructRF, TrainMean, Uniform
 from ldl.wrappers.df_ldl import parts_of_pairs
 from tests.oracle.examples import softmax_problem as sample
+from tests.oracle.settings import as_stated
 
 
 @dataclass(eq=False, repr=False)
@@ -29,7 +30,7 @@ class Rows(LDLEstimator):
 
 def direct(X, D, T, base) -> np.ndarray:
     """Algorithms 1 and 2 row by row, for labels without ties."""
-    guess = AAKNN(4).fit(X, D).predict(T)
+    guess = as_stated(AAKNN, 4).fit(X, D).predict(T)
     learners = {}
     for i, j in itertools.permutations(range(D.shape[1]), 2):
         rows = D[:, i] > D[:, j]
@@ -46,24 +47,30 @@ def direct(X, D, T, base) -> np.ndarray:
 
 @pytest.mark.parametrize(
     "base",
-    [SABFGS(max_iter=30), AAKNN(3), StructRF(n_estimators=1, max_samples=1.0, bootstrap=False)],
+    [
+        as_stated(SABFGS, max_iter=30),
+        as_stated(AAKNN, 3),
+        StructRF(n_estimators=1, max_samples=1.0, bootstrap=False),
+    ],
 )
 def test_equals_the_algorithms_written_out(base):
     X, D = sample(n=90)
-    P = DFLDL(base).fit(X[:70], D[:70]).predict(X[70:])
+    P = as_stated(DFLDL, base).fit(X[:70], D[:70]).predict(X[70:])
     np.testing.assert_allclose(P, direct(X[:70], D[:70], X[70:], base), atol=1e-10)
 
 
 def test_the_default_base_is_a_single_tree_on_all_rows():
     X, D = sample(n=90)
     tree = StructRF(n_estimators=1, max_samples=1.0, bootstrap=False)
-    np.testing.assert_array_equal(DFLDL().fit(X, D).predict(X), DFLDL(tree).fit(X, D).predict(X))
+    np.testing.assert_array_equal(
+        as_stated(DFLDL).fit(X, D).predict(X), as_stated(DFLDL, tree).fit(X, D).predict(X)
+    )
 
 
 def test_worked_example_of_the_paper():
     """The guess chooses l_21, l_31 and l_23, in the paper's count from 1."""
     X, D = sample(n=30, c=3)
-    model = DFLDL(Uniform()).fit(X, D)
+    model = as_stated(DFLDL, Uniform()).fit(X, D)
     l_21, l_31, l_23 = (
         np.array([0.2, 0.7, 0.1]),
         np.array([0.25, 0.5, 0.25]),
@@ -87,7 +94,7 @@ def test_rows_go_to_the_part_of_the_higher_degree():
 def test_every_learner_sees_its_part_with_whole_distributions():
     X, D = sample(n=40, c=3)
     X[:, 0] = np.arange(40)
-    model = DFLDL(Rows()).fit(X, D)
+    model = as_stated(DFLDL, Rows()).fit(X, D)
     for (i, j), pair in zip(itertools.combinations(range(3), 2), model.learners_, strict=True):
         for learner, rows in zip(pair, (D[:, i] >= D[:, j], D[:, i] < D[:, j]), strict=True):
             assert learner.rows_ == np.flatnonzero(rows).tolist()
@@ -98,7 +105,7 @@ def test_an_empty_part_leaves_its_place_to_the_other():
     X, D = sample(n=40, c=3)
     D[:, 0] += 1.0
     D /= D.sum(axis=1, keepdims=True)  # the first label is always the highest
-    model = DFLDL(Rows()).fit(X, D)
+    model = as_stated(DFLDL, Rows()).fit(X, D)
     for pair in model.learners_[:2]:
         assert pair[0] is pair[1]
         assert len(pair[0].rows_) == 40
@@ -111,28 +118,32 @@ def test_an_empty_part_leaves_its_place_to_the_other():
 def test_a_part_of_one_row_predicts_that_row():
     X = np.arange(5.0)[:, None]
     D = np.array([[0.2, 0.8]] + [[0.9, 0.1]] * 4)
-    model = DFLDL(TrainMean(), n_neighbors=1).fit(X, D)
+    model = as_stated(DFLDL, TrainMean(), n_neighbors=1).fit(X, D)
     np.testing.assert_allclose(model.predict(X), D)
 
 
 def test_parts_are_fitted_from_seeds_of_their_own_on_any_number_of_threads():
     X, D = sample(n=60)
-    model = DFLDL(RFRegression(n_estimators=2), random_state=3)
+    model = as_stated(DFLDL, RFRegression(n_estimators=2), random_state=3)
     alone = model.fit(X, D).predict(X)
     seeds = {learner.random_state for pair in model.learners_ for learner in pair}
     assert len(seeds) == 20
-    together = DFLDL(RFRegression(n_estimators=2), random_state=3, n_jobs=3).fit(X, D).predict(X)
+    together = (
+        as_stated(DFLDL, RFRegression(n_estimators=2), random_state=3, n_jobs=3)
+        .fit(X, D)
+        .predict(X)
+    )
     np.testing.assert_array_equal(alone, together)
-    kept = DFLDL(RFRegression(n_estimators=2, random_state=5), random_state=3).fit(X, D)
+    kept = as_stated(DFLDL, RFRegression(n_estimators=2, random_state=5), random_state=3).fit(X, D)
     assert {learner.random_state for pair in kept.learners_ for learner in pair} == {5}
 
 
 def test_sparse_rows_stay_sparse_for_the_base():
     X, D = sample(n=60)
     X = np.where(X > 1.0, X, 0.0)
-    model = DFLDL(AAKNN(3)).fit(csr_matrix(X), D)
+    model = as_stated(DFLDL, as_stated(AAKNN, 3)).fit(csr_matrix(X), D)
     assert hasattr(model.learners_[0][0].X_, "tocsr")
-    expected = DFLDL(AAKNN(3)).fit(X, D).predict(X)
+    expected = as_stated(DFLDL, as_stated(AAKNN, 3)).fit(X, D).predict(X)
     np.testing.assert_allclose(model.predict(csr_matrix(X)), expected, atol=1e-12)
 
 
@@ -141,13 +152,13 @@ def test_sparse_rows_stay_sparse_for_the_base():
 
 def test_a_path_with_settings_is_the_estimator_that_they_make():
     X, D = sample(n=60)
-    named = DFLDL("ldl.SABFGS", {"max_iter": 9}).fit(X, D)
-    given = DFLDL(SABFGS(max_iter=9)).fit(X, D)
+    named = as_stated(DFLDL, "ldl.SABFGS", {"max_iter": 9}).fit(X, D)
+    given = as_stated(DFLDL, as_stated(SABFGS, max_iter=9)).fit(X, D)
     np.testing.assert_array_equal(named.predict(X), given.predict(X))
 
 
 def test_parameters_of_the_base_are_parameters_of_the_wrapper():
-    model = DFLDL(AAKNN(3))
+    model = as_stated(DFLDL, as_stated(AAKNN, 3))
     assert model.get_params()["estimator__n_neighbors"] == 3
     assert "estimator__n_neighbors" not in model.get_params(deep=False)
     assert model.set_params(estimator__n_neighbors=7, n_neighbors=2).estimator.n_neighbors == 7
@@ -157,7 +168,7 @@ def test_parameters_of_the_base_are_parameters_of_the_wrapper():
 
 def test_a_clone_has_a_base_of_its_own_and_a_fit_leaves_the_base_unfitted():
     X, D = sample(n=60)
-    model = DFLDL(AAKNN(3)).fit(X, D)
+    model = as_stated(DFLDL, as_stated(AAKNN, 3)).fit(X, D)
     copied = clone(model)
     assert copied.estimator is not model.estimator
     assert copied.estimator.n_neighbors == 3
@@ -168,7 +179,9 @@ def test_a_grid_search_reaches_the_base():
     from sklearn.model_selection import GridSearchCV
 
     X, D = sample(n=60)
-    search = GridSearchCV(DFLDL(AAKNN()), {"estimator__n_neighbors": [1, 5]}, cv=2).fit(X, D)
+    search = GridSearchCV(
+        as_stated(DFLDL, as_stated(AAKNN)), {"estimator__n_neighbors": [1, 5]}, cv=2
+    ).fit(X, D)
     assert search.best_estimator_.estimator.n_neighbors in (1, 5)
 
 
@@ -185,11 +198,11 @@ def test_a_grid_search_reaches_the_base():
 )
 def test_what_is_no_base_is_refused_by_name(parameters, message):
     with pytest.raises(ValueError, match=message):
-        DFLDL(**parameters).fit(*sample())
+        as_stated(DFLDL, **parameters).fit(*sample())
 
 
 def test_an_unknown_parameter_of_a_base_by_its_path_is_refused():
     with pytest.raises(
         ValueError, match="has no parameter 'estimator__n_neighbors': its estimator is no"
     ):
-        DFLDL("ldl.AAKNN").set_params(estimator__n_neighbors=3)
+        as_stated(DFLDL, "ldl.AAKNN").set_params(estimator__n_neighbors=3)

@@ -11,6 +11,7 @@ from ldl.soft_forests._routing import Routing, draw_phi
 from ldl.soft_forests._training import LinearForest
 from ldl.soft_forests.drf import DRF
 from ldl.soft_forests.ldlf import SLDLF
+from tests.oracle.settings import as_stated
 
 
 def case(seed: int = 0, leaves: int = 4, rows: int = 12) -> tuple[torch.Tensor, ...]:
@@ -164,8 +165,14 @@ def test_leaf_step_of_a_classification_forest_is_that_of_one_hot_labels():
 
 
 def annealed(leaves: object, targets: np.ndarray, temperature: float) -> LinearForest:
-    settings = SLDLF(
-        n_estimators=2, depth=3, units=5, temperature=temperature, dtype="float64", max_iter=1
+    settings = as_stated(
+        SLDLF,
+        n_estimators=2,
+        depth=3,
+        units=5,
+        temperature=temperature,
+        dtype="float64",
+        max_iter=1,
     )
     X = np.zeros((len(targets), 2))
     return LinearForest(settings, X, targets, leaves, 0)
@@ -226,7 +233,7 @@ def test_entropy_is_largest_and_flat_where_every_side_is_as_probable():
 def forest_of(random_state: int, phi_seed: int | None) -> LinearForest:
     X, D = ages()
     y = D.argmax(1)[:, None].astype(float)
-    settings = DRF(n_estimators=2, depth=4, units=9, phi_seed=phi_seed)
+    settings = as_stated(DRF, n_estimators=2, depth=4, units=9, phi_seed=phi_seed)
     return LinearForest(settings, X, y, gaussians(trees=2, leaves=8), random_state)
 
 
@@ -254,7 +261,8 @@ def test_two_groups_and_one_split_recover_both_means():
     X = np.repeat([[-1.0], [1.0]], 30, axis=0)
     D = np.zeros((60, 40))
     D[np.arange(60), np.where(X[:, 0] < 0, 10, 30)] = 1.0
-    model = DRF(
+    model = as_stated(
+        DRF,
         n_estimators=1,
         depth=2,
         units=1,
@@ -270,7 +278,7 @@ def test_two_groups_and_one_split_recover_both_means():
 
 def test_predicted_distribution_has_the_predicted_mean():
     X, D = ages()
-    model = DRF(**QUICK, random_state=0).fit(X, D)
+    model = as_stated(DRF, **QUICK, random_state=0).fit(X, D)
     # Not exactly: labels are intervals, and those at the ends take what lies beyond.
     of_labels = model.predict(X) @ np.arange(30)
     np.testing.assert_allclose(of_labels, model.predict_number(X), atol=0.5)
@@ -278,7 +286,7 @@ def test_predicted_distribution_has_the_predicted_mean():
 
 def test_numbers_are_predicted_from_checked_features():
     X, D = ages()
-    model = DRF(**QUICK, random_state=0).fit(X, D)
+    model = as_stated(DRF, **QUICK, random_state=0).fit(X, D)
     np.testing.assert_array_equal(model.predict_number(X.tolist()), model.predict_number(X))
     with pytest.raises(ValueError, match="X has 3 features, but DRF is expecting 4"):
         model.predict_number(X[:, :3])
@@ -287,14 +295,14 @@ def test_numbers_are_predicted_from_checked_features():
 def test_training_beats_the_mean_number():
     X, D = ages(n=200)
     y = D.argmax(1)
-    model = DRF(**QUICK, random_state=0).fit(X, D)
+    model = as_stated(DRF, **QUICK, random_state=0).fit(X, D)
     assert np.abs(model.predict_number(X) - y).mean() < 0.5 * np.abs(y - y.mean()).mean()
 
 
 def test_routing_stays_more_even_with_annealing():
     X, D = ages(n=200)
-    hot = DRF(**QUICK, temperature=1.0, random_state=0).fit(X, D).entropies_
-    cold = DRF(**QUICK, temperature=0.0, random_state=0).fit(X, D).entropies_
+    hot = as_stated(DRF, **QUICK, temperature=1.0, random_state=0).fit(X, D).entropies_
+    cold = as_stated(DRF, **QUICK, temperature=0.0, random_state=0).fit(X, D).entropies_
     assert (hot[1:] > cold[1:]).all()
 
 
@@ -325,14 +333,14 @@ def test_cold_forest_forgets_its_temperature():
 def test_every_variant_of_the_ablation_learns(variant):
     X, D = ages(n=200)
     y = D.argmax(1)
-    model = DRF(**{**QUICK, **variant}, random_state=0).fit(X, D)
+    model = as_stated(DRF, **{**QUICK, **variant}, random_state=0).fit(X, D)
     assert np.abs(model.predict_number(X) - y).mean() < 0.9 * np.abs(y - y.mean()).mean()
 
 
 def test_rate_drops_in_steps():
     X, D = ages()
-    once = DRF(**QUICK, drop_every=10, drop_factor=1e-9, random_state=0).fit(X, D)
-    short = DRF(**{**QUICK, "max_iter": 10}, random_state=0).fit(X, D)
+    once = as_stated(DRF, **QUICK, drop_every=10, drop_factor=1e-9, random_state=0).fit(X, D)
+    short = as_stated(DRF, **{**QUICK, "max_iter": 10}, random_state=0).fit(X, D)
     np.testing.assert_allclose(once.state_.W, short.state_.W, atol=1e-5)
 
 

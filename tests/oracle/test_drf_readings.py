@@ -7,6 +7,7 @@ import torch
 from ldl.soft_forests._leaves import GaussianLeaves
 from ldl.soft_forests.drf import DRF
 from papers.drf.drf_readings import BinnedLeaves, DRFReading
+from tests.oracle.settings import as_stated
 
 QUICK = {"n_estimators": 3, "depth": 4, "units": 8, "max_iter": 100, "leaf_batches": 10}
 SHIFT, SCALE, LABELS = 16.4, 12.8, 30
@@ -49,7 +50,7 @@ def update(
 def test_ascending_order_gives_the_bits_of_drf(leaf_rule, leaf_init):
     X, D = ages()
     given = {**QUICK, "leaf_rule": leaf_rule, "leaf_init": leaf_init, "random_state": 5}
-    theirs = DRF(**given).fit(X, D)
+    theirs = as_stated(DRF, **given).fit(X, D)
     ours = DRFReading(**given, leaf_order="ascending").fit(X, D)
     np.testing.assert_array_equal(ours.state_.W, theirs.state_.W)
     np.testing.assert_array_equal(ours.state_.table, theirs.state_.table)
@@ -168,6 +169,6 @@ def test_training_beats_the_mean_number(schedule):
 
 def test_parameters_are_those_of_drf_and_the_order():
     model = DRFReading(leaf_order="random", tau=0.7)
-    assert model.get_params() == {**DRF(tau=0.7).get_params(), "leaf_order": "random"}
+    assert model.get_params() == {**as_stated(DRF, tau=0.7).get_params(), "leaf_order": "random"}
     with pytest.raises(ValueError, match="DRFReading has no parameter 'order'"):
         model.set_params(order="random")

@@ -11,6 +11,7 @@ from ldl.linear._softmax import softmax_rows
 from ldl.linear.edl_lrl import EDLLRL, LowRankCopies
 from ldl.linear.ldl_ldm import cluster_rows
 from tests.oracle.examples import check_gradient, softmax_problem
+from tests.oracle.settings import as_stated
 
 problem = partial(softmax_problem, n=30)
 BLOCKS = [slice(0, 12), slice(12, 30)]
@@ -19,7 +20,7 @@ BLOCKS = [slice(0, 12), slice(12, 30)]
 def objective(X, D, rho=0.7, l2=0.0, diagonal=False) -> LowRankCopies:
     """The loss of the weights, with copies and multipliers that are not zero."""
     form = "released" if diagonal else "exact"
-    made = LowRankCopies(X, D, BLOCKS, EDLLRL(l2 / 2, rho=rho, form=form))
+    made = LowRankCopies(X, D, BLOCKS, as_stated(EDLLRL, l2 / 2, rho=rho, form=form))
     generator = np.random.default_rng(8)
     made.copies[:] = generator.random(made.copies.shape)
     made.multipliers[:] = generator.normal(size=made.copies.shape)
@@ -140,7 +141,9 @@ def released(X, D, seed, clusters, rho, low_rank, rounds):
 @pytest.mark.parametrize("rho", [1e-6, 0.02])
 def test_released_form_takes_the_released_steps(rho):
     X, D = problem(n=80)
-    model = EDLLRL(n_clusters=3, rho=rho, low_rank=0.05, form="released", random_state=5).fit(X, D)
+    model = as_stated(
+        EDLLRL, n_clusters=3, rho=rho, low_rank=0.05, form="released", random_state=5
+    ).fit(X, D)
     expected = released(X, D, 5, 3, rho, 0.05, 50)
     np.testing.assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-8)
 
@@ -148,15 +151,22 @@ def test_released_form_takes_the_released_steps(rho):
 def test_released_weight_of_the_distance_leaves_no_rank_in_the_copies():
     """The limit, a hundredth over a millionth, is beyond every singular value of these rows."""
     X, D = problem(n=80)
-    model = EDLLRL(form="released", rho=1e-6, random_state=0).fit(X, D)
+    model = as_stated(EDLLRL, form="released", rho=1e-6, random_state=0).fit(X, D)
     assert model.diagnostics_["ranks"] == 0
-    assert EDLLRL(random_state=0).fit(X, D).diagnostics_["ranks"] > 0
+    assert as_stated(EDLLRL, random_state=0).fit(X, D).diagnostics_["ranks"] > 0
 
 
 def test_without_the_low_rank_the_fit_ends_at_the_least_squared_error():
     X, D = problem(n=60)
-    model = EDLLRL(
-        alpha=0.05, low_rank=0.0, rho=1e-3, growth=1.0, max_iter=500, tol=0.0, random_state=0
+    model = as_stated(
+        EDLLRL,
+        alpha=0.05,
+        low_rank=0.0,
+        rho=1e-3,
+        growth=1.0,
+        max_iter=500,
+        tol=0.0,
+        random_state=0,
     ).fit(X, D)
 
     def loss(w):
@@ -173,7 +183,7 @@ def test_heavier_weight_lowers_the_sum_of_singular_values_and_the_ranks():
     groups = cluster_rows(X, 3, 0)
     sums, ranks = [], []
     for weight in (0.0, 0.5, 5.0):
-        model = EDLLRL(low_rank=weight, n_clusters=3, random_state=0).fit(X, D)
+        model = as_stated(EDLLRL, low_rank=weight, n_clusters=3, random_state=0).fit(X, D)
         P = model.predict(X)
         sums.append(sum(np.linalg.norm(P[groups == g], "nuc") for g in range(3)))
         ranks.append(model.diagnostics_["ranks"])
@@ -187,23 +197,27 @@ def test_sparse_features_have_the_loss_and_the_first_steps_of_dense_ones(form):
     X, D = problem(n=60)
     X = np.where(X > 0, X, 0.0)
     one, other = (
-        EDLLRL(form=form, max_iter=1, random_state=0).fit(x, D) for x in (X, csr_matrix(X))
+        as_stated(EDLLRL, form=form, max_iter=1, random_state=0).fit(x, D)
+        for x in (X, csr_matrix(X))
     )
     np.testing.assert_allclose(one.predict(X), other.predict(csr_matrix(X)), atol=1e-9)
-    one, other = (EDLLRL(form=form, random_state=0).fit(x, D) for x in (X, csr_matrix(X)))
+    one, other = (
+        as_stated(EDLLRL, form=form, random_state=0).fit(x, D) for x in (X, csr_matrix(X))
+    )
     assert one.loss_ == pytest.approx(other.loss_, rel=1e-4)
 
 
 def test_fewer_different_rows_than_clusters():
     X, D = problem(n=20)
     X[:] = X[:2].repeat(10, axis=0)
-    assert EDLLRL(random_state=0).fit(X, D).diagnostics_["clusters"] == 2
+    assert as_stated(EDLLRL, random_state=0).fit(X, D).diagnostics_["clusters"] == 2
 
 
 def test_seed_decides_clusters_and_first_weights():
     X, D = problem()
     one, same, other = (
-        EDLLRL(max_iter=1, steps=1, random_state=seed).fit(X, D).coef_ for seed in (1, 1, 2)
+        as_stated(EDLLRL, max_iter=1, steps=1, random_state=seed).fit(X, D).coef_
+        for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(one, same)
     assert np.abs(one - other).max() > 1e-3

@@ -21,6 +21,7 @@ from ldl.neighbours.embeddings import (
 )
 from ldl.neighbours.knn import AAKNN
 from tests.oracle.examples import means_of_ten_folds
+from tests.oracle.settings import as_stated
 
 FOUR = [PCAKNN, LPPKNN, NPEKNN, CCAKNN]
 
@@ -110,15 +111,15 @@ def test_kernel_version_with_a_linear_kernel_is_the_linear_version(kind, monkeyp
 def test_pca_with_all_dimensions_is_raw_nearest_neighbours(shape):
     X, D = rows(6, **shape)
     T = rows(7, **shape)[0]
-    raw = AAKNN(n_neighbors=5).fit(X, D).predict(T)
-    np.testing.assert_allclose(PCAKNN(u=1.0).fit(X, D).predict(T), raw, atol=1e-12)
+    raw = as_stated(AAKNN, n_neighbors=5).fit(X, D).predict(T)
+    np.testing.assert_allclose(as_stated(PCAKNN, u=1.0).fit(X, D).predict(T), raw, atol=1e-12)
 
 
 def test_pca_is_scikit_learns():
     from sklearn.decomposition import PCA
 
     X, D = rows(8)
-    ours = PCAKNN(u=0.5).fit(X, D).transform(X)
+    ours = as_stated(PCAKNN, u=0.5).fit(X, D).transform(X)
     theirs = PCA(n_components=3, svd_solver="full").fit_transform(X)
     np.testing.assert_allclose(np.abs(ours), np.abs(theirs), atol=1e-10)
 
@@ -185,8 +186,8 @@ def test_share_of_variance_limits_the_dimensions():
     X, D = rows(13)
     variances = PrincipalAxes(X).variances
     wanted = int(np.argmax(np.cumsum(variances) / variances.sum() >= 0.8)) + 1
-    assert LPPKNN(pca_keep=0.8, u=1.0).fit(X, D).diagnostics_["rank"] == wanted
-    assert LPPKNN(pca_keep=1.0, u=1.0).fit(X, D).diagnostics_["rank"] == 6
+    assert as_stated(LPPKNN, pca_keep=0.8, u=1.0).fit(X, D).diagnostics_["rank"] == wanted
+    assert as_stated(LPPKNN, pca_keep=1.0, u=1.0).fit(X, D).diagnostics_["rank"] == 6
 
 
 # ---------------------------------------------------------------------- CCA
@@ -231,9 +232,9 @@ def test_cca_of_labels_that_are_linear_in_the_features_has_correlation_one():
 
 def test_cca_has_one_dimension_less_than_labels():
     X, D = rows(19)
-    assert CCAKNN(u=1.0).fit(X, D).diagnostics_["dimension"] == 3
+    assert as_stated(CCAKNN, u=1.0).fit(X, D).diagnostics_["dimension"] == 3
     flat = np.full_like(D, 0.25)
-    assert CCAKNN(u=1.0).fit(X, flat).diagnostics_["rank"] == 0
+    assert as_stated(CCAKNN, u=1.0).fit(X, flat).diagnostics_["rank"] == 0
 
 
 # ---------------------------------------------------------------------- the grid inside
@@ -272,9 +273,13 @@ def test_choice_and_prediction_equal_brute_force_over_single_fits(kind, kernel):
 @pytest.mark.parametrize(
     ("model", "lowest", "highest"),
     [
-        (PCAKNN(u=0.3), 0.050, 0.056),  # the paper prints 0.0528, the probe found 0.0531
-        (CCAKNN(ridge=1e-3), 0.040, 0.048),  # the paper prints 0.0725, the probe found 0.0440
-        (CCAKNN(ridge=1e-6), 0.080, 0.100),  # the probe found 0.0904
+        (as_stated(PCAKNN, u=0.3), 0.050, 0.056),  # the paper prints 0.0528, the probe found 0.0531
+        (
+            as_stated(CCAKNN, ridge=1e-3),
+            0.040,
+            0.048,
+        ),  # the paper prints 0.0725, the probe found 0.0440
+        (as_stated(CCAKNN, ridge=1e-6), 0.080, 0.100),  # the probe found 0.0904
     ],
 )
 def test_sjaffe_scores_lie_where_the_probes_found_them(real_data, model, lowest, highest):

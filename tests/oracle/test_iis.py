@@ -9,6 +9,7 @@ from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS, Sweep, _sums_over_labels, _terms_needed
 from tests.oracle.examples import means_of_ten_folds
 from tests.oracle.formulas import sa_bfgs
+from tests.oracle.settings import as_stated
 
 
 def problem(kind: str, seed: int = 0, n: int = 60, q: int = 5, c: int = 3):
@@ -80,27 +81,27 @@ def test_rows_of_equal_sums_take_the_closed_form():
 @pytest.mark.parametrize("kind", KINDS)
 def test_loss_never_rises(kind):
     X, D = problem(kind)
-    losses = [SAIIS(max_iter=sweeps, tol=0.0).fit(X, D).loss_ for sweeps in range(1, 25)]
+    losses = [as_stated(SAIIS, max_iter=sweeps, tol=0.0).fit(X, D).loss_ for sweeps in range(1, 25)]
     assert (np.diff(losses) <= 1e-9 * np.abs(losses[:-1])).all()
     assert losses[-1] < losses[0]
 
 
 def test_loss_is_the_summed_cross_entropy_of_the_prediction():
     X, D = problem("positive")
-    model = SAIIS(max_iter=7).fit(X, D)
+    model = as_stated(SAIIS, max_iter=7).fit(X, D)
     assert model.loss_ == pytest.approx(-(D * np.log(model.predict(X))).sum(), rel=1e-12)
 
 
 def test_with_one_feature_of_ones_a_single_sweep_predicts_the_mean_label():
     D = problem("positive")[1]
-    P = SAIIS(max_iter=1).fit(np.ones((60, 1)), D).predict(np.ones((60, 1)))
+    P = as_stated(SAIIS, max_iter=1).fit(np.ones((60, 1)), D).predict(np.ones((60, 1)))
     np.testing.assert_allclose(P, np.broadcast_to(D.mean(axis=0), P.shape), atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["positive", "signed", "unit rows"])
 def test_many_sweeps_reach_the_loss_of_sa_bfgs(kind):
     X, D = problem(kind, n=80, q=3)
-    many = SAIIS(max_iter=20000, tol=0.0).fit(X, D)
+    many = as_stated(SAIIS, max_iter=20000, tol=0.0).fit(X, D)
     assert many.loss_ == pytest.approx(sa_bfgs(max_iter=3000).fit(X, D).loss_, rel=1e-6)
 
 
@@ -125,15 +126,15 @@ def test_a_step_is_the_same_whatever_step_came_before():
 def test_sparse_and_dense_features_take_the_same_steps():
     X, D = problem("sparse")
     for signed in (X, X - 2.0 * (X > 3.0)):
-        dense = SAIIS(max_iter=10).fit(signed, D).coef_
-        sparse = SAIIS(max_iter=10).fit(csr_matrix(signed), D).coef_
+        dense = as_stated(SAIIS, max_iter=10).fit(signed, D).coef_
+        sparse = as_stated(SAIIS, max_iter=10).fit(csr_matrix(signed), D).coef_
         np.testing.assert_allclose(sparse, dense, atol=1e-10)
 
 
 def test_feature_of_zeros_keeps_its_first_weight():
     X, D = problem("positive")
     X[:, 4] = 0.0
-    np.testing.assert_array_equal(SAIIS(max_iter=5).fit(X, D).coef_[4], 0.0)
+    np.testing.assert_array_equal(as_stated(SAIIS, max_iter=5).fit(X, D).coef_[4], 0.0)
 
 
 def test_root_at_infinity_stays_within_the_limit():
@@ -148,7 +149,9 @@ def test_root_at_infinity_stays_within_the_limit():
 def test_rows_of_zeros_change_nothing():
     X, D = problem("positive")
     padded = np.vstack([X, np.zeros((4, 5))]), np.vstack([D, D[:4]])
-    plain, more = (SAIIS(max_iter=5, tol=0.0).fit(*data).coef_ for data in ((X, D), padded))
+    plain, more = (
+        as_stated(SAIIS, max_iter=5, tol=0.0).fit(*data).coef_ for data in ((X, D), padded)
+    )
     np.testing.assert_allclose(more, plain, atol=1e-10)
 
 
@@ -165,16 +168,16 @@ def test_series_has_as_many_terms_as_its_error_bound_asks_for(reach):
 
 def test_far_roots_use_the_plain_sum():
     X, D = problem("heavy tail")
-    assert SAIIS(max_iter=3).fit(X, D).diagnostics_["plain_sums"] > 0
-    assert SAIIS(max_iter=3).fit(*problem("unit rows")).diagnostics_["plain_sums"] == 0
+    assert as_stated(SAIIS, max_iter=3).fit(X, D).diagnostics_["plain_sums"] > 0
+    assert as_stated(SAIIS, max_iter=3).fit(*problem("unit rows")).diagnostics_["plain_sums"] == 0
 
 
 def test_small_gain_of_the_likelihood_stops_it():
     X, D = problem("positive")
-    stopped = SAIIS(max_iter=5000, tol=1e-2).fit(X, D)
+    stopped = as_stated(SAIIS, max_iter=5000, tol=1e-2).fit(X, D)
     assert stopped.diagnostics_["stopped"] == "tol"
     assert stopped.n_iter_ < 5000
-    before = SAIIS(max_iter=stopped.n_iter_ - 1, tol=0.0).fit(X, D)
+    before = as_stated(SAIIS, max_iter=stopped.n_iter_ - 1, tol=0.0).fit(X, D)
     assert before.diagnostics_["stopped"] == "max_iter"
     assert 0 < before.loss_ - stopped.loss_ < 1e-2 <= before.diagnostics_["last_gain"]
 
@@ -182,5 +185,5 @@ def test_small_gain_of_the_likelihood_stops_it():
 @pytest.mark.realdata
 @pytest.mark.parametrize(("sweeps", "low", "high"), [(10, 0.070, 0.075), (200, 0.057, 0.065)])
 def test_sjaffe_raw_features_pass_through_the_printed_region(real_data, sweeps, low, high):
-    kl = means_of_ten_folds(real_data("sjaffe"), SAIIS(max_iter=sweeps).fit)["kl"]
+    kl = means_of_ten_folds(real_data("sjaffe"), as_stated(SAIIS, max_iter=sweeps).fit)["kl"]
     assert low < kl < high

@@ -10,6 +10,7 @@ from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl4c import LDL4C, WeightedErrors, entropies
 from tests.oracle.examples import check_gradient, softmax_problem
 from tests.oracle.formulas import sa_bfgs
+from tests.oracle.settings import as_stated
 
 problem = partial(softmax_problem, n=30)
 
@@ -36,7 +37,7 @@ def objective(
     X, D, margin: float, rho: float, weighted: bool, kl: bool, l2: float = 0.0
 ) -> WeightedErrors:
     weights, error = "entropy" if weighted else "equal", "kl" if kl else "absolute"
-    return WeightedErrors(X, D, LDL4C(margin, l2, rho, weights, error))
+    return WeightedErrors(X, D, as_stated(LDL4C, margin, l2, rho, weights, error))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -117,8 +118,8 @@ def test_evaluations_leave_nothing_behind_for_the_next():
 
 def test_divergence_without_weights_and_margin_is_maximum_entropy():
     X, D = problem(n=60)
-    ours = LDL4C(
-        margin_weight=0.0, alpha=0.5, weights="equal", error="kl", tol=0.0, random_state=0
+    ours = as_stated(
+        LDL4C, margin_weight=0.0, alpha=0.5, weights="equal", error="kl", tol=0.0, random_state=0
     ).fit(X, D)
     known = sa_bfgs(alpha=0.5, init="zeros", max_iter=1000).fit(X, D)
     np.testing.assert_allclose(ours.coef_, known.coef_, atol=1e-5)
@@ -143,7 +144,7 @@ def test_heavier_margin_leaves_less_of_it_lacking():
     rows, top = np.arange(60), D.argmax(axis=1)
     lacking = []
     for weight in (0.0, 1.0, 100.0):
-        P = LDL4C(weight, rho=0.05, random_state=0).fit(X, D).predict(X)
+        P = as_stated(LDL4C, weight, rho=0.05, random_state=0).fit(X, D).predict(X)
         ahead = P[rows, top].copy()
         P[rows, top] = -1.0
         lacking.append(np.maximum(0.0, 0.05 - (ahead - P.max(axis=1))).sum())
@@ -154,13 +155,13 @@ def test_separable_classes_are_learned():
     generator = np.random.default_rng(3)
     X = np.eye(3)[generator.integers(3, size=40)] + 0.05 * generator.normal(size=(40, 3))
     D = softmax_rows(3.0 * X)
-    P = LDL4C(random_state=1).fit(X, D).predict(X)
+    P = as_stated(LDL4C, random_state=1).fit(X, D).predict(X)
     np.testing.assert_array_equal(P.argmax(axis=1), D.argmax(axis=1))
 
 
 def test_weights_are_penalised_and_there_is_no_intercept():
     X, D = problem()
-    model = LDL4C(1.0, alpha=3.0, random_state=0).fit(X, D)
+    model = as_stated(LDL4C, 1.0, alpha=3.0, random_state=0).fit(X, D)
     assert not model.intercept_.any()
     squares = (model.coef_**2).sum()
     expected = loss_in_words(model.predict(X), D, 1.0, 0.1, True, False) + 1.5 * squares
@@ -169,7 +170,9 @@ def test_weights_are_penalised_and_there_is_no_intercept():
 
 def test_start_is_drawn_from_the_seed():
     X, D = problem()
-    one, same, other = (LDL4C(max_iter=1, random_state=seed).fit(X, D).coef_ for seed in (1, 1, 2))
+    one, same, other = (
+        as_stated(LDL4C, max_iter=1, random_state=seed).fit(X, D).coef_ for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(one, same)
     assert np.abs(one - other).max() > 1e-3
 
@@ -178,5 +181,5 @@ def test_large_features_do_not_overflow():
     X, D = problem()
     for error in ("absolute", "kl"):
         with np.errstate(over="raise", invalid="raise"):
-            P = LDL4C(error=error, random_state=0).fit(X * 1e4, D).predict(X * 1e4)
+            P = as_stated(LDL4C, error=error, random_state=0).fit(X * 1e4, D).predict(X * 1e4)
         assert np.isfinite(P).all()

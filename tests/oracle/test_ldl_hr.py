@@ -12,12 +12,13 @@ from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl_hr import LDLHR, HighestAndRest
 from tests.oracle.examples import check_gradient, softmax_problem
 from tests.oracle.formulas import ldl_hr
+from tests.oracle.settings import as_stated
 
 problem = partial(softmax_problem, n=30)
 
 
 def objective_of(X, D, margin=0.0, rest=0.0, rho=0.01, l2=0.0, form="released") -> HighestAndRest:
-    return HighestAndRest(X, D, LDLHR(l2, margin, rest, rho, form=form))
+    return HighestAndRest(X, D, as_stated(LDLHR, l2, margin, rest, rho, form=form))
 
 
 def printed_loss(P: np.ndarray, D: np.ndarray, margin: float, rest: float, rho: float) -> float:
@@ -204,8 +205,8 @@ def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(kind
     X, D = problem()
     X = X * [1.0, 10.0, 0.1, 5.0] + 3.0
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = LDLHR(max_iter=15).fit(kind(X), D)
-    by_hand = LDLHR(max_iter=15, standardise=False).fit(scaled, D)
+    model = as_stated(LDLHR, max_iter=15).fit(kind(X), D)
+    by_hand = as_stated(LDLHR, max_iter=15, standardise=False).fit(scaled, D)
     assert model.loss_ == pytest.approx(by_hand.loss_, rel=1e-9)
     np.testing.assert_allclose(model.predict(kind(X)), by_hand.predict(scaled), atol=1e-7)
 

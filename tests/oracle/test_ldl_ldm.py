@@ -13,6 +13,7 @@ from ldl.linear.ldl_ldm import (
 )
 from tests.oracle.examples import check_gradient, softmax_problem
 from tests.oracle.formulas import sa_bfgs
+from tests.oracle.settings import as_stated
 
 problem = softmax_problem
 
@@ -32,7 +33,7 @@ def test_gradient_equals_central_differences(sparse):
 
 def test_loss_is_cross_entropy_plus_squared_distances_from_both_manifolds():
     X, D = problem()
-    model = LDLLDM(0.4, 2.0, 3.0, n_clusters=3, max_iter=20, random_state=5).fit(X, D)
+    model = as_stated(LDLLDM, 0.4, 2.0, 3.0, n_clusters=3, max_iter=20, random_state=5).fit(X, D)
     P = model.predict(X)
     weights = (model.coef_**2).sum() + (model.intercept_**2).sum()
     expected = -(D * np.log(P)).sum() + 0.2 * weights
@@ -48,7 +49,7 @@ def test_loss_is_cross_entropy_plus_squared_distances_from_both_manifolds():
 def test_without_manifolds_it_is_sa_bfgs_with_an_intercept():
     X, D = problem()
     plain = sa_bfgs(2000, fit_intercept=True, init="zeros").fit(X, D)
-    model = LDLLDM(0.0, 0.0, 0.0, max_iter=2000, tol=0.0).fit(X, D)
+    model = as_stated(LDLLDM, 0.0, 0.0, 0.0, max_iter=2000, tol=0.0).fit(X, D)
     assert model.loss_ == pytest.approx(plain.loss_, rel=1e-9)
     np.testing.assert_allclose(model.predict(X), plain.predict(X), atol=1e-5)
 
@@ -87,8 +88,8 @@ def test_equal_labels_share_weights_evenly():
 
 def test_one_cluster_disables_the_local_term():
     X, D = problem()
-    alone = LDLLDM(local_weight=50.0, n_clusters=1, random_state=1).fit(X, D)
-    without = LDLLDM(local_weight=0.0, n_clusters=10, random_state=1).fit(X, D)
+    alone = as_stated(LDLLDM, local_weight=50.0, n_clusters=1, random_state=1).fit(X, D)
+    without = as_stated(LDLLDM, local_weight=0.0, n_clusters=10, random_state=1).fit(X, D)
     np.testing.assert_array_equal(alone.predict(X), without.predict(X))
     assert alone.diagnostics_["clusters"] == 1
 
@@ -97,7 +98,10 @@ def test_heavy_penalty_draws_predictions_to_the_manifold():
     X, D = problem()
     rest = np.eye(5) - label_manifold(D)
     far = [
-        ((LDLLDM(global_weight=weight, local_weight=0.0).fit(X, D).predict(X) @ rest) ** 2).sum()
+        (
+            (as_stated(LDLLDM, global_weight=weight, local_weight=0.0).fit(X, D).predict(X) @ rest)
+            ** 2
+        ).sum()
         for weight in (0.0, 10.0, 1000.0)
     ]
     assert far[0] > far[1] > far[2]
@@ -126,4 +130,4 @@ def test_there_are_never_more_clusters_than_different_rows():
     D = np.repeat(np.array([[0.2, 0.8], [0.6, 0.4]]), 5, axis=0)
     assert len(np.unique(cluster_rows(D, 10, 0))) == 2
     X = np.random.default_rng(9).normal(size=(10, 3))
-    assert LDLLDM(random_state=0).fit(X, D).diagnostics_["clusters"] == 2
+    assert as_stated(LDLLDM, random_state=0).fit(X, D).diagnostics_["clusters"] == 2

@@ -11,6 +11,7 @@ from ldl import LDLSCL
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl_scl import CodedObjective, Unknowns
 from tests.oracle.examples import check_gradient, softmax_problem
+from tests.oracle.settings import as_stated
 
 
 def problem(n: int = 20, m: int = 3) -> tuple[CodedObjective, Unknowns]:
@@ -22,7 +23,7 @@ def problem(n: int = 20, m: int = 3) -> tuple[CodedObjective, Unknowns]:
         generator.uniform(0.1, 2.0, size=(n, m)),
     )
     centres = generator.dirichlet(np.ones(5), size=m)
-    return CodedObjective(X, D, centres, LDLSCL(0.3, 0.2, 0.7)), at
+    return CodedObjective(X, D, centres, as_stated(LDLSCL, 0.3, 0.2, 0.7)), at
 
 
 def released(objective: CodedObjective) -> CodedObjective:
@@ -88,7 +89,7 @@ def test_one_cluster_has_the_same_slopes_either_way():
 
 def test_first_step_of_adam_has_the_learning_rate_as_its_length():
     X, D = softmax_problem(n=40)
-    model = LDLSCL(max_iter=1, learning_rate=0.01, random_state=0).fit(X, D)
+    model = as_stated(LDLSCL, max_iter=1, learning_rate=0.01, random_state=0).fit(X, D)
     np.testing.assert_allclose(np.abs(model.coef_ - 1.0), 0.01, rtol=1e-4)
     np.testing.assert_allclose(model.code_coef_, 1.0, atol=0.0101)
     away = model.codes_ < 0.5
@@ -97,8 +98,8 @@ def test_first_step_of_adam_has_the_learning_rate_as_its_length():
 
 def test_steps_are_those_of_adam_written_out():
     X, D = softmax_problem(n=40)
-    model = LDLSCL(n_clusters=2, max_iter=5, tol=0.0, random_state=0).fit(X, D)
-    objective = CodedObjective(X, D, model.centres_, LDLSCL(0.001, 0.001, 0.001))
+    model = as_stated(LDLSCL, n_clusters=2, max_iter=5, tol=0.0, random_state=0).fit(X, D)
+    objective = CodedObjective(X, D, model.centres_, as_stated(LDLSCL, 0.001, 0.001, 0.001))
     member = ((D[:, None, :] - model.centres_) ** 2).sum(axis=2).argmin(axis=1)
     at = Unknowns(np.ones((4, 5)), np.ones((2, 5)), np.where(np.eye(2)[member] > 0, 1.0, 1e-6))
     x, m, v = flat(at), 0.0, 0.0
@@ -114,7 +115,7 @@ def test_centres_are_the_means_of_clusters_of_distributions():
     generator = np.random.default_rng(0)
     tops = generator.integers(3, size=60)
     D = 0.9 * np.eye(3)[tops] + 0.1 * generator.dirichlet(np.ones(3), size=60)
-    model = LDLSCL(n_clusters=3, random_state=0).fit(generator.normal(size=(60, 2)), D)
+    model = as_stated(LDLSCL, n_clusters=3, random_state=0).fit(generator.normal(size=(60, 2)), D)
     means = np.array([D[tops == k].mean(axis=0) for k in range(3)])
     order = np.argsort(model.centres_.argmax(axis=1))
     np.testing.assert_allclose(model.centres_[order], means)
@@ -123,7 +124,7 @@ def test_centres_are_the_means_of_clusters_of_distributions():
 
 def test_codes_of_new_rows_come_from_least_squares_of_the_training_codes():
     X, D = softmax_problem(n=60)
-    model = LDLSCL(random_state=0).fit(X[:40], D[:40])
+    model = as_stated(LDLSCL, random_state=0).fit(X[:40], D[:40])
     codes = LinearRegression().fit(X[:40], model.codes_).predict(X[40:])
     expected = softmax_rows(X[40:] @ model.coef_ + codes @ model.code_coef_)
     np.testing.assert_allclose(model.predict(X[40:]), expected, atol=1e-12)
@@ -132,30 +133,30 @@ def test_codes_of_new_rows_come_from_least_squares_of_the_training_codes():
 def test_codes_stay_above_their_limit_unless_there_is_none():
     X, D = softmax_problem(n=40)
     settings = {"barrier": 0.0, "cluster_weight": 50.0, "learning_rate": 0.05, "random_state": 0}
-    assert LDLSCL(**settings).fit(X, D).codes_.min() == 1e-6
-    assert LDLSCL(**settings, smallest_code=None).fit(X, D).codes_.min() < 0
+    assert as_stated(LDLSCL, **settings).fit(X, D).codes_.min() == 1e-6
+    assert as_stated(LDLSCL, **settings, smallest_code=None).fit(X, D).codes_.min() < 0
 
 
 def test_more_and_longer_steps_come_nearer_to_the_training_labels():
     from ldl.metrics import kl
 
     X, D = softmax_problem(n=60)
-    short = LDLSCL(random_state=0).fit(X, D)
-    long = LDLSCL(max_iter=2000, learning_rate=0.01, tol=0.0, random_state=0).fit(X, D)
+    short = as_stated(LDLSCL, random_state=0).fit(X, D)
+    long = as_stated(LDLSCL, max_iter=2000, learning_rate=0.01, tol=0.0, random_state=0).fit(X, D)
     assert kl(D, long.predict(X)) < 0.5 * kl(D, short.predict(X))
 
 
 def test_it_says_why_it_stopped():
     X, D = softmax_problem(n=40)
-    assert LDLSCL(random_state=0).fit(X, D).diagnostics_["stopped"] == "max_iter"
-    assert LDLSCL(tol=1e12, random_state=0).fit(X, D).diagnostics_["stopped"] == "tol"
-    far = LDLSCL(learning_rate=30.0, tol=0.0, barrier=0.0, random_state=0).fit(X, D)
+    assert as_stated(LDLSCL, random_state=0).fit(X, D).diagnostics_["stopped"] == "max_iter"
+    assert as_stated(LDLSCL, tol=1e12, random_state=0).fit(X, D).diagnostics_["stopped"] == "tol"
+    far = as_stated(LDLSCL, learning_rate=30.0, tol=0.0, barrier=0.0, random_state=0).fit(X, D)
     assert far.diagnostics_["stopped"] == "rise"
 
 
 def test_degrees_of_zero_and_fewer_different_rows_than_clusters_are_no_trouble():
     X = np.random.default_rng(0).normal(size=(12, 3))
     D = np.eye(4)[np.arange(12) % 3]
-    model = LDLSCL(random_state=0).fit(X, D)
+    model = as_stated(LDLSCL, random_state=0).fit(X, D)
     assert model.diagnostics_["clusters"] == 3
     assert np.isfinite(model.loss_)

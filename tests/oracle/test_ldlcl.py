@@ -12,6 +12,7 @@ from ldl.linear.ldlcl import (
 )
 from tests.oracle.examples import check_gradient, softmax_problem
 from tests.oracle.formulas import sa_bfgs
+from tests.oracle.settings import as_stated
 
 problem = softmax_problem
 
@@ -93,14 +94,14 @@ def test_without_collaboration_it_is_penalised_sa_bfgs():
     X, D = problem()
     ones = np.column_stack([X, np.ones(len(X))])
     plain = sa_bfgs(2000, alpha=0.8, init="zeros").fit(ones, D)
-    model = LDLCL(0.0, alpha=0.8, max_iter=2000, tol=0.0).fit(X, D)
+    model = as_stated(LDLCL, 0.0, alpha=0.8, max_iter=2000, tol=0.0).fit(X, D)
     assert model.loss_ == pytest.approx(plain.loss_, rel=1e-9)
     np.testing.assert_allclose(model.predict(X), plain.predict(ones), atol=1e-6)
 
 
 def test_loss_is_the_cross_entropy_of_the_mixed_prediction():
     X, D = problem()
-    model = LDLCL(0.4, alpha=0.2, max_iter=15).fit(X, D)
+    model = as_stated(LDLCL, 0.4, alpha=0.2, max_iter=15).fit(X, D)
     weights = (model.coef_**2).sum() + (model.intercept_**2).sum()
     expected = -(D * np.log(model.predict(X))).sum() + 0.1 * weights
     assert model.loss_ == pytest.approx(expected, rel=1e-9)
@@ -117,7 +118,7 @@ def test_mixing_helps_labels_that_are_mixtures():
 
 def test_regression_ends_where_both_closed_forms_hold():
     X, D = problem()
-    model = LDLCL(0.3, alpha=0.5, model="regression").fit(X, D)
+    model = as_stated(LDLCL, 0.3, alpha=0.5, model="regression").fit(X, D)
     ones, A = np.column_stack([X, np.ones(len(X))]), model.mixing_
     W = np.vstack([model.coef_, model.intercept_])
     Z = (D @ A.T + ones @ W) @ np.linalg.inv(A @ A.T + np.eye(5))
@@ -129,7 +130,7 @@ def test_regression_without_collaboration_is_ridge_regression():
 
     X, D = problem()
     ones = np.column_stack([X, np.ones(len(X))])
-    model = LDLCL(0.0, alpha=0.5, model="regression").fit(X, D)
+    model = as_stated(LDLCL, 0.0, alpha=0.5, model="regression").fit(X, D)
     # With A = I the pseudo labels can be solved for: a ridge of twice the penalty.
     ridge = Ridge(alpha=1.0, fit_intercept=False).fit(ones, D)
     np.testing.assert_allclose(model.predict(X), project_to_simplex(ridge.predict(ones)), atol=1e-6)
@@ -147,4 +148,4 @@ def test_projection_finds_the_nearest_distribution():
 
 def test_regression_needs_a_penalty():
     with pytest.raises(ValueError, match="alpha must be above 0 for the regression"):
-        LDLCL(alpha=0.0, model="regression").fit(*problem())
+        as_stated(LDLCL, alpha=0.0, model="regression").fit(*problem())

@@ -20,6 +20,7 @@ from ldl.cascade._learners import (
 from ldl.cascade.ldldf import LDLDF
 from ldl.neighbours.knn import AAKNN
 from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
+from tests.oracle.settings import as_stated
 
 PLAIN = {"learners": "knn+lr", "learners_per_layer": 2, "reuse": "off", "output_layer": "last"}
 
@@ -65,7 +66,7 @@ def test_two_layers_without_reuse_are_those_of_a_plain_cascade_by_hand():
     model.fit(X[:50], D[:50])
     F, F_new = X[:50], X[50:]
     for layer in model.layers_:
-        pairs = zip(layer.fold_of, (lambda: AAKNN(3), Linear), strict=True)
+        pairs = zip(layer.fold_of, (lambda: as_stated(AAKNN, 3), Linear), strict=True)
         inside, new = by_hand(F, D[:50], F_new, layer.fold_of, list(pairs))
         F, F_new = np.hstack([X[:50], *inside]), np.hstack([X[50:], *new])
     assert len(model.layers_) == 2
@@ -82,7 +83,7 @@ def test_one_layer_of_neighbours_is_the_mean_of_its_five_fold_models():
     (layer,) = model.layers_
     assert layer.fold_of.shape == (6, 60)
     answers = [
-        AAKNN(3).fit(X[folds != number], D[folds != number]).predict(X)
+        as_stated(AAKNN, 3).fit(X[folds != number], D[folds != number]).predict(X)
         for folds in layer.fold_of
         for number in range(5)
     ]
@@ -95,7 +96,7 @@ def test_refitted_learners_answer_with_one_model_of_all_rows():
         learners="knn", max_layers=1, judge_on="out_of_fold", test_features="refit", random_state=1
     )
     P = model.fit(X, D).predict(X[:7])
-    np.testing.assert_allclose(P, clipped(AAKNN(3).fit(X, D).predict(X[:7])), atol=1e-12)
+    np.testing.assert_allclose(P, clipped(as_stated(AAKNN, 3).fit(X, D).predict(X[:7])), atol=1e-12)
 
 
 @pytest.mark.parametrize(("layer_features", "own_label"), [("fold_mean", True), ("heldout", False)])

@@ -11,6 +11,7 @@ from ldl.soft_forests._linear import batches, one_thread
 from ldl.soft_forests._training import LinearForest, predict
 from ldl.soft_forests.ldlf import SLDLF
 from papers.ldlf.sldlf_released import SLDLFReleased
+from tests.oracle.settings import as_stated
 
 SMALL = {"standardise": False, "depth": 3, "units": 4, "dtype": "float64", "random_state": 3}
 
@@ -24,7 +25,7 @@ def data(seed: int = 0, n: int = 40, q: int = 4, c: int = 3) -> tuple[np.ndarray
 
 def built(X: np.ndarray, D: np.ndarray, seed: int = 5, **parameters: object) -> LinearForest:
     with one_thread():
-        settings = SLDLF(**{**SMALL, **parameters})
+        settings = as_stated(SLDLF, **{**SMALL, **parameters})
         leaves = DistributionLeaves(settings.n_estimators, 2 ** (settings.depth - 1), D.shape[1])
         return LinearForest(settings, X, D, leaves, seed)
 
@@ -93,7 +94,9 @@ def test_training_equals_the_algorithm_row_by_row(trees):
 
 def test_prediction_is_the_mean_of_the_trees():
     X, D = data()
-    model = SLDLF(n_estimators=3, max_iter=20, leaf_batches=5, batch_size=8, **SMALL).fit(X, D)
+    model = as_stated(
+        SLDLF, n_estimators=3, max_iter=20, leaf_batches=5, batch_size=8, **SMALL
+    ).fit(X, D)
     state = model.state_
     expected = np.zeros((len(X), 3))
     for i, x in enumerate(X):
@@ -105,15 +108,17 @@ def test_prediction_is_the_mean_of_the_trees():
 
 def test_training_finds_what_the_training_mean_does_not():
     X, D = data(n=200)
-    model = SLDLF(max_iter=600, leaf_batches=20, learning_rate=0.5, random_state=0).fit(X, D)
+    model = as_stated(SLDLF, max_iter=600, leaf_batches=20, learning_rate=0.5, random_state=0).fit(
+        X, D
+    )
     of_mean = evaluate(D, np.tile(D.mean(0), (200, 1)))["kl"]
     assert evaluate(D, model.predict(X))["kl"] < 0.1 * of_mean
 
 
 def test_adam_trains_too():
     X, D = data(n=200)
-    model = SLDLF(
-        max_iter=300, leaf_batches=20, solver="adam", learning_rate=0.02, random_state=0
+    model = as_stated(
+        SLDLF, max_iter=300, leaf_batches=20, solver="adam", learning_rate=0.02, random_state=0
     ).fit(X, D)
     of_mean = evaluate(D, np.tile(D.mean(0), (200, 1)))["kl"]
     assert evaluate(D, model.predict(X))["kl"] < 0.2 * of_mean
@@ -203,9 +208,9 @@ def test_random_schedule_gives_every_tree_its_share():
 def test_single_tree_is_the_same_under_every_schedule():
     X, D = data()
     settings = {"n_estimators": 1, "max_iter": 30, "leaf_batches": 5, **SMALL}
-    joint = SLDLF(**settings).fit(X, D).predict(X)
+    joint = as_stated(SLDLF, **settings).fit(X, D).predict(X)
     for schedule in ("random", "round_robin", "blocks"):
-        other = SLDLF(**settings, schedule=schedule).fit(X, D)
+        other = as_stated(SLDLF, **settings, schedule=schedule).fit(X, D)
         np.testing.assert_allclose(other.predict(X), joint, rtol=1e-12)
 
 
@@ -232,7 +237,9 @@ def test_number_of_threads_changes_no_bit_and_is_put_back():
     before = torch.get_num_threads()
     for threads in (1, 3):
         torch.set_num_threads(threads)
-        found.append(SLDLF(max_iter=60, leaf_batches=20, random_state=0).fit(X, D).predict(X))
+        found.append(
+            as_stated(SLDLF, max_iter=60, leaf_batches=20, random_state=0).fit(X, D).predict(X)
+        )
         assert torch.get_num_threads() == threads
     torch.set_num_threads(before)
     np.testing.assert_array_equal(found[0], found[1])
@@ -241,8 +248,8 @@ def test_number_of_threads_changes_no_bit_and_is_put_back():
 def test_single_precision_is_near_double_precision():
     X, D = data(n=100)
     settings = {"max_iter": 60, "leaf_batches": 20, "random_state": 0}
-    single = SLDLF(dtype="float32", **settings).fit(X, D).predict(X)
-    double = SLDLF(dtype="float64", **settings).fit(X, D).predict(X)
+    single = as_stated(SLDLF, dtype="float32", **settings).fit(X, D).predict(X)
+    double = as_stated(SLDLF, dtype="float64", **settings).fit(X, D).predict(X)
     assert not np.array_equal(single, double)
     np.testing.assert_allclose(single, double, atol=1e-4)
 
@@ -255,14 +262,14 @@ def test_standardising_inside_equals_standardised_features(sparse):
     X = np.column_stack([np.where(X > 0, 50.0 * X, 0.0), np.full(60, 7.0)])
     standard = (X - X.mean(0)) / np.where(X.std(0) > 1e-9, X.std(0), 1.0)
     settings = {**SMALL, "max_iter": 40, "leaf_batches": 10, "learning_rate": 0.5}
-    outside = SLDLF(**settings).fit(standard, D).predict(standard)
+    outside = as_stated(SLDLF, **settings).fit(standard, D).predict(standard)
     given = csr_matrix(X) if sparse else X
-    inside = SLDLF(**{**settings, "standardise": True}).fit(given, D).predict(given)
+    inside = as_stated(SLDLF, **{**settings, "standardise": True}).fit(given, D).predict(given)
     np.testing.assert_allclose(inside, outside, rtol=1e-9)
 
 
 def test_gradients_are_switched_on_again_after_a_fit():
-    SLDLF(max_iter=2, leaf_batches=1).fit(*data())
+    as_stated(SLDLF, max_iter=2, leaf_batches=1).fit(*data())
     assert torch.is_grad_enabled()
 
 
@@ -278,17 +285,17 @@ def test_best_leaf_step_on_rows_held_out_answers():
         "keep": "holdout",
         **SMALL,
     }
-    model = SLDLF(max_iter=400, **settings).fit(X, D)
+    model = as_stated(SLDLF, max_iter=400, **settings).fit(X, D)
     found = model.diagnostics_
     assert found["answers_with_iteration"] < found["iterations"]
     assert found["judged_kl"] < found["judged_kl_at_the_end"]
-    again = SLDLF(max_iter=found["answers_with_iteration"], **settings).fit(X, D)
+    again = as_stated(SLDLF, max_iter=found["answers_with_iteration"], **settings).fit(X, D)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_training_stops_after_so_many_leaf_steps_that_were_not_better():
     X, D = data(n=120)
-    model = SLDLF(
+    model = as_stated(SLDLF,
         n_estimators=2, leaf_batches=10, learning_rate=3.0, keep="holdout", n_iter_no_change=4,
         max_iter=5000, **SMALL,
     ).fit(X, D)  # fmt: skip
@@ -305,7 +312,7 @@ def test_without_its_leaks_the_script_is_the_method_with_its_settings():
     X, D = data(n=80)
     diagnostic = SLDLFReleased(draw_rows=False, best_iteration=False, **SCRIPT)
     released = diagnostic.fit(X[:60], D[:60]).tell(D[60:]).predict(X[60:])
-    plain = SLDLF(
+    plain = as_stated(SLDLF,
         n_estimators=10, depth=5, leaf_batches=50, batch_replacement=True, queue="stale",
         queue_batches=3, init="xavier_inputs", standardise=False, learning_rate=1000.0, **SCRIPT,
     ).fit(X[:60], D[:60])  # fmt: skip
@@ -354,9 +361,11 @@ def test_the_script_keeps_the_parameters_it_was_given():
 
 def test_every_split_needs_a_unit():
     with pytest.raises(ValueError, match="units must be at least 63"):
-        SLDLF(units=20).fit(*data())
+        as_stated(SLDLF, units=20).fit(*data())
 
 
 def test_units_may_follow_the_depth():
-    model = SLDLF(n_estimators=1, depth=4, units=None, max_iter=2, leaf_batches=1).fit(*data())
+    model = as_stated(SLDLF, n_estimators=1, depth=4, units=None, max_iter=2, leaf_batches=1).fit(
+        *data()
+    )
     assert model.state_.W.shape == (4, 8)

@@ -11,6 +11,7 @@ from ldl.kernels.ldsvr import LDSVR, _mean_distance, _Problem, _State, logits
 from ldl.linear.maxent import softmax_rows
 from tests.oracle.examples import means_of_ten_folds
 from tests.oracle.formulas import ldsvr
+from tests.oracle.settings import as_stated
 
 
 def data(seed: int = 0, n: int = 50, q: int = 4, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -79,13 +80,13 @@ def test_no_other_point_nearby_is_better():
 
 def test_without_a_zone_and_with_a_huge_cost_it_passes_through_the_training_rows():
     X, D = data(n=12)
-    model = LDSVR(C=1e12, epsilon=0.0, width=0.3).fit(X, D)
+    model = as_stated(LDSVR, C=1e12, epsilon=0.0, width=0.3).fit(X, D)
     np.testing.assert_allclose(model.predict(X), D, atol=1e-5)
 
 
 def test_wide_zone_leaves_only_the_intercept():
     X, D = data()
-    model = LDSVR(epsilon=1e3).fit(X, D)
+    model = as_stated(LDSVR, epsilon=1e3).fit(X, D)
     assert model.diagnostics_["support_rows"] == 0
     expected = expit(model.intercept_) / expit(model.intercept_).sum()
     np.testing.assert_allclose(model.predict(X), np.broadcast_to(expected, D.shape))
@@ -112,7 +113,7 @@ def test_rows_inside_the_zone_have_no_coefficients():
 def test_linear_kernel_is_ridge_regression_of_the_logits_where_all_weights_are_equal():
     """Far outside the zone the fit is stationary for explicit weights W as well."""
     X, D = data()
-    model = LDSVR(C=3.0, epsilon=0.05, kernel="linear").fit(X, D)
+    model = as_stated(LDSVR, C=3.0, epsilon=0.05, kernel="linear").fit(X, D)
     W = model.support_vectors_.T @ model.dual_coef_
     missing = logits(D) - X @ W - model.intercept_
     u = np.linalg.norm(missing, axis=1) / 4
@@ -128,14 +129,14 @@ def test_linear_kernel_is_ridge_regression_of_the_logits_where_all_weights_are_e
 def test_linear_kernel_of_sparse_rows_is_that_of_dense_ones():
     X, D = data()
     X = X * (np.random.default_rng(2).random(X.shape) < 0.5)
-    dense = LDSVR(kernel="linear").fit(X, D).predict(X)
-    sparse = LDSVR(kernel="linear").fit(csr_matrix(X), D).predict(csr_matrix(X))
+    dense = as_stated(LDSVR, kernel="linear").fit(X, D).predict(X)
+    sparse = as_stated(LDSVR, kernel="linear").fit(csr_matrix(X), D).predict(csr_matrix(X))
     np.testing.assert_allclose(sparse, dense, atol=1e-10)
 
 
 def test_wide_zone_leaves_only_the_intercept_of_the_linear_kernel_too():
     X, D = data()
-    model = LDSVR(epsilon=1e3, kernel="linear").fit(X, D)
+    model = as_stated(LDSVR, epsilon=1e3, kernel="linear").fit(X, D)
     expected = expit(model.intercept_) / expit(model.intercept_).sum()
     np.testing.assert_allclose(model.predict(X), np.broadcast_to(expected, D.shape))
 
@@ -180,7 +181,9 @@ def test_bandwidth_is_the_mean_distance_of_pairs_times_width():
     squares = squared_distances(X, X)
     np.fill_diagonal(squares, 0.0)
     assert _mean_distance(squares) == pytest.approx(pdist(X).mean(), rel=1e-12)
-    assert LDSVR(width=0.5).fit(X, D).bandwidth_ == pytest.approx(pdist(X).mean() / 2, rel=1e-12)
+    assert as_stated(LDSVR, width=0.5).fit(X, D).bandwidth_ == pytest.approx(
+        pdist(X).mean() / 2, rel=1e-12
+    )
 
 
 def test_sparse_rows_are_as_far_apart_as_dense_ones():
@@ -194,7 +197,10 @@ def test_sparse_rows_are_as_far_apart_as_dense_ones():
 def test_labels_permute_exactly_as_far_as_rounding_goes():
     X, D = data()
     order = [2, 0, 1]
-    straight, permuted = LDSVR().fit(X, D).predict(X), LDSVR().fit(X, D[:, order]).predict(X)
+    straight, permuted = (
+        as_stated(LDSVR).fit(X, D).predict(X),
+        as_stated(LDSVR).fit(X, D[:, order]).predict(X),
+    )
     np.testing.assert_allclose(permuted, straight[:, order], atol=1e-9)
 
 

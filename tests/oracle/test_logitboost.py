@@ -9,6 +9,7 @@ from ldl.boosting._pair_trees import EXACT_PAIR, SMO_PAIR, Rules
 from ldl.boosting._tree import BoostedTree
 from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
 from tests.oracle.parts import open_to_python
+from tests.oracle.settings import as_stated
 
 BOTH = pytest.mark.parametrize("kind", [LDLogitBoost, AOSOLDLogitBoost])
 FIXED = {"n_iter_no_change": None}
@@ -61,8 +62,8 @@ def drawn_statistics(kind: int, seed: int = 1, n: int = 150, c: int = 4) -> np.n
     generator = np.random.default_rng(seed)
     D, P = generator.dirichlet(np.ones(c), size=(2, n))
     if kind == DIAGONAL:
-        return LDLogitBoost()._statistics(D, P)[1]
-    return AOSOLDLogitBoost()._statistics(D, P)[0]
+        return as_stated(LDLogitBoost)._statistics(D, P)[1]
+    return as_stated(AOSOLDLogitBoost)._statistics(D, P)[0]
 
 
 # ---------------------------------------------------------------------- a twin in plain NumPy
@@ -213,7 +214,9 @@ def test_codes_agree_with_the_thresholds():
 
 def test_one_leaf_of_ldlogitboost_is_the_centred_diagonal_newton_step():
     X, D = problem()
-    model = LDLogitBoost(max_iter=1, learning_rate=0.1, max_leaf_nodes=1, **FIXED).fit(X, D)
+    model = as_stated(LDLogitBoost, max_iter=1, learning_rate=0.1, max_leaf_nodes=1, **FIXED).fit(
+        X, D
+    )
     c = 4
     hessian = curvatures(np.full(D.shape, 1 / c)).sum(axis=0)
     step = (D - 1 / c).sum(axis=0) / np.diag(hessian)
@@ -223,8 +226,8 @@ def test_one_leaf_of_ldlogitboost_is_the_centred_diagonal_newton_step():
 
 def test_second_step_without_a_split_is_the_newton_step_at_the_first():
     X, D = problem()
-    first = LDLogitBoost(max_iter=1, max_leaf_nodes=1, **FIXED).fit(X, D)
-    second = LDLogitBoost(max_iter=2, max_leaf_nodes=1, **FIXED).fit(X, D)
+    first = as_stated(LDLogitBoost, max_iter=1, max_leaf_nodes=1, **FIXED).fit(X, D)
+    second = as_stated(LDLogitBoost, max_iter=2, max_leaf_nodes=1, **FIXED).fit(X, D)
     P = first.predict(X)
     step = (D - P).sum(axis=0) / np.diag(curvatures(P).sum(axis=0))
     expected = 0.1 * 3 / 4 * (step - step.mean())
@@ -234,7 +237,9 @@ def test_second_step_without_a_split_is_the_newton_step_at_the_first():
 
 def test_one_leaf_of_aoso_is_the_newton_step_along_the_best_pair():
     X, D = problem()
-    model = AOSOLDLogitBoost(max_iter=1, learning_rate=0.1, max_leaf_nodes=1, **FIXED).fit(X, D)
+    model = as_stated(
+        AOSOLDLogitBoost, max_iter=1, learning_rate=0.1, max_leaf_nodes=1, **FIXED
+    ).fit(X, D)
     gradient = (D - 0.25).sum(axis=0)
     hessian = curvatures(np.full(D.shape, 0.25)).sum(axis=0)
     steps = []
@@ -249,7 +254,7 @@ def test_one_leaf_of_aoso_is_the_newton_step_along_the_best_pair():
 
 def test_aoso_curvatures_are_those_of_the_softmax_along_the_pairs():
     P = np.random.default_rng(0).dirichlet(np.ones(5), size=7)
-    statistics = AOSOLDLogitBoost()._statistics(P, P)[0]
+    statistics = as_stated(AOSOLDLogitBoost)._statistics(P, P)[0]
     r, s = np.triu_indices(5, 1)
     directions = np.eye(5)[r] - np.eye(5)[s]
     expected = np.einsum("pi,nij,pj->np", directions, curvatures(P), directions)
@@ -283,7 +288,7 @@ def test_the_smo_pair_is_not_always_the_best_one():
 
 def test_classical_response_is_clipped_to_four():
     D, P = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.01, 0.99], [0.6, 0.4]])
-    first, second = LDLogitBoost(working_response="classical")._statistics(D, P)
+    first, second = as_stated(LDLogitBoost, working_response="classical")._statistics(D, P)
     np.testing.assert_allclose(first[:, 0] / first[:, 1], [4.0, -0.1 / 0.24])
     np.testing.assert_allclose(second[:, 0] / second[:, 1], [-4.0, 0.1 / 0.24])
 

@@ -11,6 +11,7 @@ from ldl.linear._bfgs import minimise_bfgs, minimise_lbfgs, wolfe_search
 from ldl.linear.maxent import SABFGS, CrossEntropy
 from tests.oracle.examples import check_gradient, means_of_ten_folds, softmax_problem
 from tests.oracle.formulas import sa_bfgs
+from tests.oracle.settings import as_stated
 
 SOLVERS = ["lbfgs", "dense_bfgs"]
 
@@ -116,8 +117,10 @@ def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(fit_
     X, D = problem()
     X = X * [1.0, 10.0, 0.1, 5.0, 2.0] + 3.0
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = SABFGS(fit_intercept=fit_intercept, alpha=0.7).fit(X, D)
-    by_hand = SABFGS(standardise=False, fit_intercept=fit_intercept, alpha=0.7).fit(scaled, D)
+    model = as_stated(SABFGS, fit_intercept=fit_intercept, alpha=0.7).fit(X, D)
+    by_hand = as_stated(SABFGS, standardise=False, fit_intercept=fit_intercept, alpha=0.7).fit(
+        scaled, D
+    )
     assert model.loss_ == pytest.approx(by_hand.loss_, rel=1e-9)
     np.testing.assert_allclose(model.coef_, by_hand.coef_ / X.std(axis=0)[:, None], rtol=1e-6)
     np.testing.assert_allclose(model.predict(X), by_hand.predict(scaled), atol=1e-9)
@@ -127,15 +130,15 @@ def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(fit_
 def test_standardised_compressed_features_stay_so_and_give_the_model_of_dense_ones(fit_intercept):
     X, D = sparse_problem()
     before = X.copy()
-    sparse = SABFGS(fit_intercept=fit_intercept, tol=0.0).fit(X, D)
-    dense = SABFGS(fit_intercept=fit_intercept, tol=0.0).fit(X.toarray(), D)
+    sparse = as_stated(SABFGS, fit_intercept=fit_intercept, tol=0.0).fit(X, D)
+    dense = as_stated(SABFGS, fit_intercept=fit_intercept, tol=0.0).fit(X.toarray(), D)
     np.testing.assert_allclose(sparse.predict(X), dense.predict(X.toarray()), atol=1e-8)
     assert (before != X).nnz == 0
 
 
 def test_a_constant_feature_gets_no_weight_where_features_are_standardised():
     X, D = problem()
-    model = SABFGS().fit(np.column_stack([X, np.full(len(X), 7.0)]), D)
+    model = as_stated(SABFGS).fit(np.column_stack([X, np.full(len(X), 7.0)]), D)
     np.testing.assert_array_equal(model.coef_[-1], 0.0)
 
 
@@ -143,7 +146,9 @@ def test_defaults_do_not_change_with_the_unit_of_a_feature():
     X, D = problem()
     units = np.array([1e-6, 1.0, 1e3, 1e6, 7.0])
     np.testing.assert_allclose(
-        SABFGS().fit(X * units, D).predict(X * units), SABFGS().fit(X, D).predict(X), atol=1e-9
+        as_stated(SABFGS).fit(X * units, D).predict(X * units),
+        as_stated(SABFGS).fit(X, D).predict(X),
+        atol=1e-9,
     )
 
 

@@ -18,6 +18,7 @@ from ldl.neighbours._graphs import (
 from ldl.neighbours._spectral import Metric
 from ldl.neighbours.mslp import MSLP, locality, spread
 from tests.oracle.examples import exponential_problem, means_of_ten_folds
+from tests.oracle.settings import as_stated
 
 rows = exponential_problem
 
@@ -113,7 +114,7 @@ def test_equal_labels_weigh_one():
 def test_directions_solve_the_generalised_problem_on_the_range_of_b(shape, beta):
     X, D = rows(6, **shape)
     A, B = pencil(X, D, beta, lam=0.01)
-    model = MSLP(k_plus=5, alpha=5, beta=beta, lam=0.01, u=1.0).fit(X, D)
+    model = as_stated(MSLP, k_plus=5, alpha=5, beta=beta, lam=0.01, u=1.0).fit(X, D)
     V = model.embedding_.directions
     assert V.shape[1] == np.linalg.matrix_rank(B, tol=1e-10 * np.linalg.norm(B, 2))
     eta = np.diag(V.T @ A @ V)
@@ -170,22 +171,22 @@ def test_more_repulsion_than_attraction_gives_negative_eigenvalues_and_still_pre
     X, D = rows(11)
     A, _ = pencil(X, D, beta=0.0, lam=0.0)
     assert np.linalg.eigvalsh(A).max() <= 1e-10
-    assert MSLP(beta=0.0, lam=0.0).fit(X, D).predict(X).shape == D.shape
+    assert as_stated(MSLP, beta=0.0, lam=0.0).fit(X, D).predict(X).shape == D.shape
 
 
 def test_rotation_of_the_features_changes_no_prediction():
     X, D = rows(12)
     T = rows(13)[0]
     rotation = np.linalg.qr(np.random.default_rng(14).normal(size=(6, 6)))[0]
-    straight = MSLP(u=0.5).fit(X, D).predict(T)
-    turned = MSLP(u=0.5).fit(X @ rotation, D).predict(T @ rotation)
+    straight = as_stated(MSLP, u=0.5).fit(X, D).predict(T)
+    turned = as_stated(MSLP, u=0.5).fit(X @ rotation, D).predict(T @ rotation)
     np.testing.assert_allclose(turned, straight, atol=1e-12)
 
 
 def test_unit_normalisation_makes_columns_one_long_and_keeps_their_direction():
     X, D = rows(15)
-    V = MSLP(u=1.0).fit(X, D).embedding_.directions
-    unit = MSLP(u=1.0, normalisation="unit").fit(X, D).embedding_.directions
+    V = as_stated(MSLP, u=1.0).fit(X, D).embedding_.directions
+    unit = as_stated(MSLP, u=1.0, normalisation="unit").fit(X, D).embedding_.directions
     np.testing.assert_allclose(np.linalg.norm(unit, axis=0), 1.0)
     np.testing.assert_allclose(unit, V / np.linalg.norm(V, axis=0), atol=1e-12)
 
@@ -208,14 +209,14 @@ def test_choice_and_prediction_equal_brute_force_over_single_fits(scored):
     X, D = rows(17, n=70)
     T = rows(18)[0]
     settings = {"validation_rows": scored, "random_state": 5}
-    model = MSLP(**GRID, **settings).fit(X, D)
+    model = as_stated(MSLP, **GRID, **settings).fit(X, D)
 
     tried, scores = [], []
     for values in itertools.product(*GRID.values()):
         candidate = dict(zip(GRID, values, strict=True))
         single = [
             metrics.evaluate(
-                D[held], MSLP(**candidate).fit(X[fitting], D[fitting]).predict(X[held])
+                D[held], as_stated(MSLP, **candidate).fit(X[fitting], D[fitting]).predict(X[held])
             )["kl"]
             for fitting, held in holdouts(len(X), 1 / 9, scored, 5)
         ]
@@ -226,7 +227,9 @@ def test_choice_and_prediction_equal_brute_force_over_single_fits(scored):
     assert [candidate for candidate, _ in model.tried_] == tried
     np.testing.assert_allclose([score for _, score in model.tried_], scores, rtol=1e-9)
     assert model.chosen_ == tried[best]
-    np.testing.assert_array_equal(model.predict(T), MSLP(**tried[best]).fit(X, D).predict(T))
+    np.testing.assert_array_equal(
+        model.predict(T), as_stated(MSLP, **tried[best]).fit(X, D).predict(T)
+    )
 
 
 def test_first_of_equal_scores_wins_whatever_their_last_digits():
@@ -247,26 +250,28 @@ def test_held_rows_are_a_ninth_until_enough_are_scored_and_no_row_is_on_both_sid
 
 def test_single_values_need_no_split():
     X, D = rows(19)
-    model = MSLP(random_state=1).fit(X, D)
+    model = as_stated(MSLP, random_state=1).fit(X, D)
     assert model.tried_ == []
-    np.testing.assert_array_equal(model.predict(X), MSLP(random_state=2).fit(X, D).predict(X))
+    np.testing.assert_array_equal(
+        model.predict(X), as_stated(MSLP, random_state=2).fit(X, D).predict(X)
+    )
 
 
 def test_list_of_one_value_is_that_value():
     X, D = rows(20)
-    plain = MSLP(u=0.5, k_plus=5).fit(X, D).predict(X)
-    np.testing.assert_array_equal(MSLP(u=[0.5], k_plus=[5]).fit(X, D).predict(X), plain)
+    plain = as_stated(MSLP, u=0.5, k_plus=5).fit(X, D).predict(X)
+    np.testing.assert_array_equal(as_stated(MSLP, u=[0.5], k_plus=[5]).fit(X, D).predict(X), plain)
 
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_grid_on_two_or_three_rows_still_predicts(n):
     X, D = rows(21, n=n)
-    P = MSLP(u=[0.2, 1.0], n_neighbors=[5, 10]).fit(X, D).predict(X)
+    P = as_stated(MSLP, u=[0.2, 1.0], n_neighbors=[5, 10]).fit(X, D).predict(X)
     np.testing.assert_allclose(P, np.tile(D.mean(axis=0), (n, 1)), atol=1e-12)
 
 
 @pytest.mark.realdata
 def test_sjaffe_is_reproduced_by_the_settings_found_on_it(real_data):
     """A setting picked on the test folds gave kl 0.0462; the paper prints 0.0451."""
-    model = MSLP(k_plus=10, alpha=5, beta=0.5, lam=0.01, u=0.1, n_neighbors=5)
+    model = as_stated(MSLP, k_plus=10, alpha=5, beta=0.5, lam=0.01, u=0.1, n_neighbors=5)
     assert 0.044 <= means_of_ten_folds(real_data("sjaffe"), model.fit)["kl"] <= 0.050

@@ -11,6 +11,7 @@ from ldl.base import child_seeds
 from ldl.kernels._pair_machines import platt
 from ldl.kernels.ptsvm import PTSVM, couple, sigmoid, single_labels
 from tests.oracle.examples import exponential_problem, means_of_ten_folds
+from tests.oracle.settings import as_stated
 
 problem = partial(exponential_problem, q=3, c=3, noise=0.3)
 
@@ -118,7 +119,7 @@ def test_draws_follow_the_degrees():
 
 def test_two_labels_get_the_output_of_the_sigmoid():
     X, D = problem(c=2)
-    model = PTSVM(random_state=0).fit(X, D)
+    model = as_stated(PTSVM, random_state=0).fit(X, D)
     (machine,) = model.machines_
     values = rbf(X, X, model.width_) @ machine.coef + machine.intercept
     p = sigmoid(values, machine.slope, machine.offset)
@@ -131,7 +132,7 @@ def test_decision_values_are_libsvms_own():
 
     X, D = problem(5, c=2)
     y = D.argmax(axis=1)
-    model = PTSVM(random_state=0).fit(X, np.eye(2)[y])
+    model = as_stated(PTSVM, random_state=0).fit(X, np.eye(2)[y])
     (machine,) = model.machines_
     ours = rbf(X, X, model.width_) @ machine.coef + machine.intercept
     plain = SVC(C=2.0, gamma=1 / (2 * model.width_**2)).fit(X, y == machine.positive)
@@ -144,7 +145,7 @@ def test_separable_classes_are_found(transformation, platt_split):
     generator = np.random.default_rng(6)
     y = generator.integers(0, 3, size=90)
     X = 8.0 * np.eye(3)[y] + generator.normal(size=(90, 3))
-    model = PTSVM(transformation=transformation, platt_split=platt_split, random_state=0)
+    model = as_stated(PTSVM, transformation=transformation, platt_split=platt_split, random_state=0)
     P = model.fit(X, np.eye(3)[y]).predict(X)
     np.testing.assert_array_equal(P.argmax(axis=1), y)
 
@@ -152,19 +153,19 @@ def test_separable_classes_are_found(transformation, platt_split):
 def test_permuted_labels_permute_the_prediction_and_first_appearance_breaks_it():
     X, D = problem(7)
     order = [2, 0, 1]
-    straight = PTSVM(random_state=1).fit(X, D).predict(X)
-    permuted = PTSVM(random_state=1).fit(X, D[:, order]).predict(X)
+    straight = as_stated(PTSVM, random_state=1).fit(X, D).predict(X)
+    permuted = as_stated(PTSVM, random_state=1).fit(X, D[:, order]).predict(X)
     np.testing.assert_allclose(permuted, straight[:, order], atol=1e-9)
     drawn = {"transformation": "resample", "random_state": 1}
-    sorted_ = PTSVM(**drawn).fit(X, D).predict(X)
-    model = PTSVM(column_order="first_appearance", **drawn).fit(X, D)
+    sorted_ = as_stated(PTSVM, **drawn).fit(X, D).predict(X)
+    model = as_stated(PTSVM, column_order="first_appearance", **drawn).fit(X, D)
     assert model.appearance_.tolist() != [0, 1, 2]
     np.testing.assert_allclose(model.predict(X), sorted_[:, model.appearance_], rtol=1e-14)
 
 
 def test_order_of_appearance_is_that_of_the_draws():
     X, D = problem(8)
-    model = PTSVM(transformation="resample", random_state=3).fit(X, D)
+    model = as_stated(PTSVM, transformation="resample", random_state=3).fit(X, D)
     drawn = single_labels(D / D.sum(axis=1, keepdims=True), child_seeds(3, 3)[1]).label
     expected = list(dict.fromkeys(drawn.tolist()))
     assert model.appearance_.tolist() == expected
@@ -178,7 +179,9 @@ def test_pairs_held_out_without_their_row_turn_the_sigmoids_round():
     generator = np.random.default_rng(9)
     X, D = generator.normal(size=(80, 5)), generator.dirichlet(np.full(3, 20.0), size=80)
     falling = {
-        split: PTSVM(platt_split=split, random_state=0).fit(X, D).diagnostics_["falling_sigmoids"]
+        split: as_stated(PTSVM, platt_split=split, random_state=0)
+        .fit(X, D)
+        .diagnostics_["falling_sigmoids"]
         for split in ("rows", "pairs")
     }
     assert falling["pairs"] == 3
@@ -188,7 +191,7 @@ def test_pairs_held_out_without_their_row_turn_the_sigmoids_round():
 def test_label_without_mass_gets_nothing():
     X, D = problem(10)
     padded = np.column_stack([D[:, :1], np.zeros(60), D[:, 1:]])
-    model = PTSVM(random_state=0).fit(X, padded)
+    model = as_stated(PTSVM, random_state=0).fit(X, padded)
     np.testing.assert_array_equal(model.predict(X)[:, 1], 0.0)
     assert model.diagnostics_["labels_without_mass"] == 1
 
@@ -196,16 +199,16 @@ def test_label_without_mass_gets_nothing():
 def test_one_label_with_everything_gets_everything():
     X, _ = problem(11)
     D = np.tile([0.0, 1.0, 0.0], (60, 1))
-    np.testing.assert_array_equal(PTSVM().fit(X, D).predict(X), D)
+    np.testing.assert_array_equal(as_stated(PTSVM).fit(X, D).predict(X), D)
 
 
 def test_subsample_keeps_so_many_rows_and_those_are_what_counts():
     X, D = problem(12)
-    model = PTSVM(max_rows=20, random_state=0).fit(X, D)
+    model = as_stated(PTSVM, max_rows=20, random_state=0).fit(X, D)
     assert model.diagnostics_["rows"] == 20
     assert {tuple(row) for row in model.X_} <= {tuple(row) for row in X}
-    full = PTSVM(max_rows=60, random_state=0).fit(X, D).predict(X)
-    np.testing.assert_array_equal(full, PTSVM(random_state=0).fit(X, D).predict(X))
+    full = as_stated(PTSVM, max_rows=60, random_state=0).fit(X, D).predict(X)
+    np.testing.assert_array_equal(full, as_stated(PTSVM, random_state=0).fit(X, D).predict(X))
 
 
 @pytest.mark.realdata
@@ -215,7 +218,9 @@ def test_order_of_appearance_costs_as_much_on_sjaffe_as_the_paper_prints(real_da
     in_order, by_appearance = (
         means_of_ten_folds(
             data,
-            PTSVM("resample", platt_split="pairs", column_order=order, random_state=0).fit,
+            as_stated(
+                PTSVM, "resample", platt_split="pairs", column_order=order, random_state=0
+            ).fit,
         )["kl"]
         for order in ("sorted", "first_appearance")
     )
@@ -224,7 +229,7 @@ def test_order_of_appearance_costs_as_much_on_sjaffe_as_the_paper_prints(real_da
 
 def test_first_appearance_is_that_of_drawn_labels():
     with pytest.raises(ValueError, match="needs transformation='resample'"):
-        PTSVM(column_order="first_appearance").fit(*problem(14))
+        as_stated(PTSVM, column_order="first_appearance").fit(*problem(14))
 
 
 def test_a_machine_that_needs_too_many_steps_ends_with_one_warning():
@@ -232,7 +237,7 @@ def test_a_machine_that_needs_too_many_steps_ends_with_one_warning():
     X = 1e3 * np.linspace(0, 1, 60)[:, None] + 5 * generator.normal(size=(60, 1))
     D = generator.dirichlet(np.ones(3), size=60)
     with pytest.warns(ConvergenceWarning, match="PTSVM: .* ended before their optimum") as told:
-        model = PTSVM(C=1e5, random_state=0).fit(X, D)
+        model = as_stated(PTSVM, C=1e5, random_state=0).fit(X, D)
     assert len(told) == 1
     assert 0 < model.diagnostics_["unfinished"] <= 18
-    assert PTSVM(random_state=0).fit(X / X.std(), D).diagnostics_["unfinished"] == 0
+    assert as_stated(PTSVM, random_state=0).fit(X / X.std(), D).diagnostics_["unfinished"] == 0

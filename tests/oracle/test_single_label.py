@@ -8,6 +8,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from ldl.baselines.single_label import SingleLabelClassifier, drawn_labels
 from ldl.checks import sample
+from tests.oracle.settings import as_stated
 
 THEIRS = {
     "lr": LogisticRegression(),
@@ -21,13 +22,13 @@ THEIRS = {
 def test_predicts_what_scikit_learn_predicts_for_the_highest_label(name):
     X, D = sample(n=80)
     expected = THEIRS[name].fit(X[:60], D[:60].argmax(axis=1)).predict(X[60:])
-    P = SingleLabelClassifier(name).fit(X[:60], D[:60]).predict(X[60:])
+    P = as_stated(SingleLabelClassifier, name).fit(X[:60], D[:60]).predict(X[60:])
     np.testing.assert_array_equal(P, np.eye(D.shape[1])[expected])
 
 
 def test_support_vector_machines_are_one_against_the_rest():
     X, D = sample(n=60)
-    model = SingleLabelClassifier("svm", random_state=0).fit(X, D)
+    model = as_stated(SingleLabelClassifier, "svm", random_state=0).fit(X, D)
     assert model.classifier_.coef_.shape == (len(model.labels_), X.shape[1])
 
 
@@ -57,7 +58,9 @@ def test_a_threshold_above_the_rounded_sum_takes_the_last_label_with_a_degree(mo
 def test_drawn_labels_come_from_the_seed():
     X, D = sample(n=60)
     one, same, other = (
-        SingleLabelClassifier("bayes", "drawn", random_state=seed).fit(X, D).classifier_.theta_
+        as_stated(SingleLabelClassifier, "bayes", "drawn", random_state=seed)
+        .fit(X, D)
+        .classifier_.theta_
         for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(one, same)
@@ -67,8 +70,8 @@ def test_drawn_labels_come_from_the_seed():
 def test_drawn_labels_of_certain_rows_are_the_highest_labels():
     X, D = sample(n=60)
     hot = np.eye(D.shape[1])[D.argmax(axis=1)]
-    highest = SingleLabelClassifier("lr").fit(X, D).predict(X)
-    drawn = SingleLabelClassifier("lr", "drawn", random_state=0).fit(X, hot).predict(X)
+    highest = as_stated(SingleLabelClassifier, "lr").fit(X, D).predict(X)
+    drawn = as_stated(SingleLabelClassifier, "lr", "drawn", random_state=0).fit(X, hot).predict(X)
     np.testing.assert_array_equal(drawn, highest)
 
 
@@ -76,14 +79,14 @@ def test_one_label_for_all_rows_is_predicted_everywhere():
     X = sample()[0]
     D = np.tile([0.2, 0.7, 0.1], (len(X), 1))
     for name in THEIRS:
-        model = SingleLabelClassifier(name).fit(X, D)
+        model = as_stated(SingleLabelClassifier, name).fit(X, D)
         np.testing.assert_array_equal(model.predict(X), np.tile([0.0, 1.0, 0.0], (len(X), 1)))
 
 
 def test_constant_features_leave_the_most_frequent_label(recwarn):
     D = np.repeat([[0.2, 0.7, 0.1], [0.5, 0.3, 0.2]], [5, 3], axis=0)
     for name in THEIRS:
-        P = SingleLabelClassifier(name).fit(np.ones((8, 2)), D).predict(np.ones((2, 2)))
+        P = as_stated(SingleLabelClassifier, name).fit(np.ones((8, 2)), D).predict(np.ones((2, 2)))
         np.testing.assert_array_equal(P, [[0.0, 1.0, 0.0]] * 2)
     assert not recwarn.list
 
@@ -91,7 +94,7 @@ def test_constant_features_leave_the_most_frequent_label(recwarn):
 def test_labels_that_are_never_highest_stay_without_degree():
     X, D = sample(n=60)
     D = np.column_stack([np.zeros(60), D])
-    P = SingleLabelClassifier().fit(X, D).predict(X)
+    P = as_stated(SingleLabelClassifier).fit(X, D).predict(X)
     assert not P[:, 0].any()
     np.testing.assert_array_equal(P.sum(axis=1), 1.0)
 
@@ -99,13 +102,13 @@ def test_labels_that_are_never_highest_stay_without_degree():
 def test_of_equally_high_labels_the_first_counts():
     X = np.arange(8.0)[:, None]
     D = np.array([[0.4, 0.4, 0.2]] * 4 + [[0.1, 0.1, 0.8]] * 4)
-    P = SingleLabelClassifier().fit(X, D).predict(X)
+    P = as_stated(SingleLabelClassifier).fit(X, D).predict(X)
     np.testing.assert_array_equal(P.argmax(axis=1), [0] * 4 + [2] * 4)
 
 
 def test_iterations_reach_the_classifier_without_a_warning(recwarn):
     X, D = sample(n=60)
     for name in ("lr", "svm"):
-        model = SingleLabelClassifier(name, max_iter=2, random_state=0).fit(X, D)
+        model = as_stated(SingleLabelClassifier, name, max_iter=2, random_state=0).fit(X, D)
         assert model.diagnostics_["iterations"] <= 2
     assert not recwarn.list

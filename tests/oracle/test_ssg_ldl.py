@@ -10,6 +10,7 @@ from scipy.stats import chisquare
 from ldl import AAKNN, SABFGS, SSGLDL, RFRegression, StructRF
 from ldl.wrappers import ssg_ldl
 from tests.oracle.examples import softmax_problem as sample
+from tests.oracle.settings import as_stated
 
 
 def distances(X, D, fx: float = 0.5, fy: float = 0.5) -> np.ndarray:
@@ -57,7 +58,7 @@ def test_worked_example_of_the_paper(monkeypatch):
     D = np.array([[0.1, 0.2, 0.3, 0.4], *near, [0.0, 0.0, 0.0, 1.0]])
     draws = Draws()
     monkeypatch.setattr(np.random, "default_rng", lambda seed: draws)
-    made, labels = new_rows(SSGLDL(amount=0.15), X, D)
+    made, labels = new_rows(as_stated(SSGLDL, amount=0.15), X, D)
     third = np.argsort(distances(X, D)[0])[3]
     np.testing.assert_allclose(made, X[:1] + [0.6, 0.75] * (X[third] - X[0]))
     np.testing.assert_allclose(labels, [[0.32, 0.24, 0.40, 0.04]])
@@ -70,7 +71,7 @@ def test_worked_example_of_the_paper(monkeypatch):
 def test_distances_are_weighted_sums_in_blocks_as_at_once(fx, fy, monkeypatch):
     X, D = sample(n=50)
     expected = distances(X, D, fx, fy)
-    model = SSGLDL(feature_weight=fx, label_weight=fy)
+    model = as_stated(SSGLDL, feature_weight=fx, label_weight=fy)
     for block in (32 * 2**20, 8 * 50 * 7):
         monkeypatch.setattr(ssg_ldl, "_BLOCK_BYTES", block)
         means, near = model._distances(X, D)
@@ -83,7 +84,7 @@ def test_neighbours_by_features_or_by_one_vector():
     X, D = sample(n=50)
     apart = {"features": cdist(X, X), "joined": cdist(np.hstack([X, D]), np.hstack([X, D]))}
     for name, values in apart.items():
-        means, near = SSGLDL(metric=name)._distances(X, D)
+        means, near = as_stated(SSGLDL, metric=name)._distances(X, D)
         np.testing.assert_allclose(means, distances(X, D).mean(axis=1), rtol=1e-10)
         np.testing.assert_array_equal(near, np.argsort(values + np.diag([np.inf] * 50))[:, :5])
 
@@ -91,17 +92,17 @@ def test_neighbours_by_features_or_by_one_vector():
 def test_a_row_can_be_the_first_of_its_own_neighbours():
     X, D = sample(n=50)
     for name in ("mixed", "features", "joined"):
-        near = SSGLDL(metric=name, own_neighbour=True)._distances(X, D)[1]
+        near = as_stated(SSGLDL, metric=name, own_neighbour=True)._distances(X, D)[1]
         np.testing.assert_array_equal(near[:, 0], np.arange(50))
-        others = SSGLDL(metric=name)._distances(X, D)[1]
+        others = as_stated(SSGLDL, metric=name)._distances(X, D)[1]
         np.testing.assert_array_equal(near[:, 1:], others[:, :4])
 
 
 def test_rows_are_drawn_in_proportion_to_their_mean_distance():
     """Labels tell which row a new one comes from: each has neighbours of its own."""
     X, D = sample(n=12)
-    labels = new_rows(SSGLDL(amount=2000.0, n_neighbors=2, random_state=1), X, D)[1]
-    near = SSGLDL(n_neighbors=2)._distances(X, D)[1]
+    labels = new_rows(as_stated(SSGLDL, amount=2000.0, n_neighbors=2, random_state=1), X, D)[1]
+    near = as_stated(SSGLDL, n_neighbors=2)._distances(X, D)[1]
     means = distances(X, D).mean(axis=1)
     averages = D[near].mean(axis=1)
     source = cdist(labels, averages).argmin(axis=1)
@@ -115,8 +116,8 @@ def test_rows_are_drawn_in_proportion_to_their_mean_distance():
 
 def test_new_rows_lie_in_the_box_of_a_row_and_one_of_its_neighbours():
     X, D = sample(n=30)
-    near = SSGLDL()._distances(X, D)[1]
-    made, labels = new_rows(SSGLDL(random_state=0), X, D)
+    near = as_stated(SSGLDL)._distances(X, D)[1]
+    made, labels = new_rows(as_stated(SSGLDL, random_state=0), X, D)
     assert len(made) == 90
     for x, d in zip(made, labels, strict=True):
         fits = [
@@ -132,7 +133,7 @@ def test_new_rows_lie_in_the_box_of_a_row_and_one_of_its_neighbours():
 
 def test_every_feature_has_a_share_of_its_own():
     X = np.array([[0.0, 0.0], [1.0, 1.0]])
-    made = new_rows(SSGLDL(amount=500.0, random_state=0), X, np.eye(2))[0]
+    made = new_rows(as_stated(SSGLDL, amount=500.0, random_state=0), X, np.eye(2))[0]
     assert abs(np.corrcoef(made.T)[0, 1]) < 0.15
     assert 0 <= made.min() < 0.01
     assert 0.99 < made.max() <= 1
@@ -141,52 +142,56 @@ def test_every_feature_has_a_share_of_its_own():
 def test_number_of_new_rows_is_rounded_down():
     X, D = sample(n=33)
     for amount, count in ((3.0, 99), (0.5, 16), (0.0, 0)):
-        assert len(new_rows(SSGLDL(amount=amount, random_state=0), X, D)[0]) == count
+        assert len(new_rows(as_stated(SSGLDL, amount=amount, random_state=0), X, D)[0]) == count
 
 
 def test_without_new_rows_it_is_the_base():
     X, D = sample(n=40)
-    for base in (AAKNN(4), SABFGS(max_iter=5)):
-        P = SSGLDL(base, amount=0.0).fit(X, D).predict(X)
+    for base in (as_stated(AAKNN, 4), as_stated(SABFGS, max_iter=5)):
+        P = as_stated(SSGLDL, base, amount=0.0).fit(X, D).predict(X)
         np.testing.assert_allclose(P, base.fit(X, D).predict(X), rtol=1e-12)
 
 
 def test_the_base_is_fitted_to_what_oversample_returns():
     X, D = sample(n=40)
-    model = SSGLDL(random_state=3).fit(X, D)
+    model = as_stated(SSGLDL, random_state=3).fit(X, D)
     more, labels = model.oversample(X, D)
     np.testing.assert_array_equal(model.estimator_.X_, more)
     np.testing.assert_allclose(model.estimator_.D_, labels, rtol=1e-14)
     assert model.diagnostics_ == {"rows": 160, "synthetic": 120}
-    np.testing.assert_allclose(model.predict(X), AAKNN(4).fit(more, labels).predict(X), rtol=1e-12)
+    np.testing.assert_allclose(
+        model.predict(X), as_stated(AAKNN, 4).fit(more, labels).predict(X), rtol=1e-12
+    )
 
 
 def test_seeds_decide_new_rows_and_the_base():
     X, D = sample(n=40)
-    first, same, other = (SSGLDL(random_state=seed).oversample(X, D)[0] for seed in (1, 1, 2))
+    first, same, other = (
+        as_stated(SSGLDL, random_state=seed).oversample(X, D)[0] for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(first, same)
     assert (first[40:] != other[40:]).any()
-    model = SSGLDL(RFRegression(n_estimators=2), random_state=1).fit(X, D)
+    model = as_stated(SSGLDL, RFRegression(n_estimators=2), random_state=1).fit(X, D)
     assert model.estimator_.random_state is not None
     assert (
         model.estimator_.random_state
-        == SSGLDL(RFRegression(), random_state=1).fit(X, D).estimator_.random_state
+        == as_stated(SSGLDL, RFRegression(), random_state=1).fit(X, D).estimator_.random_state
     )
-    assert SSGLDL(RFRegression(random_state=9)).fit(X, D).estimator_.random_state == 9
+    assert as_stated(SSGLDL, RFRegression(random_state=9)).fit(X, D).estimator_.random_state == 9
 
 
 def test_jobs_are_those_of_the_base():
     X, D = sample(n=40)
-    assert SSGLDL(StructRF(n_estimators=1), n_jobs=2).fit(X, D).estimator_.n_jobs == 2
-    assert SSGLDL(StructRF(n_estimators=1, n_jobs=3)).fit(X, D).estimator_.n_jobs == 3
+    assert as_stated(SSGLDL, StructRF(n_estimators=1), n_jobs=2).fit(X, D).estimator_.n_jobs == 2
+    assert as_stated(SSGLDL, StructRF(n_estimators=1, n_jobs=3)).fit(X, D).estimator_.n_jobs == 3
 
 
 def test_equal_rows_and_two_rows_are_enough():
     X, D = np.ones((6, 2)), np.tile([0.2, 0.8], (6, 1))
-    made, labels = new_rows(SSGLDL(random_state=0), X, D)
+    made, labels = new_rows(as_stated(SSGLDL, random_state=0), X, D)
     np.testing.assert_allclose(made, 1.0)
     np.testing.assert_allclose(labels, np.tile([0.2, 0.8], (18, 1)))
-    made, labels = new_rows(SSGLDL(random_state=0), np.array([[0.0], [1.0]]), np.eye(2))
+    made, labels = new_rows(as_stated(SSGLDL, random_state=0), np.array([[0.0], [1.0]]), np.eye(2))
     assert set(map(tuple, labels)) == {(1.0, 0.0), (0.0, 1.0)}
 
 
@@ -194,7 +199,7 @@ def test_memory_grows_with_rows_and_not_with_their_square(monkeypatch):
     monkeypatch.setattr(ssg_ldl, "_BLOCK_BYTES", 2**18)
     X, D = sample(n=3000)
     tracemalloc.start()
-    SSGLDL(amount=1.0, random_state=0).oversample(X, D)
+    as_stated(SSGLDL, amount=1.0, random_state=0).oversample(X, D)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6e6  # all distances would take 72 MB

@@ -188,7 +188,11 @@ def test_mixing_of_rows_that_are_new_uses_their_labels_and_those_of_fitted_ones(
     places, D = drawn_rows()
     old, new = slice(0, 300), slice(300, None)
     found = two_dimensions.mixing_of_new(places[old], D[old], places[new], D[new], 1)
-    order = AAKNN(1).fit(places[old], D[old]).kneighbors(places[new])[:, 0]
+    order = (
+        AAKNN(1, standardise=False, mean_share=None)
+        .fit(places[old], D[old])
+        .kneighbors(places[new])[:, 0]
+    )
     near = np.linalg.norm(D[old][order] - D[new], axis=1).mean()
     assert found == pytest.approx(near / two_dimensions.mean_label_distance(D[old]))
 

@@ -3,6 +3,7 @@
 import pytest
 
 import ldl
+from ldl._self_tuned import SelfTuned
 from ldlrepro.catalogue import Project
 
 PROJECT = Project.open()
@@ -29,6 +30,19 @@ def test_yaml_names_every_setting_that_the_library_may_choose_otherwise(method):
     kind, names = named(method)
     decisive = set(getattr(ldl, kind)._parameter_names()) - SAME_EVERYWHERE
     assert decisive <= names
+
+
+@pytest.mark.parametrize(
+    "method", [m for m in PROJECT.method_ids if issubclass(PROJECT.method(m).kind, SelfTuned)]
+)
+def test_nothing_is_scaled_mixed_or_chosen_where_a_paper_does_not_say_so(method):
+    told = PROJECT.method(method)
+    made = told.estimator()
+    assert "mean_share" in told.parameters
+    assert made.mean_share is None
+    assert made.scales_itself or told.parameters["standardise"] is False
+    left = {name for name in made.candidates if getattr(made, name) == "auto"}
+    assert left <= set(told.grid)
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,9 @@ def test_neighbours_of_shared_distances_are_those_of_the_method(mixed, tmp_path)
     runs = Runs(PROJECT, mixed.data, 1, KeptLines(tmp_path / "x"))
     for folds in (SHUFFLED, IN_ORDER, SPLITS):
         for fold in FOLDS[folds].make(mixed.data, ("seed",)):
-            model = AAKNN(4).fit(mixed.data.X[fold.train], mixed.data.D[fold.train])
+            model = AAKNN(4, standardise=False, mean_share=None).fit(
+                mixed.data.X[fold.train], mixed.data.D[fold.train]
+            )
             theirs = model.predict(mixed.data.X[fold.test])
             np.testing.assert_allclose(runs._mean_of_neighbours(4, fold), theirs, rtol=1e-12)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ldl._parameters import Interval, Positive
-from ldl.base import LDLEstimator, to_simplex
+from ldl._parameters import Auto, Interval, Positive
+from ldl._self_tuned import AUTO, Grid, SelfTuned
+from ldl.base import to_simplex
 
 _JITTER = 1e-14
 """Added to the spectrum of a full covariance, as the toolbox does."""
@@ -17,7 +18,7 @@ _RELATIVE_JITTER = 1e-9
 
 
 @dataclass(eq=False, repr=False)
-class PTBayes(LDLEstimator):
+class PTBayes(SelfTuned):
     """Bayes' rule with a Gaussian for each label (PT-Bayes).
 
     Problem transformation: a row with the label degrees D_1, ..., D_c becomes c rows of one label
@@ -28,7 +29,7 @@ class PTBayes(LDLEstimator):
     mostly noise, and features that say the same multiply it: ``worth`` keeps it down.
 
     The original has ``PTBayes(transformation='resample', covariance_type='full',
-    domain='density', worth=None)``. The defaults were chosen on validation rows.
+    domain='density', worth=None, standardise=False, mean_share=None)``.
 
     Parameters
     ----------
@@ -47,10 +48,11 @@ class PTBayes(LDLEstimator):
         Smallest degree before rows are divided by their sums; at least 0 and below 1.
     random_state : int or None, default=None
         Seed of the draws of ``transformation='resample'``; not used otherwise.
-    worth : float or None, default=3.0
+    worth : float, 'auto' or None, default='auto'
         Number of independent features that all together are worth at most: log densities are
         multiplied by its share of the number of features. With None each is worth itself, as
         Bayes' rule has it. The smaller, the nearer are predictions to the mean of the labels.
+        ``'auto'`` chooses from 1 to 100 on held-out rows.
 
     Attributes
     ----------
@@ -88,7 +90,9 @@ class PTBayes(LDLEstimator):
     domain: Literal["log", "density"] = "log"
     floor: Annotated[float, Interval(0, 1, open_high=True)] = 1e-9
     random_state: int | None = None
-    worth: Positive | None = field(default=3.0, kw_only=True)
+    worth: Positive | Auto | None = field(default=AUTO, kw_only=True)
+
+    candidates: ClassVar[Grid] = {"worth": (3.0, 1.0, 10.0, 30.0, 100.0)}
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         mass = D / len(D)
@@ -108,7 +112,8 @@ class PTBayes(LDLEstimator):
 
     def _predict(self, X: Any) -> np.ndarray:
         evidence = np.full((X.shape[0], self.n_labels_), -np.inf)
-        share = 1.0 if self.worth is None else min(1.0, self.worth / X.shape[1])
+        worth = self._setting("worth")
+        share = 1.0 if worth is None else min(1.0, worth / X.shape[1])
         for j, gaussian in enumerate(self.gaussians_):
             if gaussian is not None:
                 evidence[:, j] = np.log(self.prior_[j]) + share * gaussian.log_density(X)

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ldl._parameters import FITS, class_at
-from ldl.base import LDLEstimator, child_seeds, copy_of, seed_unset
+from ldl._self_tuned import SelfTuned
+from ldl.base import child_seeds, copy_of, seed_unset
 
 
-class RegressorMethod(LDLEstimator):
+class RegressorMethod(SelfTuned):
     """Base of methods that leave the work to a regressor with ``fit`` and ``predict``.
 
     A subclass stores its parameters and writes ``_regressor``, which returns a new regressor. One

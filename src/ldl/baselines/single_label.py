@@ -10,13 +10,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from ldl._parameters import FITS, Count, Positive
-from ldl.base import LDLEstimator, child_seeds, copy_of, seed_unset
+from ldl._self_tuned import SelfTuned
+from ldl.base import child_seeds, copy_of, seed_unset
 
 _ITERATIONS = {"lr": 100, "svm": 1000}
 
 
 @dataclass(eq=False, repr=False)
-class SingleLabelClassifier(LDLEstimator):
+class SingleLabelClassifier(SelfTuned):
     """Classifier of a single label, which gets the whole degree.
 
     Of a row's distribution the classifier learns one label only, the highest or one that is drawn.
@@ -63,7 +64,7 @@ class SingleLabelClassifier(LDLEstimator):
     >>> from ldl import SingleLabelClassifier
     >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
     >>> D = np.array([[0.6, 0.4], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9]])
-    >>> SingleLabelClassifier().fit(X, D).predict([[0.5], [12.0]])
+    >>> SingleLabelClassifier(mean_share=None).fit(X, D).predict([[0.5], [12.0]])
     array([[1., 0.],
            [0., 1.]])
     >>> from sklearn.linear_model import LogisticRegression

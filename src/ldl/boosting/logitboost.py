@@ -50,11 +50,11 @@ class _Boosting(LDLEstimator):
 
     accepts_sparse = True
 
-    max_iter: Count = 500
-    learning_rate: Factor = 0.1
-    max_leaf_nodes: Count = 20
+    max_iter: Count = 150
+    learning_rate: Factor = 0.2
+    max_leaf_nodes: Count = 6
     min_samples_leaf: Count = 5
-    n_iter_no_change: Count | None = 50
+    n_iter_no_change: Count | None = 10
     select_by: Annotated[str, Options(*metrics.BETTER)] = "kl"
     random_state: int | None = None
 
@@ -160,15 +160,15 @@ class LDLogitBoost(_Boosting):
 
     Parameters
     ----------
-    max_iter : int, default=500
+    max_iter : int, default=150
         Largest number of rounds.
-    learning_rate : float, default=0.1
+    learning_rate : float, default=0.2
         Factor of every tree, above 0 and at most 1.
-    max_leaf_nodes : int, default=20
+    max_leaf_nodes : int, default=6
         Largest number of leaves of a tree, which grows at the leaf with the greatest gain.
     min_samples_leaf : int, default=5
         Least number of rows in a leaf.
-    n_iter_no_change : int or None, default=50
+    n_iter_no_change : int or None, default=10
         The choice of the number of rounds ends after so many rounds without a better score on
         ninths of the rows that are held out, as many as have 200 rows together. None runs
         ``max_iter`` rounds and holds out nothing.
@@ -264,15 +264,15 @@ class AOSOLDLogitBoost(_Boosting):
 
     Parameters
     ----------
-    max_iter : int, default=500
+    max_iter : int, default=60
         Largest number of rounds.
-    learning_rate : float, default=0.1
+    learning_rate : float, default=0.5
         Factor of every tree, above 0 and at most 1.
-    max_leaf_nodes : int, default=20
+    max_leaf_nodes : int, default=4
         Largest number of leaves of a tree, which grows at the leaf with the greatest gain.
     min_samples_leaf : int, default=5
         Least number of rows in a leaf.
-    n_iter_no_change : int or None, default=50
+    n_iter_no_change : int or None, default=5
         The choice of the number of rounds ends after so many rounds without a better score on
         ninths of the rows that are held out, as many as have 200 rows together. None runs
         ``max_iter`` rounds and holds out nothing.
@@ -280,7 +280,7 @@ class AOSOLDLogitBoost(_Boosting):
         Measure of ``ldl.metrics`` by which the number of rounds is chosen.
     random_state : int or None, default=None
         Seed of the hold-outs; the trees draw nothing.
-    pair : {'auto', 'exact', 'smo'}, default='auto'
+    pair : {'auto', 'exact', 'smo'}, default='smo'
         Pairs that a node tries: all of them ('exact'), or those with the label of the largest
         gradient ('smo'), which takes less time. 'auto' tries all up to 20 labels.
 
@@ -322,7 +322,11 @@ class AOSOLDLogitBoost(_Boosting):
     20
     """
 
-    pair: Literal["auto", "exact", "smo"] = "auto"
+    max_iter: Count = 60
+    learning_rate: Factor = 0.5
+    max_leaf_nodes: Count = 4
+    n_iter_no_change: Count | None = 5
+    pair: Literal["auto", "exact", "smo"] = "smo"
 
     def _grow(self, bins: Bins, statistics: np.ndarray, memory: _Memory) -> BoostedTree:
         from ldl.boosting._pair_trees import EXACT_PAIR, SMO_PAIR, Rules, grow

@@ -57,7 +57,7 @@ def build(kind: str, settings: Settings, seed: int) -> Model:
     if kind == "xgb":
         return Boosted(settings, seed)
     if kind == "knn":
-        return AAKNN(settings.n_neighbors)
+        return AAKNN(settings.n_neighbors, standardise=False, mean_share=None)
     return Linear()
 
 

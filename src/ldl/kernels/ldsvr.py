@@ -9,14 +9,15 @@ nine tenths of the iterations and costs next to nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ldl._distances import squared_distances
 from ldl._memory import demand_memory
-from ldl._parameters import NotNegative, Positive
-from ldl.base import LDLEstimator, dense, warn_unfinished
+from ldl._parameters import Auto, NotNegative, Positive
+from ldl._self_tuned import AUTO, Grid, SelfTuned
+from ldl.base import dense, warn_unfinished
 
 _MAX_ITERATIONS = 500
 _SMALLEST_STEP = 1e-16
@@ -28,7 +29,7 @@ _MIXED = 6
 
 
 @dataclass(eq=False, repr=False)
-class LDSVR(LDLEstimator):
+class LDSVR(SelfTuned):
     """Support vector regression of label distributions (LDSVR).
 
     Targets z are the logits of the degrees, and rows are mapped by a kernel. Since a sigmoid rises
@@ -37,13 +38,13 @@ class LDSVR(LDLEstimator):
     together, and the prediction is ``sigmoid(W' phi(x) + b)``, divided by its sum. Degrees of zero
     become ``1 / (10 labels)`` before logits are taken.
 
-    The release has ``LDSVR(C=1.0, epsilon=0.1, width=1.0)``. The defaults were chosen on validation
-    rows.
+    The release has ``LDSVR(C=1.0, epsilon=0.1, width=1.0, standardise=False, mean_share=None)``.
 
     Parameters
     ----------
-    C : float, default=10.0
-        Cost of errors outside the insensitive zone; the larger, the closer the fit.
+    C : float or 'auto', default='auto'
+        Cost of errors outside the insensitive zone; the larger, the closer the fit. ``'auto'``
+        chooses from 0.1 to 10 on held-out rows.
     epsilon : float, default=0.03
         Radius of the insensitive zone: values of u up to this cost nothing.
     width : float, default=0.5
@@ -93,11 +94,13 @@ class LDSVR(LDLEstimator):
 
     accepts_sparse = True
 
-    C: Positive = 10.0
+    C: Positive | Auto = AUTO
     epsilon: NotNegative = 0.03
     width: Positive = 0.5
     weights: Literal["exact", "as_released"] = "exact"
     kernel: Literal["rbf", "linear"] = "rbf"
+
+    candidates: ClassVar[Grid] = {"C": (1.0, 0.1, 10.0)}
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         demand_memory("LDSVR", 16.0 * X.shape[0] ** 2, "Take a sample of the rows.")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ldl._parameters import Count, NotNegative, Positive
-from ldl.base import LDLEstimator
+from ldl._self_tuned import SelfTuned
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS
 from ldl.linear.maxent import SABFGS, MaximumEntropy
@@ -24,8 +24,9 @@ _INNER: dict[str, Callable[..., MaximumEntropy]] = {
         init="identity",
         pairs=20,
         tol=0.0,
+        mean_share=None,
     ),
-    "iis": SAIIS,
+    "iis": partial(SAIIS, fit_intercept=False, standardise=False, mean_share=None),
 }
 """Nothing but ``max_iter`` keeps them from learning the training rows by heart."""
 _WIDTHS = (0.5, 10.0)
@@ -34,7 +35,7 @@ _SEARCH_TOLERANCE = 1e-6
 
 
 @dataclass(eq=False, repr=False)
-class ALDL(LDLEstimator):
+class ALDL(SelfTuned):
     """Maximum entropy model whose labels have a width of their own at each age (IIS-ALDL).
 
     For ordered labels, such as ages. Of the given distributions only the highest label counts: the

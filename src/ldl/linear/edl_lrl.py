@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ldl._parameters import Count, Interval, NotNegative, Positive
+from ldl._parameters import Auto, Count, Interval, NotNegative, Positive
+from ldl._self_tuned import AUTO, Grid
 from ldl.base import dense
 from ldl.linear._bfgs import minimise_lbfgs
-from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns
+from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
 from ldl.linear.ldl_ldm import cluster_rows
 from ldl.linear.maxent import MaximumEntropy
 
@@ -94,8 +95,9 @@ class EDLLRL(MaximumEntropy):
 
     Parameters
     ----------
-    alpha : float, default=0.001
-        Penalty on squared weights, lambda 1.
+    alpha : float or 'auto', default='auto'
+        Penalty on squared weights, lambda 1. ``'auto'`` chooses from 0.001 to 1 on held-out rows;
+        the release has 0.001.
     low_rank : float, default=0.01
         Weight of the singular values, lambda 2.
     n_clusters : int, default=5
@@ -115,13 +117,15 @@ class EDLLRL(MaximumEntropy):
         higher.
     random_state : int or None, default=None
         Seed of k-means and of the first weights, which are drawn from [0, 1).
+    fit_intercept : bool, default=True
+        Adds a feature of ones, under the penalty as well. The release has none.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features_in_, n_labels_)
         The weights W.
     intercept_ : ndarray of shape (n_labels_,)
-        Zeros: the model has no intercept.
+        The intercept; zeros without one.
     n_iter_ : int
         Rounds done.
     loss_ : float
@@ -147,7 +151,7 @@ class EDLLRL(MaximumEntropy):
     ((20, 3), 3)
     """
 
-    alpha: NotNegative = 0.001
+    alpha: NotNegative | Auto = AUTO
     low_rank: NotNegative = 0.01
     n_clusters: Count = 5
     rho: Positive = 1.0
@@ -157,6 +161,9 @@ class EDLLRL(MaximumEntropy):
     max_iter: int = 50
     tol: float = 1e-8
     random_state: int | None = field(default=None, kw_only=True)
+    fit_intercept: bool = field(default=True, kw_only=True)
+
+    candidates: ClassVar[Grid] = {"alpha": (0.1, 0.001, 0.01, 1.0)}
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         features = dense(X)
@@ -165,6 +172,7 @@ class EDLLRL(MaximumEntropy):
         order = np.argsort(cluster, kind="stable")
         bounds = np.flatnonzero(np.diff(cluster[order], prepend=-1, append=len(D)))
         blocks = [slice(*ends) for ends in pairwise(bounds.tolist())]
+        X = with_ones(X) if self.fit_intercept else X
         self._alternate(LowRankCopies(X[order], D[order], blocks, self))
 
     def _alternate(self, objective: LowRankCopies) -> None:

@@ -11,12 +11,15 @@ per row, feature and label. Roots too far out for the series, which is rare, use
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ldl._parameters import Auto, Count
+from ldl._self_tuned import AUTO, Grid
 from ldl.base import dense
+from ldl.linear._softmax import with_ones
 from ldl.linear.maxent import MaximumEntropy
 
 _LARGEST_SHIFT = 20.0
@@ -46,17 +49,21 @@ class SAIIS(MaximumEntropy):
 
     Parameters
     ----------
-    max_iter : int, default=200
+    max_iter : int or 'auto', default='auto'
         Largest number of sweeps. The StructRF paper has 200, the toolbox's demonstration 10.
+        ``'auto'`` chooses from 1 to 50 on held-out rows.
     tol : float, default=0.0001
         Gain of the log likelihood, summed over rows, below which a sweep is the last one.
+    fit_intercept : bool, default=True
+        Adds a feature of ones, without which features around zero cannot express the mean of the
+        labels. The papers have none.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features_in_, n_labels_)
         The weights W.
     intercept_ : ndarray of shape (n_labels_,)
-        Zeros: the model has no intercept.
+        The intercept; zeros without one.
     n_iter_ : int
         Sweeps done.
     loss_ : float
@@ -84,11 +91,20 @@ class SAIIS(MaximumEntropy):
     (20, 3)
     """
 
-    max_iter: int = 200
+    max_iter: Count | Auto = AUTO
     tol: float = 1e-4
+    fit_intercept: bool = field(default=True, kw_only=True)
+
+    candidates: ClassVar[Grid] = {"max_iter": (1, 2, 5, 10, 20, 50)}
+    tells_steps = True
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
+        q = X.shape[1]
+        X = with_ones(X) if self.fit_intercept else X
         W = np.eye(X.shape[1], D.shape[1])
+        # Views of the weights, which sweeps change in place.
+        self.coef_ = W[:q]
+        self.intercept_ = W[q] if self.fit_intercept else np.zeros(D.shape[1])
         sweep, predictions = Sweep(X, D), Predictions(X, D)
         P, loss = predictions.of(W)
         stopped = "max_iter"
@@ -98,10 +114,9 @@ class SAIIS(MaximumEntropy):
             iterations += 1
             before = loss
             P, loss = predictions.of(W)
+            self._tell(iterations)
             if abs(before - loss) < self.tol:
                 stopped = "tol"
-        self.coef_ = W
-        self.intercept_ = np.zeros(D.shape[1])
         self.n_iter_ = iterations
         self.loss_ = loss
         self.diagnostics_ = {

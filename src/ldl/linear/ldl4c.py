@@ -7,13 +7,14 @@ subgradient, and L-BFGS ends where it finds no further descent.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ldl._parameters import NotNegative, Positive
+from ldl._parameters import Auto, NotNegative, Positive
+from ldl._self_tuned import AUTO, Grid
 from ldl.linear._penalised import PenalisedModel
-from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns
+from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
 from ldl.linear.maxent import drawn_weights
 
 
@@ -95,19 +96,22 @@ class LDL4C(PenalisedModel):
     ----------
     margin_weight : float, default=0.1
         Weight of the margin, C1 in the paper.
-    alpha : float, default=0.001
-        Penalty on squared weights, C2 in the paper. The errors are sums over rows.
+    alpha : float or 'auto', default='auto'
+        Penalty on squared weights, C2 in the paper. The errors are sums over rows. ``'auto'``
+        chooses from 0.01 to 100 on held-out rows.
     rho : float, default=0.1
         Margin by which the highest label should exceed all others.
     weights : {'entropy', 'equal'}, default='entropy'
         Weights of the rows' errors: E_i, or 1. The margin has no weights.
     error : {'absolute', 'kl'}, default='absolute'
         Error of a row: the sum of absolute differences, or the divergence KL(D || P).
-    max_iter : int, default=1000
-        Largest number of iterations.
+    max_iter : int, default=100
+        Largest number of iterations; the paper's records have 1000.
     random_state : int or None, default=None
         Seed of the first weights, which are drawn from [-0.1, 0.1]: at zeros all degrees are equal,
         and a fit with a heavy margin may not get away from there.
+    fit_intercept : bool, default=True
+        Adds a feature of ones, under the penalty as well. The paper has none.
 
     Attributes
     ----------
@@ -135,15 +139,18 @@ class LDL4C(PenalisedModel):
     """
 
     margin_weight: NotNegative = 0.1
-    alpha: NotNegative = 0.001
+    alpha: NotNegative | Auto = AUTO
     rho: Positive = 0.1
     weights: Literal["entropy", "equal"] = "entropy"
     error: Literal["absolute", "kl"] = "absolute"
-    max_iter: int = field(default=1000, kw_only=True)
+    max_iter: int = field(default=100, kw_only=True)
     random_state: int | None = field(default=None, kw_only=True)
+    fit_intercept: bool = field(default=True, kw_only=True)
+
+    candidates: ClassVar[Grid] = {"alpha": (1.0, 0.01, 10.0, 100.0)}
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._minimise(WeightedErrors(X, D, self))
+        self._minimise(WeightedErrors(with_ones(X) if self.fit_intercept else X, D, self))
 
     def _start(self, features: int, labels: int) -> np.ndarray:
         return drawn_weights((features, labels), self.random_state)

@@ -7,12 +7,13 @@ finds no further descent.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ldl._parameters import Count, NotNegative
+from ldl._parameters import Auto, Count, NotNegative
 from ldl._scale import Scale
+from ldl._self_tuned import AUTO, Grid
 from ldl.linear._bfgs import Patience
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, softmax_columns, standardised, with_ones
@@ -90,13 +91,14 @@ class LDLHR(PenalisedModel):
     where T is one at t and zero elsewhere, and R is D with zero at t. The loss is that of the
     authors' release. The paper divides the last sum by rho and leaves t out of the second
     (``form='printed'``), and has other weights. The release has raw features and other weights as
-    well: ``LDLHR(alpha=1e-4, margin_weight=1e4, max_iter=1000, standardise=False)``. The defaults
-    were chosen on validation rows.
+    well: ``LDLHR(alpha=1e-4, margin_weight=1e4, max_iter=1000, standardise=False,
+    mean_share=None)``.
 
     Parameters
     ----------
-    alpha : float, default=100.0
-        Penalty on squared weights, the release's l1 of 0.0001. It suits standardised features.
+    alpha : float or 'auto', default='auto'
+        Penalty on squared weights, the release's l1 of 0.0001. ``'auto'`` chooses from 10 to 1000
+        on held-out rows, which suits standardised features.
     margin_weight : float, default=1.0
         Weight of the margin, the release's l2 of 10000. It keeps the highest label above the
         others; the larger, the further predictions move away from the other degrees.
@@ -145,7 +147,7 @@ class LDLHR(PenalisedModel):
     (20, 3)
     """
 
-    alpha: NotNegative = 100.0
+    alpha: NotNegative | Auto = AUTO
     margin_weight: NotNegative = 1.0
     rest_weight: NotNegative = 1.0
     rho: NotNegative = 0.01
@@ -155,6 +157,9 @@ class LDLHR(PenalisedModel):
     form: Literal["released", "printed"] = "released"
     max_iter: int = field(default=50, kw_only=True)
     standardise: bool = field(default=True, kw_only=True)
+
+    candidates: ClassVar[Grid] = {"alpha": (100.0, 10.0, 1000.0)}
+    scales_itself = True
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         if self.form == "printed" and not self.rho > 0:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ldl._parameters import Count, NotNegative
+from ldl._parameters import Auto, Count, NotNegative
+from ldl._self_tuned import AUTO, Grid
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
 
@@ -60,13 +61,13 @@ class LDLLDM(PenalisedModel):
             + local_weight sum_g ||P_g (I - Z_g)||^2 + alpha / 2 (||W||^2 + ||b||^2)
 
     where Z is learned from all rows of D and Z_g from those of cluster g; the clusters are k-means
-    of the label distributions. Defaults are those of the authors' release, which has raw features.
-    Features between 0 and 1 need a larger ``alpha``, such as 1.
+    of the label distributions. The authors' release has raw features and an ``alpha`` of 0.001.
 
     Parameters
     ----------
-    alpha : float, default=0.001
-        Penalty on squared weights, the release's l1.
+    alpha : float or 'auto', default='auto'
+        Penalty on squared weights, the release's l1. ``'auto'`` chooses from 0.1 to 100 on held-out
+        rows.
     global_weight : float, default=1.0
         Weight of the manifold of all rows, the release's l2.
     local_weight : float, default=1.0
@@ -103,11 +104,13 @@ class LDLLDM(PenalisedModel):
     ((20, 3), 3)
     """
 
-    alpha: NotNegative = 1e-3
+    alpha: NotNegative | Auto = AUTO
     global_weight: NotNegative = 1.0
     local_weight: NotNegative = 1.0
     n_clusters: Count = 10
     random_state: int | None = None
+
+    candidates: ClassVar[Grid] = {"alpha": (1.0, 0.1, 10.0, 100.0)}
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         cluster = np.zeros(len(D), dtype=int)

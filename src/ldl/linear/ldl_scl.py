@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldl._parameters import Count, NotNegative, Positive
-from ldl.base import LDLEstimator
+from ldl._parameters import Auto, Count, NotNegative, Positive
+from ldl._self_tuned import AUTO, Grid, SelfTuned
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl_ldm import cluster_rows
 
@@ -74,7 +74,7 @@ class CodedObjective:
 
 
 @dataclass(eq=False, repr=False)
-class LDLSCL(LDLEstimator):
+class LDLSCL(SelfTuned):
     """Softmax model with codes of local correlation (LDL-SCL).
 
     The training distributions are clustered by k-means into m clusters with mean distributions p_k.
@@ -84,14 +84,13 @@ class LDLSCL(LDLEstimator):
             + cluster_weight sum_ik C_ik ||P_i - p_k||^2 + barrier sum_ik 1 / C_ik
 
     over W, V and C by Adam on all rows; the barrier is divided by ten after each iteration. Codes
-    of new rows come from a linear regression of the codes on the features. All defaults but those
-    of the codes' slopes and their limit are those of the authors' release; few short steps leave
-    the fit far from the minimum.
+    of new rows come from a linear regression of the codes on the features.
 
     Parameters
     ----------
-    alpha : float, default=0.001
-        Penalty on squared weights of the features, lambda 1.
+    alpha : float or 'auto', default='auto'
+        Penalty on squared weights of the features, lambda 1. ``'auto'`` chooses from 0.01 to 1000
+        on held-out rows; the release has 0.001.
     code_alpha : float, default=0.001
         Penalty on squared weights of the codes, lambda 2.
     cluster_weight : float, default=0.001
@@ -100,10 +99,11 @@ class LDLSCL(LDLEstimator):
         Number of clusters, m; there are never more than different rows of D.
     barrier : float, default=1.0
         Weight of the barrier in the first iteration.
-    max_iter : int, default=100
-        Largest number of iterations.
-    learning_rate : float, default=0.001
-        Length of the steps of Adam.
+    max_iter : int, default=300
+        Largest number of iterations. The release has 100.
+    learning_rate : float, default=0.01
+        Length of the steps of Adam. The release has 0.001, which leaves the weights near the ones
+        from which they start.
     tol : float, default=0.0001
         Change of the loss below which an iteration is the last one; so is one after which the loss
         is higher.
@@ -153,17 +153,19 @@ class LDLSCL(LDLEstimator):
     ((20, 3), (40, 3))
     """
 
-    alpha: NotNegative = 0.001
+    alpha: NotNegative | Auto = AUTO
     code_alpha: NotNegative = 0.001
     cluster_weight: NotNegative = 0.001
     n_clusters: Count = 6
     barrier: NotNegative = 1.0
-    max_iter: Count = 100
-    learning_rate: Positive = 0.001
+    max_iter: Count = 300
+    learning_rate: Positive = 0.01
     tol: NotNegative = 0.0001
     code_slopes: Literal["exact", "as_released"] = "exact"
     smallest_code: Positive | None = 1e-6
     random_state: int | None = None
+
+    candidates: ClassVar[Grid] = {"alpha": (1.0, 0.01, 10.0, 100.0, 1000.0)}
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
         cluster = np.unique(

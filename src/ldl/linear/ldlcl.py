@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ldl._parameters import Interval, NotNegative
+from ldl._parameters import Auto, Interval, NotNegative
+from ldl._self_tuned import AUTO, Grid
 from ldl.base import dense, warn_unfinished
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import (
@@ -64,8 +65,9 @@ class LDLCL(PenalisedModel):
     sparsity : float, default=0.1
         Penalty of the reconstruction, as a share of the smallest penalty that makes all weights of
         a label zero.
-    alpha : float, default=0.001
-        Penalty on squared weights, the intercept's included.
+    alpha : float or 'auto', default='auto'
+        Penalty on squared weights, the intercept's included. ``'auto'`` chooses from 0.1 to 100 on
+        held-out rows.
     model : {'softmax', 'regression'}, default='softmax'
         ``'softmax'`` minimises the cross entropy of the mixed predictions. ``'regression'`` fits a
         linear model and pseudo labels by least squares, in turn, and projects predictions onto the
@@ -107,8 +109,10 @@ class LDLCL(PenalisedModel):
 
     collaboration: Annotated[float, Interval(0, 1)] = 0.5
     sparsity: NotNegative = 0.1
-    alpha: NotNegative = 1e-3
+    alpha: NotNegative | Auto = AUTO
     model: Literal["softmax", "regression"] = "softmax"
+
+    candidates: ClassVar[Grid] = {"alpha": (1.0, 0.1, 10.0, 100.0)}
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         if self.model == "regression" and self.alpha == 0:

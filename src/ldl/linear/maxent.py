@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ldl._parameters import Count, NotNegative
+from ldl._parameters import Auto, Count, NotNegative
 from ldl._scale import Scale
-from ldl.base import LDLEstimator
+from ldl._self_tuned import AUTO, Grid, SelfTuned
 from ldl.linear._bfgs import Optimum, minimise_bfgs, minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective, softmax_rows, standardised, with_ones
 
@@ -17,7 +17,7 @@ _DENSE_BELOW = 3000
 _GRADIENT_TOLERANCE = 1e-10
 
 
-class MaximumEntropy(LDLEstimator):
+class MaximumEntropy(SelfTuned):
     """Base of the models P = softmax(X W + b), however their weights are found.
 
     A subclass has the parameter ``max_iter``.
@@ -47,6 +47,10 @@ class MaximumEntropy(LDLEstimator):
         Z = np.asarray(X @ self.coef_)
         Z += self.intercept_
         return softmax_rows(Z)
+
+    def _keep_scale(self, scale: Scale) -> None:
+        self.coef_, self.intercept_ = scale.fold(self.coef_, self.intercept_)
+        self._scale = None
 
     def _keep(self, found: Optimum, scale: Scale | None = None) -> None:
         """Store weights found label by label, after those of the features the intercept's, if any.
@@ -100,8 +104,7 @@ class SABFGS(MaximumEntropy):
 
     The papers run it on raw features, without an intercept or a penalty. The number of iterations
     is then all that regularises, and late stops overfit. ``SABFGS(standardise=False,
-    fit_intercept=False, alpha=0.0, init='identity', pairs=20, tol=0.0)`` does so. The defaults were
-    chosen on validation rows.
+    fit_intercept=False, alpha=0.0, init='identity', pairs=20, tol=0.0, mean_share=None)`` does so.
 
     Parameters
     ----------
@@ -116,9 +119,9 @@ class SABFGS(MaximumEntropy):
     fit_intercept : bool, default=True
         Adds an intercept, which is not penalised. The toolbox has none; features that have mean
         zero, as standardised ones do, need it.
-    alpha : float, default=30.0
+    alpha : float or 'auto', default='auto'
         Penalty on squared weights. Errors are summed over rows: where these are many, it weighs
-        less. Few rows with hardly any noise, and raw features, ask for a much smaller one.
+        less. ``'auto'`` chooses from 0.3 to 3000 on held-out rows.
     init : {'zeros', 'identity', 'uniform'}, default='zeros'
         First weights: zeros, ones on the main diagonal (the toolbox), or numbers drawn from
         [-0.1, 0.1]. Matters only for early stops.
@@ -159,12 +162,15 @@ class SABFGS(MaximumEntropy):
     max_iter: int = 300
     solver: Literal["lbfgs", "dense_bfgs", "toolbox"] = "lbfgs"
     fit_intercept: bool = True
-    alpha: NotNegative = 30.0
+    alpha: NotNegative | Auto = AUTO
     init: Literal["identity", "zeros", "uniform"] = "zeros"
     random_state: int | None = None
     pairs: Count = field(default=10, kw_only=True)
     tol: float = field(default=1e-7, kw_only=True)
     standardise: bool = field(default=True, kw_only=True)
+
+    candidates: ClassVar[Grid] = {"alpha": (30.0, 0.3, 3.0, 300.0, 3000.0)}
+    scales_itself = True
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         constants = int(self.fit_intercept)

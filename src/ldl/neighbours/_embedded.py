@@ -23,8 +23,8 @@ import numpy as np
 
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
-from ldl._parameters import Count, Factor, as_list
-from ldl.base import LDLEstimator
+from ldl._parameters import Auto, Count, Factor, as_list
+from ldl._self_tuned import AUTO, Grid, SelfTuned
 from ldl.neighbours._spectral import Coordinates
 from ldl.neighbours.knn import AAKNN
 
@@ -46,7 +46,7 @@ class Embedding:
 
 
 @dataclass(eq=False, repr=False)
-class EmbeddedKNN(LDLEstimator):
+class EmbeddedKNN(SelfTuned):
     """Base of AA-kNN in an embedding.
 
     A subclass gives coordinates and, for each candidate, directions in them. Its own parameters
@@ -54,12 +54,12 @@ class EmbeddedKNN(LDLEstimator):
 
     Parameters
     ----------
-    u : float or list of float, default=0.3
+    u : float, list of float or 'auto', default='auto'
         Dimension of the embedding as a share of the number of features, above 0 and at most 1;
-        there are never more dimensions than directions.
-    n_neighbors : int or list of int, default=5
+        there are never more dimensions than directions. ``'auto'`` chooses from 0.1 to 1.
+    n_neighbors : int, list of int or 'auto', default='auto'
         Number of neighbours in the embedding whose labels are averaged, at most the number of
-        training rows.
+        training rows. ``'auto'`` chooses from 5 to 80.
     validation_rows : int, default=200
         Hold-outs of a ninth of the training rows are repeated until that many rows have been
         scored; used where there is more than one candidate, of which the best by kl is taken.
@@ -80,11 +80,12 @@ class EmbeddedKNN(LDLEstimator):
         Number of candidates, chosen values, dimension, and rank (the number of directions).
     """
 
+    candidates: ClassVar[Grid] = {"u": (0.3, 0.1, 0.6, 1.0), "n_neighbors": (10, 5, 20, 40, 80)}
     searched: ClassVar[tuple[str, ...]] = ()
     """Parameters that decide the directions, the first varying slowest."""
 
-    u: Factor | Sequence[Factor] = 0.3
-    n_neighbors: Count | Sequence[Count] = 5
+    u: Factor | Sequence[Factor] | Auto = AUTO
+    n_neighbors: Count | Sequence[Count] | Auto = AUTO
     _: KW_ONLY
     validation_rows: Count = 200
     random_state: int | None = None
@@ -105,6 +106,15 @@ class EmbeddedKNN(LDLEstimator):
         raise NotImplementedError
 
     # ------------------------------------------------------------------ fit and predict
+
+    def _tried(
+        self, X: np.ndarray, D: np.ndarray, T: np.ndarray, grid: Grid
+    ) -> Iterator[tuple[Candidate, np.ndarray]]:
+        if not grid:
+            yield from super()._tried(X, D, T, grid)
+            return
+        for candidate, P in self._copy(grid).grid_predictions(X, D, T):
+            yield {name: candidate[name] for name in grid}, P
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
         grid = self._grid()
@@ -150,7 +160,7 @@ class EmbeddedKNN(LDLEstimator):
             for u in grid["u"]:
                 size = dimension(u, X.shape[1], directions.shape[1])
                 if size not in done:
-                    search = AAKNN(max(neighbours)).fit(_leading(trained, size), D)
+                    search = _plain_knn(max(neighbours)).fit(_leading(trained, size), D)
                     found = search.kneighbors(_leading(asked, size))
                     done[size] = [D[found[:, :k]].mean(axis=1) for k in neighbours]
                 for k, P in zip(grid["n_neighbors"], done[size], strict=True):
@@ -164,7 +174,7 @@ class EmbeddedKNN(LDLEstimator):
         directions = next(iter(self._directions(X, Z, D, own)))
         size = dimension(chosen["u"], X.shape[1], directions.shape[1])
         self.embedding_ = Embedding(coordinates, _leading(directions, size))
-        self.knn_ = AAKNN(min(chosen["n_neighbors"], len(X)))
+        self.knn_ = _plain_knn(min(chosen["n_neighbors"], len(X)))
         self.knn_.fit(Z @ self.embedding_.directions, D)
         self.diagnostics_ |= {"dimension": size, "rank": int(directions.shape[1])}
 
@@ -209,6 +219,11 @@ class EmbeddedKNN(LDLEstimator):
 
 
 # ---------------------------------------------------------------------- parts
+
+
+def _plain_knn(k: int) -> AAKNN:
+    """Return nearest neighbours by distances as they are."""
+    return AAKNN(k, standardise=False, mean_share=None)
 
 
 def combinations(grid: dict[str, list[Any]]) -> list[Candidate]:

@@ -23,7 +23,8 @@ def nearest_others(X: np.ndarray, count: int) -> np.ndarray:
     count = min(count, n - 1)
     anyone = np.zeros((n, 2))
     anyone[:, 0] = 1.0  # labels play no part in the search
-    found = AAKNN(n_neighbors=count + 1).fit(X, anyone).kneighbors(X)
+    search = AAKNN(n_neighbors=count + 1, standardise=False, mean_share=None)
+    found = search.fit(X, anyone).kneighbors(X)
     other = found != np.arange(n)[:, None]
     # A row with many duplicates may not be in its own list; then the last entry is left out.
     other[other.all(axis=1), -1] = False

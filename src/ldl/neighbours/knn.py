@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ldl._distances import squared_norms
-from ldl.base import LDLEstimator
+from ldl._parameters import Auto, Count
+from ldl._self_tuned import AUTO, Candidate, Grid, SelfTuned
 
 _BLOCK_BYTES = 2 * 2**20
 """Size of a block of products, unless fewer than ``_FEWEST_ROWS`` rows would fit."""
@@ -22,19 +24,18 @@ _UNDERFLOW = 1e-37
 
 
 @dataclass(eq=False, repr=False)
-class AAKNN(LDLEstimator):
+class AAKNN(SelfTuned):
     """Mean label distribution of the nearest training rows (AA-kNN).
 
     Algorithm adaptation: the prediction is the mean of D over the ``n_neighbors`` training rows
     nearest in Euclidean distance. Of rows at the same distance those that come first in the
-    training data are taken. Features on large scales dominate the distance; scale them if they
-    should not.
+    training data are taken.
 
     Parameters
     ----------
-    n_neighbors : int, default=5
+    n_neighbors : int or 'auto', default='auto'
         Number of neighbours, at most the number of training rows. More of them smooth the
-        prediction.
+        prediction. ``'auto'`` chooses from 5 to 80 on held-out rows.
 
     Attributes
     ----------
@@ -65,14 +66,35 @@ class AAKNN(LDLEstimator):
 
     accepts_sparse = True
 
-    n_neighbors: int = 5
+    n_neighbors: Count | Auto = AUTO
+
+    candidates: ClassVar[Grid] = {"n_neighbors": (5, 10, 20, 40, 80)}
+
+    def _learn(self, X: Any, D: np.ndarray) -> None:
+        k = self.n_neighbors
+        if k != AUTO and k > X.shape[0]:
+            raise ValueError(f"n_neighbors must be at most the {X.shape[0]} training rows, got {k}")
+        super()._learn(X, D)
+
+    def _open(self, rows: int) -> Grid:
+        return {
+            name: sorted({min(k, rows) for k in values})
+            for name, values in super()._open(rows).items()
+        }
+
+    def _tried(
+        self, X: Any, D: np.ndarray, T: Any, grid: Grid
+    ) -> Iterator[tuple[Candidate, np.ndarray]]:
+        counts = grid["n_neighbors"] if grid else [min(self._k(), len(D))]
+        found = self._copy({"n_neighbors": max(counts)})._fitted(X, D).kneighbors(T)
+        for k in counts:
+            yield {"n_neighbors": k}, D[found[:, :k]].mean(axis=1)
+
+    def _k(self) -> int:
+        """Return the number of neighbours."""
+        return int(self._setting("n_neighbors"))
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        if not 1 <= self.n_neighbors <= X.shape[0]:
-            raise ValueError(
-                f"n_neighbors must lie between 1 and the {X.shape[0]} training rows, "
-                f"got {self.n_neighbors}"
-            )
         # A copy, so that writing into the caller's array later does not move the neighbours.
         self.X_ = X.copy()
         if hasattr(X, "tocsr"):
@@ -100,7 +122,7 @@ class AAKNN(LDLEstimator):
 
     def _neighbours(self, X: Any) -> np.ndarray:
         """Find few candidates for each row by bounds, and order these by their differences."""
-        k = self.n_neighbors
+        k = self._k()
         found = np.empty((X.shape[0], k), dtype=np.intp)
         step = max(_FEWEST_ROWS, _BLOCK_BYTES // (4 * self.X_.shape[0]))
         for start in range(0, X.shape[0], step):

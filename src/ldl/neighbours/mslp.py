@@ -63,7 +63,6 @@ class MSLP(EmbeddedKNN):
 
     searched = ("k_plus", "alpha", "beta", "lam")
 
-    u: float | Sequence[float] = 0.1
     k_plus: Count | Sequence[Count] = 10
     alpha: Count | Sequence[Count] = 5
     beta: Annotated[float, Interval(0, 1)] | Sequence[Annotated[float, Interval(0, 1)]] = 0.5

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ldl._parameters import Count, Positive
-from ldl.base import LDLEstimator, dense
+from ldl._parameters import Auto, Count, Positive
+from ldl._self_tuned import AUTO, Grid, SelfTuned
+from ldl.base import dense
 from ldl.linear._softmax import softmax_rows
 
 
@@ -74,7 +75,7 @@ class Layers:
 
 
 @dataclass(eq=False, repr=False)
-class AABP(LDLEstimator):
+class AABP(SelfTuned):
     """Feed-forward network trained by back-propagation (AA-BP).
 
     Algorithm adaptation: tanh layers and an output unit for each label. Gradient descent on all
@@ -95,8 +96,9 @@ class AABP(LDLEstimator):
         Widrow, as in the toolbox.
     learning_rate : float, default=0.5
         Factor of the gradient that every epoch subtracts. The toolbox has 0.05 and 6000 epochs.
-    max_iter : int, default=600
-        Largest number of epochs; each is one step on all rows.
+    max_iter : int or 'auto', default='auto'
+        Largest number of epochs; each is one step on all rows. ``'auto'`` chooses from 50 to 1600
+        on held-out rows.
     goal : float, default=0.0001
         Mean squared error at which training ends.
     random_state : int or None, default=None
@@ -142,9 +144,12 @@ class AABP(LDLEstimator):
     inputs: Literal["as_given", "minus_one_to_one"] = "as_given"
     init: Literal["glorot", "nguyen_widrow"] = "glorot"
     learning_rate: Positive = 0.5
-    max_iter: Count = 600
+    max_iter: Count | Auto = AUTO
     goal: float = 1e-4
     random_state: int | None = None
+
+    candidates: ClassVar[Grid] = {"max_iter": (100, 50, 200, 400, 800, 1600)}
+    tells_steps = True
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         if self.inputs == "minus_one_to_one":
@@ -153,6 +158,8 @@ class AABP(LDLEstimator):
         X = self._stretched(X)
         layers = Layers([X.shape[1], *self.hidden_layer_sizes, D.shape[1]], self.output)
         parameters = layers.start(self.init, np.random.default_rng(self.random_state))
+        self.layers_ = layers
+        self.parameters_ = parameters  # which epochs change in place
         stopped = "max_iter"
         epochs = 0
         while epochs < self.max_iter and stopped == "max_iter":
@@ -164,8 +171,7 @@ class AABP(LDLEstimator):
                 for parameter, slope in zip(parameters, gradients, strict=True):
                     slope *= self.learning_rate
                     parameter -= slope
-        self.layers_ = layers
-        self.parameters_ = parameters
+                self._tell(epochs)
         self.diagnostics_ = {
             "epochs": epochs,
             "squared_error_in_last_epoch": error,

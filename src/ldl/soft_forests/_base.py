@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
 from ldl._parameters import Count, Factor, Interval, NotNegative, Options, Positive
+from ldl._self_tuned import SelfTuned
 from ldl.base import LDLEstimator
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class _Fixed:
 
 
 @dataclass(eq=False, repr=False)
-class SoftForest(SoftTrees, _Fixed):
+class SoftForest(SelfTuned, SoftTrees, _Fixed):
     """Base of soft forests on a linear map: parameters of the map and of its steps.
 
     Parameters
@@ -189,6 +190,7 @@ class SoftForest(SoftTrees, _Fixed):
     """
 
     accepts_sparse = True
+    scales_itself = True
 
     max_iter: Count = 30000
     batch_size: Count = 16
@@ -198,6 +200,6 @@ class SoftForest(SoftTrees, _Fixed):
     drop_every: Count | None = 10000
     drop_factor: Factor = 0.5
     init: Literal["glorot", "xavier_inputs"] = "glorot"
-    standardise: bool = True
+    standardise: bool = field(default=True, kw_only=True)
     dtype: Literal["float32", "float64"] = "float32"
     random_state: int | None = None

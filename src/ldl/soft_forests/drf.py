@@ -74,6 +74,7 @@ class DRF(NumberTrees, SoftForest):
     """
 
     temperature: float = 1.0
+    max_iter: int = 1000
     phi_seed: int | None = None
 
     def _fit(self, X: Any, D: np.ndarray) -> None:

@@ -47,9 +47,9 @@ class SLDLF(SoftForest):
         None takes those since the last leaf step.
     hard_labels : bool, default=False
         Teach the highest label alone, as in classification.
-    keep : {'last', 'holdout'}, default='last'
+    keep : {'last', 'holdout'}, default='holdout'
         State that predicts: the last one, or the one after the leaf step that was best by KL on
-        held-out rows. Hold rows out where the forest overfits.
+        held-out rows, which keeps the forest from overfitting. The papers take the last.
     validation_fraction : float, default=0.1
         Share of the rows held out if ``keep='holdout'``.
     n_iter_no_change : int, default=20
@@ -89,16 +89,16 @@ class SLDLF(SoftForest):
 
     depth: int = 7
     units: int | None = 64
-    leaf_batches: int = 100
-    max_iter: int = 25000
+    leaf_batches: int = 20
+    max_iter: int = 1500
     batch_size: int = 100
-    learning_rate: float = 2.0
+    learning_rate: float = 1.0
     drop_every: int | None = None
     batch_replacement: bool = False
     queue: Literal["recompute", "stale"] = "recompute"
     queue_batches: Count | None = None
     hard_labels: bool = False
-    keep: Literal["last", "holdout"] = "last"
+    keep: Literal["last", "holdout"] = "holdout"
     validation_fraction: Part = 0.1
     n_iter_no_change: Count = 20
 

@@ -97,7 +97,8 @@ class DFLDL(Wrapper):
             (one if one is not None else other, other if other is not None else one)
             for one, other in zip(learned[::2], learned[1::2], strict=True)
         ]
-        self.guess_ = AAKNN(min(self.n_neighbors, X.shape[0])).fit(X, D)
+        guess = AAKNN(min(self.n_neighbors, len(D)), standardise=False, mean_share=None)
+        self.guess_ = guess.fit(X, D)
         sizes = [len(rows) for rows in parts if len(rows)]
         self.diagnostics_ = {"learners": len(sizes), "smallest_part": min(sizes)}
 

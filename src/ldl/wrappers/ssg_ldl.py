@@ -90,7 +90,7 @@ class SSGLDL(Wrapper):
     n_jobs: Count = 1
 
     def _default_estimator(self) -> LDLEstimator:
-        return AAKNN(4)
+        return AAKNN(4, standardise=False, mean_share=None)
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
         estimator = self._new_estimator(child_seeds(self.random_state, 2)[1])

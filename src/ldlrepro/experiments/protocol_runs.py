@@ -248,7 +248,9 @@ class Runs:
     def _mean_of_neighbours(self, k: int, fold: Fold) -> np.ndarray | None:
         """Predict as AA-kNN does, with distances that all folds share; None where they end."""
         if self._by_row is None:
-            model = AAKNN(min(NEIGHBOURS, len(self.data.D))).fit(self.data.X, self.data.D)
+            model = AAKNN(
+                min(NEIGHBOURS, len(self.data.D)), standardise=False, mean_share=None
+            ).fit(self.data.X, self.data.D)
             self._by_row = model, model.kneighbors(self.data.X)
         model, by_row = self._by_row
         trains = np.zeros(len(self.data.D), dtype=bool)

@@ -1,0 +1,219 @@
+"""What makes the defaults of a class fit for data to which nobody has tuned it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+
+from ldl._holdouts import first_best, holdouts
+from ldl._parameters import Auto, Interval
+from ldl._scale import Scale
+from ldl.base import LDLEstimator, dense
+
+AUTO = "auto"
+Candidate = Mapping[str, Any]
+Grid = Mapping[str, Sequence[Any]]
+_HELD_OUT, _ROWS_TO_SCORE, _MOST_SPLITS = 1 / 5, 200, 5
+"""Rows held out at a time, rows that are scored in all, and how often rows are held out at most."""
+_FEWEST_ROWS = 5
+"""Of fewer none is held out: first candidates stand, and the mean weighs a half."""
+_LOWEST = float(np.finfo(np.float64).eps)
+_OWN = ("n_features_in_", "feature_names_in_", "renormalised_", "auto_", "mean_", "_scale")
+"""What a fit to settled values must not take over from the copy that was fitted."""
+_SHARES = (0.001, 0.003, 0.01, 0.03, *np.round(np.arange(0.1, 1.01, 0.1), 1))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SelfTuned(LDLEstimator):
+    """Base of methods that scale features, temper predictions and choose parameters themselves.
+
+    A subclass names ``candidates`` for parameters that may be ``'auto'``. Values of these and the
+    share of the mean are those with the least divergence on training rows that are held out: a
+    fifth at a time, until 200 rows have been scored, at most all. Then every row is fitted.
+
+    Parameters
+    ----------
+    standardise : bool, default=True
+        Give features mean 0 and deviation 1 first, so that their units do not matter. Sparse
+        features become dense by it.
+    mean_share : float, 'auto' or None, default='auto'
+        Share of the training rows' mean distribution in every prediction, from 0 to 1. It keeps
+        degrees above zero, for which the divergence is infinite, and tempers a method that learns
+        little. ``'auto'`` chooses on held-out rows, 1 where the method does not beat the mean by
+        the standard error of its gain; None, as in the papers, mixes nothing in.
+
+    Attributes
+    ----------
+    auto_ : dict
+        Values that the fit chose for parameters which are ``'auto'``.
+    mean_ : ndarray of shape (n_labels_,)
+        Mean distribution of the training rows.
+    """
+
+    standardise: bool = True
+    mean_share: Annotated[float, Interval(0, 1)] | Auto | None = AUTO
+
+    candidates: ClassVar[Grid] = {}
+    """Values of each parameter that may be ``'auto'``; the first stands where rows are few."""
+    scales_itself: ClassVar[bool] = False
+    """Whether ``_fit`` heeds ``standardise``."""
+    tells_steps: ClassVar[bool] = False
+    """Whether ``_fit`` calls ``_tell`` after each step: all ``max_iter`` then come from one fit."""
+
+    def _learn(self, X: Any, D: np.ndarray) -> None:
+        self._scale = None if self.scales_itself or not self.standardise else Scale(X)
+        self.mean_ = D.mean(axis=0)
+        self.auto_: dict[str, Any] = {}
+        X = self._scaled(X)
+        self.auto_ = self._chosen(X, D)
+        settled = {name: value for name, value in self.auto_.items() if name != "mean_share"}
+        if settled:
+            self._take_over(self._copy(settled)._fitted(X, D))
+        else:
+            self._fit(X, D)
+        if self._scale is not None:
+            self._keep_scale(self._scale)
+
+    def _scaled(self, X: Any) -> Any:
+        if self._scale is None:
+            return X
+        return (dense(X) - self._scale.shift) * self._scale.factor
+
+    def _keep_scale(self, scale: Scale) -> None:
+        """Keep the scale for new rows; a linear model folds it into its weights instead."""
+
+    def _checked(self, X: Any, finite: bool = True) -> Any:
+        return self._scaled(super()._checked(X, finite))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict label distributions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (rows, features)
+            Features, in the order that ``fit`` saw.
+
+        Returns
+        -------
+        ndarray of shape (rows, labels)
+            A distribution for each row: not negative, with sum 1.
+        """
+        P = super().predict(X)
+        share = self._setting("mean_share")
+        return P if share is None else mixed(P, self.mean_, share)
+
+    def _setting(self, name: str) -> Any:
+        """Return the value of a parameter, the one that the fit chose where it is 'auto'."""
+        return self.auto_.get(name, getattr(self, name))
+
+    # ------------------------------------------------------------------ choice
+
+    def _copy(self, settled: Candidate) -> Self:
+        """Return an unfitted copy that leaves features and predictions alone."""
+        given = {name: getattr(self, name) for name in self._parameter_names()}
+        plain = {"mean_share": None} | ({} if self.scales_itself else {"standardise": False})
+        return type(self)(**given | plain | dict(settled))
+
+    def _fitted(self, X: Any, D: np.ndarray) -> Self:
+        """Fit to data that have been checked."""
+        self.n_features_in_, self.n_labels_ = X.shape[1], D.shape[1]
+        self._learn(X, D)
+        return self
+
+    def _take_over(self, fitted: Self) -> None:
+        """Make what a copy has learnt one's own."""
+        own = {*_OWN, *self._parameter_names()}
+        vars(self).update({k: v for k, v in vars(fitted).items() if k not in own})
+
+    def _open(self, rows: int) -> Grid:
+        """Return candidates of the parameters that are 'auto', for a fit to so many rows."""
+        return {name: v for name, v in self.candidates.items() if getattr(self, name) == AUTO}
+
+    def _tried(
+        self, X: Any, D: np.ndarray, T: Any, grid: Grid
+    ) -> Iterator[tuple[Candidate, np.ndarray]]:
+        """Yield every candidate and what it predicts for rows T, fitted to X and D.
+
+        A method whose candidates share work does it in its own way.
+        """
+        steps = sorted(grid.get("max_iter", ())) if self.tells_steps else []
+        others = {name: v for name, v in grid.items() if not (steps and name == "max_iter")}
+        for values in itertools.product(*others.values()):
+            candidate = dict(zip(others, values, strict=True))
+            if steps:
+                yield from self._tried_steps(X, D, T, candidate, steps)
+            else:
+                yield candidate, self._copy(candidate)._fitted(X, D).predict(T)
+
+    def _tried_steps(
+        self, X: Any, D: np.ndarray, T: Any, candidate: Candidate, steps: list[int]
+    ) -> Iterator[tuple[Candidate, np.ndarray]]:
+        """Yield a candidate with each number of steps, from one fit with the most of them."""
+        model = self._copy({**candidate, "max_iter": steps[-1]})
+        found: list[np.ndarray] = []
+
+        def hear(step: int) -> None:
+            if step in steps:
+                found.append(model.predict(T))
+
+        vars(model)["_hear"] = hear
+        last = model._fitted(X, D).predict(T)
+        for place, step in enumerate(steps):  # a fit that ended before has no later ones
+            yield {**candidate, "max_iter": step}, found[place] if place < len(found) else last
+
+    def _tell(self, step: int) -> None:
+        """Let what listens know that a step is done, after which the model can predict."""
+        if (hear := vars(self).get("_hear")) is not None:
+            hear(step)
+
+    def _chosen(self, X: Any, D: np.ndarray) -> dict[str, Any]:
+        """Return the values of all parameters that are 'auto', with the share of the mean."""
+        splits = holdouts(len(D), _HELD_OUT, _ROWS_TO_SCORE, 0)[:_MOST_SPLITS]
+        grid = self._open(len(splits[0][0]))
+        shares = _SHARES if self.mean_share == AUTO else (self.mean_share,)
+        if not grid and self.mean_share != AUTO:
+            return {}
+        if len(D) < _FEWEST_ROWS:
+            found = {name: values[0] for name, values in grid.items()}
+            return found | ({"mean_share": 0.5} if self.mean_share == AUTO else {})
+        losses: list[np.ndarray] = []
+        answers: list[list[np.ndarray]] = []
+        for inside, held in splits:
+            tried = list(self._tried(X[inside], D[inside], X[held], grid))
+            mean = D[inside].mean(axis=0)
+            answers.append([P for _, P in tried])
+            losses.append(
+                np.array(
+                    [
+                        [_entropies(D[held], mixed(P, mean, share)).mean() for share in shares]
+                        for P in answers[-1]
+                    ]
+                )
+            )
+        best = first_best(np.mean(losses, axis=0).ravel(), lower_is_better=True)
+        candidate, place = divmod(best, len(shares))
+        found = dict(tried[candidate][0])
+        if self.mean_share != AUTO:
+            return found
+        gains = []
+        for (inside, held), given in zip(splits, answers, strict=True):
+            mean = D[inside].mean(axis=0)
+            P = mixed(given[candidate], mean, shares[place])
+            gains.append(_entropies(D[held], mean[None]) - _entropies(D[held], P))
+        gain = np.concatenate(gains)
+        learns = gain.mean() > gain.std() / np.sqrt(len(gain))
+        return found | {"mean_share": float(shares[place]) if learns else 1.0}
+
+
+def _entropies(D: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """Return the cross entropy of each row, which is its divergence but for a constant."""
+    return -(D * np.log(np.maximum(P, _LOWEST))).sum(axis=1)
+
+
+def mixed(P: np.ndarray, mean: np.ndarray, share: float | None) -> np.ndarray:
+    """Return distributions with a share of the mean in each."""
+    return P if share is None else (1.0 - share) * P + share * mean

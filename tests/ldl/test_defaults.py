@@ -1,0 +1,85 @@
+"""Defaults of classes suit data that nobody has tuned them to, in whatever units."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ldl
+from bench.defaults import columns, diabetes, drawn
+from ldl import AAKNN, CPNN, SABFGS, SingleLabelClassifier, TrainMean
+from ldl._self_tuned import SelfTuned
+from ldl.checks import sample
+from ldl.metrics import kl
+from tests.ldl.estimators import TABLES
+
+EXEMPT = ("LDLDF", "TrainMean", "Uniform")
+"""A cascade of minutes, the bar itself, and what is worse than it by its nature."""
+SETS = {
+    "wine": lambda: columns("wine", [1, 5, 6, 9]),
+    "diabetes": lambda: tuple(part[::2] for part in diabetes()),
+    "drawn": lambda: drawn(160, 30, 4, 0.7, zeros=True),
+}
+
+
+@pytest.mark.parametrize("data", SETS)
+@pytest.mark.parametrize("name", [name for name in TABLES if name not in EXEMPT])
+@pytest.mark.filterwarnings("ignore")
+def test_defaults_are_no_worse_than_the_training_mean(name, data):
+    X, D = SETS[data]()
+    some = D.sum(axis=1) > 0
+    X, D = X[some], D[some] / D[some].sum(axis=1, keepdims=True)
+    held = np.arange(len(X)) % 4 == 0
+    model = getattr(ldl, name)()
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    bar = kl(D[held], TrainMean().fit(X[~held], D[~held]).predict(X[held]))
+    assert kl(D[held], model.fit(X[~held], D[~held]).predict(X[held])) < 1.01 * bar
+
+
+@pytest.mark.parametrize("kind", [AAKNN, SABFGS, CPNN, SingleLabelClassifier])
+def test_units_of_features_do_not_matter(kind):
+    X, D = sample(n=60)
+    units = np.array([1e-3, 1.0, 1e3, 7.0, 1e2, 0.1])
+    seed = {"random_state": 0} if "random_state" in kind._parameter_names() else {}
+    one, other = (kind(**seed).fit(X * u, D).predict(X * u) for u in (1.0, units))
+    np.testing.assert_allclose(other, one, atol=1e-6)
+
+
+def test_the_mean_is_mixed_in_and_its_share_chosen_on_held_out_rows():
+    X, D = sample(n=60)
+    plain = AAKNN(5, mean_share=None).fit(X, D)
+    mixed = AAKNN(5, mean_share=0.25).fit(X, D)
+    expected = 0.75 * plain.predict(X) + 0.25 * D.mean(axis=0)
+    np.testing.assert_allclose(mixed.predict(X), expected)
+    assert AAKNN(5).fit(X, D).auto_["mean_share"] < 0.5
+    noise = np.random.default_rng(0).normal(size=(60, 4))
+    assert AAKNN(1).fit(noise, D).auto_["mean_share"] > 0.5
+
+
+def test_what_is_chosen_is_the_best_of_the_candidates_and_fitted_to_all_rows():
+    X, D = sample(n=60)
+    model = SABFGS().fit(X, D)
+    again = SABFGS(**model.auto_).fit(X, D)
+    np.testing.assert_array_equal(model.coef_, again.coef_)
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+    assert model.get_params()["alpha"] == "auto"
+    assert model.auto_["alpha"] in SABFGS.candidates["alpha"]
+
+
+def test_candidates_for_the_number_of_steps_come_from_one_fit():
+    X, D = sample(n=60)
+    model = CPNN(hidden_layer_sizes=4, random_state=0)
+    tried = model._tried(X[:40], D[:40], X[40:], {"max_iter": (20, 10)})
+    for candidate, P in tried:
+        fresh = CPNN(4, **candidate, random_state=0, standardise=False, mean_share=None)
+        np.testing.assert_array_equal(P, fresh.fit(X[:40], D[:40]).predict(X[40:]))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_candidate_is_a_value_that_the_parameter_may_have(name):
+    kind = getattr(ldl, name)
+    if issubclass(kind, SelfTuned):
+        for parameter, values in kind.candidates.items():
+            for value in values:
+                kind(**{parameter: value})._check_parameters()
