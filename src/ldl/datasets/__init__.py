@@ -298,7 +298,8 @@ def _groups(persons: int | Sequence[int] | None, rows: int) -> np.ndarray | None
 def _to_frames(found: Bunch) -> None:
     import pandas as pd
 
-    made = pd.DataFrame.sparse.from_spmatrix if hasattr(found.data, "tocsr") else pd.DataFrame
+    sparse: Any = pd.DataFrame.sparse  # its stub does not know this function
+    made = sparse.from_spmatrix if hasattr(found.data, "tocsr") else pd.DataFrame
     found.data = made(found.data, columns=found.feature_names)
     found.target = pd.DataFrame(found.target, columns=found.label_names)
     found.frame = pd.concat([found.data, found.target], axis=1)
