@@ -321,8 +321,8 @@ class CalibrationDisplay(_Display):
         D, P = (_distributions("D", rows).ravel() for rows in (D_true, D_pred))
         order = np.argsort(P, kind="stable")
         parts = [part for part in np.array_split(order, bins) if len(part)]
-        means = [np.array([values[part].mean() for part in parts]) for values in (P, D)]
-        return cls(*means, np.array([len(part) for part in parts])).plot(ax)
+        predicted, true = (np.array([v[part].mean() for part in parts]) for v in (P, D))
+        return cls(predicted, true, np.array([len(part) for part in parts])).plot(ax)
 
     def _draw(self) -> None:
         (axes,) = self.axes_
@@ -354,8 +354,8 @@ class ImportanceDisplay(_Display):
     >>> from ldl.plot import ImportanceDisplay
     >>> X, D = make_distributions(n_informative=2, random_state=0)
     >>> model = RFRegression(n_estimators=5, random_state=0).fit(X, D)
-    >>> ImportanceDisplay.from_estimator(model).importances.argmax() < 2
-    np.True_
+    >>> bool(ImportanceDisplay.from_estimator(model).importances.argmax() < 2)
+    True
     """
 
     importances: np.ndarray

@@ -59,7 +59,7 @@ class ConformalBall(Wrapper):
     >>> from ldl.datasets import make_distributions
     >>> X, D = make_distributions(600, 5, 3, random_state=0)
     >>> model = ConformalBall(random_state=0).fit(X[:400], D[:400])
-    >>> 0.8 < model.covers(X[400:], D[400:]).mean() < 1
+    >>> bool(0.8 < model.covers(X[400:], D[400:]).mean() < 1)
     True
     """
 

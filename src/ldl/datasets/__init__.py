@@ -152,8 +152,8 @@ def make_distributions(
 ) -> Any:
     """Draw normal features and label distributions around those of a softmax model.
 
-    The mean distribution of a row is softmax(X W), with weights W that are normal with variance
-    1 / ``n_informative`` in the informative features, and zero in the others.
+    The mean of a row is softmax(X W). Weights W are normal with variance 1 / ``n_informative`` for
+    informative features, and zero for the others.
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ def make_distributions(
     n_informative : int or None, default=None
         The first so many features decide the labels; None for all.
     concentration : float or None, default=50.0
-        Sum of the parameters of the Dirichlet distribution that a row is drawn from: the higher,
-        the nearer to its mean. None for the mean itself.
+        Sum of the Dirichlet parameters of a row: the higher, the nearer to its mean. None for the
+        mean itself.
     random_state : int or None, default=None
         Seed.
     return_model : bool, default=False
@@ -186,6 +186,7 @@ def make_distributions(
     True
     """
     import numpy as np
+    from scipy.special import softmax
 
     used = n_features if n_informative is None else n_informative
     if not 1 <= used <= n_features:
@@ -194,9 +195,7 @@ def make_distributions(
     X = generator.normal(size=(n_samples, n_features))
     W = np.zeros((n_features, n_labels))
     W[:used] = generator.normal(size=(used, n_labels)) / np.sqrt(used)
-    scores = X @ W
-    mean = np.exp(scores - scores.max(axis=1, keepdims=True))
-    mean /= mean.sum(axis=1, keepdims=True)
+    mean = softmax(X @ W, axis=1)
     D = mean
     if concentration is not None:
         D = generator.gamma(concentration * mean) + np.finfo(float).tiny
@@ -298,7 +297,8 @@ def _groups(persons: int | Sequence[int] | None, rows: int) -> np.ndarray | None
 def _to_frames(found: Bunch) -> None:
     import pandas as pd
 
-    made = pd.DataFrame.sparse.from_spmatrix if hasattr(found.data, "tocsr") else pd.DataFrame
+    sparse: Any = pd.DataFrame.sparse  # its stub does not know this function
+    made = sparse.from_spmatrix if hasattr(found.data, "tocsr") else pd.DataFrame
     found.data = made(found.data, columns=found.feature_names)
     found.target = pd.DataFrame(found.target, columns=found.label_names)
     found.frame = pd.concat([found.data, found.target], axis=1)
