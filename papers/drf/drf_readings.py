@@ -74,16 +74,16 @@ class BinnedLeaves(GaussianLeaves):
         self.register_buffer("numbers", numbers[:, None].to(dtype))
 
     def update(
-        self, tree: int, logs: Tensor, targets: Tensor, counts: Tensor, repeats: int
+        self, trees: int | slice, logs: Tensor, targets: Tensor, counts: Tensor, repeats: int
     ) -> None:
         """Update the distributions, then means and variances; overwrites ``logs``."""
-        reached = (logs.exp() * counts).sum(1, keepdim=True) > LEAST_MASS
+        reached = (logs.exp() * counts).sum(-1, keepdim=True) > LEAST_MASS
         labels = (targets[0] * self.scale + self.shift).round().long()
         one_hot = torch.nn.functional.one_hot(labels, len(self.numbers))
-        self.classes.update(tree, logs, one_hot.t().to(targets.dtype), counts, repeats)
-        Q = self.classes.Q[tree]
-        mean = torch.mm(Q, self.numbers)
-        variance = (Q * (self.numbers.t() - mean) ** 2).sum(1, keepdim=True)
-        variance = torch.where(reached, variance, self.variance[tree])
-        self.mean[tree] = torch.where(reached, mean, self.mean[tree])
-        self.variance[tree] = variance.clamp(min=self.least_variance)
+        self.classes.update(trees, logs, one_hot.t().to(targets.dtype), counts, repeats)
+        Q = self.classes.Q[trees]
+        mean = Q @ self.numbers
+        variance = (Q * (self.numbers.t() - mean) ** 2).sum(-1, keepdim=True)
+        variance = torch.where(reached, variance, self.variance[trees])
+        self.mean[trees] = torch.where(reached, mean, self.mean[trees])
+        self.variance[trees] = variance.clamp(min=self.least_variance)

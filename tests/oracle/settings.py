@@ -52,5 +52,6 @@ def as_stated(kind: type[LDLEstimator], *values: Any, **given: Any) -> Any:
     if issubclass(kind, SelfTuned):
         stated |= {"mean_share": None}
         stated |= {} if kind.scales_itself else {"standardise": False}
-    by_place = {field.name for field in fields(kind)[: len(values)]}  # type: ignore[arg-type]
+    places = [field.name for field in fields(kind) if not field.kw_only]  # type: ignore[arg-type]
+    by_place = places[: len(values)]
     return kind(*values, **{k: v for k, v in stated.items() if k not in by_place} | given)
