@@ -26,6 +26,10 @@ class Scale:
         flat = spread <= 1e-12 * largest
         self.factor = np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, spread))
 
+    def back(self, Z: np.ndarray) -> np.ndarray:
+        """Return raw features from standardised ones."""
+        return Z / np.where(self.factor > 0, self.factor, 1.0) + self.shift
+
     def fold(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the map that does to raw features what W and b do to standardised ones."""
         W = W * self.factor[:, None]

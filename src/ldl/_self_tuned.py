@@ -39,7 +39,8 @@ class SelfTuned(LDLEstimator):
     ----------
     standardise : bool, default=True
         Give features mean 0 and deviation 1 first, so that their units do not matter. Sparse
-        features become dense by it.
+        features become dense by it. Rows and weights among the attributes are those of the scaled
+        features, but for the weights of linear models.
     mean_share : float, 'auto' or None, default='auto'
         Share of the training rows' mean distribution in every prediction, from 0 to 1. It keeps
         degrees above zero, for which the divergence is infinite, and tempers a method that learns

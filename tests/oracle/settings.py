@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import inspect
 from typing import Any
 
 from ldl._self_tuned import SelfTuned
@@ -11,6 +11,7 @@ from ldl.base import LDLEstimator
 STATED: dict[str, dict[str, Any]] = {
     "AABP": {"max_iter": 600},
     "AAKNN": {"n_neighbors": 5},
+    "ALDL": {"fit_intercept": False},
     "AOSOLDLogitBoost": {
         "max_iter": 500,
         "learning_rate": 0.1,
@@ -52,6 +53,5 @@ def as_stated(kind: type[LDLEstimator], *values: Any, **given: Any) -> Any:
     if issubclass(kind, SelfTuned):
         stated |= {"mean_share": None}
         stated |= {} if kind.scales_itself else {"standardise": False}
-    places = [field.name for field in fields(kind) if not field.kw_only]  # type: ignore[arg-type]
-    by_place = places[: len(values)]
+    by_place = list(inspect.signature(kind).parameters)[: len(values)]
     return kind(*values, **{k: v for k, v in stated.items() if k not in by_place} | given)

@@ -21,7 +21,8 @@ class SingleLabelClassifier(SelfTuned):
     """Classifier of a single label, which gets the whole degree.
 
     Of a row's distribution the classifier learns one label only, the highest or one that is drawn.
-    It predicts a degenerate distribution: one at the predicted label, zero elsewhere. By the
+    It predicts a degenerate distribution: one at the predicted label, zero elsewhere. By default
+    a share of the training mean is mixed in, a large one where the labels are soft. By the
     measures of the label on top it can be compared with methods that learn distributions. A label
     that no training row stands for is never predicted.
 

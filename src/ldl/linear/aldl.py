@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -19,14 +19,13 @@ _INNER: dict[str, Callable[..., MaximumEntropy]] = {
     "bfgs": partial(
         SABFGS,
         standardise=False,
-        fit_intercept=False,
         alpha=0.0,
         init="identity",
         pairs=20,
         tol=0.0,
         mean_share=None,
     ),
-    "iis": partial(SAIIS, fit_intercept=False, standardise=False, mean_share=None),
+    "iis": partial(SAIIS, standardise=False, mean_share=None),
 }
 """Nothing but ``max_iter`` keeps them from learning the training rows by heart."""
 _WIDTHS = (0.5, 10.0)
@@ -42,13 +41,13 @@ class ALDL(SelfTuned):
     model learns a normal density about it. A round fits the inner model to densities of the present
     widths, looks at the training rows whose error is below the mean error, and gives each label
     the width whose density is nearest to their predictions in Kullback-Leibler divergence. The
-    widths are searched between 0.5 and 10 labels. This is our reading; the text of the paper was
-    not at hand.
+    widths are searched between 0.5 and 10 labels. Where labels have no order, it is hardly better
+    than the training mean. This is our reading; the text of the paper was not at hand.
 
     Parameters
     ----------
     inner : {'bfgs', 'iis'}, default='bfgs'
-        Inner model: ``SABFGS`` on raw features and without a penalty, or ``SAIIS``, which gave
+        Inner model: ``SABFGS`` without a penalty, or ``SAIIS``, which gave
         the method its name and takes longer.
     max_iter : int, default=50
         Iterations or sweeps of the inner model in every round. With many of them it learns the
@@ -60,6 +59,9 @@ class ALDL(SelfTuned):
     tol : float, default=0.001
         Decrease of the mean absolute training error, in labels, that a round has to bring. A round
         that brings less is thrown away and ends the fit.
+    fit_intercept : bool, default=True
+        Gives the inner model an intercept, without which features around zero cannot express the
+        mean of the labels.
 
     Attributes
     ----------
@@ -97,12 +99,13 @@ class ALDL(SelfTuned):
     first_width: Positive = 3.0
     rounds: Count = 10
     tol: NotNegative = 1e-3
+    fit_intercept: bool = field(default=True, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         y, widths = D.argmax(axis=1), np.full(D.shape[1], self.first_width)
         maes: list[float] = []
         for _ in range(self.rounds):
-            model = _INNER[self.inner](max_iter=self.max_iter)
+            model = _INNER[self.inner](max_iter=self.max_iter, fit_intercept=self.fit_intercept)
             model.fit(X, densities(y, widths[y], D.shape[1]))
             P = model.predict(X)
             errors = np.abs(P.argmax(axis=1) - y)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class DRF(NumberTrees, SoftForest):
     """Differentiable regression forest on a linear map, for ordered labels such as ages.
 
-    The number y of a row is that of its highest label. Soft trees route rows as in ``SLDLF``, but
+    The number y of a row is that of its highest label: where labels have no order, predictions are
+    hardly better than the training mean. Soft trees route rows as in ``SLDLF``, but
     leaf l holds a normal density with mean mu_l and variance sigma_l (Eq. 27 of [1]_). A tree's
     density is the sum of p(l|x) N(y; mu_l, sigma_l) over its leaves (Eq. 22).
 

@@ -10,6 +10,7 @@ import numpy as np
 from ldl._distances import squared_distances
 from ldl._memory import demand_memory
 from ldl._parameters import Count, NotNegative
+from ldl._scale import Scale
 from ldl.base import LDLEstimator, check_distributions, check_features, child_seeds
 from ldl.neighbours.knn import AAKNN
 from ldl.wrappers._base import Wrapper
@@ -122,7 +123,12 @@ class SSGLDL(Wrapper):
         """
         self._check_parameters()
         X = check_features(X, accepts_sparse=False)
-        return self._oversampled(X, check_distributions(D, len(X))[0])
+        D = check_distributions(D, len(X))[0]
+        if not self.standardise:
+            return self._oversampled(X, D)
+        scale = Scale(X)
+        more, labels = self._oversampled((X - scale.shift) * scale.factor, D)
+        return scale.back(more), labels
 
     def _oversampled(self, X: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         new = int(self.amount * len(X))
