@@ -17,6 +17,7 @@ from ldl.checks import sample
 
 X, D = sample(n=60)
 NEW = X[40:]
+AS_IT_IS = {"standardise": False, "mean_share": None}
 
 
 def distributions(degrees: np.ndarray) -> np.ndarray:
@@ -26,18 +27,20 @@ def distributions(degrees: np.ndarray) -> np.ndarray:
 
 def test_a_regressor_of_several_targets_predicts_what_it_does_alone():
     given = Ridge(alpha=0.3)
-    P = Regression(given).fit(X[:40], D[:40]).predict(NEW)
+    P = Regression(given, **AS_IT_IS).fit(X[:40], D[:40]).predict(NEW)
     alone = Ridge(alpha=0.3).fit(X[:40], D[:40]).predict(NEW)
     np.testing.assert_allclose(P, distributions(alone), rtol=1e-12)
     assert not hasattr(given, "coef_"), "the object that is given stays as it was"
-    by_path = Regression("sklearn.linear_model.Ridge", {"alpha": 0.3}).fit(X[:40], D[:40])
+    by_path = Regression("sklearn.linear_model.Ridge", {"alpha": 0.3}, **AS_IT_IS).fit(
+        X[:40], D[:40]
+    )
     np.testing.assert_array_equal(by_path.predict(NEW), P)
 
 
 def test_a_regressor_of_one_target_is_fitted_label_by_label():
     given = GradientBoostingRegressor(n_estimators=3, random_state=0)
     given = make_pipeline(StandardScaler(), given)
-    P = Regression(given, random_state=1).fit(X[:40], D[:40]).predict(NEW)
+    P = Regression(given, random_state=1, **AS_IT_IS).fit(X[:40], D[:40]).predict(NEW)
     columns = [
         GradientBoostingRegressor(n_estimators=3, random_state=0).fit(X[:40], d).predict(NEW)
         for d in D[:40].T
@@ -48,10 +51,10 @@ def test_a_regressor_of_one_target_is_fitted_label_by_label():
 def test_vector_leaves_of_xgboost():
     xgboost = pytest.importorskip("xgboost")
     given = xgboost.XGBRegressor(n_estimators=5, max_depth=2, multi_strategy="multi_output_tree")
-    P = Regression(given, random_state=0).fit(X[:40], D[:40]).predict(NEW)
+    P = Regression(given, random_state=0, **AS_IT_IS).fit(X[:40], D[:40]).predict(NEW)
     alone = clone(given).fit(X[:40], D[:40]).predict(NEW).astype(np.float64)
     np.testing.assert_allclose(P, distributions(alone), rtol=1e-6)
-    labels = SingleLabelClassifier(xgboost.XGBClassifier(n_estimators=2)).fit(
+    labels = SingleLabelClassifier(xgboost.XGBClassifier(n_estimators=2), **AS_IT_IS).fit(
         X, np.column_stack([np.zeros(60), D])
     )
     assert not labels.predict(X)[:, 0].any(), "labels that stand for no row leave no gap"
@@ -68,13 +71,13 @@ class Foreign:
 
 
 def test_a_regressor_of_another_library():
-    P = Regression(Foreign()).fit(X, D).predict(NEW)
+    P = Regression(Foreign(), **AS_IT_IS).fit(X, D).predict(NEW)
     np.testing.assert_allclose(P, np.tile(D.mean(axis=0), (len(NEW), 1)))
 
 
 def test_a_classifier_predicts_what_it_does_alone():
     given = LogisticRegression(C=0.2)
-    P = SingleLabelClassifier(given).fit(X[:40], D[:40]).predict(NEW)
+    P = SingleLabelClassifier(given, **AS_IT_IS).fit(X[:40], D[:40]).predict(NEW)
     alone = LogisticRegression(C=0.2).fit(X[:40], D[:40].argmax(axis=1)).predict(NEW)
     np.testing.assert_array_equal(P, np.eye(D.shape[1])[alone])
 

@@ -69,7 +69,8 @@ class SingleLabelClassifier(SelfTuned):
     array([[1., 0.],
            [0., 1.]])
     >>> from sklearn.linear_model import LogisticRegression
-    >>> SingleLabelClassifier(LogisticRegression(C=0.1)).fit(X, D).predict([[0.5]])
+    >>> of_its_own = SingleLabelClassifier(LogisticRegression(C=0.1), mean_share=None)
+    >>> of_its_own.fit(X, D).predict([[0.5]])
     array([[1., 0.]])
     """
 
